@@ -1,0 +1,96 @@
+// The one interface under every front: operations go in at a time, completions come out at a time.
+// Implemented by the simulator (node/fabric.hpp); the hardware engine takes the same calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/types.hpp"
+#include "thalweg_spec.hpp"
+
+namespace thalweg {
+
+using Handle = std::uint64_t;  ///< chosen by the caller, given back in the completion
+using ContextId = std::uint32_t;
+
+/// One rank's part of a collective. Rank numbers are those of the communicator.
+/// Buffers must stay valid until the completion; send and receive may be the same memory.
+struct CollectiveRequest {
+  Handle handle = 0;
+  ContextId context = 0;
+  std::uint32_t rank = 0;
+  spec::Collective collective = spec::Collective::barrier;
+  spec::Algorithm algorithm = spec::Algorithm::tree;
+  spec::Operator op = spec::Operator::none;
+  spec::Datatype type = spec::Datatype::byte;
+  std::uint32_t root = 0;
+  std::uint64_t count = 0;  ///< elements of one block: what one rank contributes (MPI's sendcount)
+  std::span<const std::byte> send;
+  std::span<std::byte> receive;
+};
+
+/// A point-to-point message: `bytes` take time on the links, the payload itself travels elsewhere.
+struct MessageRequest {
+  Handle handle = 0;
+  NodeId source = 0, destination = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct Completion {
+  enum class Kind : std::uint8_t {
+    collective,  ///< the rank's receive buffer is complete in host memory (or its part is done, where it receives none)
+    injected,    ///< the message's last flit left the sender's host memory
+    arrived,     ///< the message's last flit is in the receiver's host memory
+    table,       ///< the rank's row of the communicator table is loaded
+  };
+  Kind kind;
+  Handle handle;
+  Tick at;
+};
+
+/// Where an operation starts and ends: in host memory behind PCIe, or at the node's own port.
+enum class Endpoint : std::uint8_t { host, kernel };
+
+struct LinkUse {
+  NodeId node;
+  unsigned port;
+  std::uint64_t flits;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  [[nodiscard]] virtual Tick now() const = 0;
+  [[nodiscard]] virtual std::int64_t ticks_per_second() const = 0;
+
+  /// Grants a communicator a row in the table of every member's node, and queues the loading of the rows: one
+  /// Completion::table per member, with handles[i] for members[i], from time `at`. Nothing where no row is free on all.
+  /// members[i] is the node of the communicator's rank i.
+  virtual std::optional<ContextId> create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
+                                                       Tick at) = 0;
+  /// All operations of the communicator have completed.
+  virtual void free_communicator(ContextId context) = 0;
+
+  /// Queues one rank's part at time `at` >= now(). Parts of one rank on one context are executed in order of submission.
+  virtual void submit(const CollectiveRequest& request, Tick at) = 0;
+  virtual void send(const MessageRequest& request, Tick at) = 0;
+
+  /// Runs until `until`, or until the end of the first tick in which something completed; what completed is appended.
+  /// Afterwards now() is the time reached.
+  virtual void advance(Tick until, std::vector<Completion>& completed) = 0;
+
+  /// True when nothing is queued, moving or due: time can pass, nothing will happen.
+  [[nodiscard]] virtual bool idle() const = 0;
+
+  /// The first difference between the parts of one operation that its ranks gave (root, count, type, ...), or nothing.
+  [[nodiscard]] virtual std::optional<std::string> mismatch() const = 0;
+
+  [[nodiscard]] virtual std::vector<LinkUse> link_use() const = 0;
+};
+
+}  // namespace thalweg
