@@ -1,0 +1,88 @@
+// FabricConfig and its parts, field by field; tables go in as numpy arrays.
+#include "fabric/config.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+
+namespace nb = nanobind;
+using namespace thalweg;
+
+namespace {
+
+using Table = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void set_routes(FabricConfig& config, Table port, Table route_class) {
+  const std::size_t n = config.nodes;
+  for (const Table* table : {&port, &route_class})
+    if (table->shape(0) != n || table->shape(1) != n)
+      throw std::invalid_argument("a routing table has one row per node and one column per destination");
+  config.routes.resize(n * n);
+  for (std::size_t i = 0; i < n * n; ++i) config.routes[i] = {port.data()[i], route_class.data()[i]};
+}
+
+void set_layer(FabricConfig& config, Table layer) {
+  config.layer.assign(layer.data(), layer.data() + layer.size());
+}
+
+}  // namespace
+
+void bind_config(nb::module_& module) {
+  nb::enum_<FlowControl>(module, "FlowControl")
+      .value("credits", FlowControl::credits)
+      .value("margin", FlowControl::margin);
+
+  nb::class_<LinkConfig>(module, "LinkConfig")
+      .def(nb::init<>())
+      .def_rw("node_a", &LinkConfig::node_a)
+      .def_rw("node_b", &LinkConfig::node_b)
+      .def_rw("port_a", &LinkConfig::port_a)
+      .def_rw("port_b", &LinkConfig::port_b)
+      .def_rw("latency", &LinkConfig::latency)
+      .def_rw("rate_flits", &LinkConfig::rate_flits)
+      .def_rw("rate_cycles", &LinkConfig::rate_cycles);
+
+  nb::class_<RouterConfig>(module, "RouterConfig")
+      .def(nb::init<>())
+      .def_rw("link_ports", &RouterConfig::link_ports)
+      .def_rw("local_ports", &RouterConfig::local_ports)
+      .def_rw("virtual_channels", &RouterConfig::virtual_channels)
+      .def_rw("buffer_flits", &RouterConfig::buffer_flits)
+      .def_rw("local_buffer_flits", &RouterConfig::local_buffer_flits)
+      .def_rw("flow", &RouterConfig::flow)
+      .def_rw("margin_flits", &RouterConfig::margin_flits)
+      .def_rw("vc_mask", &RouterConfig::vc_mask);
+
+  nb::class_<HostConfig>(module, "HostConfig")
+      .def(nb::init<>())
+      .def_rw("pcie_latency", &HostConfig::pcie_latency)
+      .def_rw("pcie_bytes_per_tick", &HostConfig::pcie_bytes_per_tick)
+      .def_rw("dma_flits_per_cycle", &HostConfig::dma_flits_per_cycle)
+      .def_rw("message_overhead", &HostConfig::message_overhead);
+
+  nb::class_<CollectiveConfig>(module, "CollectiveConfig")
+      .def(nb::init<>())
+      .def_rw("contexts", &CollectiveConfig::contexts)
+      .def_rw("operations_in_flight", &CollectiveConfig::operations_in_flight)
+      .def_rw("aggregation_units", &CollectiveConfig::aggregation_units)
+      .def_rw("slot_packets", &CollectiveConfig::slot_packets)
+      .def_rw("packet_flits", &CollectiveConfig::packet_flits)
+      .def_rw("lane_latency", &CollectiveConfig::lane_latency);
+
+  nb::class_<FabricConfig>(module, "FabricConfig")
+      .def(nb::init<>())
+      .def_rw("ticks_per_second", &FabricConfig::ticks_per_second)
+      .def_rw("nodes", &FabricConfig::nodes)
+      .def_rw("links", &FabricConfig::links)
+      .def_rw("router", &FabricConfig::router)
+      .def_rw("host", &FabricConfig::host)
+      .def_rw("collective", &FabricConfig::collective)
+      .def("set_routes", &set_routes, nb::arg("port"), nb::arg("route_class"),
+           "The routing tables, uint8 arrays of shape (nodes, nodes): row node, column destination.")
+      .def("set_layer", &set_layer, nb::arg("layer"),
+           "The route class of each (source, destination) pair at injection, uint8 of shape (nodes, nodes).");
+  module.attr("KEEP_CLASS") = kKeepClass;
+  module.attr("NO_ROUTE") = kNoRoute;
+}

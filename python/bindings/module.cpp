@@ -1,0 +1,9 @@
+// The extension module: one function per file of this folder.
+#include <nanobind/nanobind.h>
+
+void bind_config(nanobind::module_& module);
+
+NB_MODULE(_sim, module) {
+  module.doc() = "The simulator of Thalweg: fabric configuration, engines, traffic.";
+  bind_config(module);
+}

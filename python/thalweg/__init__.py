@@ -1,0 +1,1 @@
+"""Thalweg: FPGA clusters whose network computes, simulated cycle by cycle, with MPI programs on top."""
