@@ -1,0 +1,123 @@
+"""The command `thalweg`: finds the subcommand, runs it, and turns whatever ends it early into one line and an exit code.
+
+Exit codes: 0 right, 1 a check failed, 2 bad input, 3 the fabric could not go on, 130 interrupted. `thalweg run` returns the
+program's own status instead, 124 when the fabric could not go on, 125 for bad input.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+import click
+
+from thalweg.errors import InputError, ThalwegError
+
+COMMANDS = {
+    "run": "Run an MPI program, unchanged, on a simulated cluster.",
+    "bench": "Measure one operation on a cluster over sizes and ranks.",
+    "cluster": "List, show, check and draw clusters.",
+    "route": "Compute routes and prove that they cannot deadlock.",
+    "reproduce": "Put published numbers beside measured ones.",
+    "tune": "Measure which algorithm is best from which size on.",
+    "rtl": "Lint, test and export the hardware.",
+}
+"""Every subcommand and what it does; it exists where `thalweg.commands.<name>` does, and is loaded when it is called."""
+
+
+class LazyGroup(click.Group):
+    """The subcommands of `COMMANDS`, each imported when it is called, so that none pays for another's imports."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name in COMMANDS if importlib.util.find_spec(f"thalweg.commands.{name}")]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = importlib.import_module(f"thalweg.commands.{cmd_name}").command
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-"):
+            raise click.exceptions.NoSuchCommand(args[0], possibilities=known, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = [(name, COMMANDS[name]) for name in self.list_commands(ctx)]
+        if commands:
+            with formatter.section("Commands"):
+                formatter.write_dl(commands)
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        try:
+            click.echo(f"thalweg {importlib.metadata.version('thalweg')}")
+        except importlib.metadata.PackageNotFoundError:
+            click.echo("thalweg, not installed: run from its sources")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
+              help="Show the version and exit.")
+def thalweg() -> None:
+    """An open communication system for FPGA clusters: simulate it, plan it, run MPI programs on it."""
+
+
+def one_line(text: str) -> str:
+    """`text` on one line; what cannot be printed stands as an escape."""
+    joined = " ".join(text.split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in joined)
+
+
+def _complain(text: str) -> None:
+    print(f"thalweg: {one_line(text)}", file=sys.stderr, flush=True)
+
+
+def _usage(error: click.ClickException) -> str:
+    ctx = getattr(error, "ctx", None)
+    where = ctx.command_path.removeprefix("thalweg").strip() if ctx else ""
+    text = error.format_message().rstrip(".")
+    return f"{where}: {text}" if where else text
+
+
+def _invoke(arguments: list[str], in_run: bool) -> int:
+    bad_input = InputError.run_exit_code if in_run else InputError.exit_code
+    try:
+        with thalweg.make_context("thalweg", arguments) as ctx:
+            thalweg.invoke(ctx)
+        sys.stdout.flush()
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError as wanted:
+        click.echo(wanted.ctx.get_help() if wanted.ctx else "")
+    except click.ClickException as error:
+        _complain(_usage(error))
+        return bad_input
+    except ThalwegError as error:
+        _complain(str(error))
+        return error.run_exit_code if in_run else error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return 128 + signal.SIGINT
+    except BrokenPipeError:
+        # Nobody reads any more: say nothing, and keep the interpreter from complaining when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except OSError as error:
+        _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return bad_input
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line `arguments` (default: the process's own) and returns the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    command = next((word for word in given if not word.startswith("-")), None)
+    return _invoke(given, in_run=command == "run")

@@ -1,0 +1,1 @@
+"""The commands of `thalweg`, one module each; every module exports `command`."""

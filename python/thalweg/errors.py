@@ -1,0 +1,40 @@
+"""What ends a command early. The command line prints each as one line and leaves with its exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class ThalwegError(Exception):
+    """Ends a command with one line and `exit_code`; `thalweg run` leaves with `run_exit_code` instead."""
+
+    exit_code: int
+    run_exit_code: int
+
+
+class InputError(ThalwegError):
+    """Bad input: what is wrong, and what would be right; of a file also where, so that the line starts `FILE:LINE: `."""
+
+    exit_code = 2
+    run_exit_code = 125
+
+    def __init__(self, what: str, file: str | Path | None = None, line: int | None = None) -> None:
+        where = "" if file is None else f"{file}: " if line is None else f"{file}:{line}: "
+        super().__init__(where + what)
+        self.what = what
+        self.file = file
+        self.line = line
+
+
+class CheckFailed(ThalwegError):
+    """A check ran and came out wrong: a route table with a cycle, a result that differs."""
+
+    exit_code = 1
+    run_exit_code = 1
+
+
+class FabricStopped(ThalwegError):
+    """The simulated fabric could not go on: a deadlock, a rank that died or never came."""
+
+    exit_code = 3
+    run_exit_code = 124

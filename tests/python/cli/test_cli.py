@@ -1,0 +1,107 @@
+"""Does whatever ends a command early come out as one line with the right exit code?"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from thalweg import cli
+from thalweg.errors import CheckFailed, FabricStopped, InputError
+from thalweg.output import json_option, print_table, write_json
+
+
+@click.command()
+@click.option("--fail", type=click.Choice(["input", "check", "fabric", "interrupt", "pipe", "missing"]))
+@click.option("--count", type=int)
+@json_option
+def command(fail: str | None, count: int | None, json_file: Path | None) -> None:
+    match fail:
+        case "input":
+            raise InputError("'clok' is no key; did you mean 'clock'?\nsecond \x1b[31mline", Path("my.toml"), 3)
+        case "check":
+            raise CheckFailed("a cycle")
+        case "fabric":
+            raise FabricStopped("nobody moves")
+        case "interrupt":
+            raise KeyboardInterrupt
+        case "pipe":
+            raise BrokenPipeError
+        case "missing":
+            Path("/nonexistent/file").read_text()
+    write_json(json_file, {"count": count})
+
+
+@pytest.fixture(params=["bench", "run"])
+def name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    chosen: str = request.param
+    monkeypatch.setattr(cli.LazyGroup, "list_commands", lambda *_: [chosen])
+    monkeypatch.setattr(cli.LazyGroup, "get_command", lambda _, ctx, wanted: command if wanted == chosen else None)
+    return chosen
+
+
+@pytest.mark.parametrize(
+    "arguments, code, run_code",
+    [
+        (["--fail", "input"], 2, 125),
+        (["--fail", "check"], 1, 1),
+        (["--fail", "fabric"], 3, 124),
+        (["--fail", "missing"], 2, 125),
+        (["--fail", "nothing"], 2, 125),
+        (["--count", "three"], 2, 125),
+        (["--cuont", "3"], 2, 125),
+        (["--json", "/nonexistent/x.json"], 2, 125),
+        (["--json", "/"], 2, 125),
+        (["surplus"], 2, 125),
+    ],
+)
+def test_an_error_is_one_line(name: str, arguments: list[str], code: int, run_code: int,
+                              capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([name, *arguments]) == (run_code if name == "run" else code)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("thalweg: ") and err.endswith("\n") and err.count("\n") == 1
+    assert "\x1b" not in err
+
+
+def test_an_input_error_names_file_and_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main([name, "--fail", "input"])
+    assert capsys.readouterr().err.startswith("thalweg: my.toml:3: 'clok' is no key; did you mean 'clock'? second")
+
+
+@pytest.mark.parametrize("how, code", [("interrupt", 130)])
+def test_interrupted_is_quiet(name: str, how: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([name, "--fail", how]) == code
+    assert capsys.readouterr() == ("", "")
+
+
+def test_no_reader_is_quiet() -> None:
+    shell = f"{sys.executable} -m thalweg --help | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", f"for i in 1 2 3; do {shell}; done"], capture_output=True, text=True, check=False)
+    assert done.stderr == "" and done.returncode in (0, 141)
+
+
+def test_an_unknown_command_names_the_nearest(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([name[:-1] + "z"]) == 2
+    assert f"Did you mean '{name}'" in capsys.readouterr().err
+
+
+def test_without_arguments_it_helps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 0
+    assert "Usage: thalweg" in capsys.readouterr().out
+
+
+def test_json_is_written_whole(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "out.json"
+    assert cli.main([name, "--count", "3", "--json", str(file)]) == 0
+    assert file.read_text() == '{\n  "count": 3\n}\n'
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_table_is_aligned_and_plain(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(["name", "hops"], [["[a]", 3], ["longer" * 30, 1234]], left=["name"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3 and lines[1].startswith("[a] ") and len(set(map(len, lines))) == 1
