@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Writes what is generated from the specification: C++, SystemVerilog, Python, test vectors and the page in the docs.
+
+python3 spec/generate.py           writes
+python3 spec/generate.py --check   says what is stale, and fails
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import emit_cpp
+import emit_docs
+import emit_python
+import emit_sv
+import vectors
+from model import SpecError, load
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def outputs(root: Path = ROOT) -> dict[Path, str]:
+    """Every generated file's text, by its path."""
+    spec = load(root / "spec")
+    cases = vectors.make(spec)
+    generated = root / "spec" / "generated"
+    return {
+        generated / "cpp" / "thalweg_spec.hpp": emit_cpp.header(spec),
+        generated / "cpp" / "thalweg_spec_mpi.inc": emit_cpp.mpi_names(spec),
+        generated / "cpp" / "thalweg_spec_vectors.hpp": emit_cpp.vectors(spec, cases),
+        generated / "sv" / "tw_spec_pkg.sv": emit_sv.package(spec),
+        generated / "vectors.json": vectors.as_json(cases),
+        root / "python" / "thalweg" / "spec.py": emit_python.module(spec),
+        root / "docs" / "packets.md": emit_docs.page(spec),
+    }
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--check"]):
+        print("usage: generate.py [--check]", file=sys.stderr)
+        return 2
+    try:
+        texts = outputs()
+    except SpecError as error:
+        print(error, file=sys.stderr)
+        return 2
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    if arguments:
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is stale: run python3 spec/generate.py", file=sys.stderr)
+        return 1 if stale else 0
+    for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(texts[path], encoding="utf-8")
+        print(path.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

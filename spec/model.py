@@ -1,0 +1,226 @@
+"""The specification as read from its TOML files, checked, with every field's offset resolved."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+WORD = 64
+FLIT = 256
+
+
+class SpecError(Exception):
+    """One line: file, and what is wrong in it."""
+
+
+@dataclass(frozen=True)
+class Enum:
+    name: str
+    bits: int
+    doc: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    bits: int
+    offset: int  # of the least significant bit, from the start of the format
+    kind: str  # value, enum, length, constant
+    doc: str
+    source: str
+    enum: str = ""
+    constant: int = 0
+
+    @property
+    def word(self) -> int:
+        return self.offset // WORD
+
+    @property
+    def shift(self) -> int:
+        return self.offset % WORD
+
+    @property
+    def mask(self) -> int:
+        return (1 << self.bits) - 1
+
+
+@dataclass(frozen=True)
+class Format:
+    name: str
+    doc: str
+    source: str
+    placement: str
+    fields: tuple[Field, ...]
+
+    @property
+    def bits(self) -> int:
+        return sum(f.bits for f in self.fields)
+
+    @property
+    def words(self) -> int:
+        return (self.bits + WORD - 1) // WORD
+
+    @property
+    def members(self) -> tuple[Field, ...]:
+        """The fields that a user sets; the others are constants."""
+        return tuple(f for f in self.fields if f.kind != "constant")
+
+
+@dataclass(frozen=True)
+class Datatype:
+    name: str
+    size: int
+    layout: str
+    operators: tuple[str, ...]
+    mpi: dict[str, tuple[str, ...]] = field(default_factory=dict)  # MPI's name: operators reduced in the network
+
+
+@dataclass(frozen=True)
+class Spec:
+    enums: tuple[Enum, ...]
+    datatypes: tuple[Datatype, ...]
+    mpi_operators: dict[str, str]
+    formats: tuple[Format, ...]
+
+    def enum(self, name: str) -> Enum:
+        return next(e for e in self.enums if e.name == name)
+
+
+def _read(path: Path, allowed: set[str]) -> dict[str, Any]:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"{path}: {error}") from None
+    _only(path, data, allowed)
+    return data
+
+
+def _only(path: Path, table: dict[str, Any], allowed: set[str]) -> None:
+    for key in table:
+        if key not in allowed:
+            raise SpecError(f"{path}: unknown key '{key}'; known are {', '.join(sorted(allowed))}")
+
+
+def _enums(path: Path, data: dict[str, Any]) -> tuple[Enum, ...]:
+    enums = []
+    for table in data["enum"]:
+        _only(path, table, {"name", "bits", "doc", "values"})
+        enum = Enum(table["name"], table["bits"], table["doc"], tuple(table["values"]))
+        if len(enum.values) > 1 << enum.bits:
+            raise SpecError(f"{path}: {enum.name} has {len(enum.values)} values, {enum.bits} bits hold {1 << enum.bits}")
+        if len(set(enum.values)) != len(enum.values):
+            raise SpecError(f"{path}: {enum.name} names a value twice")
+        enums.append(enum)
+    return tuple(enums)
+
+
+def _datatypes(path: Path, data: dict[str, Any], operators: tuple[str, ...]) -> tuple[Datatype, ...]:
+    groups: dict[str, list[str]] = data["groups"]
+
+    def expand(names: list[str]) -> tuple[str, ...]:
+        chosen = {operator for name in names for operator in groups.get(name, [name])}
+        if unknown := chosen - set(operators):
+            raise SpecError(f"{path}: '{min(unknown)}' is no operator and no group of operators")
+        return tuple(o for o in operators if o in chosen)
+
+    classes = {name: expand(members) for name, members in data["mpi_classes"].items()}
+    datatypes = []
+    seen: set[str] = set()
+    for table in data["datatype"]:
+        _only(path, table, {"name", "size", "layout", "operators", "mpi"})
+        have = expand(table["operators"])
+        mpi: dict[str, tuple[str, ...]] = {}
+        for name_class, names in table["mpi"].items():
+            if name_class not in classes:
+                raise SpecError(f"{path}: {table['name']} names the unknown class of MPI types '{name_class}'")
+            for name in names:
+                if name in seen:
+                    raise SpecError(f"{path}: {name} stands twice")
+                seen.add(name)
+                mpi[name] = tuple(o for o in have if o in classes[name_class])
+        datatypes.append(Datatype(table["name"], table["size"], table.get("layout", ""), have, mpi))
+    return tuple(datatypes)
+
+
+def _fields(path: Path, data: dict[str, Any], enums: dict[str, Enum], formats: dict[str, Format]) -> tuple[Field, ...]:
+    fields: list[Field] = []
+    offset = 0
+    if header := data.get("header"):
+        if header not in formats:
+            raise SpecError(f"{path}: header '{header}' is no format that stands before it")
+        constants: dict[str, int | str] = dict(data.get("set", {}))
+        for f in formats[header].fields:
+            if f.name in constants:
+                value = constants.pop(f.name)
+                code = enums[f.enum].values.index(value) if isinstance(value, str) else value
+                f = Field(f.name, f.bits, f.offset, "constant", f.doc, f.source, f.enum, code)
+            fields.append(f)
+        if constants:
+            raise SpecError(f"{path}: set names '{min(constants)}', which {header} doesn't have")
+        offset = formats[header].bits
+    for table in data["field"]:
+        _only(path, table, {"name", "bits", "kind", "type", "value", "doc", "source"})
+        kind = table.get("kind", "value")
+        if kind not in ("value", "enum", "length", "constant"):
+            raise SpecError(f"{path}: {table['name']} is of the unknown kind '{kind}'")
+        f = Field(
+            table["name"],
+            table["bits"],
+            offset,
+            kind,
+            table.get("doc", ""),
+            table.get("source", ""),
+            table.get("type", ""),
+            table.get("value", 0),
+        )
+        if kind == "enum" and (f.enum not in enums or enums[f.enum].bits != f.bits):
+            raise SpecError(f"{path}: {f.name} needs a type of {f.bits} bits that stands in operations.toml or types.toml")
+        if f.shift + f.bits > WORD and not (kind == "constant" and f.constant == 0):
+            raise SpecError(f"{path}: {f.name} crosses the border of a {WORD}-bit word")
+        if any(f.name == other.name for other in fields):
+            raise SpecError(f"{path}: {f.name} stands twice")
+        fields.append(f)
+        offset += f.bits
+    return tuple(fields)
+
+
+def _format(path: Path, data: dict[str, Any], enums: dict[str, Enum], formats: dict[str, Format]) -> Format:
+    if data.get("byte_order") != "little":
+        raise SpecError(f"{path}: byte_order must be 'little', least significant bit first")
+    result = Format(path.stem, data["doc"], data.get("source", ""), data["placement"], _fields(path, data, enums, formats))
+    if result.placement not in ("inline", "beat"):
+        raise SpecError(f"{path}: placement is 'inline' or 'beat'")
+    if result.placement == "beat" and result.bits != FLIT:
+        raise SpecError(f"{path}: a beat of its own has {FLIT} bits, these are {result.bits}")
+    if result.placement == "inline" and result.bits > WORD:
+        raise SpecError(f"{path}: inline, it has at most {WORD} bits, these are {result.bits}")
+    return result
+
+
+def load(folder: Path) -> Spec:
+    """Reads the folder's TOML files; raises SpecError at the first thing that is wrong."""
+    operations = folder / "operations.toml"
+    data = _read(operations, {"enum", "mpi"})
+    enums = _enums(operations, data)
+    operators = next(e for e in enums if e.name == "operator").values
+
+    types = folder / "types.toml"
+    type_data = _read(types, {"bits", "groups", "mpi_classes", "datatype"})
+    datatypes = _datatypes(types, type_data, operators)
+    enums += (Enum("datatype", type_data["bits"], "Type of the elements.", tuple(d.name for d in datatypes)),)
+
+    by_name = {e.name: e for e in enums}
+    formats: dict[str, Format] = {}
+    pending = {path: _read(path, {"doc", "source", "byte_order", "placement", "header", "set", "field"})
+               for path in sorted((folder / "packets").glob("*.toml"))}  # fmt: skip
+    for path, table in sorted(pending.items(), key=lambda item: "header" in item[1]):
+        formats[path.stem] = _format(path, table, by_name, formats)
+    return Spec(enums, datatypes, data["mpi"], tuple(formats.values()))

@@ -1,0 +1,137 @@
+"""Do the generated files follow from spec/, and does the Python module agree with the shared vectors?"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from thalweg import spec
+
+ROOT = Path(__file__).resolve().parents[3]
+VECTORS: dict[str, list[dict[str, Any]]] = json.loads((ROOT / "spec/generated/vectors.json").read_text())["formats"]
+FORMATS: dict[str, Any] = {
+    "network_header": spec.NetworkHeader,
+    "processor_header": spec.ProcessorHeader,
+    "descriptor": spec.Descriptor,
+    "credit": spec.Credit,
+}
+
+
+def copy_of_spec(folder: Path) -> Path:
+    shutil.copytree(ROOT / "spec", folder / "spec", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("python/thalweg/spec.py", "docs/packets.md"):
+        (folder / name).parent.mkdir(parents=True)
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def generate(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "spec/generate.py", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_nothing_generated_is_stale() -> None:
+    result = generate(ROOT, "--check")
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    "name", [p.relative_to(ROOT) for p in (ROOT / "spec/generated").rglob("*.*")] + ["python/thalweg/spec.py", "docs/packets.md"]
+)
+def test_a_stale_file_is_found(tmp_path: Path, name: Path) -> None:
+    copy = copy_of_spec(tmp_path)
+    with (copy / name).open("a") as file:
+        file.write(" ")
+    result = generate(copy, "--check")
+    assert result.returncode == 1
+    assert result.stderr == f"{name} is stale: run python3 spec/generate.py\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "says"),
+    [
+        ("spec/packets/credit.toml", "bits = 176", "bits = 175", "a beat of its own has 256 bits, these are 255"),
+        ("spec/packets/credit.toml", 'kind = "constant"', 'kind = "constnat"', "reserved is of the unknown kind 'constnat'"),
+        ("spec/packets/network_header.toml", "doc =", "dco =", "unknown key 'dco'"),
+        ("spec/packets/network_header.toml", 'type = "operator"', 'type = "kind"', "operation needs a type of 4 bits"),
+        ("spec/packets/descriptor.toml", "bits = 11", "bits = 12", "ranks crosses the border of a 64-bit word"),
+        ("spec/types.toml", '"MPI_INT",', '"MPI_LONG",', "MPI_LONG stands twice"),
+        ("spec/operations.toml", "bits = 2", "bits = 1", "algorithm has 4 values, 1 bits hold 2"),
+    ],
+)
+def test_a_wrong_specification_gets_one_line(tmp_path: Path, file: str, old: str, new: str, says: str) -> None:
+    path = copy_of_spec(tmp_path) / file
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    result = generate(tmp_path)
+    assert result.returncode == 2
+    assert says in result.stderr and Path(file).name in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_python_agrees_with_the_vectors(name: str) -> None:
+    for case in VECTORS[name]:
+        words = b"".join(int(word, 16).to_bytes(8, "little") for word in case["words"])
+        packet = FORMATS[name](**case["fields"])
+        wire = packet.pack()
+        assert wire == words[: len(wire)] and not any(words[len(wire) :])
+        assert FORMATS[name].unpack(wire) == packet
+
+
+def test_every_format_has_vectors_that_move_every_field() -> None:
+    assert VECTORS.keys() == FORMATS.keys()
+    for name, cases in VECTORS.items():
+        for field in dataclasses.fields(FORMATS[name]):
+            assert len({case["fields"][field.name] for case in cases}) > 1, (name, field.name)
+
+
+def test_network_header_is_the_one_of_the_architecture() -> None:
+    """Widths and order are read from the table in docs/architecture.md."""
+    lines = (ROOT / "docs/architecture.md").read_text().split("| field | bits | what |\n")[1].split("\n\n")[0].splitlines()
+    table = [(cells[1].strip(), int(cells[2])) for cells in (line.split("|") for line in lines[1:])]
+    assert sum(bits for _, bits in table) == spec.NetworkHeader.BITS == 48
+    offset = 0
+    for name, bits in table:
+        if name != "spare":
+            wire = spec.NetworkHeader(**{name: 1}).pack()
+            assert int.from_bytes(wire, "little") == 1 << offset, name
+        offset += bits
+
+
+def test_a_value_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match="context is 32, it has 5 bits"):
+        spec.NetworkHeader(context=32).pack()
+    with pytest.raises(ValueError, match="network_header has 6 bytes, not 5"):
+        spec.NetworkHeader.unpack(bytes(5))
+
+
+def test_sizes_are_those_of_c() -> None:
+    """numpy's aligned records follow C's layout."""
+    numpy = pytest.importorskip("numpy")
+    for datatype in spec.Datatype:
+        name = datatype.name.lower()
+        if name == "byte":
+            name = "uint8"
+        fields = name.split("_")[1:] if name.startswith("pair") else [name]
+        record = numpy.dtype([(f"f{i}", field) for i, field in enumerate(fields)], align=True)
+        assert spec.size_of(datatype) == record.itemsize, name
+
+
+def test_what_mpi_allows_limits_a_name() -> None:
+    operators = spec.Operator
+    assert operators.LAND in spec.MPI_TYPES["MPI_INT"].operators
+    assert operators.LAND not in spec.MPI_TYPES["MPI_INTEGER"].operators
+    assert spec.MPI_TYPES["MPI_C_BOOL"].operators == {operators.LAND, operators.LOR, operators.LXOR}
+    assert spec.MPI_TYPES["MPI_DOUBLE_COMPLEX"].operators == {operators.SUM}
+    assert spec.MPI_TYPES["MPI_BYTE"].operators == {operators.BAND, operators.BOR, operators.BXOR}
+    assert "MPI_CHAR" not in spec.MPI_TYPES
+    for entry in spec.MPI_TYPES.values():
+        assert entry.operators <= spec.OPERATORS[entry.datatype]
