@@ -5,6 +5,8 @@ from __future__ import annotations
 from emit_cpp import camel
 from model import Enum, Format, Spec
 
+RESERVED = {"context", "edge", "sequence", "type"}
+
 
 def _enum(enum: Enum) -> str:
     values = ",\n".join(f"    {camel(enum.name)}{camel(value)} = {enum.bits}'d{code}" for code, value in enumerate(enum.values))
@@ -27,7 +29,6 @@ def _format(fmt: Format) -> str:
     )
     return f"""\
   // {fmt.doc}
-  localparam int unsigned {camel(fmt.name)}Bits = {fmt.bits};
   typedef struct packed {{
 {"".join(fields)}  }} {fmt.name}_t;
   // All fields 0, but those that are constant.
@@ -40,8 +41,8 @@ def _format(fmt: Format) -> str:
 
 
 def _name(field: str) -> str:
-    """`type` is a word of the language."""
-    return f"{field}_" if field == "type" else field
+    """The name, with _ behind it where the language has taken it."""
+    return f"{field}_" if field in RESERVED else field
 
 
 def package(spec: Spec) -> str:

@@ -77,18 +77,17 @@ package tw_spec_pkg;
   } datatype_e;
 
   // Header of every network packet: bytes 0 to 5 of its first flit; bytes 6 and 7 are zero, payload follows.
-  localparam int unsigned NetworkHeaderBits = 48;
   typedef struct packed {
     logic [3:0] spare;  // always 0
     logic last;  // last packet of its stream
-    logic [4:0] edge;  // the tree edge, as the receiver numbers it
+    logic [4:0] edge_;  // the tree edge, as the receiver numbers it
     kind_e kind;  // what the packet carries
-    logic [1:0] sequence;  // operation number modulo 4
+    logic [1:0] sequence_;  // operation number modulo 4
     collective_e collective;  // 0 is point to point
     logic [2:0] size;  // log2 of the packet's flits
     algorithm_e algorithm;  // how the collective moves
     operator_e operation;  // operator of a reduction
-    logic [4:0] context;  // row of the communicator table
+    logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node
   } network_header_t;
   // All fields 0, but those that are constant.
@@ -99,13 +98,12 @@ package tw_spec_pkg;
   endfunction
 
   // Header of a packet between host and node; a message is one packet, of at most 2^33 - 1 bytes.
-  localparam int unsigned ProcessorHeaderBits = 64;
   typedef struct packed {
     logic [32:0] size;  // bytes of payload that follow
     collective_e collective;  // 0 is point to point
     algorithm_e algorithm;  // how the collective moves
     operator_e operation;  // operator of a reduction
-    logic [4:0] context;  // row of the communicator table
+    logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node; in a rooted collective the root's rank
   } processor_header_t;
   // All fields 0, but those that are constant.
@@ -116,21 +114,20 @@ package tw_spec_pkg;
   endfunction
 
   // Returns room in the buffer of a tree edge to the sender of its packets.
-  localparam int unsigned CreditBits = 256;
   typedef struct packed {
     logic [175:0] reserved_count;  // always 0
     logic [15:0] count;  // packets that were taken out of the buffer
     logic [15:0] reserved;  // always 0
     logic [3:0] spare;  // always 0
     logic last;  // last packet of its stream
-    logic [4:0] edge;  // the tree edge, as the receiver numbers it
+    logic [4:0] edge_;  // the tree edge, as the receiver numbers it
     logic [1:0] kind;  // always 2
-    logic [1:0] sequence;  // operation number modulo 4
+    logic [1:0] sequence_;  // operation number modulo 4
     collective_e collective;  // 0 is point to point
     logic [2:0] size;  // always 0
     algorithm_e algorithm;  // how the collective moves
     operator_e operation;  // operator of a reduction
-    logic [4:0] context;  // row of the communicator table
+    logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node
   } credit_t;
   // All fields 0, but those that are constant.
@@ -142,7 +139,6 @@ package tw_spec_pkg;
   endfunction
 
   // First packet of a stream: what the data packets after it are.
-  localparam int unsigned DescriptorBits = 256;
   typedef struct packed {
     logic [79:0] reserved_count;  // always 0
     logic [47:0] count;  // elements in the stream
@@ -154,14 +150,14 @@ package tw_spec_pkg;
     logic [15:0] reserved;  // always 0
     logic [3:0] spare;  // always 0
     logic last;  // last packet of its stream
-    logic [4:0] edge;  // the tree edge, as the receiver numbers it
+    logic [4:0] edge_;  // the tree edge, as the receiver numbers it
     logic [1:0] kind;  // always 1
-    logic [1:0] sequence;  // operation number modulo 4
+    logic [1:0] sequence_;  // operation number modulo 4
     collective_e collective;  // 0 is point to point
     logic [2:0] size;  // always 0
     algorithm_e algorithm;  // how the collective moves
     operator_e operation;  // operator of a reduction
-    logic [4:0] context;  // row of the communicator table
+    logic [4:0] context_;  // row of the communicator table
     logic [15:0] destination;  // node
   } descriptor_t;
   // All fields 0, but those that are constant.

