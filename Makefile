@@ -1,4 +1,45 @@
-# Two commands set everything up: `make run` runs the main job, `make test` all tests. `make check` is the quick loop.
+# `make run` sets everything up and runs the main job, `make test` all tests; `make check` is the quick loop.
 .DEFAULT_GOAL := help
-help:
+BIN := .venv/bin
+SOURCES := $(wildcard sim/*/*.[ch]pp python/bindings/*.[ch]pp runtime/*/*.[ch] runtime/*/*.[ch]pp tests/*/*.[ch]pp \
+             tests/*/*/*.[ch]pp benches/*.[ch]pp)
+PYTHON := $(wildcard python spec tests benches examples tools/*.py)
+
+.PHONY: help setup run check test test-long format clean
+
+help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup:  ## .venv with the command thalweg
+	@tools/setup run
+
+run: setup  ## set up, then LAMMPS, unchanged, on a simulated torus of eight FPGAs
+	@$(BIN)/python examples/lammps/run.py
+
+check:  ## formatting, lint, types, generated files, quick tests; under a minute
+	@tools/setup test
+	@$(BIN)/clang-format --dry-run --Werror $(SOURCES)
+	@$(BIN)/ruff format --check --quiet $(PYTHON)
+	@$(BIN)/ruff check --quiet $(PYTHON)
+	@$(BIN)/mypy
+	@python3 spec/generate.py --check
+	@$(BIN)/pytest -q -n 2 -m "not long and not slow and not serial"
+
+test:  ## everything but the long tests; C++ under the address and undefined-behaviour sanitizers
+	@tools/setup test
+	@tools/test
+
+test-long:  ## the long tests: thousands of random runs of every block against its RTL
+	@tools/setup test
+	@tools/test long
+
+format:  ## format C++ and Python in place
+	@tools/setup test
+	@$(BIN)/clang-format -i $(SOURCES)
+	@$(BIN)/ruff check --quiet --fix $(PYTHON)
+	@$(BIN)/ruff format --quiet $(PYTHON)
+
+clean:  ## remove everything that was built or installed here
+	rm -rf .venv build dist .cache .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find python -name '_sim*.so' -delete
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
