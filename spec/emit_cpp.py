@@ -33,7 +33,9 @@ inline constexpr std::array<std::string_view, {len(enum.values)}> {enum.name}_na
 
 def _tables(spec: Spec) -> str:
     sizes = "".join(f"    {d.size},  // {d.name}{_layout(d)}\n" for d in spec.datatypes)
-    masks = "".join(f"    {_operator_mask(spec, d.operators)},  // {d.name}: {', '.join(d.operators)}\n" for d in spec.datatypes)
+    masks = "".join(
+        f"    {_operator_mask(spec, d.operators)},  // {d.name}: {', '.join(d.operators)}\n" for d in spec.datatypes
+    )
     return f"""\
 /// Bytes of an element in memory, as C lays it out.
 inline constexpr std::array<std::uint8_t, {len(spec.datatypes)}> datatype_sizes{{
@@ -92,7 +94,8 @@ def _format(fmt: Format) -> str:
     )
     constants = [(f.word, f.shift, f.constant, f.mask) for f in fmt.fields if f.kind == "constant" and f.enum + f.doc]
     matches = " && ".join(
-        f"({'word' if single else f'words[{word}]'} >> {shift} & 0x{mask:x}) == {value}" for word, shift, value, mask in constants
+        f"({'word' if single else f'words[{word}]'} >> {shift} & 0x{mask:x}) == {value}"
+        for word, shift, value, mask in constants
     )
     matcher = (
         f"/// True where the fields that make it this format have their values.\n"
@@ -105,7 +108,9 @@ def _format(fmt: Format) -> str:
     packed_words = []
     for index in range(fmt.words):
         terms = [
-            f"({code(f)} & 0x{f.mask:x}) << {f.shift}" if f.kind != "constant" else f"std::uint64_t{{{f.constant}}} << {f.shift}"
+            f"({code(f)} & 0x{f.mask:x}) << {f.shift}"
+            if f.kind != "constant"
+            else f"std::uint64_t{{{f.constant}}} << {f.shift}"
             for f in fmt.fields
             if f.word == index and (f.kind != "constant" or f.constant)
         ]
@@ -166,7 +171,11 @@ def mpi_names(spec: Spec) -> str:
     ]
     for datatype in spec.datatypes:
         for name, operators in datatype.mpi.items():
-            lines += [f"#ifdef {name}", f"THALWEG_MPI_TYPE({name}, {datatype.name}, {_operator_mask(spec, operators)})", "#endif"]
+            lines += [
+                f"#ifdef {name}",
+                f"THALWEG_MPI_TYPE({name}, {datatype.name}, {_operator_mask(spec, operators)})",
+                "#endif",
+            ]
     for name, operator in spec.mpi_operators.items():
         lines += [f"THALWEG_MPI_OPERATOR({name}, {operator})"]
     return "\n".join(lines) + "\n"
@@ -186,9 +195,7 @@ def vectors(spec: Spec, cases: dict[str, list[Case]]) -> str:
             )  # fmt: skip
             words = ", ".join(f"0x{word:016x}u" for word in case.words)
             rows.append(f"    {{{{{values}}}, {{{words}}}}},\n")
-        parts.append(
-            f"inline constexpr Vector<{camel(fmt.name)}, {fmt.words}> {fmt.name}[] = {{\n{''.join(rows)}}};\n"
-        )
+        parts.append(f"inline constexpr Vector<{camel(fmt.name)}, {fmt.words}> {fmt.name}[] = {{\n{''.join(rows)}}};\n")
     return f"""\
 {NOTE}
 // The test vectors of spec/generated/vectors.json.

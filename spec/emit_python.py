@@ -22,7 +22,8 @@ def _default(f: Field) -> str:
 def _format(fmt: Format) -> str:
     members = "".join(f"    {f.name}: {_type(f)} = {_default(f)}\n" for f in fmt.members)
     packed = "".join(
-        f"            | _field(self.{f.name}, {f.bits}, {f.offset}, {f.name!r})\n".replace("'", '"') for f in fmt.members
+        f"            | _field(self.{f.name}, {f.bits}, {f.offset}, {f.name!r})\n".replace("'", '"')
+        for f in fmt.members
     )
     constant = sum(f.constant << f.offset for f in fmt.fields if f.kind == "constant")
     unpacked = "".join(

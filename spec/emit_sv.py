@@ -9,7 +9,9 @@ RESERVED = {"context", "edge", "sequence", "type"}
 
 
 def _enum(enum: Enum) -> str:
-    values = ",\n".join(f"    {camel(enum.name)}{camel(value)} = {enum.bits}'d{code}" for code, value in enumerate(enum.values))
+    values = ",\n".join(
+        f"    {camel(enum.name)}{camel(value)} = {enum.bits}'d{code}" for code, value in enumerate(enum.values)
+    )
     return f"""\
   // {enum.doc}
   typedef enum logic [{enum.bits - 1}:0] {{
@@ -21,11 +23,15 @@ def _enum(enum: Enum) -> str:
 def _format(fmt: Format) -> str:
     fields = []
     for f in reversed(fmt.fields):
-        declared = f"{f.enum}_e" if f.enum and f.kind != "constant" else "logic" if f.bits == 1 else f"logic [{f.bits - 1}:0]"
+        declared = (
+            f"{f.enum}_e" if f.enum and f.kind != "constant" else "logic" if f.bits == 1 else f"logic [{f.bits - 1}:0]"
+        )
         doc = f.doc if f.kind != "constant" else f"always {f.constant}"
         fields.append(f"    {declared} {_name(f.name)};  // {doc}\n")
     empty = "".join(
-        f"    packet.{_name(f.name)} = {f.bits}'d{f.constant};\n" for f in fmt.fields if f.kind == "constant" and f.constant
+        f"    packet.{_name(f.name)} = {f.bits}'d{f.constant};\n"
+        for f in fmt.fields
+        if f.kind == "constant" and f.constant
     )
     return f"""\
   // {fmt.doc}

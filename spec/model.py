@@ -115,7 +115,9 @@ def _enums(path: Path, data: dict[str, Any]) -> tuple[Enum, ...]:
         _only(path, table, {"name", "bits", "doc", "values"})
         enum = Enum(table["name"], table["bits"], table["doc"], tuple(table["values"]))
         if len(enum.values) > 1 << enum.bits:
-            raise SpecError(f"{path}: {enum.name} has {len(enum.values)} values, {enum.bits} bits hold {1 << enum.bits}")
+            raise SpecError(
+                f"{path}: {enum.name} has {len(enum.values)} values, {enum.bits} bits hold {1 << enum.bits}"
+            )
         if len(set(enum.values)) != len(enum.values):
             raise SpecError(f"{path}: {enum.name} names a value twice")
         enums.append(enum)
@@ -182,7 +184,9 @@ def _fields(path: Path, data: dict[str, Any], enums: dict[str, Enum], formats: d
             table.get("value", 0),
         )
         if kind == "enum" and (f.enum not in enums or enums[f.enum].bits != f.bits):
-            raise SpecError(f"{path}: {f.name} needs a type of {f.bits} bits that stands in operations.toml or types.toml")
+            raise SpecError(
+                f"{path}: {f.name} needs a type of {f.bits} bits that stands in operations.toml or types.toml"
+            )
         if f.shift + f.bits > WORD and not (kind == "constant" and f.constant == 0):
             raise SpecError(f"{path}: {f.name} crosses the border of a {WORD}-bit word")
         if any(f.name == other.name for other in fields):
@@ -195,7 +199,9 @@ def _fields(path: Path, data: dict[str, Any], enums: dict[str, Enum], formats: d
 def _format(path: Path, data: dict[str, Any], enums: dict[str, Enum], formats: dict[str, Format]) -> Format:
     if data.get("byte_order") != "little":
         raise SpecError(f"{path}: byte_order must be 'little', least significant bit first")
-    result = Format(path.stem, data["doc"], data.get("source", ""), data["placement"], _fields(path, data, enums, formats))
+    result = Format(
+        path.stem, data["doc"], data.get("source", ""), data["placement"], _fields(path, data, enums, formats)
+    )
     if result.placement not in ("inline", "beat"):
         raise SpecError(f"{path}: placement is 'inline' or 'beat'")
     if result.placement == "beat" and result.bits != FLIT:

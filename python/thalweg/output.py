@@ -17,7 +17,7 @@ from rich.table import Table
 from thalweg.errors import InputError
 
 
-class OutputFile(click.ParamType):
+class OutputFile(click.ParamType[Path]):
     """A file that a command will write: refused before the work starts where it cannot be written. `-` is stdout."""
 
     name = "file"
@@ -35,7 +35,9 @@ class OutputFile(click.ParamType):
         return path
 
 
-json_option = click.option("--json", "json_file", type=OutputFile(), metavar="FILE", help="Also write the result as JSON.")
+json_option = click.option(
+    "--json", "json_file", type=OutputFile(), metavar="FILE", help="Also write the result as JSON."
+)
 """Decorator: adds `--json FILE` as the argument `json_file: Path | None`; hand it to `write_json`."""
 
 
@@ -70,8 +72,9 @@ def write_json(path: Path | None, data: Any) -> None:
         write_text(path, json.dumps(data, indent=2) + "\n")
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], left: Iterable[str] = (),
-                file: IO[str] | None = None) -> None:
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], left: Iterable[str] = (), file: IO[str] | None = None
+) -> None:
     """Prints an aligned table; numbers to the right, the columns named in `left` to the left.
 
     Colour and line drawing appear on a terminal only, and a line is never cut where the output is not a terminal.

@@ -17,19 +17,19 @@ enum class FlowControl : std::uint8_t {
 struct LinkConfig {
   NodeId node_a = 0, node_b = 0;
   unsigned port_a = 0, port_b = 0;
-  Tick latency = 1;           ///< cycles from an output register to the next input port, at least 1
-  unsigned rate_flits = 1;    ///< at most rate_flits in every rate_cycles cycles; 1/1 is the port's own rate
+  Tick latency = 1;         ///< cycles from an output register to the next input port, at least 1
+  unsigned rate_flits = 1;  ///< at most rate_flits in every rate_cycles cycles; 1/1 is the port's own rate
   unsigned rate_cycles = 1;
 };
 
 struct RouterConfig {
-  unsigned link_ports = 0;        ///< ports 0 .. link_ports-1 carry links; the same on every node, some may be unconnected
-  unsigned local_ports = 1;       ///< ports link_ports .. carry the node's own traffic: 0 the host, then the collective unit's
+  unsigned link_ports = 0;   ///< ports 0 .. link_ports-1 carry links; the same on every node, some may be unconnected
+  unsigned local_ports = 1;  ///< ports link_ports .. carry the node's traffic: 0 the host, then the collective unit's
   unsigned virtual_channels = 4;  ///< of every port
   unsigned buffer_flits = 8;      ///< input buffer of one virtual channel of a link port
   unsigned local_buffer_flits = 8;
   FlowControl flow = FlowControl::credits;
-  unsigned margin_flits = 0;      ///< FlowControl::margin: free space of a virtual channel at which upstream is stopped
+  unsigned margin_flits = 0;  ///< FlowControl::margin: free space of a virtual channel at which upstream is stopped
   /// vc_mask[message class][route class]: the virtual channels that a packet may take at the next input port.
   /// Message class 0 is point to point, 1 is collective; a fabric without collectives may give both the same masks.
   std::vector<std::vector<std::uint32_t>> vc_mask;
@@ -44,19 +44,19 @@ inline constexpr std::uint8_t kKeepClass = 0xFF;
 inline constexpr std::uint8_t kNoRoute = 0xFF;  ///< RouteEntry::port: the destination cannot be reached
 
 struct HostConfig {
-  Tick pcie_latency = 0;            ///< ticks, one way, host memory to node or back
-  double pcie_bytes_per_tick = 0;   ///< each direction
+  Tick pcie_latency = 0;           ///< ticks, one way, host memory to node or back
+  double pcie_bytes_per_tick = 0;  ///< each direction
   unsigned dma_flits_per_cycle = 2;
-  Tick message_overhead = 0;        ///< ticks of software per message of a collective that falls back (send or receive)
+  Tick message_overhead = 0;  ///< ticks of software per message of a collective that falls back (send or receive)
 };
 
 struct CollectiveConfig {
-  unsigned contexts = 32;              ///< rows of the communicator table
-  unsigned operations_in_flight = 2;   ///< per communicator (W)
-  unsigned aggregation_units = 6;      ///< joins that one node serves in the same cycle (S)
-  unsigned slot_packets = 64;          ///< buffer per communicator and tree edge, in packets
-  unsigned packet_flits = 16;          ///< longest network packet, a power of two
-  unsigned lane_latency = 14;          ///< cycles of one combining step
+  unsigned contexts = 32;             ///< rows of the communicator table
+  unsigned operations_in_flight = 2;  ///< per communicator (W)
+  unsigned aggregation_units = 6;     ///< joins that one node serves in the same cycle (S)
+  unsigned slot_packets = 64;         ///< buffer per communicator and tree edge, in packets
+  unsigned packet_flits = 16;         ///< longest network packet, a power of two
+  unsigned lane_latency = 14;         ///< cycles of one combining step
 };
 
 struct FabricConfig {
@@ -64,8 +64,8 @@ struct FabricConfig {
   unsigned nodes = 0;
   std::vector<LinkConfig> links;
   RouterConfig router;
-  std::vector<RouteEntry> routes;       ///< routes[node * nodes + destination]; a node's entry for itself is unused
-  std::vector<std::uint8_t> layer;      ///< layer[source * nodes + destination]: class at injection; empty: 0
+  std::vector<RouteEntry> routes;   ///< routes[node * nodes + destination]; a node's entry for itself is unused
+  std::vector<std::uint8_t> layer;  ///< layer[source * nodes + destination]: class at injection; empty: 0
   HostConfig host;
   CollectiveConfig collective;
 };

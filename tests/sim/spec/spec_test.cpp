@@ -1,12 +1,11 @@
 // Does the generated C++ agree with the shared vectors, bit for bit, whole and field by field?
-#include "thalweg_spec.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <complex>
 #include <span>
 
+#include "thalweg_spec.hpp"
 #include "thalweg_spec_vectors.hpp"
 
 namespace {
@@ -51,9 +50,18 @@ TEST(Spec, OneFieldIsReplacedAndTheOthersStay) {
 }
 
 TEST(Spec, SizesAreThoseOfC) {
-  struct DoubleInt { double value; int index; };
-  struct LongInt { long value; int index; };
-  struct ShortInt { short value; int index; };
+  struct DoubleInt {
+    double value;
+    int index;
+  };
+  struct LongInt {
+    long value;
+    int index;
+  };
+  struct ShortInt {
+    short value;
+    int index;
+  };
   EXPECT_EQ(size_of(Datatype::pair_float64_int32), sizeof(DoubleInt));
   EXPECT_EQ(size_of(Datatype::pair_int64_int32), sizeof(LongInt));
   EXPECT_EQ(size_of(Datatype::pair_int16_int32), sizeof(ShortInt));
