@@ -5,7 +5,7 @@ SOURCES := $(wildcard sim/*/*.[ch]pp python/bindings/*.[ch]pp runtime/*/*.[ch] r
              tests/*/*/*.[ch]pp benches/*.[ch]pp)
 PYTHON := $(wildcard python spec tests benches examples tools/*.py)
 
-.PHONY: help setup run check test test-long format clean
+.PHONY: help setup run check test test-long format stub clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -22,7 +22,7 @@ check:  ## formatting, lint, types, generated files, quick tests; under a minute
 	@$(BIN)/ruff format --check --quiet $(PYTHON)
 	@$(BIN)/ruff check --quiet $(PYTHON)
 	@$(BIN)/mypy
-	@python3 spec/generate.py --check
+	@$(BIN)/python spec/generate.py --check
 	@$(BIN)/pytest -q -n 2 -m "not long and not slow and not serial"
 
 test:  ## everything but the long tests; C++ under the address and undefined-behaviour sanitizers
@@ -38,6 +38,10 @@ format:  ## format C++ and Python in place
 	@$(BIN)/clang-format -i $(SOURCES)
 	@$(BIN)/ruff check --quiet --fix $(PYTHON)
 	@$(BIN)/ruff format --quiet $(PYTHON)
+
+stub:  ## write python/thalweg/_sim.pyi after a change to the bindings
+	@tools/setup test
+	@$(BIN)/python -m nanobind.stubgen -q -m thalweg._sim -o python/thalweg/_sim.pyi
 
 clean:  ## remove everything that was built or installed here
 	rm -rf .venv build dist .cache .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -79,7 +79,9 @@ if rank % 2 == 0:
 
 # A message to the right, around each row.
 token = along_row.sendrecv(rank, dest=(column + 1) % columns, source=(column - 1) % columns)
-say(f"rank {rank} was told {token} by its left neighbour; the maximum is {largest['value'][0]:.0f} at {largest['where'][0]}")
+say(
+    f"rank {rank} was told {token} by its left neighbour; the maximum is {largest['value'][0]:.0f} at {largest['where'][0]}"
+)
 
 for communicator in (along_row, along_column, backwards):
     communicator.Free()

@@ -67,8 +67,13 @@ class Network:
             latency = ROUTER_CYCLES + link.latency
             links += [(link.node_a, link.node_b, latency, rate), (link.node_b, link.node_a, latency, rate)]
         dma = FLIT_BYTES * config.host.dma_flits_per_cycle
-        return cls(config.nodes, links, config.collective.lane_latency, config.host.pcie_latency,
-                   min(dma, config.host.pcie_bytes_per_tick))
+        return cls(
+            config.nodes,
+            links,
+            config.collective.lane_latency,
+            config.host.pcie_latency,
+            min(dma, config.host.pcie_bytes_per_tick),
+        )
 
 
 def _distances(network: Network, members: Sequence[int]) -> list[list[int]]:
@@ -81,8 +86,9 @@ def _distances(network: Network, members: Sequence[int]) -> list[list[int]]:
     return [[lengths[i][node] for node in members] for i in range(len(members))]
 
 
-def collective_ticks(network: Network, members: Sequence[int], operation: str, size: int, root: int = 0,
-                     host: bool = False) -> float:
+def collective_ticks(
+    network: Network, members: Sequence[int], operation: str, size: int, root: int = 0, host: bool = False
+) -> float:
     """The least ticks from the start of `operation` to its end at the last of its ranks.
 
     Rank i is on node members[i], all different; `root` is a rank. `size` in bytes has OSU's meaning: one rank's block of
@@ -109,14 +115,17 @@ def collective_ticks(network: Network, members: Sequence[int], operation: str, s
     def spread(source: int) -> float:
         """From rank `source` to every other."""
         farthest = max(distance[source])
-        return max(farthest + size / out[source],
-                   *(distance[source][r] + size / into[r] for r in range(ranks) if r != source))
+        return max(
+            farthest + size / out[source], *(distance[source][r] + size / into[r] for r in range(ranks) if r != source)
+        )
 
     def combine(target: int) -> float:
         """From every other rank, combined, to rank `target`."""
         farthest = max(row[target] for row in distance)
-        return max(farthest + max(size / into[target], network.lane),
-                   *(distance[r][target] + size / out[r] for r in range(ranks) if r != target))
+        return max(
+            farthest + max(size / into[target], network.lane),
+            *(distance[r][target] + size / out[r] for r in range(ranks) if r != target),
+        )
 
     def collect(target: int) -> float:
         """From every other rank, a block each, to rank `target`."""
@@ -127,7 +136,9 @@ def collective_ticks(network: Network, members: Sequence[int], operation: str, s
         "barrier": lambda: float(max(map(max, distance))),
         "broadcast": lambda: spread(root),
         "reduce": lambda: combine(root),
-        "allreduce": lambda: max(2 * (ranks - 1) * size / at_ranks, *map(spread, range(ranks)), *map(combine, range(ranks))),
+        "allreduce": lambda: max(
+            2 * (ranks - 1) * size / at_ranks, *map(spread, range(ranks)), *map(combine, range(ranks))
+        ),
         "gather": lambda: max(collect(root), *(distance[r][root] + size / out[r] for r in range(ranks) if r != root)),
         "allgather": lambda: max(*map(spread, range(ranks)), *map(collect, range(ranks))),
     }

@@ -49,12 +49,16 @@ static void report(void) {{
 def source(header: str) -> str:
     """The counter as C, for the functions that a preprocessed mpi.h declares."""
     functions: dict[str, str] = {}
-    for name, parameters in re.findall(r"\bint\s+(MPI_[A-Z]\w*)\s*\(([^;{}]*?)\)[^;(){}]*(?:__attribute__[^;]*)?;", header):
+    for name, parameters in re.findall(
+        r"\bint\s+(MPI_[A-Z]\w*)\s*\(([^;{}]*?)\)[^;(){}]*(?:__attribute__[^;]*)?;", header
+    ):
         if not name.startswith("MPI_T_") and "..." not in parameters:
             functions[name] = " ".join(parameters.split())
     text = HEAD.format(count=len(functions), names=", ".join(f'"{name}"' for name in functions))
     for index, (name, parameters) in enumerate(functions.items()):
-        arguments = ", ".join(re.sub(r"(\[\w*\])+$", "", p.strip()).split()[-1].lstrip("*") for p in parameters.split(","))
+        arguments = ", ".join(
+            re.sub(r"(\[\w*\])+$", "", p.strip()).split()[-1].lstrip("*") for p in parameters.split(",")
+        )
         last = "  report();\n" if name == "MPI_Finalize" else ""
         call = f"P{name}({'' if parameters == 'void' else arguments})"
         text += f"\nint {name}({parameters}) {{\n  ++calls[{index}];\n{last}  return {call};\n}}\n"
@@ -63,12 +67,16 @@ def source(header: str) -> str:
 
 def build(mpicc: str, folder: Path) -> Path:
     """Compiles the counter for the MPI of `mpicc`; the library to preload."""
-    header = subprocess.run([*shlex.split(mpicc), "-E", "-xc", "-"], input="#include <mpi.h>\n", text=True, capture_output=True,
-                            check=True).stdout
+    header = subprocess.run(
+        [*shlex.split(mpicc), "-E", "-xc", "-"], input="#include <mpi.h>\n", text=True, capture_output=True, check=True
+    ).stdout
     header = re.sub(r"^#.*$", "", header, flags=re.MULTILINE)
     (folder / "pmpi_count.c").write_text(source(header))
     library = folder / "pmpi_count.so"
-    subprocess.run([*shlex.split(mpicc), "-shared", "-fPIC", "-O1", "-w", str(folder / "pmpi_count.c"), "-o", str(library)], check=True)
+    subprocess.run(
+        [*shlex.split(mpicc), "-shared", "-fPIC", "-O1", "-w", str(folder / "pmpi_count.c"), "-o", str(library)],
+        check=True,
+    )
     return library
 
 

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
-
 from thalweg.bounds import Network, collective_ticks, message_ticks
 
 State = tuple[tuple[int, ...], ...]  # what each node knows of each unit of data: a set of ranks, as bits
@@ -30,7 +29,7 @@ def torus(*size: int) -> list[tuple[int, int]]:
     for node in itertools.product(*map(range, size)):
         for d, k in enumerate(size):
             if k > 1:
-                far = (*node[:d], (node[d] + 1) % k, *node[d + 1:])
+                far = (*node[:d], (node[d] + 1) % k, *node[d + 1 :])
                 links += [(index(node, size), index(far, size)), (index(far, size), index(node, size))]
     return links
 
@@ -42,7 +41,9 @@ def index(node: Sequence[int], size: Sequence[int]) -> int:
     return number
 
 
-def fewest_steps(nodes: int, links: Sequence[tuple[int, int]], start: State, done: Callable[[State], bool], merge: bool) -> int:
+def fewest_steps(
+    nodes: int, links: Sequence[tuple[int, int]], start: State, done: Callable[[State], bool], merge: bool
+) -> int:
     """Steps until `done`, when in each step every link carries one unit, at its best.
 
     `merge`: a unit that is sent carries all that its sender knows of it, combined; else the one rank's whose it is.
@@ -74,7 +75,9 @@ def fewest_steps(nodes: int, links: Sequence[tuple[int, int]], start: State, don
     raise AssertionError
 
 
-def searched(operation: str, nodes: int, links: Sequence[tuple[int, int]], members: Sequence[int], units: int, root: int) -> int:
+def searched(
+    operation: str, nodes: int, links: Sequence[tuple[int, int]], members: Sequence[int], units: int, root: int
+) -> int:
     everyone = sum(1 << node for node in members)
     source = members[root]
     blocks = operation in ("gather", "allgather")  # a rank's block is unit 0 .. of that rank alone: never combined
@@ -83,7 +86,9 @@ def searched(operation: str, nodes: int, links: Sequence[tuple[int, int]], membe
         return fewest_steps(nodes, links, start, lambda s: all(all(s[m]) for m in members), merge=False)
     start = tuple(tuple((1 << node) if node in members else 0 for _ in range(units)) for node in range(nodes))
     receivers = members if operation in ("allreduce", "allgather", "barrier") else [source]
-    return fewest_steps(nodes, links, start, lambda s: all(k == everyone for m in receivers for k in s[m]), merge=not blocks)
+    return fewest_steps(
+        nodes, links, start, lambda s: all(k == everyone for m in receivers for k in s[m]), merge=not blocks
+    )
 
 
 CASES = [
@@ -99,14 +104,19 @@ CASES = [
     ("the leaves of a star of 4", 4, star(4), [1, 2, 3]),
 ]
 OPERATIONS = ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather"]
-SEARCHED = [pytest.param(operation, units, *case[1:], id=f"{operation} of {units}, {case[0]}")
-            for operation in OPERATIONS for units in (1, 2) for case in CASES
-            if (operation, units) != ("allgather", 2) or case[1] < 4]  # the others have too many schedules
+SEARCHED = [
+    pytest.param(operation, units, *case[1:], id=f"{operation} of {units}, {case[0]}")
+    for operation in OPERATIONS
+    for units in (1, 2)
+    for case in CASES
+    if (operation, units) != ("allgather", 2) or case[1] < 4
+]  # the others have too many schedules
 
 
 @pytest.mark.parametrize(("operation", "units", "nodes", "links", "members"), SEARCHED)
-def test_no_schedule_beats_the_bound(operation: str, units: int, nodes: int, links: list[tuple[int, int]],
-                                     members: list[int]) -> None:
+def test_no_schedule_beats_the_bound(
+    operation: str, units: int, nodes: int, links: list[tuple[int, int]], members: list[int]
+) -> None:
     network = Network(nodes, [(tail, head, 1, 1.0) for tail, head in links])
     for root in range(len(members) if operation in ("broadcast", "reduce", "gather") else 1):
         best = searched(operation, nodes, links, members, 1 if operation == "barrier" else units, root)
@@ -122,7 +132,9 @@ def test_closed_forms_on_whole_tori(size: tuple[int, ...]) -> None:
     for k in size:
         ranks *= k
     n, diameter = len(size), sum(k // 2 for k in size)
-    network = Network(ranks, [(a, b, latency, rate) for a, b in torus(*size)], lane=14, pcie_latency=100, pcie_rate=48.0)
+    network = Network(
+        ranks, [(a, b, latency, rate) for a, b in torus(*size)], lane=14, pcie_latency=100, pcie_rate=48.0
+    )
     hops, members = diameter * latency, range(ranks)
     assert collective_ticks(network, members, "barrier", 0) == hops
     assert collective_ticks(network, members, "barrier", 0, host=True) == hops + 200
@@ -130,12 +142,16 @@ def test_closed_forms_on_whole_tori(size: tuple[int, ...]) -> None:
         for root in (0, ranks - 1):
             assert collective_ticks(network, members, operation, m, root) == pytest.approx(hops + m / (2 * n * rate))
             assert collective_ticks(network, members, operation, m, root, host=True) == pytest.approx(
-                hops + m / min(2 * n * rate, 48) + 200)
+                hops + m / min(2 * n * rate, 48) + 200
+            )
     assert collective_ticks(network, members, "allreduce", m) == pytest.approx(
-        max((ranks - 1) * m / (ranks * n * rate), hops + m / (2 * n * rate)))
+        max((ranks - 1) * m / (ranks * n * rate), hops + m / (2 * n * rate))
+    )
     assert collective_ticks(network, members, "allreduce", 4) == pytest.approx(hops + 14)
     for operation in ("gather", "allgather"):
-        assert collective_ticks(network, members, operation, m) == pytest.approx(latency + (ranks - 1) * m / (2 * n * rate))
+        assert collective_ticks(network, members, operation, m) == pytest.approx(
+            latency + (ranks - 1) * m / (2 * n * rate)
+        )
         assert collective_ticks(network, members, operation, 0) == hops
 
 

@@ -1,0 +1,52 @@
+"""Does the package say of itself what is so?"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import thalweg
+
+ROOT = Path(__file__).resolve().parents[2]
+installed = pytest.mark.skipif(
+    Path(thalweg.__file__).is_relative_to(ROOT / "python"), reason="thalweg runs from its sources, it is not installed"
+)
+
+
+def test_the_stub_is_that_of_the_bindings(tmp_path: Path) -> None:
+    pytest.importorskip("thalweg._sim")
+    stub = tmp_path / "_sim.pyi"
+    subprocess.run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "thalweg._sim", "-o", stub], check=True)
+    assert (ROOT / "python/thalweg/_sim.pyi").read_text() == stub.read_text(), "the stub is stale: run make stub"
+
+
+@installed
+def test_version() -> None:
+    command = [Path(sys.executable).with_name("thalweg"), "--version"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said == f"thalweg {importlib.metadata.version('thalweg')}\n"
+    assert f"\nversion: {importlib.metadata.version('thalweg')}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+@installed
+def test_data_is_installed_whole() -> None:
+    data = Path(thalweg.__file__).parent / "data"
+    for folder in ("spec/generated/cpp",):
+        files = {
+            p.relative_to(ROOT) for p in (ROOT / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts
+        }
+        assert files
+        for file in files:
+            assert (data / file).read_bytes() == (ROOT / file).read_bytes()
+
+
+def test_the_readme_names_only_files_that_are_there() -> None:
+    """Every path in a code span or a link of the README exists."""
+    text = (ROOT / "README.md").read_text()
+    spans = [part for i, part in enumerate(text.split("`")) if i % 2]
+    links = [part.split(")")[0] for part in text.split("](")[1:]]
+    paths = {p.rstrip("/") for p in spans + links if "/" in p and " " not in p and not p.startswith(("http", ".venv"))}
+    assert {p for p in paths if not (ROOT / p).exists()} == set()
