@@ -1,0 +1,91 @@
+"""A program that nobody here wrote, on a cluster that nobody here has: LAMMPS melts a crystal, plain and on the fabric.
+
+Runs in.melt twice and puts the thermodynamic output of the two side by side. Fails where they differ by more than 1e-9, or
+where a collective that the network computes was left to software.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+BIN = Path(sys.executable).parent
+LIMIT = 1e-9  # relative; sums in another order differ by about 1e-15, and a trajectory multiplies that
+OFFLOADED = {f"MPI_{name}" for name in ("Allreduce", "Reduce", "Bcast", "Barrier", "Gather", "Allgather")}
+Thermo = dict[int, dict[str, float]]
+
+
+def thermo(log: Path) -> Thermo:
+    """The thermodynamic table of a log file: step to column to value."""
+    table: Thermo = {}
+    columns: list[str] = []
+    for line in log.read_text().splitlines():
+        words = line.split()
+        if words[:1] == ["Step"]:
+            columns = words[1:]
+        elif words[:1] == ["Loop"]:
+            return table
+        elif columns and words and words[0].isdigit():
+            table[int(words[0])] = dict(zip(columns, map(float, words[1:]), strict=True))
+    raise SystemExit(f"melt: {log} holds no complete thermodynamic table")
+
+
+def lammps(log: Path) -> list[str]:
+    return [str(BIN / "lmp"), "-in", str(HERE / "in.melt"), "-log", str(log), "-screen", "none"]
+
+
+def run(command: list[str]) -> None:
+    code = subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
+    if code:
+        raise SystemExit(f"melt: {command[0]} ended with {code}")
+
+
+def compare(plain: Thermo, fabric: Thermo) -> float:
+    """Prints every tenth step of both, and returns the largest relative difference of all."""
+    if plain.keys() != fabric.keys():
+        raise SystemExit("melt: the two runs printed other steps")
+    largest = 0.0
+    print(f"{'step':>5} {'total energy, plain':>22} {'on the fabric':>22} {'difference':>11}   (largest of all columns)")
+    for step, expected in plain.items():
+        worst = max(abs(fabric[step][name] - value) / abs(value) if value else abs(fabric[step][name])
+                    for name, value in expected.items())
+        largest = max(largest, worst if math.isfinite(worst) else math.inf)
+        if step % 10 == 0:
+            print(f"{step:5} {expected['TotEng']:22.16f} {fabric[step]['TotEng']:22.16f} {worst:11.1e}")
+    return largest
+
+
+def left_to_software(report: dict[str, Any]) -> list[str]:
+    return [f"{row['function']}: {row['calls']} calls" for row in report["collectives"]
+            if row["function"] in OFFLOADED and not row["offloaded"]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", type=int, default=8)
+    parser.add_argument("--cluster", default="mpi-fpga-torus-2x2x2")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        run([str(BIN / "mpiexec"), "-n", str(given.ranks), *lammps(folder / "plain.log")])
+        run([sys.executable, "-m", "thalweg", "run", "-n", str(given.ranks), "--cluster", given.cluster,
+             "--json", str(folder / "run.json"), "--", *lammps(folder / "fabric.log")])
+        print()
+        largest = compare(thermo(folder / "plain.log"), thermo(folder / "fabric.log"))
+        software = left_to_software(json.loads((folder / "run.json").read_text()))
+    right = largest <= LIMIT
+    print(f"\nlargest relative difference in {given.ranks} ranks' run: {largest:.1e}, "
+          f"{'at most' if right else 'MORE THAN'} {LIMIT:.0e}")
+    print("collectives left to software: " + ("; ".join(software) or "none"))
+    return 0 if right and not software else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""Do the examples print what stands beside them, with plain MPI and on the fabric, and are all their calls in the report?"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pmpi_count
+import pytest
+from conftest import ROOT, Mpi, Run
+
+RANKS = 8
+CLUSTER = "mpi-fpga-torus-2x2x2"
+
+
+@pytest.fixture(scope="session")
+def counter(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return pmpi_count.build(str(mpi.cc), tmp_path_factory.mktemp("count"))
+
+
+@pytest.fixture(scope="session")
+def pi(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return mpi.build([ROOT / "examples/pi/pi.c"], tmp_path_factory.mktemp("pi") / "pi")
+
+
+@pytest.fixture(scope="session")
+def heat(system_mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("heat") / "heat"
+    subprocess.run([str(system_mpi.fortran), "-O2", "-w", ROOT / "examples/heat/heat.f90", "-o", program], check=True)
+    return program
+
+
+def check(example: str, mpi: Mpi, counter: Path, command: list[str | Path], thalweg: Callable[..., Run], folder: Path,
+          *options: str) -> Run:
+    """Plain MPI and the fabric print the same; the calls that the report counts are those that plain MPI was given."""
+    expected = (ROOT / f"examples/{example}/{example}.out").read_text()
+    plain = mpi.run(RANKS, command, {"LD_PRELOAD": str(counter), "PMPI_COUNT": str(folder)})
+    assert (plain.returncode, plain.stdout) == (0, expected)
+
+    run = thalweg(RANKS, CLUSTER, command, *options)
+    assert (run.exit_code, run.stdout) == (0, expected), run.stderr
+    counted = pmpi_count.counts(folder)
+    assert counted["MPI_Finalize"] == RANKS
+    assert run.report["calls"] == {name: calls for name, calls in counted.items() if name in run.report["calls"]}
+    missed = {name for name in counted if name not in run.report["calls"]}
+    assert not missed & COMMUNICATION, "calls that communicate are missing in the report"
+    return run
+
+
+COMMUNICATION = {f"MPI_{name}" for name in (
+    "Barrier Bcast Reduce Allreduce Gather Gatherv Allgather Scan Send Recv Isend Irecv Sendrecv Mprobe Mrecv Wait "
+    "Comm_dup Comm_split Comm_create_group Comm_free Init Init_thread Finalize").split()}
+
+
+def test_pi(mpi: Mpi, counter: Path, pi: Path, thalweg: Callable[..., Run], tmp_path: Path) -> None:
+    run = check("pi", mpi, counter, [pi], thalweg, tmp_path)
+    assert run.report["fallback"] == {}
+
+
+def test_grid(mpi: Mpi, counter: Path, thalweg: Callable[..., Run], tmp_path: Path) -> None:
+    check("grid", mpi, counter, [sys.executable, ROOT / "examples/grid/grid.py"], thalweg, tmp_path)
+
+
+def test_heat(system_mpi: Mpi, heat: Path, thalweg: Callable[..., Run], tmp_path: Path) -> None:
+    counter = pmpi_count.build(str(system_mpi.cc), tmp_path)
+    check("heat", system_mpi, counter, [heat], thalweg, tmp_path)

@@ -1,0 +1,92 @@
+"""Does the benchmark of apps/osu measure right results, see wrong ones, and refuse wrong command lines?"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Mpi
+
+COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "gather", "allgather"]
+OTHERS = ["scatter", "alltoall", "scan", "reduce_scatter", "latency", "bandwidth"]
+
+LIAR = """
+#include <mpi.h>
+/* An MPI whose collective gives one wrong bit, at one rank, in its last byte. */
+int MPI_{name}({parameters}) {{
+  int error = PMPI_{name}({arguments}), rank, size;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Type_size(type, &size);
+  if (rank == {rank}) ((char*)receive)[(long)count * size{factor} - 1] ^= 1;
+  return error;
+}}
+"""
+BUFFERS = "const void* send, void* receive, int count, MPI_Datatype type"
+
+
+def rows(output: str) -> dict[str, list[list[str]]]:
+    """The tables that the benchmark prints, by operation."""
+    tables: dict[str, list[list[str]]] = {}
+    name = ""
+    for line in output.splitlines():
+        words = line.split()
+        if len(words) == 2 and words[0] == "#":
+            name = words[1]
+            tables[name] = []
+        elif words and words[0].isdigit():
+            tables[name].append(words)
+    return tables
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 7])
+@pytest.mark.parametrize(("type", "op"), [("float32", "sum"), ("float64", "max"), ("int32", "min"), ("int64", "sum")])
+def test_every_operation_verifies(mpi: Mpi, osu: Path, ranks: int, type: str, op: str) -> None:
+    operations = COLLECTIVES + (OTHERS if ranks > 1 else OTHERS[:4])
+    done = mpi.run(ranks, [osu, "-m", "1:32K", "-i", "3", "-x", "1", "-r", str(ranks - 1), "-t", type, "-o", op, *operations])
+    assert (done.returncode, done.stderr) == (0, "")
+    tables = rows(done.stdout)
+    assert list(tables) == operations
+    for name, table in tables.items():
+        reduction = name in ("reduce", "allreduce", "scan", "reduce_scatter")
+        smallest = int(type[-2:]) // 8 if reduction else 1
+        sizes = [2**k for k in range(16) if 2**k >= smallest] if name != "barrier" else [0]
+        assert [int(row[0]) for row in table] == sizes
+        assert {row[-1] for row in table} == {"-" if name == "barrier" else "yes"}
+
+
+def test_repetitions_are_capped_by_bytes(mpi: Mpi, osu: Path) -> None:
+    done = mpi.run(2, [osu, "-m", "1K:1M", "-i", "50", "-b", "100K", "bcast"])
+    assert [int(row[1]) for row in rows(done.stdout)["bcast"]] == [50, 25, 12, 6, 3, 1, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(("operation", "name", "parameters", "arguments", "rank", "factor"), [
+    ("allreduce", "Allreduce", f"{BUFFERS}, MPI_Op op, MPI_Comm comm", "send, receive, count, type, op, comm", 2, ""),
+    ("reduce", "Reduce", f"{BUFFERS}, MPI_Op op, int root, MPI_Comm comm", "send, receive, count, type, op, root, comm", 0, ""),
+    ("bcast", "Bcast", "void* receive, int count, MPI_Datatype type, int root, MPI_Comm comm",
+     "receive, count, type, root, comm", 2, ""),
+    ("gather", "Gather", f"{BUFFERS}, int count2, MPI_Datatype type2, int root, MPI_Comm comm".replace(
+        "void* receive, int count, MPI_Datatype type", "int count, MPI_Datatype type, void* receive"),
+     "send, count, type, receive, count2, type2, root, comm", 0, " * 3"),
+    ("allgather", "Allgather", f"{BUFFERS}, int count2, MPI_Datatype type2, MPI_Comm comm".replace(
+        "void* receive, int count, MPI_Datatype type", "int count, MPI_Datatype type, void* receive"),
+     "send, count, type, receive, count2, type2, comm", 1, " * 3"),
+])
+def test_one_wrong_bit_is_seen(mpi: Mpi, osu: Path, tmp_path: Path, operation: str, name: str, parameters: str,
+                               arguments: str, rank: int, factor: str) -> None:
+    (tmp_path / "liar.c").write_text(LIAR.format(name=name, parameters=parameters, arguments=arguments, rank=rank, factor=factor))
+    subprocess.run([mpi.cc, "-shared", "-fPIC", tmp_path / "liar.c", "-o", tmp_path / "liar.so"], check=True)
+    done = mpi.run(3, [osu, "-m", "4K", "-i", "2", "-t", "int32", operation], {"LD_PRELOAD": str(tmp_path / "liar.so")})
+    assert [row[-1] for row in rows(done.stdout)[operation]] == ["NO"]
+    assert "results were wrong" in done.stderr
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("words", [["allredoce"], ["-m", "4-8"], ["-m", "8:4"], ["-m", "4T"], ["-m", "-4:8"], ["-i", "0"], ["-i", "x"],
+                                   ["-t", "complex"], ["-o", "xor"], ["-r", "2"], ["-r"], ["-z"], ["-b", "much"],
+                                   ["-p", "0", "latency"]])
+def test_wrong_command_lines_get_one_line(mpi: Mpi, osu: Path, words: list[str]) -> None:
+    done = mpi.run(2, [osu, *words])
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("osu: ")
