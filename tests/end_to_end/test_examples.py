@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pmpi_count
 import pytest
-from conftest import ROOT, Mpi, Run
+from programs import ROOT, Mpi, Run, Thalweg
 
 RANKS = 8
 CLUSTER = "mpi-fpga-torus-2x2x2"
@@ -32,8 +31,15 @@ def heat(system_mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-def check(example: str, mpi: Mpi, counter: Path, command: list[str | Path], thalweg: Callable[..., Run], folder: Path,
-          *options: str) -> Run:
+def check(
+    example: str,
+    mpi: Mpi,
+    counter: Path,
+    command: list[str | Path],
+    thalweg: Thalweg,
+    folder: Path,
+    *options: str,
+) -> Run:
     """Plain MPI and the fabric print the same; the calls that the report counts are those that plain MPI was given."""
     expected = (ROOT / f"examples/{example}/{example}.out").read_text()
     plain = mpi.run(RANKS, command, {"LD_PRELOAD": str(counter), "PMPI_COUNT": str(folder)})
@@ -49,20 +55,45 @@ def check(example: str, mpi: Mpi, counter: Path, command: list[str | Path], thal
     return run
 
 
-COMMUNICATION = {f"MPI_{name}" for name in (
-    "Barrier Bcast Reduce Allreduce Gather Gatherv Allgather Scan Send Recv Isend Irecv Sendrecv Mprobe Mrecv Wait "
-    "Comm_dup Comm_split Comm_create_group Comm_free Init Init_thread Finalize").split()}
+COMMUNICATION = {
+    f"MPI_{name}"
+    for name in [
+        "Barrier",
+        "Bcast",
+        "Reduce",
+        "Allreduce",
+        "Gather",
+        "Gatherv",
+        "Allgather",
+        "Scan",
+        "Send",
+        "Recv",
+        "Isend",
+        "Irecv",
+        "Sendrecv",
+        "Mprobe",
+        "Mrecv",
+        "Wait",
+        "Comm_dup",
+        "Comm_split",
+        "Comm_create_group",
+        "Comm_free",
+        "Init",
+        "Init_thread",
+        "Finalize",
+    ]
+}
 
 
-def test_pi(mpi: Mpi, counter: Path, pi: Path, thalweg: Callable[..., Run], tmp_path: Path) -> None:
+def test_pi(mpi: Mpi, counter: Path, pi: Path, thalweg: Thalweg, tmp_path: Path) -> None:
     run = check("pi", mpi, counter, [pi], thalweg, tmp_path)
     assert run.report["fallback"] == {}
 
 
-def test_grid(mpi: Mpi, counter: Path, thalweg: Callable[..., Run], tmp_path: Path) -> None:
+def test_grid(mpi: Mpi, counter: Path, thalweg: Thalweg, tmp_path: Path) -> None:
     check("grid", mpi, counter, [sys.executable, ROOT / "examples/grid/grid.py"], thalweg, tmp_path)
 
 
-def test_heat(system_mpi: Mpi, heat: Path, thalweg: Callable[..., Run], tmp_path: Path) -> None:
+def test_heat(system_mpi: Mpi, heat: Path, thalweg: Thalweg, tmp_path: Path) -> None:
     counter = pmpi_count.build(str(system_mpi.cc), tmp_path)
     check("heat", system_mpi, counter, [heat], thalweg, tmp_path)

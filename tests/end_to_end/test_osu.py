@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Mpi
+from programs import Mpi
 
 COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "gather", "allgather"]
 OTHERS = ["scatter", "alltoall", "scan", "reduce_scatter", "latency", "bandwidth"]
@@ -43,7 +43,9 @@ def rows(output: str) -> dict[str, list[list[str]]]:
 @pytest.mark.parametrize(("type", "op"), [("float32", "sum"), ("float64", "max"), ("int32", "min"), ("int64", "sum")])
 def test_every_operation_verifies(mpi: Mpi, osu: Path, ranks: int, type: str, op: str) -> None:
     operations = COLLECTIVES + (OTHERS if ranks > 1 else OTHERS[:4])
-    done = mpi.run(ranks, [osu, "-m", "1:32K", "-i", "3", "-x", "1", "-r", str(ranks - 1), "-t", type, "-o", op, *operations])
+    done = mpi.run(
+        ranks, [osu, "-m", "1:32K", "-i", "3", "-x", "1", "-r", str(ranks - 1), "-t", type, "-o", op, *operations]
+    )
     assert (done.returncode, done.stderr) == (0, "")
     tables = rows(done.stdout)
     assert list(tables) == operations
@@ -60,21 +62,69 @@ def test_repetitions_are_capped_by_bytes(mpi: Mpi, osu: Path) -> None:
     assert [int(row[1]) for row in rows(done.stdout)["bcast"]] == [50, 25, 12, 6, 3, 1, 1, 1, 1, 1, 1]
 
 
-@pytest.mark.parametrize(("operation", "name", "parameters", "arguments", "rank", "factor"), [
-    ("allreduce", "Allreduce", f"{BUFFERS}, MPI_Op op, MPI_Comm comm", "send, receive, count, type, op, comm", 2, ""),
-    ("reduce", "Reduce", f"{BUFFERS}, MPI_Op op, int root, MPI_Comm comm", "send, receive, count, type, op, root, comm", 0, ""),
-    ("bcast", "Bcast", "void* receive, int count, MPI_Datatype type, int root, MPI_Comm comm",
-     "receive, count, type, root, comm", 2, ""),
-    ("gather", "Gather", f"{BUFFERS}, int count2, MPI_Datatype type2, int root, MPI_Comm comm".replace(
-        "void* receive, int count, MPI_Datatype type", "int count, MPI_Datatype type, void* receive"),
-     "send, count, type, receive, count2, type2, root, comm", 0, " * 3"),
-    ("allgather", "Allgather", f"{BUFFERS}, int count2, MPI_Datatype type2, MPI_Comm comm".replace(
-        "void* receive, int count, MPI_Datatype type", "int count, MPI_Datatype type, void* receive"),
-     "send, count, type, receive, count2, type2, comm", 1, " * 3"),
-])
-def test_one_wrong_bit_is_seen(mpi: Mpi, osu: Path, tmp_path: Path, operation: str, name: str, parameters: str,
-                               arguments: str, rank: int, factor: str) -> None:
-    (tmp_path / "liar.c").write_text(LIAR.format(name=name, parameters=parameters, arguments=arguments, rank=rank, factor=factor))
+@pytest.mark.parametrize(
+    ("operation", "name", "parameters", "arguments", "rank", "factor"),
+    [
+        (
+            "allreduce",
+            "Allreduce",
+            f"{BUFFERS}, MPI_Op op, MPI_Comm comm",
+            "send, receive, count, type, op, comm",
+            2,
+            "",
+        ),
+        (
+            "reduce",
+            "Reduce",
+            f"{BUFFERS}, MPI_Op op, int root, MPI_Comm comm",
+            "send, receive, count, type, op, root, comm",
+            0,
+            "",
+        ),
+        (
+            "bcast",
+            "Bcast",
+            "void* receive, int count, MPI_Datatype type, int root, MPI_Comm comm",
+            "receive, count, type, root, comm",
+            2,
+            "",
+        ),
+        (
+            "gather",
+            "Gather",
+            f"{BUFFERS}, int count2, MPI_Datatype type2, int root, MPI_Comm comm".replace(
+                "void* receive, int count, MPI_Datatype type", "int count, MPI_Datatype type, void* receive"
+            ),
+            "send, count, type, receive, count2, type2, root, comm",
+            0,
+            " * 3",
+        ),
+        (
+            "allgather",
+            "Allgather",
+            f"{BUFFERS}, int count2, MPI_Datatype type2, MPI_Comm comm".replace(
+                "void* receive, int count, MPI_Datatype type", "int count, MPI_Datatype type, void* receive"
+            ),
+            "send, count, type, receive, count2, type2, comm",
+            1,
+            " * 3",
+        ),
+    ],
+)
+def test_one_wrong_bit_is_seen(
+    mpi: Mpi,
+    osu: Path,
+    tmp_path: Path,
+    operation: str,
+    name: str,
+    parameters: str,
+    arguments: str,
+    rank: int,
+    factor: str,
+) -> None:
+    (tmp_path / "liar.c").write_text(
+        LIAR.format(name=name, parameters=parameters, arguments=arguments, rank=rank, factor=factor)
+    )
     subprocess.run([mpi.cc, "-shared", "-fPIC", tmp_path / "liar.c", "-o", tmp_path / "liar.so"], check=True)
     done = mpi.run(3, [osu, "-m", "4K", "-i", "2", "-t", "int32", operation], {"LD_PRELOAD": str(tmp_path / "liar.so")})
     assert [row[-1] for row in rows(done.stdout)[operation]] == ["NO"]
@@ -82,9 +132,25 @@ def test_one_wrong_bit_is_seen(mpi: Mpi, osu: Path, tmp_path: Path, operation: s
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("words", [["allredoce"], ["-m", "4-8"], ["-m", "8:4"], ["-m", "4T"], ["-m", "-4:8"], ["-i", "0"], ["-i", "x"],
-                                   ["-t", "complex"], ["-o", "xor"], ["-r", "2"], ["-r"], ["-z"], ["-b", "much"],
-                                   ["-p", "0", "latency"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["allredoce"],
+        ["-m", "4-8"],
+        ["-m", "8:4"],
+        ["-m", "4T"],
+        ["-m", "-4:8"],
+        ["-i", "0"],
+        ["-i", "x"],
+        ["-t", "complex"],
+        ["-o", "xor"],
+        ["-r", "2"],
+        ["-r"],
+        ["-z"],
+        ["-b", "much"],
+        ["-p", "0", "latency"],
+    ],
+)
 def test_wrong_command_lines_get_one_line(mpi: Mpi, osu: Path, words: list[str]) -> None:
     done = mpi.run(2, [osu, *words])
     assert done.returncode == 2

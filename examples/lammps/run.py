@@ -34,7 +34,7 @@ def thermo(log: Path) -> Thermo:
             return table
         elif columns and words and words[0].isdigit():
             table[int(words[0])] = dict(zip(columns, map(float, words[1:]), strict=True))
-    raise SystemExit(f"melt: {log} holds no complete thermodynamic table")
+    raise SystemExit(f"lammps: {log} holds no complete thermodynamic table")
 
 
 def lammps(log: Path) -> list[str]:
@@ -44,18 +44,22 @@ def lammps(log: Path) -> list[str]:
 def run(command: list[str]) -> None:
     code = subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
     if code:
-        raise SystemExit(f"melt: {command[0]} ended with {code}")
+        raise SystemExit(f"lammps: {command[0]} ended with {code}")
 
 
 def compare(plain: Thermo, fabric: Thermo) -> float:
     """Prints every tenth step of both, and returns the largest relative difference of all."""
     if plain.keys() != fabric.keys():
-        raise SystemExit("melt: the two runs printed other steps")
+        raise SystemExit("lammps: the two runs printed other steps")
     largest = 0.0
-    print(f"{'step':>5} {'total energy, plain':>22} {'on the fabric':>22} {'difference':>11}   (largest of all columns)")
+    print(
+        f"{'step':>5} {'total energy, plain':>22} {'on the fabric':>22} {'difference':>11}   (largest of all columns)"
+    )
     for step, expected in plain.items():
-        worst = max(abs(fabric[step][name] - value) / abs(value) if value else abs(fabric[step][name])
-                    for name, value in expected.items())
+        worst = max(
+            abs(fabric[step][name] - value) / abs(value) if value else abs(fabric[step][name])
+            for name, value in expected.items()
+        )
         largest = max(largest, worst if math.isfinite(worst) else math.inf)
         if step % 10 == 0:
             print(f"{step:5} {expected['TotEng']:22.16f} {fabric[step]['TotEng']:22.16f} {worst:11.1e}")
@@ -63,8 +67,11 @@ def compare(plain: Thermo, fabric: Thermo) -> float:
 
 
 def left_to_software(report: dict[str, Any]) -> list[str]:
-    return [f"{row['function']}: {row['calls']} calls" for row in report["collectives"]
-            if row["function"] in OFFLOADED and not row["offloaded"]]
+    return [
+        f"{row['function']}: {row['calls']} calls"
+        for row in report["collectives"]
+        if row["function"] in OFFLOADED and not row["offloaded"]
+    ]
 
 
 def main() -> int:
@@ -75,14 +82,30 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run([str(BIN / "mpiexec"), "-n", str(given.ranks), *lammps(folder / "plain.log")])
-        run([sys.executable, "-m", "thalweg", "run", "-n", str(given.ranks), "--cluster", given.cluster,
-             "--json", str(folder / "run.json"), "--", *lammps(folder / "fabric.log")])
+        run(
+            [
+                sys.executable,
+                "-m",
+                "thalweg",
+                "run",
+                "-n",
+                str(given.ranks),
+                "--cluster",
+                given.cluster,
+                "--json",
+                str(folder / "run.json"),
+                "--",
+                *lammps(folder / "fabric.log"),
+            ]
+        )
         print()
         largest = compare(thermo(folder / "plain.log"), thermo(folder / "fabric.log"))
         software = left_to_software(json.loads((folder / "run.json").read_text()))
     right = largest <= LIMIT
-    print(f"\nlargest relative difference in {given.ranks} ranks' run: {largest:.1e}, "
-          f"{'at most' if right else 'MORE THAN'} {LIMIT:.0e}")
+    print(
+        f"\nlargest relative difference in {given.ranks} ranks' run: {largest:.1e}, "
+        f"{'at most' if right else 'MORE THAN'} {LIMIT:.0e}"
+    )
     print("collectives left to software: " + ("; ".join(software) or "none"))
     return 0 if right and not software else 1
 

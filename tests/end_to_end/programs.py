@@ -1,0 +1,115 @@
+"""How the tests run whole programs: with an installed MPI, and on the fabric."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+QUICK = {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
+"""More ranks than cores: MPICH's shared memory spins, its sockets sleep."""
+
+
+def left_over(mark: str) -> list[int]:
+    """Processes that still run and inherited the mark."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def execute(
+    command: Sequence[str | Path],
+    environment: dict[str, str] | None = None,
+    timeout: float = 300,
+    folder: Path | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end, and sees that none of its processes outlives it."""
+    mark = f"THALWEG_TEST={uuid.uuid4()}"
+    name, value = mark.split("=")
+    result = subprocess.run(
+        [str(word) for word in command],
+        env={**os.environ, **(environment or {}), name: value},
+        text=True,
+        capture_output=True,
+        timeout=timeout,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert not left_over(mark), f"processes are left of {command}"
+    return result
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An installed MPI: its compilers and its launcher."""
+
+    cc: Path
+    exec: Path
+    fortran: Path | None = None
+
+    def run(
+        self, ranks: int, command: Sequence[str | Path], environment: dict[str, str] | None = None, timeout: float = 300
+    ) -> subprocess.CompletedProcess[str]:
+        return execute([self.exec, "-n", str(ranks), *command], {**QUICK, **(environment or {})}, timeout)
+
+    def build(self, source: Sequence[Path], program: Path) -> Path:
+        subprocess.run([self.cc, "-O2", *source, "-o", program, "-lm"], check=True)
+        return program
+
+
+@dataclass(frozen=True)
+class Run:
+    """What `thalweg run` left."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+    report: dict[str, Any]
+
+
+def thalweg_run(
+    folder: Path,
+    ranks: int,
+    cluster: str,
+    command: Sequence[str | Path],
+    *options: str,
+    environment: dict[str, str] | None = None,
+    timeout: float = 300,
+) -> Run:
+    file = folder / f"run-{uuid.uuid4()}.json"
+    done = execute(
+        [
+            sys.executable,
+            "-m",
+            "thalweg",
+            "run",
+            "-n",
+            str(ranks),
+            "--cluster",
+            cluster,
+            "--json",
+            file,
+            *options,
+            "--",
+            *command,
+        ],
+        environment,
+        timeout,
+    )
+    return Run(done.returncode, done.stdout, done.stderr, json.loads(file.read_text()) if file.exists() else {})
+
+
+Thalweg = Callable[..., Run]
