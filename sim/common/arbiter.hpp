@@ -1,0 +1,30 @@
+// Round-robin choice, twin of rtl/common/tw_arbiter.sv.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace thalweg {
+
+/// Grants the first requester at or after a pointer, cyclically. The pointer moves behind the winner only when the
+/// grant is taken (accept), so that a requester that keeps asking is served after at most size-1 accepted grants of
+/// others.
+class Arbiter {
+ public:
+  /// The winner among the set bits of `requests`, which is not 0. Pure.
+  [[nodiscard]] unsigned pick(std::uint64_t requests) const {
+    const auto ahead = requests >> next_ << next_;
+    return static_cast<unsigned>(std::countr_zero(ahead ? ahead : requests));
+  }
+  /// The grant of `winner`, one of `size` requesters, was taken.
+  void accept(unsigned winner, unsigned size) {
+    next_ = static_cast<std::uint8_t>(winner + 1 == size ? 0 : winner + 1);
+  }
+
+  [[nodiscard]] unsigned next() const { return next_; }
+
+ private:
+  std::uint8_t next_ = 0;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,40 @@
+// A register that breaks ready as well as valid and keeps full throughput, twin of rtl/common/tw_skid.sv.
+#pragma once
+
+#include <utility>
+
+namespace thalweg {
+
+/// One cycle of latency, a value every cycle, two places: the output register, and the skid place that takes the value
+/// which was offered in the cycle in which the reader first refused.
+template <class T>
+class Skid {
+ public:
+  [[nodiscard]] bool ready() const { return !skidded_; }  ///< the writer's side: registered
+  [[nodiscard]] bool valid() const { return valid_; }     ///< the reader's side: registered
+  [[nodiscard]] const T& front() const { return output_; }
+
+  /// One clock edge. push: a value that is offered, or nullptr; taken when ready(). pop: the reader's ready.
+  void step(const T* push, bool pop) {
+    const bool offered = push && ready();
+    if (pop || !valid_) {
+      if (skidded_)
+        output_ = skid_;
+      else if (offered)
+        output_ = *push;
+      valid_ = skidded_ || offered;
+      skidded_ = false;
+    } else if (offered) {
+      skid_ = *push;
+      skidded_ = true;
+    }
+  }
+
+ private:
+  T output_{};
+  T skid_{};
+  bool valid_ = false;
+  bool skidded_ = false;
+};
+
+}  // namespace thalweg

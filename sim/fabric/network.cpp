@@ -1,0 +1,115 @@
+#include "fabric/network.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace thalweg {
+
+namespace {
+
+void require(bool right, const std::string& what) {
+  if (!right) throw std::invalid_argument(what);
+}
+
+std::string port_name(NodeId node, unsigned port) {
+  return "port " + std::to_string(port) + " of node " + std::to_string(node);
+}
+
+void check_router(const RouterConfig& router) {
+  require(router.local_ports > 0, "a router has at least one local port");
+  require(router.virtual_channels > 0 && router.virtual_channels <= 16, "a port has 1 to 16 virtual channels");
+  require(!router.vc_mask.empty() && router.vc_mask.size() <= 2,
+          "vc_mask has a row for each of 1 or 2 message classes");
+  for (const auto& masks : router.vc_mask) {
+    require(!masks.empty(), "vc_mask has at least one route class");
+    for (const auto mask : masks)
+      require(mask != 0 && mask >> router.virtual_channels == 0,
+              "a mask of vc_mask names 1 to virtual_channels channels");
+  }
+  if (router.flow == FlowControl::margin)
+    require(static_cast<Tick>(router.local_buffer_flits) > least_margin(1),
+            "under margin flow control local_buffer_flits is at least " + std::to_string(least_margin(1) + 1));
+}
+
+void check_link(const FabricConfig& config, const LinkConfig& link, std::vector<bool>& used) {
+  const RouterConfig& router = config.router;
+  for (const auto& [node, port] : {std::pair{link.node_a, link.port_a}, std::pair{link.node_b, link.port_b}}) {
+    require(node < config.nodes, "a link ends at node " + std::to_string(node) + ", which does not exist");
+    require(port < router.link_ports, port_name(node, port) + " is no link port");
+    const auto index = std::size_t{node} * router.link_ports + port;
+    require(!used[index], port_name(node, port) + " has two links");
+    used[index] = true;
+  }
+  require(link.latency >= 1, "a link's latency is at least 1 cycle");
+  require(link.rate_flits >= 1 && link.rate_cycles >= link.rate_flits,
+          "a link's rate is more than 0 and at most 1 flit a cycle");
+  if (router.flow == FlowControl::margin) {
+    require(static_cast<Tick>(router.margin_flits) >= least_margin(link.latency),
+            "the link at " + port_name(link.node_a, link.port_a) + " needs a margin of at least " +
+                std::to_string(least_margin(link.latency)) + " flits");
+    require(router.margin_flits < router.buffer_flits, "margin_flits is smaller than buffer_flits");
+  }
+}
+
+}  // namespace
+
+void check_network(const FabricConfig& config) {
+  const RouterConfig& router = config.router;
+  require(config.nodes > 0 && config.nodes <= 65536, "a fabric has 1 to 65536 nodes");
+  check_router(router);
+  std::vector<bool> used(std::size_t{config.nodes} * router.link_ports);
+  for (const auto& link : config.links) check_link(config, link, used);
+  const std::size_t pairs = std::size_t{config.nodes} * config.nodes;
+  require(config.routes.size() == pairs, "routes has an entry for each pair of nodes");
+  require(config.layer.empty() || config.layer.size() == pairs, "layer has an entry for each pair of nodes, or none");
+  std::size_t classes = router.vc_mask[0].size();
+  for (const auto& masks : router.vc_mask) classes = std::min(classes, masks.size());
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const auto node = static_cast<NodeId>(i / config.nodes), destination = static_cast<NodeId>(i % config.nodes);
+    const auto [port, route_class] = config.routes[i];
+    if (node == destination || port == kNoRoute) continue;
+    const auto entry = "the route from node " + std::to_string(node) + " to " + std::to_string(destination);
+    require(port < router.link_ports && used[std::size_t{node} * router.link_ports + port], entry + " has no link");
+    require(route_class == kKeepClass || route_class < classes, entry + " has a class without a mask");
+  }
+  for (const auto layer : config.layer) require(layer < classes, "a layer has no mask");
+}
+
+VcRouter make_router(const FabricConfig& config, NodeId node) {
+  return VcRouter(config.router, node,
+                  std::span(config.routes).subspan(std::size_t{node} * config.nodes, config.nodes));
+}
+
+Tick horizon(const FabricConfig& config) {
+  Tick longest = 1;
+  for (const auto& link : config.links) longest = std::max(longest, link.latency);
+  return longest + 1;
+}
+
+void connect_links(const FabricConfig& config, std::span<VcRouter* const> routers) {
+  for (const auto& link : config.links) {
+    const auto connect = [&](VcRouter& from, unsigned output, VcRouter& to, unsigned input) {
+      auto& wire = to.connect_input(input, link.latency + 1,
+                                    EventWire(from.inbox(), output << from.channel_bits(), link.latency));
+      from.connect_output(output, wire, to.depth(input), RateLimit(link.rate_flits, link.rate_cycles));
+    };
+    connect(*routers[link.node_a], link.port_a, *routers[link.node_b], link.port_b);
+    connect(*routers[link.node_b], link.port_b, *routers[link.node_a], link.port_a);
+  }
+}
+
+void connect_sender(const RouterConfig& config, FlitSender& sender, VcRouter& router, unsigned port) {
+  auto& wire = router.connect_input(port, 1, EventWire(sender.inbox(), 0, 1));
+  sender.connect(wire, config.flow, config.virtual_channels, router.depth(port));
+}
+
+void connect_receiver(const RouterConfig& config, VcRouter& router, unsigned port, FlitReceiver& receiver,
+                      unsigned depth) {
+  auto& wire = receiver.connect(2, EventWire(router.inbox(), port << router.channel_bits(), 1), config.flow,
+                                config.virtual_channels, depth);
+  router.connect_output(port, wire, depth);
+}
+
+}  // namespace thalweg

@@ -1,0 +1,93 @@
+// The two ends that a unit beside a router has: it sends into a local input port and receives from a local output port.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "core/types.hpp"
+#include "core/wire.hpp"
+#include "link/flow.hpp"
+
+namespace thalweg {
+
+/// Sends flits, at most one a cycle, over one wire, as its receiver's flow control lets it.
+class FlitSender {
+ public:
+  static constexpr unsigned kMaxChannels = 16;
+
+  [[nodiscard]] Inbox& inbox() { return inbox_; }
+  void connect(Wire<Flit>& to, FlowControl flow, unsigned channels, unsigned depth) {
+    to_ = &to;
+    for (unsigned vc = 0; vc < channels; ++vc) flow_[vc] = FlowSender(flow, depth);
+  }
+
+  [[nodiscard]] bool ready(unsigned vc) const { return flow_[vc].ready(); }
+  /// The place to fill with a flit for channel `vc`, which is ready; once in a cycle. Its `vc` is set.
+  Flit& send(Tick now, unsigned vc) {
+    flow_[vc].send();
+    Flit& flit = to_->write(now);
+    flit.vc = static_cast<std::uint8_t>(vc);
+    return flit;
+  }
+  /// Registers the credits or stop bits on the wires in `now`. Last in every step of the component.
+  void update(Tick now) {
+    for (auto events = inbox_.take(now).events; events; events &= events - 1)
+      flow_[static_cast<std::size_t>(std::countr_zero(events))].event();
+  }
+
+ private:
+  Inbox inbox_;
+  Wire<Flit>* to_ = nullptr;
+  std::array<FlowSender, kMaxChannels> flow_{};
+};
+
+/// Receives flits, at most one a cycle, and returns room. Whoever owns it keeps the flits until it releases them.
+class FlitReceiver {
+ public:
+  static constexpr unsigned kMaxChannels = 16;
+
+  [[nodiscard]] Inbox& inbox() { return inbox_; }
+  [[nodiscard]] unsigned depth() const { return depth_; }
+  /// `depth`: flits of one channel that the owner takes before it releases any.
+  Wire<Flit>& connect(Tick latency, EventWire back, FlowControl flow, unsigned channels, unsigned depth) {
+    back_ = back;
+    depth_ = depth;
+    for (unsigned vc = 0; vc < channels; ++vc)
+      flow_[vc] = FlowReceiver(flow, depth, static_cast<unsigned>(least_margin(1)));
+    from_.bind(inbox_, 0, latency);
+    return from_;
+  }
+
+  /// The flit on the wires in `now`, or nullptr. Once in every step of the component. Valid in this step.
+  [[nodiscard]] const Flit* receive(Tick now) {
+    if (!inbox_.take(now).words) return nullptr;
+    const Flit& flit = from_.read(now);
+    flow_[flit.vc].push();
+    changed_ |= 1u << flit.vc;
+    return &flit;
+  }
+  /// A flit of channel `vc` has left the owner's buffer; at most one of each channel in a cycle.
+  void release(unsigned vc) {
+    flow_[vc].pop();
+    released_ |= 1u << vc;
+  }
+  /// Sends credits or stop bits back. Last in every step of the component.
+  void update(Tick now) {
+    for (auto rest = changed_ | released_; rest; rest &= rest - 1) {
+      const auto vc = static_cast<unsigned>(std::countr_zero(rest));
+      if (flow_[vc].update(released_ >> vc & 1)) back_.write(now, 1u << vc);
+    }
+    changed_ = released_ = 0;
+  }
+
+ private:
+  Inbox inbox_;
+  Wire<Flit> from_;
+  EventWire back_;
+  std::array<FlowReceiver, kMaxChannels> flow_{};
+  std::uint32_t changed_ = 0, released_ = 0;
+  unsigned depth_ = 0;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,43 @@
+#include "switch/route.hpp"
+
+#include "thalweg_spec.hpp"
+
+namespace thalweg {
+
+RouteTable::RouteTable(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row)
+    : self_(self),
+      link_ports_(config.link_ports),
+      collective_ports_(config.local_ports - 1),
+      row_(row.begin(), row.end()) {
+  for (const auto& masks : config.vc_mask) {
+    auto& channels = channels_.emplace_back();
+    std::uint16_t all = 0;
+    std::vector<std::uint8_t> class_of(config.virtual_channels);
+    for (auto mask = masks.rbegin(); mask != masks.rend(); ++mask)  // backwards, so that the first class wins
+      for (unsigned vc = 0; vc < config.virtual_channels; ++vc)
+        if (*mask >> vc & 1) class_of[vc] = static_cast<std::uint8_t>(masks.rend() - mask - 1);
+    for (const auto mask : masks) {
+      channels.push_back(static_cast<std::uint16_t>(mask));
+      all |= static_cast<std::uint16_t>(mask);
+    }
+    all_channels_.push_back(all);
+    class_of_.push_back(std::move(class_of));
+  }
+}
+
+Route RouteTable::route(std::uint64_t header, unsigned channel) const {
+  const bool collective = spec::network_header::collective(header) != spec::Collective::point_to_point;
+  const std::size_t message_class = collective && channels_.size() > 1;
+  const NodeId destination = spec::network_header::destination(header);
+  if (destination == self_) {
+    unsigned port = link_ports_;
+    if (collective && collective_ports_) port += 1 + spec::network_header::edge(header) % collective_ports_;
+    return {static_cast<std::uint8_t>(port), all_channels_[message_class]};
+  }
+  if (destination >= row_.size() || row_[destination].port == kNoRoute) return {};
+  const auto [port, entry_class] = row_[destination];
+  const auto route_class = entry_class == kKeepClass ? class_of_[message_class][channel] : entry_class;
+  return {port, channels_[message_class][route_class]};
+}
+
+}  // namespace thalweg

@@ -1,0 +1,35 @@
+// Route computation: a pure function of the header and the input virtual channel, twin of rtl/switch/tw_route.sv.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/types.hpp"
+#include "fabric/config.hpp"
+
+namespace thalweg {
+
+struct Route {
+  std::uint8_t port = 0;
+  std::uint16_t channels = 0;  ///< virtual channels that the packet may take there; none: it can go nowhere
+};
+
+/// A node's row of the routing table, and what the router's masks make of it.
+class RouteTable {
+ public:
+  RouteTable(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row);
+
+  /// `header` is the first word of a head flit, `channel` the virtual channel that it came on.
+  [[nodiscard]] Route route(std::uint64_t header, unsigned channel) const;
+
+ private:
+  NodeId self_;
+  unsigned link_ports_, collective_ports_;
+  std::vector<RouteEntry> row_;
+  std::vector<std::vector<std::uint16_t>> channels_;  ///< [message class][route class]
+  std::vector<std::uint16_t> all_channels_;           ///< [message class], any route class: towards a local port
+  std::vector<std::vector<std::uint8_t>> class_of_;   ///< [message class][virtual channel]: its first route class
+};
+
+}  // namespace thalweg
