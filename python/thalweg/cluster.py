@@ -1,0 +1,295 @@
+"""A cluster: its topology, its routes and its values in the units of the hardware.
+
+cluster = Cluster.load("mpi-fpga-torus-4x4x4")     # a preset, a file or a shape in place
+fabric = cluster.fabric_config()                   # what the simulator is built from
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thalweg import cluster_file, proof, routing, topology
+from thalweg.cluster_file import ClusterFile, ClusterTable
+from thalweg.errors import InputError
+from thalweg.proof import Proof
+from thalweg.resources import resource
+from thalweg.routing import NoRoutes, Routes
+from thalweg.topology import Topology
+
+if TYPE_CHECKING:
+    from thalweg._sim import FabricConfig
+
+FLIT_BYTES = 32
+
+LOCAL_BUFFER_FLITS = 16
+"""Most that a local port buffers of a virtual channel: many round trips of its wires, which take a cycle."""
+
+ROUTER_PORTS, ROUTER_CHANNELS = 16, 64  # of one router, ports x virtual channels rounded up to a power of two
+
+_IN_PLACE = re.compile(r"(dual-)?([a-z]+):([0-9]{1,6}(?:x[0-9]{1,6})*)")
+
+
+def presets() -> list[str]:
+    """Names of the clusters that come with Thalweg."""
+    return sorted(file.stem for file in resource("clusters").glob("*.toml"))
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A valid cluster. Times are in cycles of its clock, which are the simulator's ticks."""
+
+    name: str
+    values: ClusterTable
+    topology: Topology
+    file: ClusterFile
+
+    @staticmethod
+    def load(name: str | Path) -> Cluster:
+        """The cluster of a preset's name, of a file, or of a shape in place such as `torus:8x8`. Raises InputError."""
+        return _check(_find(str(name)), str(name))
+
+    @property
+    def cycles_per_second(self) -> int:
+        return round(self.values.clock.frequency_mhz * 1_000_000)
+
+    def cycles(self, nanoseconds: float) -> int:
+        """A time in whole cycles, rounded up; what is a whole number but for rounding errors stays one."""
+        return math.ceil(nanoseconds * self.cycles_per_second / 1e9 - 1e-9)
+
+    @property
+    def link_latency(self) -> int:
+        """Cycles from a router's output register to the next router's input, at least 1."""
+        return max(1, self.cycles(self.values.link.latency_ns))
+
+    @property
+    def link_rate(self) -> Fraction:
+        """Flits a cycle that a link takes, at most the port's 1; never more than the file says."""
+        flits = self.values.link.rate_gbps * 1e9 / (8 * FLIT_BYTES * self.cycles_per_second)
+        if flits >= 1:
+            return Fraction(1)
+        near = Fraction(flits).limit_denominator(1000)
+        return near if near <= flits and near > 0 else Fraction(flits - 1e-6).limit_denominator(1_000_000)
+
+    @property
+    def buffer_flits(self) -> int:
+        """Input buffer of one virtual channel of a link port."""
+        return self.values.router.port_buffer_bytes // (FLIT_BYTES * self.values.router.virtual_channels)
+
+    @property
+    def least_margin(self) -> int:
+        """Flits that may arrive after a virtual channel's stop bit is set: 2 x link latency + 1.
+
+        The bit takes a link latency to get there, what left until then another one to get here, a flit a cycle, and the
+        switch stage of the sender holds one more.
+        """
+        return 2 * self.link_latency + 1
+
+    @property
+    def least_port_buffer(self) -> int:
+        """Equation 2 of the MPI-FPGA paper: bytes of a port's input buffer that hide a binomial tree's depth.
+
+        (m + (d + q) L / Tclk) Ph with the margin m, depth d of the tree over all nodes, q = 2, link latency L, flit Ph.
+        """
+        depth = math.ceil(math.log2(self.topology.nodes))
+        return (self.values.router.margin_flits + (depth + 2) * self.link_latency) * FLIT_BYTES
+
+    @property
+    def collective_ports(self) -> int:
+        """Router ports of the collective unit: as many as link ports where the file does not say, if the router has them."""
+        return self.values.collective.ports or max(
+            1, min(self.topology.link_ports, self.router_ports - 1 - self.topology.link_ports)
+        )
+
+    @property
+    def router_ports(self) -> int:
+        """Most ports that a router may have, by its virtual channels."""
+        return min(ROUTER_PORTS, ROUTER_CHANNELS >> (self.values.router.virtual_channels - 1).bit_length())
+
+    @cached_property
+    def routes(self) -> Routes:
+        """Routing tables, not yet proved; `prove` does that. Raises InputError where there are none for this topology."""
+        try:
+            return routing.route(self.topology, self.values.routing, self.values.router.virtual_channels // 2)
+        except NoRoutes as error:
+            path = ("routing",) if self.values.routing else ("topology",)
+            raise self.file.wrong(path, str(error)) from None
+
+    def vc_mask(self, routes: Routes, collectives: bool) -> list[list[int]]:
+        """[message class][route class]: virtual channels, as bits, that a packet may take.
+
+        With collectives each pair of classes has one, so that packets stay in order; without, both message classes share all.
+        """
+        if collectives:
+            return [[1 << (message * routes.classes + c) for c in range(routes.classes)] for message in range(2)]
+        share = self.values.router.virtual_channels // routes.classes
+        return [[((1 << share) - 1) << (share * c) for c in range(routes.classes)]] * 2
+
+    def prove(self, routes: Routes, collectives: bool = True) -> Proof:
+        """Checks tables for this cluster; thalweg.proof says what. Raises CheckFailed with what is wrong."""
+        values = self.values
+        return proof.prove(
+            self.topology,
+            routes,
+            self.vc_mask(routes, collectives),
+            values.router.virtual_channels,
+            values.collective.slot_packets if collectives else None,
+        )
+
+    @cached_property
+    def _proofs(self) -> dict[bool, Proof]:
+        return {}
+
+    def proof(self, collectives: bool = True) -> Proof:
+        """The proof of this cluster's own routes, made once."""
+        if collectives not in self._proofs:
+            self._proofs[collectives] = self.prove(self.routes, collectives)
+        return self._proofs[collectives]
+
+    def fabric_config(self, collectives: bool = True) -> FabricConfig:
+        """What the simulator is built from, with tables that are proved.
+
+        Without collectives (plain traffic) there is one local port, and all virtual channels serve one message class.
+        """
+        from thalweg import _sim
+
+        values, routes = self.values, self.routes
+        self.proof(collectives)
+        local_ports = 1 + (self.collective_ports if collectives else 0)
+        if self.topology.link_ports + local_ports > self.router_ports:
+            raise self.file.wrong(
+                ("topology",),
+                f"{self.topology.link_ports} link ports and {local_ports} local ones; a router of "
+                f"{values.router.virtual_channels} virtual channels has at most {self.router_ports} ports",
+            )
+        config = _sim.FabricConfig()
+        config.ticks_per_second = self.cycles_per_second
+        config.nodes = self.topology.nodes
+        config.links = [self._link(_sim.LinkConfig(), *ends) for ends in self.topology.links.tolist()]
+
+        router = _sim.RouterConfig()
+        router.link_ports = self.topology.link_ports
+        router.local_ports = local_ports
+        router.virtual_channels = values.router.virtual_channels
+        router.buffer_flits = self.buffer_flits
+        router.local_buffer_flits = min(self.buffer_flits, LOCAL_BUFFER_FLITS)
+        router.flow = _sim.FlowControl.margin if values.router.flow == "margin" else _sim.FlowControl.credits
+        router.margin_flits = values.router.margin_flits
+        router.vc_mask = self.vc_mask(routes, collectives)
+        config.router = router
+
+        host = _sim.HostConfig()
+        host.pcie_latency = self.cycles(values.host.pcie_latency_ns)
+        host.pcie_bytes_per_tick = values.host.pcie_rate_gbps * 1e9 / 8 / self.cycles_per_second
+        host.dma_flits_per_cycle = values.host.dma_flits_per_cycle
+        host.message_overhead = self.cycles(values.host.message_overhead_ns)
+        config.host = host
+
+        collective = _sim.CollectiveConfig()
+        collective.contexts = values.collective.contexts
+        collective.operations_in_flight = values.collective.operations_in_flight
+        collective.aggregation_units = values.collective.aggregation_units
+        collective.slot_packets = values.collective.slot_packets
+        collective.packet_flits = values.collective.packet_flits
+        collective.lane_latency = values.collective.lane_latency_cycles
+        config.collective = collective
+
+        config.set_routes(routes.port, routes.route_class)
+        if routes.layer.any():
+            config.set_layer(routes.layer)
+        return config
+
+    def _link(self, link: object, node_a: int, port_a: int, node_b: int, port_b: int) -> object:
+        link.node_a, link.port_a, link.node_b, link.port_b = node_a, port_a, node_b, port_b  # type: ignore[attr-defined]
+        link.latency = self.link_latency  # type: ignore[attr-defined]
+        link.rate_flits, link.rate_cycles = self.link_rate.as_integer_ratio()  # type: ignore[attr-defined]
+        return link
+
+
+def _find(name: str) -> ClusterFile:
+    shape = _IN_PLACE.fullmatch(name)
+    if shape and shape[2] in topology.SHAPES and shape[2] != "edges":
+        size = [int(length) for length in shape[3].split("x")]
+        return cluster_file.in_place(shape[2], size, 2 if shape[1] else 1, name)
+    if name in presets():
+        return cluster_file.load(resource("clusters") / f"{name}.toml")
+    if Path(name).is_file():
+        return cluster_file.load(Path(name))
+    known = presets()
+    near = difflib.get_close_matches(name, known, n=1)
+    right = (
+        f"did you mean {near[0]!r}?"
+        if near
+        else f"the presets are {', '.join(known)}; shapes in place look like torus:8x8"
+    )
+    raise InputError(f"{name!r} is no preset, no file and no shape in place; {right}")
+
+
+def _check(file: ClusterFile, name: str) -> Cluster:
+    """What no single value shows: whether the values go together."""
+    values = file.values
+    table = values.topology
+    if table.shape == "edges":
+        if table.edges is None:
+            raise file.wrong(
+                ("topology",), "'edges' is missing in [topology]: a list of [node, node], a pair for each link"
+            )
+        if table.size is not None:
+            raise file.wrong(
+                ("topology", "size"), "size goes with a regular shape; the shape edges has the nodes of its edges"
+            )
+        for index, (a, b) in enumerate(table.edges):
+            if a == b:
+                raise file.wrong(("topology", "edges", index), f"topology.edges[{index}] joins node {a} to itself")
+        size = [max(max(edge) for edge in table.edges) + 1]
+    else:
+        if table.edges is not None:
+            raise file.wrong(
+                ("topology", "edges"), f"edges go with the shape edges; a {table.shape} has links of its own"
+            )
+        if table.size is None:
+            raise file.wrong(
+                ("topology",), f"'size' is missing in [topology]: the nodes of a {table.shape}, such as [4, 4]"
+            )
+        size = table.size
+    try:
+        built = topology.build(table.shape, size, table.edges or (), table.planes)
+    except ValueError as error:
+        raise file.wrong(("topology", "edges" if table.edges else "size"), str(error)) from None
+    if table.edges and built.unreachable is not None:
+        a, b = built.unreachable
+        raise file.wrong(
+            ("topology", "edges"), f"there is no way from node {a} to node {b}; join all nodes, 0 to {built.nodes - 1}"
+        )
+    cluster = Cluster(name, values, built, file)
+    if cluster.buffer_flits < 1:
+        least = FLIT_BYTES * values.router.virtual_channels
+        raise file.wrong(
+            ("router", "port_buffer_bytes"),
+            f"port_buffer_bytes is {values.router.port_buffer_bytes}; a flit for each virtual channel takes at least {least}",
+        )
+    if values.router.flow == "margin":
+        _check_margin(cluster)
+    return cluster
+
+
+def _check_margin(cluster: Cluster) -> None:
+    margin, least, buffer = cluster.values.router.margin_flits, cluster.least_margin, cluster.buffer_flits
+    if margin < least:
+        raise cluster.file.wrong(
+            ("router", "margin_flits"),
+            f"margin_flits is {margin}; what is in flight takes at least {least} "
+            f"(2 x {cluster.link_latency} cycles of the link + 1)",
+        )
+    if margin >= buffer:
+        raise cluster.file.wrong(
+            ("router", "port_buffer_bytes"),
+            f"a virtual channel has {buffer} flits and is stopped at {margin} free ones, so that nothing would move; "
+            f"port_buffer_bytes should be at least {(margin + 1) * FLIT_BYTES * cluster.values.router.virtual_channels}",
+        )

@@ -1,0 +1,237 @@
+"""Cluster files: what may stand in one, and how one is read. Bad input is named with file, line, key and what would be right.
+
+A file is laid over its `base` (a path beside it), and that over clusters/base/plain.toml. The models here hold no values.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from thalweg import toml_lines
+from thalweg.errors import InputError
+from thalweg.resources import resource
+from thalweg.toml_lines import KeyPath
+from thalweg.topology import MAX_NODES
+
+PLAIN = "clusters/base/plain.toml"
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+Node = Annotated[int, Field(ge=0, lt=MAX_NODES)]
+
+
+class TopologyTable(_Table):
+    shape: Literal["line", "ring", "mesh", "torus", "star", "edges"] = Field(description="how the nodes are joined")
+    size: list[Annotated[int, Field(ge=2, le=MAX_NODES)]] | None = Field(
+        None, min_length=1, max_length=16, description="nodes of each dimension; one number for a line, ring or star"
+    )
+    edges: list[Annotated[list[Node], Field(min_length=2, max_length=2)]] | None = Field(
+        None, min_length=1, description="pairs of nodes that a link joins, for the shape edges"
+    )
+    planes: int = Field(1, ge=1, le=4, description="copies of all links, each on ports of its own")
+
+
+class ClockTable(_Table):
+    frequency_mhz: float = Field(ge=1, le=10_000, description="clock of routers and links in MHz")
+
+
+class LinkTable(_Table):
+    latency_ns: float = Field(ge=0, le=1e9, description="time from a router's output to the next one's input in ns")
+    rate_gbps: float = Field(ge=0.001, le=100_000, description="payload of one direction in Gb/s")
+
+
+class RouterTable(_Table):
+    flit_bits: Literal[256] = Field(description="bits that a port moves in a cycle")
+    virtual_channels: int = Field(ge=2, le=16, description="virtual channels of every port")
+    port_buffer_bytes: int = Field(
+        ge=64, le=2**20, description="input buffer of a link port, shared by its virtual channels"
+    )
+    flow: Literal["credits", "margin"] = Field(description="how a full buffer holds its upstream back")
+    margin_flits: int = Field(
+        0, ge=0, le=2**24, description="free flits of a virtual channel at which upstream is stopped"
+    )
+
+
+class HostTable(_Table):
+    pcie_latency_ns: float = Field(ge=0, le=1e9, description="time from host memory to node or back in ns")
+    pcie_rate_gbps: float = Field(ge=0.001, le=100_000, description="payload of one direction in Gb/s")
+    dma_flits_per_cycle: int = Field(ge=1, le=16, description="flits that the DMA engine moves in a cycle")
+    message_overhead_ns: float = Field(
+        ge=0,
+        le=1e9,
+        description="software's time per message, at sender and receiver, of a collective that falls back, in ns",
+    )
+
+
+class CollectiveTable(_Table):
+    ports: int | None = Field(
+        None, ge=1, le=64, description="router ports of the collective unit; as many as link ports if left out"
+    )
+    contexts: int = Field(ge=1, le=32, description="rows of the communicator table")
+    operations_in_flight: int = Field(ge=1, le=4, description="operations of one communicator under way at once")
+    aggregation_units: int = Field(ge=1, le=64, description="joins that a node serves in the same cycle")
+    slot_packets: int = Field(ge=1, le=65_536, description="buffer of one communicator and tree edge in packets")
+    packet_flits: Literal[1, 2, 4, 8, 16] = Field(description="longest network packet in flits")
+    lane_latency_cycles: int = Field(ge=1, le=1024, description="cycles of one combining step")
+
+
+class ClusterTable(_Table):
+    """A cluster file, laid over its base."""
+
+    description: str = Field("", description="one line about the cluster")
+    base: str | None = Field(None, description="file beside this one whose values hold where this one says nothing")
+    routing: Literal["dimension-order", "up-down", "dfsssp"] | None = Field(
+        None, description="routing algorithm; by the shape if left out"
+    )
+    topology: TopologyTable
+    clock: ClockTable
+    link: LinkTable
+    router: RouterTable
+    host: HostTable
+    collective: CollectiveTable
+
+
+class Place(NamedTuple):
+    file: Path
+    line: int
+
+
+@dataclass(frozen=True)
+class ClusterFile:
+    """The values of a cluster and where each of them stands."""
+
+    values: ClusterTable
+    name: str
+    places: dict[KeyPath, Place]
+
+    def wrong(self, path: KeyPath, what: str) -> InputError:
+        """The error that says `what` of the value at `path`; the caller raises it."""
+        return _error(self.places, path, what, self.name)
+
+
+def load(file: Path) -> ClusterFile:
+    """Reads a cluster file with its bases. Raises InputError."""
+    values, places = _layers(file, ())
+    return parse(values, places, str(file))
+
+
+def in_place(shape: str, size: list[int], planes: int, name: str) -> ClusterFile:
+    """Plain values with a topology. Raises InputError."""
+    plain, places = _layers(None, ())
+    return parse(_over(plain, {"topology": {"shape": shape, "size": size, "planes": planes}}), places, name)
+
+
+def parse(values: dict[str, Any], places: dict[KeyPath, Place], name: str) -> ClusterFile:
+    """Values that have been read, as a cluster file. Raises InputError for the first that is wrong."""
+    try:
+        return ClusterFile(ClusterTable.model_validate(values), name, places)
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+        # What is missing comes last: it may be what a mistyped key was to be.
+        first = min(problems, key=lambda problem: (problem["type"] == "missing", _place(places, problem["loc"])))
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise _error(places, first["loc"], _what(first) + more, name) from None
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a cluster file. Only the topology is required: all else has a value in the base."""
+    result = ClusterTable.model_json_schema()
+    result["required"] = ["topology"]
+    for name, table in result["$defs"].items():
+        if name != TopologyTable.__name__:
+            table.pop("required", None)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **result, "title": "Thalweg cluster"}
+
+
+def _layers(file: Path | None, above: tuple[Path, ...]) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
+    """The values of a file over those of its bases, and where each stands; the plain values alone for None."""
+    if file is None:
+        plain = resource(PLAIN)
+        values, lines = toml_lines.read(plain)
+        return values, {path: Place(plain, line) for path, line in lines.items()}
+    values, lines = toml_lines.read(file)
+    places = {path: Place(file, line) for path, line in lines.items()}
+    base = values.get("base")
+    below = None
+    if isinstance(base, str):
+        below = file.parent / base
+        if below.resolve() in {path.resolve() for path in (file, *above)}:
+            raise _error(
+                places, ("base",), f"base leads back to {base!r}; it has to end in a file without one", str(file)
+            )
+        if not below.is_file():
+            raise _error(places, ("base",), f"base is {base!r}, and there is no such file beside this one", str(file))
+    values_below, places_below = _layers(below, (file, *above))
+    return _over(values_below, values), places_below | places
+
+
+def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        under = below.get(key)
+        merged[key] = _over(under, value) if isinstance(under, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _place(places: dict[KeyPath, Place], path: KeyPath) -> Place:
+    """Where a value stands, or else what it belongs to; line 0 where it stands in no file."""
+    for length in range(len(path), 0, -1):
+        if path[:length] in places:
+            return places[path[:length]]
+    return Place(Path(), 0)
+
+
+def _error(places: dict[KeyPath, Place], path: KeyPath, what: str, name: str) -> InputError:
+    place = _place(places, path)
+    return InputError(what, place.file, place.line) if place.line else InputError(what, name)
+
+
+def _dotted(path: KeyPath) -> str:
+    text = ""
+    for key in path:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
+    return text
+
+
+def _table_at(path: KeyPath) -> type[BaseModel]:
+    """The model of the table that the path leads to."""
+    table: type[BaseModel] = ClusterTable
+    for key in path:
+        table = table.model_fields[str(key)].annotation  # type: ignore[assignment]
+    return table
+
+
+def _what(problem: Any) -> str:
+    """What is wrong with a value, and what would be right, from what pydantic found."""
+    path: KeyPath = problem["loc"]
+    key = path[-1] if path else ""
+    if problem["type"] == "extra_forbidden":
+        known = list(_table_at(path[:-1]).model_fields)
+        near = difflib.get_close_matches(str(key), known, n=1)
+        right = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(known)}"
+        return f"{key!r} is no key {_in(path[:-1])}; {right}"
+    names = [part for part in path if isinstance(part, str)]
+    field = _table_at(tuple(names[:-1])).model_fields[names[-1]]
+    meaning = field.description or "a table"
+    if problem["type"] == "missing":
+        return f"{key!r} is missing {_in(path[:-1])}: {meaning}"
+    given = json.dumps(problem["input"], default=str, ensure_ascii=False)
+    given = given if len(given) <= 40 else given[:37] + "..."
+    right = re.sub(r"^(Input|List) should | after validation, not .*$", "", problem["msg"])
+    if problem["type"] in ("model_type", "list_type"):
+        right = "be a table" if problem["type"] == "model_type" else "be an array"
+    return f"{_dotted(path)} is {given}; it should {right} ({meaning})"
+
+
+def _in(path: KeyPath) -> str:
+    return f"in [{_dotted(path)}]" if path else "in a cluster file"

@@ -1,0 +1,182 @@
+"""Which nodes a cluster has and which of their ports are joined, with the closed forms of the regular shapes.
+
+Nodes of a grid are numbered with the first dimension running fastest: node = x + y X + z X Y. Dimension d has two ports,
+2d towards larger coordinates and 2d + 1 towards smaller ones. A ring of two nodes has two links: port 2d of each is joined
+to port 2d + 1 of the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+SHAPES = {
+    "line": "nodes in a row, joined to their neighbours",
+    "ring": "a line whose ends are joined",
+    "mesh": "a grid of any dimension",
+    "torus": "a grid whose every row is a ring",
+    "star": "node 0 joined to every other node",
+    "edges": "any list of links",
+}
+GRIDS = ("line", "ring", "mesh", "torus")
+WRAPPED = ("ring", "torus")
+
+MAX_NODES = 4096  # a routing table is nodes x nodes entries, kept whole
+MAX_LINK_PORTS = 128  # ports are bytes, and as many local ports may come on top
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Nodes, numbered from 0, and bidirectional links between their link ports."""
+
+    shape: str
+    size: tuple[int, ...]  # nodes of each dimension of a grid; else the number of nodes alone
+    planes: int  # copies of the shape's links, each on ports of its own
+    nodes: int
+    link_ports: int  # of every node; some may be unconnected
+    links: NDArray[np.int32]  # a row for each link: node, its port, the other node, its port
+
+    @property
+    def is_grid(self) -> bool:
+        return self.shape in GRIDS
+
+    @property
+    def is_wrapped(self) -> bool:
+        return self.shape in WRAPPED
+
+    @cached_property
+    def peer(self) -> NDArray[np.int32]:
+        """(nodes, link ports): the node at the other end of each port's link, or -1."""
+        return self._ends(2)
+
+    @cached_property
+    def peer_port(self) -> NDArray[np.int32]:
+        """(nodes, link ports): the port at the other end of each port's link, or -1."""
+        return self._ends(3)
+
+    def _ends(self, column: int) -> NDArray[np.int32]:
+        table = np.full((self.nodes, self.link_ports), -1, np.int32)
+        a, port_a, b, port_b = self.links.T
+        table[a, port_a] = self.links[:, column]
+        table[b, port_b] = self.links[:, column - 2]
+        return table
+
+    @cached_property
+    def coordinates(self) -> NDArray[np.int32]:
+        """(nodes, dimensions) of a grid; of another shape (nodes, 1), the node's number."""
+        ids = np.arange(self.nodes)
+        columns = []
+        for size in self.size:
+            columns.append(ids % size)
+            ids = ids // size
+        return np.stack(columns, axis=1).astype(np.int32)
+
+    @cached_property
+    def distances(self) -> NDArray[np.int32]:
+        """(nodes, nodes): fewest links between each two nodes; -1 where there is no way."""
+        far = np.iinfo(np.int32).max // 2
+        distance = np.full((self.nodes, self.nodes), far, np.int32)
+        np.fill_diagonal(distance, 0)
+        while True:
+            before = distance.copy()
+            for port in range(self.link_ports):
+                joined = np.flatnonzero(self.peer[:, port] >= 0)
+                distance[joined] = np.minimum(distance[joined], before[self.peer[joined, port]] + 1)
+            if (distance == before).all():
+                break
+        return np.where(distance == far, -1, distance).astype(np.int32)
+
+    @cached_property
+    def unreachable(self) -> tuple[int, int] | None:
+        """Two nodes without a way between them, or None where the cluster is connected."""
+        missing = np.argwhere(self.distances < 0)
+        return (int(missing[0, 0]), int(missing[0, 1])) if len(missing) else None
+
+    @cached_property
+    def diameter(self) -> int:
+        """Most links on a shortest path: a closed form where the shape has one."""
+        match self.shape:
+            case "line" | "mesh":
+                return sum(size - 1 for size in self.size)
+            case "ring" | "torus":
+                return sum(size // 2 for size in self.size)
+            case "star":
+                return min(2, self.nodes - 1)
+            case _:
+                return int(self.distances.max())
+
+    @cached_property
+    def average_distance(self) -> float:
+        """Links of a shortest path, averaged over ordered pairs of different nodes: a closed form where there is one."""
+        n = self.nodes
+        pairs = n * (n - 1)
+        match self.shape:
+            case "line" | "mesh":
+                return sum((size * size - 1) / (3 * size) for size in self.size) * n * n / pairs
+            case "ring" | "torus":
+                return sum((size * size // 4) / size for size in self.size) * n * n / pairs
+            case "star":
+                return (2 * (n - 1) + 2 * (n - 1) * (n - 2)) / pairs
+            case _:
+                return float(self.distances.sum() / pairs)
+
+
+def _grid_links(size: Sequence[int], wrapped: bool) -> NDArray[np.int32]:
+    nodes = math.prod(size)
+    ids = np.arange(nodes)
+    rows = []
+    stride = 1
+    for dimension, length in enumerate(size):
+        position = ids // stride % length
+        start = ids if wrapped else ids[position < length - 1]
+        at_end = position[start] == length - 1
+        end = start + stride - at_end * stride * length
+        ports = np.full_like(start, 2 * dimension)
+        rows.append(np.stack([start, ports, end, ports + 1], axis=1))
+        stride *= length
+    return np.concatenate(rows).astype(np.int32)
+
+
+def _edge_links(edges: Sequence[Sequence[int]], nodes: int) -> NDArray[np.int32]:
+    free = [0] * nodes
+    rows = []
+    for a, b in edges:
+        port_a, free[a] = free[a], free[a] + 1
+        port_b, free[b] = free[b], free[b] + 1
+        rows.append((a, port_a, b, port_b))
+    return np.array(rows, np.int32).reshape(-1, 4)
+
+
+def build(shape: str, size: Sequence[int], edges: Sequence[Sequence[int]] = (), planes: int = 1) -> Topology:
+    """The topology of a shape.
+
+    `size` is the nodes of each dimension of a mesh or torus, and the number of nodes alone of the other shapes. Edges take
+    their ports in the order of the list. Raises ValueError, with what would be right, where a size is outside its range.
+    """
+    if shape not in SHAPES:
+        raise ValueError(f"{shape!r} is no shape; the shapes are {', '.join(SHAPES)}")
+    if shape not in ("mesh", "torus") and len(size) != 1:
+        raise ValueError(f"a {shape} takes one number, its nodes")
+    if not size or min(size) < 2:
+        raise ValueError(f"every size of a {shape} is at least 2")
+    nodes = math.prod(size)
+    if nodes > MAX_NODES:
+        raise ValueError(f"{nodes} nodes; there may be {MAX_NODES}")
+    match shape:
+        case "star":
+            links = _edge_links([(0, leaf) for leaf in range(1, nodes)], nodes)
+        case "edges":
+            links = _edge_links(edges, nodes)
+        case _:
+            links = _grid_links(size, shape in WRAPPED)
+    ports = 2 * len(size) if shape in GRIDS else int(links[:, [1, 3]].max(initial=-1)) + 1
+    if ports * planes > MAX_LINK_PORTS:
+        raise ValueError(f"a node with {ports * planes} link ports; there may be {MAX_LINK_PORTS}")
+    step = np.array([0, ports, 0, ports], np.int32)
+    copies = np.concatenate([links + plane * step for plane in range(planes)])
+    return Topology(shape, tuple(size), planes, nodes, ports * planes, copies)
