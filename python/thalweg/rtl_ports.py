@@ -1,0 +1,202 @@
+"""Ports of a SystemVerilog module, read from Verilator's JSON, and the C++ header that the equality harness works with."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thalweg.errors import InputError
+
+CLOCK, RESET = "clk_i", "rst_i"
+
+
+@dataclass(frozen=True)
+class Element:
+    """What one element of a port is: a C++ type of the header and its width in bits."""
+
+    cpp: str
+    bits: int
+
+
+@dataclass(frozen=True)
+class Port:
+    name: str
+    output: bool
+    element: Element
+    elements: int
+
+    @property
+    def bits(self) -> int:
+        return self.element.bits * self.elements
+
+    @property
+    def words(self) -> int:
+        return (self.bits + 31) // 32
+
+
+@dataclass(frozen=True)
+class Module:
+    name: str
+    parameters: dict[str, int]
+    structs: dict[str, list[tuple[str, Element]]]
+    ports: list[Port]
+    files: list[Path]
+
+
+class _Types:
+    """The type table of a tree: resolves a type to elements, and collects the structs on the way."""
+
+    def __init__(self, table: list[dict[str, Any]]) -> None:
+        self.by_address = {entry["addr"]: entry for entry in table}
+        self.structs: dict[str, list[tuple[str, Element]]] = {}
+
+    def element(self, address: str) -> Element:
+        entry = self.by_address[address]
+        match entry["type"]:
+            case "BASICDTYPE":
+                bits = _range_bits(entry["range"]) if entry.get("range") else {"int": 32}.get(entry["keyword"], 1)
+                return Element(f"bisim::Word<{bits}>", bits)
+            case "REFDTYPE":
+                return self.element(entry["refDTypep"])
+            case "ENUMDTYPE":
+                return self.element(entry["refDTypep"])
+            case "STRUCTDTYPE":
+                name = entry["name"].rsplit(":", 1)[-1].rsplit(".", 1)[-1]
+                members = [(member["name"], self.element(member["refDTypep"])) for member in entry["membersp"]]
+                self.structs[name] = members
+                return Element(name, sum(member.bits for _, member in members))
+            case "PACKARRAYDTYPE":
+                bits = self.element(entry["refDTypep"]).bits * _range_bits(entry["declRange"])
+                return Element(f"bisim::Word<{bits}>", bits)
+            case other:
+                raise InputError(f"a port of type {other} is not supported: use packed types")
+
+    def port_type(self, address: str) -> tuple[Element, int]:
+        """Element and number of elements: the outermost packed dimension of an array counts elements."""
+        entry = self.by_address[address]
+        if entry["type"] == "REFDTYPE":
+            return self.port_type(entry["refDTypep"])
+        if entry["type"] == "PACKARRAYDTYPE":
+            return self.element(entry["refDTypep"]), _range_bits(entry["declRange"])
+        return self.element(address), 1
+
+
+def _range_bits(text: str) -> int:
+    left, right = (int(part) for part in text.strip("[]").split(":"))
+    return abs(left - right) + 1
+
+
+def _constant(node: dict[str, Any]) -> int | None:
+    match = re.fullmatch(r"\d+'s?h([0-9a-f]+)", node.get("name", ""))
+    return int(match[1], 16) if match else None
+
+
+def read_module(tree: Path, meta: Path) -> Module:
+    """The top module of a tree that `verilator --json-only` wrote, and the files that it was read from."""
+    root = json.loads(tree.read_text())
+    types = _Types(next(entry for entry in root["miscsp"] if entry["type"] == "TYPETABLE")["typesp"])
+    top = next(module for module in root["modulesp"] if module.get("level") == 1)
+    parameters: dict[str, int] = {}
+    ports: list[Port] = []
+    for variable in top["stmtsp"]:
+        if variable["type"] != "VAR":
+            continue
+        if variable["varType"] in ("GPARAM", "LPARAM") and variable.get("valuep"):
+            value = _constant(variable["valuep"][0])
+            if value is not None:
+                parameters[variable["origName"]] = value
+        elif variable["varType"] == "PORT":
+            element, elements = types.port_type(variable["dtypep"])
+            ports.append(Port(variable["origName"], variable["direction"] == "OUTPUT", element, elements))
+    missing = {CLOCK, RESET} - {port.name for port in ports}
+    if missing:
+        raise InputError(f"{top['origName']} has no port {' and '.join(sorted(missing))}")
+    files = [Path(entry["realpath"]) for entry in json.loads(meta.read_text())["files"].values()]
+    sources = [path for path in files if path.suffix in (".sv", ".svh") and path.name != "verilated_std.sv"]
+    driven = [port for port in ports if port.name not in (CLOCK, RESET)]
+    return Module(top["origName"], parameters, types.structs, driven, sources)
+
+
+def _struct(name: str, members: list[tuple[str, Element]]) -> str:
+    bits = sum(element.bits for _, element in members)
+    lsb = bits
+    fields, getters, putters = [], [], []
+    for member, element in members:
+        lsb -= element.bits
+        fields.append(f"  {element.cpp}::Value {member}{{}};")
+        getters.append(f"{element.cpp}::get(words, lsb + {lsb})")
+        putters.append(f"    {element.cpp}::put(words, lsb + {lsb}, value.{member});")
+    return "\n".join(
+        [
+            f"struct {name} {{",
+            *fields,
+            f"  using Value = {name};",
+            f"  static constexpr unsigned kBits = {bits};",
+            f"  [[nodiscard]] static {name} get(const std::uint32_t* words, unsigned lsb) {{",
+            f"    return {{{', '.join(getters)}}};",
+            "  }",
+            f"  static void put(std::uint32_t* words, unsigned lsb, const {name}& value) {{",
+            *putters,
+            "  }",
+            "};",
+        ]
+    )
+
+
+def _gate(port: Port, outputs: list[Port]) -> int:
+    """The valid port of the same channel, `<channel>_valid_o`; -1 where there is none."""
+    for index, other in enumerate(outputs):
+        channel = other.name.removesuffix("_valid_o")
+        if channel != other.name and port is not other and port.name.startswith(channel + "_"):
+            if port.bits % other.bits:
+                raise InputError(f"{port.name} has {port.bits} bits, no multiple of the lanes of {other.name}")
+            return index
+    return -1
+
+
+def header(module: Module) -> str:
+    """The C++ header of a module: Parameters, its structs, Inputs, Outputs and how they reach the Verilated signals."""
+    lines = [
+        f"// Ports of {module.name}, generated from the RTL.",
+        "#pragma once",
+        "",
+        "#include <array>",
+        "",
+        '#include "Vtop.h"',
+        '#include "bisim/ports.hpp"',
+        "",
+        "namespace top {",
+        "",
+        "struct Parameters {",
+        *(f"  static constexpr std::uint64_t {name} = {value}U;" for name, value in module.parameters.items()),
+        "};",
+        "",
+    ]
+    for name, members in module.structs.items():
+        lines += [_struct(name, members), ""]
+    sides = {
+        "Inputs": [port for port in module.ports if not port.output],
+        "Outputs": [port for port in module.ports if port.output],
+    }
+    for side, ports in sides.items():
+        lines += [f"struct {side} {{"]
+        lines += [f"  bisim::Port<{port.element.cpp}, {port.elements}> {port.name};" for port in ports]
+        lines += ["};", ""]
+    for side, ports in sides.items():
+        lines += [f"inline constexpr std::array<bisim::PortInfo, {len(ports)}> k{side}{{{{"]
+        word = 0
+        for port in ports:
+            gate = _gate(port, ports) if port.output else -1
+            lane_bits = port.bits // ports[gate].bits if gate >= 0 else port.element.bits
+            lines += [f'    {{"{port.name}", {port.bits}, {word}, {gate}, {lane_bits}}},']
+            word += port.words
+        lines += ["}};", f"static_assert(sizeof({side}) == {4 * word});", ""]
+    lines += ["inline void load(Vtop& model, const Inputs& in) {"]
+    lines += [f"  bisim::to_signal(model.{port.name}, in.{port.name}.words);" for port in sides["Inputs"]]
+    lines += ["}", "", "inline void store(const Vtop& model, Outputs& out) {"]
+    lines += [f"  bisim::from_signal(model.{port.name}, out.{port.name}.words);" for port in sides["Outputs"]]
+    lines += ["}", "", "}  // namespace top", ""]
+    return "\n".join(lines)

@@ -1,0 +1,347 @@
+// The wormhole router with virtual channels.
+//
+// Four stages, one cycle each: route computation, virtual-channel allocation, switch allocation, switch traversal; then the
+// output register. A flit that arrives at an idle channel is in the output register five cycles later at the earliest, the flits behind it one a
+// cycle. Order: kept within an input channel and within an output channel; flits of packets do not mix on an output channel.
+// Both allocators are separable and round robin, and a turn moves only when its grant is used. All outputs are registers.
+// Storage: BufferFlits (LocalBufferFlits) flits a channel, two registers a port.
+//
+// Ports 0 .. LinkPorts-1 are links, then come the local ports. in_back_o and out_back_i are tw_flow's: credits or stop levels.
+// The table is loaded before the first packet arrives.
+module tw_vc_router
+  import tw_network_pkg::*;
+#(
+    parameter int unsigned LinkPorts        = 4,
+    parameter int unsigned LocalPorts       = 1,
+    parameter int unsigned Vcs              = 4,     /// virtual channels of every port
+    parameter int unsigned BufferFlits      = 8,     /// input buffer of one virtual channel of a link port
+    parameter int unsigned LocalBufferFlits = 8,     /// and of a local port
+    parameter bit          Credits          = 1'b1,  /// credits; otherwise stop by margin
+    parameter int unsigned MarginFlits      = 3,     /// free space at which a link's sender is stopped
+    parameter int unsigned LocalMarginFlits = 3,     /// and a local port's
+    parameter int unsigned PeerFlits        = 8,     /// buffer at the other end of a link port; with credits
+    parameter int unsigned LocalPeerFlits   = 8,     /// and of a local port
+    parameter int unsigned Nodes            = 64,    /// destinations in the table
+    parameter int unsigned MessageClasses   = 2,     /// see tw_route
+    parameter int unsigned RouteClasses     = 2,
+    parameter logic [MessageClasses*RouteClasses*Vcs-1:0] VcMask = 16'b1100_0011_1100_0011,
+    localparam int unsigned Ports = LinkPorts + LocalPorts
+) (
+    input logic        clk_i,
+    input logic        rst_i,
+    input logic [15:0] self_i,  /// the node's own number, constant
+
+    input logic         table_valid_i,
+    input logic [15:0]  table_index_i,
+    input logic         table_reachable_i,
+    input route_entry_t table_entry_i,
+
+    input  logic  [Ports-1:0]          in_valid_i,
+    input  flit_t [Ports-1:0]          in_flit_i,
+    output logic  [Ports-1:0][Vcs-1:0] in_back_o,
+
+    output logic  [Ports-1:0]          out_valid_o,
+    output flit_t [Ports-1:0]          out_flit_o,
+    input  logic  [Ports-1:0][Vcs-1:0] out_back_i
+);
+  localparam int unsigned Channels = Ports * Vcs;  // numbered port * Vcs + virtual channel, at inputs and at outputs
+  localparam int unsigned PortWidth = Ports > 1 ? $clog2(Ports) : 1;
+  localparam int unsigned VcWidth = Vcs > 1 ? $clog2(Vcs) : 1;
+  localparam int unsigned ChannelWidth = Channels > 1 ? $clog2(Channels) : 1;
+
+  typedef struct packed {
+    logic [255:0] data;
+    logic         head;
+    logic         tail;
+  } stored_t;
+
+  function automatic logic [ChannelWidth-1:0] channel(logic [PortWidth-1:0] port, logic [VcWidth-1:0] vc);
+    return ChannelWidth'(32'(port) * Vcs + 32'(vc));
+  endfunction
+
+  // Input channels: what the packet in front has got so far. One that has nothing computes its route.
+  logic [Channels-1:0] occupied, waiting_q, active_q;
+  logic [PortWidth-1:0] output_port_q[Channels];
+  logic [VcWidth-1:0] output_vc_q[Channels];
+  logic [Vcs-1:0] allowed_q[Channels];
+  logic [Channels-1:0] push, pop, front_tail;
+
+  // Output channels.
+  logic [Channels-1:0] free_q, ready, send;
+
+  // --- First stage: route computation
+
+  logic [Channels-1:0][15:0] destination;
+  logic [Channels-1:0] collective;
+  logic [Channels-1:0][4:0] tree_edge;
+  logic [Channels-1:0][3:0] input_vc, route_port;
+  logic [Channels-1:0][Vcs-1:0] route_channels;
+  wire [Channels-1:0] computing = occupied & ~waiting_q & ~active_q;
+
+  tw_route #(
+      .LinkPorts(LinkPorts),
+      .LocalPorts(LocalPorts),
+      .Vcs(Vcs),
+      .Nodes(Nodes),
+      .MessageClasses(MessageClasses),
+      .RouteClasses(RouteClasses),
+      .VcMask(VcMask),
+      .Lookups(Channels)
+  ) route (
+      .clk_i,
+      .rst_i,
+      .self_i,
+      .table_valid_i,
+      .table_index_i,
+      .table_reachable_i,
+      .table_entry_i,
+      .destination_i(destination),
+      .collective_i(collective),
+      .edge_i(tree_edge),
+      .vc_i(input_vc),
+      .port_o(route_port),
+      .channels_o(route_channels)
+  );
+
+  // --- Second stage: each waiting channel asks for one free output channel, each output channel takes one of those that ask
+
+  logic [Vcs-1:0] wanted_vc[Channels];      // one-hot
+  logic [VcWidth-1:0] wanted_index[Channels];
+  logic [Channels-1:0] allocated[Channels];  // [output channel]: to whom, one-hot
+  logic [Channels-1:0] taken;                // output channels
+  logic [Channels-1:0] won;                  // input channels
+
+  for (genvar i = 0; i < Channels; i++) begin : choose_channel
+    wire [Vcs-1:0] candidates = free_q[channel(output_port_q[i], 0)+:Vcs] & allowed_q[i];
+
+    tw_arbiter #(
+        .Inputs(Vcs)
+    ) arbiter (
+        .clk_i,
+        .rst_i,
+        .request_i(waiting_q[i] ? candidates : '0),
+        .served_i(won[i]),
+        .grant_o(wanted_vc[i]),
+        .winner_valid_o(),
+        .winner_index_o(wanted_index[i])
+    );
+  end
+
+  for (genvar o = 0; o < Channels; o++) begin : choose_input
+    logic [Channels-1:0] requests;
+
+    always_comb begin
+      for (int unsigned i = 0; i < Channels; i++) begin
+        requests[i] = output_port_q[i] == PortWidth'(o / Vcs) && wanted_vc[i][o%Vcs];
+      end
+    end
+
+    tw_arbiter #(
+        .Inputs(Channels)
+    ) arbiter (
+        .clk_i,
+        .rst_i,
+        .request_i(requests),
+        .served_i(taken[o]),
+        .grant_o(allocated[o]),
+        .winner_valid_o(taken[o]),
+        .winner_index_o()
+    );
+  end
+
+  always_comb begin
+    won = '0;
+    for (int unsigned o = 0; o < Channels; o++) won |= allocated[o];
+  end
+
+  // --- Third stage: each input port puts forward one channel, each output port takes one of the input ports that ask for it
+
+  logic [Ports-1:0] offered, granted;
+  logic [VcWidth-1:0] offered_vc[Ports];
+  logic [PortWidth-1:0] offered_to[Ports];
+  logic [Ports-1:0] switched[Ports];  // [output port]: to whom, one-hot
+  logic [Ports-1:0] crossing;
+  logic [PortWidth-1:0] crossing_from[Ports];
+
+  always_comb begin
+    granted = '0;
+    for (int unsigned o = 0; o < Ports; o++) granted |= switched[o];
+  end
+
+  for (genvar o = 0; o < Ports; o++) begin : choose_port
+    logic [Ports-1:0] requests;
+
+    always_comb begin
+      for (int unsigned p = 0; p < Ports; p++) requests[p] = offered[p] && offered_to[p] == PortWidth'(o);
+    end
+
+    tw_arbiter #(
+        .Inputs(Ports)
+    ) arbiter (
+        .clk_i,
+        .rst_i,
+        .request_i(requests),
+        .served_i(crossing[o]),
+        .grant_o(switched[o]),
+        .winner_valid_o(crossing[o]),
+        .winner_index_o(crossing_from[o])
+    );
+  end
+
+  // --- Input ports, with the registers between the third and the fourth stage
+
+  flit_t leaving_q[Ports];
+
+  for (genvar p = 0; p < Ports; p++) begin : input_port
+    localparam int unsigned Depth = p < LinkPorts ? BufferFlits : LocalBufferFlits;
+    stored_t front[Vcs];
+    logic [Vcs-1:0] sendable;
+
+    for (genvar v = 0; v < Vcs; v++) begin : vc
+      localparam int unsigned I = p * Vcs + v;
+      wire fifo_ready;
+      wire tw_spec_pkg::network_header_t header = front[v].data[47:0];
+
+      assign push[I] = in_valid_i[p] && in_flit_i[p].vc == 4'(v);
+      assign pop[I] = granted[p] && offered_vc[p] == VcWidth'(v);
+      assign front_tail[I] = front[v].tail;
+      assign destination[I] = header.destination;
+      assign collective[I] = header.collective != tw_spec_pkg::CollectivePointToPoint;
+      assign tree_edge[I] = header.edge_;
+      assign input_vc[I] = 4'(v);
+      assign sendable[v] = occupied[I] && active_q[I] && ready[channel(output_port_q[I], output_vc_q[I])];
+
+      tw_fifo #(
+          .Width($bits(stored_t)),
+          .Depth(Depth)
+      ) buffer (
+          .clk_i,
+          .rst_i,
+          .in_valid_i(push[I]),
+          .in_ready_o(fifo_ready),
+          .in_data_i({in_flit_i[p].data, in_flit_i[p].head, in_flit_i[p].tail}),
+          .out_valid_o(occupied[I]),
+          .out_ready_i(pop[I]),
+          .out_data_o(front[v]),
+          .count_o()
+      );
+
+`ifndef SYNTHESIS
+      always_ff @(posedge clk_i) begin
+        if (!rst_i) begin
+          buffer_has_room : assert (!push[I] || fifo_ready);
+          packet_starts_with_head : assert (!computing[I] || front[v].head);
+        end
+      end
+`endif
+    end
+
+    tw_arbiter #(
+        .Inputs(Vcs)
+    ) arbiter (
+        .clk_i,
+        .rst_i,
+        .request_i(sendable),
+        .served_i(granted[p]),
+        .grant_o(),
+        .winner_valid_o(offered[p]),
+        .winner_index_o(offered_vc[p])
+    );
+
+    wire [ChannelWidth-1:0] offered_channel = channel(PortWidth'(p), offered_vc[p]);
+    wire stored_t offered_flit = front[offered_vc[p]];
+
+    assign offered_to[p] = output_port_q[offered_channel];
+
+    always_ff @(posedge clk_i) begin
+      leaving_q[p] <= {offered_flit.data, 4'(output_vc_q[offered_channel]), offered_flit.head, offered_flit.tail};
+    end
+
+`ifndef SYNTHESIS
+    always_ff @(posedge clk_i) begin
+      if (!rst_i) vc_exists : assert (!in_valid_i[p] || 32'(in_flit_i[p].vc) < Vcs);
+    end
+`endif
+  end
+
+  // --- State of the channels
+
+  logic [Channels-1:0] freed;
+
+  always_comb begin
+    send  = '0;
+    freed = '0;
+    for (int unsigned i = 0; i < Channels; i++) begin
+      if (pop[i]) begin
+        send[channel(output_port_q[i], output_vc_q[i])] = 1'b1;
+        if (front_tail[i]) freed[channel(output_port_q[i], output_vc_q[i])] = 1'b1;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned i = 0; i < Channels; i++) begin
+      if (computing[i]) begin
+        output_port_q[i] <= PortWidth'(route_port[i]);
+        allowed_q[i] <= route_channels[i];
+      end
+      if (won[i]) output_vc_q[i] <= wanted_index[i];
+    end
+    if (rst_i) begin
+      waiting_q <= '0;
+      active_q <= '0;
+      free_q <= '1;
+    end else begin
+      waiting_q <= (waiting_q | computing) & ~won;
+      active_q <= (active_q | won) & ~(pop & front_tail);
+      free_q <= (free_q & ~taken) | freed;
+    end
+  end
+
+  for (genvar c = 0; c < Channels; c++) begin : flow
+    tw_flow #(
+        .Credits(Credits),
+        .Depth(c / Vcs < LinkPorts ? BufferFlits : LocalBufferFlits),
+        .PeerDepth(c / Vcs < LinkPorts ? PeerFlits : LocalPeerFlits),
+        .MarginFlits(c / Vcs < LinkPorts ? MarginFlits : LocalMarginFlits)
+    ) flow (
+        .clk_i,
+        .rst_i,
+        .ready_o(ready[c]),
+        .send_i(send[c]),
+        .back_i(out_back_i[c/Vcs][c%Vcs]),
+        .push_i(push[c]),
+        .pop_i(pop[c]),
+        .back_o(in_back_o[c/Vcs][c%Vcs])
+    );
+  end
+
+  // --- Fourth stage: switch traversal, into the output registers
+
+  logic [Ports-1:0] crossing_q;
+  logic [PortWidth-1:0] crossing_from_q[Ports];
+
+  for (genvar o = 0; o < Ports; o++) begin : output_port
+    always_ff @(posedge clk_i) begin
+      crossing_from_q[o] <= crossing_from[o];
+      out_flit_o[o] <= leaving_q[crossing_from_q[o]];
+      if (rst_i) begin
+        crossing_q[o] <= 1'b0;
+        out_valid_o[o] <= 1'b0;
+      end else begin
+        crossing_q[o] <= crossing[o];
+        out_valid_o[o] <= crossing_q[o];
+      end
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      waiting_or_active : assert ((waiting_q & active_q) == '0);
+      freed_was_owned : assert ((freed & free_q) == '0);
+      sent_by_active : assert ((pop & ~active_q) == '0);
+    end
+  end
+`endif
+endmodule

@@ -1,0 +1,262 @@
+// Bisim: one process drives a C++ twin and its Verilated module with the same seeded stimulus and back-pressure and compares
+// their ports in every cycle, internals never. A payload port `<channel>_<field>_o` counts where `<channel>_valid_o` is set;
+// every other output counts always. A failed assertion of the RTL is a difference too.
+//
+// A twin and a stimulus look like this (Inputs and Outputs are generated from the RTL):
+//   struct Twin {                                      // state after reset
+//     void outputs(const Inputs&, Outputs&) const;     // this cycle's outputs
+//     void step(const Inputs&);                        // the clock edge
+//   };
+//   struct Stimulus {
+//     static constexpr unsigned kLanes;                // independent actors, at most 63
+//     explicit Stimulus(Dice run);                     // what stays the same for a run: loads, pauses
+//     void drive(const Outputs& seen, const Draws&, Inputs& next);  // inputs of this cycle, all zero at first
+//   };
+// `seen` holds the outputs that depend on no input of this cycle.
+#pragma once
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dice.hpp"
+#include "ports.hpp"
+#include "runtime.hpp"
+#include "top.hpp"
+#if VM_TRACE
+#include <verilated_vcd_c.h>
+#endif
+
+namespace bisim {
+
+using top::Inputs;
+using top::Outputs;
+using Schedule = std::vector<Slot>;  ///< the cycles of a run, each with the draws that it makes
+
+inline constexpr std::uint32_t kResetCycles = 2;
+inline constexpr unsigned kResetLane = 63;
+inline constexpr std::size_t kHistory = 1024;
+inline constexpr std::uint32_t kRunDraws = ~std::uint32_t{0};  ///< the "cycle" of the draws made once a run
+
+struct Difference {
+  std::size_t cycle;     ///< since the end of reset
+  std::string port;      ///< or "assertion"
+  std::string expected;  ///< of the twin
+  std::string got;       ///< of the RTL
+};
+
+struct Cycle {
+  bool reset;
+  Inputs in;
+  Outputs expected, got;
+};
+
+/// What was compared, over all runs.
+struct Totals {
+  std::uint64_t cycles = 0;
+  std::array<std::uint64_t, top::kOutputs.size()> hash{};
+  std::array<std::uint64_t, top::kOutputs.size()> activity{};  ///< payload: lanes compared; others: cycles in which it changed
+};
+
+[[nodiscard]] inline std::string hex(const std::uint32_t* words, unsigned lsb, unsigned bits) {
+  std::string text;
+  char digit[2];
+  for (unsigned nibble = (bits + 3) / 4; nibble-- > 0;) {
+    const unsigned from = 4 * nibble;
+    std::snprintf(digit, sizeof digit, "%x", static_cast<unsigned>(get_bits(words, lsb + from, std::min(4U, bits - from))));
+    text += digit;
+  }
+  return text;
+}
+
+template <class Struct>
+[[nodiscard]] const std::uint32_t* words_of(const Struct& ports, const PortInfo& port) {
+  return reinterpret_cast<const std::uint32_t*>(&ports) + port.word;
+}
+
+#if VM_TRACE
+/// The module's signals from cycle `from` on, as VCD; two time units a cycle.
+class Waves {
+ public:
+  Waves(Vtop& model, const std::string& name, std::size_t from) : from_(from) {
+    model.trace(&file_, 99);
+    file_.open(name.c_str());
+  }
+  void dump(std::size_t cycle, unsigned phase) {
+    if (cycle >= from_) file_.dump(2 * cycle + phase);
+  }
+
+ private:
+  VerilatedVcdC file_;
+  std::size_t from_;
+};
+#else
+struct Waves {
+  Waves(Vtop&, const std::string&, std::size_t) {}
+  void dump(std::size_t, unsigned) {}
+};
+#endif
+
+template <class Twin, class Stimulus>
+class Bisim {
+ public:
+  /// Runs a schedule; where `waves` is named, the module's signals from cycle `from` on are written there.
+  std::optional<Difference> run(std::uint64_t seed, const Schedule& schedule, const std::string& waves = {},
+                                std::size_t from = 0) {
+    VerilatedContext context;
+    context.randReset(2);  // registers start at random values, so that a missing reset shows
+    context.randSeed(static_cast<int>(mix(seed) & 0x7FFFFFFF) | 1);
+    Vtop model{&context};
+    context.traceEverOn(!waves.empty());
+    std::optional<Waves> trace;
+    if (!waves.empty()) trace.emplace(model, waves, from);
+    assertion_failure().clear();
+    history_.resize(kHistory);
+
+    const Draws run_draws{seed, {kRunDraws}};
+    const unsigned resets = run_draws.lane(kResetLane).chance(250) ? 1 : 0;  // per thousand cycles
+    std::optional<Twin> twin;
+    std::optional<Stimulus> stimulus;
+    Outputs seen;
+    for (std::uint32_t t = 0; t < kResetCycles; ++t) reset(model, garbage(run_draws.lane(t + 1)));
+    const auto restart = [&] {
+      twin.emplace();
+      stimulus.emplace(run_draws.lane(0));
+      previous_ = Inputs{};
+      twin->outputs(previous_, seen);
+    };
+    restart();
+
+    for (std::size_t t = 0; t < schedule.size(); ++t) {
+      Cycle& now = history_[t % kHistory];
+      const Draws draws{seed, schedule[t]};
+      now.in = Inputs{};
+      stimulus->drive(seen, draws, now.in);
+      now.reset = draws.lane(kResetLane).chance(resets);
+      twin->outputs(now.in, now.expected);
+      top::load(model, now.in);
+      model.rst_i = now.reset;
+      model.clk_i = 0;
+      model.eval();
+      if (trace) trace->dump(t, 0);
+      top::store(model, now.got);
+      if (!now.reset) {
+        if (auto difference = compare(t, now)) return difference;
+      }
+      model.clk_i = 1;
+      model.eval();
+      if (trace) trace->dump(t, 1);
+      if (!assertion_failure().empty()) return Difference{t, "assertion", "", assertion_failure()};
+      if (now.reset) {
+        restart();
+      } else {
+        twin->step(now.in);
+        previous_ = now.in;
+        twin->outputs(previous_, seen);
+      }
+    }
+    totals_.cycles += schedule.size();
+    return std::nullopt;
+  }
+
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+  /// The cycle `t` of the last run; the last kHistory cycles are kept.
+  [[nodiscard]] const Cycle& cycle(std::size_t t) const { return history_[t % kHistory]; }
+
+  /// The shortest and quietest schedule found that still shows a difference: cycles are left out, then lanes silenced.
+  [[nodiscard]] Schedule shrink(std::uint64_t seed, Schedule schedule, std::uint64_t cycle_budget) {
+    std::uint64_t spent = 0;
+    const auto differs = [&](Schedule& candidate) {
+      spent += candidate.size();
+      const auto difference = run(seed, candidate);
+      if (difference) candidate.resize(difference->cycle + 1);
+      return difference.has_value();
+    };
+    for (std::size_t chunk = schedule.size() / 2; chunk > 0; chunk /= 2) {
+      for (std::size_t from = 0; from + chunk < schedule.size() && spent < cycle_budget;) {
+        Schedule candidate = schedule;
+        candidate.erase(candidate.begin() + static_cast<std::ptrdiff_t>(from),
+                        candidate.begin() + static_cast<std::ptrdiff_t>(from + chunk));
+        if (differs(candidate)) {
+          schedule = std::move(candidate);
+        } else {
+          from += chunk;
+        }
+      }
+    }
+    for (std::size_t t = 0; t < schedule.size(); ++t) {
+      for (unsigned lane = 0; lane <= kResetLane && t < schedule.size(); ++lane) {
+        const std::uint64_t bit = std::uint64_t{1} << lane;
+        if (lane >= Stimulus::kLanes && lane != kResetLane) {
+          schedule[t].lanes &= ~bit;
+        } else if (spent < cycle_budget) {
+          Schedule candidate = schedule;
+          candidate[t].lanes &= ~bit;
+          if (differs(candidate)) schedule = std::move(candidate);
+        }
+      }
+    }
+    return schedule;
+  }
+
+ private:
+  static Inputs garbage(Dice dice) {
+    Inputs in;
+    for (const PortInfo& port : top::kInputs) {
+      for (unsigned bit = 0; bit < port.bits; bit += 32) {
+        put_bits(reinterpret_cast<std::uint32_t*>(&in) + port.word, bit, std::min(32U, port.bits - bit), dice.bits());
+      }
+    }
+    return in;
+  }
+
+  static void reset(Vtop& model, const Inputs& in) {
+    top::load(model, in);
+    model.rst_i = 1;
+    for (unsigned phase = 0; phase < 2; ++phase) {
+      model.clk_i = phase;
+      model.eval();
+    }
+  }
+
+  std::optional<Difference> compare(std::size_t t, const Cycle& now) {
+    for (unsigned index = 0; index < top::kOutputs.size(); ++index) {
+      const PortInfo& port = top::kOutputs[index];
+      const std::uint32_t* expected = words_of(now.expected, port);
+      const std::uint32_t* got = words_of(now.got, port);
+      const unsigned lanes = port.bits / port.lane_bits;
+      const std::uint32_t* gate =
+          port.gate < 0 ? nullptr : words_of(now.expected, top::kOutputs[static_cast<unsigned>(port.gate)]);
+      for (unsigned lane = 0; lane < lanes; ++lane) {
+        if (gate && !(gate[lane / 32] >> (lane % 32) & 1)) continue;
+        const unsigned lsb = lane * port.lane_bits;
+        std::uint64_t& hash = totals_.hash[index];
+        bool differs = false;
+        for (unsigned done = 0; done < port.lane_bits; done += 64) {
+          const unsigned bits = std::min(64U, port.lane_bits - done);
+          const std::uint64_t value = get_bits(got, lsb + done, bits);
+          differs |= value != get_bits(expected, lsb + done, bits);
+          hash = (hash ^ value) * 0x9E3779B97F4A7C15U;
+          hash ^= hash >> 29;
+        }
+        if (differs) {
+          const std::string name = lanes > 1 ? port.name + ("[" + std::to_string(lane) + "]") : port.name;
+          return Difference{t, name, hex(expected, lsb, port.lane_bits), hex(got, lsb, port.lane_bits)};
+        }
+        if (gate) ++totals_.activity[index];
+      }
+      if (!gate && t > 0) {
+        const std::uint32_t* before = words_of(cycle(t - 1).got, port);
+        totals_.activity[index] += std::equal(got, got + (port.bits + 31) / 32, before) ? 0 : 1;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::vector<Cycle> history_;
+  Inputs previous_;
+  Totals totals_;
+};
+
+}  // namespace bisim

@@ -1,0 +1,142 @@
+// The program around a Bisim: runs seeds one after the other until one shows a difference; with --report it also replays
+// that run with waves, shrinks its stimulus and writes both down.
+#pragma once
+
+#include <getopt.h>
+
+#include <cinttypes>
+#include <cstdlib>
+#include <numeric>
+
+#include "bisim.hpp"
+
+namespace bisim {
+
+inline constexpr std::size_t kWaveCycles = 256;                ///< before the difference
+inline constexpr std::uint64_t kShrinkBudget = 20'000'000;     ///< cycles simulated for shrinking
+
+struct Options {
+  std::uint64_t runs = 1, cycles = 10'000, seed = 1;
+  std::string json, report;
+};
+
+[[nodiscard]] inline Options parse(int argc, char** argv) {
+  static const option known[] = {{"runs", required_argument, nullptr, 'n'}, {"cycles", required_argument, nullptr, 'c'},
+                                 {"seed", required_argument, nullptr, 's'}, {"json", required_argument, nullptr, 'j'},
+                                 {"report", required_argument, nullptr, 'r'}, {}};
+  Options options;
+  for (int letter; (letter = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
+    switch (letter) {
+      case 'n': options.runs = std::strtoull(optarg, nullptr, 10); break;
+      case 'c': options.cycles = std::strtoull(optarg, nullptr, 10); break;
+      case 's': options.seed = std::strtoull(optarg, nullptr, 10); break;
+      case 'j': options.json = optarg; break;
+      case 'r': options.report = optarg; break;
+      default: std::exit(2);
+    }
+  }
+  return options;
+}
+
+[[nodiscard]] inline Schedule whole_run(std::uint64_t cycles) {
+  Schedule schedule(cycles);
+  for (std::uint32_t t = 0; t < cycles; ++t) schedule[t].cycle = t;
+  return schedule;
+}
+
+/// One line a cycle: inputs that are not zero, and what the two sides put out.
+template <class Harness>
+void write_cycles(const std::string& file, const Harness& harness, const Difference& difference) {
+  std::FILE* out = std::fopen(file.c_str(), "w");
+  if (!out) return;
+  std::fprintf(out, "# cycle %zu: %s expected %s got %s\n", difference.cycle, difference.port.c_str(),
+               difference.expected.c_str(), difference.got.c_str());
+  const std::size_t end = difference.cycle + 1;
+  for (std::size_t t = end > kHistory ? end - kHistory : 0; t < end; ++t) {
+    const Cycle& now = harness.cycle(t);
+    std::fprintf(out, "%zu%s", t, now.reset ? " reset" : "");
+    for (const PortInfo& port : top::kInputs) {
+      const std::uint32_t* words = words_of(now.in, port);
+      if (std::any_of(words, words + (port.bits + 31) / 32, [](std::uint32_t word) { return word != 0; })) {
+        std::fprintf(out, " %s=%s", port.name, hex(words, 0, port.bits).c_str());
+      }
+    }
+    for (const PortInfo& port : top::kOutputs) {
+      const std::string got = hex(words_of(now.got, port), 0, port.bits);
+      const std::string expected = hex(words_of(now.expected, port), 0, port.bits);
+      if (port.gate < 0 && got == expected) {
+        std::fprintf(out, " %s=%s", port.name, got.c_str());
+      } else {
+        std::fprintf(out, " %s=%s (expected %s)", port.name, got.c_str(), expected.c_str());
+      }
+    }
+    std::fputc('\n', out);
+  }
+  std::fclose(out);
+}
+
+/// The difference, replayed from its seed and shrunk; returns the shrunk schedule.
+template <class Harness>
+Schedule write_report(Harness& harness, const std::string& folder, std::uint64_t seed, const Difference& found) {
+  Schedule schedule = whole_run(found.cycle + 1);
+  const std::size_t from = found.cycle > kWaveCycles ? found.cycle - kWaveCycles : 0;
+  if (const auto again = harness.run(seed, schedule, folder + "/run.vcd", from)) {
+    write_cycles(folder + "/run.txt", harness, *again);
+  }
+  schedule = harness.shrink(seed, std::move(schedule), kShrinkBudget);
+  if (const auto again = harness.run(seed, schedule, folder + "/shrunk.vcd")) {
+    write_cycles(folder + "/shrunk.txt", harness, *again);
+  }
+  return schedule;
+}
+
+inline void write_json(const std::string& file, const Options& options, const Totals& totals,
+                       const std::optional<Difference>& difference, std::uint64_t seed, const Schedule& shrunk) {
+  std::FILE* out = std::fopen(file.c_str(), "w");
+  if (!out) std::exit(2);
+  std::fprintf(out, "{\"seed\": %" PRIu64 ", \"runs\": %" PRIu64 ", \"cycles\": %" PRIu64 ", \"total_cycles\": %" PRIu64,
+               options.seed, options.runs, options.cycles, totals.cycles);
+  std::fprintf(out, ", \"ports\": {");
+  for (unsigned i = 0; i < top::kOutputs.size(); ++i) {
+    std::fprintf(out, "%s\"%s\": {\"hash\": \"%016" PRIx64 "\", \"activity\": %" PRIu64 "}", i ? ", " : "",
+                 top::kOutputs[i].name, totals.hash[i], totals.activity[i]);
+  }
+  std::fprintf(out, "}, \"difference\": ");
+  if (difference) {
+    std::string got = difference->got;
+    for (char& letter : got) {
+      if (letter == '"' || letter == '\\' || static_cast<unsigned char>(letter) < ' ') letter = ' ';
+    }
+    std::fprintf(out, "{\"seed\": %" PRIu64 ", \"cycle\": %zu, \"port\": \"%s\", \"expected\": \"%s\", \"got\": \"%s\"", seed,
+                 difference->cycle, difference->port.c_str(), difference->expected.c_str(), got.c_str());
+    const auto actions = std::accumulate(shrunk.begin(), shrunk.end(), 0, [](int sum, const Slot& slot) {
+      return sum + __builtin_popcountll(slot.lanes);
+    });
+    std::fprintf(out, ", \"shrunk_cycles\": %zu, \"shrunk_actions\": %d}", shrunk.size(), actions);
+  } else {
+    std::fprintf(out, "null");
+  }
+  std::fprintf(out, "}\n");
+  std::fclose(out);
+}
+
+/// Exit code 0: equal in all runs; 1: a difference, described in the JSON file.
+template <class Twin, class Stimulus>
+int main(int argc, char** argv) {
+  const Options options = parse(argc, argv);
+  Bisim<Twin, Stimulus> harness;
+  const Schedule schedule = whole_run(options.cycles);
+  std::optional<Difference> difference;
+  std::uint64_t seed = options.seed;
+  for (std::uint64_t i = 0; i < options.runs && !difference; ++i) {
+    seed = options.seed + i;
+    difference = harness.run(seed, schedule);
+  }
+  const Totals totals = harness.totals();
+  Schedule shrunk;
+  if (difference && !options.report.empty()) shrunk = write_report(harness, options.report, seed, *difference);
+  if (!options.json.empty()) write_json(options.json, options, totals, difference, seed, shrunk);
+  return difference ? 1 : 0;
+}
+
+}  // namespace bisim

@@ -1,0 +1,36 @@
+// Stimulus of a block with one valid/ready stream in and one out. A sender that is not taken repeats its word, as the
+// handshake demands.
+#pragma once
+
+#include "bisim/main.hpp"
+
+namespace blocks {
+
+class Handshake {
+ public:
+  static constexpr unsigned kLanes = 2;
+
+  explicit Handshake(bisim::Dice run) : load_(run.pick(1000, 900, 500, 100, 20)), stall_(run.pick(0, 100, 500, 900, 980)) {}
+
+  void drive(const top::Outputs& seen, const bisim::Draws& draws, top::Inputs& next) {
+    bisim::Dice sender = draws.lane(0), receiver = draws.lane(1);
+    if (!waiting_ && sender.chance(load_)) {
+      waiting_ = true;
+      constexpr unsigned kBits = top::Parameters::Width;
+      for (unsigned bit = 0; bit < kBits; bit += 32) {
+        bisim::put_bits(data_.words, bit, std::min(32U, kBits - bit), sender.bits());
+      }
+    }
+    next.in_valid_i.set(waiting_);
+    next.in_data_i = data_;
+    next.out_ready_i.set(!receiver.chance(stall_));
+    if (seen.in_ready_o.get()) waiting_ = false;
+  }
+
+ private:
+  unsigned load_, stall_;
+  bool waiting_ = false;
+  decltype(top::Inputs::in_data_i) data_;
+};
+
+}  // namespace blocks

@@ -1,0 +1,44 @@
+// The C++ configuration of a router whose RTL parameters are the generated ones, and its routing table's entries.
+#pragma once
+
+#include "bisim/main.hpp"
+#include "fabric/config.hpp"
+
+namespace blocks {
+
+/// What tw_route and tw_vc_router share.
+[[nodiscard]] inline thalweg::RouterConfig route_config() {
+  using top::Parameters;
+  thalweg::RouterConfig config;
+  config.link_ports = Parameters::LinkPorts;
+  config.local_ports = Parameters::LocalPorts;
+  config.virtual_channels = Parameters::Vcs;
+  std::uint64_t masks = Parameters::VcMask;
+  for (unsigned message_class = 0; message_class < Parameters::MessageClasses; ++message_class) {
+    auto& of_class = config.vc_mask.emplace_back();
+    for (unsigned route_class = 0; route_class < Parameters::RouteClasses; ++route_class, masks >>= Parameters::Vcs) {
+      of_class.push_back(static_cast<std::uint32_t>(masks & ((1U << Parameters::Vcs) - 1)));
+    }
+  }
+  return config;
+}
+
+/// The entry that a write to the table leaves there.
+[[nodiscard]] inline thalweg::RouteEntry written_entry(const top::Inputs& in) {
+  const top::route_entry_t entry = in.table_entry_i.get();
+  return {.port = in.table_reachable_i.get() ? static_cast<std::uint8_t>(entry.port) : thalweg::kNoRoute,
+          .route_class = entry.keep_class ? thalweg::kKeepClass : static_cast<std::uint8_t>(entry.route_class)};
+}
+
+/// Writes a random route to entry `index`.
+inline void write_entry(top::Inputs& next, unsigned index, bisim::Dice& dice, unsigned unreachable_permille) {
+  using top::Parameters;
+  next.table_valid_i.set(1);
+  next.table_index_i.set(index);
+  next.table_reachable_i.set(!dice.chance(unreachable_permille));
+  next.table_entry_i.set({.keep_class = dice.chance(300),
+                          .route_class = dice.below(Parameters::RouteClasses),
+                          .port = dice.below(Parameters::LinkPorts + Parameters::LocalPorts)});
+}
+
+}  // namespace blocks

@@ -1,0 +1,237 @@
+#include <memory>
+
+#include "blocks/router_config.hpp"
+#include "switch/vc_router.hpp"
+#include "thalweg_spec.hpp"
+
+namespace {
+
+using top::Inputs, top::Outputs, top::Parameters;
+using thalweg::Tick;
+
+constexpr thalweg::NodeId kSelf = Parameters::Nodes / 2;
+constexpr unsigned kPorts = Parameters::Ports, kVcs = Parameters::Vcs;
+
+constexpr bool is_link(unsigned port) { return port < Parameters::LinkPorts; }
+
+thalweg::RouterConfig config() {
+  thalweg::RouterConfig config = blocks::route_config();
+  config.buffer_flits = Parameters::BufferFlits;
+  config.local_buffer_flits = Parameters::LocalBufferFlits;
+  config.flow = Parameters::Credits ? thalweg::FlowControl::credits : thalweg::FlowControl::margin;
+  config.margin_flits = Parameters::MarginFlits;
+  return config;
+}
+
+/// The router on a scheduler of its own, stepped only when it asked for it; what it puts out reaches `outside`.
+class Fabric {
+ public:
+  explicit Fabric(std::span<const thalweg::RouteEntry> row) : inside_{config(), kSelf, row} {
+    inside_.router.inbox().bind(scheduler_, scheduler_.add(inside_));
+    outside_.inbox.bind(scheduler_, scheduler_.add(outside_));
+    const unsigned bits = inside_.router.channel_bits();
+    for (unsigned port = 0; port < kPorts; ++port) {
+      const unsigned first = port << bits;
+      in_flit_[port] = &inside_.router.connect_input(port, 1, thalweg::EventWire(outside_.inbox, first, 1));
+      in_back_[port] = thalweg::EventWire(inside_.router.inbox(), first, 1);
+      outside_.flit[port].bind(outside_.inbox, port, 2);  // the switch, and the wires of a link of one cycle
+      inside_.router.connect_output(port, outside_.flit[port],
+                                    is_link(port) ? Parameters::PeerFlits : Parameters::LocalPeerFlits);
+    }
+  }
+
+  [[nodiscard]] unsigned channel(unsigned port, unsigned vc) const { return port << inside_.router.channel_bits() | vc; }
+  [[nodiscard]] const thalweg::Arrivals& arrivals() const { return arrivals_; }
+  [[nodiscard]] const thalweg::Flit& flit(unsigned port) const { return outside_.flit[port].read(now_); }
+
+  /// What is on the wires in this cycle, before step().
+  void put_flit(unsigned port, const thalweg::Flit& flit) { in_flit_[port]->write(now_ - 1) = flit; }
+  void put_event(unsigned port, unsigned vc) { in_back_[port].write(now_ - 1, std::uint64_t{1} << vc); }
+
+  void step() {
+    scheduler_.advance(++now_);
+    arrivals_ = outside_.inbox.take(now_);
+  }
+
+ private:
+  struct Inside : thalweg::Component {
+    thalweg::VcRouter router;
+    Inside(const thalweg::RouterConfig& config, thalweg::NodeId self, std::span<const thalweg::RouteEntry> row)
+        : router(config, self, row) {}
+    bool step(Tick now) override { return router.step(now); }
+  };
+  struct Outside : thalweg::Component {
+    thalweg::Inbox inbox;
+    std::array<thalweg::Wire<thalweg::Flit>, kPorts> flit;
+    bool step(Tick) override { return false; }
+  };
+
+  thalweg::Scheduler scheduler_;
+  Inside inside_;
+  Outside outside_;
+  std::array<thalweg::Wire<thalweg::Flit>*, kPorts> in_flit_{};
+  std::array<thalweg::EventWire, kPorts> in_back_;
+  thalweg::Arrivals arrivals_;
+  Tick now_ = 0;
+};
+
+class Twin {
+ public:
+  void outputs(const Inputs&, Outputs& out) const {
+    for (unsigned port = 0; port < kPorts; ++port) {
+      const bool valid = fabric_->arrivals().words >> port & 1;
+      out.out_valid_o.set_bit(port, valid);
+      if (valid) {
+        const thalweg::Flit& flit = fabric_->flit(port);
+        out.out_flit_o.set({.data = flit.data, .vc = flit.vc, .head = flit.head, .tail = flit.tail}, port);
+      }
+      out.in_back_o.set(back_out_[port], port);
+    }
+  }
+
+  void step(const Inputs& in) {
+    if (in.table_valid_i.get()) {
+      row_[in.table_index_i.get()] = blocks::written_entry(in);
+      fabric_ = std::make_unique<Fabric>(row_);  // the table is loaded while the router is empty
+    }
+    for (unsigned port = 0; port < kPorts; ++port) {
+      if (in.in_valid_i.bit(port)) {
+        const top::flit_t flit = in.in_flit_i.get(port);
+        fabric_->put_flit(port, {.data = flit.data, .vc = static_cast<std::uint8_t>(flit.vc), .head = flit.head != 0,
+                                 .tail = flit.tail != 0});
+      }
+      const std::uint64_t back = in.out_back_i.get(port);
+      const std::uint64_t events = Parameters::Credits ? back : back ^ back_in_[port];
+      back_in_[port] = back;
+      for (unsigned vc = 0; vc < kVcs; ++vc) {
+        if (events >> vc & 1) fabric_->put_event(port, vc);
+      }
+    }
+    fabric_->step();
+    for (unsigned port = 0; port < kPorts; ++port) {
+      const std::uint64_t events = fabric_->arrivals().events >> fabric_->channel(port, 0) & ((1U << kVcs) - 1);
+      back_out_[port] = Parameters::Credits ? events : back_out_[port] ^ events;
+    }
+  }
+
+ private:
+  std::vector<thalweg::RouteEntry> row_{Parameters::Nodes, {.port = thalweg::kNoRoute}};
+  std::unique_ptr<Fabric> fabric_ = std::make_unique<Fabric>(row_);
+  std::array<std::uint64_t, kPorts> back_in_{}, back_out_{};
+};
+
+/// Loads a random table, then sends random packets, interleaved over the channels of each port as far as its flow control
+/// lets them, and gives credits or stop bits back at random. Lanes: a sender a port, a receiver a port, the table.
+class Stimulus {
+ public:
+  static constexpr unsigned kLanes = 2 * kPorts + 1;
+
+  explicit Stimulus(bisim::Dice run)
+      : load_(run.pick(200, 1000, 50, 10)), pause_(run.pick(0, 100, 600)), longest_(run.pick(16, 1, 4, 40)),
+        hot_(run.pick(0, 700)), stall_(run.pick(100, 500, 900, 0)), change_(run.pick(50, 300, 5)),
+        unreachable_(run.chance(60) ? 20 : 0) {
+    for (unsigned port = 0; port < kPorts; ++port) {
+      const unsigned margin = is_link(port) ? Parameters::MarginFlits : Parameters::LocalMarginFlits;
+      stop_delay_[port] = run.below(margin + 1);
+      for (auto& channel : senders_[port]) {
+        channel.credits = is_link(port) ? Parameters::BufferFlits : Parameters::LocalBufferFlits;
+      }
+    }
+  }
+
+  void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
+    next.self_i.set(kSelf);
+    for (unsigned port = 0; port < kPorts; ++port) observe(port, seen);
+    if (loaded_ < Parameters::Nodes) {
+      bisim::Dice writer = draws.lane(2 * kPorts);
+      blocks::write_entry(next, loaded_++, writer, unreachable_);
+      return;
+    }
+    for (unsigned port = 0; port < kPorts; ++port) {
+      send(port, draws.lane(port), next);
+      receive(port, draws.lane(kPorts + port), next);
+    }
+  }
+
+ private:
+  struct Sender {
+    unsigned credits = 0;    ///< with credits
+    unsigned remaining = 0;  ///< flits of the packet that is being sent
+    bool head = false;
+  };
+
+  static constexpr unsigned kDelays = 16;
+  static_assert(Parameters::MarginFlits < kDelays && Parameters::LocalMarginFlits < kDelays);
+
+  void observe(unsigned port, const Outputs& seen) {
+    const std::uint64_t back = seen.in_back_o.get(port);
+    stops_[port][cycle_ % kDelays] = static_cast<std::uint32_t>(back);
+    if (port + 1 == kPorts) ++cycle_;
+    for (unsigned vc = 0; vc < kVcs; ++vc) senders_[port][vc].credits += static_cast<unsigned>(back >> vc & 1);
+    if (seen.out_valid_o.bit(port)) ++unreturned_[port][seen.out_flit_o.get(port).vc];
+  }
+
+  /// The sender's end of a link sees the stop bit late, by no more cycles than the margin is made for.
+  [[nodiscard]] bool may_send(unsigned port, unsigned vc) const {
+    if (Parameters::Credits) return senders_[port][vc].credits > 0;
+    return (stops_[port][(cycle_ - 1 - stop_delay_[port]) % kDelays] >> vc & 1) == 0;
+  }
+
+  void send(unsigned port, bisim::Dice dice, Inputs& next) {
+    if (dice.chance(load_)) {
+      Sender& sender = senders_[port][dice.below(kVcs)];
+      if (sender.remaining == 0) {
+        sender.remaining = 1 + dice.below(longest_);
+        sender.head = true;
+      }
+    }
+    if (!dice.chance(1000) || dice.chance(pause_)) return;
+    const unsigned first = dice.below(kVcs);
+    for (unsigned i = 0; i < kVcs; ++i) {
+      const unsigned vc = (first + i) % kVcs;
+      Sender& sender = senders_[port][vc];
+      if (sender.remaining == 0 || !may_send(port, vc)) continue;
+      top::flit_t flit{.data = {dice.bits(), dice.bits(), dice.bits(), dice.bits()}, .vc = vc, .head = sender.head,
+                       .tail = --sender.remaining == 0};
+      if (sender.head) flit.data[0] = header(dice);
+      sender.head = false;
+      --sender.credits;
+      next.in_valid_i.set_bit(port);
+      next.in_flit_i.set(flit, port);
+      return;
+    }
+  }
+
+  [[nodiscard]] std::uint64_t header(bisim::Dice& dice) const {
+    namespace spec = thalweg::spec;
+    const unsigned destination = dice.chance(hot_) ? 0 : dice.below(Parameters::Nodes);
+    const std::uint64_t word = spec::network_header::with_destination(dice.bits(), static_cast<std::uint16_t>(destination));
+    return dice.chance(500) ? spec::network_header::with_collective(word, spec::Collective::point_to_point) : word;
+  }
+
+  void receive(unsigned port, bisim::Dice dice, Inputs& next) {
+    for (unsigned vc = 0; vc < kVcs; ++vc) {
+      bool back = false;
+      if (Parameters::Credits) {
+        back = unreturned_[port][vc] > 0 && !dice.chance(stall_);
+        unreturned_[port][vc] -= back;
+      } else {
+        if (dice.chance(change_)) stopped_[port] ^= 1U << vc;
+        back = stopped_[port] >> vc & 1;
+      }
+      if (back) next.out_back_i.set(next.out_back_i.get(port) | std::uint64_t{1} << vc, port);
+    }
+  }
+
+  unsigned load_, pause_, longest_, hot_, stall_, change_, unreachable_;
+  unsigned loaded_ = 0, cycle_ = 0;
+  std::array<std::array<Sender, kVcs>, kPorts> senders_;
+  std::array<unsigned, kPorts> stop_delay_;
+  std::array<std::array<std::uint32_t, kDelays>, kPorts> stops_{};
+  std::array<std::array<unsigned, 16>, kPorts> unreturned_{};
+  std::array<std::uint32_t, kPorts> stopped_{};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return bisim::main<Twin, Stimulus>(argc, argv); }
