@@ -9,14 +9,18 @@ import os
 import shlex
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from thalweg.errors import InputError
+from thalweg.errors import CheckFailed, InputError
 from thalweg.rtl_ports import Module, header, read_module
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 RTL_FOLDERS = ("rtl/common", "rtl/link", "rtl/switch", "spec/generated/sv")
 CXX_FLAGS = ["-std=c++20", "-O2", "-Wall", "-Wextra", "-Wconversion"]
@@ -111,11 +115,17 @@ def verilator() -> tuple[Path, Path]:
 
 def _run_verilator(arguments: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
     program, root = verilator()
-    return subprocess.run([program, *arguments], env={**os.environ, "VERILATOR_ROOT": str(root)}, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return subprocess.run(
+        [program, *arguments],
+        env={**os.environ, "VERILATOR_ROOT": str(root)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
 
 
-class BuildError(Exception):
+class BuildError(CheckFailed):
     """Sources that a tool refused; the text is the tool's."""
 
 
@@ -179,8 +189,19 @@ class Project:
         folder = self.folder(block, parameters)
         folder.mkdir(parents=True, exist_ok=True)
         tree, meta = folder / "tree.json", folder / "meta.json"
-        done = _run_verilator(["--json-only", "-Wno-fatal", "--json-only-output", tree, "--json-only-meta-output", meta, "--Mdir", folder,
-                               *self._flags(block, parameters)])
+        done = _run_verilator(
+            [
+                "--json-only",
+                "-Wno-fatal",
+                "--json-only-output",
+                tree,
+                "--json-only-meta-output",
+                meta,
+                "--Mdir",
+                folder,
+                *self._flags(block, parameters),
+            ]
+        )
         if done.returncode:
             raise BuildError(done.stdout)
         return read_module(tree, meta)
@@ -208,8 +229,13 @@ class Project:
 
     def _include_flags(self) -> list[str]:
         include = verilator()[1] / "include"
-        return [f"-I{self.root / 'tests'}", f"-I{self.root / 'sim'}", f"-I{self.root / 'spec/generated/cpp'}",
-                f"-isystem {include}", f"-isystem {include / 'vltstd'}"]
+        return [
+            f"-I{self.root / 'tests'}",
+            f"-I{self.root / 'sim'}",
+            f"-I{self.root / 'spec/generated/cpp'}",
+            f"-isystem {include}",
+            f"-isystem {include / 'vltstd'}",
+        ]
 
     def _write_test(self, out: TextIO, block: Block, parameters: ParameterSet, traced: bool) -> None:
         module = self.module(block, parameters)
@@ -219,10 +245,27 @@ class Project:
         model = folder / ("traced" if traced else "model")
         trace = ["--trace-vcd"] if traced else []
         # Registers that are not reset, and values that the RTL leaves open, start at random: see Bisim::run.
-        verilate = [*trace, "--cc", "--prefix", "Vtop", "--assert", "--x-assign", "unique", "--x-initial", "unique", "-O3",
-                    "--no-timing", "-Wno-fatal", "--Mdir", str(model), *self._flags(block, parameters)]
+        verilate = [
+            *trace,
+            "--cc",
+            "--prefix",
+            "Vtop",
+            "--assert",
+            "--x-assign",
+            "unique",
+            "--x-initial",
+            "unique",
+            "-O3",
+            "--no-timing",
+            "-Wno-fatal",
+            "--Mdir",
+            str(model),
+            *self._flags(block, parameters),
+        ]
         fast, slow = model / "fast.cc", model / "slow.cc"
-        _write_edge(out, "verilate", f"{fast} {slow}", *module.files, MODEL=model, FLAGS=shlex.join(verilate).replace("$", "$$"))
+        _write_edge(
+            out, "verilate", f"{fast} {slow}", *module.files, MODEL=model, FLAGS=shlex.join(verilate).replace("$", "$$")
+        )
         flags = f"-isystem {model} -I{ports.parent} -DVM_TRACE={int(traced)} -DVM_TRACE_VCD={int(traced)}"
         binding = self.root / "tests/blocks" / block.folder / block.stem / "binding.cpp"
         _write_edge(out, "compile", f"{fast}.o", fast, FLAGS=f"{flags} -w")
@@ -251,7 +294,9 @@ class Project:
 
     # --- run
 
-    def run(self, block: Block, parameters: ParameterSet, runs: int, cycles: int, seed: int, replay: bool = True) -> Result:
+    def run(
+        self, block: Block, parameters: ParameterSet, runs: int, cycles: int, seed: int, replay: bool = True
+    ) -> Result:
         """Runs the seeds `seed` .. `seed + runs - 1`, each in `cycles` cycles, until one shows a difference.
 
         The test program must have been built. With `replay` a difference is run again, from its seed, by a program with
@@ -268,8 +313,16 @@ class Project:
         difference = again.difference or result.difference
         return Result(**{**vars(result), "difference": difference, "report": report})
 
-    def _execute(self, program: Path, block: Block, parameters: ParameterSet, runs: int, cycles: int, seed: int,
-                 report: Path | None = None) -> Result:
+    def _execute(
+        self,
+        program: Path,
+        block: Block,
+        parameters: ParameterSet,
+        runs: int,
+        cycles: int,
+        seed: int,
+        report: Path | None = None,
+    ) -> Result:
         output = self.folder(block, parameters) / "result.json"
         output.unlink(missing_ok=True)
         command = [program, "--runs", str(runs), "--cycles", str(cycles), "--seed", str(seed), "--json", output]
@@ -293,12 +346,16 @@ def _write_if_changed(path: Path, text: str) -> None:
 def _write_rules(out: TextIO, build: Path, includes: list[str]) -> None:
     program, root = verilator()
     # A model's parts, gathered into two files: those that run in every cycle, and those that run once.
-    gather = "for part in $MODEL/*.cpp; do case $$part in *Slow*) out=$MODEL/slow.cc;; *) out=$MODEL/fast.cc;; esac; " \
-             'echo "#include \\"$$part\\"" >> $$out; done'
+    gather = (
+        "for part in $MODEL/*.cpp; do case $$part in *Slow*) out=$MODEL/slow.cc;; *) out=$MODEL/fast.cc;; esac; "
+        'echo "#include \\"$$part\\"" >> $$out; done'
+    )
     flags = " ".join([*CXX_FLAGS, *includes])
     out.write(f"builddir = {build}\n")
     out.write(f"rule verilate\n  command = rm -rf $MODEL && VERILATOR_ROOT={root} {program} $FLAGS && {gather}\n")
-    out.write(f"rule compile\n  command = c++ {flags} $FLAGS -MMD -MF $out.d -c $in -o $out\n  depfile = $out.d\n  deps = gcc\n")
+    out.write(
+        f"rule compile\n  command = c++ {flags} $FLAGS -MMD -MF $out.d -c $in -o $out\n  depfile = $out.d\n  deps = gcc\n"
+    )
     out.write("rule archive\n  command = rm -f $out && ar rcs $out $in\n")
     out.write("rule link\n  command = c++ $in -pthread -o $out\n")
 
@@ -310,7 +367,12 @@ def _write_edge(out: TextIO, rule: str, target: str | Path, *sources: str | Path
 
 
 def _ninja(file: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "ninja", "--quiet", "-j2", "-f", file], text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run(
+        [sys.executable, "-m", "ninja", "--quiet", "-j2", "-f", file],
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     if done.returncode:
         raise BuildError(done.stdout)

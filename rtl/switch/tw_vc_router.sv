@@ -200,7 +200,9 @@ module tw_vc_router
     for (genvar v = 0; v < Vcs; v++) begin : vc
       localparam int unsigned I = p * Vcs + v;
       wire fifo_ready;
-      wire tw_spec_pkg::network_header_t header = front[v].data[47:0];
+      // verilator lint_off UNUSEDSIGNAL
+      wire tw_spec_pkg::network_header_t header = front[v].data[47:0];  // three of its fields are for routers
+      // verilator lint_on UNUSEDSIGNAL
 
       assign push[I] = in_valid_i[p] && in_flit_i[p].vc == 4'(v);
       assign pop[I] = granted[p] && offered_vc[p] == VcWidth'(v);

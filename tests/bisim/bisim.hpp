@@ -56,7 +56,8 @@ struct Cycle {
 struct Totals {
   std::uint64_t cycles = 0;
   std::array<std::uint64_t, top::kOutputs.size()> hash{};
-  std::array<std::uint64_t, top::kOutputs.size()> activity{};  ///< payload: lanes compared; others: cycles in which it changed
+  std::array<std::uint64_t, top::kOutputs.size()>
+      activity{};  ///< payload: lanes compared; others: cycles in which it changed
 };
 
 [[nodiscard]] inline std::string hex(const std::uint32_t* words, unsigned lsb, unsigned bits) {
@@ -64,7 +65,8 @@ struct Totals {
   char digit[2];
   for (unsigned nibble = (bits + 3) / 4; nibble-- > 0;) {
     const unsigned from = 4 * nibble;
-    std::snprintf(digit, sizeof digit, "%x", static_cast<unsigned>(get_bits(words, lsb + from, std::min(4U, bits - from))));
+    std::snprintf(digit, sizeof digit, "%x",
+                  static_cast<unsigned>(get_bits(words, lsb + from, std::min(4U, bits - from))));
     text += digit;
   }
   return text;

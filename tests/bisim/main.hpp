@@ -12,8 +12,8 @@
 
 namespace bisim {
 
-inline constexpr std::size_t kWaveCycles = 256;                ///< before the difference
-inline constexpr std::uint64_t kShrinkBudget = 20'000'000;     ///< cycles simulated for shrinking
+inline constexpr std::size_t kWaveCycles = 256;             ///< before the difference
+inline constexpr std::uint64_t kShrinkBudget = 20'000'000;  ///< cycles simulated for shrinking
 
 struct Options {
   std::uint64_t runs = 1, cycles = 10'000, seed = 1;
@@ -21,18 +21,30 @@ struct Options {
 };
 
 [[nodiscard]] inline Options parse(int argc, char** argv) {
-  static const option known[] = {{"runs", required_argument, nullptr, 'n'}, {"cycles", required_argument, nullptr, 'c'},
-                                 {"seed", required_argument, nullptr, 's'}, {"json", required_argument, nullptr, 'j'},
-                                 {"report", required_argument, nullptr, 'r'}, {}};
+  static const option known[] = {
+      {"runs", required_argument, nullptr, 'n'},   {"cycles", required_argument, nullptr, 'c'},
+      {"seed", required_argument, nullptr, 's'},   {"json", required_argument, nullptr, 'j'},
+      {"report", required_argument, nullptr, 'r'}, {}};
   Options options;
   for (int letter; (letter = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
     switch (letter) {
-      case 'n': options.runs = std::strtoull(optarg, nullptr, 10); break;
-      case 'c': options.cycles = std::strtoull(optarg, nullptr, 10); break;
-      case 's': options.seed = std::strtoull(optarg, nullptr, 10); break;
-      case 'j': options.json = optarg; break;
-      case 'r': options.report = optarg; break;
-      default: std::exit(2);
+      case 'n':
+        options.runs = std::strtoull(optarg, nullptr, 10);
+        break;
+      case 'c':
+        options.cycles = std::strtoull(optarg, nullptr, 10);
+        break;
+      case 's':
+        options.seed = std::strtoull(optarg, nullptr, 10);
+        break;
+      case 'j':
+        options.json = optarg;
+        break;
+      case 'r':
+        options.report = optarg;
+        break;
+      default:
+        std::exit(2);
     }
   }
   return options;
@@ -94,7 +106,8 @@ inline void write_json(const std::string& file, const Options& options, const To
                        const std::optional<Difference>& difference, std::uint64_t seed, const Schedule& shrunk) {
   std::FILE* out = std::fopen(file.c_str(), "w");
   if (!out) std::exit(2);
-  std::fprintf(out, "{\"seed\": %" PRIu64 ", \"runs\": %" PRIu64 ", \"cycles\": %" PRIu64 ", \"total_cycles\": %" PRIu64,
+  std::fprintf(out,
+               "{\"seed\": %" PRIu64 ", \"runs\": %" PRIu64 ", \"cycles\": %" PRIu64 ", \"total_cycles\": %" PRIu64,
                options.seed, options.runs, options.cycles, totals.cycles);
   std::fprintf(out, ", \"ports\": {");
   for (unsigned i = 0; i < top::kOutputs.size(); ++i) {
@@ -107,8 +120,8 @@ inline void write_json(const std::string& file, const Options& options, const To
     for (char& letter : got) {
       if (letter == '"' || letter == '\\' || static_cast<unsigned char>(letter) < ' ') letter = ' ';
     }
-    std::fprintf(out, "{\"seed\": %" PRIu64 ", \"cycle\": %zu, \"port\": \"%s\", \"expected\": \"%s\", \"got\": \"%s\"", seed,
-                 difference->cycle, difference->port.c_str(), difference->expected.c_str(), got.c_str());
+    std::fprintf(out, "{\"seed\": %" PRIu64 ", \"cycle\": %zu, \"port\": \"%s\", \"expected\": \"%s\", \"got\": \"%s\"",
+                 seed, difference->cycle, difference->port.c_str(), difference->expected.c_str(), got.c_str());
     const auto actions = std::accumulate(shrunk.begin(), shrunk.end(), 0, [](int sum, const Slot& slot) {
       return sum + __builtin_popcountll(slot.lanes);
     });

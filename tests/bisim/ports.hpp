@@ -44,7 +44,8 @@ struct Word {
       return get_bits(words, lsb, Bits);
     } else {
       Value value;
-      for (unsigned i = 0; i < value.size(); ++i) value[i] = get_bits(words, lsb + 64 * i, std::min(64U, Bits - 64 * i));
+      for (unsigned i = 0; i < value.size(); ++i)
+        value[i] = get_bits(words, lsb + 64 * i, std::min(64U, Bits - 64 * i));
       return value;
     }
   }

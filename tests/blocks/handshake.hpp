@@ -10,7 +10,8 @@ class Handshake {
  public:
   static constexpr unsigned kLanes = 2;
 
-  explicit Handshake(bisim::Dice run) : load_(run.pick(1000, 900, 500, 100, 20)), stall_(run.pick(0, 100, 500, 900, 980)) {}
+  explicit Handshake(bisim::Dice run)
+      : load_(run.pick(1000, 900, 500, 100, 20)), stall_(run.pick(0, 100, 500, 900, 980)) {}
 
   void drive(const top::Outputs& seen, const bisim::Draws& draws, top::Inputs& next) {
     bisim::Dice sender = draws.lane(0), receiver = draws.lane(1);

@@ -1,6 +1,5 @@
-#include "common/arbiter.hpp"
-
 #include "bisim/main.hpp"
+#include "common/arbiter.hpp"
 
 namespace {
 
@@ -45,4 +44,6 @@ class Stimulus {
 
 }  // namespace
 
-int main(int argc, char** argv) { return bisim::main<Twin, Stimulus>(argc, argv); }
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}

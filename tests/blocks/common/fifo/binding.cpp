@@ -1,6 +1,5 @@
-#include "common/fifo.hpp"
-
 #include "blocks/handshake.hpp"
+#include "common/fifo.hpp"
 
 namespace {
 
@@ -23,4 +22,6 @@ struct Twin {
 
 }  // namespace
 
-int main(int argc, char** argv) { return bisim::main<Twin, blocks::Handshake>(argc, argv); }
+int main(int argc, char** argv) {
+  return bisim::main<Twin, blocks::Handshake>(argc, argv);
+}

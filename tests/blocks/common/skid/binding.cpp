@@ -1,6 +1,5 @@
-#include "common/skid.hpp"
-
 #include "blocks/handshake.hpp"
+#include "common/skid.hpp"
 
 namespace {
 
@@ -22,4 +21,6 @@ struct Twin {
 
 }  // namespace
 
-int main(int argc, char** argv) { return bisim::main<Twin, blocks::Handshake>(argc, argv); }
+int main(int argc, char** argv) {
+  return bisim::main<Twin, blocks::Handshake>(argc, argv);
+}

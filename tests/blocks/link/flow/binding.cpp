@@ -1,6 +1,5 @@
-#include "link/flow.hpp"
-
 #include "bisim/main.hpp"
+#include "link/flow.hpp"
 
 namespace {
 
@@ -38,7 +37,9 @@ class Stimulus {
   static constexpr unsigned kLanes = 4;
 
   explicit Stimulus(bisim::Dice run)
-      : send_(run.pick(1000, 500, 50)), back_(run.pick(500, 1000, 50)), push_(run.pick(500, 1000, 50)),
+      : send_(run.pick(1000, 500, 50)),
+        back_(run.pick(500, 1000, 50)),
+        push_(run.pick(500, 1000, 50)),
         pop_(run.pick(500, 1000, 50)) {}
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
@@ -62,4 +63,6 @@ class Stimulus {
 
 }  // namespace
 
-int main(int argc, char** argv) { return bisim::main<Twin, Stimulus>(argc, argv); }
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}

@@ -1,6 +1,5 @@
-#include "switch/route.hpp"
-
 #include "blocks/router_config.hpp"
+#include "switch/route.hpp"
 #include "thalweg_spec.hpp"
 
 namespace {
@@ -58,4 +57,6 @@ class Stimulus {
 
 }  // namespace
 
-int main(int argc, char** argv) { return bisim::main<Twin, Stimulus>(argc, argv); }
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}

@@ -6,13 +6,15 @@
 
 namespace {
 
-using top::Inputs, top::Outputs, top::Parameters;
 using thalweg::Tick;
+using top::Inputs, top::Outputs, top::Parameters;
 
 constexpr thalweg::NodeId kSelf = Parameters::Nodes / 2;
 constexpr unsigned kPorts = Parameters::Ports, kVcs = Parameters::Vcs;
 
-constexpr bool is_link(unsigned port) { return port < Parameters::LinkPorts; }
+constexpr bool is_link(unsigned port) {
+  return port < Parameters::LinkPorts;
+}
 
 thalweg::RouterConfig config() {
   thalweg::RouterConfig config = blocks::route_config();
@@ -40,7 +42,9 @@ class Fabric {
     }
   }
 
-  [[nodiscard]] unsigned channel(unsigned port, unsigned vc) const { return port << inside_.router.channel_bits() | vc; }
+  [[nodiscard]] unsigned channel(unsigned port, unsigned vc) const {
+    return port << inside_.router.channel_bits() | vc;
+  }
   [[nodiscard]] const thalweg::Arrivals& arrivals() const { return arrivals_; }
   [[nodiscard]] const thalweg::Flit& flit(unsigned port) const { return outside_.flit[port].read(now_); }
 
@@ -97,7 +101,9 @@ class Twin {
     for (unsigned port = 0; port < kPorts; ++port) {
       if (in.in_valid_i.bit(port)) {
         const top::flit_t flit = in.in_flit_i.get(port);
-        fabric_->put_flit(port, {.data = flit.data, .vc = static_cast<std::uint8_t>(flit.vc), .head = flit.head != 0,
+        fabric_->put_flit(port, {.data = flit.data,
+                                 .vc = static_cast<std::uint8_t>(flit.vc),
+                                 .head = flit.head != 0,
                                  .tail = flit.tail != 0});
       }
       const std::uint64_t back = in.out_back_i.get(port);
@@ -127,8 +133,12 @@ class Stimulus {
   static constexpr unsigned kLanes = 2 * kPorts + 1;
 
   explicit Stimulus(bisim::Dice run)
-      : load_(run.pick(200, 1000, 50, 10)), pause_(run.pick(0, 100, 600)), longest_(run.pick(16, 1, 4, 40)),
-        hot_(run.pick(0, 700)), stall_(run.pick(100, 500, 900, 0)), change_(run.pick(50, 300, 5)),
+      : load_(run.pick(200, 1000, 50, 10)),
+        pause_(run.pick(0, 100, 600)),
+        longest_(run.pick(16, 1, 4, 40)),
+        hot_(run.pick(0, 700)),
+        stall_(run.pick(100, 500, 900, 0)),
+        change_(run.pick(50, 300, 5)),
         unreachable_(run.chance(60) ? 20 : 0) {
     for (unsigned port = 0; port < kPorts; ++port) {
       const unsigned margin = is_link(port) ? Parameters::MarginFlits : Parameters::LocalMarginFlits;
@@ -191,7 +201,9 @@ class Stimulus {
       const unsigned vc = (first + i) % kVcs;
       Sender& sender = senders_[port][vc];
       if (sender.remaining == 0 || !may_send(port, vc)) continue;
-      top::flit_t flit{.data = {dice.bits(), dice.bits(), dice.bits(), dice.bits()}, .vc = vc, .head = sender.head,
+      top::flit_t flit{.data = {dice.bits(), dice.bits(), dice.bits(), dice.bits()},
+                       .vc = vc,
+                       .head = sender.head,
                        .tail = --sender.remaining == 0};
       if (sender.head) flit.data[0] = header(dice);
       sender.head = false;
@@ -205,7 +217,8 @@ class Stimulus {
   [[nodiscard]] std::uint64_t header(bisim::Dice& dice) const {
     namespace spec = thalweg::spec;
     const unsigned destination = dice.chance(hot_) ? 0 : dice.below(Parameters::Nodes);
-    const std::uint64_t word = spec::network_header::with_destination(dice.bits(), static_cast<std::uint16_t>(destination));
+    const std::uint64_t word =
+        spec::network_header::with_destination(dice.bits(), static_cast<std::uint16_t>(destination));
     return dice.chance(500) ? spec::network_header::with_collective(word, spec::Collective::point_to_point) : word;
   }
 
@@ -234,4 +247,6 @@ class Stimulus {
 
 }  // namespace
 
-int main(int argc, char** argv) { return bisim::main<Twin, Stimulus>(argc, argv); }
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}

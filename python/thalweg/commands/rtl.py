@@ -1,0 +1,83 @@
+"""`thalweg rtl`: the hardware, and its equality with the simulator."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from thalweg.errors import CheckFailed
+from thalweg.output import json_option, print_table, write_json
+from thalweg.rtl import Block, ParameterSet, Project, Result
+
+
+@click.group()
+def command() -> None:
+    """Lint and test the hardware. Works in a clone of the repository."""
+
+
+blocks_argument = click.argument("blocks", nargs=-1, metavar="[BLOCK]...")
+
+
+def _select(project: Project, names: tuple[str, ...]) -> list[tuple[Block, ParameterSet]]:
+    blocks = [project.block(name) for name in names] if names else project.blocks()
+    return [(block, parameters) for block in blocks for parameters in block.sets]
+
+
+@command.command()
+@blocks_argument
+def lint(blocks: tuple[str, ...]) -> None:
+    """Run Verilator's checks, all warnings on, over all modules (or those named), in each of their parameter sets."""
+    project = Project()
+    chosen = _select(project, blocks)
+    complaints = 0
+    for block, parameters in chosen:
+        text = project.lint(block, parameters)
+        if text:
+            complaints += 1
+            click.echo(f"{block.name} ({parameters.name}):\n{text}")
+    if complaints:
+        raise CheckFailed(f"{complaints} of {len(chosen)} module variants are not clean")
+    click.echo(f"{len(chosen)} module variants, no warning")
+
+
+@command.command()
+@blocks_argument
+@click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random runs of each variant.")
+@click.option("--cycles", type=click.IntRange(1, 10**9), default=10_000, show_default=True, help="Cycles of a run.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63), help="Seed of the first run; the others follow. [default: random]"
+)
+@json_option
+def test(blocks: tuple[str, ...], runs: int, cycles: int, seed: int | None, json_file: Path | None) -> None:
+    """Hold modules against their C++ twins, cycle by cycle, under random stimuli: all of them, or those named."""
+    project = Project()
+    chosen = _select(project, blocks)
+    seed = secrets.randbelow(2**32) if seed is None else seed
+    click.echo(f"seed {seed}; building {len(chosen)} test programs")
+    project.build_tests(chosen)
+    results: list[Result] = []
+    with click.progressbar(chosen, label="testing", show_pos=True) as bar:
+        for block, parameters in bar:
+            results.append(project.run(block, parameters, runs, cycles, seed))
+    print_table(
+        ("block", "variant", "runs", "cycles", "compared", "difference"),
+        (
+            (r.block, r.set, r.runs, r.total_cycles, sum(port.activity for port in r.ports.values()), r.difference)
+            for r in results
+        ),
+        left=("block", "variant", "difference"),
+    )
+    write_json(json_file, [_row(result) for result in results])
+    differing = [result for result in results if result.difference]
+    for result in differing:
+        click.echo(f"{result.block} ({result.set}): cycles, shrunk stimulus and waves are in {result.report}")
+    if differing:
+        raise CheckFailed(f"{len(differing)} of {len(results)} variants differ from their twins")
+
+
+def _row(result: Result) -> dict[str, Any]:
+    return {**asdict(result), "report": str(result.report) if result.report else None}

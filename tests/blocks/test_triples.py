@@ -1,0 +1,26 @@
+"""Is every hardware module there three ways: RTL, C++ twin of the same name, and the test that holds them equal?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted(path for path in ROOT.glob("rtl/*/tw_*.sv") if not path.stem.endswith("_pkg"))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_module_has_twin_and_test(module: Path) -> None:
+    folder, stem = module.parent.name, module.stem.removeprefix("tw_")
+    assert (ROOT / "sim" / folder / f"{stem}.hpp").exists()
+    test = ROOT / "tests/blocks" / folder / stem
+    assert (test / "block.toml").exists()
+    binding = (test / "binding.cpp").read_text()
+    assert f'#include "{folder}/{stem}.hpp"' in binding, "the test holds the RTL against another class"
+
+
+def test_no_test_without_a_module() -> None:
+    tested = {path.parent.relative_to(ROOT / "tests/blocks") for path in ROOT.glob("tests/blocks/*/*/block.toml")}
+    assert tested == {Path(module.parent.name, module.stem.removeprefix("tw_")) for module in MODULES}
+    assert tested
