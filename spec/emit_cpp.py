@@ -64,80 +64,95 @@ def _type(f: Field) -> str:
 
 
 def _format(fmt: Format) -> str:
+    """A format of up to one word is handed around as that word, a longer one as a span of words."""
     single = fmt.words == 1
     argument = "std::uint64_t word" if single else f"std::span<const std::uint64_t, {fmt.words}> words"
-    packed = "std::uint64_t" if single else f"std::array<std::uint64_t, {fmt.words}>"
-    actual = "word" if single else "words"
-    zero = "std::uint64_t{0}"
-
-    def at(f: Field) -> str:
-        return "word" if single else f"words[{f.word}]"
-
-    def code(f: Field) -> str:
-        return f"static_cast<std::uint64_t>({f.name})"
-
-    getters = "".join(
-        f"""\
-/// {f.doc}
-[[nodiscard]] constexpr {_type(f)} {f.name}({argument}) {{ return static_cast<{_type(f)}>({at(f)} >> {f.shift} & 0x{f.mask:x}); }}
-"""
-        for f in fmt.members
-    )
-    setters = "".join(
-        f"""\
-[[nodiscard]] constexpr std::uint64_t with_{f.name}(std::uint64_t word, {_type(f)} {f.name}) {{
-  return (word & ~(std::uint64_t{{0x{f.mask:x}}} << {f.shift})) | ({code(f)} & 0x{f.mask:x}) << {f.shift};
-}}
-"""
-        for f in fmt.members
-        if single
-    )
-    constants = [(f.word, f.shift, f.constant, f.mask) for f in fmt.fields if f.kind == "constant" and f.enum + f.doc]
-    matches = " && ".join(
-        f"({'word' if single else f'words[{word}]'} >> {shift} & 0x{mask:x}) == {value}"
-        for word, shift, value, mask in constants
-    )
-    matcher = (
-        f"/// True where the fields that make it this format have their values.\n"
-        f"[[nodiscard]] constexpr bool matches({argument}) {{\n  return {matches};\n}}\n"
-        if matches
-        else ""
-    )
-    members = "".join(f"  {_type(f)} {f.name}{{}};  ///< {f.doc}\n" for f in fmt.members)
-    unpacked = "".join(f"            .{f.name} = {fmt.name}::{f.name}({actual}),\n" for f in fmt.members)
-    packed_words = []
-    for index in range(fmt.words):
-        terms = [
-            f"({code(f)} & 0x{f.mask:x}) << {f.shift}"
-            if f.kind != "constant"
-            else f"std::uint64_t{{{f.constant}}} << {f.shift}"
-            for f in fmt.fields
-            if f.word == index and (f.kind != "constant" or f.constant)
-        ]
-        packed_words.append(" |\n           ".join(terms) or zero)
-    if single:
-        pack = f"    return {packed_words[0]};\n"
-    else:
-        pack = "    return {" + ",\n            ".join(packed_words) + "};\n"
+    name = camel(fmt.name)
     source = f"\n/// Source: {fmt.source}." if fmt.source else ""
     return f"""\
-/// Single fields of a {camel(fmt.name)}, for code that needs no other.
+/// Single fields of a {name}, for code that needs no other.
 namespace {fmt.name} {{
 inline constexpr unsigned bits = {fmt.bits};
-{getters}{setters}{matcher}}}  // namespace {fmt.name}
+{"".join(_getter(f, argument, single) for f in fmt.members)}\
+{"".join(_setter(f) for f in fmt.members) if single else ""}\
+{_matches(fmt, argument)}\
+}}  // namespace {fmt.name}
 
 /// {fmt.doc}{source}
-struct {camel(fmt.name)} {{
-{members}
+struct {name} {{
+{"".join(f"  {_type(f)} {f.name}{{}};  ///< {f.doc}{chr(10)}" for f in fmt.members)}
+{_unpack(fmt, argument, single)}\
+{_pack(fmt, single)}\
+  friend bool operator==(const {name}&, const {name}&) = default;
+}};
+"""
+
+
+def _getter(f: Field, argument: str, single: bool) -> str:
+    word = "word" if single else f"words[{f.word}]"
+    return f"""\
+/// {f.doc}
+[[nodiscard]] constexpr {_type(f)} {f.name}({argument}) {{
+  return static_cast<{_type(f)}>({word} >> {f.shift} & 0x{f.mask:x});
+}}
+"""
+
+
+def _placed(f: Field) -> str:
+    return f"(static_cast<std::uint64_t>({f.name}) & 0x{f.mask:x}) << {f.shift}"
+
+
+def _setter(f: Field) -> str:
+    return f"""\
+/// The word with another {f.name}.
+[[nodiscard]] constexpr std::uint64_t with_{f.name}(std::uint64_t word, {_type(f)} {f.name}) {{
+  return (word & ~(std::uint64_t{{0x{f.mask:x}}} << {f.shift})) | {_placed(f)};
+}}
+"""
+
+
+def _matches(fmt: Format, argument: str) -> str:
+    """A test of the constants that a header's fields have in this format; none where it has no header."""
+    constants = [f for f in fmt.fields if f.kind == "constant" and f.doc]
+    if not constants:
+        return ""
+    terms = " && ".join(f"(words[{f.word}] >> {f.shift} & 0x{f.mask:x}) == {f.constant}" for f in constants)
+    return f"""\
+/// True where the fields that make a packet one of this format have their values.
+[[nodiscard]] constexpr bool matches({argument}) {{
+  return {terms};
+}}
+"""
+
+
+def _unpack(fmt: Format, argument: str, single: bool) -> str:
+    actual = "word" if single else "words"
+    fields = "".join(f"        .{f.name} = {fmt.name}::{f.name}({actual}),\n" for f in fmt.members)
+    return f"""\
   [[nodiscard]] static constexpr {camel(fmt.name)} unpack({argument}) {{
     return {{
-{unpacked}    }};
+{fields}    }};
   }}
+"""
+
+
+def _pack(fmt: Format, single: bool) -> str:
+    words = []
+    for index in range(fmt.words):
+        terms = [_placed(f) for f in fmt.members if f.word == index]
+        terms += [
+            f"std::uint64_t{{{f.constant}}} << {f.shift}"
+            for f in fmt.fields
+            if f.kind == "constant" and f.constant and f.word == index
+        ]
+        words.append(" |\n           ".join(terms) or "0")
+    result = "std::uint64_t" if single else f"std::array<std::uint64_t, {fmt.words}>"
+    value = words[0] if single else "{" + ",\n            ".join(words) + "}"
+    return f"""\
   /// A value that is wider than its field is cut.
-  [[nodiscard]] constexpr {packed} pack() const {{
-{pack}  }}
-  friend bool operator==(const {camel(fmt.name)}&, const {camel(fmt.name)}&) = default;
-}};
+  [[nodiscard]] constexpr {result} pack() const {{
+    return {value};
+  }}
 """
 
 
@@ -181,21 +196,24 @@ def mpi_names(spec: Spec) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _literal(spec: Spec, f: Field, value: int) -> str:
+    if f.enum:
+        return f"{camel(f.enum)}::{spec.enum(f.enum).values[value]}"
+    if f.bits == 1:
+        return "true" if value else "false"
+    return f"0x{value:x}u"
+
+
 def vectors(spec: Spec, cases: dict[str, list[Case]]) -> str:
     """The shared test vectors as constants."""
     parts = []
     for fmt in spec.formats:
-        rows = []
+        rows = ""
         for case in cases[fmt.name]:
-            values = ", ".join(
-                f".{f.name} = "
-                + (f"{camel(f.enum)}::{spec.enum(f.enum).values[case.fields[f.name]]}" if f.enum else
-                   ("true" if case.fields[f.name] else "false") if f.bits == 1 else f"{case.fields[f.name]}u" + ("ll" if f.bits > 32 else ""))
-                for f in fmt.members
-            )  # fmt: skip
+            values = ", ".join(f".{f.name} = {_literal(spec, f, case.fields[f.name])}" for f in fmt.members)
             words = ", ".join(f"0x{word:016x}u" for word in case.words)
-            rows.append(f"    {{{{{values}}}, {{{words}}}}},\n")
-        parts.append(f"inline constexpr Vector<{camel(fmt.name)}, {fmt.words}> {fmt.name}[] = {{\n{''.join(rows)}}};\n")
+            rows += f"    {{{{{values}}}, {{{words}}}}},\n"
+        parts.append(f"inline constexpr Vector<{camel(fmt.name)}, {fmt.words}> {fmt.name}[] = {{\n{rows}}};\n")
     return f"""\
 {NOTE}
 // The test vectors of spec/generated/vectors.json.

@@ -5,6 +5,10 @@ from __future__ import annotations
 from model import Field, Format, Spec
 
 
+def _kind(f: Field) -> str:
+    return f"`{f.enum}`" if f.kind == "enum" else f.kind
+
+
 def _doc(f: Field) -> str:
     return f"always {f.constant}" if f.kind == "constant" else f.doc
 
@@ -12,7 +16,7 @@ def _doc(f: Field) -> str:
 def _format(fmt: Format) -> str:
     placement = "a flit of its own" if fmt.placement == "beat" else "inline, before the payload"
     rows = "".join(
-        f"| {f.offset} to {f.offset + f.bits - 1} | `{f.name}` | {f.bits} | {f.kind}{f' `{f.enum}`' if f.enum and f.kind != 'constant' else ''} | {_doc(f)} | {f.source} |\n"  # noqa: E501
+        f"| {f.offset} to {f.offset + f.bits - 1} | `{f.name}` | {f.bits} | {_kind(f)} | {_doc(f)} | {f.source} |\n"
         for f in fmt.fields
     )
     source = f" Source: {fmt.source}." if fmt.source else ""

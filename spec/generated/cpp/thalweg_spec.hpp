@@ -212,52 +212,82 @@ inline constexpr std::array<std::uint16_t, 21> datatype_operators{
 namespace network_header {
 inline constexpr unsigned bits = 48;
 /// node
-[[nodiscard]] constexpr std::uint16_t destination(std::uint64_t word) { return static_cast<std::uint16_t>(word >> 0 & 0xffff); }
+[[nodiscard]] constexpr std::uint16_t destination(std::uint64_t word) {
+  return static_cast<std::uint16_t>(word >> 0 & 0xffff);
+}
 /// row of the communicator table
-[[nodiscard]] constexpr std::uint8_t context(std::uint64_t word) { return static_cast<std::uint8_t>(word >> 16 & 0x1f); }
+[[nodiscard]] constexpr std::uint8_t context(std::uint64_t word) {
+  return static_cast<std::uint8_t>(word >> 16 & 0x1f);
+}
 /// operator of a reduction
-[[nodiscard]] constexpr Operator operation(std::uint64_t word) { return static_cast<Operator>(word >> 21 & 0xf); }
+[[nodiscard]] constexpr Operator operation(std::uint64_t word) {
+  return static_cast<Operator>(word >> 21 & 0xf);
+}
 /// how the collective moves
-[[nodiscard]] constexpr Algorithm algorithm(std::uint64_t word) { return static_cast<Algorithm>(word >> 25 & 0x3); }
+[[nodiscard]] constexpr Algorithm algorithm(std::uint64_t word) {
+  return static_cast<Algorithm>(word >> 25 & 0x3);
+}
 /// log2 of the packet's flits
-[[nodiscard]] constexpr std::uint8_t size(std::uint64_t word) { return static_cast<std::uint8_t>(word >> 27 & 0x7); }
+[[nodiscard]] constexpr std::uint8_t size(std::uint64_t word) {
+  return static_cast<std::uint8_t>(word >> 27 & 0x7);
+}
 /// 0 is point to point
-[[nodiscard]] constexpr Collective collective(std::uint64_t word) { return static_cast<Collective>(word >> 30 & 0xf); }
+[[nodiscard]] constexpr Collective collective(std::uint64_t word) {
+  return static_cast<Collective>(word >> 30 & 0xf);
+}
 /// operation number modulo 4
-[[nodiscard]] constexpr std::uint8_t sequence(std::uint64_t word) { return static_cast<std::uint8_t>(word >> 34 & 0x3); }
+[[nodiscard]] constexpr std::uint8_t sequence(std::uint64_t word) {
+  return static_cast<std::uint8_t>(word >> 34 & 0x3);
+}
 /// what the packet carries
-[[nodiscard]] constexpr Kind kind(std::uint64_t word) { return static_cast<Kind>(word >> 36 & 0x3); }
+[[nodiscard]] constexpr Kind kind(std::uint64_t word) {
+  return static_cast<Kind>(word >> 36 & 0x3);
+}
 /// the tree edge, as the receiver numbers it
-[[nodiscard]] constexpr std::uint8_t edge(std::uint64_t word) { return static_cast<std::uint8_t>(word >> 38 & 0x1f); }
+[[nodiscard]] constexpr std::uint8_t edge(std::uint64_t word) {
+  return static_cast<std::uint8_t>(word >> 38 & 0x1f);
+}
 /// last packet of its stream
-[[nodiscard]] constexpr bool last(std::uint64_t word) { return static_cast<bool>(word >> 43 & 0x1); }
+[[nodiscard]] constexpr bool last(std::uint64_t word) {
+  return static_cast<bool>(word >> 43 & 0x1);
+}
+/// The word with another destination.
 [[nodiscard]] constexpr std::uint64_t with_destination(std::uint64_t word, std::uint16_t destination) {
   return (word & ~(std::uint64_t{0xffff} << 0)) | (static_cast<std::uint64_t>(destination) & 0xffff) << 0;
 }
+/// The word with another context.
 [[nodiscard]] constexpr std::uint64_t with_context(std::uint64_t word, std::uint8_t context) {
   return (word & ~(std::uint64_t{0x1f} << 16)) | (static_cast<std::uint64_t>(context) & 0x1f) << 16;
 }
+/// The word with another operation.
 [[nodiscard]] constexpr std::uint64_t with_operation(std::uint64_t word, Operator operation) {
   return (word & ~(std::uint64_t{0xf} << 21)) | (static_cast<std::uint64_t>(operation) & 0xf) << 21;
 }
+/// The word with another algorithm.
 [[nodiscard]] constexpr std::uint64_t with_algorithm(std::uint64_t word, Algorithm algorithm) {
   return (word & ~(std::uint64_t{0x3} << 25)) | (static_cast<std::uint64_t>(algorithm) & 0x3) << 25;
 }
+/// The word with another size.
 [[nodiscard]] constexpr std::uint64_t with_size(std::uint64_t word, std::uint8_t size) {
   return (word & ~(std::uint64_t{0x7} << 27)) | (static_cast<std::uint64_t>(size) & 0x7) << 27;
 }
+/// The word with another collective.
 [[nodiscard]] constexpr std::uint64_t with_collective(std::uint64_t word, Collective collective) {
   return (word & ~(std::uint64_t{0xf} << 30)) | (static_cast<std::uint64_t>(collective) & 0xf) << 30;
 }
+/// The word with another sequence.
 [[nodiscard]] constexpr std::uint64_t with_sequence(std::uint64_t word, std::uint8_t sequence) {
   return (word & ~(std::uint64_t{0x3} << 34)) | (static_cast<std::uint64_t>(sequence) & 0x3) << 34;
 }
+/// The word with another kind.
 [[nodiscard]] constexpr std::uint64_t with_kind(std::uint64_t word, Kind kind) {
   return (word & ~(std::uint64_t{0x3} << 36)) | (static_cast<std::uint64_t>(kind) & 0x3) << 36;
 }
+/// The word with another edge.
 [[nodiscard]] constexpr std::uint64_t with_edge(std::uint64_t word, std::uint8_t edge) {
   return (word & ~(std::uint64_t{0x1f} << 38)) | (static_cast<std::uint64_t>(edge) & 0x1f) << 38;
 }
+/// The word with another last.
 [[nodiscard]] constexpr std::uint64_t with_last(std::uint64_t word, bool last) {
   return (word & ~(std::uint64_t{0x1} << 43)) | (static_cast<std::uint64_t>(last) & 0x1) << 43;
 }
@@ -279,16 +309,16 @@ struct NetworkHeader {
 
   [[nodiscard]] static constexpr NetworkHeader unpack(std::uint64_t word) {
     return {
-            .destination = network_header::destination(word),
-            .context = network_header::context(word),
-            .operation = network_header::operation(word),
-            .algorithm = network_header::algorithm(word),
-            .size = network_header::size(word),
-            .collective = network_header::collective(word),
-            .sequence = network_header::sequence(word),
-            .kind = network_header::kind(word),
-            .edge = network_header::edge(word),
-            .last = network_header::last(word),
+        .destination = network_header::destination(word),
+        .context = network_header::context(word),
+        .operation = network_header::operation(word),
+        .algorithm = network_header::algorithm(word),
+        .size = network_header::size(word),
+        .collective = network_header::collective(word),
+        .sequence = network_header::sequence(word),
+        .kind = network_header::kind(word),
+        .edge = network_header::edge(word),
+        .last = network_header::last(word),
     };
   }
   /// A value that is wider than its field is cut.
@@ -311,32 +341,50 @@ struct NetworkHeader {
 namespace processor_header {
 inline constexpr unsigned bits = 64;
 /// node; in a rooted collective the root's rank
-[[nodiscard]] constexpr std::uint16_t destination(std::uint64_t word) { return static_cast<std::uint16_t>(word >> 0 & 0xffff); }
+[[nodiscard]] constexpr std::uint16_t destination(std::uint64_t word) {
+  return static_cast<std::uint16_t>(word >> 0 & 0xffff);
+}
 /// row of the communicator table
-[[nodiscard]] constexpr std::uint8_t context(std::uint64_t word) { return static_cast<std::uint8_t>(word >> 16 & 0x1f); }
+[[nodiscard]] constexpr std::uint8_t context(std::uint64_t word) {
+  return static_cast<std::uint8_t>(word >> 16 & 0x1f);
+}
 /// operator of a reduction
-[[nodiscard]] constexpr Operator operation(std::uint64_t word) { return static_cast<Operator>(word >> 21 & 0xf); }
+[[nodiscard]] constexpr Operator operation(std::uint64_t word) {
+  return static_cast<Operator>(word >> 21 & 0xf);
+}
 /// how the collective moves
-[[nodiscard]] constexpr Algorithm algorithm(std::uint64_t word) { return static_cast<Algorithm>(word >> 25 & 0x3); }
+[[nodiscard]] constexpr Algorithm algorithm(std::uint64_t word) {
+  return static_cast<Algorithm>(word >> 25 & 0x3);
+}
 /// 0 is point to point
-[[nodiscard]] constexpr Collective collective(std::uint64_t word) { return static_cast<Collective>(word >> 27 & 0xf); }
+[[nodiscard]] constexpr Collective collective(std::uint64_t word) {
+  return static_cast<Collective>(word >> 27 & 0xf);
+}
 /// bytes of payload that follow
-[[nodiscard]] constexpr std::uint64_t size(std::uint64_t word) { return static_cast<std::uint64_t>(word >> 31 & 0x1ffffffff); }
+[[nodiscard]] constexpr std::uint64_t size(std::uint64_t word) {
+  return static_cast<std::uint64_t>(word >> 31 & 0x1ffffffff);
+}
+/// The word with another destination.
 [[nodiscard]] constexpr std::uint64_t with_destination(std::uint64_t word, std::uint16_t destination) {
   return (word & ~(std::uint64_t{0xffff} << 0)) | (static_cast<std::uint64_t>(destination) & 0xffff) << 0;
 }
+/// The word with another context.
 [[nodiscard]] constexpr std::uint64_t with_context(std::uint64_t word, std::uint8_t context) {
   return (word & ~(std::uint64_t{0x1f} << 16)) | (static_cast<std::uint64_t>(context) & 0x1f) << 16;
 }
+/// The word with another operation.
 [[nodiscard]] constexpr std::uint64_t with_operation(std::uint64_t word, Operator operation) {
   return (word & ~(std::uint64_t{0xf} << 21)) | (static_cast<std::uint64_t>(operation) & 0xf) << 21;
 }
+/// The word with another algorithm.
 [[nodiscard]] constexpr std::uint64_t with_algorithm(std::uint64_t word, Algorithm algorithm) {
   return (word & ~(std::uint64_t{0x3} << 25)) | (static_cast<std::uint64_t>(algorithm) & 0x3) << 25;
 }
+/// The word with another collective.
 [[nodiscard]] constexpr std::uint64_t with_collective(std::uint64_t word, Collective collective) {
   return (word & ~(std::uint64_t{0xf} << 27)) | (static_cast<std::uint64_t>(collective) & 0xf) << 27;
 }
+/// The word with another size.
 [[nodiscard]] constexpr std::uint64_t with_size(std::uint64_t word, std::uint64_t size) {
   return (word & ~(std::uint64_t{0x1ffffffff} << 31)) | (static_cast<std::uint64_t>(size) & 0x1ffffffff) << 31;
 }
@@ -354,12 +402,12 @@ struct ProcessorHeader {
 
   [[nodiscard]] static constexpr ProcessorHeader unpack(std::uint64_t word) {
     return {
-            .destination = processor_header::destination(word),
-            .context = processor_header::context(word),
-            .operation = processor_header::operation(word),
-            .algorithm = processor_header::algorithm(word),
-            .collective = processor_header::collective(word),
-            .size = processor_header::size(word),
+        .destination = processor_header::destination(word),
+        .context = processor_header::context(word),
+        .operation = processor_header::operation(word),
+        .algorithm = processor_header::algorithm(word),
+        .collective = processor_header::collective(word),
+        .size = processor_header::size(word),
     };
   }
   /// A value that is wider than its field is cut.
@@ -378,24 +426,42 @@ struct ProcessorHeader {
 namespace credit {
 inline constexpr unsigned bits = 256;
 /// node
-[[nodiscard]] constexpr std::uint16_t destination(std::span<const std::uint64_t, 4> words) { return static_cast<std::uint16_t>(words[0] >> 0 & 0xffff); }
+[[nodiscard]] constexpr std::uint16_t destination(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint16_t>(words[0] >> 0 & 0xffff);
+}
 /// row of the communicator table
-[[nodiscard]] constexpr std::uint8_t context(std::span<const std::uint64_t, 4> words) { return static_cast<std::uint8_t>(words[0] >> 16 & 0x1f); }
+[[nodiscard]] constexpr std::uint8_t context(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint8_t>(words[0] >> 16 & 0x1f);
+}
 /// operator of a reduction
-[[nodiscard]] constexpr Operator operation(std::span<const std::uint64_t, 4> words) { return static_cast<Operator>(words[0] >> 21 & 0xf); }
+[[nodiscard]] constexpr Operator operation(std::span<const std::uint64_t, 4> words) {
+  return static_cast<Operator>(words[0] >> 21 & 0xf);
+}
 /// how the collective moves
-[[nodiscard]] constexpr Algorithm algorithm(std::span<const std::uint64_t, 4> words) { return static_cast<Algorithm>(words[0] >> 25 & 0x3); }
+[[nodiscard]] constexpr Algorithm algorithm(std::span<const std::uint64_t, 4> words) {
+  return static_cast<Algorithm>(words[0] >> 25 & 0x3);
+}
 /// 0 is point to point
-[[nodiscard]] constexpr Collective collective(std::span<const std::uint64_t, 4> words) { return static_cast<Collective>(words[0] >> 30 & 0xf); }
+[[nodiscard]] constexpr Collective collective(std::span<const std::uint64_t, 4> words) {
+  return static_cast<Collective>(words[0] >> 30 & 0xf);
+}
 /// operation number modulo 4
-[[nodiscard]] constexpr std::uint8_t sequence(std::span<const std::uint64_t, 4> words) { return static_cast<std::uint8_t>(words[0] >> 34 & 0x3); }
+[[nodiscard]] constexpr std::uint8_t sequence(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint8_t>(words[0] >> 34 & 0x3);
+}
 /// the tree edge, as the receiver numbers it
-[[nodiscard]] constexpr std::uint8_t edge(std::span<const std::uint64_t, 4> words) { return static_cast<std::uint8_t>(words[0] >> 38 & 0x1f); }
+[[nodiscard]] constexpr std::uint8_t edge(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint8_t>(words[0] >> 38 & 0x1f);
+}
 /// last packet of its stream
-[[nodiscard]] constexpr bool last(std::span<const std::uint64_t, 4> words) { return static_cast<bool>(words[0] >> 43 & 0x1); }
+[[nodiscard]] constexpr bool last(std::span<const std::uint64_t, 4> words) {
+  return static_cast<bool>(words[0] >> 43 & 0x1);
+}
 /// packets that were taken out of the buffer
-[[nodiscard]] constexpr std::uint16_t count(std::span<const std::uint64_t, 4> words) { return static_cast<std::uint16_t>(words[1] >> 0 & 0xffff); }
-/// True where the fields that make it this format have their values.
+[[nodiscard]] constexpr std::uint16_t count(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint16_t>(words[1] >> 0 & 0xffff);
+}
+/// True where the fields that make a packet one of this format have their values.
 [[nodiscard]] constexpr bool matches(std::span<const std::uint64_t, 4> words) {
   return (words[0] >> 27 & 0x7) == 0 && (words[0] >> 36 & 0x3) == 2;
 }
@@ -415,15 +481,15 @@ struct Credit {
 
   [[nodiscard]] static constexpr Credit unpack(std::span<const std::uint64_t, 4> words) {
     return {
-            .destination = credit::destination(words),
-            .context = credit::context(words),
-            .operation = credit::operation(words),
-            .algorithm = credit::algorithm(words),
-            .collective = credit::collective(words),
-            .sequence = credit::sequence(words),
-            .edge = credit::edge(words),
-            .last = credit::last(words),
-            .count = credit::count(words),
+        .destination = credit::destination(words),
+        .context = credit::context(words),
+        .operation = credit::operation(words),
+        .algorithm = credit::algorithm(words),
+        .collective = credit::collective(words),
+        .sequence = credit::sequence(words),
+        .edge = credit::edge(words),
+        .last = credit::last(words),
+        .count = credit::count(words),
     };
   }
   /// A value that is wider than its field is cut.
@@ -434,12 +500,12 @@ struct Credit {
            (static_cast<std::uint64_t>(algorithm) & 0x3) << 25 |
            (static_cast<std::uint64_t>(collective) & 0xf) << 30 |
            (static_cast<std::uint64_t>(sequence) & 0x3) << 34 |
-           std::uint64_t{2} << 36 |
            (static_cast<std::uint64_t>(edge) & 0x1f) << 38 |
-           (static_cast<std::uint64_t>(last) & 0x1) << 43,
+           (static_cast<std::uint64_t>(last) & 0x1) << 43 |
+           std::uint64_t{2} << 36,
             (static_cast<std::uint64_t>(count) & 0xffff) << 0,
-            std::uint64_t{0},
-            std::uint64_t{0}};
+            0,
+            0};
   }
   friend bool operator==(const Credit&, const Credit&) = default;
 };
@@ -448,32 +514,58 @@ struct Credit {
 namespace descriptor {
 inline constexpr unsigned bits = 256;
 /// node
-[[nodiscard]] constexpr std::uint16_t destination(std::span<const std::uint64_t, 4> words) { return static_cast<std::uint16_t>(words[0] >> 0 & 0xffff); }
+[[nodiscard]] constexpr std::uint16_t destination(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint16_t>(words[0] >> 0 & 0xffff);
+}
 /// row of the communicator table
-[[nodiscard]] constexpr std::uint8_t context(std::span<const std::uint64_t, 4> words) { return static_cast<std::uint8_t>(words[0] >> 16 & 0x1f); }
+[[nodiscard]] constexpr std::uint8_t context(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint8_t>(words[0] >> 16 & 0x1f);
+}
 /// operator of a reduction
-[[nodiscard]] constexpr Operator operation(std::span<const std::uint64_t, 4> words) { return static_cast<Operator>(words[0] >> 21 & 0xf); }
+[[nodiscard]] constexpr Operator operation(std::span<const std::uint64_t, 4> words) {
+  return static_cast<Operator>(words[0] >> 21 & 0xf);
+}
 /// how the collective moves
-[[nodiscard]] constexpr Algorithm algorithm(std::span<const std::uint64_t, 4> words) { return static_cast<Algorithm>(words[0] >> 25 & 0x3); }
+[[nodiscard]] constexpr Algorithm algorithm(std::span<const std::uint64_t, 4> words) {
+  return static_cast<Algorithm>(words[0] >> 25 & 0x3);
+}
 /// 0 is point to point
-[[nodiscard]] constexpr Collective collective(std::span<const std::uint64_t, 4> words) { return static_cast<Collective>(words[0] >> 30 & 0xf); }
+[[nodiscard]] constexpr Collective collective(std::span<const std::uint64_t, 4> words) {
+  return static_cast<Collective>(words[0] >> 30 & 0xf);
+}
 /// operation number modulo 4
-[[nodiscard]] constexpr std::uint8_t sequence(std::span<const std::uint64_t, 4> words) { return static_cast<std::uint8_t>(words[0] >> 34 & 0x3); }
+[[nodiscard]] constexpr std::uint8_t sequence(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint8_t>(words[0] >> 34 & 0x3);
+}
 /// the tree edge, as the receiver numbers it
-[[nodiscard]] constexpr std::uint8_t edge(std::span<const std::uint64_t, 4> words) { return static_cast<std::uint8_t>(words[0] >> 38 & 0x1f); }
+[[nodiscard]] constexpr std::uint8_t edge(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint8_t>(words[0] >> 38 & 0x1f);
+}
 /// last packet of its stream
-[[nodiscard]] constexpr bool last(std::span<const std::uint64_t, 4> words) { return static_cast<bool>(words[0] >> 43 & 0x1); }
+[[nodiscard]] constexpr bool last(std::span<const std::uint64_t, 4> words) {
+  return static_cast<bool>(words[0] >> 43 & 0x1);
+}
 /// type of the elements
-[[nodiscard]] constexpr Datatype type(std::span<const std::uint64_t, 4> words) { return static_cast<Datatype>(words[1] >> 0 & 0x1f); }
+[[nodiscard]] constexpr Datatype type(std::span<const std::uint64_t, 4> words) {
+  return static_cast<Datatype>(words[1] >> 0 & 0x1f);
+}
 /// rank in the communicator; 0 where the collective has no root
-[[nodiscard]] constexpr std::uint16_t root(std::span<const std::uint64_t, 4> words) { return static_cast<std::uint16_t>(words[1] >> 16 & 0xffff); }
+[[nodiscard]] constexpr std::uint16_t root(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint16_t>(words[1] >> 16 & 0xffff);
+}
 /// rank whose data the stream carries
-[[nodiscard]] constexpr std::uint16_t source(std::span<const std::uint64_t, 4> words) { return static_cast<std::uint16_t>(words[1] >> 32 & 0xffff); }
+[[nodiscard]] constexpr std::uint16_t source(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint16_t>(words[1] >> 32 & 0xffff);
+}
 /// size of the communicator
-[[nodiscard]] constexpr std::uint16_t ranks(std::span<const std::uint64_t, 4> words) { return static_cast<std::uint16_t>(words[1] >> 48 & 0xffff); }
+[[nodiscard]] constexpr std::uint16_t ranks(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint16_t>(words[1] >> 48 & 0xffff);
+}
 /// elements in the stream
-[[nodiscard]] constexpr std::uint64_t count(std::span<const std::uint64_t, 4> words) { return static_cast<std::uint64_t>(words[2] >> 0 & 0xffffffffffff); }
-/// True where the fields that make it this format have their values.
+[[nodiscard]] constexpr std::uint64_t count(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint64_t>(words[2] >> 0 & 0xffffffffffff);
+}
+/// True where the fields that make a packet one of this format have their values.
 [[nodiscard]] constexpr bool matches(std::span<const std::uint64_t, 4> words) {
   return (words[0] >> 27 & 0x7) == 0 && (words[0] >> 36 & 0x3) == 1;
 }
@@ -497,19 +589,19 @@ struct Descriptor {
 
   [[nodiscard]] static constexpr Descriptor unpack(std::span<const std::uint64_t, 4> words) {
     return {
-            .destination = descriptor::destination(words),
-            .context = descriptor::context(words),
-            .operation = descriptor::operation(words),
-            .algorithm = descriptor::algorithm(words),
-            .collective = descriptor::collective(words),
-            .sequence = descriptor::sequence(words),
-            .edge = descriptor::edge(words),
-            .last = descriptor::last(words),
-            .type = descriptor::type(words),
-            .root = descriptor::root(words),
-            .source = descriptor::source(words),
-            .ranks = descriptor::ranks(words),
-            .count = descriptor::count(words),
+        .destination = descriptor::destination(words),
+        .context = descriptor::context(words),
+        .operation = descriptor::operation(words),
+        .algorithm = descriptor::algorithm(words),
+        .collective = descriptor::collective(words),
+        .sequence = descriptor::sequence(words),
+        .edge = descriptor::edge(words),
+        .last = descriptor::last(words),
+        .type = descriptor::type(words),
+        .root = descriptor::root(words),
+        .source = descriptor::source(words),
+        .ranks = descriptor::ranks(words),
+        .count = descriptor::count(words),
     };
   }
   /// A value that is wider than its field is cut.
@@ -520,15 +612,15 @@ struct Descriptor {
            (static_cast<std::uint64_t>(algorithm) & 0x3) << 25 |
            (static_cast<std::uint64_t>(collective) & 0xf) << 30 |
            (static_cast<std::uint64_t>(sequence) & 0x3) << 34 |
-           std::uint64_t{1} << 36 |
            (static_cast<std::uint64_t>(edge) & 0x1f) << 38 |
-           (static_cast<std::uint64_t>(last) & 0x1) << 43,
+           (static_cast<std::uint64_t>(last) & 0x1) << 43 |
+           std::uint64_t{1} << 36,
             (static_cast<std::uint64_t>(type) & 0x1f) << 0 |
            (static_cast<std::uint64_t>(root) & 0xffff) << 16 |
            (static_cast<std::uint64_t>(source) & 0xffff) << 32 |
            (static_cast<std::uint64_t>(ranks) & 0xffff) << 48,
             (static_cast<std::uint64_t>(count) & 0xffffffffffff) << 0,
-            std::uint64_t{0}};
+            0};
   }
   friend bool operator==(const Descriptor&, const Descriptor&) = default;
 };
