@@ -227,3 +227,114 @@ class FabricConfig:
 KEEP_CLASS: int = 255
 
 NO_ROUTE: int = 255
+
+NEVER: int = 9223372036854775807
+
+class Endpoint(enum.Enum):
+    """Where an operation starts and ends."""
+
+    host = 0
+    """host memory, behind PCIe"""
+
+    kernel = 1
+    """the node's own port"""
+
+class CompletionKind(enum.Enum):
+    collective = 0
+
+    injected = 1
+
+    arrived = 2
+
+    table = 3
+
+class Completion:
+    """What was completed, and the tick at which the host sees it."""
+
+    @property
+    def kind(self) -> CompletionKind: ...
+
+    @property
+    def handle(self) -> int: ...
+
+    @property
+    def at(self) -> int: ...
+
+class Waiting:
+    """A rank that cannot go on: it waits for `peer` since a tick."""
+
+    @property
+    def context(self) -> int: ...
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def peer(self) -> int: ...
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def since(self) -> int: ...
+
+class LinkUse:
+    @property
+    def node(self) -> int: ...
+
+    @property
+    def port(self) -> int: ...
+
+    @property
+    def flits(self) -> int: ...
+
+class Fabric:
+    """The simulated cluster. Times are in ticks; ranks are a communicator's."""
+
+    def __init__(self, config: FabricConfig, endpoint: Endpoint = Endpoint.host) -> None:
+        """Raises ValueError when the configuration is none."""
+
+    @property
+    def now(self) -> int: ...
+
+    @property
+    def ticks_per_second(self) -> int: ...
+
+    @property
+    def idle(self) -> bool:
+        """Nothing will happen until something is submitted."""
+
+    @property
+    def mismatch(self) -> str | None:
+        """The first difference between the ranks' parts of one operation."""
+
+    @property
+    def flit_hops(self) -> int: ...
+
+    def create_communicator(self, members: Sequence[int], handles: Sequence[int], at: int) -> int | None:
+        """
+        Node members[i] is rank i; a completion of kind table per member, with handles[i]. None: no row is free.
+        """
+
+    def free_communicator(self, context: int) -> None: ...
+
+    def submit(self, *, handle: int, context: int, rank: int, collective: int, algorithm: int = 0, op: int = 0, type: int = 0, root: int = 0, count: int = 0, send: object | None = None, receive: object | None = None, at: int | None = None) -> None:
+        """
+        One rank's part of a collective; thalweg.spec has the enumerations, `count` is in elements of one block. Buffers are contiguous, and held until the completion.
+
+        Raises ValueError where the network cannot do it.
+        """
+
+    def send(self, *, handle: int, source: int, destination: int, bytes: int, at: int | None = None) -> None:
+        """A message between two nodes; it takes time, and carries no payload."""
+
+    def advance(self, until: int) -> list[Completion]:
+        """
+        Runs until a tick, or the end of the first tick in which something completed. NEVER: until the fabric is idle.
+        """
+
+    def waiting(self) -> list[Waiting]:
+        """Who waits for whom: in a fabric that is idle, why it is stuck."""
+
+    def link_use(self) -> list[LinkUse]:
+        """Flits sent by each link port."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -41,7 +41,7 @@ def presets() -> list[str]:
     return sorted(file.stem for file in resource("clusters").glob("*.toml"))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Cluster:
     """A valid cluster. Times are in cycles of its clock, which are the simulator's ticks."""
 
@@ -54,11 +54,6 @@ class Cluster:
     def load(name: str | Path) -> Cluster:
         """The cluster of a preset's name, of a file, or of a shape in place such as `torus:8x8`. Raises InputError."""
         return _check(_find(str(name)), str(name))
-
-    @staticmethod
-    def load_file(file: Path) -> Cluster:
-        """The cluster of a file, whatever its name. Raises InputError."""
-        return _check(cluster_file.load(file), str(file))
 
     @property
     def cycles_per_second(self) -> int:
@@ -80,16 +75,7 @@ class Cluster:
         if flits >= 1:
             return Fraction(1)
         near = Fraction(flits).limit_denominator(1000)
-        return (
-            near
-            if 0 < near <= Fraction(flits) * (1 + Fraction(1, 10**9))
-            else Fraction(math.floor(flits * 2**16), 2**16)
-        )
-
-    @property
-    def port_gbps(self) -> float:
-        """What a router's port moves, a flit a cycle, in Gb/s."""
-        return 8 * FLIT_BYTES * self.cycles_per_second / 1e9
+        return near if near <= flits and near > 0 else Fraction(flits - 1e-6).limit_denominator(1_000_000)
 
     @property
     def buffer_flits(self) -> int:
@@ -126,20 +112,11 @@ class Cluster:
         """Most ports that a router may have, by its virtual channels."""
         return min(ROUTER_PORTS, ROUTER_CHANNELS >> (self.values.router.virtual_channels - 1).bit_length())
 
-    @property
-    def max_classes(self) -> int:
-        """Most route classes: plain messages and collectives have a virtual channel of each."""
-        return self.values.router.virtual_channels // 2
-
-    def with_routing(self, algorithm: str) -> Cluster:
-        """The same cluster with routes by another algorithm of thalweg.routing."""
-        return replace(self, values=self.values.model_copy(update={"routing": algorithm}))
-
     @cached_property
     def routes(self) -> Routes:
         """Routing tables, not yet proved; `prove` does that. Raises InputError where there are none for this topology."""
         try:
-            return routing.route(self.topology, self.values.routing, self.max_classes)
+            return routing.route(self.topology, self.values.routing, self.values.router.virtual_channels // 2)
         except NoRoutes as error:
             path = ("routing",) if self.values.routing else ("topology",)
             raise self.file.wrong(path, str(error)) from None
@@ -194,14 +171,7 @@ class Cluster:
         config = _sim.FabricConfig()
         config.ticks_per_second = self.cycles_per_second
         config.nodes = self.topology.nodes
-        links = []
-        for ends in self.topology.links.tolist():
-            link = _sim.LinkConfig()
-            link.node_a, link.port_a, link.node_b, link.port_b = ends
-            link.latency = self.link_latency
-            link.rate_flits, link.rate_cycles = self.link_rate.as_integer_ratio()
-            links.append(link)
-        config.links = links
+        config.links = [self._link(_sim.LinkConfig(), *ends) for ends in self.topology.links.tolist()]
 
         router = _sim.RouterConfig()
         router.link_ports = self.topology.link_ports
@@ -234,6 +204,12 @@ class Cluster:
         if routes.layer.any():
             config.set_layer(routes.layer)
         return config
+
+    def _link(self, link: object, node_a: int, port_a: int, node_b: int, port_b: int) -> object:
+        link.node_a, link.port_a, link.node_b, link.port_b = node_a, port_a, node_b, port_b  # type: ignore[attr-defined]
+        link.latency = self.link_latency  # type: ignore[attr-defined]
+        link.rate_flits, link.rate_cycles = self.link_rate.as_integer_ratio()  # type: ignore[attr-defined]
+        return link
 
 
 def _find(name: str) -> ClusterFile:

@@ -47,7 +47,7 @@ class ClockTable(_Table):
 
 class LinkTable(_Table):
     latency_ns: float = Field(ge=0, le=1e9, description="time from a router's output to the next one's input in ns")
-    rate_gbps: float = Field(ge=0.1, le=100_000, description="payload of one direction in Gb/s")
+    rate_gbps: float = Field(ge=0.001, le=100_000, description="payload of one direction in Gb/s")
 
 
 class RouterTable(_Table):
@@ -64,7 +64,7 @@ class RouterTable(_Table):
 
 class HostTable(_Table):
     pcie_latency_ns: float = Field(ge=0, le=1e9, description="time from host memory to node or back in ns")
-    pcie_rate_gbps: float = Field(ge=0.1, le=100_000, description="payload of one direction in Gb/s")
+    pcie_rate_gbps: float = Field(ge=0.001, le=100_000, description="payload of one direction in Gb/s")
     dma_flits_per_cycle: int = Field(ge=1, le=16, description="flits that the DMA engine moves in a cycle")
     message_overhead_ns: float = Field(
         ge=0,

@@ -1,0 +1,175 @@
+// The simulated fabric as an engine: operations on buffers in, completions out.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+
+#include "node/fabric.hpp"
+
+namespace nb = nanobind;
+using namespace thalweg;
+
+namespace {
+
+/// The memory of a Python object, held until destruction.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(nb::handle object, bool writable) {
+    if (object.is_none()) return;
+    if (PyObject_GetBuffer(object.ptr(), &view_, writable ? PyBUF_WRITABLE : PyBUF_SIMPLE) != 0)
+      nb::raise_python_error();
+  }
+  Buffer(Buffer&& other) noexcept : view_(std::exchange(other.view_, {})) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(view_, other.view_);
+    return *this;
+  }
+  ~Buffer() {
+    if (view_.obj) PyBuffer_Release(&view_);
+  }
+
+  [[nodiscard]] std::span<std::byte> bytes() const {
+    return {static_cast<std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
+  }
+
+ private:
+  Py_buffer view_{};
+};
+
+/// A value of a specification's enumeration.
+template <class Enum, std::size_t N>
+Enum named(unsigned value, const std::array<std::string_view, N>&) {
+  if (value >= N) throw std::invalid_argument(std::to_string(value) + " is no value of the enumeration");
+  return static_cast<Enum>(value);
+}
+
+class PythonFabric {
+ public:
+  PythonFabric(const FabricConfig& config, Endpoint endpoint) : fabric_(config, endpoint) {}
+  PythonFabric(const PythonFabric&) = delete;
+  PythonFabric& operator=(const PythonFabric&) = delete;
+
+  std::optional<ContextId> create_communicator(const std::vector<NodeId>& members, const std::vector<Handle>& handles,
+                                               Tick at) {
+    return fabric_.create_communicator(members, handles, at);
+  }
+
+  void submit(Handle handle, ContextId context, std::uint32_t rank, unsigned collective, unsigned algorithm,
+              unsigned op, unsigned type, std::uint32_t root, std::uint64_t count, nb::handle send, nb::handle receive,
+              std::optional<Tick> at) {
+    Held held{Buffer(send, false), Buffer(receive, true)};
+    if (held_.contains(handle)) throw std::invalid_argument("the handle is in use");
+    fabric_.submit({.handle = handle,
+                    .context = context,
+                    .rank = rank,
+                    .collective = named<spec::Collective>(collective, spec::collective_names),
+                    .algorithm = named<spec::Algorithm>(algorithm, spec::algorithm_names),
+                    .op = named<spec::Operator>(op, spec::operator_names),
+                    .type = named<spec::Datatype>(type, spec::datatype_names),
+                    .root = root,
+                    .count = count,
+                    .send = held.send.bytes(),
+                    .receive = held.receive.bytes()},
+                   at.value_or(fabric_.now()));
+    held_.emplace(handle, std::move(held));
+  }
+
+  void send(Handle handle, NodeId source, NodeId destination, std::uint64_t bytes, std::optional<Tick> at) {
+    fabric_.send({handle, source, destination, bytes}, at.value_or(fabric_.now()));
+  }
+
+  std::vector<Completion> advance(Tick until) {
+    std::vector<Completion> completed;
+    {
+      const nb::gil_scoped_release release;
+      fabric_.advance(until, completed);
+    }
+    for (const Completion& completion : completed)
+      if (completion.kind == Completion::Kind::collective) held_.erase(completion.handle);
+    return completed;
+  }
+
+  Fabric& fabric() { return fabric_; }
+
+ private:
+  struct Held {
+    Buffer send, receive;
+  };
+
+  std::unordered_map<Handle, Held> held_;  ///< outlives the fabric, which refers to the memory
+  Fabric fabric_;
+};
+
+}  // namespace
+
+void bind_engine(nb::module_& module) {
+  module.attr("NEVER") = kNever;
+
+  nb::enum_<Endpoint>(module, "Endpoint", "Where an operation starts and ends.")
+      .value("host", Endpoint::host, "host memory, behind PCIe")
+      .value("kernel", Endpoint::kernel, "the node's own port");
+
+  nb::enum_<Completion::Kind>(module, "CompletionKind")
+      .value("collective", Completion::Kind::collective)
+      .value("injected", Completion::Kind::injected)
+      .value("arrived", Completion::Kind::arrived)
+      .value("table", Completion::Kind::table);
+
+  nb::class_<Completion>(module, "Completion", "What was completed, and the tick at which the host sees it.")
+      .def_ro("kind", &Completion::kind)
+      .def_ro("handle", &Completion::handle)
+      .def_ro("at", &Completion::at);
+
+  nb::class_<Waiting>(module, "Waiting", "A rank that cannot go on: it waits for `peer` since a tick.")
+      .def_ro("context", &Waiting::context)
+      .def_ro("rank", &Waiting::rank)
+      .def_ro("peer", &Waiting::peer)
+      .def_ro("what", &Waiting::what)
+      .def_ro("since", &Waiting::since);
+
+  nb::class_<LinkUse>(module, "LinkUse")
+      .def_ro("node", &LinkUse::node)
+      .def_ro("port", &LinkUse::port)
+      .def_ro("flits", &LinkUse::flits);
+
+  nb::class_<PythonFabric>(module, "Fabric", "The simulated cluster. Times are in ticks; ranks are a communicator's.")
+      .def(nb::init<const FabricConfig&, Endpoint>(), nb::arg("config"), nb::arg("endpoint") = Endpoint::host,
+           "Raises ValueError when the configuration is none.")
+      .def_prop_ro("now", [](PythonFabric& self) { return self.fabric().now(); })
+      .def_prop_ro("ticks_per_second", [](PythonFabric& self) { return self.fabric().ticks_per_second(); })
+      .def_prop_ro(
+          "idle", [](PythonFabric& self) { return self.fabric().idle(); },
+          "Nothing will happen until something is submitted.")
+      .def_prop_ro(
+          "mismatch", [](PythonFabric& self) { return self.fabric().mismatch(); },
+          "The first difference between the ranks' parts of one operation.")
+      .def_prop_ro("flit_hops", [](PythonFabric& self) { return self.fabric().flit_hops(); })
+      .def("create_communicator", &PythonFabric::create_communicator, nb::arg("members"), nb::arg("handles"),
+           nb::arg("at"),
+           "Node members[i] is rank i; a completion of kind table per member, with handles[i]. None: no row is free.")
+      .def(
+          "free_communicator", [](PythonFabric& self, ContextId context) { self.fabric().free_communicator(context); },
+          nb::arg("context"))
+      .def("submit", &PythonFabric::submit, nb::kw_only(), nb::arg("handle"), nb::arg("context"), nb::arg("rank"),
+           nb::arg("collective"), nb::arg("algorithm") = 0, nb::arg("op") = 0, nb::arg("type") = 0, nb::arg("root") = 0,
+           nb::arg("count") = 0, nb::arg("send") = nb::none(), nb::arg("receive") = nb::none(),
+           nb::arg("at") = nb::none(),
+           "One rank's part of a collective; thalweg.spec has the enumerations, `count` is in elements of one block. "
+           "Buffers "
+           "are contiguous, and held until the completion.\n\nRaises ValueError where the network cannot do it.")
+      .def("send", &PythonFabric::send, nb::kw_only(), nb::arg("handle"), nb::arg("source"), nb::arg("destination"),
+           nb::arg("bytes"), nb::arg("at") = nb::none(),
+           "A message between two nodes; it takes time, and carries no payload.")
+      .def("advance", &PythonFabric::advance, nb::arg("until"),
+           "Runs until a tick, or the end of the first tick in which something completed. NEVER: until the fabric is "
+           "idle.")
+      .def(
+          "waiting", [](PythonFabric& self) { return self.fabric().waiting(); },
+          "Who waits for whom: in a fabric that is idle, why it is stuck.")
+      .def("link_use", [](PythonFabric& self) { return self.fabric().link_use(); }, "Flits sent by each link port.");
+}

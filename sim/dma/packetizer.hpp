@@ -1,0 +1,56 @@
+// How the elements of a stream lie in network packets: from byte 8 of the first flit on, behind the header.
+// An element of 16 bytes stands alone in the first flit (bytes 8 to 23) and in pairs in the others, so that no element
+// straddles a flit; the smaller ones are contiguous.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace thalweg {
+
+inline constexpr unsigned kFlitBytes = 32;
+inline constexpr unsigned kHeaderBytes = 8;
+
+class Packetizer {
+ public:
+  Packetizer() = default;
+  Packetizer(std::size_t element_bytes, unsigned packet_flits)
+      : element_(element_bytes), capacity_(capacity(packet_flits)) {}
+
+  /// Elements of a full packet.
+  [[nodiscard]] std::uint64_t elements_per_packet() const { return capacity_; }
+  [[nodiscard]] std::uint64_t packets(std::uint64_t elements) const { return (elements + capacity_ - 1) / capacity_; }
+  [[nodiscard]] std::size_t element_bytes() const { return element_; }
+
+  /// Elements in packet `index` of a stream of `total` elements.
+  [[nodiscard]] std::uint64_t elements_in(std::uint64_t index, std::uint64_t total) const {
+    return std::min(capacity_, total - index * capacity_);
+  }
+
+  /// Flits of a packet of so many elements: a power of two.
+  [[nodiscard]] unsigned flits(std::uint64_t elements) const {
+    unsigned flits = 1;
+    while (capacity(flits) < elements) flits *= 2;
+    return flits;
+  }
+
+  /// Calls visit(offset in the packet, first element, elements) for each contiguous piece of the payload.
+  template <class Visit>
+  void pieces(std::uint64_t elements, Visit&& visit) const {
+    const std::uint64_t first = element_ == 16 ? std::min<std::uint64_t>(elements, 1) : elements;
+    if (first > 0) visit(std::size_t{kHeaderBytes}, std::uint64_t{0}, first);
+    if (elements > first) visit(std::size_t{kFlitBytes}, first, elements - first);
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t capacity(unsigned flits) const {
+    return element_ == 16 ? 2 * std::uint64_t{flits} - 1 : (kFlitBytes * flits - kHeaderBytes) / element_;
+  }
+
+  std::size_t element_ = 1;
+  std::uint64_t capacity_ = 1;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,60 @@
+// Turns a collective into processes of steps, from a row of the communicator table alone.
+//
+// A step takes one packet from each of its inputs, combines them in their fixed order (the host's or the previous
+// process's packet first, then the edges, ascending), and copies the result to each of its outputs. It repeats for all
+// packets of `streams` streams. The steps of a process run one after another, the processes of an operation side by side.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "fabric/engine.hpp"
+#include "node/context_table.hpp"
+
+namespace thalweg {
+
+struct Step {
+  std::uint32_t from_edges = 0;
+  std::uint32_t to_edges = 0;
+  bool from_host = false, from_previous = false;  ///< previous: the buffer that the process before this one fills
+  bool to_host = false, to_next = false;
+  std::uint32_t streams = 1;
+  std::uint32_t source = 0;  ///< interleaved: the rank whose data stream i carries is source xor i
+
+  [[nodiscard]] unsigned inputs() const {
+    return static_cast<unsigned>(std::popcount(from_edges)) + (from_host || from_previous);
+  }
+};
+
+struct Process {
+  std::uint8_t first = 0, steps = 0;
+  bool interleaved = false;  ///< the steps take turns packet by packet, instead of stream by stream
+};
+
+struct Program {
+  static constexpr unsigned kMaxProcesses = kMaxEdges + 2;
+  static constexpr unsigned kMaxSteps = 2 * kMaxEdges + 4;
+
+  std::array<Step, kMaxSteps> steps;
+  std::array<Process, kMaxProcesses> processes;
+  unsigned step_count = 0, process_count = 0;
+};
+
+/// Streams that arrive at the host, each of `count` elements, and whether the rank gives one.
+[[nodiscard]] bool gives_data(spec::Collective collective, std::uint32_t rank, std::uint32_t root);
+[[nodiscard]] std::uint32_t received_blocks(spec::Collective collective, std::uint32_t rank, std::uint32_t root,
+                                            std::uint32_t ranks);
+
+/// True for the collectives that are computed in the network.
+[[nodiscard]] bool offloaded(spec::Collective collective);
+
+/// The algorithm that runs when `wanted` is asked for: exchange where it is defined (barrier, allreduce; allgather of a
+/// power of two of ranks whose packets of one turn, ranks / 2 on the last edge, fit into a slot), else tree.
+[[nodiscard]] spec::Algorithm effective_algorithm(spec::Collective collective, spec::Algorithm wanted,
+                                                  std::uint32_t ranks, unsigned slot_packets);
+
+/// The program of one rank. `algorithm` is an effective one.
+void compile(spec::Collective collective, spec::Algorithm algorithm, const Row& row, std::uint32_t root,
+             Program& program);
+
+}  // namespace thalweg

@@ -1,0 +1,587 @@
+#include "node/collective_unit.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <utility>
+
+#include "reduce/join.hpp"
+
+namespace thalweg {
+namespace {
+
+namespace network_header = spec::network_header;
+
+/// Calls visit(index) for each set bit, ascending.
+template <class Visit>
+void each_bit(std::uint32_t bits, Visit&& visit) {
+  for (; bits; bits &= bits - 1) visit(static_cast<unsigned>(std::countr_zero(bits)));
+}
+
+bool placed_by_source(spec::Collective collective) {
+  return collective == spec::Collective::gather || collective == spec::Collective::allgather;
+}
+
+}  // namespace
+
+CollectiveUnit::CollectiveUnit(const FabricConfig& config, NodeId self, PacketPool& pool, Events& events)
+    : config_(config),
+      self_(self),
+      pool_(pool),
+      events_(events),
+      in_flight_(config.collective.operations_in_flight),
+      credit_batch_(static_cast<std::uint16_t>(std::max(1u, config.collective.slot_packets / 4))),
+      contexts_(config.collective.contexts),
+      units_(config.collective.aggregation_units),
+      ports_(config.router.local_ports - 1) {
+  for (Context& context : contexts_) {
+    context.operations.resize(in_flight_);
+    for (Edge& edge : context.edges) edge.credits = static_cast<std::uint16_t>(config.collective.slot_packets);
+  }
+  for (Unit& unit : units_) {
+    unit.to_port.assign(ports_.size(), Ring<Fork>(kForkPackets));
+    unit.to_host = Ring<HostPacket>(kForkPackets);
+  }
+  for (Port& port : ports_) port.due = Ring<std::uint16_t>(contexts_.size() * kMaxEdges);
+  const std::size_t processes = contexts_.size() * in_flight_ * Program::kMaxProcesses;
+  pending_.resize((processes + 63) / 64);
+  stalled_.resize(pending_.size());
+}
+
+bool CollectiveUnit::drained(std::uint32_t context) const {
+  return std::ranges::all_of(contexts_[context].edges, [&](const Edge& edge) {
+    return edge.credits == config_.collective.slot_packets && edge.owed == 0;
+  });
+}
+
+void CollectiveUnit::load(std::uint32_t id, const Row& row) {
+  Context& context = contexts_[id];
+  context.row = row;
+  context.loaded = true;
+  context.started = 0;
+  const auto& masks = config_.router.vc_mask.back();
+  for (unsigned k = 0; k < row.edge_count(); ++k) {
+    if (!row.has_edge(k)) continue;
+    Edge& edge = context.edges[k];
+    edge.neighbour = row.neighbour[k];
+    edge.port = static_cast<std::uint8_t>(k % ports_.size());
+    const std::size_t layer =
+        config_.layer.empty() ? 0 : config_.layer[std::size_t{self_} * config_.nodes + edge.neighbour];
+    edge.vc = static_cast<std::uint8_t>(std::countr_zero(masks[layer]));
+  }
+}
+
+std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& request, spec::Algorithm algorithm,
+                                                 std::uint32_t context_id, Tick now) {
+  Context& context = contexts_[context_id];
+  const OperationId id = context_id * in_flight_ + context.started % in_flight_;
+  Operation& op = operation(id);
+  if (op.active) return std::nullopt;
+  op.active = true;
+  op.request = request;
+  op.algorithm = algorithm;
+  op.number = context.started++;
+  op.packetizer = Packetizer(spec::size_of(request.type), config_.collective.packet_flits);
+  op.combine = lane(request.op, request.type);
+  compile(request.collective, algorithm, context.row, request.root, op.program);
+  if (op.upload.capacity() == 0) op.upload = Ring<PacketId>(config_.collective.slot_packets);
+  while (op.staged.size() + 1 < op.program.process_count) op.staged.emplace_back(config_.collective.slot_packets);
+  op.uploads = std::any_of(op.program.steps.begin(), op.program.steps.begin() + op.program.step_count,
+                           [](const Step& step) { return step.from_host; });
+  op.reading = op.writing = 0;
+  op.to_host = 0;
+  op.running = op.program.process_count;
+  op.reader.fill(kNone);
+  op.writer.fill(kNone);
+  for (unsigned p = 0; p < op.program.process_count; ++p) {
+    const Process& process = op.program.processes[p];
+    op.execution[p] = {.running = true, .free_at = now + 1, .since = now};
+    op.reads[p] = op.writes[p] = 0;
+    for (unsigned s = 0; s < process.steps; ++s) {
+      op.reads[p] |= op.program.steps[process.first + s].from_edges;
+      op.writes[p] |= op.program.steps[process.first + s].to_edges;
+    }
+    each_bit(op.reads[p], [&](unsigned edge) { op.reader[edge] = static_cast<std::uint8_t>(p); });
+    each_bit(op.writes[p], [&](unsigned edge) { op.writer[edge] = static_cast<std::uint8_t>(p); });
+    op.reading |= op.reads[p];
+    op.writing |= op.writes[p];
+    events_.add({now + 1, Event::Kind::process, process_id(id, p)});
+  }
+  return id;
+}
+
+std::uint64_t CollectiveUnit::header(const Operation& op, std::uint32_t context, spec::Kind kind, unsigned flits,
+                                     bool last) const {
+  return spec::NetworkHeader{.context = static_cast<std::uint8_t>(context),
+                             .operation = op.request.op,
+                             .algorithm = op.algorithm,
+                             .size = static_cast<std::uint8_t>(std::countr_zero(flits)),
+                             .collective = op.request.collective,
+                             .sequence = static_cast<std::uint8_t>(op.number & 3),
+                             .kind = kind,
+                             .last = last}
+      .pack();
+}
+
+void CollectiveUnit::upload(OperationId id, std::uint64_t index) {
+  Operation& op = operation(id);
+  const CollectiveRequest& request = op.request;
+  const PacketId packet_id = pool_.take();
+  Packet& packet = pool_[packet_id];
+  packet.words.fill(0);
+  if (index == 0) {
+    packet.flits = 1;
+    const auto words = spec::Descriptor{.type = request.type,
+                                        .root = static_cast<std::uint16_t>(request.root),
+                                        .source = static_cast<std::uint16_t>(request.rank),
+                                        .ranks = static_cast<std::uint16_t>(contexts_[context_of(id)].row.ranks),
+                                        .count = request.count}
+                           .pack();
+    std::ranges::copy(words, packet.words.begin());
+    packet.words[0] = header(op, context_of(id), spec::Kind::descriptor, 1, request.count == 0);
+  } else {
+    const Packetizer& layout = op.packetizer;
+    const std::uint64_t elements = layout.elements_in(index - 1, request.count);
+    packet.flits = static_cast<std::uint8_t>(layout.flits(elements));
+    packet.words[0] =
+        header(op, context_of(id), spec::Kind::data, packet.flits, index == layout.packets(request.count));
+    const std::byte* from = request.send.data() + (index - 1) * layout.elements_per_packet() * layout.element_bytes();
+    layout.pieces(elements, [&](std::size_t at, std::uint64_t first, std::uint64_t n) {
+      std::copy_n(from + first * layout.element_bytes(), n * layout.element_bytes(), packet.bytes() + at);
+    });
+  }
+  op.upload.push(packet_id);
+  wake(process_id(id, 0));
+}
+
+HostPacket CollectiveUnit::take_result(unsigned unit) {
+  const HostPacket result = units_[unit].to_host.front();
+  units_[unit].to_host.pop();
+  release_stalled();
+  return result;
+}
+
+bool CollectiveUnit::delivered(const HostPacket& result) {
+  Operation& op = operation(result.operation);
+  if (--op.to_host > 0 || op.running > 0) return false;
+  op.active = false;
+  return true;
+}
+
+bool CollectiveUnit::step(Tick now) {
+  for (unsigned port = 0; port < ports_.size(); ++port) inject(port, now);
+  if (any_pending_) issue(now);
+  bool active = any_pending_;
+  for (unsigned index = 0; index < ports_.size(); ++index) {
+    Port& port = ports_[index];
+    receive(port, now);
+    port.receiver.update(now);
+    port.sender.update(now);
+    active |= can_send(port, index, now + 1);
+  }
+  return active || any_pending_;
+}
+
+// ---------------------------------------------------------------------------------------------------- Processes
+
+/// At most one step is issued in a cycle; processes take turns.
+void CollectiveUnit::issue(Tick now) {
+  const std::size_t words = pending_.size();
+  const std::size_t start = next_process_ / 64;
+  for (std::size_t i = 0; i <= words; ++i) {  // the first word twice: from the pointer on, and below it
+    const std::size_t word = (start + i) % words;
+    const std::uint64_t ahead = ~std::uint64_t{0} << next_process_ % 64;
+    std::uint64_t bits = pending_[word] & (i == 0 ? ahead : i == words ? ~ahead : ~std::uint64_t{0});
+    for (; bits; bits &= bits - 1) {
+      const auto process = static_cast<std::uint32_t>(word * 64 + static_cast<unsigned>(std::countr_zero(bits)));
+      pending_[word] &= ~(bits & -bits);
+      if (attempt(process, now)) {
+        next_process_ = static_cast<std::uint32_t>((process + 1) % (words * 64));
+        return;
+      }
+    }
+  }
+  any_pending_ = false;
+}
+
+bool CollectiveUnit::attempt(std::uint32_t process, Tick now) {
+  const OperationId id = process / Program::kMaxProcesses;
+  const unsigned p = process % Program::kMaxProcesses;
+  Operation& op = operation(id);
+  const Execution& execution = op.execution[p];
+  if (!op.active || !execution.running || now < execution.free_at || blockage(id, p, now)) return false;
+  const Step& step = op.program.steps[op.program.processes[p].first + execution.step];
+  const bool combines = execution.packet > 0;  // descriptors are equal, one of them goes on
+  const Tick latency =
+      1 + (combines ? static_cast<Tick>(join_depth(step.inputs()) * config_.collective.lane_latency) : 0);
+  Tick later = kNever;
+  Unit* unit = choose_unit(contexts_[context_of(id)], step, process, latency, now, later);
+  if (!unit) {
+    stalled_[process / 64] |= std::uint64_t{1} << process % 64;
+    any_stalled_ = true;
+    if (later != kNever) events_.add({later, Event::Kind::process, process});
+    return false;
+  }
+  execute(id, p, *unit, latency, now);
+  return true;
+}
+
+/// Edges that operations before this one are not done with, in one direction.
+std::uint32_t CollectiveUnit::held_by_earlier(const Context& context, const Operation& op,
+                                              std::uint32_t Operation::* edges) const {
+  std::uint32_t held = 0;
+  for (const Operation& other : context.operations)
+    if (other.active && other.number < op.number) held |= other.*edges;
+  return held;
+}
+
+/// What keeps a process from its next packet, aggregation units and their queues apart.
+std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tick now) const {
+  const Operation& op = operation(id);
+  const Context& context = contexts_[context_of(id)];
+  const Execution& execution = op.execution[p];
+  const Step& step = op.program.steps[op.program.processes[p].first + execution.step];
+  const auto blocked = [&](unsigned edge, Blockage::Need need) {
+    return Blockage{context_of(id), op.request.rank, edge, need, execution.since, op.request.handle};
+  };
+  if (const std::uint32_t held = step.from_edges & held_by_earlier(context, op, &Operation::reading))
+    return blocked(static_cast<unsigned>(std::countr_zero(held)), Blockage::Need::turn);
+  if (const std::uint32_t held = step.to_edges & held_by_earlier(context, op, &Operation::writing))
+    return blocked(static_cast<unsigned>(std::countr_zero(held)), Blockage::Need::turn);
+  if (step.from_host && op.upload.empty()) return blocked(kMaxEdges, Blockage::Need::data);
+  if (step.from_previous && (op.staged[p - 1].empty() || op.staged[p - 1].front().whole > now))
+    return blocked(kMaxEdges, Blockage::Need::stage);
+  for (std::uint32_t rest = step.from_edges; rest; rest &= rest - 1)
+    if (const auto edge = static_cast<unsigned>(std::countr_zero(rest)); context.edges[edge].slot.empty())
+      return blocked(edge, Blockage::Need::data);
+  for (std::uint32_t rest = step.to_edges; rest; rest &= rest - 1)
+    if (const auto edge = static_cast<unsigned>(std::countr_zero(rest)); context.edges[edge].credits == 0)
+      return blocked(edge, Blockage::Need::credit);
+  if (step.to_next && op.staged[p].full()) return blocked(kMaxEdges, Blockage::Need::stage);
+  return std::nullopt;
+}
+
+/// A unit that can take the step now: its input and, `latency` later, its output are free, and so are its queues. Where
+/// an edge still has packets queued, their unit, so that order is kept. None: `later` is when time alone might give one.
+CollectiveUnit::Unit* CollectiveUnit::choose_unit(const Context& context, const Step& step, std::uint32_t process,
+                                                  Tick latency, Tick now, Tick& later) {
+  std::uint64_t allowed = ~std::uint64_t{0};
+  std::uint32_t ports = 0;
+  each_bit(step.to_edges, [&](unsigned k) {
+    const Edge& edge = context.edges[k];
+    ports |= 1u << edge.port;
+    if (edge.queued > 0) allowed &= std::uint64_t{1} << edge.unit;
+  });
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    const std::size_t index = (process + i) % units_.size();
+    Unit& unit = units_[index];
+    if (!(allowed >> index & 1) || (step.to_host && unit.to_host.full())) continue;
+    bool room = true;
+    each_bit(ports, [&](unsigned port) { room &= !unit.to_port[port].full(); });
+    if (!room) continue;
+    const Tick free = std::max(unit.input_free, unit.output_free - latency);
+    if (free <= now) return &unit;
+    later = std::min(later, free);
+  }
+  return nullptr;
+}
+
+/// Moves one packet: takes it from every input, joins, and hands the result to every output.
+void CollectiveUnit::execute(OperationId id, unsigned p, Unit& unit, Tick latency, Tick now) {
+  Operation& op = operation(id);
+  Context& context = contexts_[context_of(id)];
+  Execution& execution = op.execution[p];
+  const Process& process = op.program.processes[p];
+  const Step& step = op.program.steps[process.first + execution.step];
+
+  std::array<PacketId, kMaxEdges + 1> operands;
+  unsigned n = 0;
+  if (step.from_host) {
+    operands[n++] = op.upload.front();
+    op.upload.pop();
+  } else if (step.from_previous) {
+    operands[n++] = op.staged[p - 1].front().packet;
+    op.staged[p - 1].pop();
+    wake(process_id(id, p - 1));
+  }
+  each_bit(step.from_edges, [&](unsigned edge) {
+    operands[n++] = context.edges[edge].slot.front();
+    context.edges[edge].slot.pop();
+  });
+  const std::uint64_t head = pool_[operands[0]].words[0];
+  const bool last = network_header::last(head);
+  const bool final = last && execution.stream + 1 == step.streams;
+  each_bit(step.from_edges, [&](unsigned edge) { owe(context, edge, final); });
+
+  const std::uint64_t elements =
+      execution.packet == 0 ? 0 : op.packetizer.elements_in(execution.packet - 1, op.request.count);
+  PacketId result = operands[0];
+  if (n > 1 && elements > 0) {
+    result = combine(op, {operands.data(), n}, elements);
+    pool_.release(operands[0]);
+  }
+  for (unsigned i = 1; i < n; ++i) pool_.release(operands[i]);
+  Packet& packet = pool_[result];
+  if (process.interleaved)
+    execution.source = step.source ^ execution.stream;
+  else if (execution.packet == 0)
+    execution.source = spec::descriptor::source(std::span(packet.words).first<4>());
+
+  const Tick flits = packet.flits, ready = now + latency;
+  unit.input_free = now + flits;
+  unit.output_free = ready + flits;
+  execution.free_at = now + flits;
+  execution.since = now;
+  events_.add({execution.free_at, Event::Kind::process, process_id(id, p)});
+
+  unsigned outputs = 0;
+  std::uint32_t edges_left = step.to_edges;
+  while (edges_left) {  // one entry per port, for all of the port's edges
+    const std::uint8_t port = context.edges[static_cast<unsigned>(std::countr_zero(edges_left))].port;
+    Fork fork{result, static_cast<std::uint8_t>(context_of(id)), 0, ready};
+    each_bit(edges_left, [&](unsigned k) {
+      Edge& edge = context.edges[k];
+      if (edge.port != port) return;
+      fork.edges |= 1u << k;
+      --edge.credits;
+      ++edge.queued;
+      edge.unit = static_cast<std::uint8_t>(&unit - units_.data());
+    });
+    edges_left &= ~fork.edges;
+    unit.to_port[port].push(fork);
+    ports_[port].waiting |= 1u << (&unit - units_.data());
+    ++outputs;
+  }
+  if (step.to_host) {
+    const std::uint64_t block = placed_by_source(op.request.collective) ? execution.source * op.request.count : 0;
+    const std::uint64_t first = elements ? (execution.packet - 1) * op.packetizer.elements_per_packet() : 0;
+    unit.to_host.push({result, id, (block + first) * op.packetizer.element_bytes(), elements, ready});
+    ++op.to_host;
+    ++outputs;
+  }
+  if (step.to_next) {
+    op.staged[p].push({result, ready + flits});
+    events_.add({ready + flits, Event::Kind::process, process_id(id, p + 1)});
+    ++outputs;
+  }
+  if (step.to_edges || step.to_host) events_.add({ready, Event::Kind::output});
+  packet.references = static_cast<std::uint8_t>(packet.references + outputs - 1);
+  proceed(id, p, last);
+}
+
+PacketId CollectiveUnit::combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements) {
+  const PacketId id = pool_.take();
+  Packet& result = pool_[id];
+  const Packet& first = pool_[operands[0]];
+  result.flits = first.flits;
+  std::fill_n(result.words.begin(), result.flits * kFlitBytes / 8, 0);
+  result.words[0] = first.words[0];
+  op.packetizer.pieces(elements, [&](std::size_t at, std::uint64_t, std::uint64_t n) {
+    std::array<const std::byte*, kMaxEdges + 1> pieces;
+    for (std::size_t i = 0; i < operands.size(); ++i) pieces[i] = pool_[operands[i]].bytes() + at;
+    join(op.combine, {pieces.data(), operands.size()}, n, n * op.packetizer.element_bytes(), result.bytes() + at,
+         scratch_.data());
+  });
+  return id;
+}
+
+/// A place in an edge's slot has become free: reading it has begun, and it goes on without a pause, ahead of whatever may
+/// be written there.
+void CollectiveUnit::owe(Context& context, unsigned k, bool final) {
+  Edge& edge = context.edges[k];
+  ++edge.owed;
+  if (edge.due || (!final && edge.owed < credit_batch_)) return;
+  edge.due = true;
+  ports_[edge.port].due.push(static_cast<std::uint16_t>((&context - contexts_.data()) * kMaxEdges + k));
+}
+
+void CollectiveUnit::proceed(OperationId id, unsigned p, bool last) {
+  Operation& op = operation(id);
+  Execution& execution = op.execution[p];
+  const Process& process = op.program.processes[p];
+  const auto next_stream = [&] {
+    if (++execution.stream == op.program.steps[process.first + execution.step].streams) {
+      execution.stream = 0;
+      ++execution.step;
+    }
+  };
+  if (process.interleaved) {
+    next_stream();
+    if (execution.step < process.steps) return;
+    execution.step = 0;
+    ++execution.packet;
+    if (last) finish(id, p);
+  } else if (!last) {
+    ++execution.packet;
+  } else {
+    execution.packet = 0;
+    next_stream();
+    if (execution.step == process.steps) finish(id, p);
+  }
+}
+
+void CollectiveUnit::finish(OperationId id, unsigned p) {
+  Operation& op = operation(id);
+  op.execution[p].running = false;
+  op.reading &= ~op.reads[p];
+  op.writing &= ~op.writes[p];
+  const std::uint32_t context = context_of(id);
+  for (std::uint32_t place = 0; place < in_flight_; ++place) {
+    const OperationId other = context * in_flight_ + place;
+    if (!operation(other).active || other == id) continue;
+    for (unsigned process = 0; process < operation(other).program.process_count; ++process)
+      wake(process_id(other, process));
+  }
+  if (--op.running == 0 && op.to_host == 0) {
+    op.active = false;
+    ended_.push_back(id);
+  }
+}
+
+void CollectiveUnit::release_stalled() {
+  if (!any_stalled_) return;
+  for (std::size_t i = 0; i < stalled_.size(); ++i) pending_[i] |= std::exchange(stalled_[i], 0);
+  any_stalled_ = false;
+  any_pending_ = true;
+}
+
+// -------------------------------------------------------------------------------------------------- The local ports
+
+bool CollectiveUnit::can_send(const Port& port, unsigned index, Tick now) const {
+  if (port.sending) return port.sender.ready(port.vc);
+  if (!port.due.empty())
+    return port.sender.ready(contexts_[port.due.front() / kMaxEdges].edges[port.due.front() % kMaxEdges].vc);
+  for (std::uint32_t rest = port.waiting; rest; rest &= rest - 1)
+    if (units_[static_cast<std::size_t>(std::countr_zero(rest))].to_port[index].front().ready <= now) return true;
+  return false;
+}
+
+/// Chooses the packet that the port sends next: the units take turns.
+bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
+  std::uint32_t ready = 0;
+  each_bit(port.waiting, [&](unsigned unit) {
+    if (units_[unit].to_port[index].front().ready <= now) ready |= 1u << unit;
+  });
+  if (!ready) return false;
+  port.unit = port.choose_unit.pick(ready);
+  port.choose_unit.accept(port.unit, units());
+  const Fork& fork = units_[port.unit].to_port[index].front();
+  port.edge = static_cast<unsigned>(std::countr_zero(fork.edges));
+  port.vc = contexts_[fork.context].edges[port.edge].vc;
+  port.flit = 0;
+  port.sending = true;
+  return true;
+}
+
+void CollectiveUnit::inject(unsigned index, Tick now) {
+  Port& port = ports_[index];
+  if (!port.sending) {
+    if (!port.due.empty()) return send_credit(port, now);
+    if (!port.waiting || !begin(port, index, now)) return;
+  }
+  if (!port.sender.ready(port.vc)) return;
+  Ring<Fork>& queue = units_[port.unit].to_port[index];
+  Fork& fork = queue.front();
+  const Packet& packet = pool_[fork.packet];
+  Edge& edge = contexts_[fork.context].edges[port.edge];
+  Flit& flit = port.sender.send(now, port.vc);
+  std::copy_n(packet.words.begin() + port.flit * 4, 4, flit.data.begin());
+  flit.head = port.flit == 0;
+  if (flit.head)
+    flit.data[0] = network_header::with_edge(
+        network_header::with_destination(flit.data[0], static_cast<std::uint16_t>(edge.neighbour)),
+        static_cast<std::uint8_t>(port.edge));
+  flit.tail = ++port.flit == packet.flits;
+  if (!flit.tail) return;
+  port.sending = false;
+  --edge.queued;
+  fork.edges &= fork.edges - 1;
+  if (fork.edges == 0) {
+    pool_.release(fork.packet);
+    queue.pop();
+    if (queue.empty()) port.waiting &= ~(1u << port.unit);
+  }
+  release_stalled();
+}
+
+void CollectiveUnit::send_credit(Port& port, Tick now) {
+  const std::uint32_t context = port.due.front() / kMaxEdges;
+  const unsigned k = port.due.front() % kMaxEdges;
+  Edge& edge = contexts_[context].edges[k];
+  if (!port.sender.ready(edge.vc)) return;
+  Flit& flit = port.sender.send(now, edge.vc);
+  flit.data = spec::Credit{.destination = static_cast<std::uint16_t>(edge.neighbour),
+                           .context = static_cast<std::uint8_t>(context),
+                           .collective = spec::Collective::barrier,  // any: what is 0 is point to point
+                           .edge = static_cast<std::uint8_t>(k),
+                           .last = true,
+                           .count = std::exchange(edge.owed, std::uint16_t{0})}
+                  .pack();
+  flit.head = flit.tail = true;
+  edge.due = false;
+  port.due.pop();
+}
+
+void CollectiveUnit::receive(Port& port, Tick now) {
+  const Flit* flit = port.receiver.receive(now);
+  if (!flit) return;
+  port.receiver.release(flit->vc);
+  const unsigned vc = flit->vc;
+  if (flit->head) {
+    const std::uint64_t head = flit->data[0];
+    if (network_header::kind(head) == spec::Kind::credit) {
+      Edge& edge = contexts_[network_header::context(head)].edges[network_header::edge(head)];
+      edge.credits = static_cast<std::uint16_t>(edge.credits + spec::credit::count(flit->data));
+      wake_edge(network_header::context(head), network_header::edge(head), false);
+      return;
+    }
+    port.incoming[vc] = pool_.take();
+    port.received[vc] = 0;
+  }
+  Packet& packet = pool_[port.incoming[vc]];
+  std::copy_n(flit->data.begin(), 4, packet.words.begin() + port.received[vc]++ * 4);
+  if (!flit->tail) return;
+  packet.flits = port.received[vc];
+  arrived(packet.words[0], port.incoming[vc]);
+}
+
+void CollectiveUnit::arrived(std::uint64_t head, PacketId packet) {
+  const unsigned k = network_header::edge(head);
+  Ring<PacketId>& slot = contexts_[network_header::context(head)].edges[k].slot;
+  if (slot.capacity() == 0) slot = Ring<PacketId>(config_.collective.slot_packets);
+  if (slot.full()) throw std::logic_error("a slot overflows: its sender ignores credits");
+  slot.push(packet);
+  wake_edge(network_header::context(head), k, true);
+}
+
+void CollectiveUnit::wake_edge(std::uint32_t context, unsigned edge, bool reader) {
+  for (std::uint32_t place = 0; place < in_flight_; ++place) {
+    const OperationId id = context * in_flight_ + place;
+    const Operation& op = operation(id);
+    if (!op.active) continue;
+    const std::uint8_t process = (reader ? op.reader : op.writer)[edge];
+    if (process != kNone) wake(process_id(id, process));
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------- Reports
+
+std::vector<Blockage> CollectiveUnit::blockages(Tick now) const {
+  std::vector<Blockage> result;
+  for (OperationId id = 0; id < contexts_.size() * in_flight_; ++id) {
+    const Operation& op = operation(id);
+    for (unsigned p = 0; op.active && p < op.program.process_count; ++p)
+      if (op.execution[p].running)
+        if (const auto blocked = blockage(id, p, now)) result.push_back(*blocked);
+  }
+  return result;
+}
+
+std::uint64_t CollectiveUnit::credits_out() const {
+  std::uint64_t out = 0;
+  for (const Context& context : contexts_)
+    for (const Edge& edge : context.edges) out += config_.collective.slot_packets - edge.credits;
+  return out;
+}
+
+}  // namespace thalweg

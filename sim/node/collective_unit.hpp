@@ -1,0 +1,242 @@
+// The collective unit of a node: slots and their credits, the processes of the operations in flight, aggregation units,
+// and the fork queues towards the router and the host. docs/collectives.md has its exact cycles.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/arbiter.hpp"
+#include "dma/packetizer.hpp"
+#include "fabric/config.hpp"
+#include "fabric/engine.hpp"
+#include "link/endpoint.hpp"
+#include "node/collective_control.hpp"
+#include "node/context_table.hpp"
+#include "node/events.hpp"
+#include "node/packet.hpp"
+#include "node/ring.hpp"
+#include "reduce/lane.hpp"
+
+namespace thalweg {
+
+using OperationId = std::uint32_t;  ///< context * operations in flight + place
+
+/// A packet for the host's memory.
+struct HostPacket {
+  PacketId packet = 0;
+  OperationId operation = 0;
+  std::uint64_t offset = 0;    ///< of its first element in the receive buffer, in bytes
+  std::uint64_t elements = 0;  ///< 0: a descriptor, which tells the host that a stream begins
+  Tick ready = 0;              ///< when its first flit is there
+};
+
+/// What a process waits for.
+struct Blockage {
+  enum class Need : std::uint8_t {
+    data,    ///< a packet from the edge's other end, or from the own host
+    credit,  ///< room in the slot at the edge's other end
+    turn,    ///< an earlier operation to be done with the edge
+    stage,   ///< another process of the same operation
+  };
+  std::uint32_t context;  ///< row
+  std::uint32_t rank;
+  unsigned edge;  ///< kMaxEdges: none, or the own host
+  Need need;
+  Tick since;
+  Handle handle;
+};
+
+class CollectiveUnit {
+ public:
+  CollectiveUnit(const FabricConfig& config, NodeId self, PacketPool& pool, Events& events);
+
+  /// The local port (counted from 0 among the unit's) that carries an edge.
+  [[nodiscard]] unsigned ports() const { return static_cast<unsigned>(ports_.size()); }
+  [[nodiscard]] FlitSender& sender(unsigned port) { return ports_[port].sender; }
+  [[nodiscard]] FlitReceiver& receiver(unsigned port) { return ports_[port].receiver; }
+
+  // The communicator table.
+
+  /// True when all credits of the row's former communicator are back.
+  [[nodiscard]] bool drained(std::uint32_t context) const;
+  void load(std::uint32_t context, const Row& row);
+  void unload(std::uint32_t context) { contexts_[context].loaded = false; }
+  [[nodiscard]] bool loaded(std::uint32_t context) const { return contexts_[context].loaded; }
+
+  // Operations.
+
+  /// Starts an operation if a place for it is free. Operations of a context are started in order.
+  [[nodiscard]] std::optional<OperationId> start(const CollectiveRequest& request, spec::Algorithm algorithm,
+                                                 std::uint32_t context, Tick now);
+  [[nodiscard]] const CollectiveRequest& request(OperationId id) const { return operation(id).request; }
+  [[nodiscard]] const Packetizer& packetizer(OperationId id) const { return operation(id).packetizer; }
+  [[nodiscard]] std::uint32_t context_of(OperationId id) const { return id / in_flight_; }
+  /// Streams that start at this rank's host: one, or none.
+  [[nodiscard]] bool uploads(OperationId id) const { return operation(id).uploads; }
+  [[nodiscard]] bool upload_room(OperationId id) const { return !operation(id).upload.full(); }
+  /// Packet `index` of the host's stream: 0 is the descriptor.
+  void upload(OperationId id, std::uint64_t index);
+
+  // The host's side of the results: a queue per aggregation unit.
+
+  [[nodiscard]] unsigned units() const { return static_cast<unsigned>(units_.size()); }
+  [[nodiscard]] bool has_result(unsigned unit, Tick now) const {
+    return !units_[unit].to_host.empty() && units_[unit].to_host.front().ready <= now;
+  }
+  HostPacket take_result(unsigned unit);
+  /// A result is in host memory. True: it was the operation's last deed, the operation is over.
+  [[nodiscard]] bool delivered(const HostPacket& result);
+  /// Operations that ended without anything on its way to the host, since the last call.
+  [[nodiscard]] std::vector<OperationId>& ended() { return ended_; }
+
+  /// A process event.
+  void wake(std::uint32_t process) { pending_[process / 64] |= std::uint64_t{1} << process % 64, any_pending_ = true; }
+
+  /// One cycle. False: nothing can happen until an event or an arrival.
+  bool step(Tick now);
+
+  [[nodiscard]] std::vector<Blockage> blockages(Tick now) const;
+  /// Credits that are not at home, over all contexts and edges: 0 when nothing is under way.
+  [[nodiscard]] std::uint64_t credits_out() const;
+
+ private:
+  static constexpr unsigned kForkPackets = 4;  ///< depth of a fork queue: what a unit runs ahead of a busy output
+  static constexpr std::uint8_t kNone = 0xFF;
+
+  struct Edge {
+    NodeId neighbour = 0;
+    std::uint8_t port = 0;
+    std::uint8_t vc = 0;
+    std::uint8_t unit = 0;  ///< the unit whose fork queue holds packets for this edge: order is kept by staying there
+    bool due = false;       ///< a credit packet is queued
+    std::uint16_t queued = 0;   ///< packets in that queue
+    std::uint16_t credits = 0;  ///< free places in the neighbour's slot
+    std::uint16_t owed = 0;     ///< places that were freed here, and not yet told
+    Ring<PacketId> slot;
+  };
+
+  /// How far a process is.
+  struct Execution {
+    std::uint8_t step = 0;
+    bool running = false;
+    std::uint32_t stream = 0;  ///< of the step
+    std::uint64_t packet = 0;  ///< of the stream; 0 is the descriptor
+    std::uint32_t source = 0;  ///< the rank whose data the stream carries
+    Tick free_at = 0;          ///< the packet before has been read
+    Tick since = 0;            ///< when it last moved
+  };
+
+  struct Staged {
+    PacketId packet;
+    Tick whole;  ///< when its last flit is there
+  };
+
+  struct Operation {
+    bool active = false;
+    bool uploads = false;  ///< a step takes from the host; its process is the first
+    CollectiveRequest request;
+    spec::Algorithm algorithm{};
+    std::uint32_t number = 0;  ///< in its communicator
+    Program program;
+    Packetizer packetizer;
+    Lane combine = nullptr;
+    std::array<Execution, Program::kMaxProcesses> execution;
+    std::array<std::uint32_t, Program::kMaxProcesses> reads, writes;  ///< edges of a process
+    std::uint32_t reading = 0, writing = 0;                           ///< edges that it is not done with
+    std::uint32_t running = 0;                                        ///< processes
+    std::uint32_t to_host = 0;                                        ///< packets on their way to host memory
+    std::array<std::uint8_t, kMaxEdges> reader, writer;
+    Ring<PacketId> upload;
+    std::vector<Ring<Staged>> staged;  ///< staged[p]: between the processes p and p + 1
+  };
+
+  struct Context {
+    bool loaded = false;
+    Row row;
+    std::uint32_t started = 0;  ///< operations
+    std::array<Edge, kMaxEdges> edges;
+    std::vector<Operation> operations;
+  };
+
+  struct Fork {
+    PacketId packet = 0;
+    std::uint8_t context = 0;
+    std::uint32_t edges = 0;  ///< copies that are still to be sent
+    Tick ready = 0;
+  };
+
+  struct Unit {
+    Tick input_free = 0;   ///< the operands before have been read
+    Tick output_free = 0;  ///< the result before has left the lanes
+    std::vector<Ring<Fork>> to_port;
+    Ring<HostPacket> to_host;
+  };
+
+  struct Port {
+    FlitSender sender;
+    FlitReceiver receiver;
+    Arbiter choose_unit;
+    std::uint32_t waiting = 0;  ///< units whose fork queue holds something
+    bool sending = false;
+    unsigned unit = 0, edge = 0, vc = 0, flit = 0;  ///< of the packet that is being sent
+    std::array<PacketId, FlitReceiver::kMaxChannels> incoming{};
+    std::array<std::uint8_t, FlitReceiver::kMaxChannels> received{};  ///< flits of it
+    Ring<std::uint16_t> due;  ///< context * kMaxEdges + edge of the credit packets to send
+  };
+
+  [[nodiscard]] Operation& operation(OperationId id) { return contexts_[id / in_flight_].operations[id % in_flight_]; }
+  [[nodiscard]] const Operation& operation(OperationId id) const {
+    return contexts_[id / in_flight_].operations[id % in_flight_];
+  }
+  [[nodiscard]] static std::uint32_t process_id(OperationId id, unsigned process) {
+    return id * Program::kMaxProcesses + process;
+  }
+
+  void issue(Tick now);
+  [[nodiscard]] bool attempt(std::uint32_t process, Tick now);
+  [[nodiscard]] std::optional<Blockage> blockage(OperationId id, unsigned process, Tick now) const;
+  [[nodiscard]] Unit* choose_unit(const Context& context, const Step& step, std::uint32_t process, Tick latency,
+                                  Tick now, Tick& later);
+  void execute(OperationId id, unsigned process, Unit& unit, Tick latency, Tick now);
+  [[nodiscard]] PacketId combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements);
+  void owe(Context& context, unsigned edge, bool final);
+  void proceed(OperationId id, unsigned process, bool last);
+  void finish(OperationId id, unsigned process);
+  void release_stalled();
+
+  void inject(unsigned port, Tick now);
+  [[nodiscard]] bool begin(Port& port, unsigned index, Tick now);
+  void send_credit(Port& port, Tick now);
+  void receive(Port& port, Tick now);
+  void arrived(std::uint64_t header, PacketId packet);
+  [[nodiscard]] bool can_send(const Port& port, unsigned index, Tick now) const;
+  void wake_edge(std::uint32_t context, unsigned edge, bool reader);
+
+  [[nodiscard]] std::uint32_t held_by_earlier(const Context& context, const Operation& op,
+                                              std::uint32_t Operation::* edges) const;
+  [[nodiscard]] std::uint64_t header(const Operation& op, std::uint32_t context, spec::Kind kind, unsigned flits,
+                                     bool last) const;
+
+  const FabricConfig& config_;
+  NodeId self_;
+  PacketPool& pool_;
+  Events& events_;
+  std::uint32_t in_flight_;
+  std::uint16_t credit_batch_;
+  std::vector<Context> contexts_;
+  std::vector<Unit> units_;
+  std::vector<Port> ports_;
+  std::vector<std::uint64_t> pending_,
+      stalled_;  ///< processes that may be able to go on; that wait for a unit or a queue
+  bool any_pending_ = false, any_stalled_ = false;
+  std::uint32_t next_process_ = 0;
+  std::vector<OperationId> ended_;
+  std::array<std::byte, kMaxPacketFlits * kFlitBytes> scratch_;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,260 @@
+#include "node/fabric.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <sstream>
+#include <stdexcept>
+
+#include "fabric/network.hpp"
+
+namespace thalweg {
+namespace {
+
+template <class... Parts>
+std::string text(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+void require(bool right, const std::string& what) {
+  if (!right) throw std::invalid_argument(what);
+}
+
+const FabricConfig& checked(const FabricConfig& config) {
+  check_network(config);
+  const CollectiveConfig& collective = config.collective;
+  require(config.router.local_ports >= 2, "a node with a collective unit has at least 2 local ports");
+  require(collective.contexts >= 1 && collective.contexts <= 32, "the communicator table has 1 to 32 rows");
+  require(collective.operations_in_flight >= 1, "a communicator has at least one operation in flight");
+  require(collective.aggregation_units >= 1 && collective.aggregation_units <= 32,
+          "a node has 1 to 32 aggregation units");
+  require(collective.slot_packets >= 1 && collective.slot_packets <= 65535, "a slot holds 1 to 65535 packets");
+  require(std::has_single_bit(collective.packet_flits) && collective.packet_flits <= kMaxPacketFlits,
+          "a packet has 1, 2, 4, 8 or 16 flits at most");
+  require(config.host.dma_flits_per_cycle >= 1, "the DMA moves at least one flit a cycle");
+  for (const std::uint32_t mask : config.router.vc_mask.back())
+    require(std::has_single_bit(mask),
+            "collective packets need exactly one virtual channel per route class: they may not overtake each other");
+  return config;
+}
+
+std::string quoted(const char* what, std::string_view expected, std::string_view got) {
+  return text(what, ' ', got, ", others have ", expected);
+}
+
+/// The first difference between two parts of one operation.
+std::optional<std::string> difference(const CollectiveRequest& expected, const CollectiveRequest& got) {
+  const auto name = [](auto value) { return spec::name(value); };
+  if (expected.collective != got.collective)
+    return quoted("collective", name(expected.collective), name(got.collective));
+  if (expected.algorithm != got.algorithm) return quoted("algorithm", name(expected.algorithm), name(got.algorithm));
+  if (expected.root != got.root) return quoted("root", std::to_string(expected.root), std::to_string(got.root));
+  if (expected.op != got.op) return quoted("operator", name(expected.op), name(got.op));
+  if (expected.type != got.type) return quoted("type", name(expected.type), name(got.type));
+  if (expected.count != got.count) return quoted("count", std::to_string(expected.count), std::to_string(got.count));
+  return std::nullopt;
+}
+
+bool reduces(spec::Collective collective) {
+  return collective == spec::Collective::reduce || collective == spec::Collective::allreduce;
+}
+
+bool rooted(spec::Collective collective) {
+  return collective == spec::Collective::broadcast || collective == spec::Collective::reduce ||
+         collective == spec::Collective::gather;
+}
+
+/// The request with what its collective does not use in a defined state.
+CollectiveRequest normal(CollectiveRequest request) {
+  if (!rooted(request.collective)) request.root = 0;
+  if (!reduces(request.collective)) request.op = spec::Operator::none;
+  if (request.collective == spec::Collective::barrier) {
+    request.count = 0;
+    request.type = spec::Datatype::byte;
+  }
+  return request;
+}
+
+}  // namespace
+
+Fabric::Fabric(FabricConfig config, Endpoint endpoint)
+    : config_(checked(config)), scheduler_(horizon(config)), rows_in_use_(config.nodes) {
+  std::vector<VcRouter*> routers;
+  for (NodeId node = 0; node < config_.nodes; ++node) {
+    nodes_.push_back(std::make_unique<Node>(config_, node, endpoint, messages_, scheduler_, completed_));
+    routers.push_back(&nodes_.back()->router());
+  }
+  connect_links(config_, routers);
+}
+
+// ------------------------------------------------------------------------------------------------- Communicators
+
+Fabric::Communicator& Fabric::communicator(ContextId context) {
+  require(context < communicators_.size() && communicators_[context], text("no communicator ", context));
+  return *communicators_[context];
+}
+
+std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
+                                                     Tick at) {
+  require(!members.empty() && members.size() <= (std::size_t{1} << kRankBits) - 1 && handles.size() == members.size(),
+          "a communicator has 1 to 65535 members, and a handle for each");
+  std::uint32_t used = config_.collective.contexts == 32 ? 0 : ~std::uint32_t{0} << config_.collective.contexts;
+  std::vector<bool> seen(config_.nodes);
+  for (const NodeId node : members) {
+    require(node < config_.nodes, text("node ", node, " does not exist: there are ", config_.nodes));
+    require(!seen[node], text("two ranks of one communicator on node ", node));
+    seen[node] = true;
+    used |= rows_in_use_[node];
+  }
+  if (used == ~std::uint32_t{0}) return std::nullopt;
+  const auto row = static_cast<std::uint32_t>(std::countr_one(used));
+
+  Row content{.ranks = static_cast<std::uint32_t>(members.size())};
+  for (std::uint32_t rank = 0; rank < content.ranks; ++rank) {
+    content.rank = rank;
+    for (unsigned k = 0; k < content.edge_count(); ++k)
+      content.neighbour[k] = content.has_edge(k) ? members[content.peer(k)] : 0;
+    rows_in_use_[members[rank]] |= 1u << row;
+    nodes_[members[rank]]->load_row(row, content, handles[rank], at);
+  }
+  auto place = std::ranges::find_if(communicators_, [](const auto& known) { return !known; });
+  if (place == communicators_.end()) place = communicators_.insert(place, std::nullopt);
+  *place = Communicator{.members = {members.begin(), members.end()},
+                        .row = row,
+                        .submitted = std::vector<std::uint64_t>(members.size()),
+                        .complete = 0,
+                        .entered = {}};
+  return static_cast<ContextId>(place - communicators_.begin());
+}
+
+void Fabric::free_communicator(ContextId context) {
+  const Communicator& freed = communicator(context);
+  for (const NodeId node : freed.members) {
+    nodes_[node]->free_row(freed.row);
+    rows_in_use_[node] &= ~(1u << freed.row);
+  }
+  communicators_[context].reset();
+}
+
+// ---------------------------------------------------------------------------------------------------- Operations
+
+void Fabric::check(const Communicator& communicator, const CollectiveRequest& request) const {
+  const auto ranks = static_cast<std::uint32_t>(communicator.members.size());
+  require(offloaded(request.collective), text(spec::name(request.collective), " is not computed in the network"));
+  require(request.rank < ranks && request.root < ranks,
+          text("rank ", request.rank, " and root ", request.root, " of a communicator of ", ranks));
+  require(!reduces(request.collective) || spec::supported(request.op, request.type),
+          text("no ", spec::name(request.op), " of ", spec::name(request.type), " in the network"));
+  const std::uint64_t block = request.count * spec::size_of(request.type);
+  require(!gives_data(request.collective, request.rank, request.root) || request.send.size() >= block,
+          text("a send buffer of ", request.send.size(), " bytes for ", block));
+  const std::uint64_t received = received_blocks(request.collective, request.rank, request.root, ranks) * block;
+  require(request.receive.size() >= received,
+          text("a receive buffer of ", request.receive.size(), " bytes for ", received));
+}
+
+/// Notes a rank's part; false when it differs from that of the rank which came first.
+bool Fabric::enter(Communicator& communicator, const CollectiveRequest& request, Tick at) {
+  const std::uint64_t index = communicator.submitted[request.rank]++ - communicator.complete;
+  auto& entered = communicator.entered;
+  if (index == entered.size())
+    entered.push_back({.first = request, .at = at, .ranks = std::vector<bool>(communicator.members.size())});
+  Entered& operation = entered[index];
+  if (const auto differs = difference(operation.first, request)) {
+    if (!mismatch_)
+      mismatch_ = text("rank ", request.rank, ", operation ", communicator.complete + index, " of communicator ",
+                       request.context, ": ", *differs, " (rank ", operation.first.rank, ")");
+    return false;
+  }
+  operation.ranks[request.rank] = true;
+  ++operation.count;
+  for (; !entered.empty() && entered.front().count == communicator.members.size(); ++communicator.complete)
+    entered.pop_front();
+  return true;
+}
+
+void Fabric::submit(const CollectiveRequest& given, Tick at) {
+  Communicator& entered = communicator(given.context);
+  const CollectiveRequest request = normal(given);
+  check(entered, request);
+  require(at >= now(), text("time ", at, " is over, it is ", now()));
+  if (!enter(entered, request, at)) return;
+  const auto ranks = static_cast<std::uint32_t>(entered.members.size());
+  const auto algorithm =
+      effective_algorithm(request.collective, request.algorithm, ranks, config_.collective.slot_packets);
+  nodes_[entered.members[request.rank]]->submit(entered.row, request, algorithm, at);
+}
+
+void Fabric::send(const MessageRequest& request, Tick at) {
+  require(
+      request.source < config_.nodes && request.destination < config_.nodes,
+      text("a message from node ", request.source, " to node ", request.destination, ", there are ", config_.nodes));
+  require(at >= now(), text("time ", at, " is over, it is ", now()));
+  nodes_[request.source]->send(messages_.add(request), at);
+}
+
+void Fabric::advance(Tick until, std::vector<Completion>& completed) {
+  if (until == kNever) {  // as long as there is something to do
+    while (completed_.empty() && !idle()) scheduler_.advance(scheduler_.next_due() + 1);
+  } else {
+    scheduler_.advance(until);
+  }
+  completed.insert(completed.end(), completed_.begin(), completed_.end());
+  completed_.clear();
+}
+
+bool Fabric::idle() const {
+  return scheduler_.next_due() == kNever;
+}
+
+// ------------------------------------------------------------------------------------------------------- Reports
+
+std::vector<LinkUse> Fabric::link_use() const {
+  std::vector<LinkUse> use;
+  for (NodeId node = 0; node < config_.nodes; ++node)
+    for (unsigned port = 0; port < config_.router.link_ports; ++port)
+      if (const auto flits = nodes_[node]->router().flits_sent(port)) use.push_back({node, port, flits});
+  return use;
+}
+
+std::uint64_t Fabric::flit_hops() const {
+  std::uint64_t hops = 0;
+  for (const LinkUse& use : link_use()) hops += use.flits;
+  return hops;
+}
+
+std::uint64_t Fabric::credits_out() const {
+  std::uint64_t out = 0;
+  for (const auto& node : nodes_) out += node->unit().credits_out();
+  return out;
+}
+
+std::vector<Waiting> Fabric::waiting() const {
+  std::vector<Waiting> result;
+  for (ContextId context = 0; context < communicators_.size(); ++context) {
+    if (!communicators_[context]) continue;
+    const Communicator& communicator = *communicators_[context];
+    for (std::size_t i = 0; i < communicator.entered.size(); ++i) {
+      const Entered& operation = communicator.entered[i];
+      for (std::uint32_t rank = 0; rank < communicator.members.size(); ++rank)
+        if (!operation.ranks[rank])
+          result.push_back({context, operation.first.rank, rank,
+                            text(spec::name(operation.first.collective), " (operation ", communicator.complete + i,
+                                 ") has not been entered by the peer"),
+                            operation.at});
+    }
+    for (std::uint32_t rank = 0; rank < communicator.members.size(); ++rank)
+      for (const Blockage& blocked : nodes_[communicator.members[rank]]->unit().blockages(now())) {
+        if (blocked.context != communicator.row || blocked.need == Blockage::Need::stage) continue;
+        const bool host = blocked.edge == kMaxEdges;
+        const char* what = blocked.need == Blockage::Need::data     ? "data"
+                           : blocked.need == Blockage::Need::credit ? "room in the peer's slot"
+                                                                    : "its earlier operation with the peer";
+        result.push_back({context, rank, host ? rank : rank ^ (1u << blocked.edge), what, blocked.since});
+      }
+  }
+  return result;
+}
+
+}  // namespace thalweg

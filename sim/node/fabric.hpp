@@ -1,0 +1,88 @@
+// The simulator's engine: all nodes, their links, and what the host's driver knows of communicators.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/scheduler.hpp"
+#include "fabric/config.hpp"
+#include "fabric/engine.hpp"
+#include "node/messages.hpp"
+#include "node/node.hpp"
+
+namespace thalweg {
+
+/// A rank that cannot go on, and whom it waits for.
+struct Waiting {
+  ContextId context;
+  std::uint32_t rank, peer;  ///< of the communicator
+  std::string what;
+  Tick since;
+};
+
+class Fabric final : public Engine {
+ public:
+  /// Throws std::invalid_argument, one line, when the configuration is none.
+  explicit Fabric(FabricConfig config, Endpoint endpoint = Endpoint::host);
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+
+  [[nodiscard]] const FabricConfig& config() const { return config_; }
+  [[nodiscard]] Tick now() const override { return scheduler_.now(); }
+  [[nodiscard]] std::int64_t ticks_per_second() const override { return config_.ticks_per_second; }
+
+  /// Throws std::invalid_argument when two ranks share a node, or a node does not exist.
+  std::optional<ContextId> create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
+                                               Tick at) override;
+  void free_communicator(ContextId context) override;
+
+  /// Throws std::invalid_argument when the hardware cannot do it: collective, operator and type, size of a buffer.
+  /// A part that differs from those of other ranks is not executed; mismatch() tells.
+  void submit(const CollectiveRequest& request, Tick at) override;
+  void send(const MessageRequest& request, Tick at) override;
+  void advance(Tick until, std::vector<Completion>& completed) override;
+  [[nodiscard]] bool idle() const override;
+  [[nodiscard]] std::optional<std::string> mismatch() const override { return mismatch_; }
+  [[nodiscard]] std::vector<LinkUse> link_use() const override;
+
+  /// Who waits for whom, as things stand: in a fabric that is idle, why it is stuck.
+  [[nodiscard]] std::vector<Waiting> waiting() const;
+  /// Flits that have left a router over a link.
+  [[nodiscard]] std::uint64_t flit_hops() const;
+  /// Credits that are not with their sender: 0 in an idle fabric, unless it is stuck.
+  [[nodiscard]] std::uint64_t credits_out() const;
+
+ private:
+  /// One operation of a communicator, until all ranks have submitted their parts.
+  struct Entered {
+    CollectiveRequest first;
+    Tick at = 0;
+    std::vector<bool> ranks;
+    std::uint32_t count = 0;
+  };
+  struct Communicator {
+    std::vector<NodeId> members;
+    std::uint32_t row = 0;
+    std::vector<std::uint64_t> submitted;  ///< parts, of each rank
+    std::uint64_t complete = 0;            ///< operations that all ranks have entered
+    std::deque<Entered> entered;           ///< those after
+  };
+
+  [[nodiscard]] Communicator& communicator(ContextId context);
+  void check(const Communicator& communicator, const CollectiveRequest& request) const;
+  [[nodiscard]] bool enter(Communicator& communicator, const CollectiveRequest& request, Tick at);
+
+  FabricConfig config_;
+  Scheduler scheduler_;
+  Messages messages_;
+  std::vector<Completion> completed_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::optional<Communicator>> communicators_;
+  std::vector<std::uint32_t> rows_in_use_;  ///< a bit per row, of each node
+  std::optional<std::string> mismatch_;
+};
+
+}  // namespace thalweg

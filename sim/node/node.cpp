@@ -1,0 +1,139 @@
+#include "node/node.hpp"
+
+#include <algorithm>
+
+#include "fabric/network.hpp"
+
+namespace thalweg {
+
+Node::Node(const FabricConfig& config, NodeId self, Endpoint endpoint, Messages& messages, Scheduler& scheduler,
+           std::vector<Completion>& completed)
+    : messages_(messages),
+      scheduler_(scheduler),
+      completed_(completed),
+      id_(scheduler.add(*this)),
+      router_(make_router(config, self)),
+      unit_(config, self, pool_, events_),
+      host_(config, self, endpoint, unit_, messages, pool_, events_, *this),
+      commands_(config.collective.contexts),
+      new_rows_(config.collective.contexts) {
+  router_.inbox().bind(scheduler, id_);
+  const auto join = [&](FlitSender& sender, FlitReceiver& receiver, unsigned local) {
+    const unsigned port = config.router.link_ports + local;
+    sender.inbox().bind(scheduler, id_);
+    receiver.inbox().bind(scheduler, id_);
+    connect_sender(config.router, sender, router_, port);
+    connect_receiver(config.router, router_, port, receiver, config.router.local_buffer_flits);
+  };
+  join(host_.sender(), host_.receiver(), 0);
+  for (unsigned port = 0; port < unit_.ports(); ++port) join(unit_.sender(port), unit_.receiver(port), port + 1);
+}
+
+void Node::foresee(const Event& event) {
+  events_.add(event);
+  scheduler_.wake(id_, event.at);
+}
+
+void Node::load_row(std::uint32_t context, const Row& row, Handle handle, Tick at) {
+  new_rows_[context] = {context, row, handle};
+  foresee({at + host_.latency(), Event::Kind::table, context});
+}
+
+void Node::submit(std::uint32_t context, const CollectiveRequest& request, spec::Algorithm algorithm, Tick at) {
+  auto& queue = commands_[context];
+  const Tick arrival = std::max(at + host_.latency(), queue.empty() ? 0 : queue.back().arrival);
+  queue.push_back({request, algorithm, arrival});
+  foresee({arrival, Event::Kind::command, context});
+}
+
+void Node::send(MessageId message, Tick at) {
+  foresee({at + host_.latency(), Event::Kind::message, message});
+}
+
+bool Node::step(Tick now) {
+  bool busy = router_.step(now);
+  while (events_.next() <= now) handle(events_.take(), now);
+  busy |= unit_.step(now);
+  for (const OperationId id : unit_.ended()) operation_over(id, now);
+  unit_.ended().clear();
+  busy |= host_.step(now);
+  const Tick next = events_.next();
+  if (!busy && next != kNever && next != foreseen_) {
+    foreseen_ = next;
+    scheduler_.wake(id_, next);
+  }
+  return busy;
+}
+
+void Node::handle(const Event& event, Tick now) {
+  switch (event.kind) {
+    case Event::Kind::command:
+      start_operations(event.subject, now);
+      break;
+    case Event::Kind::message:
+      host_.begin_message(event.subject);
+      break;
+    case Event::Kind::table:
+      if (unit_.drained(event.subject))
+        host_.begin_row(event.subject);
+      else  // credits of the row's former communicator are still on their way
+        events_.add({now + 1, Event::Kind::table, event.subject});
+      break;
+    case Event::Kind::upload:
+      host_.uploaded(event.subject, now);
+      break;
+    case Event::Kind::download:
+      host_.downloaded(event.subject, now);
+      break;
+    case Event::Kind::process:
+      unit_.wake(event.subject);
+      break;
+    case Event::Kind::output:
+      break;  // the step that it causes sees the result
+    case Event::Kind::complete:
+      completed_.push_back(on_the_way_.front());
+      on_the_way_.pop_front();
+      scheduler_.interrupt();
+      break;
+  }
+}
+
+void Node::start_operations(std::uint32_t context, Tick now) {
+  auto& queue = commands_[context];
+  while (!queue.empty() && queue.front().arrival <= now && unit_.loaded(context)) {
+    const auto id = unit_.start(queue.front().request, queue.front().algorithm, context, now);
+    if (!id) return;
+    queue.pop_front();
+    if (unit_.uploads(*id)) host_.begin_operation(*id);
+  }
+}
+
+void Node::row_loaded(std::uint32_t context, Tick now) {
+  unit_.load(context, new_rows_[context]->row);
+  complete(Completion::Kind::table, new_rows_[context]->handle, now);
+  new_rows_[context].reset();
+  start_operations(context, now);
+}
+
+void Node::operation_over(OperationId id, Tick now) {
+  complete(Completion::Kind::collective, unit_.request(id).handle, now);
+  start_operations(unit_.context_of(id), now);
+}
+
+void Node::message_injected(MessageId id, Tick now) {
+  complete(Completion::Kind::injected, messages_[id].request.handle, now);
+}
+
+void Node::message_arrived(MessageId id, Tick now) {
+  complete(Completion::Kind::arrived, messages_[id].request.handle, now);
+  messages_.remove(id);
+}
+
+/// The host sees it after the way through PCIe.
+void Node::complete(Completion::Kind kind, Handle handle, Tick now) {
+  const Tick at = now + std::max<Tick>(1, host_.latency());
+  on_the_way_.push_back({kind, handle, at});
+  events_.add({at, Event::Kind::complete});
+}
+
+}  // namespace thalweg

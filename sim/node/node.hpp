@@ -1,0 +1,71 @@
+// A node: router, collective unit and host port, and the queues of operations that wait for their turn.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "core/scheduler.hpp"
+#include "node/host_port.hpp"
+#include "switch/vc_router.hpp"
+
+namespace thalweg {
+
+class Node final : public Component, private HostPort::Listener {
+ public:
+  Node(const FabricConfig& config, NodeId self, Endpoint endpoint, Messages& messages, Scheduler& scheduler,
+       std::vector<Completion>& completed);
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  [[nodiscard]] VcRouter& router() { return router_; }
+  [[nodiscard]] const VcRouter& router() const { return router_; }
+  [[nodiscard]] const CollectiveUnit& unit() const { return unit_; }
+
+  // Commands, given in host memory at time `at`.
+
+  void load_row(std::uint32_t context, const Row& row, Handle handle, Tick at);
+  void free_row(std::uint32_t context) { unit_.unload(context); }
+  void submit(std::uint32_t context, const CollectiveRequest& request, spec::Algorithm algorithm, Tick at);
+  void send(MessageId message, Tick at);
+
+  bool step(Tick now) override;
+
+ private:
+  struct Command {
+    CollectiveRequest request;
+    spec::Algorithm algorithm;
+    Tick arrival;
+  };
+  struct NewRow {
+    std::uint32_t context;
+    Row row;
+    Handle handle;
+  };
+
+  void row_loaded(std::uint32_t context, Tick now) override;
+  void operation_over(OperationId id, Tick now) override;
+  void message_injected(MessageId id, Tick now) override;
+  void message_arrived(MessageId id, Tick now) override;
+
+  void handle(const Event& event, Tick now);
+  void start_operations(std::uint32_t context, Tick now);
+  void foresee(const Event& event);
+  void complete(Completion::Kind kind, Handle handle, Tick now);
+
+  Messages& messages_;
+  Scheduler& scheduler_;
+  std::vector<Completion>& completed_;
+  ComponentId id_;
+  PacketPool pool_;
+  Events events_;
+  VcRouter router_;
+  CollectiveUnit unit_;
+  HostPort host_;
+  std::vector<std::deque<Command>> commands_;  ///< of each context
+  std::vector<std::optional<NewRow>> new_rows_;
+  std::deque<MessageId> new_messages_;
+  std::deque<Completion> on_the_way_;  ///< to the host: in the order of time, because its latency is the same for all
+  Tick foreseen_ = kNever;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,38 @@
+// A queue of bounded length in one piece of memory.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace thalweg {
+
+template <class T>
+class Ring {
+ public:
+  Ring() = default;
+  explicit Ring(std::size_t capacity) : slots_(capacity) {}
+
+  [[nodiscard]] std::size_t capacity() const { return slots_.size(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] bool full() const { return size_ == slots_.size(); }
+  [[nodiscard]] T& front() { return slots_[head_]; }
+  [[nodiscard]] const T& front() const { return slots_[head_]; }
+
+  /// Only when not full.
+  void push(const T& value) {
+    const std::size_t at = head_ + size_++;
+    slots_[at < slots_.size() ? at : at - slots_.size()] = value;
+  }
+  /// Only when not empty.
+  void pop() {
+    head_ = head_ + 1 < slots_.size() ? head_ + 1 : 0;
+    --size_;
+  }
+
+ private:
+  std::vector<T> slots_;
+  std::size_t head_ = 0, size_ = 0;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,118 @@
+// Drives a Fabric in tests: submits all ranks' parts, runs to the end, keeps who completed when.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "../fabric/torus.hpp"
+#include "node/fabric.hpp"
+
+namespace thalweg::test {
+
+using Bytes = std::vector<std::byte>;
+
+/// A torus whose nodes have collective units; one virtual channel for each pair of message and route class.
+inline FabricConfig cluster(const std::vector<unsigned>& sides, Tick link_latency = 1) {
+  FabricConfig config = torus(sides);
+  config.router.vc_mask = {{0b0001, 0b0010}, {0b0100, 0b1000}};
+  config.router.local_ports = 1 + config.router.link_ports;
+  for (LinkConfig& link : config.links) link.latency = link_latency;
+  config.host.pcie_latency = 65;
+  config.host.pcie_bytes_per_tick = 51.95;
+  return config;
+}
+
+/// One collective of a whole communicator.
+struct Job {
+  spec::Collective collective{};
+  spec::Algorithm algorithm{};
+  spec::Operator op{};
+  spec::Datatype type{};
+  std::uint32_t root = 0;
+  std::uint64_t count = 0;
+  std::vector<Bytes> send, receive;  ///< of each rank
+  std::vector<Tick> done;            ///< of each rank; -1: not yet
+};
+
+class World {
+ public:
+  explicit World(const FabricConfig& config, Endpoint endpoint = Endpoint::host) : fabric(config, endpoint) {}
+
+  /// Creates a communicator and waits until its rows are loaded.
+  ContextId communicator(const std::vector<NodeId>& members) {
+    const std::vector<Handle> handles(members.size(), kTable);
+    const auto context = fabric.create_communicator(members, handles, fabric.now());
+    EXPECT_TRUE(context.has_value());
+    tables_ += members.size();
+    while (tables_ > 0 && step()) {
+    }
+    EXPECT_EQ(tables_, 0u);
+    return *context;
+  }
+
+  /// Submits rank's part of a job at a time.
+  void submit(ContextId context, Job& job, std::uint32_t rank, Tick at) {
+    const Handle handle = next_++;
+    parts_[handle] = {&job, rank};
+    fabric.submit({.handle = handle,
+                   .context = context,
+                   .rank = rank,
+                   .collective = job.collective,
+                   .algorithm = job.algorithm,
+                   .op = job.op,
+                   .type = job.type,
+                   .root = job.root,
+                   .count = job.count,
+                   .send = job.send[rank],
+                   .receive = job.receive[rank]},
+                  at);
+  }
+  void submit(ContextId context, Job& job) {
+    for (std::uint32_t rank = 0; rank < job.send.size(); ++rank) submit(context, job, rank, fabric.now());
+  }
+
+  /// Runs to the next completions. False: the fabric is idle.
+  bool step() {
+    completed_.clear();
+    fabric.advance(kNever, completed_);
+    for (const Completion& c : completed_) {
+      if (c.kind == Completion::Kind::table) {
+        --tables_;
+      } else if (c.kind == Completion::Kind::collective) {
+        const auto& [job, rank] = parts_.at(c.handle);
+        EXPECT_EQ(job->done[rank], -1) << "completed twice";
+        job->done[rank] = c.at;
+      } else {
+        messages.push_back(c);
+      }
+    }
+    return !completed_.empty();
+  }
+  void run() {
+    while (step()) {
+    }
+  }
+
+  Fabric fabric;
+  std::vector<Completion> messages;
+
+ private:
+  static constexpr Handle kTable = 0;
+
+  struct Part {
+    Job* job;
+    std::uint32_t rank;
+  };
+  std::map<Handle, Part> parts_;
+  Handle next_ = 1;
+  std::size_t tables_ = 0;
+  std::vector<Completion> completed_;
+};
+
+}  // namespace thalweg::test
