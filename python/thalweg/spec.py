@@ -124,14 +124,118 @@ SIZE: dict[Datatype, int] = {
 # The operators that the hardware has for a type.
 OPERATORS: dict[Datatype, frozenset[Operator]] = {
     Datatype.BYTE: frozenset({Operator.BAND, Operator.BOR, Operator.BXOR}),
-    Datatype.INT8: frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR}),
-    Datatype.UINT8: frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR}),
-    Datatype.INT16: frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR}),
-    Datatype.UINT16: frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR}),
-    Datatype.INT32: frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR}),
-    Datatype.UINT32: frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR}),
-    Datatype.INT64: frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR}),
-    Datatype.UINT64: frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR}),
+    Datatype.INT8: frozenset(
+        {
+            Operator.SUM,
+            Operator.PROD,
+            Operator.MIN,
+            Operator.MAX,
+            Operator.BAND,
+            Operator.BOR,
+            Operator.BXOR,
+            Operator.LAND,
+            Operator.LOR,
+            Operator.LXOR,
+        }
+    ),
+    Datatype.UINT8: frozenset(
+        {
+            Operator.SUM,
+            Operator.PROD,
+            Operator.MIN,
+            Operator.MAX,
+            Operator.BAND,
+            Operator.BOR,
+            Operator.BXOR,
+            Operator.LAND,
+            Operator.LOR,
+            Operator.LXOR,
+        }
+    ),
+    Datatype.INT16: frozenset(
+        {
+            Operator.SUM,
+            Operator.PROD,
+            Operator.MIN,
+            Operator.MAX,
+            Operator.BAND,
+            Operator.BOR,
+            Operator.BXOR,
+            Operator.LAND,
+            Operator.LOR,
+            Operator.LXOR,
+        }
+    ),
+    Datatype.UINT16: frozenset(
+        {
+            Operator.SUM,
+            Operator.PROD,
+            Operator.MIN,
+            Operator.MAX,
+            Operator.BAND,
+            Operator.BOR,
+            Operator.BXOR,
+            Operator.LAND,
+            Operator.LOR,
+            Operator.LXOR,
+        }
+    ),
+    Datatype.INT32: frozenset(
+        {
+            Operator.SUM,
+            Operator.PROD,
+            Operator.MIN,
+            Operator.MAX,
+            Operator.BAND,
+            Operator.BOR,
+            Operator.BXOR,
+            Operator.LAND,
+            Operator.LOR,
+            Operator.LXOR,
+        }
+    ),
+    Datatype.UINT32: frozenset(
+        {
+            Operator.SUM,
+            Operator.PROD,
+            Operator.MIN,
+            Operator.MAX,
+            Operator.BAND,
+            Operator.BOR,
+            Operator.BXOR,
+            Operator.LAND,
+            Operator.LOR,
+            Operator.LXOR,
+        }
+    ),
+    Datatype.INT64: frozenset(
+        {
+            Operator.SUM,
+            Operator.PROD,
+            Operator.MIN,
+            Operator.MAX,
+            Operator.BAND,
+            Operator.BOR,
+            Operator.BXOR,
+            Operator.LAND,
+            Operator.LOR,
+            Operator.LXOR,
+        }
+    ),
+    Datatype.UINT64: frozenset(
+        {
+            Operator.SUM,
+            Operator.PROD,
+            Operator.MIN,
+            Operator.MAX,
+            Operator.BAND,
+            Operator.BOR,
+            Operator.BXOR,
+            Operator.LAND,
+            Operator.LOR,
+            Operator.LXOR,
+        }
+    ),
     Datatype.FLOAT16: frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX}),
     Datatype.FLOAT32: frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX}),
     Datatype.FLOAT64: frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX}),
@@ -148,47 +252,393 @@ OPERATORS: dict[Datatype, frozenset[Operator]] = {
 
 MPI_TYPES: dict[str, MpiType] = {
     "MPI_BYTE": MpiType(Datatype.BYTE, frozenset({Operator.BAND, Operator.BOR, Operator.BXOR})),
-    "MPI_SIGNED_CHAR": MpiType(Datatype.INT8, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_INT8_T": MpiType(Datatype.INT8, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_INTEGER1": MpiType(Datatype.INT8, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR})),
+    "MPI_SIGNED_CHAR": MpiType(
+        Datatype.INT8,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_INT8_T": MpiType(
+        Datatype.INT8,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_INTEGER1": MpiType(
+        Datatype.INT8,
+        frozenset(
+            {Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR}
+        ),
+    ),
     "MPI_LOGICAL1": MpiType(Datatype.INT8, frozenset({Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_UNSIGNED_CHAR": MpiType(Datatype.UINT8, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_UINT8_T": MpiType(Datatype.UINT8, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
+    "MPI_UNSIGNED_CHAR": MpiType(
+        Datatype.UINT8,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_UINT8_T": MpiType(
+        Datatype.UINT8,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
     "MPI_C_BOOL": MpiType(Datatype.UINT8, frozenset({Operator.LAND, Operator.LOR, Operator.LXOR})),
     "MPI_CXX_BOOL": MpiType(Datatype.UINT8, frozenset({Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_SHORT": MpiType(Datatype.INT16, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_INT16_T": MpiType(Datatype.INT16, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_INTEGER2": MpiType(Datatype.INT16, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR})),
+    "MPI_SHORT": MpiType(
+        Datatype.INT16,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_INT16_T": MpiType(
+        Datatype.INT16,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_INTEGER2": MpiType(
+        Datatype.INT16,
+        frozenset(
+            {Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR}
+        ),
+    ),
     "MPI_LOGICAL2": MpiType(Datatype.INT16, frozenset({Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_UNSIGNED_SHORT": MpiType(Datatype.UINT16, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_UINT16_T": MpiType(Datatype.UINT16, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_INT": MpiType(Datatype.INT32, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_INT32_T": MpiType(Datatype.INT32, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_INTEGER": MpiType(Datatype.INT32, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR})),
-    "MPI_INTEGER4": MpiType(Datatype.INT32, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR})),
+    "MPI_UNSIGNED_SHORT": MpiType(
+        Datatype.UINT16,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_UINT16_T": MpiType(
+        Datatype.UINT16,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_INT": MpiType(
+        Datatype.INT32,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_INT32_T": MpiType(
+        Datatype.INT32,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_INTEGER": MpiType(
+        Datatype.INT32,
+        frozenset(
+            {Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR}
+        ),
+    ),
+    "MPI_INTEGER4": MpiType(
+        Datatype.INT32,
+        frozenset(
+            {Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR}
+        ),
+    ),
     "MPI_LOGICAL": MpiType(Datatype.INT32, frozenset({Operator.LAND, Operator.LOR, Operator.LXOR})),
     "MPI_LOGICAL4": MpiType(Datatype.INT32, frozenset({Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_UNSIGNED": MpiType(Datatype.UINT32, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_UINT32_T": MpiType(Datatype.UINT32, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_LONG": MpiType(Datatype.INT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_LONG_LONG_INT": MpiType(Datatype.INT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_LONG_LONG": MpiType(Datatype.INT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_INT64_T": MpiType(Datatype.INT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_INTEGER8": MpiType(Datatype.INT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR})),
-    "MPI_AINT": MpiType(Datatype.INT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR})),
-    "MPI_OFFSET": MpiType(Datatype.INT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR})),
-    "MPI_COUNT": MpiType(Datatype.INT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR})),
+    "MPI_UNSIGNED": MpiType(
+        Datatype.UINT32,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_UINT32_T": MpiType(
+        Datatype.UINT32,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_LONG": MpiType(
+        Datatype.INT64,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_LONG_LONG_INT": MpiType(
+        Datatype.INT64,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_LONG_LONG": MpiType(
+        Datatype.INT64,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_INT64_T": MpiType(
+        Datatype.INT64,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_INTEGER8": MpiType(
+        Datatype.INT64,
+        frozenset(
+            {Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR}
+        ),
+    ),
+    "MPI_AINT": MpiType(
+        Datatype.INT64,
+        frozenset(
+            {Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR}
+        ),
+    ),
+    "MPI_OFFSET": MpiType(
+        Datatype.INT64,
+        frozenset(
+            {Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR}
+        ),
+    ),
+    "MPI_COUNT": MpiType(
+        Datatype.INT64,
+        frozenset(
+            {Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR}
+        ),
+    ),
     "MPI_LOGICAL8": MpiType(Datatype.INT64, frozenset({Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_UNSIGNED_LONG": MpiType(Datatype.UINT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_UNSIGNED_LONG_LONG": MpiType(Datatype.UINT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
-    "MPI_UINT64_T": MpiType(Datatype.UINT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX, Operator.BAND, Operator.BOR, Operator.BXOR, Operator.LAND, Operator.LOR, Operator.LXOR})),
+    "MPI_UNSIGNED_LONG": MpiType(
+        Datatype.UINT64,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_UNSIGNED_LONG_LONG": MpiType(
+        Datatype.UINT64,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
+    "MPI_UINT64_T": MpiType(
+        Datatype.UINT64,
+        frozenset(
+            {
+                Operator.SUM,
+                Operator.PROD,
+                Operator.MIN,
+                Operator.MAX,
+                Operator.BAND,
+                Operator.BOR,
+                Operator.BXOR,
+                Operator.LAND,
+                Operator.LOR,
+                Operator.LXOR,
+            }
+        ),
+    ),
     "MPIX_C_FLOAT16": MpiType(Datatype.FLOAT16, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX})),
     "MPI_REAL2": MpiType(Datatype.FLOAT16, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX})),
     "MPI_FLOAT": MpiType(Datatype.FLOAT32, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX})),
     "MPI_REAL": MpiType(Datatype.FLOAT32, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX})),
     "MPI_REAL4": MpiType(Datatype.FLOAT32, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX})),
     "MPI_DOUBLE": MpiType(Datatype.FLOAT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX})),
-    "MPI_DOUBLE_PRECISION": MpiType(Datatype.FLOAT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX})),
+    "MPI_DOUBLE_PRECISION": MpiType(
+        Datatype.FLOAT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX})
+    ),
     "MPI_REAL8": MpiType(Datatype.FLOAT64, frozenset({Operator.SUM, Operator.PROD, Operator.MIN, Operator.MAX})),
     "MPI_C_COMPLEX": MpiType(Datatype.COMPLEX64, frozenset({Operator.SUM})),
     "MPI_C_FLOAT_COMPLEX": MpiType(Datatype.COMPLEX64, frozenset({Operator.SUM})),

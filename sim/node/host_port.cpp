@@ -56,7 +56,8 @@ bool HostPort::step(Tick now) {
   receive_flit(now);
   receiver_.update(now);
   sender_.update(now);
-  return (!outgoing_.empty() && sender_.ready(vc_)) || holding_;
+  const bool to_download = !arrived_.empty() && !downloads_.back().busy;  // came after this cycle's start_downloads
+  return (!outgoing_.empty() && sender_.ready(vc_)) || holding_ || to_download;
 }
 
 // ------------------------------------------------------------------------------------------------ Towards the node

@@ -1,0 +1,426 @@
+"""Measures one operation on the simulator: collectives, messages between two ranks, and random traffic.
+
+Each measurement is a row, a dictionary that `thalweg bench --json` writes as it stands; times are in microseconds, sizes in
+bytes with OSU's meaning (one rank's block of gather and allgather, the whole buffer otherwise).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from thalweg import bounds, reduction
+from thalweg.cluster import Cluster
+from thalweg.errors import FabricStopped, InputError
+from thalweg.spec import OPERATORS, SIZE, Algorithm, Collective, Datatype, Operator
+
+if TYPE_CHECKING:
+    from thalweg._sim import CompletionKind, Fabric, FabricConfig
+
+Row = dict[str, Any]
+
+COLLECTIVES = {name: Collective[name.upper()] for name in bounds.OPERATIONS}
+REDUCTIONS = ("reduce", "allreduce")
+ROOTED = ("broadcast", "reduce", "gather")
+WINDOW = 64
+"""Messages under way in `bandwidth`, as in OSU's osu_bw."""
+
+SATURATED = 3.0
+"""A load is beyond saturation where the average latency is so many times that at `LOW_LOAD`."""
+LOW_LOAD = 0.05
+FINEST_LOAD = 0.005
+
+_SIZE = re.compile(r"([0-9]{1,15})([KMG]?)", re.IGNORECASE)
+_UNIT = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def parse_sizes(text: str) -> list[int]:
+    """`4:1M`, doubling from the first to the last, or a list such as `4,64,1K`. Raises InputError."""
+
+    def one(word: str) -> int:
+        found = _SIZE.fullmatch(word.strip())
+        if not found:
+            raise InputError(f"{word!r} is no size; sizes look like 4:1M (doubling) or 4,64,1K")
+        return int(found[1]) * _UNIT[found[2].upper()]
+
+    if ":" not in text:
+        sizes = [one(word) for word in text.split(",")]
+    else:
+        first, last = map(one, text.split(":", 1))
+        if not 0 < first <= last:
+            raise InputError(f"{text!r} holds no size; the first of the two has to be the smaller one, and not 0")
+        sizes = [first]
+        while sizes[-1] * 2 <= last:
+            sizes.append(sizes[-1] * 2)
+    if max(sizes) > 1 << 32:
+        raise InputError(f"{text!r} goes beyond 4G")
+    return sizes
+
+
+@dataclass(frozen=True)
+class CollectivePlan:
+    """One collective at all sizes. Raises InputError where the parts don't go together."""
+
+    cluster: Cluster
+    operation: str
+    ranks: int
+    sizes: Sequence[int]
+    algorithm: str = "auto"
+    operator: Operator = Operator.SUM
+    datatype: Datatype = Datatype.FLOAT64
+    root: int = 0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        nodes = self.cluster.topology.nodes
+        if not 1 <= self.ranks <= nodes:
+            raise InputError(f"{self.ranks} ranks do not fit: {self.cluster.name} has {nodes} nodes, a rank on each")
+        if not 0 <= self.root < self.ranks:
+            raise InputError(f"there is no rank {self.root} to be root: ranks are 0 to {self.ranks - 1}")
+        if self.algorithm == "exchange" and not self._has_exchange:
+            raise InputError(
+                f"{self.operation} of {self.ranks} ranks runs on the tree alone; exchange is for barrier and "
+                "allreduce, and for allgather of a power of two of ranks"
+            )
+        if self.operation not in REDUCTIONS:
+            return
+        if self.operator not in OPERATORS[self.datatype]:
+            known = ", ".join(sorted(op.name.lower() for op in OPERATORS[self.datatype]))
+            raise InputError(f"{self.datatype.name.lower()} has no {self.operator.name.lower()}; it has {known}")
+        element = SIZE[self.datatype]
+        if not any(size % element == 0 for size in self.sizes):
+            raise InputError(f"no size is a multiple of the {element} bytes of {self.datatype.name.lower()}")
+
+    @property
+    def algorithms(self) -> list[Algorithm]:
+        if self.algorithm != "auto":
+            return [Algorithm[self.algorithm.upper()]]
+        return [Algorithm.TREE, Algorithm.EXCHANGE] if self._has_exchange else [Algorithm.TREE]
+
+    @property
+    def _has_exchange(self) -> bool:
+        if self.operation == "allgather":  # a turn of packets on its last edge has to fit into a slot
+            return self.ranks.bit_count() == 1 and self.ranks // 2 <= self.cluster.values.collective.slot_packets
+        return self.operation in ("barrier", "allreduce")
+
+    @property
+    def measured_sizes(self) -> list[int]:
+        """Those that are whole elements; a barrier has no size."""
+        if self.operation == "barrier":
+            return [0]
+        element = SIZE[self.datatype] if self.operation in REDUCTIONS else 1
+        return [size for size in self.sizes if size % element == 0]
+
+
+def _network(config: FabricConfig, cluster: Cluster) -> bounds.Network | None:
+    return bounds.Network.of(config) if cluster.topology.shape in bounds.SHAPES else None
+
+
+def _row(
+    operation: str,
+    cluster: Cluster,
+    ranks: int,
+    size: int,
+    times: Sequence[float],
+    limits: Sequence[float | None],
+    verified: bool,
+    **more: object,
+) -> Row:
+    """`times` and their bounds in us, kernel to kernel and host to host."""
+    row: Row = {"operation": operation, "engine": "sim", "cluster": cluster.name, "ranks": ranks, "bytes": size}
+    for end, time, bound in zip(("kernel", "host"), times, limits, strict=True):
+        row[f"time_{end}_us"] = time
+        row[f"bound_{end}_us"] = bound
+        row[f"share_{end}"] = None if bound is None or not time else bound / time
+    return {**row, "verified": verified, **more}
+
+
+Progress = Callable[[float], None]
+"""Called with the fraction of the work that is done."""
+
+
+def _silent(_: float) -> None:
+    pass
+
+
+@dataclass
+class _Timed:
+    """What one operation took in ticks, and what each rank has in its memory then."""
+
+    ticks: int
+    results: list[np.ndarray]
+
+
+def _finish(fabric: Fabric, awaited: set[int], kind: CompletionKind) -> int:
+    """Runs until the completions of `kind` came for the handles in `awaited`: the time of the last. Raises FabricStopped."""
+    from thalweg import _sim
+
+    last = 0
+    while awaited:
+        completed = fabric.advance(_sim.NEVER)
+        if not completed:
+            raise FabricStopped(f"the fabric came to rest with {len(awaited)} parts of the operation unfinished")
+        for completion in completed:
+            if completion.kind == kind:
+                awaited.remove(completion.handle)
+                last = max(last, completion.at)
+    return last
+
+
+def _run_collective(
+    config: FabricConfig, host: bool, plan: CollectivePlan, algorithm: Algorithm, given: np.ndarray
+) -> _Timed:
+    from thalweg import _sim
+
+    fabric = _sim.Fabric(config, _sim.Endpoint.host if host else _sim.Endpoint.kernel)
+    members = list(range(plan.ranks))
+    context = fabric.create_communicator(members, members, 0)
+    start = _finish(fabric, set(members), _sim.CompletionKind.table)
+    blocks = [_received_blocks(plan, rank) for rank in members]
+    results = [np.zeros(count * given.shape[1], given.dtype) for count in blocks]
+    for rank in members:
+        sends = plan.operation not in ("barrier", "broadcast") or (plan.operation == "broadcast" and rank == plan.root)
+        fabric.submit(
+            handle=rank,
+            context=context,
+            rank=rank,
+            collective=COLLECTIVES[plan.operation],
+            algorithm=algorithm,
+            op=plan.operator if plan.operation in REDUCTIONS else Operator.NONE,
+            type=plan.datatype if plan.operation in REDUCTIONS else Datatype.BYTE,
+            root=plan.root,
+            count=given.shape[1],
+            send=given[rank].view("u1") if sends else given[rank, :0].view("u1"),
+            receive=results[rank].view("u1"),
+            at=start,
+        )
+    return _Timed(_finish(fabric, set(members), _sim.CompletionKind.collective) - start, results)
+
+
+def _received_blocks(plan: CollectivePlan, rank: int) -> int:
+    at_root = rank == plan.root
+    return {
+        "barrier": 0,
+        "broadcast": 0 if at_root else 1,
+        "reduce": int(at_root),
+        "allreduce": 1,
+        "gather": plan.ranks if at_root else 0,
+        "allgather": plan.ranks,
+    }[plan.operation]
+
+
+def _operands(plan: CollectivePlan, size: int) -> np.ndarray:
+    """(ranks, elements): what each rank gives. Random bits where bits are moved or integers reduced, else random numbers."""
+    random = np.random.default_rng([plan.seed, size])
+    dtype = reduction.DTYPES[plan.datatype] if plan.operation in REDUCTIONS else np.dtype("u1")
+    elements = size // dtype.itemsize
+    if dtype.kind in "fc":
+        real = dtype.type(0).real.dtype
+        numbers = random.standard_normal((plan.ranks, size // real.itemsize), np.float32)
+        return numbers.astype(real).view(dtype)
+    if dtype.names:
+        pairs = np.zeros((plan.ranks, elements), dtype)
+        for name in dtype.names:
+            pairs[name] = random.integers(-100, 100, pairs.shape)
+        return pairs
+    return np.frombuffer(random.bytes(plan.ranks * size), dtype).reshape(plan.ranks, elements)
+
+
+def _right(plan: CollectivePlan, algorithm: Algorithm, given: np.ndarray, results: Sequence[np.ndarray]) -> bool:
+    """Whether every rank has, to the bit, what the operation means."""
+    if plan.operation in REDUCTIONS:
+        root = plan.root if plan.operation == "reduce" else 0
+        expected = reduction.evaluate(algorithm, plan.operator, plan.datatype, given, root)
+    elif plan.operation == "broadcast":
+        expected = given[plan.root]
+    else:
+        expected = given.reshape(-1)
+    wanted = np.ascontiguousarray(expected).view("u1")
+    return all(np.array_equal(result.view("u1"), wanted) for result in results if result.size)
+
+
+def measure_collective(plan: CollectivePlan, progress: Progress = _silent) -> Iterator[Row]:
+    """A row for each size, from an idle network, all ranks starting at once. `auto` is the algorithm that is fastest there.
+
+    Raises FabricStopped where an operation never ends.
+    """
+    config = plan.cluster.fabric_config()
+    network = _network(config, plan.cluster)
+    us = 1e6 / config.ticks_per_second
+    algorithms = plan.algorithms
+    kind = {}
+    if plan.operation in REDUCTIONS:
+        kind = {"operator": plan.operator.name.lower(), "type": plan.datatype.name.lower()}
+    work = [plan.ranks * (size + 64) for size in plan.measured_sizes]
+    for index, size in enumerate(plan.measured_sizes):
+        _check_memory(plan, size)
+        given = _operands(plan, size)
+        kernels = {algorithm: _run_collective(config, False, plan, algorithm, given) for algorithm in algorithms}
+        best = min(algorithms, key=lambda algorithm: kernels[algorithm].ticks)
+        # Larger messages only widen the distance: what is twice as slow is not tried with them again.
+        algorithms = [a for a in algorithms if kernels[a].ticks <= 2 * kernels[best].ticks or size < _LONG]
+        runs = [kernels[best], _run_collective(config, True, plan, best, given)]
+        limits: list[float | None] = [None, None]
+        if network:
+            limits = [
+                us * bounds.collective_ticks(network, range(plan.ranks), plan.operation, size, plan.root, at_host)
+                for at_host in (False, True)
+            ]
+        verified = all(_right(plan, best, given, run.results) for run in runs)
+        progress(sum(work[: index + 1]) / sum(work))
+        times = [run.ticks * us for run in runs]
+        name = best.name.lower()
+        yield _row(plan.operation, plan.cluster, plan.ranks, size, times, limits, verified, algorithm=name, **kind)
+
+
+_LONG = 1 << 14
+"""Bytes from which on the algorithms' order no longer turns."""
+
+
+def _check_memory(plan: CollectivePlan, size: int) -> None:
+    blocks = plan.ranks + 2 * sum(_received_blocks(plan, rank) for rank in range(plan.ranks))
+    free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if blocks * size > free * 0.8:
+        raise InputError(
+            f"{plan.operation} of {size} bytes on {plan.ranks} ranks takes {blocks * size / 2**30:.0f} GiB of buffers; "
+            f"this machine has {free / 2**30:.0f}"
+        )
+
+
+def peer_at(cluster: Cluster, hops: int) -> int:
+    """The first node that is `hops` links from node 0. Raises InputError."""
+    distances = cluster.topology.distances[0]
+    found = np.flatnonzero(distances == hops)
+    if hops < 1 or not found.size:
+        raise InputError(
+            f"no node is {hops} hops from node 0 in {cluster.name}; the farthest is {int(distances.max())}"
+        )
+    return int(found[0])
+
+
+def measure_messages(
+    cluster: Cluster, operation: str, sizes: Sequence[int], hops: int, progress: Progress = _silent
+) -> Iterator[Row]:
+    """A row for each size of messages from node 0 to one that is `hops` links away.
+
+    `latency`: one message. `bandwidth`: `WINDOW` of them, given to the fabric at once; times are of all.
+    """
+    from thalweg import _sim
+
+    config = cluster.fabric_config()
+    network = _network(config, cluster)
+    us = 1e6 / config.ticks_per_second
+    messages = WINDOW if operation == "bandwidth" else 1
+    peer = peer_at(cluster, hops)
+    for index, size in enumerate(sizes):
+        times: list[float] = []
+        limits: list[float | None] = []
+        verified = True
+        for host in (False, True):
+            fabric = _sim.Fabric(config, _sim.Endpoint.host if host else _sim.Endpoint.kernel)
+            for handle in range(messages):
+                fabric.send(handle=handle, source=0, destination=peer, bytes=size, at=0)
+            times.append(_finish(fabric, set(range(messages)), _sim.CompletionKind.arrived) * us)
+            limits.append(bounds.message_ticks(network, 0, peer, size * messages, host) * us if network else None)
+            # No payload is simulated: right is that as many flits as carry the bytes took the shortest way.
+            flits, detour = divmod(fabric.flit_hops, hops)
+            verified = verified and fabric.idle and not detour and flits * bounds.FLIT_BYTES >= size * messages
+        progress((index + 1) / len(sizes))
+        row = _row(operation, cluster, 2, size, times, limits, verified, hops=hops)
+        if operation == "bandwidth":
+            for end, time in zip(("kernel", "host"), times, strict=True):
+                row[f"bandwidth_{end}_gbps"] = size * messages * 8 / time / 1e3
+        yield row
+
+
+@dataclass(frozen=True)
+class TrafficPlan:
+    """Random traffic on the plain network of a cluster."""
+
+    cluster: Cluster
+    pattern: str = "uniform"
+    packet: int = 8
+    cycles: int = 100_000
+    warmup: int = 10_000
+    seed: int = 1
+
+
+def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = _silent) -> Row:
+    """One row: `load` flits a node and cycle are offered. Raises FabricStopped where the network is stuck."""
+    from thalweg import _sim
+
+    traffic = _sim.TrafficConfig()
+    traffic.pattern = _sim.Pattern[plan.pattern]
+    traffic.packet_flits = plan.packet
+    traffic.load = load
+    traffic.seed = plan.seed
+    traffic.warmup = plan.warmup
+    traffic.cycles = plan.cycles
+
+    def advanced(done: int, total: int) -> bool:
+        progress(done / total)
+        return True
+
+    try:
+        result = _sim.run_traffic(plan.cluster.fabric_config(collectives=False), traffic, advanced)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if result.stuck:
+        raise FabricStopped("nothing moves any more: " + "; ".join(result.stuck))
+    return {
+        "operation": "traffic",
+        "engine": "sim",
+        "cluster": plan.cluster.name,
+        "ranks": plan.cluster.topology.nodes,
+        "bytes": plan.packet * bounds.FLIT_BYTES,
+        "pattern": plan.pattern,
+        "packet_flits": plan.packet,
+        "seed": plan.seed,
+        "load": load,
+        "offered_load": result.offered_load,
+        "accepted_load": result.accepted_load,
+        "average_latency_cycles": result.average_latency_cycles,
+        "max_latency_cycles": result.max_latency_cycles,
+        "average_hops": result.average_hops,
+        "packets": result.packets,
+        "cycles": result.cycles,
+        "flit_hops": result.flit_hops,
+        "router_cycles": result.router_cycles,
+        "cpu_s": result.cpu_s,
+        "time_kernel_us": None,
+        "bound_kernel_us": None,
+        "time_host_us": None,
+        "bound_host_us": None,
+        "complete": result.complete,
+        "verified": result.verified,
+    }
+
+
+def sweep_traffic(plan: TrafficPlan, progress: Progress = _silent) -> Iterator[Row]:
+    """Rows from load 0.05 to saturation: in steps of 0.05, then halving the last one down to 0.005.
+
+    The row of the highest load whose latency is at most three times that at 0.05 has `saturation` set.
+    """
+    low = measure_traffic(plan, LOW_LOAD)
+    yield low
+    best, step = low, LOW_LOAD
+    while step >= FINEST_LOAD:
+        load = round(best["load"] + step, 6)
+        row = measure_traffic(plan, load, progress) if load <= 1 else None
+        beyond = (
+            row is None
+            or not row["complete"]
+            or row["average_latency_cycles"] > SATURATED * low["average_latency_cycles"]
+        )
+        if row is not None:
+            yield row
+        if not beyond and row is not None:
+            best = row
+        if beyond or step < LOW_LOAD:
+            step /= 2
+    best["saturation"] = True

@@ -1,0 +1,91 @@
+"""Pictures of what `thalweg bench` measured: time over size beside its bound, latency over load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thalweg.bench import Row
+from thalweg.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def check_plot(path: Path) -> None:
+    """Raises InputError where no picture could be drawn into `path`."""
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"{str(path)!r} names no kind of picture; it has to end in {', '.join(FORMATS)}")
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError("--plot wants matplotlib: pip install 'thalweg[plot]'") from None
+    matplotlib.use("Agg")
+
+
+def plot(rows: Sequence[Row], path: Path) -> None:
+    """Draws the rows of one operation on one cluster."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    (_latency_over_load if rows[0]["operation"] == "traffic" else _time_over_size)(axes, rows)
+    axes.grid(True, which="major", alpha=0.3)
+    axes.legend(frameon=False)
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path) from error
+    finally:
+        pyplot.close(figure)
+
+
+def _time_over_size(axes: Axes, rows: Sequence[Row]) -> None:
+    sizes = [row["bytes"] for row in rows]
+    for end, label, colour in (("kernel", "kernel to kernel", "tab:blue"), ("host", "host to host", "tab:orange")):
+        axes.plot(sizes, [row[f"time_{end}_us"] for row in rows], "o-", markersize=3.5, color=colour, label=label)
+        if rows[0][f"bound_{end}_us"] is not None:
+            bounds = [row[f"bound_{end}_us"] for row in rows]
+            axes.plot(sizes, bounds, "--", linewidth=1, color=colour, label=f"{label}, bound")
+    if len(sizes) > 1:
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(sizes[:: max(1, len(sizes) // 9)])
+    axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(lambda size, _: _short(size))
+    axes.xaxis.minorticks_off()
+    axes.yaxis.set_major_formatter(lambda time, _: f"{time:g}")
+    axes.set_xlabel("bytes")
+    axes.set_ylabel("time in µs")
+    axes.set_title(f"{rows[0]['operation']}, {rows[0]['ranks']} ranks on {rows[0]['cluster']}", fontsize=11)
+
+
+def _latency_over_load(axes: Axes, rows: Sequence[Row]) -> None:
+    settled = sorted((row for row in rows if row["complete"]), key=lambda row: float(row["load"]))
+    axes.plot(
+        [row["load"] for row in settled],
+        [row["average_latency_cycles"] for row in settled],
+        "o-",
+        markersize=3.5,
+        label="average, creation to last flit",
+    )
+    for row in rows:
+        if row.get("saturation"):
+            axes.axvline(
+                row["load"], linestyle="--", linewidth=1, color="tab:gray", label=f"saturation at {row['load']:g}"
+            )
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("load in flits per node and cycle")
+    axes.set_ylabel("latency in cycles")
+    axes.set_title(
+        f"{rows[0]['pattern']} traffic, {rows[0]['packet_flits']}-flit packets on {rows[0]['cluster']}", fontsize=11
+    )
+
+
+def _short(size: float) -> str:
+    for unit, name in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
+        if size >= unit and size % unit == 0:
+            return f"{size / unit:g}{name}"
+    return f"{size:g}"

@@ -1,0 +1,339 @@
+"""`thalweg bench`: one operation, measured over sizes or loads, verified, beside its bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from thalweg import bench
+from thalweg.bench_plot import check_plot, plot
+from thalweg.cluster import Cluster
+from thalweg.errors import CheckFailed
+from thalweg.output import OutputFile, json_option, print_table, write_json
+from thalweg.spec import Datatype, Operator
+
+Rows = list[bench.Row]
+
+DESCRIPTIONS = {
+    "barrier": "Nobody leaves before everybody has come.",
+    "broadcast": "A root's buffer to all.",
+    "reduce": "All ranks' buffers combined, at a root.",
+    "allreduce": "All ranks' buffers combined, at all ranks.",
+    "gather": "A block of each rank, at a root.",
+    "allgather": "A block of each rank, at all ranks.",
+    "latency": "One message from rank to rank.",
+    "bandwidth": f"{bench.WINDOW} messages from rank to rank, all under way at once.",
+}
+
+COLUMNS = ["bytes", "algorithm", "kernel us", "bound us", "share", "host us", "bound us", "share", "verified"]
+TRAFFIC_COLUMNS = [
+    "load",
+    "accepted",
+    "latency",
+    "hops",
+    "flit-hops",
+    "router-cycles",
+    "CPU s",
+    "Mflit-hops/s",
+    "verified",
+]
+
+
+@click.group(context_settings={"max_content_width": 120})
+def command() -> None:
+    """Measure one operation on a cluster, verified, beside the time that nothing can beat.
+
+    Times are kernel to kernel, from node to node, and host to host, through PCIe; share is bound / time. A bound is printed
+    where one is proved: for rings, tori, lines and stars.
+    """
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[bench.Progress]:
+    """A bar on a terminal; nothing elsewhere."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def apply(function: Any) -> Any:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return apply
+
+
+_common = _options(
+    click.option(
+        "--cluster",
+        "cluster_name",
+        required=True,
+        metavar="C",
+        help="A preset, a cluster file, or a shape in place such as torus:4x4.",
+    ),
+    click.option("--engine", type=click.Choice(["sim"]), default="sim", show_default=True, help="What executes it."),
+    click.option("--plot", "picture", type=OutputFile(), metavar="FILE", help="Also draw it: .png, .svg or .pdf."),
+    json_option,
+)
+_sizes = click.option(
+    "--sizes", default="4:1M", show_default=True, metavar="S", help="Bytes: 4:1M, doubling, or a list such as 4,64,1K."
+)
+_seed = click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of random data.")
+
+
+def _finish(rows: Rows, picture: Path | None, json_file: Path | None) -> None:
+    """Writes the files, then says what failed."""
+    write_json(json_file, rows)
+    if picture:
+        plot(rows, picture)
+    wrong = [row for row in rows if not row["verified"]]
+    if wrong:
+        where = ", ".join(str(row["bytes"] if "load" not in row else row["load"]) for row in wrong)
+        raise CheckFailed(f"{rows[0]['operation']} gave wrong results at {where}")
+    for row in rows:
+        for end in ("kernel", "host"):
+            time, bound = row[f"time_{end}_us"], row[f"bound_{end}_us"]
+            if bound is not None and time < bound:
+                raise CheckFailed(
+                    f"{row['operation']} of {row['bytes']} bytes took {time:.4g} us, which is below its bound of "
+                    f"{bound:.4g} us: one of the two is wrong"
+                )
+
+
+def _yes(right: bool) -> str:
+    return "yes" if right else "NO"
+
+
+def _print_times(rows: Rows) -> None:
+    columns = [name for name in COLUMNS if name != "algorithm" or "algorithm" in rows[0]]
+    bandwidth = "bandwidth_host_gbps" in rows[0]
+    if bandwidth:
+        columns[-1:-1] = ["kernel Gb/s", "host Gb/s"]
+    print_table(
+        columns,
+        (
+            [
+                row["bytes"],
+                *([row["algorithm"]] if "algorithm" in row else []),
+                *(
+                    row[f"{name}_{end}{unit}"]
+                    for end in ("kernel", "host")
+                    for name, unit in (("time", "_us"), ("bound", "_us"), ("share", ""))
+                ),
+                *([row["bandwidth_kernel_gbps"], row["bandwidth_host_gbps"]] if bandwidth else []),
+                _yes(row["verified"]),
+            ]
+            for row in rows
+        ),
+        left=("algorithm", "verified"),
+    )
+
+
+def _collective(name: str) -> click.Command:
+    """The subcommand of a collective, with the options that it has."""
+    reduces, rooted = name in bench.REDUCTIONS, name in bench.ROOTED
+
+    def run(
+        cluster_name: str,
+        engine: str,
+        ranks: int | None,
+        picture: Path | None,
+        json_file: Path | None,
+        seed: int = 1,
+        sizes: str = "4",
+        algorithm: str = "auto",
+        root: int = 0,
+        op: str = "sum",
+        datatype: str | None = None,
+    ) -> None:
+        if picture:
+            check_plot(picture)
+        cluster = Cluster.load(cluster_name)
+        wanted = bench.parse_sizes(sizes)
+        if datatype is None:  # OSU's default, so that a size of 4 bytes is whole
+            datatype = "float64" if all(size % 8 == 0 for size in wanted) else "float32"
+        plan = bench.CollectivePlan(
+            cluster,
+            name,
+            ranks or cluster.topology.nodes,
+            wanted,
+            algorithm,
+            Operator[op.upper()],
+            Datatype[datatype.upper()],
+            root,
+            seed,
+        )
+        with _progress(name) as progress:
+            rows = list(bench.measure_collective(plan, progress))
+        about = f"{name} of {plan.ranks} ranks on {cluster.name}"
+        if reduces:
+            about += f": {op} of {datatype}"
+        click.echo(about + (f", root {root}" if rooted else ""))
+        _print_times(rows)
+        _finish(rows, picture, json_file)
+
+    parts = [
+        _common,
+        click.option(
+            "--ranks",
+            type=click.IntRange(1),
+            metavar="N",
+            help="Rank i lives on node i; all nodes where it is not given.",
+        ),
+    ]
+    if name != "barrier":
+        parts += [_sizes, _seed]
+    if name in ("barrier", "allreduce", "allgather"):
+        parts.append(
+            click.option(
+                "--algorithm",
+                type=click.Choice(["auto", "tree", "exchange"]),
+                default="auto",
+                show_default=True,
+                help="auto: the one that is fastest at a size.",
+            )
+        )
+    if rooted:
+        parts.append(
+            click.option("--root", type=click.IntRange(0), default=0, show_default=True, help="The root's rank.")
+        )
+    if reduces:
+        operators = [op.name.lower() for op in Operator if op != Operator.NONE]
+        parts += [
+            click.option("--op", type=click.Choice(operators), default="sum", show_default=True, help="What combines."),
+            click.option(
+                "--type",
+                "datatype",
+                type=click.Choice([t.name.lower() for t in Datatype]),
+                help="Of the elements; float64 where all sizes are multiples of 8 bytes, else float32.",
+            ),
+        ]
+    return click.command(name, help=DESCRIPTIONS[name])(_options(*parts)(run))
+
+
+def _message(name: str) -> click.Command:
+    def run(
+        cluster_name: str, engine: str, picture: Path | None, json_file: Path | None, sizes: str, hops: int
+    ) -> None:
+        if picture:
+            check_plot(picture)
+        cluster = Cluster.load(cluster_name)
+        wanted = bench.parse_sizes(sizes)
+        with _progress(name) as progress:
+            rows = list(bench.measure_messages(cluster, name, wanted, hops, progress))
+        click.echo(
+            f"{name} from node 0 to node {bench.peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}"
+        )
+        _print_times(rows)
+        _finish(rows, picture, json_file)
+
+    hops = click.option(
+        "--hops", type=click.IntRange(1), default=1, show_default=True, help="Links between the two nodes."
+    )
+    return click.command(name, help=DESCRIPTIONS[name])(_options(_common, _sizes, hops)(run))
+
+
+for _name in DESCRIPTIONS:
+    command.add_command(_message(_name) if _name in ("latency", "bandwidth") else _collective(_name))
+
+
+class Load(click.ParamType[float | str]):
+    """Flits per node and cycle, or `sweep`."""
+
+    name = "load"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
+        if value == "sweep":
+            return "sweep"
+        try:
+            load = float(value)
+        except ValueError:
+            load = -1.0
+        if not 0 < load <= 1:
+            self.fail(
+                f"{value!r} is no load; it is above 0 and at most 1 flit per node and cycle, or 'sweep'", param, ctx
+            )
+        return load
+
+
+@command.command("traffic")
+@_common
+@click.option(
+    "--pattern",
+    type=click.Choice(["uniform", "transpose", "hotspot"]),
+    default="uniform",
+    show_default=True,
+    help="Where packets go: anywhere; row and column swapped; a tenth of them to node 0.",
+)
+@click.option(
+    "--packet", type=click.Choice(["1", "2", "4", "8", "16"]), default="8", show_default=True, help="Flits of a packet."
+)
+@click.option(
+    "--load",
+    type=Load(),
+    default=0.2,
+    show_default=True,
+    metavar="X",
+    help="Flits offered per node and cycle; 'sweep' goes from 0.05 to saturation, where latency is three times that.",
+)
+@click.option("--cycles", type=click.IntRange(1), default=100_000, show_default=True, help="Cycles that are measured.")
+@click.option("--warmup", type=click.IntRange(0), default=10_000, show_default=True, help="Cycles before them.")
+@_seed
+def traffic(
+    cluster_name: str,
+    engine: str,
+    picture: Path | None,
+    json_file: Path | None,
+    pattern: str,
+    packet: str,
+    load: float | str,
+    cycles: int,
+    warmup: int,
+    seed: int,
+) -> None:
+    """Random traffic on the plain network, every flit checked where it arrives."""
+    if picture:
+        check_plot(picture)
+    plan = bench.TrafficPlan(Cluster.load(cluster_name), pattern, int(packet), cycles, warmup, seed)
+    with _progress("traffic") as progress:
+        rows = (
+            [bench.measure_traffic(plan, load, progress)]
+            if isinstance(load, float)
+            else list(bench.sweep_traffic(plan, progress))
+        )
+    rows.sort(key=lambda row: float(row["load"]))
+    click.echo(
+        f"{pattern} traffic of {packet}-flit packets on {plan.cluster.name}, {cycles} cycles; latencies in cycles"
+    )
+    print_table(
+        TRAFFIC_COLUMNS,
+        (
+            [
+                row["load"],
+                row["accepted_load"],
+                row["average_latency_cycles"],
+                row["average_hops"],
+                row["flit_hops"],
+                row["router_cycles"],
+                row["cpu_s"],
+                row["flit_hops"] / row["cpu_s"] / 1e6 if row["cpu_s"] else None,
+                _yes(row["verified"]),
+            ]
+            for row in rows
+        ),
+        left=("verified",),
+    )
+    for row in rows:
+        if row.get("saturation"):
+            click.echo(f"saturation at load {row['load']:g}")
+    _finish(rows, picture, json_file)

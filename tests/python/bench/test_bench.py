@@ -1,0 +1,190 @@
+"""Does `thalweg bench` measure right results, keep above its bounds, and refuse what cannot be measured?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from thalweg import bench, reduction
+from thalweg.cli import main
+from thalweg.cluster import Cluster
+from thalweg.errors import InputError
+from thalweg.spec import Algorithm, Datatype, Operator
+
+KEYS = {"operation", "engine", "cluster", "ranks", "bytes", "time_kernel_us", "bound_kernel_us", "time_host_us", "bound_host_us",
+        "verified"}
+TRAFFIC_KEYS = {"flit_hops", "router_cycles", "cycles", "cpu_s", "average_latency_cycles", "accepted_load"}
+
+Bench = Callable[..., list[bench.Row]]
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Bench:
+    """`thalweg bench WORDS`: its rows."""
+
+    def run(*words: str) -> list[bench.Row]:
+        file = tmp_path / "rows.json"
+        assert main(["bench", *words, "--json", str(file)]) == 0
+        return json.loads(file.read_text())
+
+    return run
+
+
+@pytest.mark.parametrize("operation", ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather"])
+@pytest.mark.parametrize("cluster", ["mpi-fpga-torus-2x2x2", "torus:4x2", "ring:5"])
+def test_a_collective_is_verified_and_above_its_bound(measured: Bench, operation: str, cluster: str) -> None:
+    sizes = [] if operation == "barrier" else ["--sizes", "1,4,504,5000,64K"]
+    rows = measured(operation, "--cluster", cluster, *sizes)
+    assert all(KEYS <= row.keys() and row["verified"] for row in rows)
+    assert [row["bytes"] for row in rows] == ([0] if operation == "barrier" else [4, 504, 5000, 65536] if "reduce" in operation
+                                              else [1, 4, 504, 5000, 65536])
+    for row in rows:
+        assert 0 < row["bound_kernel_us"] <= row["time_kernel_us"] < row["time_host_us"]
+        assert row["bound_kernel_us"] < row["bound_host_us"] <= row["time_host_us"]
+        assert row["share_host"] == pytest.approx(row["bound_host_us"] / row["time_host_us"])
+
+
+def test_times_do_not_depend_on_the_data(measured: Bench) -> None:
+    words = ["allreduce", "--cluster", "torus:2x2", "--sizes", "4:4K"]
+    times = [[row["time_host_us"] for row in measured(*words, "--seed", str(seed))] for seed in range(3)]
+    assert times[0] == times[1] == times[2]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 7])
+@pytest.mark.parametrize("root", [0, -1])
+def test_fewer_ranks_than_nodes_and_any_root(measured: Bench, ranks: int, root: int) -> None:
+    for operation in ("broadcast", "reduce", "gather"):
+        rows = measured(operation, "--cluster", "torus:4x2", "--ranks", str(ranks), "--root", str(root % ranks), "--sizes", "8,1K")
+        assert all(row["verified"] and row["ranks"] == ranks for row in rows)
+
+
+def test_no_bound_is_printed_where_none_is_proved(measured: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = measured("allreduce", "--cluster", "mesh:3x3", "--sizes", "64")
+    assert rows[0]["bound_kernel_us"] is None and rows[0]["bound_host_us"] is None and rows[0]["verified"]
+    assert " - " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("damage", ["bit", "order"])
+def test_wrong_results_are_seen(measured: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+                                damage: str) -> None:
+    if damage == "bit":
+        honest = bench._run_collective
+
+        def flip(*words: object) -> bench._Timed:
+            timed = honest(*words)  # type: ignore[arg-type]
+            timed.results[-1].view("u1")[-1] ^= 1
+            return timed
+
+        monkeypatch.setattr(bench, "_run_collective", flip)
+    else:
+
+        monkeypatch.setattr(reduction, "evaluate", lambda a, op, t, operands, root: operands[::-1].sum(axis=0, dtype=operands.dtype))
+    assert main(["bench", "allreduce", "--cluster", "torus:4x2", "--sizes", "4K", "--type", "float32"]) == 1
+    captured = capsys.readouterr()
+    assert "NO" in captured.out and captured.err == "thalweg: allreduce gave wrong results at 4096\n"
+
+
+def test_a_time_below_its_bound_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(bench.bounds, "collective_ticks", lambda *_: 1e9)
+    assert main(["bench", "barrier", "--cluster", "ring:3"]) == 1
+    assert "below its bound" in capsys.readouterr().err
+
+
+def test_latency_grows_with_hops_and_bandwidth_meets_the_port(measured: Bench) -> None:
+    near, far = (measured("latency", "--cluster", "mpi-fpga-torus-4x4x4", "--hops", hops, "--sizes", "8")[0] for hops in ("1", "6"))
+    assert far["time_kernel_us"] - near["time_kernel_us"] == pytest.approx(5 * (0.440 + 4 * 0.004), abs=5 * 0.004)
+    row = measured("bandwidth", "--cluster", "mpi-fpga-torus-2x2x2", "--sizes", "64K")[0]
+    assert 0.9 * 64 < row["bandwidth_host_gbps"] <= 64 * 504 / 512
+
+
+def test_traffic_row(measured: Bench) -> None:
+    row = measured("traffic", "--cluster", "torus:4x4", "--packet", "8", "--load", "0.2", "--cycles", "20000")[0]
+    assert TRAFFIC_KEYS <= row.keys() and row["verified"]
+    assert row["cycles"] == 20000 and row["router_cycles"] == 16 * 20000
+    assert row["accepted_load"] == pytest.approx(0.2, rel=0.05)
+    # Uniform traffic on a 4x4 torus takes 2 hops on average, the source itself included.
+    assert row["flit_hops"] == pytest.approx(0.2 * 2 * 16 * 20000, rel=0.05)
+
+
+def test_sweep_ends_at_saturation(measured: Bench, tmp_path: Path) -> None:
+    rows = measured("traffic", "--cluster", "ring:4", "--load", "sweep", "--cycles", "4000", "--plot", str(tmp_path / "sweep.svg"))
+    loads = [row["load"] for row in rows]
+    assert loads == sorted(loads) and loads[0] == 0.05
+    saturated = [row for row in rows if row.get("saturation")]
+    assert len(saturated) == 1
+    beyond = [row for row in rows if row["load"] > saturated[0]["load"]]
+    limit = 3 * rows[0]["average_latency_cycles"]
+    assert saturated[0]["average_latency_cycles"] <= limit
+    assert all(not row["complete"] or row["average_latency_cycles"] > limit for row in beyond)
+    assert (tmp_path / "sweep.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(("words", "line"), [
+    (["allredoce"], "No such command 'allredoce'"),
+    (["allreduce"], "Missing option '--cluster'"),
+    (["allreduce", "--cluster", "toros:4x4"], "toros:4x4"),
+    (["allreduce", "--cluster", "ring:4", "--ranks", "5"], "5 ranks do not fit"),
+    (["allreduce", "--cluster", "ring:4", "--sizes", "4:x"], "'x' is no size"),
+    (["allreduce", "--cluster", "ring:4", "--sizes", "8:4"], "holds no size"),
+    (["allreduce", "--cluster", "ring:4", "--sizes", "3", "--type", "float32"], "no size is a multiple of the 4 bytes"),
+    (["allreduce", "--cluster", "ring:4", "--op", "bxor", "--type", "float64"], "float64 has no bxor"),
+    (["allreduce", "--cluster", "ring:4", "--engine", "magic"], "'magic' is not"),
+    (["allgather", "--cluster", "ring:3", "--algorithm", "exchange"], "runs on the tree alone"),
+    (["allgather", "--cluster", "torus:8x8", "--sizes", "4G"], "GiB of buffers"),
+    (["broadcast", "--cluster", "ring:4", "--root", "4"], "there is no rank 4"),
+    (["broadcast", "--cluster", "ring:4", "--op", "sum"], "No such option"),
+    (["barrier", "--cluster", "ring:4", "--sizes", "4"], "No such option"),
+    (["latency", "--cluster", "ring:4", "--hops", "3"], "no node is 3 hops"),
+    (["traffic", "--cluster", "ring:4", "--load", "1.5"], "'1.5' is no load"),
+    (["traffic", "--cluster", "ring:4", "--load", "nan"], "'nan' is no load"),
+    (["traffic", "--cluster", "ring:4", "--packet", "3"], "'3' is not"),
+    (["traffic", "--cluster", "ring:3", "--pattern", "transpose"], "transpose"),
+    (["allreduce", "--cluster", "ring:4", "--json", "/nowhere/x.json"], "/nowhere"),
+    (["allreduce", "--cluster", "ring:4", "--plot", "x.gif"], "no kind of picture"),
+])
+def test_bad_input_gets_one_line(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", *words]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert line in captured.err and captured.err.count("\n") == 1 and captured.err.startswith("thalweg: ")
+
+
+@given(first=st.integers(1, 1 << 20), factor=st.integers(1, 4096))
+def test_ranges_double(first: int, factor: int) -> None:
+    sizes = bench.parse_sizes(f"{first}:{first * factor}")
+    assert sizes[0] == first and sizes[-1] <= first * factor < 2 * sizes[-1]
+    assert all(b == 2 * a for a, b in zip(sizes, sizes[1:], strict=False))
+
+
+@given(st.text(max_size=12))
+def test_any_text_is_sizes_or_one_line(text: str) -> None:
+    try:
+        assert all(0 <= size <= 1 << 32 for size in bench.parse_sizes(text))
+    except InputError as error:
+        assert str(error)
+
+
+@settings(max_examples=25, deadline=None)
+@given(ranks=st.integers(1, 8), size=st.integers(1, 80).map(lambda n: 16 * n), seed=st.integers(0, 1000),
+       kind=st.sampled_from([(t, op) for t, ops in bench.OPERATORS.items() for op in sorted(ops)]),
+       algorithm=st.sampled_from(["tree", "exchange"]))
+def test_every_reduction_is_in_its_documented_order(ranks: int, size: int, seed: int, kind: tuple[Datatype, Operator],
+                                                    algorithm: str) -> None:
+    plan = bench.CollectivePlan(Cluster.load("torus:4x2"), "allreduce", ranks, [size], algorithm, kind[1], kind[0], seed=seed)
+    row = next(bench.measure_collective(plan))
+    assert row["verified"] and row["algorithm"] == algorithm
+
+
+def test_short_allreduce_exchanges_and_long_does_not_lose(measured: Bench) -> None:
+    words = ["allreduce", "--cluster", "mpi-fpga-torus-2x2x2", "--sizes", "8,256K"]
+    chosen = measured(*words)
+    fixed = [measured(*words, "--algorithm", name) for name in ("tree", "exchange")]
+    for row, *others in zip(chosen, *fixed, strict=True):
+        assert row["time_kernel_us"] == min(other["time_kernel_us"] for other in others)
+    assert Algorithm[chosen[0]["algorithm"].upper()] in Algorithm
