@@ -180,7 +180,10 @@ def _run_collective(
     fabric = _sim.Fabric(config, _sim.Endpoint.host if host else _sim.Endpoint.kernel)
     members = list(range(plan.ranks))
     context = fabric.create_communicator(members, members, 0)
-    start = _finish(fabric, set(members), _sim.CompletionKind.table)
+    if context is None:
+        raise FabricStopped("the communicator tables have no row for the ranks")
+    _finish(fabric, set(members), _sim.CompletionKind.table)
+    start = fabric.now
     blocks = [_received_blocks(plan, rank) for rank in members]
     results = [np.zeros(count * given.shape[1], given.dtype) for count in blocks]
     for rank in members:

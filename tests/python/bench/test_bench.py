@@ -6,19 +6,27 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from thalweg import bench, reduction
 from thalweg.cli import main
 from thalweg.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.spec import Algorithm, Datatype, Operator
 
-KEYS = {"operation", "engine", "cluster", "ranks", "bytes", "time_kernel_us", "bound_kernel_us", "time_host_us", "bound_host_us",
-        "verified"}
+KEYS = {
+    "operation",
+    "engine",
+    "cluster",
+    "ranks",
+    "bytes",
+    "time_kernel_us",
+    "bound_kernel_us",
+    "time_host_us",
+    "bound_host_us",
+    "verified",
+}
 TRAFFIC_KEYS = {"flit_hops", "router_cycles", "cycles", "cpu_s", "average_latency_cycles", "accepted_load"}
 
 Bench = Callable[..., list[bench.Row]]
@@ -41,9 +49,10 @@ def measured(tmp_path: Path) -> Bench:
 def test_a_collective_is_verified_and_above_its_bound(measured: Bench, operation: str, cluster: str) -> None:
     sizes = [] if operation == "barrier" else ["--sizes", "1,4,504,5000,64K"]
     rows = measured(operation, "--cluster", cluster, *sizes)
-    assert all(KEYS <= row.keys() and row["verified"] for row in rows)
-    assert [row["bytes"] for row in rows] == ([0] if operation == "barrier" else [4, 504, 5000, 65536] if "reduce" in operation
-                                              else [1, 4, 504, 5000, 65536])
+    assert all(row.keys() >= KEYS and row["verified"] for row in rows)
+    assert [row["bytes"] for row in rows] == (
+        [0] if operation == "barrier" else [4, 504, 5000, 65536] if "reduce" in operation else [1, 4, 504, 5000, 65536]
+    )
     for row in rows:
         assert 0 < row["bound_kernel_us"] <= row["time_kernel_us"] < row["time_host_us"]
         assert row["bound_kernel_us"] < row["bound_host_us"] <= row["time_host_us"]
@@ -60,7 +69,9 @@ def test_times_do_not_depend_on_the_data(measured: Bench) -> None:
 @pytest.mark.parametrize("root", [0, -1])
 def test_fewer_ranks_than_nodes_and_any_root(measured: Bench, ranks: int, root: int) -> None:
     for operation in ("broadcast", "reduce", "gather"):
-        rows = measured(operation, "--cluster", "torus:4x2", "--ranks", str(ranks), "--root", str(root % ranks), "--sizes", "8,1K")
+        rows = measured(
+            operation, "--cluster", "torus:4x2", "--ranks", str(ranks), "--root", str(root % ranks), "--sizes", "8,1K"
+        )
         assert all(row["verified"] and row["ranks"] == ranks for row in rows)
 
 
@@ -71,8 +82,9 @@ def test_no_bound_is_printed_where_none_is_proved(measured: Bench, capsys: pytes
 
 
 @pytest.mark.parametrize("damage", ["bit", "order"])
-def test_wrong_results_are_seen(measured: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-                                damage: str) -> None:
+def test_wrong_results_are_seen(
+    measured: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
     if damage == "bit":
         honest = bench._run_collective
 
@@ -83,29 +95,36 @@ def test_wrong_results_are_seen(measured: Bench, monkeypatch: pytest.MonkeyPatch
 
         monkeypatch.setattr(bench, "_run_collective", flip)
     else:
-
-        monkeypatch.setattr(reduction, "evaluate", lambda a, op, t, operands, root: operands[::-1].sum(axis=0, dtype=operands.dtype))
+        monkeypatch.setattr(
+            reduction, "evaluate", lambda a, op, t, operands, root: operands[::-1].sum(axis=0, dtype=operands.dtype)
+        )
     assert main(["bench", "allreduce", "--cluster", "torus:4x2", "--sizes", "4K", "--type", "float32"]) == 1
     captured = capsys.readouterr()
     assert "NO" in captured.out and captured.err == "thalweg: allreduce gave wrong results at 4096\n"
 
 
-def test_a_time_below_its_bound_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_time_below_its_bound_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(bench.bounds, "collective_ticks", lambda *_: 1e9)
     assert main(["bench", "barrier", "--cluster", "ring:3"]) == 1
     assert "below its bound" in capsys.readouterr().err
 
 
 def test_latency_grows_with_hops_and_bandwidth_meets_the_port(measured: Bench) -> None:
-    near, far = (measured("latency", "--cluster", "mpi-fpga-torus-4x4x4", "--hops", hops, "--sizes", "8")[0] for hops in ("1", "6"))
+    near, far = (
+        measured("latency", "--cluster", "mpi-fpga-torus-4x4x4", "--hops", hops, "--sizes", "8")[0]
+        for hops in ("1", "6")
+    )
     assert far["time_kernel_us"] - near["time_kernel_us"] == pytest.approx(5 * (0.440 + 4 * 0.004), abs=5 * 0.004)
     row = measured("bandwidth", "--cluster", "mpi-fpga-torus-2x2x2", "--sizes", "64K")[0]
-    assert 0.9 * 64 < row["bandwidth_host_gbps"] <= 64 * 504 / 512
+    # 64 Gb/s at the port, 504 bytes of payload in packets of 512, and a gap of the router's pipeline after each packet.
+    assert 0.8 * 64 < row["bandwidth_host_gbps"] <= 64 * 504 / 512
 
 
 def test_traffic_row(measured: Bench) -> None:
     row = measured("traffic", "--cluster", "torus:4x4", "--packet", "8", "--load", "0.2", "--cycles", "20000")[0]
-    assert TRAFFIC_KEYS <= row.keys() and row["verified"]
+    assert row.keys() >= TRAFFIC_KEYS and row["verified"]
     assert row["cycles"] == 20000 and row["router_cycles"] == 16 * 20000
     assert row["accepted_load"] == pytest.approx(0.2, rel=0.05)
     # Uniform traffic on a 4x4 torus takes 2 hops on average, the source itself included.
@@ -113,7 +132,9 @@ def test_traffic_row(measured: Bench) -> None:
 
 
 def test_sweep_ends_at_saturation(measured: Bench, tmp_path: Path) -> None:
-    rows = measured("traffic", "--cluster", "ring:4", "--load", "sweep", "--cycles", "4000", "--plot", str(tmp_path / "sweep.svg"))
+    rows = measured(
+        "traffic", "--cluster", "ring:4", "--load", "sweep", "--cycles", "4000", "--plot", str(tmp_path / "sweep.svg")
+    )
     loads = [row["load"] for row in rows]
     assert loads == sorted(loads) and loads[0] == 0.05
     saturated = [row for row in rows if row.get("saturation")]
@@ -125,29 +146,35 @@ def test_sweep_ends_at_saturation(measured: Bench, tmp_path: Path) -> None:
     assert (tmp_path / "sweep.svg").read_text().startswith("<?xml")
 
 
-@pytest.mark.parametrize(("words", "line"), [
-    (["allredoce"], "No such command 'allredoce'"),
-    (["allreduce"], "Missing option '--cluster'"),
-    (["allreduce", "--cluster", "toros:4x4"], "toros:4x4"),
-    (["allreduce", "--cluster", "ring:4", "--ranks", "5"], "5 ranks do not fit"),
-    (["allreduce", "--cluster", "ring:4", "--sizes", "4:x"], "'x' is no size"),
-    (["allreduce", "--cluster", "ring:4", "--sizes", "8:4"], "holds no size"),
-    (["allreduce", "--cluster", "ring:4", "--sizes", "3", "--type", "float32"], "no size is a multiple of the 4 bytes"),
-    (["allreduce", "--cluster", "ring:4", "--op", "bxor", "--type", "float64"], "float64 has no bxor"),
-    (["allreduce", "--cluster", "ring:4", "--engine", "magic"], "'magic' is not"),
-    (["allgather", "--cluster", "ring:3", "--algorithm", "exchange"], "runs on the tree alone"),
-    (["allgather", "--cluster", "torus:8x8", "--sizes", "4G"], "GiB of buffers"),
-    (["broadcast", "--cluster", "ring:4", "--root", "4"], "there is no rank 4"),
-    (["broadcast", "--cluster", "ring:4", "--op", "sum"], "No such option"),
-    (["barrier", "--cluster", "ring:4", "--sizes", "4"], "No such option"),
-    (["latency", "--cluster", "ring:4", "--hops", "3"], "no node is 3 hops"),
-    (["traffic", "--cluster", "ring:4", "--load", "1.5"], "'1.5' is no load"),
-    (["traffic", "--cluster", "ring:4", "--load", "nan"], "'nan' is no load"),
-    (["traffic", "--cluster", "ring:4", "--packet", "3"], "'3' is not"),
-    (["traffic", "--cluster", "ring:3", "--pattern", "transpose"], "transpose"),
-    (["allreduce", "--cluster", "ring:4", "--json", "/nowhere/x.json"], "/nowhere"),
-    (["allreduce", "--cluster", "ring:4", "--plot", "x.gif"], "no kind of picture"),
-])
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["allredoce"], "No such command 'allredoce'"),
+        (["allreduce"], "Missing option '--cluster'"),
+        (["allreduce", "--cluster", "toros:4x4"], "toros:4x4"),
+        (["allreduce", "--cluster", "ring:4", "--ranks", "5"], "5 ranks do not fit"),
+        (["allreduce", "--cluster", "ring:4", "--sizes", "4:x"], "'x' is no size"),
+        (["allreduce", "--cluster", "ring:4", "--sizes", "8:4"], "holds no size"),
+        (
+            ["allreduce", "--cluster", "ring:4", "--sizes", "3", "--type", "float32"],
+            "no size is a multiple of the 4 bytes",
+        ),
+        (["allreduce", "--cluster", "ring:4", "--op", "bxor", "--type", "float64"], "float64 has no bxor"),
+        (["allreduce", "--cluster", "ring:4", "--engine", "magic"], "'magic' is not"),
+        (["allgather", "--cluster", "ring:3", "--algorithm", "exchange"], "runs on the tree alone"),
+        (["allgather", "--cluster", "torus:8x8", "--sizes", "4G"], "GiB of buffers"),
+        (["broadcast", "--cluster", "ring:4", "--root", "4"], "there is no rank 4"),
+        (["broadcast", "--cluster", "ring:4", "--op", "sum"], "No such option"),
+        (["barrier", "--cluster", "ring:4", "--sizes", "4"], "No such option"),
+        (["latency", "--cluster", "ring:4", "--hops", "3"], "no node is 3 hops"),
+        (["traffic", "--cluster", "ring:4", "--load", "1.5"], "'1.5' is no load"),
+        (["traffic", "--cluster", "ring:4", "--load", "nan"], "'nan' is no load"),
+        (["traffic", "--cluster", "ring:4", "--packet", "3"], "'3' is not"),
+        (["traffic", "--cluster", "ring:3", "--pattern", "transpose"], "transpose"),
+        (["allreduce", "--cluster", "ring:4", "--json", "/nowhere/x.json"], "/nowhere"),
+        (["allreduce", "--cluster", "ring:4", "--plot", "x.gif"], "no kind of picture"),
+    ],
+)
 def test_bad_input_gets_one_line(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", *words]) == 2
     captured = capsys.readouterr()
@@ -171,12 +198,19 @@ def test_any_text_is_sizes_or_one_line(text: str) -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(ranks=st.integers(1, 8), size=st.integers(1, 80).map(lambda n: 16 * n), seed=st.integers(0, 1000),
-       kind=st.sampled_from([(t, op) for t, ops in bench.OPERATORS.items() for op in sorted(ops)]),
-       algorithm=st.sampled_from(["tree", "exchange"]))
-def test_every_reduction_is_in_its_documented_order(ranks: int, size: int, seed: int, kind: tuple[Datatype, Operator],
-                                                    algorithm: str) -> None:
-    plan = bench.CollectivePlan(Cluster.load("torus:4x2"), "allreduce", ranks, [size], algorithm, kind[1], kind[0], seed=seed)
+@given(
+    ranks=st.integers(1, 8),
+    size=st.integers(1, 80).map(lambda n: 16 * n),
+    seed=st.integers(0, 1000),
+    kind=st.sampled_from([(t, op) for t, ops in bench.OPERATORS.items() for op in sorted(ops)]),
+    algorithm=st.sampled_from(["tree", "exchange"]),
+)
+def test_every_reduction_is_in_its_documented_order(
+    ranks: int, size: int, seed: int, kind: tuple[Datatype, Operator], algorithm: str
+) -> None:
+    plan = bench.CollectivePlan(
+        Cluster.load("torus:4x2"), "allreduce", ranks, [size], algorithm, kind[1], kind[0], seed=seed
+    )
     row = next(bench.measure_collective(plan))
     assert row["verified"] and row["algorithm"] == algorithm
 
