@@ -1,6 +1,6 @@
 """The simulator of Thalweg: fabric configuration, engines, traffic."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import enum
 from typing import Annotated
 
@@ -338,3 +338,144 @@ class Fabric:
 
     def link_use(self) -> list[LinkUse]:
         """Flits sent by each link port."""
+
+class Pattern(enum.Enum):
+    """Where a source sends to; nodes are numbered from 0."""
+
+    uniform = 0
+    """any node, the source included"""
+
+    transpose = 1
+    """node a*k + b sends to b*k + a; the number of nodes is k*k"""
+
+    bit_complement = 2
+    """node i sends to nodes - 1 - i"""
+
+    neighbour = 3
+    """node i sends to i + 1 modulo nodes"""
+
+    hotspot = 4
+    """with hotspot_fraction to one of hotspot_nodes, otherwise uniform"""
+
+class TrafficConfig:
+    def __init__(self) -> None: ...
+
+    @property
+    def pattern(self) -> Pattern: ...
+
+    @pattern.setter
+    def pattern(self, arg: Pattern, /) -> None: ...
+
+    @property
+    def packet_flits(self) -> int:
+        """1, 2, 4, 8 or 16"""
+
+    @packet_flits.setter
+    def packet_flits(self, arg: int, /) -> None: ...
+
+    @property
+    def load(self) -> float:
+        """flits offered per node and cycle"""
+
+    @load.setter
+    def load(self, arg: float, /) -> None: ...
+
+    @property
+    def hotspot_nodes(self) -> list[int]: ...
+
+    @hotspot_nodes.setter
+    def hotspot_nodes(self, arg: Sequence[int], /) -> None: ...
+
+    @property
+    def hotspot_fraction(self) -> float: ...
+
+    @hotspot_fraction.setter
+    def hotspot_fraction(self, arg: float, /) -> None: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @seed.setter
+    def seed(self, arg: int, /) -> None: ...
+
+    @property
+    def warmup(self) -> int:
+        """cycles before anything is measured"""
+
+    @warmup.setter
+    def warmup(self, arg: int, /) -> None: ...
+
+    @property
+    def cycles(self) -> int:
+        """cycles that are measured"""
+
+    @cycles.setter
+    def cycles(self, arg: int, /) -> None: ...
+
+    @property
+    def stuck_cycles(self) -> int:
+        """
+        the network is stuck when nothing moved for so many cycles while flits are inside
+        """
+
+    @stuck_cycles.setter
+    def stuck_cycles(self, arg: int, /) -> None: ...
+
+class TrafficResult:
+    @property
+    def flit_hops(self) -> int:
+        """flits that crossed a link in the measured cycles"""
+
+    @property
+    def router_cycles(self) -> int:
+        """nodes times measured cycles"""
+
+    @property
+    def cycles(self) -> int: ...
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU time of the measured cycles' loop alone"""
+
+    @property
+    def packets(self) -> int:
+        """created in the measured cycles, and ejected"""
+
+    @property
+    def average_latency_cycles(self) -> float:
+        """
+        of these packets, from creation (waiting in the source included) to tail ejected
+        """
+
+    @property
+    def max_latency_cycles(self) -> int: ...
+
+    @property
+    def average_hops(self) -> float:
+        """links that a packet crosses"""
+
+    @property
+    def offered_load(self) -> float:
+        """flits per node and cycle"""
+
+    @property
+    def accepted_load(self) -> float:
+        """flits per node and cycle"""
+
+    @property
+    def complete(self) -> bool:
+        """every packet created in the measured cycles was ejected"""
+
+    @property
+    def verified(self) -> bool:
+        """every flit arrived once, in order, where it should, with its payload"""
+
+    @property
+    def stuck(self) -> list[str]:
+        """who waits for whom, if nothing moves any more"""
+
+def run_traffic(fabric: FabricConfig, traffic: TrafficConfig, progress: Callable[[int, int], bool] | None = None) -> TrafficResult:
+    """
+    Runs random traffic and lets the network run empty afterwards. progress(cycles done, cycles to do) is called
+    now and then; False ends the run early. Raises ValueError, one line, on a wrong configuration.
+    """

@@ -292,9 +292,9 @@ class Run {
     TrafficResult result;
     const bool warm = advance(window_.begin);
     const auto hops_before = link_flits();
-    const double cpu_before = thread_cpu_seconds();
+    const double cpu_before = cpu_s_;
     const bool measured = warm && advance(window_.end);
-    result.cpu_s = thread_cpu_seconds() - cpu_before;
+    result.cpu_s = cpu_s_ - cpu_before;
     result.flit_hops = link_flits() - hops_before;
     result.cycles = std::max<Tick>(0, scheduler_.now() - window_.begin);
     result.router_cycles = fabric_.nodes * static_cast<std::uint64_t>(result.cycles);
@@ -308,7 +308,9 @@ class Run {
   /// Runs to `until`. False: the network is stuck, or the caller wants no more.
   bool advance(Tick until) {
     while (scheduler_.now() < until && !over_) {
+      const double cpu_before = thread_cpu_seconds();
       scheduler_.advance(std::min(until, scheduler_.now() + kChunk));
+      cpu_s_ += thread_cpu_seconds() - cpu_before;
       watch();
       if (progress_ && !progress_(std::min(scheduler_.now(), window_.end), window_.end)) over_ = true;
     }
@@ -417,6 +419,7 @@ class Run {
   std::deque<TrafficNode> nodes_;
   std::uint64_t moved_ = 0;
   Tick moved_at_ = 0;
+  double cpu_s_ = 0;
   bool over_ = false;
   bool complete_ = false;
   std::vector<std::string> stuck_;

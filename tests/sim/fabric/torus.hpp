@@ -35,7 +35,7 @@ inline FabricConfig torus(const std::vector<unsigned>& sides) {
         const unsigned k = sides[d], x = node / stride % k, y = to / stride % k, up = (y + k - x) % k;
         if (up == 0) continue;
         const bool goes_up = 2 * up < k || (2 * up == k && x % 2 == 0);
-        const bool crosses = goes_up ? y < x : y > x;
+        const bool crosses = (2 * x < k) != (2 * y < k);
         config.routes[std::size_t{node} * config.nodes + to] = {static_cast<std::uint8_t>(2 * d + !goes_up),
                                                                 static_cast<std::uint8_t>(!crosses)};
         break;
