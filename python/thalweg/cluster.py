@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -41,7 +41,7 @@ def presets() -> list[str]:
     return sorted(file.stem for file in resource("clusters").glob("*.toml"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cluster:
     """A valid cluster. Times are in cycles of its clock, which are the simulator's ticks."""
 
@@ -54,6 +54,11 @@ class Cluster:
     def load(name: str | Path) -> Cluster:
         """The cluster of a preset's name, of a file, or of a shape in place such as `torus:8x8`. Raises InputError."""
         return _check(_find(str(name)), str(name))
+
+    @staticmethod
+    def load_file(file: Path) -> Cluster:
+        """The cluster of a file, whatever its name. Raises InputError."""
+        return _check(cluster_file.load(file), str(file))
 
     @property
     def cycles_per_second(self) -> int:
@@ -75,7 +80,16 @@ class Cluster:
         if flits >= 1:
             return Fraction(1)
         near = Fraction(flits).limit_denominator(1000)
-        return near if near <= flits and near > 0 else Fraction(flits - 1e-6).limit_denominator(1_000_000)
+        return (
+            near
+            if 0 < near <= Fraction(flits) * (1 + Fraction(1, 10**9))
+            else Fraction(math.floor(flits * 2**16), 2**16)
+        )
+
+    @property
+    def port_gbps(self) -> float:
+        """What a router's port moves, a flit a cycle, in Gb/s."""
+        return 8 * FLIT_BYTES * self.cycles_per_second / 1e9
 
     @property
     def buffer_flits(self) -> int:
@@ -112,14 +126,22 @@ class Cluster:
         """Most ports that a router may have, by its virtual channels."""
         return min(ROUTER_PORTS, ROUTER_CHANNELS >> (self.values.router.virtual_channels - 1).bit_length())
 
+    @property
+    def max_classes(self) -> int:
+        """Most route classes: plain messages and collectives have a virtual channel of each."""
+        return self.values.router.virtual_channels // 2
+
+    def with_routing(self, algorithm: str) -> Cluster:
+        """The same cluster with routes by another algorithm of thalweg.routing."""
+        return replace(self, values=self.values.model_copy(update={"routing": algorithm}))
+
     @cached_property
     def routes(self) -> Routes:
         """Routing tables, not yet proved; `prove` does that. Raises InputError where there are none for this topology."""
         try:
-            return routing.route(self.topology, self.values.routing, self.values.router.virtual_channels // 2)
+            return routing.route(self.topology, self.values.routing, self.max_classes)
         except NoRoutes as error:
-            path = ("routing",) if self.values.routing else ("topology",)
-            raise self.file.wrong(path, str(error)) from None
+            raise self.file.wrong(str(error), "routing" if self.values.routing else "topology") from None
 
     def vc_mask(self, routes: Routes, collectives: bool) -> list[list[int]]:
         """[message class][route class]: virtual channels, as bits, that a packet may take.
@@ -164,14 +186,21 @@ class Cluster:
         local_ports = 1 + (self.collective_ports if collectives else 0)
         if self.topology.link_ports + local_ports > self.router_ports:
             raise self.file.wrong(
-                ("topology",),
                 f"{self.topology.link_ports} link ports and {local_ports} local ones; a router of "
                 f"{values.router.virtual_channels} virtual channels has at most {self.router_ports} ports",
+                "topology",
             )
         config = _sim.FabricConfig()
         config.ticks_per_second = self.cycles_per_second
         config.nodes = self.topology.nodes
-        config.links = [self._link(_sim.LinkConfig(), *ends) for ends in self.topology.links.tolist()]
+        links = []
+        for ends in self.topology.links.tolist():
+            link = _sim.LinkConfig()
+            link.node_a, link.port_a, link.node_b, link.port_b = ends
+            link.latency = self.link_latency
+            link.rate_flits, link.rate_cycles = self.link_rate.as_integer_ratio()
+            links.append(link)
+        config.links = links
 
         router = _sim.RouterConfig()
         router.link_ports = self.topology.link_ports
@@ -205,12 +234,6 @@ class Cluster:
             config.set_layer(routes.layer)
         return config
 
-    def _link(self, link: object, node_a: int, port_a: int, node_b: int, port_b: int) -> object:
-        link.node_a, link.port_a, link.node_b, link.port_b = node_a, port_a, node_b, port_b  # type: ignore[attr-defined]
-        link.latency = self.link_latency  # type: ignore[attr-defined]
-        link.rate_flits, link.rate_cycles = self.link_rate.as_integer_ratio()  # type: ignore[attr-defined]
-        return link
-
 
 def _find(name: str) -> ClusterFile:
     shape = _IN_PLACE.fullmatch(name)
@@ -233,63 +256,66 @@ def _find(name: str) -> ClusterFile:
 
 def _check(file: ClusterFile, name: str) -> Cluster:
     """What no single value shows: whether the values go together."""
-    values = file.values
-    table = values.topology
+    cluster = Cluster(name, file.values, _topology(file), file)
+    router = file.values.router
+    if cluster.buffer_flits < 1:
+        raise file.wrong(
+            f"port_buffer_bytes is {router.port_buffer_bytes}; a flit for each of {router.virtual_channels} virtual channels "
+            f"takes at least {FLIT_BYTES * router.virtual_channels}",
+            "router.port_buffer_bytes",
+            "router.virtual_channels",
+        )
+    if router.flow == "margin" and router.margin_flits < cluster.least_margin:
+        raise file.wrong(
+            f"margin_flits is {router.margin_flits}; what is in flight takes at least {cluster.least_margin} "
+            f"(2 x {cluster.link_latency} cycles of the link + 1)",
+            "router.margin_flits",
+            "link.latency_ns",
+            "clock.frequency_mhz",
+            "router.flow",
+        )
+    if router.flow == "margin" and router.margin_flits >= cluster.buffer_flits:
+        least = (router.margin_flits + 1) * FLIT_BYTES * router.virtual_channels
+        raise file.wrong(
+            f"a virtual channel has {cluster.buffer_flits} flits and is stopped at {router.margin_flits} free ones, so that "
+            f"nothing would move; port_buffer_bytes should be at least {least}",
+            "router.port_buffer_bytes",
+            "router.margin_flits",
+            "router.virtual_channels",
+        )
+    return cluster
+
+
+def _topology(file: ClusterFile) -> Topology:
+    table = file.values.topology
     if table.shape == "edges":
         if table.edges is None:
             raise file.wrong(
-                ("topology",), "'edges' is missing in [topology]: a list of [node, node], a pair for each link"
+                "'edges' is missing in [topology]: a list of [node, node], a pair for each link", "topology"
             )
         if table.size is not None:
             raise file.wrong(
-                ("topology", "size"), "size goes with a regular shape; the shape edges has the nodes of its edges"
+                "size goes with a regular shape; edges say themselves which nodes there are", "topology.size"
             )
         for index, (a, b) in enumerate(table.edges):
             if a == b:
-                raise file.wrong(("topology", "edges", index), f"topology.edges[{index}] joins node {a} to itself")
+                raise file.wrong(f"topology.edges[{index}] joins node {a} to itself", f"topology.edges.{index}")
         size = [max(max(edge) for edge in table.edges) + 1]
     else:
         if table.edges is not None:
-            raise file.wrong(
-                ("topology", "edges"), f"edges go with the shape edges; a {table.shape} has links of its own"
-            )
+            raise file.wrong(f"edges go with the shape edges; a {table.shape} has links of its own", "topology.edges")
         if table.size is None:
             raise file.wrong(
-                ("topology",), f"'size' is missing in [topology]: the nodes of a {table.shape}, such as [4, 4]"
+                f"'size' is missing in [topology]: the nodes of a {table.shape}, such as [4, 4]", "topology"
             )
         size = table.size
     try:
         built = topology.build(table.shape, size, table.edges or (), table.planes)
     except ValueError as error:
-        raise file.wrong(("topology", "edges" if table.edges else "size"), str(error)) from None
+        raise file.wrong(str(error), "topology.edges" if table.edges else "topology.size") from None
     if table.edges and built.unreachable is not None:
         a, b = built.unreachable
         raise file.wrong(
-            ("topology", "edges"), f"there is no way from node {a} to node {b}; join all nodes, 0 to {built.nodes - 1}"
+            f"there is no way from node {a} to node {b}; join all nodes, 0 to {built.nodes - 1}", "topology.edges"
         )
-    cluster = Cluster(name, values, built, file)
-    if cluster.buffer_flits < 1:
-        least = FLIT_BYTES * values.router.virtual_channels
-        raise file.wrong(
-            ("router", "port_buffer_bytes"),
-            f"port_buffer_bytes is {values.router.port_buffer_bytes}; a flit for each virtual channel takes at least {least}",
-        )
-    if values.router.flow == "margin":
-        _check_margin(cluster)
-    return cluster
-
-
-def _check_margin(cluster: Cluster) -> None:
-    margin, least, buffer = cluster.values.router.margin_flits, cluster.least_margin, cluster.buffer_flits
-    if margin < least:
-        raise cluster.file.wrong(
-            ("router", "margin_flits"),
-            f"margin_flits is {margin}; what is in flight takes at least {least} "
-            f"(2 x {cluster.link_latency} cycles of the link + 1)",
-        )
-    if margin >= buffer:
-        raise cluster.file.wrong(
-            ("router", "port_buffer_bytes"),
-            f"a virtual channel has {buffer} flits and is stopped at {margin} free ones, so that nothing would move; "
-            f"port_buffer_bytes should be at least {(margin + 1) * FLIT_BYTES * cluster.values.router.virtual_channels}",
-        )
+    return built

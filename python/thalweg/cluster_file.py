@@ -47,7 +47,7 @@ class ClockTable(_Table):
 
 class LinkTable(_Table):
     latency_ns: float = Field(ge=0, le=1e9, description="time from a router's output to the next one's input in ns")
-    rate_gbps: float = Field(ge=0.001, le=100_000, description="payload of one direction in Gb/s")
+    rate_gbps: float = Field(ge=0.1, le=100_000, description="payload of one direction in Gb/s")
 
 
 class RouterTable(_Table):
@@ -64,7 +64,7 @@ class RouterTable(_Table):
 
 class HostTable(_Table):
     pcie_latency_ns: float = Field(ge=0, le=1e9, description="time from host memory to node or back in ns")
-    pcie_rate_gbps: float = Field(ge=0.001, le=100_000, description="payload of one direction in Gb/s")
+    pcie_rate_gbps: float = Field(ge=0.1, le=100_000, description="payload of one direction in Gb/s")
     dma_flits_per_cycle: int = Field(ge=1, le=16, description="flits that the DMA engine moves in a cycle")
     message_overhead_ns: float = Field(
         ge=0,
@@ -114,9 +114,17 @@ class ClusterFile:
     name: str
     places: dict[KeyPath, Place]
 
-    def wrong(self, path: KeyPath, what: str) -> InputError:
-        """The error that says `what` of the value at `path`; the caller raises it."""
-        return _error(self.places, path, what, self.name)
+    def wrong(self, what: str, *keys: str) -> InputError:
+        """The error that says `what` of some values (`router.flow`, `topology.edges.2`); the caller raises it.
+
+        It names the line of the one that stands nearest to the user: in the file itself before its base, there before plain.
+        """
+        paths = [tuple(int(part) if part.isdigit() else part for part in key.split(".")) for key in keys]
+        return _error(self.places, min(paths, key=self._remoteness), what, self.name)
+
+    def _remoteness(self, path: KeyPath) -> int:
+        file = str(_place(self.places, path).file)
+        return 0 if file == self.name else 1 if file != str(resource(PLAIN)) else 2
 
 
 def load(file: Path) -> ClusterFile:
@@ -165,12 +173,12 @@ def _layers(file: Path | None, above: tuple[Path, ...]) -> tuple[dict[str, Any],
     below = None
     if isinstance(base, str):
         below = file.parent / base
+        if not below.is_file():
+            raise _error(places, ("base",), f"base is {base!r}, and there is no such file beside this one", str(file))
         if below.resolve() in {path.resolve() for path in (file, *above)}:
             raise _error(
                 places, ("base",), f"base leads back to {base!r}; it has to end in a file without one", str(file)
             )
-        if not below.is_file():
-            raise _error(places, ("base",), f"base is {base!r}, and there is no such file beside this one", str(file))
     values_below, places_below = _layers(below, (file, *above))
     return _over(values_below, values), places_below | places
 

@@ -23,7 +23,7 @@ KEEP_CLASS = 0xFF  # of a table's entry: the packet stays in the class that it h
 NO_ROUTE = 0xFF  # of a table's entry: the destination cannot be reached
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Routes:
     """Tables of shape (nodes, nodes), row node, column destination; a node's entry for itself is unused."""
 
@@ -76,7 +76,7 @@ def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
         if needs_dateline:
             route_class[turn] = (~crosses)[turn]
         undecided &= ~turn
-    return Routes("dimension-order", *_on_planes(topology, port), route_class, *_one_layer(nodes, 1 + needs_dateline))
+    return _in_one_layer("dimension-order", _on_planes(topology, port), route_class, 2 if needs_dateline else 1)
 
 
 def up_down(topology: Topology, max_classes: int = 1) -> Routes:
@@ -112,7 +112,7 @@ def up_down(topology: Topology, max_classes: int = 1) -> Routes:
                     steps[node] = best + 1
                     port[node, destination] = chosen
                     load[node, chosen] += 1
-    return Routes("up-down", port, np.zeros_like(port), *_one_layer(nodes, 1))
+    return _in_one_layer("up-down", port, np.zeros_like(port), 1)
 
 
 def dfsssp(topology: Topology, max_classes: int = 2) -> Routes:
@@ -148,15 +148,15 @@ def route(topology: Topology, algorithm: str | None, max_classes: int) -> Routes
         return up_down(topology, max_classes)
 
 
-def _one_layer(nodes: int, classes: int) -> tuple[Bytes, int]:
-    return np.zeros((nodes, nodes), np.uint8), classes
+def _in_one_layer(algorithm: str, port: Bytes, route_class: Bytes, classes: int) -> Routes:
+    return Routes(algorithm, port, route_class, np.zeros_like(port), classes)
 
 
-def _on_planes(topology: Topology, port: Bytes) -> tuple[Bytes]:
+def _on_planes(topology: Topology, port: Bytes) -> Bytes:
     """Moves the routes to a destination to the plane of its number, so that destinations share the planes evenly."""
     ports = topology.link_ports // topology.planes
     plane = np.arange(topology.nodes) % topology.planes
-    return (np.where(port == NO_ROUTE, port, port + plane * ports).astype(np.uint8),)
+    return np.where(port == NO_ROUTE, port, port + plane * ports).astype(np.uint8)
 
 
 def _require_connected(topology: Topology) -> None:

@@ -54,7 +54,7 @@ def _syntax_error(message: str, text: str) -> tuple[str, int]:
     found = re.search(r" \(at line (\d+), column (\d+)\)$", message)
     if found:
         return message[: found.start()] + f" in column {found[2]}", int(found[1])
-    return re.sub(r" \(at end of document\)$", " at the end of the file", message), max(1, len(text.splitlines()))
+    return re.sub(r" \(at end of document\)$", " at the end of the file", message), text.rstrip("\n").count("\n") + 1
 
 
 class _Scanner:

@@ -30,7 +30,7 @@ MAX_NODES = 4096  # a routing table is nodes x nodes entries, kept whole
 MAX_LINK_PORTS = 128  # ports are bytes, and as many local ports may come on top
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Topology:
     """Nodes, numbered from 0, and bidirectional links between their link ports."""
 
