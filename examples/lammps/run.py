@@ -41,10 +41,13 @@ def lammps(log: Path) -> list[str]:
     return [str(BIN / "lmp"), "-in", str(HERE / "in.melt"), "-log", str(log), "-screen", "none"]
 
 
-def run(command: list[str]) -> None:
-    code = subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
-    if code:
-        raise SystemExit(f"lammps: {command[0]} ended with {code}")
+def run(*command: str) -> str:
+    """Runs a command to its end; what it said on stderr."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.stderr.write(done.stderr)
+        raise SystemExit(f"lammps: {' '.join(command[:3])} ended with {done.returncode}")
+    return done.stderr
 
 
 def compare(plain: Thermo, fabric: Thermo) -> float:
@@ -81,32 +84,17 @@ def main() -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        run([str(BIN / "mpiexec"), "-n", str(given.ranks), *lammps(folder / "plain.log")])
-        run(
-            [
-                sys.executable,
-                "-m",
-                "thalweg",
-                "run",
-                "-n",
-                str(given.ranks),
-                "--cluster",
-                given.cluster,
-                "--json",
-                str(folder / "run.json"),
-                "--",
-                *lammps(folder / "fabric.log"),
-            ]
-        )
-        print()
+        print(f"LAMMPS on {given.ranks} ranks, plain", flush=True)
+        run(str(BIN / "mpiexec"), "-n", str(given.ranks), *lammps(folder / "plain.log"))
+        print(f"LAMMPS on {given.ranks} ranks, on {given.cluster}\n", flush=True)
+        thalweg = [sys.executable, "-m", "thalweg", "run", "-n", str(given.ranks), "--cluster", given.cluster]
+        report = run(*thalweg, "--json", str(folder / "run.json"), "--", *lammps(folder / "fabric.log"))
         largest = compare(thermo(folder / "plain.log"), thermo(folder / "fabric.log"))
         software = left_to_software(json.loads((folder / "run.json").read_text()))
     right = largest <= LIMIT
-    print(
-        f"\nlargest relative difference in {given.ranks} ranks' run: {largest:.1e}, "
-        f"{'at most' if right else 'MORE THAN'} {LIMIT:.0e}"
-    )
-    print("collectives left to software: " + ("; ".join(software) or "none"))
+    print(f"\nlargest relative difference: {largest:.1e}, {'at most' if right else 'MORE THAN'} {LIMIT:.0e}")
+    print("collectives of the network left to software: " + ("; ".join(software) or "none"))
+    print(report, end="")
     return 0 if right and not software else 1
 
 
