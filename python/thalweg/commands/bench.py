@@ -31,18 +31,8 @@ DESCRIPTIONS = {
     "bandwidth": f"{bench.WINDOW} messages from rank to rank, all under way at once.",
 }
 
-COLUMNS = ["bytes", "algorithm", "kernel us", "bound us", "share", "host us", "bound us", "share", "verified"]
-TRAFFIC_COLUMNS = [
-    "load",
-    "accepted",
-    "latency",
-    "hops",
-    "flit-hops",
-    "router-cycles",
-    "CPU s",
-    "Mflit-hops/s",
-    "verified",
-]
+COLUMNS = ["bytes", "algorithm", "kernel", "bound", "share", "host", "bound", "share", "verified"]
+TRAFFIC_COLUMNS = ["load", "accepted", "latency", "hops", "Mflit-hops/s", "Mrouter-cycles/s", "verified"]
 
 
 @click.group(context_settings={"max_content_width": 120})
@@ -118,7 +108,7 @@ def _print_times(rows: Rows) -> None:
     columns = [name for name in COLUMNS if name != "algorithm" or "algorithm" in rows[0]]
     bandwidth = "bandwidth_host_gbps" in rows[0]
     if bandwidth:
-        columns[-1:-1] = ["kernel Gb/s", "host Gb/s"]
+        columns[-1:-1] = ["Gb/s"]
     print_table(
         columns,
         (
@@ -130,7 +120,7 @@ def _print_times(rows: Rows) -> None:
                     for end in ("kernel", "host")
                     for name, unit in (("time", "_us"), ("bound", "_us"), ("share", ""))
                 ),
-                *([row["bandwidth_kernel_gbps"], row["bandwidth_host_gbps"]] if bandwidth else []),
+                *([row["bandwidth_host_gbps"]] if bandwidth else []),
                 _yes(row["verified"]),
             ]
             for row in rows
@@ -178,7 +168,7 @@ def _collective(name: str) -> click.Command:
         about = f"{name} of {plan.ranks} ranks on {cluster.name}"
         if reduces:
             about += f": {op} of {datatype}"
-        click.echo(about + (f", root {root}" if rooted else ""))
+        click.echo(about + (f", root {root}" if rooted else "") + "; times in us")
         _print_times(rows)
         _finish(rows, picture, json_file)
 
@@ -232,7 +222,7 @@ def _message(name: str) -> click.Command:
         with _progress(name) as progress:
             rows = list(bench.measure_messages(cluster, name, wanted, hops, progress))
         click.echo(
-            f"{name} from node 0 to node {bench.peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}"
+            f"{name} from node 0 to node {bench.peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}; times in us"
         )
         _print_times(rows)
         _finish(rows, picture, json_file)
@@ -323,10 +313,7 @@ def traffic(
                 row["accepted_load"],
                 row["average_latency_cycles"],
                 row["average_hops"],
-                row["flit_hops"],
-                row["router_cycles"],
-                row["cpu_s"],
-                row["flit_hops"] / row["cpu_s"] / 1e6 if row["cpu_s"] else None,
+                *(row[what] / row["cpu_s"] / 1e6 if row["cpu_s"] else None for what in ("flit_hops", "router_cycles")),
                 _yes(row["verified"]),
             ]
             for row in rows
