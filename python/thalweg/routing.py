@@ -45,8 +45,9 @@ class NoRoutes(ValueError):
 def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
     """One dimension after the other, the shorter way round each ring.
 
-    In a ring a packet is in class 0 while its way still crosses the link that closes the ring, and in class 1 from there on,
-    so that neither class holds a whole ring. Where both ways are equally long, the parity of the destination's coordinates
+    A ring is cut into two halves. A packet is in class 0 while its way still leads into the other half, and in class 1 in the
+    half of its destination: no way is longer than a half, so neither class holds a whole ring, class 1 is never left, and
+    both are used on all links but the two that join the halves. Where both ways are equally long, the parity of the destination's coordinates
     decides, which gives every direction half of these paths; both links of a ring of two are used in the same way.
     """
     if not topology.is_grid:
@@ -67,7 +68,7 @@ def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
             ahead = (target - position) % size
             parity = here.sum(axis=1) - (here[:, dimension] if size == 2 else 0)
             up = (2 * ahead < size) | ((2 * ahead == size) & (parity % 2 == 0)[None, :])
-            crosses = np.where(up, target < position, target > position)
+            crosses = (2 * position < size) != (2 * target < size)
         else:
             up = target > position
             crosses = np.ones((nodes, nodes), bool)

@@ -9,9 +9,9 @@
 
 namespace thalweg::test {
 
-/// A k-ary n-cube, port 2d up and 2d+1 down in dimension d, routed in dimension order by the shorter way (a tie goes up
-/// from even coordinates and down from odd ones). Two route classes, the halves of the virtual channels: 0 until the
-/// packet has crossed from the last coordinate to the first or back, 1 from there on and where it does not cross.
+/// A k-ary n-cube, port 2d up and 2d+1 down in dimension d, routed in dimension order by the shorter way (a tie goes up from
+/// even coordinates and down from odd ones). Two route classes, the halves of the virtual channels: 0 until the packet is in
+/// its destination's half of the ring, 1 from there on.
 inline FabricConfig torus(const std::vector<unsigned>& sides) {
   FabricConfig config;
   config.nodes = 1;
