@@ -310,7 +310,9 @@ void CollectiveUnit::execute(OperationId id, unsigned p, Unit& unit, Tick latenc
   });
   const std::uint64_t head = pool_[operands[0]].words[0];
   const bool last = network_header::last(head);
-  const bool final = last && execution.stream + 1 == step.streams;
+  // A turn that fills a slot comes again only when all of the slot's credits are back.
+  const bool fills = process.interleaved && 2 * step.streams > config_.collective.slot_packets;
+  const bool final = (last || fills) && execution.stream + 1 == step.streams;
   each_bit(step.from_edges, [&](unsigned edge) { owe(context, edge, final); });
 
   const std::uint64_t elements =
@@ -365,7 +367,8 @@ void CollectiveUnit::execute(OperationId id, unsigned p, Unit& unit, Tick latenc
     ++outputs;
   }
   if (step.to_edges || step.to_host) events_.add({ready, Event::Kind::output});
-  packet.references = static_cast<std::uint8_t>(packet.references + outputs - 1);
+  packet.references = static_cast<std::uint8_t>(packet.references + outputs);
+  pool_.release(result);  // the input's
   proceed(id, p, last);
 }
 

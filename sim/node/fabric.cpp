@@ -124,7 +124,8 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
                         .row = row,
                         .submitted = std::vector<std::uint64_t>(members.size()),
                         .complete = 0,
-                        .entered = {}};
+                        .entered = {},
+                        .broken = false};
   return static_cast<ContextId>(place - communicators_.begin());
 }
 
@@ -154,14 +155,16 @@ void Fabric::check(const Communicator& communicator, const CollectiveRequest& re
           text("a receive buffer of ", request.receive.size(), " bytes for ", received));
 }
 
-/// Notes a rank's part; false when it differs from that of the rank which came first.
+/// Notes a rank's part. False: it differs from that of the rank which came first, or comes after one that does.
 bool Fabric::enter(Communicator& communicator, const CollectiveRequest& request, Tick at) {
+  if (communicator.broken) return false;
   const std::uint64_t index = communicator.submitted[request.rank]++ - communicator.complete;
   auto& entered = communicator.entered;
   if (index == entered.size())
     entered.push_back({.first = request, .at = at, .ranks = std::vector<bool>(communicator.members.size())});
   Entered& operation = entered[index];
   if (const auto differs = difference(operation.first, request)) {
+    communicator.broken = true;
     if (!mismatch_)
       mismatch_ = text("rank ", request.rank, ", operation ", communicator.complete + index, " of communicator ",
                        request.context, ": ", *differs, " (rank ", operation.first.rank, ")");
@@ -230,6 +233,12 @@ std::uint64_t Fabric::credits_out() const {
   return out;
 }
 
+std::uint64_t Fabric::packets_held() const {
+  std::uint64_t held = 0;
+  for (const auto& node : nodes_) held += node->packets_held();
+  return held;
+}
+
 std::vector<Waiting> Fabric::waiting() const {
   std::vector<Waiting> result;
   for (ContextId context = 0; context < communicators_.size(); ++context) {
@@ -246,12 +255,11 @@ std::vector<Waiting> Fabric::waiting() const {
     }
     for (std::uint32_t rank = 0; rank < communicator.members.size(); ++rank)
       for (const Blockage& blocked : nodes_[communicator.members[rank]]->unit().blockages(now())) {
-        if (blocked.context != communicator.row || blocked.need == Blockage::Need::stage) continue;
-        const bool host = blocked.edge == kMaxEdges;
+        if (blocked.context != communicator.row || blocked.edge == kMaxEdges) continue;
         const char* what = blocked.need == Blockage::Need::data     ? "data"
                            : blocked.need == Blockage::Need::credit ? "room in the peer's slot"
                                                                     : "its earlier operation with the peer";
-        result.push_back({context, rank, host ? rank : rank ^ (1u << blocked.edge), what, blocked.since});
+        result.push_back({context, rank, rank ^ (1u << blocked.edge), what, blocked.since});
       }
   }
   return result;

@@ -40,7 +40,8 @@ class Fabric final : public Engine {
   void free_communicator(ContextId context) override;
 
   /// Throws std::invalid_argument when the hardware cannot do it: collective, operator and type, size of a buffer.
-  /// A part that differs from those of other ranks is not executed; mismatch() tells.
+  /// A part that differs from those of other ranks is not executed, nor what comes after it on its communicator;
+  /// mismatch() tells.
   void submit(const CollectiveRequest& request, Tick at) override;
   void send(const MessageRequest& request, Tick at) override;
   void advance(Tick until, std::vector<Completion>& completed) override;
@@ -54,6 +55,8 @@ class Fabric final : public Engine {
   [[nodiscard]] std::uint64_t flit_hops() const;
   /// Credits that are not with their sender: 0 in an idle fabric, unless it is stuck.
   [[nodiscard]] std::uint64_t credits_out() const;
+  /// Packets in slots, queues and lanes: 0 in an idle fabric, unless it is stuck.
+  [[nodiscard]] std::uint64_t packets_held() const;
 
  private:
   /// One operation of a communicator, until all ranks have submitted their parts.
@@ -69,6 +72,7 @@ class Fabric final : public Engine {
     std::vector<std::uint64_t> submitted;  ///< parts, of each rank
     std::uint64_t complete = 0;            ///< operations that all ranks have entered
     std::deque<Entered> entered;           ///< those after
+    bool broken = false;                   ///< parts of one operation differ: what comes later is not executed
   };
 
   [[nodiscard]] Communicator& communicator(ContextId context);

@@ -35,7 +35,7 @@ void Node::foresee(const Event& event) {
 }
 
 void Node::load_row(std::uint32_t context, const Row& row, Handle handle, Tick at) {
-  new_rows_[context] = {context, row, handle};
+  new_rows_[context].push_back({row, handle});
   foresee({at + host_.latency(), Event::Kind::table, context});
 }
 
@@ -109,9 +109,10 @@ void Node::start_operations(std::uint32_t context, Tick now) {
 }
 
 void Node::row_loaded(std::uint32_t context, Tick now) {
-  unit_.load(context, new_rows_[context]->row);
-  complete(Completion::Kind::table, new_rows_[context]->handle, now);
-  new_rows_[context].reset();
+  const NewRow& loaded = new_rows_[context].front();
+  unit_.load(context, loaded.row);
+  complete(Completion::Kind::table, loaded.handle, now);
+  new_rows_[context].pop_front();
   start_operations(context, now);
 }
 

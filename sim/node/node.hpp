@@ -20,6 +20,7 @@ class Node final : public Component, private HostPort::Listener {
   [[nodiscard]] VcRouter& router() { return router_; }
   [[nodiscard]] const VcRouter& router() const { return router_; }
   [[nodiscard]] const CollectiveUnit& unit() const { return unit_; }
+  [[nodiscard]] std::size_t packets_held() const { return pool_.in_use(); }
 
   // Commands, given in host memory at time `at`.
 
@@ -37,7 +38,6 @@ class Node final : public Component, private HostPort::Listener {
     Tick arrival;
   };
   struct NewRow {
-    std::uint32_t context;
     Row row;
     Handle handle;
   };
@@ -62,7 +62,7 @@ class Node final : public Component, private HostPort::Listener {
   CollectiveUnit unit_;
   HostPort host_;
   std::vector<std::deque<Command>> commands_;  ///< of each context
-  std::vector<std::optional<NewRow>> new_rows_;
+  std::vector<std::deque<NewRow>> new_rows_;   ///< that are to be loaded into it
   std::deque<MessageId> new_messages_;
   std::deque<Completion> on_the_way_;  ///< to the host: in the order of time, because its latency is the same for all
   Tick foreseen_ = kNever;

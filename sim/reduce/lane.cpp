@@ -99,6 +99,15 @@ T extreme(T a, T b) {
   return precedes(a, b) != Largest ? a : b;
 }
 
+/// The order of a pair's indices; of those of floating type a NaN comes last.
+template <class T>
+bool index_precedes(T a, T b) {
+  if constexpr (is_floating<T>)
+    return a == a && (b != b || precedes(a, b));
+  else
+    return a < b;
+}
+
 struct Minimum {
   template <class T>
   T operator()(T a, T b) const {
@@ -177,8 +186,8 @@ void locate(std::byte* __restrict accumulator, const std::byte* __restrict opera
       take_b = number_a;
     else if (number_a && a != b)
       take_b = (b < a) != Largest;
-    else if (at_a != at_b)
-      take_b = at_b < at_a;
+    else if (index_precedes(at_a, at_b) || index_precedes(at_b, at_a))
+      take_b = index_precedes(at_b, at_a);
     else
       take_b = number_a && precedes(b, a) != Largest;
     if (take_b) {
@@ -186,6 +195,7 @@ void locate(std::byte* __restrict accumulator, const std::byte* __restrict opera
       at_a = at_b;
     }
     a = canonical(a);
+    at_a = canonical(at_a);
     std::memset(at, 0, Size);
     std::memcpy(at, &a, sizeof a);
     std::memcpy(at + IndexAt, &at_a, sizeof at_a);

@@ -8,7 +8,8 @@
 //  - min and max: a NaN wins, and is canonical; -0 is smaller than +0. (A software MPI that compares with < gives each
 //    rank another result here.)
 //  - minloc and maxloc: a NaN wins over every number; among equal values (-0 equals +0) the lowest index wins, at equal
-//    index -0 counts as smaller than +0. The winner is kept whole; unused bytes of the pair become zero.
+//    index -0 counts as smaller than +0. The winner is kept whole; unused bytes of the pair become zero. Among indices of
+//    floating type -0 comes before +0, and a NaN last.
 #pragma once
 
 #include <cstddef>

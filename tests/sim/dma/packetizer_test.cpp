@@ -1,0 +1,72 @@
+// Where do elements lie in packets, and does the DMA keep its rate?
+#include "dma/packetizer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "dma/pipe.hpp"
+
+namespace thalweg {
+namespace {
+
+TEST(Packetizer, FullPackets) {
+  EXPECT_EQ(Packetizer(8, 16).elements_per_packet(), 63u);  // 512 bytes less the header's 8
+  EXPECT_EQ(Packetizer(1, 16).elements_per_packet(), 504u);
+  EXPECT_EQ(Packetizer(16, 16).elements_per_packet(), 31u);  // one in the first flit, two in each other
+  EXPECT_EQ(Packetizer(16, 1).elements_per_packet(), 1u);
+  EXPECT_EQ(Packetizer(4, 1).elements_per_packet(), 6u);
+}
+
+TEST(Packetizer, APacketIsTheSmallestPowerOfTwoOfFlits) {
+  const Packetizer doubles(8, 16);
+  for (const auto& [elements, flits] : {std::pair{0u, 1u},
+                                        {3u, 1u},
+                                        {4u, 2u},
+                                        {7u, 2u},
+                                        {8u, 4u},
+                                        {15u, 4u},
+                                        {16u, 8u},
+                                        {31u, 8u},
+                                        {32u, 16u},
+                                        {63u, 16u}})
+    EXPECT_EQ(doubles.flits(elements), flits) << elements;
+  EXPECT_EQ(doubles.packets(0), 0u);
+  EXPECT_EQ(doubles.packets(63), 1u);
+  EXPECT_EQ(doubles.packets(64), 2u);
+  EXPECT_EQ(doubles.elements_in(1, 64), 1u);
+}
+
+TEST(Packetizer, NoElementStraddlesAFlitOrTouchesTheHeader) {
+  for (std::size_t size : {1, 2, 4, 8, 16})
+    for (unsigned flits : {1, 2, 4, 8, 16}) {
+      const Packetizer layout(size, flits);
+      std::set<std::size_t> taken;
+      layout.pieces(layout.elements_per_packet(), [&](std::size_t at, std::uint64_t, std::uint64_t n) {
+        for (std::uint64_t i = 0; i < n; ++i) {
+          const std::size_t begin = at + i * size;
+          EXPECT_GE(begin, 8u);
+          EXPECT_LE(begin + size, flits * 32u);
+          EXPECT_EQ(begin / 32, (begin + size - 1) / 32);
+          EXPECT_TRUE(taken.insert(begin).second);
+        }
+      });
+      EXPECT_EQ(taken.size(), layout.elements_per_packet());
+    }
+}
+
+TEST(Pipe, KeepsItsRateAcrossPackets) {
+  Pipe pipe(51.95);
+  Tick end = 0;
+  for (int i = 0; i < 10'000; ++i) end = pipe.pass(0, 504);
+  EXPECT_GE(end, Tick(10'000 * 504 / 51.95));
+  EXPECT_LE(end, Tick(10'000 * 504 / 51.95 * 1.0001) + 1);
+  EXPECT_EQ(pipe.pass(end + 1000, 52), end + 1002);  // it does not save up what was not used
+}
+
+TEST(Pipe, ZeroIsNoLimit) {
+  EXPECT_EQ(Pipe(0).pass(17, 1'000'000), 17);
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,115 @@
+// Do many operations at once, on overlapping communicators, on any hardware configuration, all end, with the right bits,
+// and leave nothing behind?
+#include <cstdlib>
+
+#include "oracle.hpp"
+
+namespace thalweg::test {
+namespace {
+
+using spec::Algorithm, spec::Collective, spec::Datatype, spec::Operator;
+
+unsigned below(std::mt19937_64& random, unsigned n) {
+  return static_cast<unsigned>(random() % n);
+}
+
+template <class T>
+T one_of(std::mt19937_64& random, std::initializer_list<T> values) {
+  return values.begin()[below(random, static_cast<unsigned>(values.size()))];
+}
+
+FabricConfig random_cluster(std::mt19937_64& random) {
+  FabricConfig config =
+      cluster(one_of<std::vector<unsigned>>(random, {{2, 2}, {5}, {3, 3}, {4, 4}, {2, 3, 3}, {4, 2, 2}}),
+              one_of<Tick>(random, {1, 3, 20}));
+  config.router.local_ports = 2 + below(random, config.router.link_ports);
+  config.router.local_buffer_flits = one_of(random, {4u, 8u, 16u});
+  if (random() % 2) {
+    config.router.flow = FlowControl::margin;
+    config.router.margin_flits = 2 * 20 + 1;
+    config.router.buffer_flits = 64;
+    config.router.local_buffer_flits = 64;
+  }
+  config.collective.operations_in_flight = 1 + below(random, 3);
+  config.collective.aggregation_units = 1 + below(random, 6);
+  config.collective.slot_packets = one_of(random, {1u, 2u, 3u, 5u, 8u, 10u, 64u});
+  config.collective.packet_flits = one_of(random, {1u, 2u, 4u, 16u});
+  config.collective.lane_latency = one_of(random, {1u, 5u, 14u});
+  config.host.pcie_latency = below(random, 100);
+  config.host.pcie_bytes_per_tick = one_of(random, {3.7, 52.0, 0.0});
+  return config;
+}
+
+Job random_job(std::uint32_t ranks, unsigned packet_bytes, std::mt19937_64& random) {
+  using Type = std::pair<Operator, Datatype>;
+  const auto collective = one_of(random, {Collective::barrier, Collective::broadcast, Collective::reduce,
+                                          Collective::allreduce, Collective::gather, Collective::allgather});
+  const bool exchanges =
+      collective == Collective::barrier || collective == Collective::allreduce || collective == Collective::allgather;
+  const auto algorithm = exchanges && random() % 2 ? Algorithm::exchange : Algorithm::tree;
+  const auto [op, type] = one_of<Type>(random, {{Operator::sum, Datatype::float64},
+                                                {Operator::sum, Datatype::float32},
+                                                {Operator::sum, Datatype::int16},
+                                                {Operator::bxor, Datatype::uint8},
+                                                {Operator::sum, Datatype::complex128},
+                                                {Operator::minloc, Datatype::pair_float64_int32}});
+  const unsigned packet = packet_bytes / static_cast<unsigned>(spec::size_of(type));
+  return make_job(collective, algorithm, op, type, ranks, below(random, ranks), below(random, 4 * packet + 2), random);
+}
+
+/// One random cluster, several communicators, a queue of operations on each; every rank submits each of its parts at a
+/// time of its own.
+void run(std::uint64_t seed) {
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937_64 random{seed};
+  const FabricConfig config = random_cluster(random);
+  World world(config, random() % 4 ? Endpoint::host : Endpoint::kernel);
+  struct Group {
+    ContextId context;
+    std::vector<std::unique_ptr<Job>> jobs;
+  };
+  std::vector<Group> groups(1 + below(random, 5));
+  std::vector<NodeId> nodes(config.nodes);
+  std::iota(nodes.begin(), nodes.end(), 0u);
+  for (Group& group : groups) {
+    std::ranges::shuffle(nodes, random);
+    const std::uint32_t ranks = 1 + below(random, config.nodes);
+    group.context = world.communicator({nodes.begin(), nodes.begin() + ranks});
+    for (unsigned i = 1 + below(random, 6); i > 0; --i)
+      group.jobs.push_back(std::make_unique<Job>(random_job(ranks, 32 * config.collective.packet_flits, random)));
+  }
+  const Tick start = world.fabric.now();
+  const unsigned skew = one_of(random, {1u, 300u, 3000u});
+  for (Group& group : groups)
+    for (std::uint32_t rank = 0; rank < group.jobs[0]->send.size(); ++rank) {
+      Tick at = start;
+      for (auto& job : group.jobs) world.submit(group.context, *job, rank, at += below(random, skew));
+    }
+  for (unsigned i = below(random, 20); i > 0; --i)
+    world.fabric.send({i, below(random, config.nodes), below(random, config.nodes), below(random, 5000)},
+                      start + below(random, 1000));
+  world.run();
+  for (const Group& group : groups)
+    for (const auto& job : group.jobs) ASSERT_NO_FATAL_FAILURE(verify(*job));
+  EXPECT_TRUE(world.fabric.idle());
+  EXPECT_EQ(world.fabric.credits_out(), 0u);
+  EXPECT_EQ(world.fabric.packets_held(), 0u);
+  EXPECT_TRUE(world.fabric.waiting().empty());
+  for (const Group& group : groups) world.fabric.free_communicator(group.context);
+}
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* given = std::getenv(name);
+  return given ? std::strtoull(given, nullptr, 10) : otherwise;
+}
+
+TEST(Stress, RandomFabrics) {
+  const std::uint64_t first = setting("THALWEG_SEED", 1), runs = setting("THALWEG_RUNS", 300);
+  for (std::uint64_t seed = first; seed < first + runs; ++seed) {
+    ASSERT_NO_FATAL_FAILURE(run(seed));
+    if (testing::Test::HasNonfatalFailure()) FAIL() << "THALWEG_SEED=" << seed << " THALWEG_RUNS=1 shows it again";
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::test
