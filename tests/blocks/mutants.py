@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Does the equality test notice a bug? Each mutant is one small bug, in the RTL or in its C++ twin, put into a copy of the
+sources; it is caught when the test of its block finds a difference. One that does not build is an error, not a catch.
+
+    tests/blocks/mutants.py [NAME...] [--seed N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from thalweg.rtl import Project, Result
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNS, CYCLES = 20, 10_000
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    block: str
+    set: str
+    file: str
+    old: str  #: occurs once in the file
+    new: str
+
+    @property
+    def side(self) -> str:
+        return self.file.split("/")[0]
+
+
+RTL = [
+    Mutant("rtl_fifo_pointer_stays", "common/fifo", "depth5", "rtl/common/tw_fifo.sv",
+           "if (pop) read_q", "if (pop && !push) read_q"),
+    Mutant("rtl_fifo_one_short", "common/fifo", "depth5", "rtl/common/tw_fifo.sv",
+           "count_q != CountWidth'(Depth)", "count_q != CountWidth'(Depth - 1)"),
+    Mutant("rtl_skid_drops_spare", "common/skid", "bit", "rtl/common/tw_skid.sv",
+           "<= spare_valid_q || push", "<= push"),
+    Mutant("rtl_arbiter_lowest_first", "common/arbiter", "four", "rtl/common/tw_arbiter.sv",
+           "at_or_after != 0 ? at_or_after : request_i", "request_i"),
+    Mutant("rtl_arbiter_moves_unserved", "common/arbiter", "four", "rtl/common/tw_arbiter.sv",
+           "else if (served_i)", "else if (winner_valid_o)"),
+    Mutant("rtl_flow_credit_lost", "link/flow", "credits8", "rtl/link/tw_flow.sv",
+           "CreditWidth'(back_i) - CreditWidth'(send_i)", "CreditWidth'(back_i && !send_i) - CreditWidth'(send_i)"),
+    Mutant("rtl_flow_stop_late", "link/flow", "margin", "rtl/link/tw_flow.sv",
+           "<= MarginFlits;", "< MarginFlits;"),
+    Mutant("rtl_flow_count_leaks", "link/flow", "credits8", "rtl/link/tw_flow.sv",
+           " - HeldWidth'(pop_i)", ""),
+    Mutant("rtl_route_class_not_kept", "switch/route", "torus", "rtl/switch/tw_route.sv",
+           "entry.keep_class ? class_of(message_class, vc_i[l]) : entry.route_class", "entry.route_class"),
+    Mutant("rtl_router_mask_ignored", "switch/vc_router", "shallow", "rtl/switch/tw_vc_router.sv",
+           "+:Vcs] & allowed_q[i]", "+:Vcs]"),
+    Mutant("rtl_router_turn_moves_ungranted", "switch/vc_router", "shallow", "rtl/switch/tw_vc_router.sv",
+           ".served_i(granted[p])", ".served_i(offered[p])"),
+    Mutant("rtl_router_vc_not_replaced", "switch/vc_router", "shallow", "rtl/switch/tw_vc_router.sv",
+           "4'(output_vc_q[offered_channel])", "4'(offered_vc[p])"),
+    Mutant("rtl_router_not_reset", "switch/vc_router", "shallow", "rtl/switch/tw_vc_router.sv",
+           "      waiting_q <= '0;\n", ""),
+]  # fmt: skip
+
+CPP = [
+    Mutant("cpp_fifo_pointer_stays", "common/fifo", "depth5", "sim/common/fifo.hpp",
+           "if (popped) head_", "if (popped && !pushed) head_"),
+    Mutant("cpp_fifo_one_short", "common/fifo", "depth5", "sim/common/fifo.hpp",
+           "count_ < slots_.size()", "count_ + 1 < slots_.size()"),
+    Mutant("cpp_skid_wrong_word", "common/skid", "flit", "sim/common/skid.hpp",
+           "skid_ = *push;", "skid_ = output_;"),
+    Mutant("cpp_arbiter_lowest_first", "common/arbiter", "four", "sim/common/arbiter.hpp",
+           "ahead ? ahead : requests", "requests"),
+    Mutant("cpp_arbiter_winner_again", "common/arbiter", "four", "sim/common/arbiter.hpp",
+           "0 : winner + 1)", "0 : winner)"),
+    Mutant("cpp_flow_credit_free", "link/flow", "credits8", "sim/link/flow.hpp",
+           "credits_ - counting_", "credits_"),
+    Mutant("cpp_flow_stop_late", "link/flow", "margin", "sim/link/flow.hpp",
+           "depth_ - held_ <= margin_", "depth_ - held_ < margin_"),
+    Mutant("cpp_route_local_mask", "switch/route", "torus", "sim/switch/route.cpp",
+           "all_channels_[message_class]}", "channels_[message_class][0]}"),
+    Mutant("cpp_router_credit_unchecked", "switch/vc_router", "shallow", "sim/switch/vc_router.cpp",
+           "} else if (!output.flow.ready()) {", "} else if (false) {"),
+    Mutant("cpp_router_port_turn", "switch/vc_router", "shallow", "sim/switch/vc_router.cpp",
+           "choose_port_[out].accept(port, ports_)", "choose_port_[out].accept(out, ports_)"),
+    Mutant("cpp_router_channel_kept", "switch/vc_router", "shallow", "sim/switch/vc_router.cpp",
+           "free_ &= ~wanted;", ""),
+    Mutant("cpp_router_sleeps_too_soon", "switch/vc_router", "shallow", "sim/switch/vc_router.cpp",
+           "return (occupied_ & (~active_ | sendable_)) != 0;", "return (occupied_ & ~active_) != 0;"),
+]  # fmt: skip
+
+MUTANTS = {mutant.name: mutant for mutant in (*RTL, *CPP)}
+
+
+def _mirror(target: Path) -> None:
+    """A copy of what the tests are built from; files that are the same are left alone, so that little is built again."""
+    for folder in ("rtl", "sim", "spec/generated", "tests/bisim", "tests/blocks"):
+        for source in (ROOT / folder).rglob("*"):
+            copy = target / source.relative_to(ROOT)
+            if source.is_file() and not (copy.exists() and copy.read_bytes() == source.read_bytes()):
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, copy)
+
+
+def hunt(mutant: Mutant, seed: int, replay: bool = False) -> Result:
+    """Builds a copy with the mutant in it and runs its block's test; the result has no difference where it survives."""
+    original = Project(ROOT)
+    copy = original.build / "mutants" / mutant.side
+    _mirror(copy)
+    file = copy / mutant.file
+    text = file.read_text()
+    if text.count(mutant.old) != 1:
+        raise ValueError(f"{mutant.name}: the text to replace occurs {text.count(mutant.old)} times in {mutant.file}")
+    project = Project(copy, copy / "build", original.runtime)
+    block = project.block(mutant.block)
+    parameters = next(parameters for parameters in block.sets if parameters.name == mutant.set)
+    try:
+        file.write_text(text.replace(mutant.old, mutant.new))
+        project.build_tests([(block, parameters)])
+        return project.run(block, parameters, RUNS, CYCLES, seed, replay)
+    finally:
+        file.write_text(text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Hunt mutants of the hardware and its twins.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="mutants; all where none is named")
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32))
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in MUTANTS]
+    if unknown:
+        parser.error(f"no mutant {', '.join(unknown)}; there are {', '.join(MUTANTS)}")
+    print(f"seed {arguments.seed}")
+    survivors = 0
+    for name in arguments.names or MUTANTS:
+        difference = hunt(MUTANTS[name], arguments.seed).difference
+        survivors += difference is None
+        print(f"{name}: {difference or 'SURVIVED'}", flush=True)
+    print(f"{survivors} survived")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""Do `thalweg rtl lint` and `thalweg rtl test` say what is so, with the right exit code?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from thalweg.cli import main
+
+
+def test_lint(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rtl", "lint", "skid", "common/arbiter"]) == 0
+    assert "no warning" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["lint", "fifi"], ["test", "fifi"], ["test", "fifo", "--runs", "0"]])
+def test_bad_input_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rtl", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and ("fifi" in error or "--runs" in error)
+
+
+@pytest.mark.slow
+@pytest.mark.serial
+def test_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["rtl", "test", "skid", "--runs", "2", "--cycles", "500", "--seed", "9", "--json", f"{tmp_path}/r.json"])
+        == 0
+    )
+    assert "seed 9" in capsys.readouterr().out
+    rows = json.loads((tmp_path / "r.json").read_text())
+    assert [row["set"] for row in rows] == ["bit", "flit"]
+    for row in rows:
+        assert row["total_cycles"] == 1000 and row["seed"] == 9 and row["difference"] is None
+        assert row["ports"]["out_data_o"]["activity"] > 0

@@ -1,0 +1,88 @@
+"""Does every hardware module do, cycle by cycle, what its C++ twin does? Random stimuli; docs/equality.md says how.
+
+A failure names the seed of the run; THALWEG_SEED=<seed> starts there again.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+import pytest
+from thalweg.rtl import Block, ParameterSet, Project, Result
+
+PROJECT = Project(Path(__file__).parents[2])
+VARIANTS = [
+    pytest.param(block, parameters, id=f"{block.name}-{parameters.name}")
+    for block in PROJECT.blocks()
+    for parameters in block.sets
+]
+CYCLES = 10_000
+
+
+@pytest.fixture(scope="session")
+def programs() -> Project:
+    PROJECT.build_tests((block, parameters) for block in PROJECT.blocks() for parameters in block.sets)
+    return PROJECT
+
+
+def seed() -> int:
+    return int(os.environ.get("THALWEG_SEED") or secrets.randbelow(2**32))
+
+
+def check(result: Result) -> None:
+    print(f"seeds {result.seed} to {result.seed + result.runs - 1}, {result.total_cycles} cycles")
+    assert result.difference is None, f"{result.difference}; see {result.report}"
+    assert result.total_cycles == result.runs * result.cycles
+    silent = [name for name, port in result.ports.items() if port.activity == 0]
+    assert not silent, f"the stimulus never moved {silent}: equality there says nothing"
+
+
+@pytest.mark.slow
+@pytest.mark.serial
+@pytest.mark.parametrize(("block", "parameters"), VARIANTS)
+def test_equal(programs: Project, block: Block, parameters: ParameterSet) -> None:
+    check(programs.run(block, parameters, 20, CYCLES, seed()))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("block", "parameters"), VARIANTS)
+def test_equal_in_a_thousand_runs(programs: Project, block: Block, parameters: ParameterSet) -> None:
+    check(programs.run(block, parameters, 1000, CYCLES, seed()))
+
+
+@pytest.mark.slow
+@pytest.mark.serial
+def test_a_seed_is_a_run(programs: Project) -> None:
+    """The same seed makes the same run, bit by bit; another one makes another."""
+    block = programs.block("common/fifo")
+    first, again, other = (programs.run(block, block.sets[-1], 3, 1000, seed).ports for seed in (7, 7, 8))
+    assert first == again
+    assert all(first[name].hash != other[name].hash for name in first)
+
+
+@pytest.mark.parametrize(("block", "parameters"), VARIANTS)
+def test_lint(block: Block, parameters: ParameterSet) -> None:
+    assert PROJECT.lint(block, parameters) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "complaint"),
+    [
+        ("common/fifo", {"Depth": 0}, "Depth must be at least 1"),
+        ("common/fifo", {"Width": 0}, "Width must be at least 1"),
+        ("common/skid", {"Width": 0}, "Width must be at least 1"),
+        ("common/arbiter", {"Inputs": 0}, "Inputs must be at least 1"),
+        ("link/flow", {"Depth": 0}, "Depth must be at least 1"),
+        ("link/flow", {"PeerDepth": 0}, "PeerDepth must be at least 1"),
+        ("link/flow", {"Credits": 0, "Depth": 4, "MarginFlits": 4}, "MarginFlits must be below Depth"),
+        ("switch/route", {"LinkPorts": 16}, "16 ports at most"),
+        ("switch/route", {"Vcs": 17, "VcMask": "68'h0"}, "1 to 16 virtual channels"),
+        ("switch/route", {"MessageClasses": 3, "VcMask": "24'h0"}, "1 or 2 message classes"),
+        ("switch/route", {"Nodes": 0}, "1 to 65536 nodes"),
+        ("switch/vc_router", {"BufferFlits": 0}, "Depth must be at least 1"),
+    ],
+)
+def test_wrong_parameters_are_refused(name: str, wrong: dict[str, int | str], complaint: str) -> None:
+    assert complaint in PROJECT.lint(PROJECT.block(name), ParameterSet("wrong", wrong))

@@ -1,0 +1,56 @@
+"""Does the equality test notice a bug, on either side, and does it say where? The mutants stand in mutants.py."""
+
+from __future__ import annotations
+
+import secrets
+
+import pytest
+from mutants import CPP, MUTANTS, RTL, hunt
+
+QUICK = ("rtl_fifo_one_short", "rtl_flow_credit_lost", "cpp_arbiter_winner_again", "cpp_flow_stop_late")
+
+
+def test_ten_of_either_side() -> None:
+    assert len({mutant.name for mutant in RTL if mutant.file.startswith("rtl/")}) >= 10
+    assert len({mutant.name for mutant in CPP if mutant.file.startswith("sim/")}) >= 10
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow, pytest.mark.serial] if name in QUICK else pytest.mark.long)
+        for name in MUTANTS
+    ],
+)
+def test_caught(name: str) -> None:
+    seed = secrets.randbelow(2**32)
+    difference = hunt(MUTANTS[name], seed).difference
+    print(f"seed {seed}: {difference}")
+    assert difference is not None, f"{name} survives from seed {seed} on"
+
+
+@pytest.mark.slow
+@pytest.mark.serial
+def test_a_difference_is_shrunk_and_shown() -> None:
+    """A read pointer that stays when a word comes in: one word in, then one in and one out, and the third cycle shows it."""
+    result = hunt(MUTANTS["rtl_fifo_pointer_stays"], 1, replay=True)
+    assert result.difference is not None and result.report is not None
+    assert result.difference.port == "out_data_o"
+    assert result.difference.expected != result.difference.got
+    assert result.difference.shrunk_cycles <= 3
+    lines = (result.report / "shrunk.txt").read_text().splitlines()
+    assert lines[0].endswith(f"got {lines[-1].split('out_data_o=')[1].split()[0]}")
+    assert len(lines) == 1 + result.difference.shrunk_cycles
+    for waves in ("run.vcd", "shrunk.vcd"):
+        text = (result.report / waves).read_text()
+        assert "read_q" in text and text.count("\n#") >= result.difference.shrunk_cycles
+
+
+@pytest.mark.slow
+@pytest.mark.serial
+def test_an_assertion_is_a_difference() -> None:
+    """The count that leaks reaches no port; the assertion on it does."""
+    result = hunt(MUTANTS["rtl_flow_count_leaks"], 1)
+    assert result.difference is not None
+    assert result.difference.port == "assertion"
+    assert "tw_flow.sv" in result.difference.got
