@@ -339,6 +339,57 @@ class Fabric:
     def link_use(self) -> list[LinkUse]:
         """Flits sent by each link port."""
 
+class Ending(enum.Enum):
+    finished = 0
+
+    stopped = 1
+
+    aborted = 2
+
+    refused = 3
+
+    died = 4
+
+    deadlock = 5
+
+    disagreement = 6
+
+    timeout = 7
+
+class Reason(enum.Enum):
+    no_row = 1
+
+    not_in_network = 2
+
+    user_operation = 3
+
+    derived_type = 4
+
+    type_not_in_network = 5
+
+    operation_not_in_network = 6
+
+    intercommunicator = 7
+
+    nonblocking = 8
+
+class MpiServer:
+    def __init__(self, config: FabricConfig, ranks: int, listener: int, functions: Sequence[str], compute_scale: float, patience_s: float) -> None:
+        """
+        Serves `ranks` ranks that connect to the listening Unix socket `listener`, which it takes over.
+        """
+
+    def run(self) -> dict:
+        """
+        Serves until the program ends or cannot go on; says how it went. Times are ticks.
+        """
+
+    def stop(self) -> None:
+        """From another thread: makes run() return soon."""
+
+    def processes(self) -> list[int]:
+        """Process numbers of the ranks that have come, 0 for the others."""
+
 class Pattern(enum.Enum):
     """Where a source sends to; nodes are numbered from 0."""
 

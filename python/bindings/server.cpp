@@ -1,0 +1,117 @@
+// The server of `thalweg run`: an MPI program's communication on a simulated fabric.
+#include "mpi/server/server.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+
+#include "node/fabric.hpp"
+
+namespace nb = nanobind;
+using namespace thalweg;
+using namespace thalweg::mpi;
+
+namespace {
+
+/// The server, and the fabric that it runs on.
+class SimulatedServer {
+ public:
+  SimulatedServer(const FabricConfig& config, unsigned ranks, int listener, std::vector<std::string> functions,
+                  double compute_scale, double patience_s)
+      : fabric_(config),
+        server_(fabric_,
+                {ranks, listener, std::move(functions), compute_scale, patience_s, config.host.message_overhead}) {}
+
+  nb::dict run() {
+    Outcome outcome;
+    {
+      const nb::gil_scoped_release release;
+      outcome = server_.run();
+    }
+    return as_dict(outcome);
+  }
+  void stop() { server_.stop(); }
+  std::vector<std::int32_t> processes() const { return server_.processes(); }
+
+ private:
+  static nb::dict as_dict(const Outcome& outcome) {
+    nb::dict result;
+    result["ending"] = outcome.ending;
+    result["what"] = outcome.what;
+    result["waiting"] = outcome.waiting;
+    result["virtual_time"] = outcome.virtual_time;
+    result["joined"] = outcome.joined;
+    result["messages"] = outcome.messages;
+    result["message_bytes"] = outcome.message_bytes;
+    nb::dict calls;
+    for (const auto& [function, count] : outcome.calls) calls[function.c_str()] = count;
+    result["calls"] = calls;
+    nb::list collectives;
+    for (const auto& [key, use] : outcome.collectives) {
+      nb::dict row;
+      row["communicator"] = key.communicator;
+      row["members"] = key.members;
+      row["function"] = key.function;
+      row["bytes"] = key.bytes;
+      row["collective"] = std::string(spec::name(static_cast<spec::Collective>(key.collective)));
+      row["offloaded"] = key.offloaded;
+      row["root"] = key.root;
+      row["calls"] = use.calls;
+      row["operations"] = use.operations;
+      row["fabric"] = use.fabric;
+      row["waiting"] = use.waiting;
+      collectives.append(row);
+    }
+    result["collectives"] = collectives;
+    nb::list fallbacks;
+    for (const auto& [key, count] : outcome.fallbacks) {
+      nb::dict row;
+      row["reason"] = key.reason;
+      row["function"] = key.function;
+      row["detail"] = key.detail;
+      row["calls"] = count;
+      fallbacks.append(row);
+    }
+    result["fallbacks"] = fallbacks;
+    nb::list links;
+    for (const LinkUse& link : outcome.links) links.append(nb::make_tuple(link.node, link.port, link.flits));
+    result["links"] = links;
+    return result;
+  }
+
+  Fabric fabric_;
+  Server server_;
+};
+
+}  // namespace
+
+void bind_server(nb::module_& module) {
+  nb::enum_<Ending>(module, "Ending")
+      .value("finished", Ending::finished)
+      .value("stopped", Ending::stopped)
+      .value("aborted", Ending::aborted)
+      .value("refused", Ending::refused)
+      .value("died", Ending::died)
+      .value("deadlock", Ending::deadlock)
+      .value("disagreement", Ending::disagreement)
+      .value("timeout", Ending::timeout);
+  nb::enum_<Reason>(module, "Reason")
+      .value("no_row", Reason::no_row)
+      .value("not_in_network", Reason::not_in_network)
+      .value("user_operation", Reason::user_operation)
+      .value("derived_type", Reason::derived_type)
+      .value("type_not_in_network", Reason::type_not_in_network)
+      .value("operation_not_in_network", Reason::operation_not_in_network)
+      .value("intercommunicator", Reason::intercommunicator)
+      .value("nonblocking", Reason::nonblocking);
+  nb::class_<SimulatedServer>(module, "MpiServer")
+      .def(nb::init<const FabricConfig&, unsigned, int, std::vector<std::string>, double, double>(), nb::arg("config"),
+           nb::arg("ranks"), nb::arg("listener"), nb::arg("functions"), nb::arg("compute_scale"), nb::arg("patience_s"),
+           "Serves `ranks` ranks that connect to the listening Unix socket `listener`, which it takes over.")
+      .def("run", &SimulatedServer::run,
+           "Serves until the program ends or cannot go on; says how it went. Times are ticks.")
+      .def("stop", &SimulatedServer::stop, "From another thread: makes run() return soon.")
+      .def("processes", &SimulatedServer::processes, "Process numbers of the ranks that have come, 0 for the others.");
+}

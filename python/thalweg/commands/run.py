@@ -1,0 +1,120 @@
+"""`thalweg run`: an unchanged MPI program on a simulated cluster."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from thalweg.cluster import Cluster
+from thalweg.errors import InputError
+from thalweg.output import json_option, write_json
+
+DEFAULT_CLUSTERS = [f"mpi-fpga-torus-{shape}" for shape in ("2x2x2", "4x4x2", "4x4x4", "4x4x8")]
+
+
+class ComputeScale(click.ParamType):
+    """How a rank's own processor time counts as virtual time: a factor."""
+
+    name = "measured|none|scale:X"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if not isinstance(value, str):
+            return value
+        if value in ("measured", "none"):
+            return 1.0 if value == "measured" else 0.0
+        try:
+            scale = float(value.removeprefix("scale:")) if value.startswith("scale:") else -1.0
+        except ValueError:
+            scale = -1.0
+        if not 0 <= scale < 1e9:
+            self.fail(f"{value!r} is not measured, none, or scale:X with a factor X of at least 0", param, ctx)
+        return scale
+
+
+def _cluster(name: str | None, ranks: int | None) -> tuple[Cluster, str]:
+    """The cluster that was asked for, or the smallest torus of the presets with a node for each rank."""
+    if name is not None:
+        return Cluster.load(name), name
+    for preset in DEFAULT_CLUSTERS:
+        cluster = Cluster.load(preset)
+        if cluster.topology.nodes >= (ranks or 1):
+            return cluster, preset
+    raise InputError(f"no preset has {ranks} nodes: give --cluster, such as torus:8x8x{-(-(ranks or 1) // 64)}")
+
+
+@click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+@click.option(
+    "-n", "--ranks", type=click.IntRange(1), help="Ranks; rank i is on node i. [default: the cluster's nodes]"
+)
+@click.option(
+    "--cluster",
+    metavar="CLUSTER",
+    help="Preset, file, or shape in place. [default: the smallest torus of the presets that is large enough]",
+)
+@click.option(
+    "--engine", type=click.Choice(["sim"]), default="sim", show_default=True, help="What executes operations."
+)
+@click.option(
+    "--compute",
+    type=ComputeScale(),
+    default="measured",
+    show_default=True,
+    help="How the ranks' own processor time counts as virtual time.",
+)
+@click.option(
+    "--mpi",
+    "mpi",
+    default="mpich",
+    show_default=True,
+    metavar="MPI",
+    help="mpich: the one installed with Thalweg; else the folder of an installed MPICH or Open MPI.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0),
+    default=600.0,
+    show_default=True,
+    metavar="S",
+    help="Give up when no rank gets any further for so many seconds; 0 never does.",
+)
+@json_option
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
+def command(
+    ranks: int | None,
+    cluster: str | None,
+    engine: str,
+    compute: float,
+    mpi: str,
+    timeout: float,
+    json_file: Path | None,
+    program: tuple[str, ...],
+) -> None:
+    """Run an MPI PROGRAM, unchanged, on a simulated cluster: `thalweg run -n 8 -- ./program arguments`.
+
+    The program's output comes first, then what the network did, on stderr. Exit code: the program's own; 124 when the
+    fabric could not go on (a rank died, a deadlock, ranks that disagree), 125 for bad input.
+    """
+    from thalweg.mpi.launch import find_program, run_program
+    from thalweg.mpi.library import find_library, interposer
+    from thalweg.mpi.report import Report
+
+    loaded, name = _cluster(cluster, ranks)
+    nodes = loaded.topology.nodes
+    ranks = ranks or nodes
+    if ranks > nodes:
+        raise InputError(
+            f"{ranks} ranks do not fit on {name}, which has {nodes} nodes: at most one rank runs on a node"
+        )
+    find_program(program[0])
+    library = find_library(mpi)
+    config = loaded.fabric_config(collectives=True)
+    result = run_program(program, ranks, config, library, interposer(library), compute, timeout)
+    sys.stdout.flush()
+    for line in result.complaint:
+        print(f"thalweg: {line}", file=sys.stderr)
+    report = Report(result, config, name, ranks)
+    report.print(sys.stderr)
+    write_json(json_file, report.as_json())
+    sys.exit(result.exit_code)

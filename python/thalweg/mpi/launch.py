@@ -1,0 +1,120 @@
+"""Runs an unchanged MPI program on a simulated cluster, from the launch of its ranks to the report."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from thalweg._sim import Ending, FabricConfig, MpiServer
+from thalweg.errors import InputError
+from thalweg.mpi.library import Interposer, MpiLibrary
+from thalweg.mpi.processes import Processes
+
+_LOOK_S = 0.02
+_GOODBYE_S = 2.0  # for the server to see that the ranks have gone, once the launcher has
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How a run went."""
+
+    exit_code: int
+    """The program's own status, or 124 where the fabric could not go on."""
+    complaint: list[str]
+    """Why it ended early, and who waits for whom; empty where it did not."""
+    books: dict[str, Any]
+    """What the server counted, as `MpiServer.run` returns it."""
+
+
+def find_program(name: str) -> str:
+    """The path of the program that a command line names. Raises InputError where there is none that can be run."""
+    found = shutil.which(name)
+    if found is None:
+        path = Path(name)
+        if path.is_dir():
+            raise InputError(f"{name} is a folder, not a program")
+        if path.exists():
+            raise InputError(f"{name} is not executable")
+        raise InputError(f"there is no program {name}")
+    return found
+
+
+def run_program(
+    command: Sequence[str],
+    ranks: int,
+    config: FabricConfig,
+    library: MpiLibrary,
+    interposer: Interposer,
+    compute_scale: float,
+    patience_s: float,
+) -> RunResult:
+    """Runs `command` on `ranks` ranks; returns when no process of it is left. Raises InputError where it is no MPI program."""
+    program = find_program(command[0])
+    with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
+        address = f"{folder}/socket"
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        listener.bind(address)
+        listener.listen(ranks)
+        server = MpiServer(config, ranks, listener.detach(), interposer.functions, compute_scale, patience_s)
+        variables = {"THALWEG_SOCKET": address}
+        launch = library.launch(ranks, interposer.path, variables)
+        environment = {**os.environ, **library.environment, **variables}
+        previous = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+        processes = Processes([*launch, program, *command[1:]], environment, address)
+        try:
+            books = _serve(server, processes.launcher)
+            status = processes.launcher.wait() if books["ending"] in _LEAVES_ALONE else None
+        finally:
+            processes.end()
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+    return _result(books, status, ranks, program)
+
+
+_LEAVES_ALONE = (Ending.finished, Ending.aborted)  # the ranks, which end by themselves
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _serve(server: MpiServer, launcher: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """Serves until the program is over, or the server says that it will not go on."""
+    outcome: list[dict[str, Any]] = []
+    thread = threading.Thread(target=lambda: outcome.append(server.run()), name="server")
+    thread.start()
+    try:
+        while thread.is_alive() and launcher.poll() is None:
+            thread.join(_LOOK_S)
+        thread.join(_GOODBYE_S)
+    finally:
+        server.stop()
+        thread.join()
+    return outcome[0]
+
+
+def _result(books: dict[str, Any], status: int | None, ranks: int, program: str) -> RunResult:
+    ending, joined = books["ending"], books["joined"]
+    complaint: list[str] = []
+    if ending == Ending.refused:
+        raise InputError(books["what"])
+    if ending == Ending.stopped and joined == 0:
+        raise InputError(
+            f"{program} ended without MPI_Init: it is no MPI program, or linked statically or with another MPI"
+        )
+    if ending == Ending.stopped:
+        complaint = [f"the program ended, but only {joined} of {ranks} ranks called MPI_Init and MPI_Finalize"]
+    elif ending != Ending.finished:
+        complaint = [books["what"], *books["waiting"]]
+    code = 124 if status is None else status if status >= 0 else 128 - status
+    return RunResult(code, complaint, books)

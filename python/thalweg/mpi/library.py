@@ -1,0 +1,157 @@
+"""The MPI library of a run, and the interposer for it: compiled on demand against the library's own `mpi.h`, and kept."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from thalweg.errors import InputError
+from thalweg.mpi import wrappers
+from thalweg.resources import resource
+
+
+@dataclass(frozen=True)
+class MpiLibrary:
+    """An installed MPI: its compiler wrapper, its launcher and its family (`mpich` or `openmpi`)."""
+
+    mpicc: Path
+    mpiexec: Path
+    family: str
+
+    @functools.cached_property
+    def compile_flags(self) -> list[str]:
+        """What its compiler wrapper adds to the command line of a compiler."""
+        option = "-show" if self.family == "mpich" else "--showme"
+        shown = subprocess.run([self.mpicc, option], capture_output=True, text=True, check=False)
+        if shown.returncode != 0:
+            raise InputError(f"{self.mpicc} {option} fails: {shown.stderr.strip()}")
+        return shlex.split(shown.stdout)[1:]
+
+    def launch(self, ranks: int, preload: Path, environment: dict[str, str]) -> list[str]:
+        """The start of the command line that runs a program on `ranks` ranks with `environment` and the interposer."""
+        variables = {**environment, "LD_PRELOAD": ":".join(filter(None, [str(preload), os.environ.get("LD_PRELOAD")]))}
+        if self.family == "mpich":
+            command = [str(self.mpiexec), "-launcher", "fork", "-n", str(ranks)]
+            return command + [word for name, value in variables.items() for word in ("-genv", name, value)]
+        command = [str(self.mpiexec), "--bind-to", "none", "--oversubscribe", "-n", str(ranks)]
+        return command + [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What lets many ranks share few processors: each sleeps in the kernel while it waits for a message."""
+        if self.family == "mpich":
+            return {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
+        return {
+            "OMPI_MCA_mpi_yield_when_idle": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "PRTE_ALLOW_RUN_AS_ROOT": "1",
+            "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        }
+
+
+def find_library(name: str) -> MpiLibrary:
+    """The MPI that `--mpi` names: `mpich` is the one of this Python environment, anything else the folder that holds one
+    (`/usr`, `/opt/openmpi`, or its `bin`)."""
+    folder = Path(sys.executable).parent if name == "mpich" else Path(name)
+    for place in (folder, folder / "bin"):
+        mpicc, mpiexec = place / "mpicc", place / "mpiexec"
+        if mpicc.exists() and mpiexec.exists():
+            family = "openmpi" if _is_open_mpi(mpicc) else "mpich"
+            return MpiLibrary(mpicc, mpiexec, family)
+    if name == "mpich":
+        raise InputError(f"there is no MPI in {folder}: install the package mpich there, or give --mpi FOLDER")
+    raise InputError(f"--mpi {name}: no mpicc and mpiexec in {folder} or {folder / 'bin'}")
+
+
+def _is_open_mpi(mpicc: Path) -> bool:
+    return subprocess.run([mpicc, "--showme:version"], capture_output=True, check=False).returncode == 0
+
+
+def sources() -> tuple[Path, list[Path]]:
+    """The folder of the interposer's sources, and the folders that its includes are looked up in."""
+    return resource("runtime/mpi/interposer"), [resource("runtime"), resource("spec/generated/cpp")]
+
+
+def _cache_folder() -> Path:
+    if sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK):
+        return Path(sys.prefix) / "var" / "thalweg"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"
+
+
+@dataclass(frozen=True)
+class Interposer:
+    """A compiled interposer, and the functions that it wraps, in the order of their numbers, large-count forms under the plain name."""
+
+    path: Path
+    functions: list[str]
+
+
+def interposer(library: MpiLibrary) -> Interposer:
+    """The interposer for `library`: taken from the cache, or compiled (some seconds)."""
+    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        raise InputError("no C++ compiler: install g++, or name one in CXX")
+    folder, includes = sources()
+    files = sorted(
+        [*folder.glob("*.[ch]pp"), *folder.parent.glob("*.hpp"), *(f for i in includes for f in i.glob("*.*"))]
+    )
+    header = subprocess.run(
+        [compiler, "-E", "-x", "c", *library.compile_flags, "-"],
+        input="#include <mpi.h>\n",
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    if header.returncode != 0:
+        raise InputError(f"{compiler} cannot read the mpi.h of {library.mpicc}: {header.stderr.strip()}")
+    functions = wrappers.declared_functions(header.stdout)
+    generated = wrappers.generate(functions)
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False).stdout
+    digest = hashlib.sha256("\0".join([generated, header.stdout, version, *library.compile_flags]).encode())
+    for file in files:
+        digest.update(file.read_bytes())
+    names = [f"MPI_{function.base}" for function in functions]
+    target = _cache_folder() / f"interposer-{library.family}-{digest.hexdigest()[:16]}.so"
+    if not target.exists():
+        _compile(compiler, library, folder, includes, generated, target)
+    return Interposer(target, names)
+
+
+def _compile(
+    compiler: str, library: MpiLibrary, folder: Path, includes: list[Path], generated: str, target: Path
+) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        wrapper_file = Path(scratch) / "wrappers.cpp"
+        wrapper_file.write_text(generated)
+        built = Path(scratch) / target.name
+        command = [
+            *shlex.split(compiler),
+            "-std=c++20",
+            "-O2",
+            "-fPIC",
+            "-shared",
+            "-fvisibility=hidden",
+            "-static-libstdc++",
+            "-static-libgcc",
+            "-o",
+            str(built),
+            *(f"-I{i}" for i in includes),
+            str(wrapper_file),
+            *map(str, sorted(folder.glob("*.cpp"))),
+            *library.compile_flags,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
+            raise InputError(f"the interposer does not compile for {library.mpicc}: {first}")
+        built.replace(target)

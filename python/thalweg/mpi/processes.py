@@ -1,0 +1,72 @@
+"""The processes of a run: started so that they end with us, and all ended when the run is over."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_GRACE_S = 5.0
+
+
+class Processes:
+    """A launcher and everything below it. `mark` is a text that its environment holds and no other process's does."""
+
+    def __init__(self, command: Sequence[str], environment: dict[str, str], mark: str) -> None:
+        """Starts `command`; it is killed when this process dies, and what its children leave behind becomes our child."""
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        self._mark = mark.encode()
+        self.launcher = subprocess.Popen(
+            command, env=environment, preexec_fn=lambda: libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        )
+
+    def end(self) -> None:
+        """Kills all that still run, and waits until they are gone."""
+        deadline = time.monotonic() + _GRACE_S
+        while (alive := self._alive()) and time.monotonic() < deadline:
+            for process in alive:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            self._reap(alive)
+            time.sleep(0.01)
+
+    def _alive(self) -> list[int]:
+        running = [] if self.launcher.poll() is not None else [self.launcher.pid, *_descendants(self.launcher.pid)]
+        return sorted({*running, *filter(self._is_marked, _descendants(os.getpid()))})
+
+    def _is_marked(self, process: int) -> bool:
+        try:
+            return self._mark in Path(f"/proc/{process}/environ").read_bytes()
+        except OSError:
+            return False
+
+    def _reap(self, processes: Sequence[int]) -> None:
+        """Takes the exit status of those that have become our children."""
+        for process in processes:
+            if process != self.launcher.pid:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(process, os.WNOHANG)
+
+
+def _descendants(root: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                # The command's name, in parentheses, may hold anything.
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry.name))
+    found: list[int] = []
+    waiting = [root]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found

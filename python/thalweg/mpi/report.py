@@ -1,0 +1,193 @@
+"""What the network did for a program: the report at the end of a run, and the same as JSON."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from math import inf
+from typing import IO, Any
+
+from thalweg import bounds
+from thalweg._sim import FabricConfig, Reason
+from thalweg.mpi.launch import RunResult
+from thalweg.output import print_table
+
+_ROWS = 12  # of a table; what is left out is said
+
+_REASONS = {
+    Reason.no_row: "no row free in the network's tables",
+    Reason.not_in_network: "not in the network: {function}",
+    Reason.user_operation: "user-defined operation",
+    Reason.derived_type: "derived type in a reduction",
+    Reason.type_not_in_network: "type not in the network: {detail}",
+    Reason.operation_not_in_network: "operation not in the network: {detail}",
+    Reason.intercommunicator: "intercommunicator",
+    Reason.nonblocking: "non-blocking: {function}",
+}
+
+
+class Report:
+    """A run's figures, in microseconds."""
+
+    def __init__(self, result: RunResult, config: FabricConfig, cluster: str, ranks: int) -> None:
+        self.result = result
+        self.cluster = cluster
+        self.ranks = ranks
+        self._books = result.books
+        self._us = 1e6 / config.ticks_per_second
+        self._network = bounds.Network.of(config)
+
+    def _reason(self, row: dict[str, Any]) -> str:
+        return _REASONS[row["reason"]].format(**row)
+
+    def fallback(self) -> dict[str, int]:
+        """Calls that were not executed in the network, by reason."""
+        counts: dict[str, int] = defaultdict(int)
+        for row in self._books["fallbacks"]:
+            counts[self._reason(row)] += row["calls"]
+        return dict(counts)
+
+    def offloaded(self) -> dict[str, int]:
+        """Calls that were, by function."""
+        counts: dict[str, int] = defaultdict(int)
+        for row in self._books["collectives"]:
+            if row["offloaded"]:
+                counts[row["function"]] += row["calls"]
+        return dict(counts)
+
+    def collectives(self) -> list[dict[str, Any]]:
+        """One row per function, communicator and way of execution; sizes together."""
+        rows: dict[tuple[str, str, bool], dict[str, Any]] = {}
+        for use in self._books["collectives"]:
+            key = (use["function"], use["communicator"], use["offloaded"])
+            row = rows.setdefault(
+                key,
+                {
+                    "function": use["function"],
+                    "communicator": use["communicator"],
+                    "ranks": len(use["members"]),
+                    "offloaded": use["offloaded"],
+                    "calls": 0,
+                    "operations": 0,
+                    "bytes": 0,
+                    "fabric_us": 0.0,
+                    "bound_us": 0.0,
+                    "waiting_us": 0.0,
+                },
+            )
+            row["calls"] += use["calls"]
+            row["operations"] += use["operations"]
+            row["bytes"] += use["operations"] * use["bytes"]
+            row["fabric_us"] += use["fabric"] * self._us
+            row["waiting_us"] += use["waiting"] * self._us
+            bound = self._bound(use)
+            row["bound_us"] = None if bound is None or row["bound_us"] is None else row["bound_us"] + bound
+        for row in rows.values():
+            # Where a rank of a rooted operation came late, the rest of it may take less time than the whole must.
+            comparable = row["bound_us"] and row["bound_us"] <= row["fabric_us"]
+            row["share_of_bound"] = row["bound_us"] / row["fabric_us"] if comparable else None
+        return sorted(rows.values(), key=lambda row: -row["fabric_us"])
+
+    def _bound(self, use: dict[str, Any]) -> float | None:
+        """The least time that the network could take for these operations, host to host; none for software's."""
+        if not use["offloaded"]:
+            return None
+        ticks = bounds.collective_ticks(
+            self._network, use["members"], use["collective"], use["bytes"], use["root"], host=True
+        )
+        return use["operations"] * ticks * self._us if ticks < inf else None
+
+    def links(self) -> list[dict[str, Any]]:
+        """Links that carried something, the busiest first."""
+        links = [{"node": node, "port": port, "flits": flits} for node, port, flits in self._books["links"] if flits]
+        return sorted(links, key=lambda link: (-link["flits"], link["node"], link["port"]))
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ranks": self.ranks,
+            "cluster": self.cluster,
+            "exit_code": self.result.exit_code,
+            "complaint": self.result.complaint,
+            "virtual_time_us": self._books["virtual_time"] * self._us,
+            "calls": self._books["calls"],
+            "offloaded": self.offloaded(),
+            "fallback": self.fallback(),
+            "messages": self._books["messages"],
+            "message_bytes": self._books["message_bytes"],
+            "collectives": self.collectives(),
+            "links": self.links(),
+        }
+
+    def summary(self) -> str:
+        """One line that says what the network did."""
+        offloaded, fallback = sum(self.offloaded().values()), sum(self.fallback().values())
+        messages = self._books["messages"]
+        flits = sum(link["flits"] for link in self.links())
+        return (
+            f"{self.cluster}, {self.ranks} ranks: {self._books['virtual_time'] * self._us:.3f} us of virtual time; "
+            f"{offloaded} collective calls computed in the network, {fallback} left to software, {messages} messages; "
+            f"{flits} flits over {len(self.links())} links"
+        )
+
+    def print(self, stream: IO[str]) -> None:
+        calls = self._books["calls"]
+        print(f"\nthalweg: {self.summary()}", file=stream)
+        if not set(calls) - {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"}:
+            print("thalweg: warning: no call but MPI_Init and MPI_Finalize was intercepted", file=stream)
+        rows = self.collectives()
+        if rows:
+            print(file=stream)
+            self._table(
+                [
+                    "collective",
+                    "communicator",
+                    "ranks",
+                    "in",
+                    "calls",
+                    "bytes",
+                    "time us",
+                    "bound us",
+                    "share",
+                    "late ranks us",
+                ],
+                (
+                    [
+                        row["function"],
+                        row["communicator"],
+                        row["ranks"],
+                        "network" if row["offloaded"] else "software",
+                        row["calls"],
+                        row["bytes"],
+                        row["fabric_us"],
+                        row["bound_us"],
+                        _percent(row["share_of_bound"]),
+                        row["waiting_us"],
+                    ]
+                    for row in rows
+                ),
+                ["collective", "communicator", "in"],
+                stream,
+            )
+        if fallback := self.fallback():
+            print(file=stream)
+            self._table(
+                ["left to software because", "calls"],
+                sorted(fallback.items(), key=lambda item: -item[1]),
+                ["left to software because"],
+                stream,
+            )
+        if links := self.links():
+            print(file=stream)
+            busiest = [[link["node"], link["port"], link["flits"]] for link in links[:4]]
+            print_table(["busiest links: node", "port", "flits"], busiest, file=stream)
+
+    @staticmethod
+    def _table(columns: list[str], rows: Iterable[Any], left: list[str], stream: IO[str]) -> None:
+        every = [list(row) for row in rows]
+        print_table(columns, every[:_ROWS], left, stream)
+        if len(every) > _ROWS:
+            print(f"and {len(every) - _ROWS} more rows (--json has all)", file=stream)
+
+
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{100 * share:.1f} %"

@@ -1,0 +1,205 @@
+"""Generates the interposer's C wrappers from the MPI Forum's machine-readable API.
+
+Every function of the standard that the MPI library at hand declares gets a wrapper that counts its calls. What becomes of
+the call is said by `HANDLERS`: an expression in which `native` is the library's own function with the call's arguments.
+A function that no table names goes straight to the library.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pympistandard
+
+_V = "sendbuf, sendcounts, {sendtypes}, recvcounts, {recvtypes}, {each}, comm"
+_ONE_TYPE = _V.format(sendtypes="&sendtype", recvtypes="&recvtype", each="false")
+_EACH_TYPE = _V.format(sendtypes="sendtypes", recvtypes="recvtypes", each="true")
+_NEIGHBOURS = "Neighbours(native, comm, [&](int i) {{ return bytes_of({count}, {type}); }})"
+
+
+def _software(pattern: str, bytes_: str, root: str = "0") -> str:
+    return f"Software(native, Pattern::{pattern}, {bytes_}, {root}, comm)"
+
+
+COLLECTIVES = {
+    "Barrier": "Barrier(native, comm)",
+    "Bcast": "Bcast(native, buffer, count, datatype, root, comm)",
+    "Reduce": "Reduce(native, sendbuf, recvbuf, count, datatype, op, root, comm)",
+    "Allreduce": "Allreduce(native, sendbuf, recvbuf, count, datatype, op, comm)",
+    "Gather": "Gather(native, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)",
+    "Allgather": "Allgather(native, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)",
+    "Scatter": "Scatter(native, sendcount, sendtype, recvcount, recvtype, root, comm)",
+    "Alltoall": _software("alltoall", "bytes_of(recvcount, recvtype)"),
+    "Scan": _software("scan", "bytes_of(count, datatype)"),
+    "Exscan": _software("scan", "bytes_of(count, datatype)"),
+    "Reduce_scatter_block": _software("reduce_scatter", "bytes_of(recvcount, datatype)"),
+    "Reduce_scatter": "Reduce_scatter(native, recvcounts, datatype, comm)",
+    "Gatherv": "Gatherv(native, sendcount, sendtype, root, comm)",
+    "Scatterv": "Scatterv(native, sendcounts, sendtype, root, comm)",
+    "Allgatherv": "Allgatherv(native, sendbuf, sendcount, sendtype, recvcounts, recvtype, comm)",
+    "Alltoallv": f"Alltoallv(native, {_ONE_TYPE})",
+    "Alltoallw": f"Alltoallv(native, {_EACH_TYPE})",
+    "Neighbor_allgather": _NEIGHBOURS.format(count="sendcount + 0 * i", type="sendtype"),
+    "Neighbor_allgatherv": _NEIGHBOURS.format(count="sendcount + 0 * i", type="sendtype"),
+    "Neighbor_alltoall": _NEIGHBOURS.format(count="sendcount + 0 * i", type="sendtype"),
+    "Neighbor_alltoallv": _NEIGHBOURS.format(count="sendcounts[i]", type="sendtype"),
+    "Neighbor_alltoallw": _NEIGHBOURS.format(count="sendcounts[i]", type="sendtypes[i]"),
+}
+"""The blocking ones; the non-blocking form of each has the same handler, with its request last."""
+
+SENDS = {"": "standard", "b": "standard", "r": "standard", "s": "synchronous"}
+"""Modes of sending. Every send is buffered, so that of the others only the synchronous one differs."""
+
+_RECEIVE = "buf, count, datatype, source, tag, comm"
+
+MESSAGES = {
+    **{
+        f"{mode}send".capitalize(): f"Send(native, Mode::{kind}, buf, count, datatype, dest, tag, comm)"
+        for mode, kind in SENDS.items()
+    },
+    **{
+        f"I{mode}send": f"Isend(native, Mode::{kind}, buf, count, datatype, dest, tag, comm, request)"
+        for mode, kind in SENDS.items()
+    },
+    **{
+        f"{mode}send_init".capitalize(): f"Send_init(native, Mode::{kind}, buf, count, datatype, dest, tag, comm, request)"
+        for mode, kind in SENDS.items()
+    },
+    "Recv": f"Recv(native, {_RECEIVE}, status)",
+    "Irecv": f"Irecv(native, {_RECEIVE}, request)",
+    "Recv_init": f"Recv_init(native, {_RECEIVE}, request)",
+    "Sendrecv": "Sendrecv(native, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, "
+    "comm, status)",
+    "Isendrecv": "Isendrecv(native, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, "
+    "recvtag, comm, request)",
+    "Sendrecv_replace": "Sendrecv_replace(native, buf, count, datatype, dest, sendtag, source, recvtag, comm, status)",
+    "Probe": "Probe(native, source, tag, comm, status)",
+    "Iprobe": "Iprobe(native, source, tag, comm, flag, status)",
+    "Mprobe": "Mprobe(native, source, tag, comm, message, status)",
+    "Improbe": "Improbe(native, source, tag, comm, flag, message, status)",
+    "Mrecv": "Mrecv(native, buf, count, datatype, message, status)",
+    "Imrecv": "Imrecv(native, buf, count, datatype, message, request)",
+}
+
+REQUESTS = {
+    "Wait": "Wait(request, status)",
+    "Waitall": "Waitall(count, array_of_requests, array_of_statuses)",
+    "Waitany": "Waitany(count, array_of_requests, index, status)",
+    "Waitsome": "Waitsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses)",
+    "Test": "Test(request, flag, status)",
+    "Testall": "Testall(count, array_of_requests, flag, array_of_statuses)",
+    "Testany": "Testany(count, array_of_requests, index, flag, status)",
+    "Testsome": "Testsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses)",
+    "Start": "Start(native, request)",
+    "Startall": "Startall(count, array_of_requests)",
+    "Request_free": "Request_free(native, request)",
+    "Request_get_status": "Request_get_status(native, request, flag, status)",
+    "Cancel": "Cancel(native, request)",
+}
+
+_MADE_OF = {
+    "comm, newcomm": ["Comm_dup", "Comm_dup_with_info", "Comm_split", "Comm_split_type", "Comm_create", "Cart_sub"],
+    "comm_old, comm_cart": ["Cart_create"],
+    "comm_old, comm_graph": ["Graph_create"],
+    "comm_old, comm_dist_graph": ["Dist_graph_create", "Dist_graph_create_adjacent"],
+    "intercomm, newintracomm": ["Intercomm_merge"],
+}
+
+_MADE_APART = {
+    "newcomm": ["Comm_create_group", "Comm_create_from_group"],
+    "newintercomm": ["Intercomm_create", "Intercomm_create_from_groups"],
+}
+"""What only a group enters: its members block in MPI until the last has come, while the others go on."""
+
+COMMUNICATORS = {
+    **{name: f'Create(native, {arguments}, "MPI_{name}")' for arguments, names in _MADE_OF.items() for name in names},
+    **{name: f'Create_apart(native, {made}, "MPI_{name}")' for made, names in _MADE_APART.items() for name in names},
+    "Comm_idup": "Comm_idup(native, comm, newcomm, request)",
+    "Comm_idup_with_info": "Comm_idup(native, comm, newcomm, request)",
+}
+
+MEET = ["Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "File_open"]
+"""Collective over a communicator, and not known to the fabric: the members meet before MPI executes the call."""
+
+OUTSIDE = re.compile(
+    r"Win_(free|fence|start|complete|wait|lock|unlock|flush|sync)|File_(?!open|get|call|create|iread|iwrite|.*errhandler)"
+    r"|Comm_(spawn|accept|connect|join)|Fetch_and_op|Compare_and_swap"
+)
+"""May block on what the fabric does not know: windows, files, other programs."""
+
+HANDLERS = {
+    **COLLECTIVES,
+    **{f"I{name[0].lower()}{name[1:]}": f"{call[:-1]}, request)" for name, call in COLLECTIVES.items()},
+    **MESSAGES,
+    **REQUESTS,
+    **COMMUNICATORS,
+    **dict.fromkeys(MEET, "Meet(native, comm)"),
+    "Comm_disconnect": "Meet(native, *comm)",
+    "Init": "Init(native)",
+    "Init_thread": "Init_thread(required, provided, argc, argv)",
+    "Finalize": "Finalize(native)",
+    "Abort": "Abort(native, errorcode)",
+    "Wtime": "Wtime()",
+    "Wtick": "Wtick()",
+}
+"""Handler of each function, in namespace `on` of the interposer; its large-count form has the same."""
+
+SKIPPED = re.compile(r"T_|Pcontrol$|Info_create_env$|Aint_|.*_(c2f|f2c|toint|fromint|f082c|c2f08|f082f|f2f08)$")
+"""The tools interface, which may be called at any time; a variable list of arguments; a declaration that
+differs from every library's; what is a macro in some libraries."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """One C function of the standard, in its plain or its large-count form."""
+
+    name: str
+    """As C spells it, `MPI_Allreduce_c`."""
+    base: str
+    """Without prefix and without `_c`."""
+    parameters: tuple[tuple[str, str], ...]
+    """(name, declaration)"""
+    result: str
+
+
+def standard_functions() -> Iterator[Function]:
+    """Every C function of the standard that is wrapped where the library has it."""
+    pympistandard.use_api_version()
+    for procedure in pympistandard.PROCEDURES.values():
+        for form in procedure.express.all_iso_c:
+            base = re.sub("_c$", "", form.name.removeprefix("MPI_"))
+            if form.name.startswith("MPI_") and not SKIPPED.match(base):
+                yield Function(form.name, base, tuple((p.name, str(p)) for p in form.parameters), form.return_type)
+
+
+def declared_functions(preprocessed: str) -> list[Function]:
+    """The functions of the standard that a library declares, by its preprocessed `mpi.h`, in the order of their names."""
+    declared = set(re.findall(r"\bP(MPI_\w+)\s*\(", preprocessed))
+    return sorted((f for f in standard_functions() if f.name in declared), key=lambda f: f.name)
+
+
+def _wrapper(number: int, function: Function) -> str:
+    parameters = ", ".join(declaration for _, declaration in function.parameters) or "void"
+    arguments = ", ".join(name for name, _ in function.parameters)
+    head = f"THALWEG_EXPORT {function.result} {function.name}({parameters}) {{\n  process().count({number});\n"
+    handler = HANDLERS.get(function.base) or ("Outside(native)" if OUTSIDE.match(function.base) else None)
+    if handler is None:
+        return f"{head}  return P{function.name}({arguments});\n}}\n"
+    native = f"  const auto native = [&] {{ return P{function.name}({arguments}); }};\n" if "native" in handler else ""
+    return f"{head}  const Call call({number});\n{native}  return on::{handler};\n}}\n"
+
+
+def generate(functions: list[Function]) -> str:
+    """The text of the file that defines the wrappers; function i counts and posts as number i."""
+    lines = [
+        "// Generated by thalweg/mpi/wrappers.py.",
+        '#include "mpi/interposer/handlers.hpp"',
+        "",
+        '#define THALWEG_EXPORT extern "C" __attribute__((visibility("default")))',
+        "",
+        "using namespace thalweg::mpi;",
+        "",
+    ]
+    return "\n".join(lines + [_wrapper(number, function) for number, function in enumerate(functions)])

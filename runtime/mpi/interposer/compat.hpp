@@ -1,0 +1,90 @@
+// The MPI library of the user, and what differs between the families.
+#pragma once
+
+#define MPICH_SKIP_MPICXX 1
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <climits>
+#include <cstdint>
+#include <cstring>
+
+namespace thalweg::mpi {
+
+#if MPI_VERSION >= 4
+inline int pack(const void* from, MPI_Count count, MPI_Datatype type, void* to, MPI_Count bytes) {
+  MPI_Count position = 0;
+  return PMPI_Pack_c(from, count, type, to, bytes, &position, MPI_COMM_SELF);
+}
+inline int unpack(const void* from, MPI_Count bytes, void* to, MPI_Count count, MPI_Datatype type) {
+  MPI_Count position = 0;
+  return PMPI_Unpack_c(from, bytes, &position, to, count, type, MPI_COMM_SELF);
+}
+#else
+// Without the functions of large counts no call names more than an int holds, but its bytes may be more: piece by piece.
+inline MPI_Count elements_per_piece(MPI_Datatype type) {
+  MPI_Count size = 1;
+  PMPI_Type_size_x(type, &size);
+  return size == 0 ? INT_MAX : INT_MAX / size;
+}
+template <class Piece>
+int in_pieces(MPI_Count count, MPI_Datatype type, Piece piece) {
+  const MPI_Count most = elements_per_piece(type);
+  for (MPI_Count done = 0; done < count; done += most)
+    if (const int error = piece(done, static_cast<int>(count - done < most ? count - done : most))) return error;
+  return MPI_SUCCESS;
+}
+inline int pack(const void* from, MPI_Count count, MPI_Datatype type, void* to, MPI_Count) {
+  MPI_Count size = 0, lower = 0, extent = 0;
+  PMPI_Type_size_x(type, &size);
+  PMPI_Type_get_extent_x(type, &lower, &extent);
+  return in_pieces(count, type, [&](MPI_Count done, int some) {
+    int position = 0;
+    return PMPI_Pack(static_cast<const char*>(from) + done * extent, some, type, static_cast<char*>(to) + done * size,
+                     static_cast<int>(some * size), &position, MPI_COMM_SELF);
+  });
+}
+inline int unpack(const void* from, MPI_Count, void* to, MPI_Count count, MPI_Datatype type) {
+  MPI_Count size = 0, lower = 0, extent = 0;
+  PMPI_Type_size_x(type, &size);
+  PMPI_Type_get_extent_x(type, &lower, &extent);
+  return in_pieces(count, type, [&](MPI_Count done, int some) {
+    int position = 0;
+    return PMPI_Unpack(static_cast<const char*>(from) + done * size, static_cast<int>(some * size), &position,
+                       static_cast<char*>(to) + done * extent, some, type, MPI_COMM_SELF);
+  });
+}
+#endif
+
+/// What a handle is to a hash table, whether the family has integers or pointers for handles.
+template <class HandleType>
+std::uint64_t key_of(HandleType handle) {
+  std::uint64_t key = 0;
+  std::memcpy(&key, &handle, sizeof handle);
+  return key;
+}
+
+/// A handle of our own, for the objects that MPI only hands back to us. `number` is not 0.
+template <class HandleType>
+HandleType handle_of(std::uint32_t number) {
+  HandleType handle{};
+  const std::uint64_t key = 0x51000000ULL + number;
+  std::memcpy(&handle, &key, sizeof handle);
+  return handle;
+}
+
+/// The version that the interposer was compiled for, as MPI_Get_library_version says it.
+#if defined(MPICH_VERSION)
+inline constexpr const char* kLibrary = "MPICH Version:";
+inline constexpr const char* kVersion = MPICH_VERSION;
+#elif defined(OPEN_MPI)
+#define THALWEG_TEXT_(x) #x
+#define THALWEG_TEXT(x) THALWEG_TEXT_(x)
+inline constexpr const char* kLibrary = "Open MPI";
+inline constexpr const char* kVersion =
+    THALWEG_TEXT(OMPI_MAJOR_VERSION) "." THALWEG_TEXT(OMPI_MINOR_VERSION) "." THALWEG_TEXT(OMPI_RELEASE_VERSION);
+#else
+#error "only MPICH and Open MPI are known"
+#endif
+
+}  // namespace thalweg::mpi

@@ -1,0 +1,53 @@
+#include "mpi/interposer/data.hpp"
+
+#include <algorithm>
+
+namespace thalweg::mpi {
+
+Layout::Layout(MPI_Datatype type) : type_(type) {
+  int integers = 0, addresses = 0, types = 0, combiner = 0;
+  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+  MPI_Count lower = 0;
+  PMPI_Type_size_x(type, &size_);
+  PMPI_Type_get_extent_x(type, &lower, &extent_);
+  predefined_ = combiner == MPI_COMBINER_NAMED;
+  plain_ = predefined_ && size_ == extent_;
+}
+
+Layout Layout::kept() const {
+  Layout copy = *this;
+  if (predefined_) return copy;
+  PMPI_Type_dup(type_, &copy.type_);
+  copy.own_ = std::shared_ptr<const MPI_Datatype>(new MPI_Datatype(copy.type_), [](const MPI_Datatype* type) {
+    MPI_Datatype freed = *type;
+    PMPI_Type_free(&freed);
+    delete type;
+  });
+  return copy;
+}
+
+int Layout::copy_in(std::byte* to, const void* from, MPI_Count count) const {
+  if (count == 0 || size_ == 0) return MPI_SUCCESS;
+  if (!plain_) return pack(from, count, type_, to, size_ * count);
+  std::memcpy(to, from, bytes(count));
+  return MPI_SUCCESS;
+}
+
+int Layout::copy_out(void* to, MPI_Count count, const std::byte* from, std::uint64_t bytes) const {
+  if (bytes == 0 || size_ == 0) return MPI_SUCCESS;
+  if (plain_) {
+    std::memcpy(to, from, bytes);
+    return MPI_SUCCESS;
+  }
+  const MPI_Count whole = std::min<MPI_Count>(count, static_cast<MPI_Count>(bytes) / size_);
+  if (whole > 0)
+    if (const int error = unpack(from, whole * size_, to, whole, type_)) return error;
+  const std::uint64_t rest = bytes - this->bytes(whole);
+  if (rest == 0 || whole == count) return MPI_SUCCESS;
+  std::vector<std::byte> element(static_cast<std::size_t>(size_));
+  if (const int error = pack(at(to, whole), 1, type_, element.data(), size_)) return error;
+  std::memcpy(element.data(), from + this->bytes(whole), rest);
+  return unpack(element.data(), size_, at(to, whole), 1, type_);
+}
+
+}  // namespace thalweg::mpi

@@ -1,0 +1,7 @@
+// Every handler that the generated wrappers call.
+#pragma once
+
+#include "mpi/interposer/lifecycle.hpp"
+#include "mpi/interposer/message.hpp"
+#include "mpi/interposer/request.hpp"
+#include "mpi/interposer/software.hpp"

@@ -1,0 +1,48 @@
+#include "mpi/interposer/lifecycle.hpp"
+
+#include <algorithm>
+
+namespace thalweg::mpi::on {
+namespace {
+
+int begin(int error) {
+  if (error != MPI_SUCCESS) return error;
+  process().join();
+  if (process().joined()) adopt_world();
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int Init(Native native) {
+  return begin(native());
+}
+
+int Init_thread(int required, int* provided, int* argc, char*** argv) {
+  return begin(PMPI_Init_thread(argc, argv, std::min(required, MPI_THREAD_SERIALIZED), provided));
+}
+
+int Finalize(Native native) {
+  if (!process().joined()) return native();
+  meet(*known(MPI_COMM_WORLD));
+  const int error = native();
+  process().finish();
+  return error;
+}
+
+int Abort(Native native, int code) {
+  process().abort(code);
+  return native();
+}
+
+double Wtime() {
+  if (!process().joined()) return PMPI_Wtime();
+  process().tick();
+  return process().seconds();
+}
+
+double Wtick() {
+  return process().joined() ? process().tick_seconds() : PMPI_Wtick();
+}
+
+}  // namespace thalweg::mpi::on

@@ -1,0 +1,17 @@
+// A rank's beginning and end, and its time.
+#pragma once
+
+#include "mpi/interposer/collectives.hpp"
+
+namespace thalweg::mpi::on {
+
+int Init(Native native);
+/// Threads may call MPI one at a time: a rank has one clock.
+int Init_thread(int required, int* provided, int* argc, char*** argv);
+int Finalize(Native native);
+int Abort(Native native, int code);
+/// Virtual seconds since MPI_Init.
+double Wtime();
+double Wtick();
+
+}  // namespace thalweg::mpi::on

@@ -1,0 +1,303 @@
+#include "mpi/interposer/process.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "mpi/futex.hpp"
+
+namespace thalweg::mpi {
+namespace {
+
+constexpr double kPollSeconds = 500e-9;         // an unsuccessful poll takes as long as a short call of a library
+constexpr std::uint64_t kPunchBytes = 4 << 20;  // pieces from here on give their pages back when they are free
+constexpr long kNap = 500'000'000;              // ns between two looks whether the server is still there
+constexpr long kNativeNap = 1'000'000;          // ns between two looks after the MPI library while others need it
+
+[[noreturn]] void end_process(const char* what) {
+  std::fprintf(stderr, "thalweg: %s\n", what);
+  _exit(125);
+}
+
+std::int64_t processor_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+}  // namespace
+
+Process& process() {
+  static auto* const instance = new Process;  // never destroyed: calls may come until the very end
+  return *instance;
+}
+
+void Heap::place(std::byte* memory, int descriptor, std::uint64_t begin, std::uint64_t end) {
+  memory_ = memory;
+  descriptor_ = descriptor;
+  next_ = begin;
+  end_ = end;
+}
+
+Chunk& Heap::chunk(std::uint64_t offset) const {
+  return *reinterpret_cast<Chunk*>(memory_ + offset - sizeof(Chunk));
+}
+
+std::uint64_t Heap::take(std::uint64_t bytes) {
+  const auto size_class = static_cast<std::uint32_t>(std::bit_width(bytes + sizeof(Chunk) - 1));
+  auto& free = free_[size_class];
+  if (free.empty() && lent_.size() >= collect_at_) collect();
+  if (!free.empty()) {
+    const std::uint64_t offset = free.back();
+    free.pop_back();
+    return offset;
+  }
+  const std::uint64_t whole = std::max<std::uint64_t>(1ULL << size_class, 2 * sizeof(Chunk));
+  if (whole > end_ - next_) end_process("the messages of this rank that nobody has received fill its memory");
+  const std::uint64_t offset = next_ + sizeof(Chunk);
+  next_ += whole;
+  chunk(offset).size_class = size_class;
+  return offset;
+}
+
+void Heap::give_back(std::uint64_t offset) {
+  const std::uint32_t size_class = chunk(offset).size_class;
+  if (const std::uint64_t whole = 1ULL << size_class; whole >= kPunchBytes) {
+    const std::uint64_t begin = page_up(offset), end = (offset - sizeof(Chunk) + whole) / 4096 * 4096;
+    fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
+              static_cast<off_t>(end - begin));
+  }
+  free_[size_class].push_back(offset);
+}
+
+void Heap::mark_free(std::byte* memory, std::uint64_t offset) {
+  reinterpret_cast<Chunk*>(memory + offset - sizeof(Chunk))->free.store(1, std::memory_order_release);
+}
+
+/// Takes back what its readers have marked free; looks again when twice as many are lent as stay out now.
+void Heap::collect() {
+  std::erase_if(lent_, [&](std::uint64_t offset) {
+    if (chunk(offset).free.load(std::memory_order_acquire) == 0) return false;
+    chunk(offset).free.store(0, std::memory_order_relaxed);
+    give_back(offset);
+    return true;
+  });
+  collect_at_ = std::max<std::size_t>(64, 2 * lent_.size());
+}
+
+void Process::join() {
+  const char* path = std::getenv("THALWEG_SOCKET");
+  if (path == nullptr || joined()) return;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  PMPI_Comm_size(MPI_COMM_WORLD, &size_);
+  process_ = getpid();
+  // Where the launcher is killed, its ranks end with it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  connect(path);
+  heap_.place(memory_, descriptor_, heap_offset(header_->ranks, static_cast<std::uint64_t>(rank_)),
+              heap_offset(header_->ranks, static_cast<std::uint64_t>(rank_) + 1));
+  auto* shared = reinterpret_cast<std::array<std::atomic<std::uint64_t>, kFunctions>*>(&slot_->calls);
+  for (std::size_t f = 0; f < kFunctions; ++f) (*shared)[f] = early_calls_[f].load();
+  calls_ = shared;
+}
+
+void Process::connect(const char* path) {
+  socket_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+  if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+    end_process("the run's socket does not answer");
+
+  Hello hello;
+  hello.rank = rank_;
+  hello.size = size_;
+  hello.pid = process_;
+  char library[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  PMPI_Get_library_version(library, &length);
+  if (std::strstr(library, kLibrary) == nullptr || std::strstr(library, kVersion) == nullptr) {
+    library[std::strcspn(library, "\n,")] = 0;
+    for (char* c = library; *c; ++c)
+      if (*c == '\t') *c = ' ';
+    std::snprintf(hello.library, sizeof hello.library, "the program uses %.60s, the run %.20s %.20s: give --mpi",
+                  library, kLibrary, kVersion);
+  }
+  Welcome welcome;
+  iovec payload{&welcome, sizeof welcome};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &payload;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  if (send(socket_, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello ||
+      recvmsg(socket_, &message, MSG_CMSG_CLOEXEC) != sizeof welcome || CMSG_FIRSTHDR(&message) == nullptr)
+    _exit(125);  // the server says why
+  std::memcpy(&descriptor_, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof descriptor_);
+
+  const auto bytes = memory_bytes(static_cast<std::uint64_t>(size_));
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor_, 0);
+  if (memory == MAP_FAILED) end_process("the shared memory of the run cannot be mapped");
+  madvise(memory, bytes, MADV_DONTDUMP);
+  memory_ = static_cast<std::byte*>(memory);
+  header_ = reinterpret_cast<Header*>(memory_);
+  slot_ = reinterpret_cast<Slot*>(memory_ + slot_offset(static_cast<std::uint64_t>(rank_)));
+  ticks_per_second_ = static_cast<double>(welcome.ticks_per_second);
+  ticks_per_ns_ = ticks_per_second_ * 1e-9 * welcome.compute_scale;
+}
+
+void Process::finish() {
+  slot_->clock = clock_;
+  stop_running(State::finished);
+  slot_ = nullptr;
+}
+
+void Process::abort(int code) {
+  if (!joined()) return;
+  slot_->abort_code = code;
+  slot_->aborting = 1;
+}
+
+void Process::exit() {
+  if (joined() && getpid() == process_) slot_->exiting = 1;
+}
+
+void Process::enter(std::uint16_t function) {
+  if (depth_++ != 0) return;
+  function_ = function;
+  if (ticks_per_ns_ == 0 || !joined()) return;
+  fraction_ += static_cast<double>(processor_ns() - processor_ns_) * ticks_per_ns_;
+  const auto whole = static_cast<Time>(fraction_);
+  clock_ += whole;
+  fraction_ -= static_cast<double>(whole);
+}
+
+void Process::leave() {
+  if (--depth_ == 0 && ticks_per_ns_ != 0) processor_ns_ = processor_ns();
+}
+
+std::uint64_t Process::post(Submission& part, bool replies) {
+  part.id = replies ? next_id_++ : 0;
+  part.at = clock_;
+  part.function = function_;
+  while (slot_->submissions.full()) park({}, 0, clock_);
+  slot_->submissions.put(part);
+  return part.id;
+}
+
+Reply Process::call(Submission& part) {
+  return wait(post(part));
+}
+
+Reply Process::wait(std::uint64_t id) {
+  for (;;) {
+    if (const auto found = replies_.find(id); found != replies_.end()) {
+      const Reply reply = found->second;
+      replies_.erase(found);
+      wait_until(reply.at);
+      return reply;
+    }
+    park({&id, 1}, 1, kForever);
+  }
+}
+
+void Process::poll(std::span<const std::uint64_t> ids) {
+  park(ids, 1, clock_ + std::max<Time>(1, static_cast<Time>(kPollSeconds * ticks_per_second_)));
+}
+
+void Process::park(std::span<const std::uint64_t> ids, std::uint32_t need, Time until) {
+  std::uint64_t list = 0;
+  if (ids.size() <= kWaitIds) {
+    std::ranges::copy(ids, slot_->inline_ids);
+    slot_->wait_ids = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(slot_->inline_ids) - memory_);
+  } else {
+    list = heap_.take(ids.size_bytes());
+    std::ranges::copy(ids, reinterpret_cast<std::uint64_t*>(memory_ + list));
+    slot_->wait_ids = list;
+  }
+  slot_->wait_count = static_cast<std::uint32_t>(ids.size());
+  slot_->need = need;
+  slot_->until = until;
+  slot_->clock = clock_;
+  slot_->function = function_;
+  stop_running(State::parked);
+  sleep();
+  clock_ = slot_->clock;
+  if (list != 0) heap_.give_back(list);
+  take_replies();
+}
+
+void Process::stop_running(State state) {
+  slot_->state.store(state);
+  if (header_->running.fetch_sub(1) != 1) return;
+  header_->doorbell.fetch_add(1);
+  futex_wake(header_->doorbell);
+}
+
+/// Until the server lets the rank go on. While others are inside MPI, it lets MPI send and take in what is queued there.
+void Process::sleep() {
+  while (slot_->state.load() == State::parked) {
+    const bool native = header_->native.load() != 0;
+    futex_wait(slot_->state, State::parked, native ? kNativeNap : kNap);
+    if (slot_->state.load() != State::parked) return;
+    char byte = 0;
+    int flag = 0;
+    if (header_->native.load() != 0)
+      PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    else if (recv(socket_, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0)
+      _exit(125);  // no server any more
+  }
+}
+
+void Process::begin_native() {
+  if (header_->native.fetch_add(1) != 0) return;
+  for (std::uint32_t rank = 0; rank < header_->ranks; ++rank)
+    futex_wake(reinterpret_cast<Slot*>(memory_ + slot_offset(rank))->state);
+}
+
+void Process::take_replies() {
+  Reply reply;
+  while (slot_->replies.take(reply)) {
+    if (const auto found = handlers_.find(reply.id); found != handlers_.end()) {
+      ReplyHandler* handler = found->second;
+      handlers_.erase(found);
+      handler->on_reply(reply);
+    } else {
+      replies_.emplace(reply.id, reply);
+    }
+  }
+}
+
+void Process::go_outside() {
+  slot_->clock = clock_;
+  slot_->function = function_;
+  stop_running(State::outside);
+}
+
+void Process::come_back() {
+  slot_->wait_count = 0;
+  slot_->need = 0;
+  slot_->until = kForever;
+  slot_->state.store(State::parked);
+  header_->doorbell.fetch_add(1);
+  futex_wake(header_->doorbell);
+  sleep();
+  clock_ = slot_->clock;
+  take_replies();
+}
+
+}  // namespace thalweg::mpi
+
+__attribute__((destructor)) static void note_exit() {
+  thalweg::mpi::process().exit();
+}

@@ -1,0 +1,150 @@
+// This process as a rank of the run: its clock, its slot in the shared memory, and how it waits there.
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "mpi/interposer/compat.hpp"
+#include "mpi/protocol.hpp"
+
+namespace thalweg::mpi {
+
+/// Pieces of the rank's heap, in sizes of powers of two. A piece that was lent comes back when its reader marks it free.
+class Heap {
+ public:
+  void place(std::byte* memory, int descriptor, std::uint64_t begin, std::uint64_t end);
+  /// Offset of `bytes` of memory; ends the process with a line where the heap is full.
+  std::uint64_t take(std::uint64_t bytes);
+  void give_back(std::uint64_t offset);
+  /// From now on another process frees it, by mark_free.
+  void lend(std::uint64_t offset) { lent_.push_back(offset); }
+  static void mark_free(std::byte* memory, std::uint64_t offset);
+
+ private:
+  [[nodiscard]] Chunk& chunk(std::uint64_t offset) const;
+  void collect();
+
+  std::byte* memory_ = nullptr;
+  int descriptor_ = -1;
+  std::uint64_t next_ = 0, end_ = 0;
+  std::array<std::vector<std::uint64_t>, 64> free_;
+  std::vector<std::uint64_t> lent_;
+  std::size_t collect_at_ = 64;
+};
+
+/// Called for the reply to a request that nobody waits for in a blocking call.
+class ReplyHandler {
+ public:
+  virtual ~ReplyHandler() = default;
+  virtual void on_reply(const Reply& reply) = 0;
+};
+
+class Process {
+ public:
+  /// Joins the run that the environment names, if any. Called once MPI is initialised.
+  void join();
+  /// Leaves it; called after PMPI_Finalize.
+  void finish();
+  void abort(int code);
+  void exit();
+  [[nodiscard]] bool joined() const { return slot_ != nullptr; }
+
+  void count(std::uint16_t function) { (*calls_)[function].fetch_add(1, std::memory_order_relaxed); }
+  /// Brackets each intercepted call: the time between two calls is the program's own.
+  void enter(std::uint16_t function);
+  void leave();
+
+  [[nodiscard]] Time clock() const { return clock_; }
+  [[nodiscard]] double tick_seconds() const { return 1 / ticks_per_second_; }
+  [[nodiscard]] double seconds() const { return static_cast<double>(clock_) / ticks_per_second_; }
+  /// One tick passes, so that a loop which waits for the time to come ends where a rank's own work takes none.
+  void tick() { clock_ += 1; }
+  void wait_until(Time at) { clock_ = at > clock_ ? at : clock_; }
+
+  /// Posts it at the rank's clock; returns the number of its request, or 0 where there will be no reply.
+  std::uint64_t post(Submission& part, bool replies = true);
+  /// Posts it and waits for its reply.
+  Reply call(Submission& part);
+  /// Waits for the reply to `id`.
+  Reply wait(std::uint64_t id);
+  /// From now on the reply to `id` goes to `handler`, as soon as this process sees it.
+  void listen(std::uint64_t id, ReplyHandler* handler) { handlers_[id] = handler; }
+  /// Parks until `need` of the requests have been replied to, or until `until`.
+  void park(std::span<const std::uint64_t> ids, std::uint32_t need, Time until);
+  /// An unsuccessful poll: a little time passes, others get their turn.
+  void poll(std::span<const std::uint64_t> ids);
+
+  /// A call of MPI that may need other ranks' MPI to go on: those that are parked look after it meanwhile.
+  template <class Native>
+  int natively(Native native) {
+    if (!joined()) return native();
+    begin_native();
+    const int error = native();
+    header_->native.fetch_sub(1);
+    return error;
+  }
+  /// The same, where it blocks on what the fabric does not know: meanwhile the others go on in virtual time, too.
+  template <class Native>
+  int outside(Native native) {
+    if (!joined()) return native();
+    go_outside();
+    const int error = natively(native);
+    come_back();
+    return error;
+  }
+
+  [[nodiscard]] Heap& heap() { return heap_; }
+  [[nodiscard]] std::byte* at(std::uint64_t offset) { return memory_ + offset; }
+  void free_remote(std::uint64_t offset) { Heap::mark_free(memory_, offset); }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+
+ private:
+  void connect(const char* path);
+  void stop_running(State state);
+  void sleep();
+  void take_replies();
+  void begin_native();
+  void go_outside();
+  void come_back();
+
+  std::array<std::atomic<std::uint64_t>, kFunctions> early_calls_{};
+  std::array<std::atomic<std::uint64_t>, kFunctions>* calls_ = &early_calls_;
+  std::byte* memory_ = nullptr;
+  Header* header_ = nullptr;
+  Slot* slot_ = nullptr;
+  int socket_ = -1;
+  int descriptor_ = -1;
+  int rank_ = 0, size_ = 1;
+  int process_ = 0;
+  Heap heap_;
+  Time clock_ = 0;
+  double ticks_per_second_ = 1;
+  double ticks_per_ns_ = 0;  ///< of the rank's own processor time
+  double fraction_ = 0;      ///< of a tick
+  std::int64_t processor_ns_ = 0;
+  int depth_ = 0;
+  std::uint16_t function_ = 0;
+  std::uint64_t next_id_ = 1;
+  std::unordered_map<std::uint64_t, Reply> replies_;
+  std::unordered_map<std::uint64_t, ReplyHandler*> handlers_;
+};
+
+/// The one of this process.
+Process& process();
+
+/// Brackets an intercepted call.
+class Call {
+ public:
+  explicit Call(std::uint16_t function) { process().enter(function); }
+  ~Call() { process().leave(); }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+};
+
+}  // namespace thalweg::mpi

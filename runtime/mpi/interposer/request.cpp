@@ -1,0 +1,357 @@
+#include "mpi/interposer/request.hpp"
+
+#include <algorithm>
+
+namespace thalweg::mpi {
+namespace {
+
+std::unordered_map<std::uint64_t, std::unique_ptr<Request>>& requests_by_handle() {
+  static auto* const requests = new std::unordered_map<std::uint64_t, std::unique_ptr<Request>>;
+  return *requests;
+}
+
+int no_query(void*, MPI_Status*) {
+  return MPI_SUCCESS;
+}
+int no_free(void*) {
+  return MPI_SUCCESS;
+}
+int no_cancel(void*, int) {
+  return MPI_SUCCESS;
+}
+
+void drop_handle(MPI_Request handle) {
+  PMPI_Grequest_complete(handle);
+  PMPI_Wait(&handle, MPI_STATUS_IGNORE);
+}
+
+/// Ends a complete request as Wait and Test do: its status, its error, and its handle, where it is not persistent.
+int retire(MPI_Request* handle, MPI_Status* status) {
+  Request& request = *find_request(*handle);
+  if (!request.active) {
+    write_status(status, {});
+    return MPI_SUCCESS;
+  }
+  process().wait_until(request.done_at);
+  if (request.native != MPI_REQUEST_NULL) {
+    if (const int error = process().natively([&] { return PMPI_Wait(&request.native, MPI_STATUS_IGNORE); }))
+      request.outcome.error = error;
+  }
+  if (request.after_native) request.after_native();
+  write_status(status, request.outcome);
+  const int error = request.outcome.error;
+  const MPI_Comm communicator = request.communicator;
+  request.active = request.done = false;
+  if (!request.persistent) {
+    drop_handle(request.handle);
+    requests_by_handle().erase(request.key);
+    *handle = MPI_REQUEST_NULL;
+  }
+  return error == MPI_SUCCESS ? error : raise(communicator, error);
+}
+
+/// An array of requests, ours and MPI's.
+class Mixed {
+ public:
+  Mixed(int count, MPI_Request* handles) : handles_(handles, static_cast<std::size_t>(std::max(count, 0))) {
+    for (std::size_t i = 0; i < handles_.size(); ++i) {
+      Request* request = handles_[i] == MPI_REQUEST_NULL ? nullptr : find_request(handles_[i]);
+      ours_.push_back(request);
+      natives_.push_back(request ? MPI_REQUEST_NULL : handles_[i]);
+      any_native_ = any_native_ || natives_.back() != MPI_REQUEST_NULL;
+    }
+  }
+
+  [[nodiscard]] int size() const { return static_cast<int>(handles_.size()); }
+  [[nodiscard]] bool any_native() const { return any_native_; }
+  [[nodiscard]] bool ours(std::size_t i) const { return ours_[i] != nullptr; }
+  [[nodiscard]] bool any_active() const {
+    return std::ranges::any_of(ours_, [](const Request* request) { return request && request->active; });
+  }
+  [[nodiscard]] bool complete() const {
+    return std::ranges::all_of(ours_, [](const Request* request) { return !request || request->complete(); });
+  }
+  /// The first of ours that is active and complete, or size().
+  [[nodiscard]] int first_complete() const {
+    return static_cast<int>(
+        std::ranges::find_if(ours_, [](const Request* r) { return r && r->active && r->complete(); }) - ours_.begin());
+  }
+  [[nodiscard]] std::vector<std::uint64_t> awaited() const {
+    std::vector<std::uint64_t> ids;
+    for (const Request* request : ours_)
+      if (request && request->active && !request->done) ids.push_back(request->id);
+    return ids;
+  }
+  /// Those of ours that are done, but later than the rank's clock: waiting for one takes until then.
+  [[nodiscard]] Time next_done() const {
+    Time next = kForever;
+    for (const Request* request : ours_)
+      if (request && request->active && request->done) next = std::min(next, request->done_at);
+    return next;
+  }
+  MPI_Request* natives() { return natives_.data(); }
+  /// Natives may have been completed: their handles go back into the program's array.
+  void store_natives() {
+    for (std::size_t i = 0; i < handles_.size(); ++i)
+      if (!ours_[i]) handles_[i] = natives_[i];
+  }
+  /// Afterwards it is no longer looked at.
+  int retire_at(int i, MPI_Status* status) {
+    ours_[static_cast<std::size_t>(i)] = nullptr;
+    return retire(&handles_[static_cast<std::size_t>(i)], status);
+  }
+
+  /// Lets time pass until one more of ours is done; where MPI's own are looked at too, only a little.
+  void wait_for_one() {
+    if (const Time next = next_done(); next != kForever) return process().wait_until(next);
+    if (any_native_)
+      process().poll(awaited());
+    else
+      process().park(awaited(), 1, kForever);
+  }
+  void wait_for_all() {
+    for (std::vector<std::uint64_t> ids = awaited(); !ids.empty(); ids = awaited())
+      process().park(ids, static_cast<std::uint32_t>(ids.size()), kForever);
+  }
+  void poll() { process().poll(awaited()); }
+
+ private:
+  std::span<MPI_Request> handles_;
+  std::vector<Request*> ours_;
+  std::vector<MPI_Request> natives_;
+  bool any_native_ = false;
+};
+
+MPI_Status* entry(MPI_Status* statuses, int i) {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
+}
+
+/// Completes all, once they can be.
+int retire_all(Mixed& mixed, int error, MPI_Status* statuses) {
+  mixed.store_natives();
+  bool failed = error != MPI_SUCCESS;
+  for (int i = 0; i < mixed.size(); ++i)
+    if (mixed.ours(static_cast<std::size_t>(i)))
+      failed = mixed.retire_at(i, entry(statuses, i)) != MPI_SUCCESS || failed;
+  return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+}
+
+/// One pass of Testany; `found` stays false where none is complete.
+int pick_any(Mixed& mixed, int* index, bool* found, MPI_Status* status) {
+  *found = true;
+  if (const int first = mixed.first_complete(); first < mixed.size()) {
+    *index = first;
+    return mixed.retire_at(first, status);
+  }
+  int flag = 0;
+  const int error = PMPI_Testany(mixed.size(), mixed.natives(), index, &flag, status);
+  mixed.store_natives();
+  *found = error != MPI_SUCCESS || (flag && (*index != MPI_UNDEFINED || !mixed.any_active()));
+  return error;
+}
+
+/// One pass of Testsome; `*count` is 0 where none is complete.
+int pick_some(Mixed& mixed, int* count, int* indices, MPI_Status* statuses) {
+  const int error = PMPI_Testsome(mixed.size(), mixed.natives(), count, indices, statuses);
+  mixed.store_natives();
+  bool failed = error != MPI_SUCCESS;
+  if (*count == MPI_UNDEFINED) {
+    if (!mixed.any_active()) return error;
+    *count = 0;
+  }
+  for (int i = mixed.first_complete(); i < mixed.size(); i = mixed.first_complete()) {
+    failed = mixed.retire_at(i, entry(statuses, *count)) != MPI_SUCCESS || failed;
+    indices[(*count)++] = i;
+  }
+  return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+}
+
+}  // namespace
+
+void write_status(MPI_Status* status, const Outcome& outcome) {
+  if (status == MPI_STATUS_IGNORE) return;
+  status->MPI_SOURCE = outcome.source;
+  status->MPI_TAG = outcome.tag;
+  status->MPI_ERROR = outcome.error;
+  PMPI_Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(outcome.bytes));
+  PMPI_Status_set_cancelled(status, outcome.cancelled);
+}
+
+void Request::on_reply(const Reply& reply) {
+  outcome = finish(reply);
+  done = true;
+  done_at = reply.at;
+  if (detached) requests_by_handle().erase(key);
+}
+
+void Request::start() {
+  active = true;
+  done = false;
+  id = post();
+  process().listen(id, this);
+}
+
+MPI_Request make_request(std::unique_ptr<Request> request) {
+  PMPI_Grequest_start(no_query, no_free, no_cancel, nullptr, &request->handle);
+  if (!request->persistent && !request->done) request->start();
+  const MPI_Request handle = request->handle;
+  request->key = key_of(handle);
+  requests_by_handle()[request->key] = std::move(request);
+  return handle;
+}
+
+Request* find_request(MPI_Request handle) {
+  const auto found = requests_by_handle().find(key_of(handle));
+  return found == requests_by_handle().end() ? nullptr : found->second.get();
+}
+
+int raise(MPI_Comm communicator, int error) {
+  PMPI_Comm_call_errhandler(communicator == MPI_COMM_NULL ? MPI_COMM_WORLD : communicator, error);
+  return error;
+}
+
+namespace on {
+
+int Wait(MPI_Request* request, MPI_Status* status) {
+  Mixed mixed(1, request);
+  if (mixed.any_native() || !mixed.ours(0)) {
+    int flag = 0;
+    const int error = PMPI_Test(request, &flag, status);
+    return flag || error ? error : process().outside([&] { return PMPI_Wait(request, status); });
+  }
+  mixed.wait_for_all();
+  return mixed.retire_at(0, status);
+}
+
+int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  Mixed mixed(count, requests);
+  mixed.wait_for_all();
+  int flag = 0;
+  int error = PMPI_Testall(count, mixed.natives(), &flag, statuses);
+  if (!flag && error == MPI_SUCCESS)
+    error = process().outside([&] { return PMPI_Waitall(count, mixed.natives(), statuses); });
+  return retire_all(mixed, error, statuses);
+}
+
+int Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  Mixed mixed(count, requests);
+  for (;;) {
+    bool found = false;
+    const int error = pick_any(mixed, index, &found, status);
+    if (found) return error;
+    if (!mixed.any_active()) return process().outside([&] { return PMPI_Waitany(count, requests, index, status); });
+    mixed.wait_for_one();
+  }
+}
+
+int Waitsome(int count, MPI_Request* requests, int* found, int* indices, MPI_Status* statuses) {
+  Mixed mixed(count, requests);
+  for (;;) {
+    const int error = pick_some(mixed, found, indices, statuses);
+    if (*found != 0) return error;
+    if (!mixed.any_active())
+      return process().outside([&] { return PMPI_Waitsome(count, requests, found, indices, statuses); });
+    mixed.wait_for_one();
+  }
+}
+
+int Test(MPI_Request* request, int* flag, MPI_Status* status) {
+  Mixed mixed(1, request);
+  *flag = 0;
+  for (int pass = 0; pass < 2; ++pass) {
+    if (!mixed.ours(0)) {
+      if (const int error = PMPI_Test(request, flag, status); error || *flag) return error;
+    } else if (mixed.complete()) {
+      *flag = 1;
+      return mixed.retire_at(0, status);
+    }
+    if (pass == 0) mixed.poll();
+  }
+  return MPI_SUCCESS;
+}
+
+int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  Mixed mixed(count, requests);
+  *flag = 0;
+  for (int pass = 0; pass < 2; ++pass) {
+    if (mixed.complete()) {
+      const int error = PMPI_Testall(count, mixed.natives(), flag, statuses);
+      if (error || *flag) return retire_all(mixed, error, statuses);
+    }
+    if (pass == 0) mixed.poll();
+  }
+  return MPI_SUCCESS;
+}
+
+int Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  Mixed mixed(count, requests);
+  bool found = false;
+  int error = pick_any(mixed, index, &found, status);
+  if (!found) {
+    mixed.poll();
+    error = pick_any(mixed, index, &found, status);
+  }
+  *flag = found;
+  if (!found) *index = MPI_UNDEFINED;
+  return error;
+}
+
+int Testsome(int count, MPI_Request* requests, int* found, int* indices, MPI_Status* statuses) {
+  Mixed mixed(count, requests);
+  const int error = pick_some(mixed, found, indices, statuses);
+  if (*found != 0) return error;
+  mixed.poll();
+  return pick_some(mixed, found, indices, statuses);
+}
+
+int Start(Native native, MPI_Request* request) {
+  Request* ours = *request == MPI_REQUEST_NULL ? nullptr : find_request(*request);
+  if (ours == nullptr) return native();
+  ours->start();
+  return MPI_SUCCESS;
+}
+
+int Startall(int count, MPI_Request* requests) {
+  for (int i = 0; i < count; ++i)
+    if (const int error = Start([&] { return PMPI_Start(&requests[i]); }, &requests[i])) return error;
+  return MPI_SUCCESS;
+}
+
+int Request_free(Native native, MPI_Request* request) {
+  Request* ours = *request == MPI_REQUEST_NULL ? nullptr : find_request(*request);
+  if (ours == nullptr) return native();
+  drop_handle(ours->handle);
+  auto& all = requests_by_handle();
+  auto owned = all.extract(key_of(*request));
+  *request = MPI_REQUEST_NULL;
+  if (!ours->active || ours->done) return MPI_SUCCESS;
+  // It completes all the same; until then it is kept under a key that no handle has.
+  static std::uint64_t detached = 0;
+  ours->detached = true;
+  ours->key = owned.key() = ~detached++;
+  all.insert(std::move(owned));
+  return MPI_SUCCESS;
+}
+
+int Request_get_status(Native native, MPI_Request request, int* flag, MPI_Status* status) {
+  Request* ours = request == MPI_REQUEST_NULL ? nullptr : find_request(request);
+  if (ours == nullptr) return native();
+  if (!ours->complete()) process().poll({&ours->id, 1});
+  *flag = ours->complete();
+  if (*flag) write_status(status, ours->active ? ours->outcome : Outcome{});
+  return MPI_SUCCESS;
+}
+
+int Cancel(Native native, MPI_Request* request) {
+  Request* ours = find_request(*request);
+  if (ours == nullptr) return native();
+  if (!ours->receives || !ours->active) return MPI_SUCCESS;
+  Submission part;
+  part.action = Action::cancel;
+  part.peer_id = ours->id;
+  process().post(part, false);
+  return MPI_SUCCESS;
+}
+
+}  // namespace on
+}  // namespace thalweg::mpi

@@ -1,0 +1,101 @@
+#include "mpi/interposer/software.hpp"
+
+#include <algorithm>
+
+namespace thalweg::mpi {
+
+Place::Place(MPI_Comm comm) {
+  int between = 0;
+  PMPI_Comm_test_inter(comm, &between);
+  PMPI_Comm_rank(comm, &rank);
+  between ? PMPI_Comm_remote_size(comm, &size) : PMPI_Comm_size(comm, &size);
+}
+
+std::vector<int> neighbours_out(MPI_Comm comm) {
+  int kind = MPI_UNDEFINED;
+  PMPI_Topo_test(comm, &kind);
+  std::vector<int> out;
+  if (kind == MPI_CART) {
+    int dimensions = 0;
+    PMPI_Cartdim_get(comm, &dimensions);
+    for (int d = 0; d < dimensions; ++d) {
+      int below = 0, above = 0;
+      PMPI_Cart_shift(comm, d, 1, &below, &above);
+      out.insert(out.end(), {below, above});
+    }
+  } else if (kind == MPI_GRAPH) {
+    int count = 0;
+    const int rank = Place(comm).rank;
+    PMPI_Graph_neighbors_count(comm, rank, &count);
+    out.resize(static_cast<std::size_t>(count));
+    PMPI_Graph_neighbors(comm, rank, count, out.data());
+  } else if (kind == MPI_DIST_GRAPH) {
+    int in = 0, count = 0, weighted = 0;
+    PMPI_Dist_graph_neighbors_count(comm, &in, &count, &weighted);
+    out.resize(static_cast<std::size_t>(count));
+    std::vector<int> sources(static_cast<std::size_t>(in)), in_weights(sources.size()), out_weights(out.size());
+    PMPI_Dist_graph_neighbors(comm, in, sources.data(), in_weights.data(), count, out.data(), out_weights.data());
+  }
+  return out;
+}
+
+namespace on {
+
+int Software(Native native, Pattern pattern, std::uint64_t bytes, int root, MPI_Comm comm, MPI_Request* request) {
+  return in_software(native, comm, {.pattern = pattern, .bytes = bytes, .root = root}, request);
+}
+
+int Scatter(Native native, MPI_Count send_count, MPI_Datatype send_type, MPI_Count receive_count,
+            MPI_Datatype receive_type, int root, MPI_Comm comm, MPI_Request* request) {
+  const bool sends = Place(comm).rank == root;
+  return Software(native, Pattern::scatter,
+                  sends ? bytes_of(send_count, send_type) : bytes_of(receive_count, receive_type), root, comm, request);
+}
+
+int Create(Native native, MPI_Comm parent, MPI_Comm* made, const char* function) {
+  const CommunicatorInfo* communicator = known(parent);
+  if (communicator == nullptr) return Create_apart(native, made, function);
+  meet(*communicator);
+  const int error = process().natively(native);
+  if (error == MPI_SUCCESS) adopt(*made, function);
+  return error;
+}
+
+int Create_apart(Native native, MPI_Comm* made, const char* function) {
+  const int error = process().outside(native);
+  if (error == MPI_SUCCESS) adopt(*made, function);
+  return error;
+}
+
+int Comm_idup(Native native, MPI_Comm parent, MPI_Comm* made, MPI_Request* request) {
+  const CommunicatorInfo* communicator = known(parent);
+  const int error = process().natively(native);
+  if (communicator == nullptr || error != MPI_SUCCESS) return error;
+  // All members have called it when its creation is replied to: nobody has to wait for it before.
+  auto wrapped = std::make_unique<Request>();
+  auto info = std::make_shared<CommunicatorInfo>(*communicator);
+  wrapped->communicator = parent;
+  wrapped->native = *request;
+  wrapped->post = [info] { return post_creation(*info, "MPI_Comm_idup"); };
+  wrapped->finish = [info](const Reply& reply) {
+    note_creation(*info, reply);
+    return Outcome{};
+  };
+  wrapped->after_native = [info, made] { return attach(*made, *info); };
+  *request = make_request(std::move(wrapped));
+  return MPI_SUCCESS;
+}
+
+int Meet(Native native, MPI_Comm comm) {
+  const CommunicatorInfo* communicator = known(comm);
+  if (communicator == nullptr) return process().outside(native);
+  meet(*communicator);
+  return process().natively(native);
+}
+
+int Outside(Native native) {
+  return process().outside(native);
+}
+
+}  // namespace on
+}  // namespace thalweg::mpi

@@ -1,0 +1,202 @@
+// What a rank and the server say to each other: the layout of the memory that they share, and the greeting on the socket.
+//
+// A rank posts submissions into its ring and parks; the server works only while no rank runs, posts completions into the
+// ring of a parked rank, and lets it run again. So each field has one writer at a time, and virtual time is the server's.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace thalweg::mpi {
+
+/// Virtual time in ticks, as thalweg::Tick; the interposer is built without the simulator.
+using Time = std::int64_t;
+inline constexpr Time kForever = INT64_MAX;
+
+inline constexpr std::uint32_t kMagic = 0x7468616c;
+inline constexpr std::size_t kRing = 256;        ///< submissions, and completions, between two parkings
+inline constexpr std::size_t kWaitIds = 64;      ///< requests that a parked rank can name without a chunk of its heap
+inline constexpr std::size_t kFunctions = 1536;  ///< at most so many MPI functions are counted
+inline constexpr std::size_t kDetail = 56;       ///< characters of a fallback's detail
+inline constexpr std::uint64_t kHeapBytes = 1ULL << 35;  ///< address space of one rank's heap; pages exist once touched
+
+inline constexpr std::int32_t kAny = -1;  ///< any source, any tag
+
+enum class Action : std::uint8_t {
+  create,      ///< a communicator: members (world ranks) in the heap, `count` of them
+  release,     ///< a communicator was freed by this rank; completes nothing
+  collective,  ///< a part of a collective in the network
+  meet,        ///< completes when every member has come
+  software,    ///< completes when the messages of a software collective would have been exchanged
+  send,        ///< completes when the message left the host's memory, or was matched (synchronous)
+  receive,     ///< completes when a matching message has arrived
+  probe,       ///< completes as a receive, and leaves the message where it is
+  try_probe,   ///< completes at once: bytes is kNothing where no message is there
+  match,       ///< as probe, and takes the message: only the receive_matched that names it will get it
+  try_match,
+  cancel,  ///< of the receive `peer_id`, which then completes as cancelled, unless it is matched already
+};
+
+/// Why a collective is not executed in the network.
+enum class Reason : std::uint8_t {
+  none,
+  no_row,
+  not_in_network,
+  user_operation,
+  derived_type,
+  type_not_in_network,
+  operation_not_in_network,
+  intercommunicator,
+  nonblocking,
+};
+
+/// How a software collective exchanges its messages; bytes are those of one block unless each rank gives a list.
+enum class Pattern : std::uint8_t {
+  none,            ///< no messages: the members only meet
+  barrier,         ///< dissemination
+  broadcast,       ///< binomial tree from the root
+  reduce,          ///< binomial tree to the root
+  allreduce,       ///< recursive doubling
+  gather,          ///< binomial tree, growing blocks
+  scatter,         ///< binomial tree, shrinking blocks
+  allgather,       ///< recursive doubling for powers of two, ring otherwise
+  alltoall,        ///< pairwise exchange
+  scan,            ///< recursive doubling
+  reduce_scatter,  ///< pairwise exchange
+  gather_list,     ///< every rank sends its own bytes to the root
+  scatter_list,    ///< the root sends to each rank what its list says
+  allgather_list,  ///< ring of each rank's own bytes
+  alltoall_list,   ///< pairwise exchange of what the lists say
+  neighbours,      ///< each rank sends to those that its list names
+};
+
+struct Submission {
+  std::uint64_t id = 0;  ///< the rank's own number of the request; 0 where nothing completes
+  Time at = 0;
+  std::uint64_t count = 0;  ///< elements of a block; members; entries of a list
+  std::uint64_t bytes = 0;
+  std::uint64_t send = 0;  ///< offsets into the shared memory; 0 is none
+  std::uint64_t receive = 0;
+  std::uint64_t peer_id = 0;
+  std::uint32_t communicator = 0;
+  std::int32_t peer = 0;  ///< source or destination, rank of the communicator
+  std::int32_t node = 0;  ///< destination, rank of the world
+  std::int32_t tag = 0;
+  std::uint32_t root = 0;
+  std::uint16_t function = 0;
+  Action action = Action::meet;
+  std::uint8_t collective = 0;  ///< spec::Collective
+  std::uint8_t op = 0;          ///< spec::Operator
+  std::uint8_t type = 0;        ///< spec::Datatype
+  Reason reason = Reason::none;
+  Pattern pattern = Pattern::none;
+  bool synchronous = false;
+  char detail[kDetail] = {};
+};
+
+inline constexpr std::uint64_t kNothing = UINT64_MAX;
+
+struct Reply {
+  std::uint64_t id = 0;
+  Time at = 0;
+  std::uint64_t bytes = 0;  ///< of the message; of a creation the communicator's number
+  std::uint64_t payload =
+      0;  ///< offset of the message's bytes; of a creation its list of members, which is the sender's again
+  std::int32_t source = 0;  ///< rank of the communicator
+  std::int32_t tag = 0;
+  bool cancelled = false;
+  bool granted = false;  ///< creation: the communicator has a row in the network
+};
+
+/// A ring of one writer and one reader, which are in different processes.
+template <class T>
+struct Ring {
+  std::atomic<std::uint64_t> written{0};
+  std::atomic<std::uint64_t> taken{0};
+  T entries[kRing];
+
+  bool full() const { return written.load(std::memory_order_relaxed) - taken.load(std::memory_order_acquire) == kRing; }
+  void put(const T& entry) {
+    const std::uint64_t at = written.load(std::memory_order_relaxed);
+    entries[at % kRing] = entry;
+    written.store(at + 1, std::memory_order_release);
+  }
+  bool take(T& entry) {
+    const std::uint64_t at = taken.load(std::memory_order_relaxed);
+    if (at == written.load(std::memory_order_acquire)) return false;
+    entry = entries[at % kRing];
+    taken.store(at + 1, std::memory_order_release);
+    return true;
+  }
+};
+
+enum class State : std::uint32_t {
+  running,
+  parked,    ///< waits on `word`
+  outside,   ///< blocks in a call of MPI that the fabric knows nothing of
+  finished,  ///< has left MPI_Finalize
+};
+
+struct Slot {
+  std::atomic<State> state{State::running};  ///< the futex of a parked rank
+  std::atomic<std::uint32_t> exiting{0};     ///< the process calls exit
+  std::atomic<std::uint32_t> aborting{0};    ///< MPI_Abort was called, with `abort_code`
+  std::int32_t abort_code = 0;
+  // Why the rank is parked: until `need` of the named requests have completed, or until a time.
+  Time clock = 0;  ///< in: when it parked; out: when it goes on
+  Time until = kForever;
+  std::uint64_t wait_ids = 0;  ///< offset of the requests' numbers
+  std::uint32_t wait_count = 0;
+  std::uint32_t need = 0;
+  std::uint16_t function = 0;  ///< of the call that parked
+  std::uint64_t inline_ids[kWaitIds] = {};
+  std::atomic<std::uint64_t> calls[kFunctions] = {};
+  Ring<Submission> submissions;
+  Ring<Reply> replies;
+};
+
+/// Before each piece of a rank's heap. The owner reuses what a reader has marked free.
+struct alignas(64) Chunk {
+  std::atomic<std::uint32_t> free{0};
+  std::uint32_t size_class = 0;
+};
+
+struct Header {
+  std::uint32_t magic = kMagic;
+  std::uint32_t ranks = 0;
+  std::atomic<std::uint32_t> running{0};   ///< ranks in State::running
+  std::atomic<std::uint32_t> doorbell{0};  ///< rung when the last one parks; the server sleeps on it
+  std::atomic<std::uint32_t> native{0};    ///< ranks inside calls of MPI that may need the others' MPI to go on
+};
+
+/// Where things lie in the shared memory.
+constexpr std::uint64_t page_up(std::uint64_t bytes) {
+  return (bytes + 4095) / 4096 * 4096;
+}
+constexpr std::uint64_t slot_offset(std::uint64_t rank) {
+  return page_up(sizeof(Header)) + rank * page_up(sizeof(Slot));
+}
+constexpr std::uint64_t heap_offset(std::uint64_t ranks, std::uint64_t rank) {
+  return slot_offset(ranks) + rank * kHeapBytes;
+}
+constexpr std::uint64_t memory_bytes(std::uint64_t ranks) {
+  return heap_offset(ranks, ranks);
+}
+
+/// Sent by a rank on the socket when MPI is initialised.
+struct Hello {
+  std::uint32_t magic = kMagic;
+  std::int32_t rank = 0;
+  std::int32_t size = 0;
+  std::int32_t pid = 0;
+  char library[128] = {};  ///< what the MPI library says of itself, where it is not the one of the interposer
+};
+
+/// The answer; the shared memory's descriptor comes with it.
+struct Welcome {
+  std::int64_t ticks_per_second = 0;
+  double compute_scale = 0;  ///< of a rank's own processor time; 0: it takes no virtual time
+};
+
+}  // namespace thalweg::mpi

@@ -1,0 +1,84 @@
+#include "mpi/server/communicators.hpp"
+
+#include <algorithm>
+
+#include "thalweg_spec.hpp"
+
+namespace thalweg::mpi {
+namespace {
+
+std::string describe(const Submission& part, const std::vector<std::string>& functions) {
+  std::string text = functions[part.function];
+  if (part.action == Action::meet) return text;
+  text += " (" + std::to_string(part.bytes) + " bytes";
+  if (part.action == Action::collective && part.op != 0)
+    text += ", " + std::string(spec::name(static_cast<spec::Operator>(part.op))) + " of " + std::to_string(part.count) +
+            " " + std::string(spec::name(static_cast<spec::Datatype>(part.type)));
+  return text + ", root " + std::to_string(part.root) + ")";
+}
+
+bool agree(const Submission& a, const Submission& b, const std::vector<std::string>& functions) {
+  if (a.action != b.action || a.collective != b.collective || a.pattern != b.pattern) return false;
+  if (a.action == Action::collective) return a.op == b.op && a.type == b.type && a.root == b.root && a.count == b.count;
+  return functions[a.function] == functions[b.function];
+}
+
+}  // namespace
+
+std::uint32_t Communicator::rank_of(std::uint32_t world_rank) const {
+  return static_cast<std::uint32_t>(std::ranges::find(members, world_rank) - members.begin());
+}
+
+Operation& Communicator::enter(std::uint32_t rank, const Submission& part, const std::vector<std::string>& functions) {
+  const std::uint64_t number = entered[rank]++;
+  if (number - oldest == operations.size()) {
+    Operation& fresh = operations.emplace_back();
+    fresh.number = number;
+    fresh.first = part;
+    fresh.first_rank = rank;
+    fresh.ids.resize(members.size());
+    fresh.lists.resize(members.size());
+  }
+  Operation& found = operation(number);
+  if (!agree(found.first, part, functions))
+    throw Disagreement{"the ranks disagree on collective " + std::to_string(number + 1) + " of " + name + ": rank " +
+                       std::to_string(members[found.first_rank]) + " calls " + describe(found.first, functions) +
+                       ", rank " + std::to_string(members[rank]) + " calls " + describe(part, functions)};
+  found.ids[rank] = part.id;
+  found.entered += 1;
+  found.first_entry = std::min(found.first_entry, part.at);
+  found.last_entry = std::max(found.last_entry, part.at);
+  found.entries += part.at;
+  return found;
+}
+
+std::optional<Operation> Communicator::leave(std::uint64_t number, Tick at) {
+  Operation& left = operation(number);
+  left.last_done = std::max(left.last_done, at);
+  if (++left.done < members.size()) return std::nullopt;
+  Operation finished = std::move(left);
+  finished.done = static_cast<std::uint32_t>(members.size());
+  left.done = finished.done;
+  while (!operations.empty() && operations.front().done == members.size()) {
+    operations.pop_front();
+    ++oldest;
+  }
+  return finished;
+}
+
+std::optional<Creations::Creation> Creations::enter(std::uint32_t world_rank, std::vector<std::uint32_t> members,
+                                                    const Submission& part) {
+  const std::uint64_t number = counts_[members][world_rank]++;
+  const Key key{std::move(members), number};
+  Creation& creation = open_[key];
+  if (creation.members.empty()) {
+    creation.members = key.first;
+    creation.name = part.detail;
+  }
+  creation.requests.push_back({world_rank, part.id, part.send});
+  creation.last = std::max(creation.last, part.at);
+  if (creation.requests.size() < creation.members.size()) return std::nullopt;
+  return std::move(open_.extract(key).mapped());
+}
+
+}  // namespace thalweg::mpi

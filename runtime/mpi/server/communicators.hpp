@@ -1,0 +1,74 @@
+// The communicators of the program, and the collectives on each: who has entered which, and whether all agree on it.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fabric/engine.hpp"
+#include "mpi/protocol.hpp"
+#include "mpi/server/software.hpp"
+
+namespace thalweg::mpi {
+
+/// The n-th collective on a communicator. Parts are counted by rank of the communicator.
+struct Operation {
+  std::uint64_t number = 0;  ///< n, from 0
+  Submission first;          ///< the part that came first, by rank `first_rank`
+  std::uint32_t first_rank = 0;
+  std::vector<std::optional<std::uint64_t>> ids;  ///< each member's request; nothing where it has not come
+  std::vector<std::vector<ListEntry>> lists;      ///< of each member, for software collectives
+  std::uint32_t entered = 0, done = 0;
+  Tick first_entry = kNever, last_entry = 0, last_done = 0;
+  Tick entries = 0;  ///< sum of the times of entry
+};
+
+struct Communicator {
+  std::uint32_t number = 0;
+  std::string name;
+  std::vector<std::uint32_t> members;  ///< ranks of the world
+  std::optional<ContextId> context;    ///< its row in the network
+  std::uint32_t released = 0;          ///< members that have freed it
+  std::vector<std::uint64_t> entered;  ///< collectives that each member has entered
+  std::uint64_t oldest = 0;            ///< number of operations.front()
+  std::deque<Operation> operations;    ///< those that are not done
+
+  [[nodiscard]] std::uint32_t rank_of(std::uint32_t world_rank) const;
+  /// Adds a member's part, and returns its operation. Throws Disagreement where its arguments differ from the first's.
+  Operation& enter(std::uint32_t rank, const Submission& part, const std::vector<std::string>& functions);
+  /// One member's part is done; returns the operation when it was the last, which is then forgotten here.
+  std::optional<Operation> leave(std::uint64_t number, Tick at);
+  [[nodiscard]] Operation& operation(std::uint64_t number) { return operations[number - oldest]; }
+};
+
+/// The ranks of a communicator gave arguments that do not fit together.
+struct Disagreement {
+  std::string what;
+};
+
+/// Creations in progress: the members register one by one; the n-th of a member belongs to the n-th of the others.
+class Creations {
+ public:
+  struct Creation {
+    std::vector<std::uint32_t> members;
+    std::string name;
+    struct Member {
+      std::uint32_t rank;      ///< of the world
+      std::uint64_t id, list;  ///< its request, and the offset of its list of members
+    };
+    std::vector<Member> requests;
+    Tick last = 0;
+  };
+  /// A member registers; returns the creation when it was the last member, which is then forgotten here.
+  std::optional<Creation> enter(std::uint32_t world_rank, std::vector<std::uint32_t> members, const Submission& part);
+
+ private:
+  using Key = std::pair<std::vector<std::uint32_t>, std::uint64_t>;
+  std::map<std::vector<std::uint32_t>, std::map<std::uint32_t, std::uint64_t>> counts_;
+  std::map<Key, Creation> open_;
+};
+
+}  // namespace thalweg::mpi

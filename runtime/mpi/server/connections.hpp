@@ -1,0 +1,48 @@
+// The sockets of the ranks: they greet when MPI is initialised, are given the shared memory, and are missed when they die.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mpi/protocol.hpp"
+
+namespace thalweg::mpi {
+
+class Connections {
+ public:
+  /// Takes over `listener`, a Unix stream socket that listens.
+  Connections(int listener, unsigned ranks, int memory, const Welcome& welcome);
+  ~Connections();
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
+
+  /// Looks for at most `milliseconds` for ranks that come or go.
+  void poll(int milliseconds);
+
+  [[nodiscard]] unsigned joined() const { return joined_; }
+  [[nodiscard]] bool has_joined(unsigned rank) const { return sockets_[rank] >= 0; }
+  [[nodiscard]] const std::vector<std::int32_t>& processes() const { return processes_; }
+  /// Ranks whose process has ended, in the order of their ends.
+  [[nodiscard]] const std::vector<unsigned>& lost() const { return lost_; }
+  /// What is wrong with a greeting, or nothing.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
+
+ private:
+  void accept_rank();
+  void greet(int socket);
+  void watch(int socket);
+
+  int listener_;
+  int poller_;
+  int memory_;
+  Welcome welcome_;
+  unsigned joined_ = 0;
+  std::vector<int> sockets_;    ///< of each rank; -1 before it comes
+  std::vector<int> strangers_;  ///< accepted, not greeted yet
+  std::vector<std::int32_t> processes_;
+  std::vector<unsigned> lost_;
+  std::string refusal_;
+};
+
+}  // namespace thalweg::mpi

@@ -1,0 +1,301 @@
+// What the ranks post, and what becomes of it on the engine.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "mpi/server/server.hpp"
+
+namespace thalweg::mpi {
+
+/// Longest allreduce that is exchanged: beyond, log2(ranks) times the bytes cost more than the tree's longer way.
+constexpr std::uint64_t kExchangeBytes = 4096;
+
+/// A software collective on its way: how far each rank is in its rounds.
+struct Server::SoftwareRun {
+  std::uint32_t communicator = 0;
+  std::uint64_t number = 0;
+  Rounds rounds;
+  struct Member {
+    std::uint64_t id = 0;
+    std::uint32_t round = 0;
+    std::uint32_t leaving = 0;           ///< messages of its round that have not left yet
+    Tick reached = 0;                    ///< when the last of them so far left
+    std::vector<std::uint32_t> missing;  ///< of each round, messages that have not arrived yet
+    std::vector<Tick> arrived;           ///< of each round, when the last of them so far was taken in
+  };
+  std::vector<Member> members;
+};
+
+namespace {
+
+/// The shape that suits a collective of `bytes` a block: exchanges are short, trees carry each byte once.
+spec::Algorithm algorithm_for(spec::Collective collective, std::uint64_t bytes) {
+  switch (collective) {
+    case spec::Collective::barrier:
+    case spec::Collective::allgather:
+      return spec::Algorithm::exchange;
+    case spec::Collective::allreduce:
+      return bytes <= kExchangeBytes ? spec::Algorithm::exchange : spec::Algorithm::tree;
+    default:
+      return spec::Algorithm::tree;
+  }
+}
+
+}  // namespace
+
+void Server::drain(unsigned rank) {
+  Submission part;
+  while (memory_.slot(rank).submissions.take(part)) accept(rank, part);
+}
+
+void Server::accept(unsigned rank, const Submission& part) {
+  if (part.id != 0) ranks_[rank].pending.emplace(part.id, Pending{part});
+  switch (part.action) {
+    case Action::create:
+      return create(rank, part);
+    case Action::release:
+      return release(part);
+    case Action::collective:
+      return collective(rank, part);
+    case Action::meet:
+      return meet(rank, part);
+    case Action::software:
+      return software(rank, part);
+    case Action::send:
+      return send(rank, part);
+    case Action::receive:
+    case Action::probe:
+    case Action::match:
+    case Action::try_probe:
+    case Action::try_match:
+      return timeline_.at(part.at, [this, rank, part] { post(rank, part); });
+    case Action::cancel:
+      return timeline_.at(part.at, [this, rank, part] {
+        if (ranks_[rank].mailbox.withdraw(part.peer_id))
+          complete(rank, {.id = part.peer_id, .at = timeline_.now(), .cancelled = true});
+      });
+  }
+}
+
+void Server::create(unsigned rank, const Submission& part) {
+  const auto given = memory_.at<const std::uint32_t>(part.send, part.count);
+  auto creation = creations_.enter(rank, {given.begin(), given.end()}, part);
+  if (!creation) return;
+  const std::uint32_t number = ++communicators_made_;
+  Communicator& made = communicators_[number];
+  made.number = number;
+  // The world's own are known by their names, others by what made them.
+  made.name = creation->name.find("COMM_") == std::string::npos ? creation->name + " #" + std::to_string(number)
+                                                                : creation->name;
+  made.members = creation->members;
+  made.entered.resize(made.members.size());
+
+  const Tick at = std::max(creation->last, timeline_.now());
+  const bool wants_row = part.reason != Reason::intercommunicator && made.members.size() > 1;
+  if (wants_row) {
+    std::vector<Handle> handles(made.members.size());
+    for (const auto& [member, id, list] : creation->requests)
+      handles[made.rank_of(member)] =
+          timeline_.expect([this, member = member, id = id, number, list = list](Completion::Kind, Tick when) {
+            complete(member, {.id = id, .at = when, .bytes = number, .payload = list, .granted = true});
+          });
+    const std::vector<NodeId> nodes(made.members.begin(), made.members.end());
+    made.context = timeline_.engine().create_communicator(nodes, handles, at);
+    if (made.context) return;
+    for (const Handle handle : handles) timeline_.forget(handle);
+  }
+  timeline_.at(at, [this, requests = creation->requests, number, at] {
+    for (const auto& [member, id, list] : requests)
+      complete(member, {.id = id, .at = at, .bytes = number, .payload = list});
+  });
+}
+
+void Server::release(const Submission& part) {
+  if (const auto found = communicators_.find(part.communicator); found != communicators_.end()) {
+    found->second.released += 1;
+    free_if_unused(part.communicator);
+  }
+}
+
+void Server::free_if_unused(std::uint32_t number) {
+  const auto found = communicators_.find(number);
+  const Communicator& communicator = found->second;
+  if (communicator.released < communicator.members.size() || !communicator.operations.empty()) return;
+  if (communicator.context) timeline_.engine().free_communicator(*communicator.context);
+  communicators_.erase(found);
+}
+
+void Server::collective(unsigned rank, const Submission& part) {
+  Communicator& communicator = communicators_.at(part.communicator);
+  const std::uint32_t member = communicator.rank_of(rank);
+  const std::uint64_t number = communicator.enter(member, part, options_.functions).number;
+  const auto kind = static_cast<spec::Collective>(part.collective);
+  const bool gathers = kind == spec::Collective::gather || kind == spec::Collective::allgather;
+  CollectiveRequest request;
+  request.handle = timeline_.expect([this, rank, part, number](Completion::Kind, Tick at) {
+    end_part(part.communicator, number, rank, part.id, at);
+  });
+  request.context = *communicator.context;
+  request.rank = member;
+  request.collective = kind;
+  request.algorithm = algorithm_for(kind, part.bytes);
+  request.op = static_cast<spec::Operator>(part.op);
+  request.type = static_cast<spec::Datatype>(part.type);
+  request.root = part.root;
+  request.count = part.count;
+  if (part.send != 0) request.send = memory_.at<const std::byte>(part.send, part.bytes);
+  if (part.receive != 0)
+    request.receive = memory_.at<std::byte>(part.receive, part.bytes * (gathers ? communicator.members.size() : 1));
+  timeline_.engine().submit(request, std::max(part.at, timeline_.now()));
+}
+
+void Server::meet(unsigned rank, const Submission& part) {
+  Communicator& communicator = communicators_.at(part.communicator);
+  const Operation& operation = communicator.enter(communicator.rank_of(rank), part, options_.functions);
+  if (operation.entered < communicator.members.size()) return;
+  timeline_.at(operation.last_entry, [this, number = operation.number, part, ids = operation.ids,
+                                      members = communicator.members, at = operation.last_entry] {
+    for (std::size_t i = 0; i < members.size(); ++i) end_part(part.communicator, number, members[i], *ids[i], at);
+  });
+}
+
+void Server::software(unsigned rank, const Submission& part) {
+  Communicator& communicator = communicators_.at(part.communicator);
+  const std::uint32_t member = communicator.rank_of(rank);
+  Operation& operation = communicator.enter(member, part, options_.functions);
+  if (part.send != 0) {
+    const auto list = memory_.at<const ListEntry>(part.send, part.count);
+    operation.lists[member].assign(list.begin(), list.end());
+  }
+  books_.fallbacks[{part.reason, options_.functions[part.function], part.detail}] += 1;
+  if (operation.entered == communicator.members.size()) start_software(communicator, operation);
+}
+
+void Server::start_software(Communicator& communicator, Operation& operation) {
+  const auto n = static_cast<std::uint32_t>(communicator.members.size());
+  auto run = std::make_shared<SoftwareRun>();
+  run->communicator = communicator.number;
+  run->number = operation.number;
+  run->rounds = software_rounds(
+      {operation.first.pattern, n, operation.first.root, operation.first.bytes, std::move(operation.lists)});
+  run->members.resize(n);
+  for (std::uint32_t rank = 0; rank < n; ++rank)
+    run->members[rank] = {*operation.ids[rank],
+                          0,
+                          0,
+                          operation.last_entry,
+                          std::vector<std::uint32_t>(run->rounds.size()),
+                          std::vector<Tick>(run->rounds.size())};
+  for (std::size_t round = 0; round < run->rounds.size(); ++round)
+    for (const Transfer& transfer : run->rounds[round]) run->members[transfer.destination].missing[round] += 1;
+  timeline_.at(operation.last_entry, [this, run] {
+    for (std::uint32_t rank = 0; rank < run->members.size(); ++rank) begin_round(run, rank);
+  });
+}
+
+/// Sends what `rank` sends in its round, and goes on where that was the last thing that the round waited for.
+void Server::begin_round(const std::shared_ptr<SoftwareRun>& run, std::uint32_t rank) {
+  auto& member = run->members[rank];
+  const auto& world = communicators_.at(run->communicator).members;
+  if (member.round == run->rounds.size())
+    return end_part(run->communicator, run->number, world[rank], member.id, member.reached);
+  const std::uint32_t round = member.round;
+  Tick start = member.reached;
+  for (const Transfer& transfer : run->rounds[round]) {
+    if (transfer.source != rank) continue;
+    start += options_.message_overhead;
+    member.leaving += 1;
+    const std::uint32_t to = transfer.destination;
+    timeline_.send(world[rank], world[to], transfer.bytes, start,
+                   [this, run, rank, to, round](Completion::Kind kind, Tick at) {
+                     if (kind == Completion::Kind::injected) {
+                       run->members[rank].leaving -= 1;
+                       run->members[rank].reached = std::max(run->members[rank].reached, at);
+                       return end_round(run, rank);
+                     }
+                     auto& receiver = run->members[to];
+                     receiver.missing[round] -= 1;
+                     receiver.arrived[round] = std::max(receiver.arrived[round], at) + options_.message_overhead;
+                     if (receiver.round == round) end_round(run, to);
+                   });
+  }
+  end_round(run, rank);
+}
+
+void Server::end_round(const std::shared_ptr<SoftwareRun>& run, std::uint32_t rank) {
+  auto& member = run->members[rank];
+  if (member.leaving != 0 || member.missing[member.round] != 0) return;
+  member.reached = std::max(member.reached, member.arrived[member.round]);
+  member.round += 1;
+  begin_round(run, rank);
+}
+
+void Server::end_part(std::uint32_t number, std::uint64_t operation, unsigned rank, std::uint64_t id, Tick at) {
+  complete(rank, {.id = id, .at = at});
+  Communicator& communicator = communicators_.at(number);
+  const auto finished = communicator.leave(operation, at);
+  if (!finished) return;
+  const Submission& first = finished->first;
+  if (first.action != Action::meet) {
+    const bool offloaded = first.action == Action::collective;
+    CollectiveUse& use =
+        books_.collectives[{communicator.name, communicator.members, options_.functions[first.function], first.bytes,
+                            first.collective, offloaded, first.root}];
+    const auto n = static_cast<Tick>(communicator.members.size());
+    use.calls += communicator.members.size();
+    use.operations += 1;
+    use.fabric += finished->last_done - finished->last_entry;
+    use.waiting += n * finished->last_entry - finished->entries;
+  }
+  free_if_unused(number);
+}
+
+void Server::send(unsigned rank, const Submission& part) {
+  const Message message{
+      part.id,    part.communicator, part.peer,       part.tag, rank, static_cast<std::uint32_t>(part.node),
+      part.bytes, part.send,         part.synchronous};
+  books_.messages += 1;
+  books_.message_bytes += part.bytes;
+  Channel& channel = channels_[std::uint64_t{rank} << 32 | message.receiver];
+  timeline_.send(rank, message.receiver, part.bytes, part.at,
+                 [this, message, order = channel.sent++](Completion::Kind kind, Tick at) {
+                   if (kind == Completion::Kind::injected) {
+                     if (!message.synchronous) complete(message.sender, {.id = message.id, .at = at});
+                     return;
+                   }
+                   Channel& way = channels_[std::uint64_t{message.sender} << 32 | message.receiver];
+                   way.early.emplace(order, message);
+                   for (auto next = way.early.find(way.delivered); next != way.early.end();
+                        next = way.early.find(way.delivered)) {
+                     const Message ready = next->second;
+                     way.early.erase(next);
+                     way.delivered += 1;
+                     deliver(ready, at);
+                   }
+                 });
+}
+
+void Server::deliver(const Message& message, Tick at) {
+  ranks_[message.receiver].mailbox.arrive(
+      message, [this, at](const Post& post, const Message& served) { serve(served.receiver, post, served, at); });
+}
+
+void Server::post(unsigned rank, const Submission& part) {
+  const Tick at = timeline_.now();
+  const bool takes = part.action != Action::probe && part.action != Action::try_probe;
+  const Post post{part.id, part.communicator, part.peer, part.tag, takes};
+  const auto served = [this, rank, at](const Post& by, const Message& message) { serve(rank, by, message, at); };
+  Mailbox& mailbox = ranks_[rank].mailbox;
+  if (part.action != Action::try_probe && part.action != Action::try_match) return mailbox.post(post, served);
+  if (!mailbox.try_post(post, served)) complete(rank, {.id = part.id, .at = at, .bytes = kNothing});
+}
+
+void Server::serve(unsigned rank, const Post& post, const Message& message, Tick at) {
+  complete(rank, {post.id, at, message.bytes, message.payload, message.source, message.tag});
+  if (post.takes && message.synchronous)
+    timeline_.send(rank, message.sender, 0, at, [this, message](Completion::Kind kind, Tick when) {
+      if (kind == Completion::Kind::arrived) complete(message.sender, {.id = message.id, .at = when});
+    });
+}
+
+}  // namespace thalweg::mpi

@@ -1,0 +1,190 @@
+#include "mpi/server/server.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <ranges>
+#include <utility>
+
+#include "mpi/futex.hpp"
+
+namespace thalweg::mpi {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kLookMilliseconds = 50;  // how often the sockets are looked at
+
+}  // namespace
+
+Server::Server(Engine& engine, ServerOptions options)
+    : options_(std::move(options)),
+      memory_(options_.ranks),
+      connections_(options_.listener, options_.ranks, memory_.descriptor(),
+                   Welcome{engine.ticks_per_second(), options_.compute_scale}),
+      timeline_(engine),
+      ranks_(options_.ranks) {}
+
+Outcome Server::run() {
+  while (connections_.joined() < options_.ranks && !over(books_)) connections_.poll(kLookMilliseconds);
+  auto looked = Clock::now();
+  auto progress = looked;
+  Header& header = memory_.header();
+  while (books_.what.empty()) {
+    const std::uint32_t bell = header.doorbell.load();
+    const auto now = Clock::now();
+    if (now - looked > std::chrono::milliseconds(kLookMilliseconds)) {
+      looked = now;
+      connections_.poll(0);
+      if (over(books_)) break;
+    }
+    if (std::exchange(progressed_, false)) progress = now;
+    if (options_.patience_s > 0 && now - progress > std::chrono::duration<double>(options_.patience_s)) {
+      books_.ending = Ending::timeout;
+      books_.what = "no rank got any further for " + std::to_string(static_cast<int>(options_.patience_s)) +
+                    " s; that they never would is not proved (--timeout 0 waits on)";
+      break;
+    }
+    if (header.running.load() != 0) {
+      futex_wait(header.doorbell, bell, kLookMilliseconds * 1'000'000L);
+      continue;
+    }
+    horizon_ = kNever;
+    try {
+      take_parked();
+      run_timeline();
+    } catch (const Disagreement& disagreement) {
+      books_.ending = Ending::disagreement;
+      books_.what = disagreement.what;
+      break;
+    }
+    if (!ready_.empty()) {
+      release_ready();
+      continue;
+    }
+    const auto in_state = [&](State state) {
+      return std::ranges::any_of(std::views::iota(0U, options_.ranks),
+                                 [&](unsigned rank) { return memory_.slot(rank).state.load() == state; });
+    };
+    if (std::ranges::any_of(ranks_, &Rank::parked) && !in_state(State::outside)) {
+      books_.ending = Ending::deadlock;
+      books_.what = "the program is deadlocked: every rank waits, and nothing is on its way";
+      break;
+    }
+    if (!in_state(State::outside) && !in_state(State::parked)) {
+      books_.ending = Ending::finished;
+      break;
+    }
+    futex_wait(header.doorbell, bell, kLookMilliseconds * 1'000'000L);
+  }
+  close_books(books_);
+  return std::move(books_);
+}
+
+bool Server::over(Outcome& outcome) {
+  const auto end = [&](Ending ending, std::string what) {
+    outcome.ending = ending;
+    outcome.what = std::move(what);
+    return true;
+  };
+  if (!connections_.refusal().empty()) return end(Ending::refused, connections_.refusal());
+  for (unsigned rank = 0; rank < options_.ranks; ++rank)
+    if (const Slot& slot = memory_.slot(rank); slot.aborting.load() != 0)
+      return end(Ending::aborted,
+                 "rank " + std::to_string(rank) + " called MPI_Abort with code " + std::to_string(slot.abort_code));
+  for (const unsigned rank : connections_.lost())
+    if (const Slot& slot = memory_.slot(rank); slot.state.load() != State::finished)
+      return end(Ending::died, "rank " + std::to_string(rank) +
+                                   (slot.exiting.load() != 0 ? " exited without MPI_Finalize" : " was killed") +
+                                   (slot.state.load() == State::parked ? " while it waited" : ""));
+  if (stop_) return end(Ending::stopped, "stopped");
+  return false;
+}
+
+/// Takes in what ranks have posted since, in the order of ranks.
+void Server::take_parked() {
+  for (unsigned rank = 0; rank < options_.ranks; ++rank) {
+    drain(rank);
+    if (!ranks_[rank].parked && memory_.slot(rank).state.load() == State::parked) park(rank);
+  }
+}
+
+void Server::park(unsigned rank) {
+  Rank& parked = ranks_[rank];
+  Slot& slot = memory_.slot(rank);
+  parked.parked = true;
+  parked.epoch += 1;
+  parked.since = slot.clock;
+  // A rank that comes back from outside finds that time has passed.
+  slot.clock = std::max(slot.clock, timeline_.now());
+  std::uint32_t open = 0;
+  for (const std::uint64_t id : memory_.at<const std::uint64_t>(slot.wait_ids, slot.wait_count))
+    if (const auto found = parked.pending.find(id); found != parked.pending.end()) {
+      found->second.awaited = parked.epoch;
+      ++open;
+    }
+  const std::uint32_t done = slot.wait_count - open;
+  parked.missing = slot.need > done ? slot.need - done : 0;
+  if (parked.missing == 0 && (slot.until == kForever || slot.need != 0)) {
+    progressed_ = true;
+    return wake(rank, slot.clock);
+  }
+  if (slot.until != kForever)
+    timeline_.at(slot.until, [this, rank, epoch = parked.epoch, until = slot.until] {
+      if (ranks_[rank].parked && ranks_[rank].epoch == epoch) wake(rank, until);
+    });
+}
+
+void Server::complete(unsigned rank, const Reply& reply) {
+  Rank& owner = ranks_[rank];
+  const auto found = owner.pending.find(reply.id);
+  const bool awaited = owner.parked && found->second.awaited == owner.epoch;
+  owner.pending.erase(found);
+  owner.outbox.push_back(reply);
+  if (awaited && owner.missing > 0 && --owner.missing == 0) {
+    progressed_ = true;
+    wake(rank, reply.at);
+  }
+}
+
+void Server::wake(unsigned rank, Tick at) {
+  Rank& woken = ranks_[rank];
+  if (woken.ready) return;
+  woken.ready = true;
+  ready_.push_back(rank);
+  Slot& slot = memory_.slot(rank);
+  slot.clock = std::max(slot.clock, at);
+  horizon_ = std::min(horizon_, slot.clock);
+}
+
+void Server::release_ready() {
+  memory_.header().running.fetch_add(static_cast<std::uint32_t>(ready_.size()));
+  for (const unsigned rank : ready_) {
+    Rank& released = ranks_[rank];
+    Slot& slot = memory_.slot(rank);
+    for (; !released.outbox.empty() && !slot.replies.full(); released.outbox.pop_front())
+      slot.replies.put(released.outbox.front());
+    released.parked = released.ready = false;
+    slot.state.store(State::running);
+    futex_wake(slot.state);
+  }
+  ready_.clear();
+}
+
+void Server::run_timeline() {
+  while (!timeline_.idle() && timeline_.now() < horizon_) timeline_.step(horizon_);
+}
+
+void Server::close_books(Outcome& outcome) {
+  if (outcome.ending != Ending::finished && outcome.ending != Ending::stopped && outcome.ending != Ending::refused)
+    outcome.waiting = who_waits();
+  outcome.joined = connections_.joined();
+  for (unsigned rank = 0; rank < options_.ranks; ++rank) {
+    const Slot& slot = memory_.slot(rank);
+    outcome.clocks.push_back(slot.clock);
+    outcome.virtual_time = std::max(outcome.virtual_time, slot.clock);
+    for (std::size_t f = 0; f < options_.functions.size(); ++f)
+      if (const std::uint64_t count = slot.calls[f].load(); count != 0) outcome.calls[options_.functions[f]] += count;
+  }
+  outcome.links = timeline_.engine().link_use();
+}
+
+}  // namespace thalweg::mpi

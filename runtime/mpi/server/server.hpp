@@ -1,0 +1,162 @@
+// Runs an MPI program's communication on an engine: takes what the ranks post, keeps virtual time, lets ranks go on.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <compare>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "fabric/engine.hpp"
+#include "mpi/server/communicators.hpp"
+#include "mpi/server/connections.hpp"
+#include "mpi/server/matching.hpp"
+#include "mpi/server/memory.hpp"
+#include "mpi/server/software.hpp"
+#include "mpi/server/timeline.hpp"
+
+namespace thalweg::mpi {
+
+struct ServerOptions {
+  unsigned ranks = 0;
+  int listener = -1;                   ///< socket that the ranks connect to; closed at the end
+  std::vector<std::string> functions;  ///< names of the MPI functions, as the interposer numbers them
+  double compute_scale = 1;            ///< virtual time of a rank's own processor time; 0: none
+  double patience_s = 0;               ///< give up after so many seconds in which no rank gets any further; 0: never
+  Tick message_overhead = 0;           ///< software time of each message of a collective that falls back
+};
+
+enum class Ending : std::uint8_t {
+  finished,  ///< every rank has left MPI_Finalize
+  stopped,   ///< stop() was called
+  aborted,   ///< a rank called MPI_Abort
+  refused,   ///< a process that connected does not fit
+  died,      ///< a rank ended without MPI_Finalize
+  deadlock,
+  disagreement,
+  timeout,
+};
+
+/// What collectives of one kind, on one communicator, of one size did. Calls are counted on each rank.
+struct CollectiveKey {
+  std::string communicator;
+  std::vector<std::uint32_t> members;  ///< ranks of the world
+  std::string function;
+  std::uint64_t bytes = 0;  ///< of one block
+  std::uint8_t collective = 0;
+  bool offloaded = false;
+  std::uint32_t root = 0;
+  auto operator<=>(const CollectiveKey&) const = default;
+};
+struct CollectiveUse {
+  std::uint64_t calls = 0;
+  std::uint64_t operations = 0;
+  Tick fabric = 0;   ///< sum over operations, from the last rank's entry to the last rank's completion
+  Tick waiting = 0;  ///< sum over ranks, from a rank's entry to the last rank's
+};
+struct FallbackKey {
+  Reason reason = Reason::none;
+  std::string function;
+  std::string detail;
+  auto operator<=>(const FallbackKey&) const = default;
+};
+
+struct Outcome {
+  Ending ending = Ending::stopped;
+  std::string what;                  ///< one line, where the run did not finish
+  std::vector<std::string> waiting;  ///< who waits for whom, on what, since when
+  Tick virtual_time = 0;             ///< the last rank's clock
+  std::vector<Tick> clocks;
+  unsigned joined = 0;
+  std::map<std::string, std::uint64_t> calls;
+  std::map<CollectiveKey, CollectiveUse> collectives;
+  std::map<FallbackKey, std::uint64_t> fallbacks;
+  std::uint64_t messages = 0, message_bytes = 0;
+  std::vector<LinkUse> links;
+};
+
+class Server {
+ public:
+  Server(Engine& engine, ServerOptions options);
+
+  /// Serves until the program ends or cannot go on.
+  Outcome run();
+  /// From any thread: makes run() return soon.
+  void stop() { stop_ = true; }
+  /// Process numbers of the ranks that have come, 0 for the others.
+  [[nodiscard]] const std::vector<std::int32_t>& processes() const { return connections_.processes(); }
+
+ private:
+  struct Pending {
+    Submission part;
+    std::uint64_t awaited = 0;  ///< the parking that names it
+  };
+  struct Rank {
+    std::unordered_map<std::uint64_t, Pending> pending;
+    std::deque<Reply> outbox;
+    bool parked = false;
+    bool ready = false;
+    std::uint64_t epoch = 0;    ///< counts parkings, so that an old alarm wakes nobody
+    std::uint32_t missing = 0;  ///< completions that it still waits for
+    Tick since = 0;
+    Mailbox mailbox;
+  };
+  struct Channel {  ///< from one rank to another: messages are handed over in the order of sending
+    std::uint64_t sent = 0, delivered = 0;
+    std::map<std::uint64_t, Message> early;
+  };
+  struct SoftwareRun;
+
+  // server.cpp: the loop, parking and waking
+  void take_parked();
+  void park(unsigned rank);
+  void wake(unsigned rank, Tick at);
+  void release_ready();
+  void run_timeline();
+  void complete(unsigned rank, const Reply& reply);
+  [[nodiscard]] bool over(Outcome& outcome);
+  void close_books(Outcome& outcome);
+
+  // dispatch.cpp: what the ranks post
+  void drain(unsigned rank);
+  void accept(unsigned rank, const Submission& part);
+  void create(unsigned rank, const Submission& part);
+  void release(const Submission& part);
+  void free_if_unused(std::uint32_t number);
+  void collective(unsigned rank, const Submission& part);
+  void meet(unsigned rank, const Submission& part);
+  void software(unsigned rank, const Submission& part);
+  void start_software(Communicator& communicator, Operation& operation);
+  void begin_round(const std::shared_ptr<SoftwareRun>& run, std::uint32_t rank);
+  void end_round(const std::shared_ptr<SoftwareRun>& run, std::uint32_t rank);
+  void end_part(std::uint32_t communicator, std::uint64_t number, unsigned rank, std::uint64_t id, Tick at);
+  void send(unsigned rank, const Submission& part);
+  void deliver(const Message& message, Tick at);
+  void post(unsigned rank, const Submission& part);
+  void serve(unsigned rank, const Post& post, const Message& message, Tick at);
+
+  // diagnosis.cpp
+  [[nodiscard]] std::vector<std::string> who_waits();
+  [[nodiscard]] std::string waits_for(unsigned rank, const Submission& part);
+  [[nodiscard]] std::string in_microseconds(Tick at) const;
+
+  ServerOptions options_;
+  SharedMemory memory_;
+  Connections connections_;
+  Timeline timeline_;
+  std::vector<Rank> ranks_;
+  std::vector<unsigned> ready_;
+  Tick horizon_ = kNever;  ///< ranks that will run cannot do anything before this time
+  std::map<std::uint32_t, Communicator> communicators_;
+  std::uint32_t communicators_made_ = 0;
+  Creations creations_;
+  std::unordered_map<std::uint64_t, Channel> channels_;
+  Outcome books_;
+  bool progressed_ = false;
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace thalweg::mpi

@@ -1,0 +1,35 @@
+"""How the tests of `thalweg run` build and run their programs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from programs import Run, thalweg_run
+
+PROGRAMS = Path(__file__).parent / "programs"
+MPICC = Path(sys.executable).parent / "mpicc"
+
+Program = Callable[..., Run]
+
+
+@pytest.fixture
+def run_program(tmp_path: Path) -> Program:
+    """Compiles a program of programs/, or the given C text, and runs it on the fabric: its own work takes no time."""
+
+    def run(
+        source: str, ranks: int = 4, *options: str, arguments: tuple[str, ...] = (), cluster: str = "torus:2x2x2"
+    ) -> Run:
+        file = PROGRAMS / source
+        if not source.endswith(".c"):
+            file = tmp_path / "program.c"
+            file.write_text(f'#include "check.h"\n{source}')
+        program = tmp_path / "program"
+        subprocess.run([MPICC, "-O1", "-w", "-I", PROGRAMS, "-o", program, file], check=True)
+        chosen = options if "--compute" in options else ("--compute", "none", *options)
+        return thalweg_run(tmp_path, ranks, cluster, [program, *arguments], *chosen, timeout=120)
+
+    return run
