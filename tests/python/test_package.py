@@ -34,7 +34,7 @@ def test_version() -> None:
 @installed
 def test_data_is_installed_whole() -> None:
     data = Path(thalweg.__file__).parent / "data"
-    for folder in ("spec/generated/cpp",):
+    for folder in ("clusters", "runtime/mpi", "spec/generated/cpp"):
         files = {
             p.relative_to(ROOT) for p in (ROOT / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts
         }

@@ -14,7 +14,7 @@ from thalweg.output import json_option, write_json
 DEFAULT_CLUSTERS = [f"mpi-fpga-torus-{shape}" for shape in ("2x2x2", "4x4x2", "4x4x4", "4x4x8")]
 
 
-class ComputeScale(click.ParamType):
+class ComputeScale(click.ParamType[float]):
     """How a rank's own processor time counts as virtual time: a factor."""
 
     name = "measured|none|scale:X"

@@ -63,8 +63,9 @@ void check_integers(Datatype type) {
   for (const T a : values)
     for (const T b : values) {
       const __int128 x = a, y = b;
+      const auto product = static_cast<unsigned __int128>(x) * static_cast<unsigned __int128>(y);
       EXPECT_EQ(apply(Operator::sum, type, a, b), wrapped(x + y));
-      EXPECT_EQ(apply(Operator::prod, type, a, b), wrapped(x * y));
+      EXPECT_EQ(apply(Operator::prod, type, a, b), wrapped(static_cast<__int128>(product)));
       EXPECT_EQ(apply(Operator::min, type, a, b), wrapped(x < y ? x : y));
       EXPECT_EQ(apply(Operator::max, type, a, b), wrapped(x > y ? x : y));
       EXPECT_EQ(apply(Operator::band, type, a, b), wrapped(x & y));
