@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -317,11 +318,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, Unit& unit, Tick latenc
 
   const std::uint64_t elements =
       execution.packet == 0 ? 0 : op.packetizer.elements_in(execution.packet - 1, op.request.count);
-  PacketId result = operands[0];
-  if (n > 1 && elements > 0) {
-    result = combine(op, {operands.data(), n}, elements);
-    pool_.release(operands[0]);
-  }
+  const PacketId result = n > 1 && elements > 0 ? combine(op, {operands.data(), n}, elements) : operands[0];
   for (unsigned i = 1; i < n; ++i) pool_.release(operands[i]);
   Packet& packet = pool_[result];
   if (process.interleaved)
@@ -372,17 +369,24 @@ void CollectiveUnit::execute(OperationId id, unsigned p, Unit& unit, Tick latenc
   proceed(id, p, last);
 }
 
+/// Joins the operands into the first one's packet, or, where that is still on its way to another output, into a new one
+/// that takes its place.
 PacketId CollectiveUnit::combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements) {
-  const PacketId id = pool_.take();
-  Packet& result = pool_[id];
-  const Packet& first = pool_[operands[0]];
-  result.flits = first.flits;
-  std::fill_n(result.words.begin(), result.flits * kFlitBytes / 8, 0);
-  result.words[0] = first.words[0];
+  PacketId id = operands[0];
+  if (pool_[id].references > 1) {
+    const Packet& first = pool_[id];
+    id = pool_.take();
+    Packet& copy = pool_[id];
+    copy.flits = first.flits;
+    std::copy_n(first.words.begin(), std::size_t{first.flits} * kFlitBytes / 8, copy.words.begin());
+    pool_.release(operands[0]);
+  }
+  std::byte* result = pool_[id].bytes();
   op.packetizer.pieces(elements, [&](std::size_t at, std::uint64_t, std::uint64_t n) {
     std::array<const std::byte*, kMaxEdges + 1> pieces;
-    for (std::size_t i = 0; i < operands.size(); ++i) pieces[i] = pool_[operands[i]].bytes() + at;
-    join(op.combine, {pieces.data(), operands.size()}, n, n * op.packetizer.element_bytes(), result.bytes() + at,
+    pieces[0] = result + at;
+    for (std::size_t i = 1; i < operands.size(); ++i) pieces[i] = pool_[operands[i]].bytes() + at;
+    join(op.combine, {pieces.data(), operands.size()}, n, n * op.packetizer.element_bytes(), result + at,
          scratch_.data());
   });
   return id;
@@ -451,7 +455,7 @@ void CollectiveUnit::release_stalled() {
 // -------------------------------------------------------------------------------------------------- The local ports
 
 bool CollectiveUnit::can_send(const Port& port, unsigned index, Tick now) const {
-  if (port.sending) return port.sender.ready(port.vc);
+  if (port.packet) return port.sender.ready(port.edge->vc);
   if (!port.due.empty())
     return port.sender.ready(contexts_[port.due.front() / kMaxEdges].edges[port.due.front() % kMaxEdges].vc);
   for (std::uint32_t rest = port.waiting; rest; rest &= rest - 1)
@@ -469,35 +473,37 @@ bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
   port.unit = port.choose_unit.pick(ready);
   port.choose_unit.accept(port.unit, units());
   const Fork& fork = units_[port.unit].to_port[index].front();
-  port.edge = static_cast<unsigned>(std::countr_zero(fork.edges));
-  port.vc = contexts_[fork.context].edges[port.edge].vc;
+  const auto k = static_cast<unsigned>(std::countr_zero(fork.edges));
+  port.edge = &contexts_[fork.context].edges[k];
+  port.packet = &pool_[fork.packet];
+  port.header = network_header::with_edge(
+      network_header::with_destination(port.packet->words[0], static_cast<std::uint16_t>(port.edge->neighbour)),
+      static_cast<std::uint8_t>(k));
   port.flit = 0;
-  port.sending = true;
   return true;
 }
 
 void CollectiveUnit::inject(unsigned index, Tick now) {
   Port& port = ports_[index];
-  if (!port.sending) {
+  if (!port.packet) {
     if (!port.due.empty()) return send_credit(port, now);
     if (!port.waiting || !begin(port, index, now)) return;
   }
-  if (!port.sender.ready(port.vc)) return;
+  if (!port.sender.ready(port.edge->vc)) return;
+  Flit& flit = port.sender.send(now, port.edge->vc);
+  std::memcpy(flit.data.data(), &port.packet->words[port.flit * 4], sizeof flit.data);
+  flit.head = port.flit == 0;
+  if (flit.head) flit.data[0] = port.header;
+  flit.tail = ++port.flit == port.packet->flits;
+  if (flit.tail) sent(port, index);
+}
+
+/// The port's packet has left: its copy is done, or the whole fork.
+void CollectiveUnit::sent(Port& port, unsigned index) {
   Ring<Fork>& queue = units_[port.unit].to_port[index];
   Fork& fork = queue.front();
-  const Packet& packet = pool_[fork.packet];
-  Edge& edge = contexts_[fork.context].edges[port.edge];
-  Flit& flit = port.sender.send(now, port.vc);
-  std::copy_n(packet.words.begin() + port.flit * 4, 4, flit.data.begin());
-  flit.head = port.flit == 0;
-  if (flit.head)
-    flit.data[0] = network_header::with_edge(
-        network_header::with_destination(flit.data[0], static_cast<std::uint16_t>(edge.neighbour)),
-        static_cast<std::uint8_t>(port.edge));
-  flit.tail = ++port.flit == packet.flits;
-  if (!flit.tail) return;
-  port.sending = false;
-  --edge.queued;
+  port.packet = nullptr;
+  --port.edge->queued;
   fork.edges &= fork.edges - 1;
   if (fork.edges == 0) {
     pool_.release(fork.packet);
@@ -542,7 +548,7 @@ void CollectiveUnit::receive(Port& port, Tick now) {
     port.received[vc] = 0;
   }
   Packet& packet = pool_[port.incoming[vc]];
-  std::copy_n(flit->data.begin(), 4, packet.words.begin() + port.received[vc]++ * 4);
+  std::memcpy(&packet.words[port.received[vc]++ * 4u], flit->data.data(), sizeof flit->data);
   if (!flit->tail) return;
   packet.flits = port.received[vc];
   arrived(packet.words[0], port.incoming[vc]);

@@ -182,8 +182,10 @@ class CollectiveUnit {
     FlitReceiver receiver;
     Arbiter choose_unit;
     std::uint32_t waiting = 0;  ///< units whose fork queue holds something
-    bool sending = false;
-    unsigned unit = 0, edge = 0, vc = 0, flit = 0;  ///< of the packet that is being sent
+    unsigned unit = 0, flit = 0;        ///< of the packet that is being sent
+    const Packet* packet = nullptr;     ///< nullptr: none is
+    Edge* edge = nullptr;
+    std::uint64_t header = 0;
     std::array<PacketId, FlitReceiver::kMaxChannels> incoming{};
     std::array<std::uint8_t, FlitReceiver::kMaxChannels> received{};  ///< flits of it
     Ring<std::uint16_t> due;  ///< context * kMaxEdges + edge of the credit packets to send
@@ -211,6 +213,7 @@ class CollectiveUnit {
 
   void inject(unsigned port, Tick now);
   [[nodiscard]] bool begin(Port& port, unsigned index, Tick now);
+  void sent(Port& port, unsigned index);
   void send_credit(Port& port, Tick now);
   void receive(Port& port, Tick now);
   void arrived(std::uint64_t header, PacketId packet);

@@ -18,11 +18,12 @@ namespace thalweg {
   return n < 2 ? 0u : static_cast<unsigned>((n + 1) / 2);
 }
 
-/// Writes the join of the operands to `result`; `scratch` has room for as many elements. Nothing may overlap.
+/// Writes the join of the operands, `bytes` each, to `result`, which may be the first of them; `scratch` has room for as
+/// much. Nothing else may overlap.
 inline void join(Lane combine, std::span<const std::byte* const> operands, std::size_t elements, std::size_t bytes,
                  std::byte* result, std::byte* scratch) {
   const auto fold = [&](std::span<const std::byte* const> chain, std::byte* into) {
-    std::copy_n(chain.front(), bytes, into);
+    if (into != chain.front()) std::copy_n(chain.front(), bytes, into);
     for (const std::byte* operand : chain.subspan(1)) combine(into, operand, elements);
   };
   const std::size_t half = (operands.size() + 1) / 2;
