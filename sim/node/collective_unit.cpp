@@ -44,9 +44,6 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, NodeId self, PacketPo
     unit.to_host = Ring<HostPacket>(kForkPackets);
   }
   for (Port& port : ports_) port.due = Ring<std::uint16_t>(contexts_.size() * kMaxEdges);
-  const std::size_t processes = contexts_.size() * in_flight_ * Program::kMaxProcesses;
-  pending_.resize((processes + 63) / 64);
-  stalled_.resize(pending_.size());
 }
 
 bool CollectiveUnit::drained(std::uint32_t context) const {
@@ -156,8 +153,10 @@ void CollectiveUnit::upload(OperationId id, std::uint64_t index) {
 }
 
 HostPacket CollectiveUnit::take_result(unsigned unit) {
-  const HostPacket result = units_[unit].to_host.front();
-  units_[unit].to_host.pop();
+  Ring<HostPacket>& queue = units_[unit].to_host;
+  const HostPacket result = queue.front();
+  queue.pop();
+  if (queue.empty()) with_result_ &= ~(1u << unit);
   release_stalled();
   return result;
 }
@@ -170,39 +169,33 @@ bool CollectiveUnit::delivered(const HostPacket& result) {
 }
 
 bool CollectiveUnit::step(Tick now) {
-  for (unsigned port = 0; port < ports_.size(); ++port) inject(port, now);
-  if (any_pending_) issue(now);
-  bool active = any_pending_;
-  for (unsigned index = 0; index < ports_.size(); ++index) {
-    Port& port = ports_[index];
+  each_bit(to_send_, [&](unsigned port) { inject(port, now); });
+  if (!pending_.empty()) issue(now);
+  bool active = false;
+  for (Port& port : ports_) {
     receive(port, now);
     port.receiver.update(now);
     port.sender.update(now);
-    active |= can_send(port, index, now + 1);
   }
-  return active || any_pending_;
+  each_bit(to_send_, [&](unsigned port) { active |= can_send(port, now + 1); });
+  return active || !pending_.empty();
 }
 
 // ---------------------------------------------------------------------------------------------------- Processes
 
 /// At most one step is issued in a cycle; processes take turns.
 void CollectiveUnit::issue(Tick now) {
-  const std::size_t words = pending_.size();
-  const std::size_t start = next_process_ / 64;
-  for (std::size_t i = 0; i <= words; ++i) {  // the first word twice: from the pointer on, and below it
-    const std::size_t word = (start + i) % words;
-    const std::uint64_t ahead = ~std::uint64_t{0} << next_process_ % 64;
-    std::uint64_t bits = pending_[word] & (i == 0 ? ahead : i == words ? ~ahead : ~std::uint64_t{0});
-    for (; bits; bits &= bits - 1) {
-      const auto process = static_cast<std::uint32_t>(word * 64 + static_cast<unsigned>(std::countr_zero(bits)));
-      pending_[word] &= ~(bits & -bits);
-      if (attempt(process, now)) {
-        next_process_ = static_cast<std::uint32_t>((process + 1) % (words * 64));
-        return;
-      }
+  const auto one_of = [&](std::uint32_t first, std::uint32_t end) {
+    for (std::uint32_t process = pending_.next(first); process < end; process = pending_.next(process + 1)) {
+      pending_.remove(process);
+      if (!attempt(process, now)) continue;
+      next_process_ = process + 1;
+      return true;
     }
-  }
-  any_pending_ = false;
+    return false;
+  };
+  const std::uint32_t start = next_process_;
+  if (!one_of(start, ProcessSet::kSize)) one_of(0, start);
 }
 
 bool CollectiveUnit::attempt(std::uint32_t process, Tick now) {
@@ -218,8 +211,7 @@ bool CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   Tick later = kNever;
   Unit* unit = choose_unit(contexts_[context_of(id)], step, process, latency, now, later);
   if (!unit) {
-    stalled_[process / 64] |= std::uint64_t{1} << process % 64;
-    any_stalled_ = true;
+    stalled_.add(process);
     if (later != kNever) events_.add({later, Event::Kind::process, process});
     return false;
   }
@@ -349,12 +341,14 @@ void CollectiveUnit::execute(OperationId id, unsigned p, Unit& unit, Tick latenc
     edges_left &= ~fork.edges;
     unit.to_port[port].push(fork);
     ports_[port].waiting |= 1u << (&unit - units_.data());
+    to_send_ |= 1u << port;
     ++outputs;
   }
   if (step.to_host) {
     const std::uint64_t block = placed_by_source(op.request.collective) ? execution.source * op.request.count : 0;
     const std::uint64_t first = elements ? (execution.packet - 1) * op.packetizer.elements_per_packet() : 0;
     unit.to_host.push({result, id, (block + first) * op.packetizer.element_bytes(), elements, ready});
+    with_result_ |= 1u << (&unit - units_.data());
     ++op.to_host;
     ++outputs;
   }
@@ -399,6 +393,7 @@ void CollectiveUnit::owe(Context& context, unsigned k, bool final) {
   ++edge.owed;
   if (edge.due || (!final && edge.owed < credit_batch_)) return;
   edge.due = true;
+  to_send_ |= 1u << edge.port;
   ports_[edge.port].due.push(static_cast<std::uint16_t>((&context - contexts_.data()) * kMaxEdges + k));
 }
 
@@ -446,15 +441,13 @@ void CollectiveUnit::finish(OperationId id, unsigned p) {
 }
 
 void CollectiveUnit::release_stalled() {
-  if (!any_stalled_) return;
-  for (std::size_t i = 0; i < stalled_.size(); ++i) pending_[i] |= std::exchange(stalled_[i], 0);
-  any_stalled_ = false;
-  any_pending_ = true;
+  if (!stalled_.empty()) pending_.add(std::move(stalled_));
 }
 
 // -------------------------------------------------------------------------------------------------- The local ports
 
-bool CollectiveUnit::can_send(const Port& port, unsigned index, Tick now) const {
+bool CollectiveUnit::can_send(unsigned index, Tick now) const {
+  const Port& port = ports_[index];
   if (port.packet) return port.sender.ready(port.edge->vc);
   if (!port.due.empty())
     return port.sender.ready(contexts_[port.due.front() / kMaxEdges].edges[port.due.front() % kMaxEdges].vc);
@@ -486,8 +479,8 @@ bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
 void CollectiveUnit::inject(unsigned index, Tick now) {
   Port& port = ports_[index];
   if (!port.packet) {
-    if (!port.due.empty()) return send_credit(port, now);
-    if (!port.waiting || !begin(port, index, now)) return;
+    if (!port.due.empty()) return send_credit(index, now);
+    if (!begin(port, index, now)) return;
   }
   if (!port.sender.ready(port.edge->vc)) return;
   Flit& flit = port.sender.send(now, port.edge->vc);
@@ -509,11 +502,13 @@ void CollectiveUnit::sent(Port& port, unsigned index) {
     pool_.release(fork.packet);
     queue.pop();
     if (queue.empty()) port.waiting &= ~(1u << port.unit);
+    if (!port.waiting && port.due.empty()) to_send_ &= ~(1u << index);
   }
   release_stalled();
 }
 
-void CollectiveUnit::send_credit(Port& port, Tick now) {
+void CollectiveUnit::send_credit(unsigned index, Tick now) {
+  Port& port = ports_[index];
   const std::uint32_t context = port.due.front() / kMaxEdges;
   const unsigned k = port.due.front() % kMaxEdges;
   Edge& edge = contexts_[context].edges[k];
@@ -529,6 +524,7 @@ void CollectiveUnit::send_credit(Port& port, Tick now) {
   flit.head = flit.tail = true;
   edge.due = false;
   port.due.pop();
+  if (!port.waiting && port.due.empty()) to_send_ &= ~(1u << index);
 }
 
 void CollectiveUnit::receive(Port& port, Tick now) {

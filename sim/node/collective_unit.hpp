@@ -19,6 +19,7 @@
 #include "node/context_table.hpp"
 #include "node/events.hpp"
 #include "node/packet.hpp"
+#include "node/process_set.hpp"
 #include "node/ring.hpp"
 #include "reduce/lane.hpp"
 
@@ -85,8 +86,14 @@ class CollectiveUnit {
   // The host's side of the results: a queue per aggregation unit.
 
   [[nodiscard]] unsigned units() const { return static_cast<unsigned>(units_.size()); }
-  [[nodiscard]] bool has_result(unsigned unit, Tick now) const {
-    return !units_[unit].to_host.empty() && units_[unit].to_host.front().ready <= now;
+  /// The units whose queue has a result, as bits.
+  [[nodiscard]] std::uint32_t results(Tick now) const {
+    std::uint32_t ready = 0;
+    for (std::uint32_t rest = with_result_; rest; rest &= rest - 1) {
+      const auto unit = static_cast<std::size_t>(std::countr_zero(rest));
+      if (units_[unit].to_host.front().ready <= now) ready |= rest & -rest;
+    }
+    return ready;
   }
   HostPacket take_result(unsigned unit);
   /// A result is in host memory. True: it was the operation's last deed, the operation is over.
@@ -95,7 +102,7 @@ class CollectiveUnit {
   [[nodiscard]] std::vector<OperationId>& ended() { return ended_; }
 
   /// A process event.
-  void wake(std::uint32_t process) { pending_[process / 64] |= std::uint64_t{1} << process % 64, any_pending_ = true; }
+  void wake(std::uint32_t process) { pending_.add(process); }
 
   /// One cycle. False: nothing can happen until an event or an arrival.
   bool step(Tick now);
@@ -181,9 +188,9 @@ class CollectiveUnit {
     FlitSender sender;
     FlitReceiver receiver;
     Arbiter choose_unit;
-    std::uint32_t waiting = 0;  ///< units whose fork queue holds something
-    unsigned unit = 0, flit = 0;        ///< of the packet that is being sent
-    const Packet* packet = nullptr;     ///< nullptr: none is
+    std::uint32_t waiting = 0;       ///< units whose fork queue holds something
+    unsigned unit = 0, flit = 0;     ///< of the packet that is being sent
+    const Packet* packet = nullptr;  ///< nullptr: none is
     Edge* edge = nullptr;
     std::uint64_t header = 0;
     std::array<PacketId, FlitReceiver::kMaxChannels> incoming{};
@@ -214,10 +221,10 @@ class CollectiveUnit {
   void inject(unsigned port, Tick now);
   [[nodiscard]] bool begin(Port& port, unsigned index, Tick now);
   void sent(Port& port, unsigned index);
-  void send_credit(Port& port, Tick now);
+  void send_credit(unsigned port, Tick now);
   void receive(Port& port, Tick now);
   void arrived(std::uint64_t header, PacketId packet);
-  [[nodiscard]] bool can_send(const Port& port, unsigned index, Tick now) const;
+  [[nodiscard]] bool can_send(unsigned port, Tick now) const;
   void wake_edge(std::uint32_t context, unsigned edge, bool reader);
 
   [[nodiscard]] std::uint32_t held_by_earlier(const Context& context, const Operation& op,
@@ -234,10 +241,11 @@ class CollectiveUnit {
   std::vector<Context> contexts_;
   std::vector<Unit> units_;
   std::vector<Port> ports_;
-  std::vector<std::uint64_t> pending_,
-      stalled_;  ///< processes that may be able to go on; that wait for a unit or a queue
-  bool any_pending_ = false, any_stalled_ = false;
+  ProcessSet pending_;  ///< processes that may be able to go on
+  ProcessSet stalled_;  ///< processes that wait for a unit or its queues
   std::uint32_t next_process_ = 0;
+  std::uint32_t to_send_ = 0;      ///< ports that have something to send, or will have
+  std::uint32_t with_result_ = 0;  ///< units whose queue to the host is not empty
   std::vector<OperationId> ended_;
   std::array<std::byte, kMaxPacketFlits * kFlitBytes> scratch_;
 };

@@ -26,7 +26,8 @@ const FabricConfig& checked(const FabricConfig& config) {
   const CollectiveConfig& collective = config.collective;
   require(config.router.local_ports >= 2, "a node with a collective unit has at least 2 local ports");
   require(collective.contexts >= 1 && collective.contexts <= 32, "the communicator table has 1 to 32 rows");
-  require(collective.operations_in_flight >= 1, "a communicator has at least one operation in flight");
+  require(collective.operations_in_flight >= 1 && collective.operations_in_flight <= 4,
+          "a communicator has 1 to 4 operations in flight");
   require(collective.aggregation_units >= 1 && collective.aggregation_units <= 32,
           "a node has 1 to 32 aggregation units");
   require(collective.slot_packets >= 1 && collective.slot_packets <= 65535, "a slot holds 1 to 65535 packets");

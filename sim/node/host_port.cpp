@@ -135,12 +135,11 @@ void HostPort::uploaded(std::uint32_t source, Tick now) {
 void HostPort::start_downloads(Tick now) {
   const unsigned queues = static_cast<unsigned>(downloads_.size());
   const unsigned units = queues - 1;
-  std::uint64_t ready = 0;
-  if (kernel_ || !downloading_) {
-    for (unsigned queue = 0; queue < units; ++queue)
-      if (!downloads_[queue].busy && unit_.has_result(queue, now)) ready |= std::uint64_t{1} << queue;
-    if (!downloads_[units].busy && !arrived_.empty()) ready |= std::uint64_t{1} << units;
-  }
+  if (downloading_ && !kernel_) return;
+  std::uint64_t ready = unit_.results(now);
+  if (!arrived_.empty()) ready |= std::uint64_t{1} << units;
+  for (std::uint64_t rest = kernel_ ? ready : 0; rest; rest &= rest - 1)  // here every queue has a pipe of its own
+    if (downloads_[static_cast<std::size_t>(std::countr_zero(rest))].busy) ready &= ~(rest & -rest);
   while (ready && (kernel_ || !downloading_)) {
     const unsigned queue = choose_queue_.pick(ready);
     choose_queue_.accept(queue, queues);
