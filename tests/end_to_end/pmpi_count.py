@@ -22,11 +22,9 @@ HEAD = """\
 static unsigned long calls[{count}];
 static const char *const names[{count}] = {{{names}}};
 
-static void report(void) {{
+static void report(int rank) {{
   const char *folder = getenv("PMPI_COUNT");
   if (!folder) return;
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   char path[4096];
   snprintf(path, sizeof path, "%s/%d.json", folder, rank);
   FILE *file = fopen(path, "w");
@@ -59,9 +57,11 @@ def source(header: str) -> str:
         arguments = ", ".join(
             re.sub(r"(\[\w*\])+$", "", p.strip()).split()[-1].lstrip("*") for p in parameters.split(",")
         )
-        last = "  report();\n" if name == "MPI_Finalize" else ""
         call = f"P{name}({'' if parameters == 'void' else arguments})"
-        text += f"\nint {name}({parameters}) {{\n  ++calls[{index}];\n{last}  return {call};\n}}\n"
+        body = f"  return {call};\n"
+        if name == "MPI_Finalize":  # what it calls back may call MPI: counted, too
+            body = f"  int rank;\n  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);\n  int error = {call};\n  report(rank);\n  return error;\n"
+        text += f"\nint {name}({parameters}) {{\n  ++calls[{index}];\n{body}}}\n"
     return text
 
 

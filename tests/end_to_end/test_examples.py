@@ -42,12 +42,14 @@ def check(
 ) -> Run:
     """Plain MPI and the fabric print the same; the calls that the report counts are those that plain MPI was given."""
     expected = (ROOT / f"examples/{example}/{example}.out").read_text()
-    plain = mpi.run(RANKS, command, {"LD_PRELOAD": str(counter), "PMPI_COUNT": str(folder)})
+    counts = folder / "counts"
+    counts.mkdir()
+    plain = mpi.run(RANKS, command, {"LD_PRELOAD": str(counter), "PMPI_COUNT": str(counts)})
     assert (plain.returncode, plain.stdout) == (0, expected)
 
     run = thalweg(RANKS, CLUSTER, command, *options)
     assert (run.exit_code, run.stdout) == (0, expected), run.stderr
-    counted = pmpi_count.counts(folder)
+    counted = pmpi_count.counts(counts)
     assert counted["MPI_Finalize"] == RANKS
     assert run.report["calls"] == {name: calls for name, calls in counted.items() if name in run.report["calls"]}
     missed = {name for name in counted if name not in run.report["calls"]}
