@@ -33,9 +33,20 @@ def same_numbers(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return (a["value"] == b["value"]) & (a["index"] == b["index"]) if a.dtype.names else a == b
 
 
+def bits(values: NDArray[Any]) -> bytes:
+    """All bits that mean something: not what pads a pair, and not which NaN its value is."""
+    if not values.dtype.names:
+        return values.tobytes()
+    value = values["value"]
+    return (
+        np.where(value == value, value, np.zeros((), value.dtype)).tobytes()
+        + values["index"].tobytes()
+        + has_nan(values[None]).tobytes()
+    )
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("ranks", [8, 5])
-@pytest.mark.parametrize("count", [1, 67, 5000])
+@pytest.mark.parametrize(("ranks", "count"), [(8, 5000), (5, 67), (7, 1)])
 def test_every_operator_on_every_type(mpi: Mpi, thalweg: Thalweg, tmp_path: Path, ranks: int, count: int) -> None:
     seed = 1000 * ranks + count
     command: list[str | Path] = [sys.executable, PROGRAM]
@@ -55,10 +66,10 @@ def test_every_operator_on_every_type(mpi: Mpi, thalweg: Thalweg, tmp_path: Path
         for what, receivers, root in (("allreduce", range(ranks), 0), ("reduce", [ranks - 1], ranks - 1)):
             key = f"{name} {op} {what}"
             results = [fabric[rank][key] for rank in receivers]
-            assert all(result.tobytes() == results[0].tobytes() for result in results), f"{key}: ranks differ"
+            assert all(bits(result) == bits(results[0]) for result in results), f"{key}: ranks differ"
             algorithms = list(Algorithm)[:2] if what == "allreduce" else [Algorithm.TREE]
-            documented = [evaluate(algorithm, operator, datatype, given, root).tobytes() for algorithm in algorithms]
-            assert results[0].tobytes() in documented, f"{key}: not the documented order, seed {seed}"
+            documented = [bits(evaluate(algorithm, operator, datatype, given, root)) for algorithm in algorithms]
+            assert bits(results[0]) in documented, f"{key}: not the documented order, seed {seed}"
             software = plain[receivers[0]][key]
             if not floating or operator not in ORDERED:
                 equal = same_numbers(results[0], software) | has_nan(given)
