@@ -1,6 +1,6 @@
 """Routing tables: at each node, for each destination, the port to leave by and the route class of the next input buffer.
 
-Dimension order with datelines (Dally and Seitz, 1987) for grids; for any graph up*/down* (Schroeder et al., Autonet, 1991) and
+Dimension order with two classes in a ring (Dally and Seitz, 1987) for grids; for any graph up*/down* (Schroeder et al., Autonet, 1991) and
 DFSSSP (Domke, Hoefler and Nagel, IPDPS 2011): shortest paths spread over the links by weights, and cycles broken by moving
 paths into further layers. No table leaves unproved: thalweg.proof checks what these functions return.
 """
@@ -47,8 +47,9 @@ def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
 
     A ring is cut into two halves. A packet is in class 0 while its way still leads into the other half, and in class 1 in the
     half of its destination: no way is longer than a half, so neither class holds a whole ring, class 1 is never left, and
-    both are used on all links but the two that join the halves. Where both ways are equally long, the parity of the destination's coordinates
-    decides, which gives every direction half of these paths; both links of a ring of two are used in the same way.
+    both are used on all links but the two that join the halves. Where both ways are equally long, the parity of the
+    destination's coordinates decides, which gives every direction half of these paths; both links of a ring of two are used
+    in the same way.
     """
     if not topology.is_grid:
         raise NoRoutes(f"a {topology.shape} has no dimensions; give it dfsssp or up-down")
@@ -57,8 +58,8 @@ def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
     port = np.full((nodes, nodes), NO_ROUTE, np.uint8)
     route_class = np.zeros((nodes, nodes), np.uint8)
     undecided = ~np.eye(nodes, dtype=bool)
-    needs_dateline = topology.is_wrapped and max(topology.size) > 2
-    if needs_dateline and max_classes < 2:
+    has_rings = topology.is_wrapped and max(topology.size) > 2
+    if has_rings and max_classes < 2:
         raise NoRoutes(
             "rings need 2 route classes, and there are virtual channels for 1; give the router twice as many"
         )
@@ -74,10 +75,10 @@ def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
             crosses = np.ones((nodes, nodes), bool)
         turn = undecided & (position != target)
         port[turn] = np.where(up, 2 * dimension, 2 * dimension + 1)[turn]
-        if needs_dateline:
+        if has_rings:
             route_class[turn] = (~crosses)[turn]
         undecided &= ~turn
-    return _in_one_layer("dimension-order", _on_planes(topology, port), route_class, 2 if needs_dateline else 1)
+    return _in_one_layer("dimension-order", _on_planes(topology, port), route_class, 2 if has_rings else 1)
 
 
 def up_down(topology: Topology, max_classes: int = 1) -> Routes:

@@ -243,15 +243,7 @@ def test_dfsssp_takes_layers_where_one_is_not_enough() -> None:
 def test_equally_long_ways_are_shared_evenly(size: tuple[int, ...]) -> None:
     """On a torus of even sizes every link of a dimension carries the same number of routes."""
     topology = build("torus", size)
-    routes = dimension_order(topology)
-    load = np.zeros((topology.nodes, topology.link_ports), int)
-    for source in range(topology.nodes):
-        for destination in range(topology.nodes):
-            node = source
-            while node != destination:
-                port = routes.port[node, destination]
-                load[node, port] += 1
-                node = topology.peer[node, port]
+    load = link_loads(topology, dimension_order(topology))
     for dimension, length in enumerate(size):
         assert (load[:, 2 * dimension : 2 * dimension + 2] == topology.nodes * length // 8).all()
 
@@ -264,6 +256,47 @@ def test_both_links_of_a_pair_are_used(size: tuple[int, ...]) -> None:
     for a, port_a, b, port_b in topology.links.tolist():
         if size[port_a // 2] == 2:
             assert (a, port_a) in used or (b, port_b) in used
+
+
+@pytest.mark.parametrize("size", [(9,), (8,), (4, 5), (3, 7)])
+def test_class_1_is_the_half_of_the_destination(size: tuple[int, ...]) -> None:
+    """In class 0 a way, this hop included, still leads from one half of its ring into the other."""
+    topology = build("torus", size)
+    routes = dimension_order(topology)
+    half = 2 * topology.coordinates < size
+    for source in range(topology.nodes):
+        for destination in range(topology.nodes):
+            node, hops = source, []
+            while node != destination:
+                port = int(routes.port[node, destination])
+                following = int(topology.peer[node, port])
+                crosses = half[node, port // 2] != half[following, port // 2]
+                hops.append((port // 2, int(routes.route_class[node, destination]), crosses))
+                node = following
+            for index, (dimension, route_class, _) in enumerate(hops):
+                still = any(crosses for other, _, crosses in hops[index:] if other == dimension)
+                assert route_class == (0 if still else 1)
+
+
+def test_dfsssp_spreads_its_routes() -> None:
+    """On a torus that is given as a mere list of links, the busiest link has less than a third more than the average."""
+    grid = build("torus", (8, 8))
+    topology = build("edges", [64], [(a, b) for a, _, b, _ in grid.links.tolist()])
+    load = link_loads(topology, dfsssp(topology, 8))
+    assert load.max() < 4 / 3 * load.mean()
+
+
+def link_loads(topology: Topology, routes: Routes) -> np.ndarray:
+    """How many pairs' paths leave each node by each port."""
+    load = np.zeros((topology.nodes, topology.link_ports), int)
+    for source in range(topology.nodes):
+        for destination in range(topology.nodes):
+            node = source
+            while node != destination:
+                port = int(routes.port[node, destination])
+                load[node, port] += 1
+                node = int(topology.peer[node, port])
+    return load
 
 
 # ---- bad tables
@@ -397,6 +430,9 @@ def test_slots_never_wait_in_a_circle(ranks: int) -> None:
     waits = nx.DiGraph((slot, then) for slot, after in graph.items() for then in after)
     assert nx.is_directed_acyclic_graph(waits)
     assert nx.is_tree(nx.Graph(tree))
+    for child in (1 << k for k in range(10) if 1 << k < ranks):  # an allreduce turns at rank 0, and nowhere else
+        assert {(0, other) for other in (1 << k for k in range(10)) if other < ranks} <= graph[child, 0]
+    assert all((b, a) not in after for (a, b), after in graph.items() if b != 0)
     # From any leaf of the tree a broadcast reaches all others by slots that wait for one another.
     for leaf in (v for v in range(1, ranks, 2)):
         first = (leaf, leaf - 1)
