@@ -61,7 +61,10 @@ class Port:
 
 @dataclass(frozen=True)
 class Difference:
-    """The first difference of a run; `got` of the port "assertion" is the text of an assertion that failed in the RTL."""
+    """The first difference of a run.
+
+    The port "assertion" has in `got` what failed in the RTL, the port "exception" in `expected` what the twin threw.
+    """
 
     seed: int
     cycle: int
@@ -73,8 +76,8 @@ class Difference:
 
     def __str__(self) -> str:
         where = f"seed {self.seed}, cycle {self.cycle}"
-        if self.port == "assertion":
-            return f"{where}: {self.got}"
+        if self.port in ("assertion", "exception"):
+            return f"{where}: {self.got}{self.expected}"
         return f"{where}, {self.port}: the twin has {self.expected}, the RTL {self.got}"
 
 

@@ -19,6 +19,8 @@ module tw_vc_router
     parameter bit          Credits          = 1'b1,  /// credits; otherwise stop by margin
     parameter int unsigned MarginFlits      = 3,     /// free space at which a link's sender is stopped
     parameter int unsigned LocalMarginFlits = 3,     /// and a local port's
+    parameter int unsigned RateFlits        = 1,     /// a link takes at most RateFlits in any RateCycles cycles
+    parameter int unsigned RateCycles       = 1,
     parameter int unsigned PeerFlits        = 8,     /// buffer at the other end of a link port; with credits
     parameter int unsigned LocalPeerFlits   = 8,     /// and of a local port
     parameter int unsigned Nodes            = 64,    /// destinations in the table
@@ -66,8 +68,9 @@ module tw_vc_router
   logic [Vcs-1:0] allowed_q[Channels];
   logic [Channels-1:0] push, pop, front_tail;
 
-  // Output channels.
+  // Output channels, and the links behind them.
   logic [Channels-1:0] free_q, ready, send;
+  logic [Ports-1:0] link_ready;
 
   // --- First stage: route computation
 
@@ -211,7 +214,8 @@ module tw_vc_router
       assign collective[I] = header.collective != tw_spec_pkg::CollectivePointToPoint;
       assign tree_edge[I] = header.edge_;
       assign input_vc[I] = 4'(v);
-      assign sendable[v] = occupied[I] && active_q[I] && ready[channel(output_port_q[I], output_vc_q[I])];
+      assign sendable[v] = occupied[I] && active_q[I] && link_ready[output_port_q[I]] &&
+          ready[channel(output_port_q[I], output_vc_q[I])];
 
       tw_fifo #(
           .Width($bits(stored_t)),
@@ -324,6 +328,16 @@ module tw_vc_router
   logic [PortWidth-1:0] crossing_from_q[Ports];
 
   for (genvar o = 0; o < Ports; o++) begin : output_port
+    tw_rate #(
+        .Flits (o < LinkPorts ? RateFlits : 1),
+        .Cycles(o < LinkPorts ? RateCycles : 1)
+    ) rate (
+        .clk_i,
+        .rst_i,
+        .ready_o(link_ready[o]),
+        .send_i(crossing[o])
+    );
+
     always_ff @(posedge clk_i) begin
       crossing_from_q[o] <= crossing_from[o];
       out_flit_o[o] <= leaving_q[crossing_from_q[o]];

@@ -1,6 +1,6 @@
 // Bisim: one process drives a C++ twin and its Verilated module with the same seeded stimulus and back-pressure and compares
 // their ports in every cycle, internals never. A payload port `<channel>_<field>_o` counts where `<channel>_valid_o` is set;
-// every other output counts always. A failed assertion of the RTL is a difference too.
+// every other output counts always. A failed assertion of the RTL is a difference too, and so is an exception of the twin.
 //
 // A twin and a stimulus look like this (Inputs and Outputs are generated from the RTL):
 //   struct Twin {                                      // state after reset
@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdio>
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,7 +42,7 @@ inline constexpr std::uint32_t kRunDraws = ~std::uint32_t{0};  ///< the "cycle" 
 
 struct Difference {
   std::size_t cycle;     ///< since the end of reset
-  std::string port;      ///< or "assertion"
+  std::string port;      ///< or "assertion" (of the RTL), or "exception" (of the twin)
   std::string expected;  ///< of the twin
   std::string got;       ///< of the RTL
 };
@@ -56,8 +57,8 @@ struct Cycle {
 struct Totals {
   std::uint64_t cycles = 0;
   std::array<std::uint64_t, top::kOutputs.size()> hash{};
-  std::array<std::uint64_t, top::kOutputs.size()>
-      activity{};  ///< payload: lanes compared; others: cycles in which it changed
+  /// Of a payload port: lanes compared; of any other: cycles in which it changed.
+  std::array<std::uint64_t, top::kOutputs.size()> activity{};
 };
 
 [[nodiscard]] inline std::string hex(const std::uint32_t* words, unsigned lsb, unsigned bits) {
@@ -153,7 +154,11 @@ class Bisim {
       if (now.reset) {
         restart();
       } else {
-        twin->step(now.in);
+        try {
+          twin->step(now.in);
+        } catch (const std::exception& exception) {
+          return Difference{t, "exception", exception.what(), ""};
+        }
         previous_ = now.in;
         twin->outputs(previous_, seen);
       }

@@ -101,6 +101,14 @@ Schedule write_report(Harness& harness, const std::string& folder, std::uint64_t
   return schedule;
 }
 
+/// Messages of others, without what would end a JSON string.
+[[nodiscard]] inline std::string quotable(std::string text) {
+  for (char& letter : text) {
+    if (letter == '"' || letter == '\\' || static_cast<unsigned char>(letter) < ' ') letter = ' ';
+  }
+  return text;
+}
+
 inline void write_json(const std::string& file, const Options& options, const Totals& totals,
                        const std::optional<Difference>& difference, std::uint64_t seed, const Schedule& shrunk) {
   std::FILE* out = std::fopen(file.c_str(), "w");
@@ -115,12 +123,9 @@ inline void write_json(const std::string& file, const Options& options, const To
   }
   std::fprintf(out, "}, \"difference\": ");
   if (difference) {
-    std::string got = difference->got;
-    for (char& letter : got) {
-      if (letter == '"' || letter == '\\' || static_cast<unsigned char>(letter) < ' ') letter = ' ';
-    }
     std::fprintf(out, "{\"seed\": %" PRIu64 ", \"cycle\": %zu, \"port\": \"%s\", \"expected\": \"%s\", \"got\": \"%s\"",
-                 seed, difference->cycle, difference->port.c_str(), difference->expected.c_str(), got.c_str());
+                 seed, difference->cycle, difference->port.c_str(), quotable(difference->expected).c_str(),
+                 quotable(difference->got).c_str());
     const auto actions = std::accumulate(shrunk.begin(), shrunk.end(), 0, [](int sum, const Slot& slot) {
       return sum + __builtin_popcountll(slot.lanes);
     });

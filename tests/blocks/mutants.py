@@ -51,6 +51,8 @@ RTL = [
            "<= MarginFlits;", "< MarginFlits;"),
     Mutant("rtl_flow_count_leaks", "link/flow", "credits8", "rtl/link/tw_flow.sv",
            " - HeldWidth'(pop_i)", ""),
+    Mutant("rtl_rate_too_slow", "link/rate", "third", "rtl/link/tw_rate.sv",
+           "level_q >= Width'(Cycles)", "level_q > Width'(Cycles)"),
     Mutant("rtl_route_class_not_kept", "switch/route", "torus", "rtl/switch/tw_route.sv",
            "entry.keep_class ? class_of(message_class, vc_i[l]) : entry.route_class", "entry.route_class"),
     Mutant("rtl_router_mask_ignored", "switch/vc_router", "shallow", "rtl/switch/tw_vc_router.sv",

@@ -77,6 +77,8 @@ def test_lint(block: Block, parameters: ParameterSet) -> None:
         ("link/flow", {"Depth": 0}, "Depth must be at least 1"),
         ("link/flow", {"PeerDepth": 0}, "PeerDepth must be at least 1"),
         ("link/flow", {"Credits": 0, "Depth": 4, "MarginFlits": 4}, "MarginFlits must be below Depth"),
+        ("link/rate", {"Flits": 0}, "Flits must be at least 1"),
+        ("link/rate", {"Flits": 4, "Cycles": 3}, "Cycles at least Flits"),
         ("switch/route", {"LinkPorts": 16}, "16 ports at most"),
         ("switch/route", {"Vcs": 17, "VcMask": "68'h0"}, "1 to 16 virtual channels"),
         ("switch/route", {"MessageClasses": 3, "VcMask": "24'h0"}, "1 or 2 message classes"),

@@ -37,8 +37,12 @@ class Fabric {
       in_flit_[port] = &inside_.router.connect_input(port, 1, thalweg::EventWire(outside_.inbox, first, 1));
       in_back_[port] = thalweg::EventWire(inside_.router.inbox(), first, 1);
       outside_.flit[port].bind(outside_.inbox, port, 2);  // the switch, and the wires of a link of one cycle
-      inside_.router.connect_output(port, outside_.flit[port],
-                                    is_link(port) ? Parameters::PeerFlits : Parameters::LocalPeerFlits);
+      if (is_link(port)) {
+        inside_.router.connect_output(port, outside_.flit[port], Parameters::PeerFlits,
+                                      {Parameters::RateFlits, Parameters::RateCycles});
+      } else {
+        inside_.router.connect_output(port, outside_.flit[port], Parameters::LocalPeerFlits);
+      }
     }
   }
 
