@@ -142,7 +142,7 @@ class Stimulus {
         longest_(run.pick(16, 1, 4, 40)),
         hot_(run.pick(0, 700)),
         stall_(run.pick(100, 500, 900, 0)),
-        change_(run.pick(50, 300, 5)),
+        change_(run.pick(50, 300, 5, 1)),
         unreachable_(run.chance(60) ? 20 : 0) {
     for (unsigned port = 0; port < kPorts; ++port) {
       const unsigned margin = is_link(port) ? Parameters::MarginFlits : Parameters::LocalMarginFlits;
@@ -174,8 +174,7 @@ class Stimulus {
     bool head = false;
   };
 
-  static constexpr unsigned kDelays = 16;
-  static_assert(Parameters::MarginFlits < kDelays && Parameters::LocalMarginFlits < kDelays);
+  static constexpr std::uint64_t kDelays = 1 + std::max(Parameters::MarginFlits, Parameters::LocalMarginFlits);
 
   void observe(unsigned port, const Outputs& seen) {
     const std::uint64_t back = seen.in_back_o.get(port);
@@ -241,7 +240,8 @@ class Stimulus {
   }
 
   unsigned load_, pause_, longest_, hot_, stall_, change_, unreachable_;
-  unsigned loaded_ = 0, cycle_ = 0;
+  unsigned loaded_ = 0;
+  std::uint64_t cycle_ = kDelays;  ///< counted from there, so that there is a past to look back at
   std::array<std::array<Sender, kVcs>, kPorts> senders_;
   std::array<unsigned, kPorts> stop_delay_;
   std::array<std::array<std::uint32_t, kDelays>, kPorts> stops_{};
