@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import click
 
-from thalweg.errors import InputError, ThalwegError
+from thalweg.errors import InputError, ThalwegError, one_line
 
 COMMANDS = {
     "run": "Run an MPI program, unchanged, on a simulated cluster.",
@@ -77,12 +77,6 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 )
 def thalweg() -> None:
     """An open communication system for FPGA clusters: simulate it, plan it, run MPI programs on it."""
-
-
-def one_line(text: str) -> str:
-    """`text` on one line; what cannot be printed stands as an escape."""
-    joined = " ".join(text.split())
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in joined)
 
 
 def _complain(text: str) -> None:

@@ -22,6 +22,8 @@ from thalweg.topology import MAX_NODES
 
 PLAIN = "clusters/base/plain.toml"
 
+_PLAINER = {"model_type": "be a table", "list_type": "be an array", "string_pattern_mismatch": "be printable"}
+
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
@@ -88,7 +90,7 @@ class CollectiveTable(_Table):
 class ClusterTable(_Table):
     """A cluster file, laid over its base."""
 
-    description: str = Field("", description="one line about the cluster")
+    description: str = Field("", pattern=r"^\P{C}*$", description="one line about the cluster")
     base: str | None = Field(None, description="file beside this one whose values hold where this one says nothing")
     routing: Literal["dimension-order", "up-down", "dfsssp"] | None = Field(
         None, description="routing algorithm; by the shape if left out"
@@ -236,8 +238,7 @@ def _what(problem: Any) -> str:
     given = json.dumps(problem["input"], default=str, ensure_ascii=False)
     given = given if len(given) <= 40 else given[:37] + "..."
     right = re.sub(r"^(Input|List) should | after validation, not .*$", "", problem["msg"])
-    if problem["type"] in ("model_type", "list_type"):
-        right = "be a table" if problem["type"] == "model_type" else "be an array"
+    right = _PLAINER.get(problem["type"], right)
     return f"{_dotted(path)} is {given}; it should {right} ({meaning})"
 
 

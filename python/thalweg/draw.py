@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape
 import networkx as nx
 
 from thalweg.cluster import Cluster
+from thalweg.errors import one_line
 from thalweg.topology import Topology
 
 COLOURS = ("#2563eb", "#15803d", "#c2410c", "#7e22ce", "#be123c", "#0e7490")  # one for each dimension
@@ -69,7 +70,7 @@ def svg(cluster: Cluster) -> str:
 
 def _title(cluster: Cluster) -> str:
     description = cluster.values.description
-    return f"{cluster.name}: {description}" if description else cluster.name
+    return one_line(f"{cluster.name}: {description}" if description else cluster.name)
 
 
 def _box(topology: Topology, node: int, x: float, y: float) -> str:

@@ -38,3 +38,9 @@ class FabricStopped(ThalwegError):
 
     exit_code = 3
     run_exit_code = 124
+
+
+def one_line(text: str) -> str:
+    """`text` on one line; what cannot be printed stands as an escape."""
+    joined = " ".join(text.split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in joined)

@@ -10,6 +10,7 @@ import click
 
 from thalweg import cluster_file, draw, topology
 from thalweg.cluster import Cluster, presets
+from thalweg.errors import one_line
 from thalweg.output import OutputFile, json_option, print_table, write_json, write_text
 
 CLUSTER = click.argument("cluster", metavar="CLUSTER")
@@ -45,14 +46,14 @@ def show(cluster: str, json_file: Path | None) -> None:
     """Show a cluster's values, in its file's units and in the hardware's."""
     found = Cluster.load(cluster)
     values, built = found.values, found.topology
-    click.echo(f"{cluster}: {values.description}" if values.description else cluster)
+    click.echo(one_line(f"{cluster}: {values.description}" if values.description else cluster))
     rows: list[tuple[str, str, str]] = [
         ("nodes", str(built.nodes), _shape(found)),
         ("links", str(len(built.links)), f"{built.link_ports} link ports a node"),
         ("diameter", f"{built.diameter}", f"links; {built.average_distance:.3f} on average"),
         ("clock", f"{values.clock.frequency_mhz:g} MHz", f"a cycle is {1e3 / values.clock.frequency_mhz:g} ns"),
         ("link latency", f"{values.link.latency_ns:g} ns", f"{found.link_latency} cycles"),
-        ("link rate", f"{values.link.rate_gbps:g} Gb/s", f"{found.link_rate} flits a cycle; a port does 1, {found.port_gbps:g} Gb/s"),
+        ("link rate", f"{values.link.rate_gbps:g} Gb/s", f"{found.link_rate} flit a cycle; a port does 1, {found.port_gbps:g} Gb/s"),
         ("virtual channels", f"{values.router.virtual_channels}", f"of {found.buffer_flits} flits at a link port"),
         ("port buffer", f"{values.router.port_buffer_bytes} bytes", _equation(found)),
         ("flow control", values.router.flow, _flow(found)),
