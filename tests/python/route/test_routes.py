@@ -439,6 +439,13 @@ def test_slots_never_wait_in_a_circle(ranks: int) -> None:
         assert {slot[1] for slot in nx.descendants(waits, first)} | {leaf - 1} >= set(range(ranks)) - {leaf}
 
 
+def test_slots_of_every_size_of_communicator_never_wait_in_a_circle() -> None:
+    for ranks in range(1, 129):
+        assert nx.is_directed_acyclic_graph(
+            nx.DiGraph((slot, then) for slot, after in slot_graph(ranks).items() for then in after)
+        )
+
+
 def test_a_torus_of_512_is_proved_in_seconds() -> None:
     import time
 
