@@ -43,7 +43,7 @@ def list_(json_file: Path | None) -> None:
 @CLUSTER
 @json_option
 def show(cluster: str, json_file: Path | None) -> None:
-    """Show a cluster's values, in its file's units and in the hardware's."""
+    """Show values, in the units of files and of the hardware."""
     found = Cluster.load(cluster)
     values, built = found.values, found.topology
     click.echo(one_line(f"{cluster}: {values.description}" if values.description else cluster))
@@ -75,7 +75,7 @@ def show(cluster: str, json_file: Path | None) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
 def check(file: Path, json_file: Path | None) -> None:
-    """Check a cluster file: its values, and that its routes deliver and cannot deadlock."""
+    """Check a cluster file and prove its routes."""
     found = Cluster.load_file(file)
     found.fabric_config()
     click.echo(f"{file}: right; {_shape(found)}, {found.routes.algorithm} routes proved")
