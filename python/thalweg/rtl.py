@@ -9,6 +9,7 @@ import os
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -130,7 +131,11 @@ def _run_verilator(arguments: Sequence[str | Path]) -> subprocess.CompletedProce
 
 
 class BuildError(CheckFailed):
-    """Sources that a tool refused; the text is the tool's."""
+    """Sources that a tool refused; `text` is what the tool said."""
+
+    def __init__(self, what: str, text: str) -> None:
+        super().__init__(what)
+        self.text = text
 
 
 class Project:
@@ -140,6 +145,7 @@ class Project:
         self.root = (root or find_root()).resolve()
         self.build = (build or self.root / "build/rtl").resolve()
         self.runtime = runtime or self.build / "runtime"
+        self._building = threading.Lock()
 
     # --- what there is
 
@@ -201,22 +207,23 @@ class Project:
             ]
         )
         if done.returncode:
-            raise BuildError(done.stdout)
+            raise BuildError(f"{block.module} does not elaborate", done.stdout)
         return read_module(tree, meta)
 
     def build_tests(self, wanted: Iterable[tuple[Block, ParameterSet]], traced: bool = False) -> None:
-        """Brings the test programs up to date; raises BuildError with the compiler's text where one does not compile."""
-        self._build_runtime()
-        self.build.mkdir(parents=True, exist_ok=True)
-        wanted = list(wanted)
-        file = self.build / ("traced.ninja" if traced else "build.ninja")
-        with file.open("w") as out:
-            _write_rules(out, self.build, self._include_flags())
-            for twin in sorted({twin for block, _ in wanted for twin in block.twin}):
-                _write_edge(out, "compile", self._object(twin), self.root / "sim" / twin, FLAGS="")
-            for block, parameters in wanted:
-                self._write_test(out, block, parameters, traced)
-        _ninja(file)
+        """Brings the test programs up to date; raises BuildError where one does not compile."""
+        with self._building:
+            self._build_runtime()
+            self.build.mkdir(parents=True, exist_ok=True)
+            wanted = list(wanted)
+            file = self.build / ("traced.ninja" if traced else "build.ninja")
+            with file.open("w") as out:
+                _write_rules(out, self.build, self._include_flags())
+                for twin in sorted({twin for block, _ in wanted for twin in block.twin}):
+                    _write_edge(out, "compile", self._object(twin), self.root / "sim" / twin, FLAGS="")
+                for block, parameters in wanted:
+                    self._write_test(out, block, parameters, traced)
+            _ninja(file)
 
     def program(self, block: Block, parameters: ParameterSet, traced: bool = False) -> Path:
         return self.folder(block, parameters) / ("bisim_traced" if traced else "bisim")
@@ -320,12 +327,22 @@ class Project:
     ) -> Result:
         output = self.folder(block, parameters) / "result.json"
         output.unlink(missing_ok=True)
-        command = [program, "--runs", str(runs), "--cycles", str(cycles), "--seed", str(seed), "--json", output]
+        command: list[str | Path] = [
+            program,
+            "--runs",
+            str(runs),
+            "--cycles",
+            str(cycles),
+            "--seed",
+            str(seed),
+            "--json",
+            output,
+        ]
         if report:
             command += ["--report", report]
         done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if done.returncode not in (0, 1) or not output.exists():
-            raise BuildError(f"{program} ended with status {done.returncode}\n{done.stdout}")
+            raise BuildError(f"{program} ended with status {done.returncode}", done.stdout)
         data: dict[str, Any] = json.loads(output.read_text())
         ports = {name: Port(**port) for name, port in data["ports"].items()}
         difference = Difference(**data["difference"]) if data["difference"] else None
@@ -360,6 +377,8 @@ def _write_edge(out: TextIO, rule: str, target: str | Path, *sources: str | Path
 
 
 def _ninja(file: Path) -> None:
+    if importlib.util.find_spec("ninja") is None:
+        raise InputError("Ninja is missing: install the Python package ninja")
     done = subprocess.run(
         [sys.executable, "-m", "ninja", "--quiet", "-j2", "-f", file],
         text=True,
@@ -368,4 +387,4 @@ def _ninja(file: Path) -> None:
         stderr=subprocess.STDOUT,
     )
     if done.returncode:
-        raise BuildError(done.stdout)
+        raise BuildError("a test program does not build", done.stdout)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import click
 
 from thalweg.errors import CheckFailed
 from thalweg.output import json_option, print_table, write_json
-from thalweg.rtl import Block, ParameterSet, Project, Result
+from thalweg.rtl import Block, BuildError, ParameterSet, Project, Result
 
 
 @click.group()
@@ -58,11 +60,21 @@ def test(blocks: tuple[str, ...], runs: int, cycles: int, seed: int | None, json
     chosen = _select(project, blocks)
     seed = secrets.randbelow(2**32) if seed is None else seed
     click.echo(f"seed {seed}; building {len(chosen)} test programs")
-    project.build_tests(chosen)
-    results: list[Result] = []
-    with click.progressbar(chosen, label="testing", show_pos=True) as bar:
-        for block, parameters in bar:
-            results.append(project.run(block, parameters, runs, cycles, seed))
+    try:
+        project.build_tests(chosen)
+    except BuildError as error:
+        click.echo(error.text, err=True)
+        raise
+    with (
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+        click.progressbar(
+            pool.map(lambda variant: project.run(variant[0], variant[1], runs, cycles, seed), chosen),
+            length=len(chosen),
+            label="testing",
+            show_pos=True,
+        ) as bar,
+    ):
+        results = list(bar)
     print_table(
         ("block", "variant", "runs", "cycles", "compared", "difference"),
         (
