@@ -6,18 +6,13 @@
 #include <stdexcept>
 #include <utility>
 
+#include "common/bits.hpp"
 #include "reduce/join.hpp"
 
 namespace thalweg {
 namespace {
 
 namespace network_header = spec::network_header;
-
-/// Calls visit(index) for each set bit, ascending.
-template <class Visit>
-void each_bit(std::uint32_t bits, Visit&& visit) {
-  for (; bits; bits &= bits - 1) visit(static_cast<unsigned>(std::countr_zero(bits)));
-}
 
 bool placed_by_source(spec::Collective collective) {
   return collective == spec::Collective::gather || collective == spec::Collective::allgather;
@@ -40,7 +35,7 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, NodeId self, PacketPo
     for (Edge& edge : context.edges) edge.credits = static_cast<std::uint16_t>(config.collective.slot_packets);
   }
   for (Unit& unit : units_) {
-    unit.to_port.assign(ports_.size(), Ring<Fork>(kForkPackets));
+    unit.to_port = Fork<Copies>(static_cast<unsigned>(ports_.size()), kForkPackets);
     unit.to_host = Ring<HostPacket>(kForkPackets);
   }
   for (Port& port : ports_) port.due = Ring<std::uint16_t>(contexts_.size() * kMaxEdges);
@@ -268,10 +263,7 @@ CollectiveUnit::Unit* CollectiveUnit::choose_unit(const Context& context, const 
   for (std::size_t i = 0; i < units_.size(); ++i) {
     const std::size_t index = (process + i) % units_.size();
     Unit& unit = units_[index];
-    if (!(allowed >> index & 1) || (step.to_host && unit.to_host.full())) continue;
-    bool room = true;
-    each_bit(ports, [&](unsigned port) { room &= !unit.to_port[port].full(); });
-    if (!room) continue;
+    if (!(allowed >> index & 1) || !unit.to_port.room(ports) || (step.to_host && unit.to_host.full())) continue;
     const Tick free = std::max(unit.input_free, unit.output_free - latency);
     if (free <= now) return &unit;
     later = std::min(later, free);
@@ -329,17 +321,17 @@ void CollectiveUnit::execute(OperationId id, unsigned p, Unit& unit, Tick latenc
   std::uint32_t edges_left = step.to_edges;
   while (edges_left) {  // one entry per port, for all of the port's edges
     const std::uint8_t port = context.edges[static_cast<unsigned>(std::countr_zero(edges_left))].port;
-    Fork fork{result, static_cast<std::uint8_t>(context_of(id)), 0, ready};
+    Copies copies{result, static_cast<std::uint8_t>(context_of(id)), 0, ready};
     each_bit(edges_left, [&](unsigned k) {
       Edge& edge = context.edges[k];
       if (edge.port != port) return;
-      fork.edges |= 1u << k;
+      copies.edges |= 1u << k;
       --edge.credits;
       ++edge.queued;
       edge.unit = static_cast<std::uint8_t>(&unit - units_.data());
     });
-    edges_left &= ~fork.edges;
-    unit.to_port[port].push(fork);
+    edges_left &= ~copies.edges;
+    unit.to_port[port].push(copies);
     ports_[port].waiting |= 1u << (&unit - units_.data());
     to_send_ |= 1u << port;
     ++outputs;
@@ -442,131 +434,6 @@ void CollectiveUnit::finish(OperationId id, unsigned p) {
 
 void CollectiveUnit::release_stalled() {
   if (!stalled_.empty()) pending_.add(std::move(stalled_));
-}
-
-// -------------------------------------------------------------------------------------------------- The local ports
-
-bool CollectiveUnit::can_send(unsigned index, Tick now) const {
-  const Port& port = ports_[index];
-  if (port.packet) return port.sender.ready(port.edge->vc);
-  if (!port.due.empty())
-    return port.sender.ready(contexts_[port.due.front() / kMaxEdges].edges[port.due.front() % kMaxEdges].vc);
-  for (std::uint32_t rest = port.waiting; rest; rest &= rest - 1)
-    if (units_[static_cast<std::size_t>(std::countr_zero(rest))].to_port[index].front().ready <= now) return true;
-  return false;
-}
-
-/// Chooses the packet that the port sends next: the units take turns.
-bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
-  std::uint32_t ready = 0;
-  each_bit(port.waiting, [&](unsigned unit) {
-    if (units_[unit].to_port[index].front().ready <= now) ready |= 1u << unit;
-  });
-  if (!ready) return false;
-  port.unit = port.choose_unit.pick(ready);
-  port.choose_unit.accept(port.unit, units());
-  const Fork& fork = units_[port.unit].to_port[index].front();
-  const auto k = static_cast<unsigned>(std::countr_zero(fork.edges));
-  port.edge = &contexts_[fork.context].edges[k];
-  port.packet = &pool_[fork.packet];
-  port.header = network_header::with_edge(
-      network_header::with_destination(port.packet->words[0], static_cast<std::uint16_t>(port.edge->neighbour)),
-      static_cast<std::uint8_t>(k));
-  port.flit = 0;
-  return true;
-}
-
-void CollectiveUnit::inject(unsigned index, Tick now) {
-  Port& port = ports_[index];
-  if (!port.packet) {
-    if (!port.due.empty()) return send_credit(index, now);
-    if (!begin(port, index, now)) return;
-  }
-  if (!port.sender.ready(port.edge->vc)) return;
-  Flit& flit = port.sender.send(now, port.edge->vc);
-  std::memcpy(flit.data.data(), &port.packet->words[port.flit * 4], sizeof flit.data);
-  flit.head = port.flit == 0;
-  if (flit.head) flit.data[0] = port.header;
-  flit.tail = ++port.flit == port.packet->flits;
-  if (flit.tail) sent(port, index);
-}
-
-/// The port's packet has left: its copy is done, or the whole fork.
-void CollectiveUnit::sent(Port& port, unsigned index) {
-  Ring<Fork>& queue = units_[port.unit].to_port[index];
-  Fork& fork = queue.front();
-  port.packet = nullptr;
-  --port.edge->queued;
-  fork.edges &= fork.edges - 1;
-  if (fork.edges == 0) {
-    pool_.release(fork.packet);
-    queue.pop();
-    if (queue.empty()) port.waiting &= ~(1u << port.unit);
-    if (!port.waiting && port.due.empty()) to_send_ &= ~(1u << index);
-  }
-  release_stalled();
-}
-
-void CollectiveUnit::send_credit(unsigned index, Tick now) {
-  Port& port = ports_[index];
-  const std::uint32_t context = port.due.front() / kMaxEdges;
-  const unsigned k = port.due.front() % kMaxEdges;
-  Edge& edge = contexts_[context].edges[k];
-  if (!port.sender.ready(edge.vc)) return;
-  Flit& flit = port.sender.send(now, edge.vc);
-  flit.data = spec::Credit{.destination = static_cast<std::uint16_t>(edge.neighbour),
-                           .context = static_cast<std::uint8_t>(context),
-                           .collective = spec::Collective::barrier,  // any: what is 0 is point to point
-                           .edge = static_cast<std::uint8_t>(k),
-                           .last = true,
-                           .count = std::exchange(edge.owed, std::uint16_t{0})}
-                  .pack();
-  flit.head = flit.tail = true;
-  edge.due = false;
-  port.due.pop();
-  if (!port.waiting && port.due.empty()) to_send_ &= ~(1u << index);
-}
-
-void CollectiveUnit::receive(Port& port, Tick now) {
-  const Flit* flit = port.receiver.receive(now);
-  if (!flit) return;
-  port.receiver.release(flit->vc);
-  const unsigned vc = flit->vc;
-  if (flit->head) {
-    const std::uint64_t head = flit->data[0];
-    if (network_header::kind(head) == spec::Kind::credit) {
-      Edge& edge = contexts_[network_header::context(head)].edges[network_header::edge(head)];
-      edge.credits = static_cast<std::uint16_t>(edge.credits + spec::credit::count(flit->data));
-      wake_edge(network_header::context(head), network_header::edge(head), false);
-      return;
-    }
-    port.incoming[vc] = pool_.take();
-    port.received[vc] = 0;
-  }
-  Packet& packet = pool_[port.incoming[vc]];
-  std::memcpy(&packet.words[port.received[vc]++ * 4u], flit->data.data(), sizeof flit->data);
-  if (!flit->tail) return;
-  packet.flits = port.received[vc];
-  arrived(packet.words[0], port.incoming[vc]);
-}
-
-void CollectiveUnit::arrived(std::uint64_t head, PacketId packet) {
-  const unsigned k = network_header::edge(head);
-  Ring<PacketId>& slot = contexts_[network_header::context(head)].edges[k].slot;
-  if (slot.capacity() == 0) slot = Ring<PacketId>(config_.collective.slot_packets);
-  if (slot.full()) throw std::logic_error("a slot overflows: its sender ignores credits");
-  slot.push(packet);
-  wake_edge(network_header::context(head), k, true);
-}
-
-void CollectiveUnit::wake_edge(std::uint32_t context, unsigned edge, bool reader) {
-  for (std::uint32_t place = 0; place < in_flight_; ++place) {
-    const OperationId id = context * in_flight_ + place;
-    const Operation& op = operation(id);
-    if (!op.active) continue;
-    const std::uint8_t process = (reader ? op.reader : op.writer)[edge];
-    if (process != kNone) wake(process_id(id, process));
-  }
 }
 
 // ------------------------------------------------------------------------------------------------------- Reports

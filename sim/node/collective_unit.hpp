@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/arbiter.hpp"
+#include "common/ring.hpp"
 #include "dma/packetizer.hpp"
 #include "fabric/config.hpp"
 #include "fabric/engine.hpp"
@@ -20,7 +21,7 @@
 #include "node/events.hpp"
 #include "node/packet.hpp"
 #include "node/process_set.hpp"
-#include "node/ring.hpp"
+#include "reduce/fork.hpp"
 #include "reduce/lane.hpp"
 
 namespace thalweg {
@@ -170,7 +171,8 @@ class CollectiveUnit {
     std::vector<Operation> operations;
   };
 
-  struct Fork {
+  /// What an output port has to send of one packet.
+  struct Copies {
     PacketId packet = 0;
     std::uint8_t context = 0;
     std::uint32_t edges = 0;  ///< copies that are still to be sent
@@ -180,7 +182,7 @@ class CollectiveUnit {
   struct Unit {
     Tick input_free = 0;   ///< the operands before have been read
     Tick output_free = 0;  ///< the result before has left the lanes
-    std::vector<Ring<Fork>> to_port;
+    Fork<Copies> to_port;
     Ring<HostPacket> to_host;
   };
 

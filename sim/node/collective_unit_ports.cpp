@@ -1,0 +1,137 @@
+// The local ports of the collective unit: packets leave from the fork queues, arrive in the slots.
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "common/bits.hpp"
+#include "node/collective_unit.hpp"
+
+namespace thalweg {
+
+namespace network_header = spec::network_header;
+
+bool CollectiveUnit::can_send(unsigned index, Tick now) const {
+  const Port& port = ports_[index];
+  if (port.packet) return port.sender.ready(port.edge->vc);
+  if (!port.due.empty())
+    return port.sender.ready(contexts_[port.due.front() / kMaxEdges].edges[port.due.front() % kMaxEdges].vc);
+  for (std::uint32_t rest = port.waiting; rest; rest &= rest - 1)
+    if (units_[static_cast<std::size_t>(std::countr_zero(rest))].to_port[index].front().ready <= now) return true;
+  return false;
+}
+
+/// Chooses the packet that the port sends next: the units take turns.
+bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
+  std::uint32_t ready = 0;
+  each_bit(port.waiting, [&](unsigned unit) {
+    if (units_[unit].to_port[index].front().ready <= now) ready |= 1u << unit;
+  });
+  if (!ready) return false;
+  port.unit = port.choose_unit.pick(ready);
+  port.choose_unit.accept(port.unit, units());
+  const Copies& copies = units_[port.unit].to_port[index].front();
+  const auto k = static_cast<unsigned>(std::countr_zero(copies.edges));
+  port.edge = &contexts_[copies.context].edges[k];
+  port.packet = &pool_[copies.packet];
+  port.header = network_header::with_edge(
+      network_header::with_destination(port.packet->words[0], static_cast<std::uint16_t>(port.edge->neighbour)),
+      static_cast<std::uint8_t>(k));
+  port.flit = 0;
+  return true;
+}
+
+void CollectiveUnit::inject(unsigned index, Tick now) {
+  Port& port = ports_[index];
+  if (!port.packet) {
+    if (!port.due.empty()) return send_credit(index, now);
+    if (!begin(port, index, now)) return;
+  }
+  if (!port.sender.ready(port.edge->vc)) return;
+  Flit& flit = port.sender.send(now, port.edge->vc);
+  std::memcpy(flit.data.data(), &port.packet->words[port.flit * 4], sizeof flit.data);
+  flit.head = port.flit == 0;
+  if (flit.head) flit.data[0] = port.header;
+  flit.tail = ++port.flit == port.packet->flits;
+  if (flit.tail) sent(port, index);
+}
+
+/// The port's packet has left: its copy is done, or the whole copies.
+void CollectiveUnit::sent(Port& port, unsigned index) {
+  Ring<Copies>& queue = units_[port.unit].to_port[index];
+  Copies& copies = queue.front();
+  port.packet = nullptr;
+  --port.edge->queued;
+  copies.edges &= copies.edges - 1;
+  if (copies.edges == 0) {
+    pool_.release(copies.packet);
+    queue.pop();
+    if (queue.empty()) port.waiting &= ~(1u << port.unit);
+    if (!port.waiting && port.due.empty()) to_send_ &= ~(1u << index);
+  }
+  release_stalled();
+}
+
+void CollectiveUnit::send_credit(unsigned index, Tick now) {
+  Port& port = ports_[index];
+  const std::uint32_t context = port.due.front() / kMaxEdges;
+  const unsigned k = port.due.front() % kMaxEdges;
+  Edge& edge = contexts_[context].edges[k];
+  if (!port.sender.ready(edge.vc)) return;
+  Flit& flit = port.sender.send(now, edge.vc);
+  flit.data = spec::Credit{.destination = static_cast<std::uint16_t>(edge.neighbour),
+                           .context = static_cast<std::uint8_t>(context),
+                           .collective = spec::Collective::barrier,  // any: what is 0 is point to point
+                           .edge = static_cast<std::uint8_t>(k),
+                           .last = true,
+                           .count = std::exchange(edge.owed, std::uint16_t{0})}
+                  .pack();
+  flit.head = flit.tail = true;
+  edge.due = false;
+  port.due.pop();
+  if (!port.waiting && port.due.empty()) to_send_ &= ~(1u << index);
+}
+
+void CollectiveUnit::receive(Port& port, Tick now) {
+  const Flit* flit = port.receiver.receive(now);
+  if (!flit) return;
+  port.receiver.release(flit->vc);
+  const unsigned vc = flit->vc;
+  if (flit->head) {
+    const std::uint64_t head = flit->data[0];
+    if (network_header::kind(head) == spec::Kind::credit) {
+      Edge& edge = contexts_[network_header::context(head)].edges[network_header::edge(head)];
+      edge.credits = static_cast<std::uint16_t>(edge.credits + spec::credit::count(flit->data));
+      wake_edge(network_header::context(head), network_header::edge(head), false);
+      return;
+    }
+    port.incoming[vc] = pool_.take();
+    port.received[vc] = 0;
+  }
+  Packet& packet = pool_[port.incoming[vc]];
+  std::memcpy(&packet.words[port.received[vc]++ * 4u], flit->data.data(), sizeof flit->data);
+  if (!flit->tail) return;
+  packet.flits = port.received[vc];
+  arrived(packet.words[0], port.incoming[vc]);
+}
+
+void CollectiveUnit::arrived(std::uint64_t head, PacketId packet) {
+  const unsigned k = network_header::edge(head);
+  Ring<PacketId>& slot = contexts_[network_header::context(head)].edges[k].slot;
+  if (slot.capacity() == 0) slot = Ring<PacketId>(config_.collective.slot_packets);
+  if (slot.full()) throw std::logic_error("a slot overflows: its sender ignores credits");
+  slot.push(packet);
+  wake_edge(network_header::context(head), k, true);
+}
+
+void CollectiveUnit::wake_edge(std::uint32_t context, unsigned edge, bool reader) {
+  for (std::uint32_t place = 0; place < in_flight_; ++place) {
+    const OperationId id = context * in_flight_ + place;
+    const Operation& op = operation(id);
+    if (!op.active) continue;
+    const std::uint8_t process = (reader ? op.reader : op.writer)[edge];
+    if (process != kNone) wake(process_id(id, process));
+  }
+}
+
+}  // namespace thalweg
