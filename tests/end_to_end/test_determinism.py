@@ -8,40 +8,46 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from programs import ROOT, Thalweg
+from programs import ROOT, Mpi, Thalweg
 
-PROGRAM = ROOT / "tests/end_to_end/reductions.py"
 CLUSTER = "mpi-fpga-torus-2x2x2"
 
 
 @pytest.fixture
-def load() -> Iterator[None]:
-    """A processor that is never idle."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+def busy() -> Iterator[None]:
+    """A process that never rests."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     yield
-    for process in busy:
-        process.kill()
-        process.wait()
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture(scope="session")
+def sums(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return mpi.build([ROOT / "tests/end_to_end/sums.c"], tmp_path_factory.mktemp("sums") / "sums")
 
 
 @pytest.mark.serial
-def test_ten_runs_under_load_are_the_same(thalweg: Thalweg, load: None, tmp_path: Path) -> None:
-    seen = []
-    for attempt in range(10):
-        folder = tmp_path / str(attempt)
-        folder.mkdir()
-        run = thalweg(8, CLUSTER, [sys.executable, PROGRAM, folder, "200", "7"], "--compute", "none")
-        assert run.exit_code == 0, run.stderr
-        bits = [(folder / f"{rank}.npz").read_bytes() for rank in range(8)]
-        seen.append((bits, run.report))
-    for bits, report in seen[1:]:
-        assert bits == seen[0][0]
-        assert report == seen[0][1], "times, counts and links are the same in every run"
+def test_ten_runs_under_load_are_the_same(thalweg: Thalweg, sums: Path, busy: None) -> None:
+    runs = [thalweg(8, CLUSTER, [sums], "--compute", "none") for _ in range(10)]
+    assert all(run.exit_code == 0 for run in runs), runs[0].stderr
+    assert runs[0].stdout.count("rank") == 8
+    for run in runs[1:]:
+        assert run.stdout == runs[0].stdout, "bits and virtual times"
+        assert run.report == runs[0].report, "times, calls and links"
 
 
 @pytest.mark.serial
-def test_benchmark_prints_the_same_times(thalweg: Thalweg, osu: Path, load: None) -> None:
-    words = [osu, "-m", "4:16K", "-i", "3", "-x", "1", "all"]
-    outputs = {thalweg(8, CLUSTER, words, "--compute", "none").stdout for _ in range(3)}
+def test_measured_computing_changes_times_alone(thalweg: Thalweg, sums: Path, busy: None) -> None:
+    none, measured = (thalweg(8, CLUSTER, [sums], "--compute", compute) for compute in ("none", "measured"))
+    bits = [[line.split(" at ")[0] for line in run.stdout.splitlines()] for run in (none, measured)]
+    assert bits[0] == bits[1]
+    assert measured.report["virtual_time_us"] > none.report["virtual_time_us"]
+
+
+@pytest.mark.serial
+def test_the_benchmark_prints_the_same_times(thalweg: Thalweg, osu: Path, busy: None) -> None:
+    words = [osu, "-m", "64:4K", "-i", "2", "-x", "1", "all"]
+    outputs = {thalweg(8, CLUSTER, words, "--compute", "none").stdout for _ in range(2)}
     assert len(outputs) == 1
-    assert outputs.pop().count("yes") > 100
+    assert outputs.pop().count("yes") == 11 * 7
