@@ -1,6 +1,6 @@
 """What a reduction in the network gives, to the bit, evaluated by numpy on the processor.
 
-The order of operands is fixed by the algorithm and by ranks alone (docs/architecture.md, "Collectives in the network"):
+The order of operands is fixed by the algorithm and by ranks alone (docs/collectives.md):
 
 tree        a rank joins its own operand with the partial results of its tree neighbours but the one towards the root, edges
             ascending; edge k joins rank v, a multiple of 2^(k+1), and v + 2^k
