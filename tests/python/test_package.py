@@ -50,3 +50,10 @@ def test_the_readme_names_only_files_that_are_there() -> None:
     links = [part.split(")")[0] for part in text.split("](")[1:]]
     paths = {p.rstrip("/") for p in spans + links if "/" in p and " " not in p and not p.startswith(("http", ".venv"))}
     assert {p for p in paths if not (ROOT / p).exists()} == set()
+
+
+def test_the_picture_in_the_readme_is_the_cluster(tmp_path: Path) -> None:
+    name = "mpi-fpga-torus-2x2x2"
+    command = [sys.executable, "-m", "thalweg", "cluster", "draw", name, "-o", tmp_path / "drawn.svg"]
+    subprocess.run(command, check=True, capture_output=True)
+    assert (tmp_path / "drawn.svg").read_text() == (ROOT / f"docs/images/{name}.svg").read_text()
