@@ -76,7 +76,10 @@ class Engine {
   /// All operations of the communicator have completed.
   virtual void free_communicator(ContextId context) = 0;
 
-  /// Queues one rank's part at time `at` >= now(). Parts of one rank on one context are executed in order of submission.
+  /// Ticks until what is given to the engine can have an effect: `at` below may lie so far in the past.
+  [[nodiscard]] virtual Tick lookahead() const { return 0; }
+
+  /// Queues one rank's part at time `at` >= now() - lookahead(). Parts of one rank on one context are executed in order of submission.
   virtual void submit(const CollectiveRequest& request, Tick at) = 0;
   virtual void send(const MessageRequest& request, Tick at) = 0;
 

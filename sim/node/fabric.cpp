@@ -80,7 +80,7 @@ CollectiveRequest normal(CollectiveRequest request) {
 }  // namespace
 
 Fabric::Fabric(FabricConfig config, Endpoint endpoint)
-    : config_(checked(config)), scheduler_(horizon(config)), rows_in_use_(config.nodes) {
+    : config_(checked(config)), endpoint_(endpoint), scheduler_(horizon(config)), rows_in_use_(config.nodes) {
   std::vector<VcRouter*> routers;
   for (NodeId node = 0; node < config_.nodes; ++node) {
     nodes_.push_back(std::make_unique<Node>(config_, node, endpoint, messages_, scheduler_, completed_));
@@ -182,7 +182,7 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
   Communicator& entered = communicator(given.context);
   const CollectiveRequest request = normal(given);
   check(entered, request);
-  require(at >= now(), text("time ", at, " is over, it is ", now()));
+  require(at >= now() - lookahead(), text("time ", at, " is over, it is ", now()));
   if (!enter(entered, request, at)) return;
   const auto ranks = static_cast<std::uint32_t>(entered.members.size());
   const auto algorithm =
@@ -194,7 +194,7 @@ void Fabric::send(const MessageRequest& request, Tick at) {
   require(
       request.source < config_.nodes && request.destination < config_.nodes,
       text("a message from node ", request.source, " to node ", request.destination, ", there are ", config_.nodes));
-  require(at >= now(), text("time ", at, " is over, it is ", now()));
+  require(at >= now() - lookahead(), text("time ", at, " is over, it is ", now()));
   nodes_[request.source]->send(messages_.add(request), at);
 }
 

@@ -33,6 +33,8 @@ class Fabric final : public Engine {
   [[nodiscard]] const FabricConfig& config() const { return config_; }
   [[nodiscard]] Tick now() const override { return scheduler_.now(); }
   [[nodiscard]] std::int64_t ticks_per_second() const override { return config_.ticks_per_second; }
+  /// The way from the host's memory to the node.
+  [[nodiscard]] Tick lookahead() const override { return endpoint_ == Endpoint::host ? config_.host.pcie_latency : 0; }
 
   /// Throws std::invalid_argument when two ranks share a node, or a node does not exist.
   std::optional<ContextId> create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
@@ -80,6 +82,7 @@ class Fabric final : public Engine {
   [[nodiscard]] bool enter(Communicator& communicator, const CollectiveRequest& request, Tick at);
 
   FabricConfig config_;
+  Endpoint endpoint_;
   Scheduler scheduler_;
   Messages messages_;
   std::vector<Completion> completed_;

@@ -66,7 +66,8 @@ def find_library(name: str) -> MpiLibrary:
         mpicc, mpiexec = place / "mpicc", place / "mpiexec"
         if mpicc.exists() and mpiexec.exists():
             family = "openmpi" if _is_open_mpi(mpicc) else "mpich"
-            return MpiLibrary(mpicc, mpiexec, family)
+            # A launcher looks for its helpers beside itself, not beside a link to it.
+            return MpiLibrary(mpicc, mpiexec.resolve(), family)
     if name == "mpich":
         raise InputError(f"there is no MPI in {folder}: install the package mpich there, or give --mpi FOLDER")
     raise InputError(f"--mpi {name}: no mpicc and mpiexec in {folder} or {folder / 'bin'}")
@@ -122,36 +123,39 @@ def interposer(library: MpiLibrary) -> Interposer:
     names = [f"MPI_{function.base}" for function in functions]
     target = _cache_folder() / f"interposer-{library.family}-{digest.hexdigest()[:16]}.so"
     if not target.exists():
-        _compile(compiler, library, folder, includes, generated, target)
+        command = [
+            *[
+                compiler,
+                "-std=c++20",
+                "-O2",
+                "-fPIC",
+                "-shared",
+                "-fvisibility=hidden",
+                "-static-libstdc++",
+                "-static-libgcc",
+            ],
+            *(f"-I{include}" for include in includes),
+        ]
+        _compile(command, library, functions, sorted(folder.glob("*.cpp")), target)
     return Interposer(target, names)
 
 
 def _compile(
-    compiler: str, library: MpiLibrary, folder: Path, includes: list[Path], generated: str, target: Path
+    command: list[str], library: MpiLibrary, functions: list[wrappers.Function], files: list[Path], target: Path
 ) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        wrapper_file = Path(scratch) / "wrappers.cpp"
-        wrapper_file.write_text(generated)
+        generated = Path(scratch) / "wrappers.cpp"
+        generated.write_text(wrappers.generate(functions))
+        tried = _run([*command, "-fsyntax-only", str(generated), *library.compile_flags])
+        generated.write_text(wrappers.generate(functions, wrappers.conflicts(tried.stderr)))
         built = Path(scratch) / target.name
-        command = [
-            *shlex.split(compiler),
-            "-std=c++20",
-            "-O2",
-            "-fPIC",
-            "-shared",
-            "-fvisibility=hidden",
-            "-static-libstdc++",
-            "-static-libgcc",
-            "-o",
-            str(built),
-            *(f"-I{i}" for i in includes),
-            str(wrapper_file),
-            *map(str, sorted(folder.glob("*.cpp"))),
-            *library.compile_flags,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = _run([*command, "-o", str(built), str(generated), *map(str, files), *library.compile_flags])
         if done.returncode != 0:
             first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
             raise InputError(f"the interposer does not compile for {library.mpicc}: {first}")
         built.replace(target)
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})

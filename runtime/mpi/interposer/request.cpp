@@ -336,7 +336,7 @@ int Request_free(Native native, MPI_Request* request) {
 int Request_get_status(Native native, MPI_Request request, int* flag, MPI_Status* status) {
   Request* ours = request == MPI_REQUEST_NULL ? nullptr : find_request(request);
   if (ours == nullptr) return native();
-  if (!ours->complete()) process().poll({&ours->id, 1});
+  if (!ours->complete()) process().poll(std::span(&ours->id, ours->done ? 0 : 1));
   *flag = ours->complete();
   if (*flag) write_status(status, ours->active ? ours->outcome : Outcome{});
   return MPI_SUCCESS;

@@ -84,12 +84,13 @@ std::vector<std::string> Server::who_waits() {
     std::string what;
     if (slot.state.load() == State::finished) {
       what = "finished";
-    } else if (std::ranges::find(connections_.lost(), rank) != connections_.lost().end()) {
-      what = "ended";
     } else if (slot.state.load() == State::outside) {
       what = "in " + options_.functions[slot.function] + ", of which the fabric knows nothing";
     } else if (slot.state.load() != State::parked) {
-      what = connections_.has_joined(rank) ? "computing, or blocked outside MPI" : "has not called MPI_Init";
+      const bool lost = std::ranges::find(connections_.lost(), rank) != connections_.lost().end();
+      what = lost                            ? "ended"
+             : connections_.has_joined(rank) ? "computing, or blocked outside MPI"
+                                             : "has not called MPI_Init";
     } else {
       what = "in " + options_.functions[slot.function] + ", waits for ";
       std::size_t named = 0;

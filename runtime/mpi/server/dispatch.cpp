@@ -72,7 +72,7 @@ void Server::accept(unsigned rank, const Submission& part) {
     case Action::cancel:
       return timeline_.at(part.at, [this, rank, part] {
         if (ranks_[rank].mailbox.withdraw(part.peer_id))
-          complete(rank, {.id = part.peer_id, .at = timeline_.now(), .cancelled = true});
+          complete(rank, {.id = part.peer_id, .at = part.at, .cancelled = true});
       });
   }
 }
@@ -90,7 +90,7 @@ void Server::create(unsigned rank, const Submission& part) {
   made.members = creation->members;
   made.entered.resize(made.members.size());
 
-  const Tick at = std::max(creation->last, timeline_.now());
+  const Tick at = timeline_.possible(creation->last);
   const bool wants_row = part.reason != Reason::intercommunicator && made.members.size() > 1;
   if (wants_row) {
     std::vector<Handle> handles(made.members.size());
@@ -146,7 +146,7 @@ void Server::collective(unsigned rank, const Submission& part) {
   if (part.send != 0) request.send = memory_.at<const std::byte>(part.send, part.bytes);
   if (part.receive != 0)
     request.receive = memory_.at<std::byte>(part.receive, part.bytes * (gathers ? communicator.members.size() : 1));
-  timeline_.engine().submit(request, std::max(part.at, timeline_.now()));
+  timeline_.engine().submit(request, timeline_.possible(part.at));
 }
 
 void Server::meet(unsigned rank, const Submission& part) {
@@ -275,22 +275,23 @@ void Server::send(unsigned rank, const Submission& part) {
                  });
 }
 
-void Server::deliver(const Message& message, Tick at) {
+void Server::deliver(Message message, Tick at) {
+  message.arrived = at;
   ranks_[message.receiver].mailbox.arrive(
-      message, [this, at](const Post& post, const Message& served) { serve(served.receiver, post, served, at); });
+      message, [this](const Post& post, const Message& served) { serve(served.receiver, post, served); });
 }
 
 void Server::post(unsigned rank, const Submission& part) {
-  const Tick at = timeline_.now();
   const bool takes = part.action != Action::probe && part.action != Action::try_probe;
-  const Post post{part.id, part.communicator, part.peer, part.tag, takes};
-  const auto served = [this, rank, at](const Post& by, const Message& message) { serve(rank, by, message, at); };
+  const Post post{part.id, part.communicator, part.peer, part.tag, takes, part.at};
+  const auto served = [this, rank](const Post& by, const Message& message) { serve(rank, by, message); };
   Mailbox& mailbox = ranks_[rank].mailbox;
   if (part.action != Action::try_probe && part.action != Action::try_match) return mailbox.post(post, served);
-  if (!mailbox.try_post(post, served)) complete(rank, {.id = part.id, .at = at, .bytes = kNothing});
+  if (!mailbox.try_post(post, served)) complete(rank, {.id = part.id, .at = part.at, .bytes = kNothing});
 }
 
-void Server::serve(unsigned rank, const Post& post, const Message& message, Tick at) {
+void Server::serve(unsigned rank, const Post& post, const Message& message) {
+  const Tick at = std::max(post.at, message.arrived);
   complete(rank, {post.id, at, message.bytes, message.payload, message.source, message.tag});
   if (post.takes && message.synchronous)
     timeline_.send(rank, message.sender, 0, at, [this, message](Completion::Kind kind, Tick when) {

@@ -19,16 +19,21 @@ void Mailbox::arrive(const Message& message, const Serve& serve) {
 }
 
 bool Mailbox::try_post(const Post& post, const Serve& serve) {
-  const auto found = std::ranges::find_if(arrived_, [&](const Message& message) { return post.accepts(message); });
+  return serve_arrived(post, post.at, serve);
+}
+
+void Mailbox::post(const Post& post, const Serve& serve) {
+  if (!serve_arrived(post, kForever, serve)) posted_.push_back(post);
+}
+
+bool Mailbox::serve_arrived(const Post& post, Time until, const Serve& serve) {
+  const auto found =
+      std::ranges::find_if(arrived_, [&](const Message& m) { return post.accepts(m) && m.arrived <= until; });
   if (found == arrived_.end()) return false;
   const Message message = *found;
   if (post.takes) arrived_.erase(found);
   serve(post, message);
   return true;
-}
-
-void Mailbox::post(const Post& post, const Serve& serve) {
-  if (!try_post(post, serve)) posted_.push_back(post);
 }
 
 bool Mailbox::withdraw(std::uint64_t id) {

@@ -21,6 +21,7 @@ struct Message {
   std::uint64_t bytes = 0;
   std::uint64_t payload = 0;
   bool synchronous = false;
+  Time arrived = 0;
 };
 
 /// What waits for a message: a receive takes it, a probe only looks, a match takes it for a receive to come.
@@ -30,6 +31,7 @@ struct Post {
   std::int32_t source = kAny;
   std::int32_t tag = kAny;
   bool takes = true;
+  Time at = 0;
 
   [[nodiscard]] bool accepts(const Message& message) const {
     return communicator == message.communicator && (source == kAny || source == message.source) &&
@@ -45,9 +47,9 @@ class Mailbox {
 
   /// A message has arrived: serves every probe that accepts it, up to the first receive that takes it.
   void arrive(const Message& message, const Serve& serve);
-  /// Serves the post with the earliest message that has arrived, or keeps it.
+  /// Serves the post with the earliest message for it, or keeps it.
   void post(const Post& post, const Serve& serve);
-  /// The same, but forgets the post where nothing has arrived for it; returns whether it was served.
+  /// The same, but forgets the post where nothing had arrived for it at its time; returns whether it was served.
   bool try_post(const Post& post, const Serve& serve);
   /// Withdraws a post; false where it is not waiting any more.
   bool withdraw(std::uint64_t id);
@@ -55,6 +57,8 @@ class Mailbox {
   [[nodiscard]] std::size_t unexpected() const { return arrived_.size(); }
 
  private:
+  bool serve_arrived(const Post& post, Time until, const Serve& serve);
+
   std::deque<Message> arrived_;
   std::deque<Post> posted_;
 };

@@ -90,11 +90,19 @@ bool Server::over(Outcome& outcome) {
     if (const Slot& slot = memory_.slot(rank); slot.aborting.load() != 0)
       return end(Ending::aborted,
                  "rank " + std::to_string(rank) + " called MPI_Abort with code " + std::to_string(slot.abort_code));
-  for (const unsigned rank : connections_.lost())
-    if (const Slot& slot = memory_.slot(rank); slot.state.load() != State::finished)
-      return end(Ending::died, "rank " + std::to_string(rank) +
-                                   (slot.exiting.load() != 0 ? " exited without MPI_Finalize" : " was killed") +
-                                   (slot.state.load() == State::parked ? " while it waited" : ""));
+  // A launcher kills the others when one dies. Those that wait did not die by themselves.
+  const auto lost = [&](State state) {
+    const auto& ranks = connections_.lost();
+    const auto found =
+        std::ranges::find_if(ranks, [&](unsigned rank) { return memory_.slot(rank).state.load() == state; });
+    return found == ranks.end() ? -1 : static_cast<int>(*found);
+  };
+  for (const State state : {State::running, State::outside, State::parked})
+    if (const int rank = lost(state); rank >= 0)
+      return end(Ending::died,
+                 "rank " + std::to_string(rank) +
+                     (memory_.slot(static_cast<unsigned>(rank)).exiting.load() != 0 ? " exited without MPI_Finalize"
+                                                                                    : " was killed"));
   if (stop_) return end(Ending::stopped, "stopped");
   return false;
 }
@@ -113,8 +121,8 @@ void Server::park(unsigned rank) {
   parked.parked = true;
   parked.epoch += 1;
   parked.since = slot.clock;
-  // A rank that comes back from outside finds that time has passed.
-  slot.clock = std::max(slot.clock, timeline_.now());
+  // A rank that comes back from outside waits for nothing, and finds that time has passed.
+  if (slot.need == 0 && slot.until == kForever) slot.clock = std::max(slot.clock, timeline_.now());
   std::uint32_t open = 0;
   for (const std::uint64_t id : memory_.at<const std::uint64_t>(slot.wait_ids, slot.wait_count))
     if (const auto found = parked.pending.find(id); found != parked.pending.end()) {
@@ -123,10 +131,7 @@ void Server::park(unsigned rank) {
     }
   const std::uint32_t done = slot.wait_count - open;
   parked.missing = slot.need > done ? slot.need - done : 0;
-  if (parked.missing == 0 && (slot.until == kForever || slot.need != 0)) {
-    progressed_ = true;
-    return wake(rank, slot.clock);
-  }
+  if (parked.missing == 0 && (slot.until == kForever || slot.need != 0)) return wake(rank, slot.clock);
   if (slot.until != kForever)
     timeline_.at(slot.until, [this, rank, epoch = parked.epoch, until = slot.until] {
       if (ranks_[rank].parked && ranks_[rank].epoch == epoch) wake(rank, until);
@@ -139,10 +144,8 @@ void Server::complete(unsigned rank, const Reply& reply) {
   const bool awaited = owner.parked && found->second.awaited == owner.epoch;
   owner.pending.erase(found);
   owner.outbox.push_back(reply);
-  if (awaited && owner.missing > 0 && --owner.missing == 0) {
-    progressed_ = true;
-    wake(rank, reply.at);
-  }
+  progressed_ = progressed_ || reply.bytes != kNothing;  // but for an unsuccessful probe
+  if (awaited && owner.missing > 0 && --owner.missing == 0) wake(rank, reply.at);
 }
 
 void Server::wake(unsigned rank, Tick at) {
@@ -152,7 +155,7 @@ void Server::wake(unsigned rank, Tick at) {
   ready_.push_back(rank);
   Slot& slot = memory_.slot(rank);
   slot.clock = std::max(slot.clock, at);
-  horizon_ = std::min(horizon_, slot.clock);
+  horizon_ = std::min(horizon_, slot.clock + timeline_.engine().lookahead());
 }
 
 void Server::release_ready() {
@@ -174,8 +177,14 @@ void Server::run_timeline() {
 }
 
 void Server::close_books(Outcome& outcome) {
-  if (outcome.ending != Ending::finished && outcome.ending != Ending::stopped && outcome.ending != Ending::refused)
+  if (outcome.ending != Ending::finished && outcome.ending != Ending::stopped && outcome.ending != Ending::refused) {
+    try {
+      take_parked();
+    } catch (const Disagreement&) {
+      // The ranks that had come before are told of all the same.
+    }
     outcome.waiting = who_waits();
+  }
   outcome.joined = connections_.joined();
   for (unsigned rank = 0; rank < options_.ranks; ++rank) {
     const Slot& slot = memory_.slot(rank);

@@ -134,9 +134,9 @@ class Server {
   void end_round(const std::shared_ptr<SoftwareRun>& run, std::uint32_t rank);
   void end_part(std::uint32_t communicator, std::uint64_t number, unsigned rank, std::uint64_t id, Tick at);
   void send(unsigned rank, const Submission& part);
-  void deliver(const Message& message, Tick at);
+  void deliver(Message message, Tick at);
   void post(unsigned rank, const Submission& part);
-  void serve(unsigned rank, const Post& post, const Message& message, Tick at);
+  void serve(unsigned rank, const Post& post, const Message& message);
 
   // diagnosis.cpp
   [[nodiscard]] std::vector<std::string> who_waits();

@@ -12,7 +12,7 @@ Handle Timeline::expect(Done done) {
 
 void Timeline::send(NodeId source, NodeId destination, std::uint64_t bytes, Tick at, Done done) {
   if (source != destination) {
-    engine_.send({expect(std::move(done)), source, destination, bytes}, std::max(at, now()));
+    engine_.send({expect(std::move(done)), source, destination, bytes}, possible(at));
     return;
   }
   this->at(at, [at, done = std::move(done)] {

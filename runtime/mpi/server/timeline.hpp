@@ -1,6 +1,7 @@
 // The order of what happens in virtual time: completions of the engine, and events of the server's own.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <queue>
 #include <unordered_map>
@@ -18,6 +19,8 @@ class Timeline {
 
   [[nodiscard]] Engine& engine() { return engine_; }
   [[nodiscard]] Tick now() const { return engine_.now(); }
+  /// The engine takes what is dated `at`, or as early as it still can.
+  [[nodiscard]] Tick possible(Tick at) const { return std::max(at, now() - engine_.lookahead()); }
 
   /// A handle for the engine; `done` is called for each of its completions.
   [[nodiscard]] Handle expect(Done done);

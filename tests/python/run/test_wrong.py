@@ -1,0 +1,133 @@
+"""When things go wrong: does the run say who waits for whom, end every process, and leave with the right status?
+
+That no process is left is checked by every run of a program (tests/end_to_end/programs.py).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from programs import Thalweg as Program
+from programs import execute, thalweg_run
+
+MAIN = "int main(int argc, char** argv) {{ begin(&argc, &argv); {} return end(); }}"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        pytest.param(
+            "if (rank == 2) { sleep(1); raise(9); }",
+            ["rank 2 was killed", "waits for rank 2 on MPI_COMM_WORLD"],
+            id="killed",
+        ),
+        pytest.param(
+            "if (rank == 1) { sleep(1); exit(0); }",
+            ["rank 1 exited without MPI_Finalize", "waits for rank 1 on MPI_COMM_WORLD"],
+            id="exit",
+        ),
+        pytest.param(
+            "if (rank != 3) MPI_Barrier(MPI_COMM_WORLD); else MPI_Recv(&rank, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, NULL);",
+            [
+                "the program is deadlocked",
+                "ranks 0-2: in MPI_Barrier, waits for rank 3 on MPI_COMM_WORLD, collective 1 there, since",
+                "rank 3: in MPI_Recv, waits for a message from rank 0, tag 7 on MPI_COMM_WORLD, since",
+            ],
+            id="never-called",
+        ),
+        pytest.param(
+            "int x; MPI_Recv(&x, 1, MPI_INT, (rank + 1) % ranks, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",
+            ["the program is deadlocked", "rank 3: in MPI_Recv, waits for a message from rank 0, tag 5"],
+            id="receive-cycle",
+        ),
+        pytest.param(
+            "int x = 0; MPI_Ssend(&x, 1, MPI_INT, (rank + 1) % ranks, 5, MPI_COMM_WORLD);",
+            ["the program is deadlocked", "rank 0: in MPI_Ssend, waits for rank 1 to receive its message, tag 5"],
+            id="synchronous-cycle",
+        ),
+        pytest.param(
+            "MPI_Comm c; if (rank != 0) MPI_Comm_dup(MPI_COMM_WORLD, &c); else MPI_Probe(1, 2, MPI_COMM_WORLD, NULL);",
+            ["the program is deadlocked", "ranks 1-3: in MPI_Comm_dup, waits for rank 0"],
+            id="creation",
+        ),
+        pytest.param(
+            "int x[9]; MPI_Bcast(x, rank == 2 ? 8 : 9, MPI_INT, 0, MPI_COMM_WORLD);",
+            ["the ranks disagree on collective 1 of MPI_COMM_WORLD", "(36 bytes, root 0)", "(32 bytes, root 0)"],
+            id="other-count",
+        ),
+        pytest.param(
+            "int x = 1, y; if (rank) MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); "
+            "else MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);",
+            ["the ranks disagree", "max of 1 int32", "sum of 1 int32"],
+            id="other-operation",
+        ),
+        pytest.param(
+            "if (rank == 0) MPI_Finalize(); else MPI_Barrier(MPI_COMM_WORLD);",
+            ["the ranks disagree", "rank 0 calls MPI_Finalize", "calls MPI_Barrier"],
+            id="finalized-early",
+        ),
+    ],
+)
+def test_the_fabric_cannot_go_on(run_program: Program, body: str, said: list[str]) -> None:
+    run = run_program("#include <signal.h>\n#include <unistd.h>\n" + MAIN.format(body), 4, "--timeout", "20")
+    assert run.exit_code == 124, run.stderr
+    for words in said:
+        assert words in run.stderr
+    assert run.report["exit_code"] == 124
+
+
+def test_a_program_that_polls_for_ever_is_given_up_without_a_proof(run_program: Program) -> None:
+    body = "int f = 0; while (!f) MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &f, MPI_STATUS_IGNORE);"
+    run = run_program(MAIN.format(body), 2, "--timeout", "2")
+    assert run.exit_code == 124
+    assert "not proved" in run.stderr
+
+
+def test_the_programs_own_status_is_kept(run_program: Program) -> None:
+    assert (
+        run_program("int main(int c, char** v) { begin(&c, &v); end(); return rank == 1 ? 7 : 0; }", 2).exit_code == 7
+    )
+    aborted = run_program(MAIN.format("if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 5);"), 2)
+    assert aborted.exit_code == 5
+    assert "rank 1 called MPI_Abort with code 5" in aborted.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "command", "said"),
+    [
+        ([], ["./nowhere"], "there is no program ./nowhere"),
+        ([], ["/etc/passwd"], "/etc/passwd is not executable"),
+        ([], ["/tmp"], "/tmp is a folder, not a program"),
+        ([], ["/bin/true"], "/bin/true ended without MPI_Init"),
+        (["-n", "9", "--cluster", "ring:4"], ["/bin/true"], "9 ranks do not fit on ring:4, which has 4 nodes"),
+        (["-n", "0"], ["/bin/true"], "0 is not in the range"),
+        (["--compute", "some"], ["/bin/true"], "'some' is not measured, none, or scale:X"),
+        (["--compute", "scale:-1"], ["/bin/true"], "'scale:-1' is not measured"),
+        (["--mpi", "/nowhere"], ["/bin/true"], "--mpi /nowhere: no mpicc and mpiexec in /nowhere"),
+        (["--cluster", "torsu:2x2"], ["/bin/true"], "torsu"),
+        (["--engine", "rtl"], ["/bin/true"], "'rtl' is not 'sim'"),
+        ([], [], "Missing argument"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path: Path, options: list[str], command: list[str], said: str) -> None:
+    import sys
+
+    done = execute([sys.executable, "-m", "thalweg", "run", "-n", "2", *options, "--", *command], folder=tmp_path)
+    assert (done.returncode, done.stdout) == (125, ""), done.stderr
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_program_of_another_mpi_is_named(tmp_path: Path) -> None:
+    import shutil
+    import subprocess
+
+    compiler = shutil.which("mpicc.mpich") or shutil.which("mpicc.openmpi")
+    if compiler is None:
+        pytest.skip("no MPI but the wheel's is installed")
+    (tmp_path / "program.c").write_text("#include <mpi.h>\nint main() { MPI_Init(0, 0); return MPI_Finalize(); }\n")
+    subprocess.run([compiler, "-o", tmp_path / "program", tmp_path / "program.c"], check=True)
+    run = thalweg_run(tmp_path, 2, "ring:2", [tmp_path / "program"])
+    assert run.exit_code == 125
+    assert "with another MPI" in run.stderr or "give --mpi" in run.stderr
