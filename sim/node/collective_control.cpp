@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "common/bits.hpp"
+
 namespace thalweg {
 namespace {
 
@@ -97,12 +99,14 @@ class Compiler {
     }
   }
 
+  /// In the order of the edges; at the root side by side, because every stream has a place of its own in memory.
   void gather() {
     process();
     step({.to_edges = parent_, .from_host = true, .to_host = at_root_});
-    for (unsigned k = 0; k < kMaxEdges; ++k)
-      if (children_ & bit(k))
-        step({.from_edges = bit(k), .to_edges = parent_, .to_host = at_root_, .streams = tree_.behind(k)});
+    each_bit(children_, [&](unsigned k) {
+      if (at_root_) process();
+      step({.from_edges = bit(k), .to_edges = parent_, .to_host = at_root_, .streams = tree_.behind(k)});
+    });
   }
 
   /// The streams of all ranks, one after another, each down the tree that its rank is the root of.
@@ -115,8 +119,7 @@ class Compiler {
     process();
     from(tree_.up, row_.rank);
     step({.to_edges = edges, .from_host = true, .to_host = true});
-    for (unsigned k = 0; k < tree_.up; ++k)
-      if (tree_.down_edges & bit(k)) from(k, tree_.behind(k));
+    each_bit(tree_.down_edges, [&](unsigned k) { from(k, tree_.behind(k)); });
     from(tree_.up, row_.ranks - row_.rank - tree_.below);
   }
 

@@ -169,7 +169,6 @@ bool CollectiveUnit::step(Tick now) {
   bool active = false;
   for (Port& port : ports_) {
     receive(port, now);
-    port.receiver.update(now);
     port.sender.update(now);
   }
   each_bit(to_send_, [&](unsigned port) { active |= can_send(port, now + 1); });

@@ -95,8 +95,9 @@ void CollectiveUnit::send_credit(unsigned index, Tick now) {
 void CollectiveUnit::receive(Port& port, Tick now) {
   const Flit* flit = port.receiver.receive(now);
   if (!flit) return;
-  port.receiver.release(flit->vc);
   const unsigned vc = flit->vc;
+  port.receiver.release(vc);  // at once: there is room in the slot
+  port.receiver.update(now);
   if (flit->head) {
     const std::uint64_t head = flit->data[0];
     if (network_header::kind(head) == spec::Kind::credit) {

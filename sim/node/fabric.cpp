@@ -100,6 +100,7 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
                                                      Tick at) {
   require(!members.empty() && members.size() <= (std::size_t{1} << kRankBits) - 1 && handles.size() == members.size(),
           "a communicator has 1 to 65535 members, and a handle for each");
+  require(at >= now(), text("time ", at, " is over, it is ", now()));
   std::uint32_t used = config_.collective.contexts == 32 ? 0 : ~std::uint32_t{0} << config_.collective.contexts;
   std::vector<bool> seen(config_.nodes);
   for (const NodeId node : members) {

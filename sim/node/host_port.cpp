@@ -54,7 +54,6 @@ bool HostPort::step(Tick now) {
   if (!turn_.empty()) start_uploads(now);
   start_downloads(now);
   receive_flit(now);
-  receiver_.update(now);
   sender_.update(now);
   const bool to_download = !arrived_.empty() && !downloads_.back().busy;  // came after this cycle's start_downloads
   return (!outgoing_.empty() && sender_.ready(vc_)) || holding_ || to_download;
@@ -225,12 +224,14 @@ void HostPort::receive_flit(Tick now) {
     holding_ |= 1u << flit->vc;
     if (flit->tail) arrived_.push_back(packet);
   }
-  if (arrived_.size() > kMessagePackets) return;  // the host is behind: the buffer keeps what it has
-  for (std::uint32_t rest = holding_; rest; rest &= rest - 1) {
-    const auto vc = static_cast<unsigned>(std::countr_zero(rest));
-    receiver_.release(vc);
-    if (--held_[vc] == 0) holding_ &= ~(1u << vc);
-  }
+  if (!holding_) return;
+  if (arrived_.size() <= kMessagePackets)  // otherwise the host is behind: the buffer keeps what it has
+    for (std::uint32_t rest = holding_; rest; rest &= rest - 1) {
+      const auto vc = static_cast<unsigned>(std::countr_zero(rest));
+      receiver_.release(vc);
+      if (--held_[vc] == 0) holding_ &= ~(1u << vc);
+    }
+  receiver_.update(now);
 }
 
 }  // namespace thalweg
