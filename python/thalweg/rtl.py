@@ -139,12 +139,13 @@ class BuildError(CheckFailed):
 
 
 class Project:
-    """The sources under `root`, built into `build`; the compiled Verilator runtime is shared through `runtime`."""
+    """The sources under `root`, built into `build`; a copy shares the compiled Verilator runtime of its `original`."""
 
-    def __init__(self, root: Path | None = None, build: Path | None = None, runtime: Path | None = None) -> None:
+    def __init__(self, root: Path | None = None, build: Path | None = None, original: Project | None = None) -> None:
         self.root = (root or find_root()).resolve()
         self.build = (build or self.root / "build/rtl").resolve()
-        self.runtime = runtime or self.build / "runtime"
+        self.original = original or self
+        self.runtime = self.original.build / "runtime"
         self._building = threading.Lock()
 
     # --- what there is
@@ -193,19 +194,8 @@ class Project:
         folder = self.folder(block, parameters)
         folder.mkdir(parents=True, exist_ok=True)
         tree, meta = folder / "tree.json", folder / "meta.json"
-        done = _run_verilator(
-            [
-                "--json-only",
-                "-Wno-fatal",
-                "--json-only-output",
-                tree,
-                "--json-only-meta-output",
-                meta,
-                "--Mdir",
-                folder,
-                *self._flags(block, parameters),
-            ]
-        )
+        outputs = ("--json-only-output", tree, "--json-only-meta-output", meta, "--Mdir", folder)
+        done = _run_verilator(["--json-only", "-Wno-fatal", *outputs, *self._flags(block, parameters)])
         if done.returncode:
             raise BuildError(f"{block.module} does not elaborate", done.stdout)
         return read_module(tree, meta)
@@ -213,7 +203,7 @@ class Project:
     def build_tests(self, wanted: Iterable[tuple[Block, ParameterSet]], traced: bool = False) -> None:
         """Brings the test programs up to date; raises BuildError where one does not compile."""
         with self._building:
-            self._build_runtime()
+            self.original._build_runtime()
             self.build.mkdir(parents=True, exist_ok=True)
             wanted = list(wanted)
             file = self.build / ("traced.ninja" if traced else "build.ninja")
@@ -247,25 +237,11 @@ class Project:
         ports = folder / "ports/top.hpp"
         _write_if_changed(ports, header(module))
         model = folder / ("traced" if traced else "model")
-        trace = ["--trace-vcd"] if traced else []
         # Registers that are not reset, and values that the RTL leaves open, start at random: see Bisim::run.
-        verilate = [
-            *trace,
-            "--cc",
-            "--prefix",
-            "Vtop",
-            "--assert",
-            "--x-assign",
-            "unique",
-            "--x-initial",
-            "unique",
-            "-O3",
-            "--no-timing",
-            "-Wno-fatal",
-            "--Mdir",
-            str(model),
-            *self._flags(block, parameters),
-        ]
+        options = "--cc --prefix Vtop --assert --x-assign unique --x-initial unique -O3 --no-timing -Wno-fatal --Mdir"
+        verilate = [*options.split(), str(model), *self._flags(block, parameters)]
+        if traced:
+            verilate.append("--trace-vcd")
         gathered = model / "model.cc"
         _write_edge(
             out, "verilate", gathered, *module.files, MODEL=model, FLAGS=shlex.join(verilate).replace("$", "$$")
@@ -327,17 +303,8 @@ class Project:
     ) -> Result:
         output = self.folder(block, parameters) / "result.json"
         output.unlink(missing_ok=True)
-        command: list[str | Path] = [
-            program,
-            "--runs",
-            str(runs),
-            "--cycles",
-            str(cycles),
-            "--seed",
-            str(seed),
-            "--json",
-            output,
-        ]
+        command: list[str | Path] = [program, "--json", output]
+        command += ["--runs", str(runs), "--cycles", str(cycles), "--seed", str(seed)]
         if report:
             command += ["--report", report]
         done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)

@@ -1,8 +1,8 @@
 // Round robin: who was served last comes last.
 //
-// The grant goes, in the same cycle, to the first requester at or after the one whose turn it is, in a circle. Where it is
-// used (served_i), the turn goes to the one after the winner; a requester that is passed over keeps its place, so each is served
-// after at most Inputs-1 others. Storage: the turn.
+// The grant goes, in the same cycle, to the first requester at or after the one whose turn it is, in a circle. Where it
+// is used (served_i), the turn goes to the one after the winner; a requester that is passed over keeps its place, so
+// each is served after at most Inputs-1 others. Storage: the turn.
 module tw_arbiter #(
     parameter int unsigned Inputs = 4,  /// requesters, at least 1, any number
     localparam int unsigned IndexWidth = Inputs > 1 ? $clog2(Inputs) : 1

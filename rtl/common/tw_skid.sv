@@ -1,7 +1,7 @@
 // A register stage that cuts both the forward and the backward path of a handshake.
 //
-// Order: kept. Latency: one cycle. Throughput: one word a cycle. Storage: two words; the second takes the word that arrives in
-// the cycle in which the receiver stops. All outputs are registers, or the inverse of one.
+// Order: kept. Latency: one cycle. Throughput: one word a cycle. Storage: two words; the second takes the word that
+// arrives in the cycle in which the receiver stops. All outputs are registers, or the inverse of one.
 module tw_skid #(
     parameter int unsigned Width = 32  /// bits of a word, at least 1
 ) (

@@ -1,8 +1,8 @@
-// Flow control of one virtual channel of a bidirectional port: a sender that knows when it may send, a receiver that tells the
-// other side's sender. Every output is a register, or the comparison of one with zero.
+// Flow control of one virtual channel of a bidirectional port: a sender that knows when it may send, a receiver that
+// tells the other side's sender. Every output is a register, or the comparison of one with zero.
 //
-// With credits, back_i and back_o are pulses: one flit left the buffer. With margin flow control they are levels: stop, while
-// the free space is at most MarginFlits. The buffers themselves stand elsewhere.
+// With credits, back_i and back_o are pulses: one flit left the buffer. With margin flow control they are levels: stop,
+// while the free space is at most MarginFlits. The buffers themselves stand elsewhere.
 module tw_flow #(
     parameter bit          Credits     = 1'b1,  /// credits; otherwise stop by margin
     parameter int unsigned Depth       = 8,     /// flits that the own buffer holds, at least 1

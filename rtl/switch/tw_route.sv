@@ -1,7 +1,7 @@
 // Route computation: a node's row of the routing table, and what the virtual-channel masks make of it.
 //
-// Lookups are combinational and independent of each other; the table is written one entry a cycle and is seen in the cycle after.
-// After reset no destination can be reached. A packet that can go nowhere gets no virtual channel.
+// Lookups are combinational and independent of each other; the table is written one entry a cycle and is seen in the
+// cycle after. After reset no destination can be reached. A packet that can go nowhere gets no virtual channel.
 // Storage: Nodes entries, and as many read ports as Lookups.
 module tw_route
   import tw_network_pkg::*;

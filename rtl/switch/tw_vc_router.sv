@@ -1,13 +1,14 @@
 // The wormhole router with virtual channels.
 //
-// Four stages, one cycle each: route computation, virtual-channel allocation, switch allocation, switch traversal; then the
-// output register. A flit that arrives at an idle channel is in the output register five cycles later at the earliest, the flits behind it one a
-// cycle. Order: kept within an input channel and within an output channel; flits of packets do not mix on an output channel.
-// Both allocators are separable and round robin, and a turn moves only when its grant is used. All outputs are registers.
-// Storage: BufferFlits (LocalBufferFlits) flits a channel, two registers a port.
+// Four stages, one cycle each: route computation, virtual-channel allocation, switch allocation, switch traversal; then
+// the output register. A flit that arrives at an idle channel is in the output register five cycles later at the
+// earliest, the flits behind it one a cycle. Order: kept within an input channel and within an output channel; flits of
+// packets do not mix on an output channel. Both allocators are separable and round robin, and a turn moves only when
+// its grant is used. All outputs are registers. Storage: BufferFlits (LocalBufferFlits) flits a channel, two registers
+// a port.
 //
-// Ports 0 .. LinkPorts-1 are links, then come the local ports. in_back_o and out_back_i are tw_flow's: credits or stop levels.
-// The table is loaded before the first packet arrives.
+// Ports 0 .. LinkPorts-1 are links, then come the local ports. in_back_o and out_back_i are tw_flow's: credits or stop
+// levels. The table is loaded before the first packet arrives.
 module tw_vc_router
   import tw_network_pkg::*;
 #(
@@ -106,7 +107,7 @@ module tw_vc_router
       .channels_o(route_channels)
   );
 
-  // --- Second stage: each waiting channel asks for one free output channel, each output channel takes one of those that ask
+  // --- Second stage: each waiting channel asks for one free output channel, which takes one of those that ask
 
   logic [Vcs-1:0] wanted_vc[Channels];      // one-hot
   logic [VcWidth-1:0] wanted_index[Channels];
@@ -157,7 +158,7 @@ module tw_vc_router
     for (int unsigned o = 0; o < Channels; o++) won |= allocated[o];
   end
 
-  // --- Third stage: each input port puts forward one channel, each output port takes one of the input ports that ask for it
+  // --- Third stage: each input port puts forward one channel, each output port takes one of those that ask
 
   logic [Ports-1:0] offered, granted;
   logic [VcWidth-1:0] offered_vc[Ports];

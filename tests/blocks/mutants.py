@@ -114,7 +114,7 @@ def hunt(mutant: Mutant, seed: int, replay: bool = False) -> Result:
     text = file.read_text()
     if text.count(mutant.old) != 1:
         raise ValueError(f"{mutant.name}: the text to replace occurs {text.count(mutant.old)} times in {mutant.file}")
-    project = Project(copy, copy / "build", original.runtime)
+    project = Project(copy, copy / "build", original)
     block = project.block(mutant.block)
     parameters = next(parameters for parameters in block.sets if parameters.name == mutant.set)
     try:
