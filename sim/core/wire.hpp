@@ -2,6 +2,7 @@
 // steps.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <utility>
@@ -12,10 +13,10 @@
 
 namespace thalweg {
 
-/// What reaches a component in one tick.
+/// What reaches a block in one tick; the reader says what the bits stand for.
 struct Arrivals {
-  std::uint64_t events = 0;  ///< bits whose meaning the reader gives: credits, stop bits
-  std::uint32_t words = 0;   ///< a bit per input wire that carries a value in this tick
+  std::uint64_t events = 0;  ///< what has no value: credits, changes of stop bits
+  std::uint64_t words = 0;   ///< inputs at which a value has arrived
 };
 
 /// The reader's end of all wires that lead to one block: tells what arrives when, and wakes the component around it.
@@ -29,58 +30,36 @@ class Inbox {
   /// Makes room for a wire of that latency. Before the first write.
   void reserve(Tick latency) {
     const auto slots = std::bit_ceil(static_cast<std::uint64_t>(latency) + 1);
-    if (slots > ring_.size()) ring_.resize(slots);
-    mask_ = static_cast<Tick>(ring_.size() - 1);
+    if (slots <= std::uint64_t{mask_} + 1) return;
+    far_.resize(slots);
+    mask_ = static_cast<std::uint32_t>(slots - 1);
   }
 
   void post_word(Tick at, unsigned input) {
-    ring_[static_cast<std::size_t>(at & mask_)].words |= 1u << input;
+    slot(at).words |= std::uint64_t{1} << input;
     scheduler_->wake(component_, at);
   }
   void post_events(Tick at, std::uint64_t bits) {
-    ring_[static_cast<std::size_t>(at & mask_)].events |= bits;
+    slot(at).events |= bits;
     scheduler_->wake(component_, at);
   }
 
   /// Call once in every step of the component.
-  Arrivals take(Tick now) { return std::exchange(ring_[static_cast<std::size_t>(now & mask_)], {}); }
+  Arrivals take(Tick now) { return std::exchange(slot(now), {}); }
 
  private:
+  static constexpr unsigned kNear = 4;  ///< nearly all wires are short: their slots are in place
+
+  Arrivals& slot(Tick at) {
+    const auto index = static_cast<std::size_t>(at) & mask_;
+    return mask_ < kNear ? near_[index] : far_[index];
+  }
+
   Scheduler* scheduler_ = nullptr;
   ComponentId component_ = 0;
-  Tick mask_ = 1;
-  std::vector<Arrivals> ring_ = std::vector<Arrivals>(2);
-};
-
-/// One writer, one reader, one value a tick; belongs to the reader. Latency counts from the writer's step to the
-/// reader's.
-template <class T>
-class Wire {
- public:
-  void bind(Inbox& reader, unsigned input, Tick latency) {
-    reader_ = &reader;
-    input_ = input;
-    latency_ = latency;
-    slots_.resize(std::bit_ceil(static_cast<std::uint64_t>(latency) + 1));
-    mask_ = static_cast<Tick>(slots_.size() - 1);
-    reader.reserve(latency);
-  }
-
-  /// The place to fill with the value that is seen at now + latency; the reader is told.
-  T& write(Tick now) {
-    const Tick at = now + latency_;
-    reader_->post_word(at, input_);
-    return slots_[static_cast<std::size_t>(at & mask_)];
-  }
-  /// Valid in the ticks for which the inbox names this input.
-  [[nodiscard]] const T& read(Tick now) const { return slots_[static_cast<std::size_t>(now & mask_)]; }
-
- private:
-  Inbox* reader_ = nullptr;
-  unsigned input_ = 0;
-  Tick latency_ = 1;
-  Tick mask_ = 0;
-  std::vector<T> slots_;
+  std::uint32_t mask_ = kNear - 1;
+  std::array<Arrivals, kNear> near_{};
+  std::vector<Arrivals> far_;
 };
 
 /// Single bits, each an event of its own: credits that return, stop bits that change.
@@ -88,7 +67,8 @@ class EventWire {
  public:
   EventWire() = default;
   /// Bit b, written here, is the reader's bit b + shift.
-  EventWire(Inbox& reader, unsigned shift, Tick latency) : reader_(&reader), shift_(shift), latency_(latency) {
+  EventWire(Inbox& reader, unsigned shift, Tick latency)
+      : reader_(&reader), shift_(shift), latency_(static_cast<std::uint32_t>(latency)) {
     reader.reserve(latency);
   }
   void write(Tick now, std::uint64_t bits) { reader_->post_events(now + latency_, bits << shift_); }
@@ -96,8 +76,8 @@ class EventWire {
 
  private:
   Inbox* reader_ = nullptr;
-  unsigned shift_ = 0;
-  Tick latency_ = 1;
+  std::uint32_t shift_ = 0;
+  std::uint32_t latency_ = 1;
 };
 
 }  // namespace thalweg

@@ -399,8 +399,8 @@ class Run {
     for (NodeId node = 0; node < fabric_.nodes; ++node)
       for (const auto& blocked : nodes_[node].router.blocked()) {
         auto line = "node " + std::to_string(node) + " port " + std::to_string(blocked.port) + " vc " +
-                    std::to_string(blocked.vc) + ": " + std::to_string(blocked.flits) + " flits";
-        if (blocked.head) line += " for node " + std::to_string(blocked.destination);
+                    std::to_string(blocked.vc) + ":";
+        if (blocked.head) line += " packet for node " + std::to_string(blocked.destination);
         line += " wait for port " + std::to_string(blocked.output);
         line +=
             blocked.output_vc < 0 ? ", any channel" : " vc " + std::to_string(blocked.output_vc) + ", room behind it";

@@ -7,6 +7,7 @@
 
 #include "core/types.hpp"
 #include "core/wire.hpp"
+#include "link/buffer.hpp"
 #include "link/flow.hpp"
 
 namespace thalweg {
@@ -17,8 +18,8 @@ class FlitSender {
   static constexpr unsigned kMaxChannels = 16;
 
   [[nodiscard]] Inbox& inbox() { return inbox_; }
-  void connect(Wire<Flit>& to, FlowControl flow, unsigned channels, unsigned depth) {
-    to_ = &to;
+  void connect(FlitWire to, FlowControl flow, unsigned channels, unsigned depth) {
+    to_ = to;
     for (unsigned vc = 0; vc < channels; ++vc) flow_[vc] = FlowSender(flow, depth);
   }
 
@@ -26,9 +27,7 @@ class FlitSender {
   /// The place to fill with a flit for channel `vc`, which is ready; once in a cycle. Its `vc` is set.
   Flit& send(Tick now, unsigned vc) {
     flow_[vc].send();
-    Flit& flit = to_->write(now);
-    flit.vc = static_cast<std::uint8_t>(vc);
-    return flit;
+    return to_.write(now, vc);
   }
   /// Registers the credits or stop bits on the wires in `now`. Last in every step of the component.
   void update(Tick now) {
@@ -38,7 +37,7 @@ class FlitSender {
 
  private:
   Inbox inbox_;
-  Wire<Flit>* to_ = nullptr;
+  FlitWire to_;
   std::array<FlowSender, kMaxChannels> flow_{};
 };
 
@@ -50,22 +49,26 @@ class FlitReceiver {
   [[nodiscard]] Inbox& inbox() { return inbox_; }
   [[nodiscard]] unsigned depth() const { return depth_; }
   /// `depth`: flits of one channel that the owner takes before it releases any.
-  Wire<Flit>& connect(Tick latency, EventWire back, FlowControl flow, unsigned channels, unsigned depth) {
+  FlitWire connect(Tick latency, EventWire back, FlowControl flow, unsigned channels, unsigned depth) {
     back_ = back;
     depth_ = depth;
-    for (unsigned vc = 0; vc < channels; ++vc)
+    for (unsigned vc = 0; vc < channels; ++vc) {
       flow_[vc] = FlowReceiver(flow, depth, static_cast<unsigned>(least_margin(1)));
-    from_.bind(inbox_, 0, latency);
-    return from_;
+      buffers_.set_depth(vc, depth);
+    }
+    return FlitWire(inbox_, buffers_, 0, latency);
   }
 
-  /// The flit on the wires in `now`, or nullptr. Once in every step of the component. Valid in this step.
+  /// The flit on the wires in `now`, or nullptr. Once in every step of the component. Valid until the next call.
   [[nodiscard]] const Flit* receive(Tick now) {
-    if (!inbox_.take(now).words) return nullptr;
-    const Flit& flit = from_.read(now);
-    flow_[flit.vc].push();
-    changed_ |= 1u << flit.vc;
-    return &flit;
+    const auto arrived = inbox_.take(now).words;
+    if (!arrived) return nullptr;
+    const auto vc = static_cast<unsigned>(std::countr_zero(arrived));
+    flit_ = buffers_.front(vc);
+    buffers_.pop(vc, now);
+    flow_[vc].push();
+    changed_ |= 1u << vc;
+    return &flit_;
   }
   /// A flit of channel `vc` has left the owner's buffer; at most one of each channel in a cycle.
   void release(unsigned vc) {
@@ -83,7 +86,8 @@ class FlitReceiver {
 
  private:
   Inbox inbox_;
-  Wire<Flit> from_;
+  FlitBuffers buffers_;
+  Flit flit_;
   EventWire back_;
   std::array<FlowReceiver, kMaxChannels> flow_{};
   std::uint32_t changed_ = 0, released_ = 0;

@@ -24,33 +24,30 @@ VcRouter::VcRouter(const RouterConfig& config, NodeId self, std::span<const Rout
   if (channels_ == 0 || channels_ > 16) throw std::invalid_argument("a port has 1 to 16 virtual channels");
   if (ports_ > kMaxPorts || ports_ << bits_ > kMaxChannels)
     throw std::invalid_argument("a router has at most 16 ports and 64 virtual channels in all");
-  std::size_t places = 0;
   for (unsigned port = 0; port < ports_; ++port) {
-    depth_[port] = port < config.link_ports ? config.buffer_flits : config.local_buffer_flits;
-    places += std::size_t{depth_[port]} * channels_;
-    if (depth_[port] == 0) throw std::invalid_argument("an input buffer holds at least one flit");
+    const unsigned depth = port < config.link_ports ? config.buffer_flits : config.local_buffer_flits;
+    if (depth == 0) throw std::invalid_argument("an input buffer holds at least one flit");
     // Local wires take one cycle, and their margin is the one that follows from it.
     const auto margin = port < config.link_ports ? config.margin_flits : static_cast<unsigned>(least_margin(1));
-    if (flow_ == FlowControl::margin && margin >= depth_[port])
+    if (flow_ == FlowControl::margin && margin >= depth)
       throw std::invalid_argument("a port's margin must be smaller than its input buffer");
     for (unsigned vc = 0; vc < channels_; ++vc) {
       const unsigned channel = port << bits_ | vc;
-      input_[channel].flow = FlowReceiver(flow_, depth_[port], margin);
+      buffers_.set_depth(channel, depth);
+      stop_[channel] = FlowReceiver(flow_, depth, margin);
       free_ |= bit(channel);
     }
+    port_[port].depth = static_cast<std::uint16_t>(depth);
   }
-  if (places > UINT16_MAX) throw std::invalid_argument("a router's input buffers hold at most 65535 flits");
-  store_.resize(places);
 }
 
-Wire<Flit>& VcRouter::connect_input(unsigned port, Tick latency, EventWire back) {
-  back_[port] = back;
-  from_[port].bind(inbox_, port, latency);
-  return from_[port];
+FlitWire VcRouter::connect_input(unsigned port, Tick latency, EventWire back) {
+  port_[port].back = back;
+  return FlitWire(inbox_, buffers_, port << bits_, latency);
 }
 
-void VcRouter::connect_output(unsigned port, Wire<Flit>& to, unsigned depth, RateLimit rate) {
-  to_[port] = &to;
+void VcRouter::connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate) {
+  port_[port].to = to;
   rate_[port] = rate;
   if (rate.limits()) limited_ |= 1u << port;
   for (unsigned vc = 0; vc < channels_; ++vc) output_[port << bits_ | vc].flow = FlowSender(flow_, depth);
@@ -63,8 +60,8 @@ bool VcRouter::step(Tick now) {
   compute_routes(occupied_ & ~waiting_ & ~active_);
   allocate_channels(waiting);
   const Mask popped = allocate_switch(now, sending);
-  const Mask pushed = receive_flits(now, arrivals.words);
-  send_flow(now, pushed, popped);
+  if (flow_ == FlowControl::margin) send_stops(now, arrivals.words, popped);
+  occupied_ |= arrivals.words;
   receive_flow(arrivals.events);
   return (occupied_ & (~active_ | sendable_)) != 0;
 }
@@ -75,7 +72,7 @@ void VcRouter::compute_routes(Mask inputs) {
   for (; inputs; inputs &= inputs - 1) {
     const unsigned i = first(inputs);
     Input& input = input_[i];
-    const Route route = table_.route(store_.front(input.queue).data[0], vc_of(i));
+    const Route route = table_.route(buffers_.front(i).data[0], vc_of(i));
     input.port = route.port;
     input.allowed = route.channels;
   }
@@ -122,7 +119,7 @@ VcRouter::Mask VcRouter::allocate_switch(Tick now, Mask inputs) {
   while (inputs) {
     const unsigned port = first(inputs) >> bits_;
     const Mask group = (bit(1u << bits_) - 1) << (port << bits_);
-    const unsigned i = port << bits_ | choose_vc_[port].pick((inputs & group) >> (port << bits_));
+    const unsigned i = port << bits_ | port_[port].choose_vc.pick((inputs & group) >> (port << bits_));
     const unsigned out = input_[i].port;
     candidate[port] = static_cast<std::uint8_t>(i);
     requests[out] = (wanted >> out & 1 ? requests[out] : 0) | 1u << port;
@@ -131,9 +128,9 @@ VcRouter::Mask VcRouter::allocate_switch(Tick now, Mask inputs) {
   }
   for (; wanted; wanted &= wanted - 1) {
     const unsigned out = first(wanted);
-    const unsigned port = choose_port_[out].pick(requests[out]);
-    choose_port_[out].accept(port, ports_);
-    choose_vc_[port].accept(vc_of(candidate[port]), channels_);
+    const unsigned port = port_[out].choose_port.pick(requests[out]);
+    port_[out].choose_port.accept(port, ports_);
+    port_[port].choose_vc.accept(vc_of(candidate[port]), channels_);
     traverse(now, candidate[port]);
     popped |= bit(candidate[port]);
   }
@@ -154,14 +151,16 @@ VcRouter::Mask VcRouter::without_rate(Tick now, Mask inputs) const {
 void VcRouter::traverse(Tick now, unsigned i) {
   Input& input = input_[i];
   Output& output = output_[input.output];
-  Flit& flit = to_[input.port]->write(now);
-  flit = store_.front(input.queue);
-  flit.vc = static_cast<std::uint8_t>(vc_of(input.output));
-  store_.pop(input.queue);
-  input.flow.pop();
-  if (input.flow.held() == 0) occupied_ &= ~bit(i);
+  Port& port = port_[input.port];
+  const Flit& front = buffers_.front(i);
+  Flit& flit = port.to.write(now, vc_of(input.output));
+  flit.data = front.data;
+  flit.head = front.head;
+  flit.tail = front.tail;
+  if (!buffers_.pop(i, now)) occupied_ &= ~bit(i);
+  if (flow_ == FlowControl::credits) port_[i >> bits_].back.write(now, bit(vc_of(i)));
   output.flow.send();
-  ++sent_[input.port];
+  ++port.sent;
   if (limited_ >> input.port & 1) rate_[input.port].send(now);
   if (flit.tail) {
     active_ &= ~bit(i);
@@ -172,28 +171,13 @@ void VcRouter::traverse(Tick now, unsigned i) {
   }
 }
 
-/// Flits on the input wires go into their buffers; they are seen from the next cycle on.
-VcRouter::Mask VcRouter::receive_flits(Tick now, std::uint32_t ports) {
-  Mask pushed = 0;
-  for (; ports; ports &= ports - 1) {
-    const unsigned port = first(ports);
-    const Flit& flit = from_[port].read(now);
-    const unsigned i = port << bits_ | flit.vc;
-    Input& input = input_[i];
-    if (input.flow.full()) throw std::logic_error("an input buffer overflows: its sender ignores flow control");
-    store_.push(input.queue, input.flow.held() == 0, flit);
-    input.flow.push();
-    pushed |= bit(i);
-  }
-  occupied_ |= pushed;
-  return pushed;
-}
-
-/// Credits and stop bits for the senders, of the buffers that a flit entered or left.
-void VcRouter::send_flow(Tick now, Mask pushed, Mask popped) {
+/// The stop bits of the buffers that a flit has entered or left.
+void VcRouter::send_stops(Tick now, Mask pushed, Mask popped) {
   for (Mask touched = pushed | popped; touched; touched &= touched - 1) {
     const unsigned i = first(touched);
-    if (input_[i].flow.update(popped >> i & 1)) back_[i >> bits_].write(now, bit(vc_of(i)));
+    if (pushed & bit(i)) stop_[i].push();
+    if (popped & bit(i)) stop_[i].pop();
+    if (stop_[i].update(popped >> i & 1)) port_[i >> bits_].back.write(now, bit(vc_of(i)));
   }
 }
 
@@ -214,10 +198,9 @@ std::vector<VcRouter::Blocked> VcRouter::blocked() const {
   for (Mask rest = occupied_; rest; rest &= rest - 1) {
     const unsigned i = first(rest);
     const Input& input = input_[i];
-    const Flit& flit = store_.front(input.queue);
+    const Flit& flit = buffers_.front(i);
     result.push_back({.port = i >> bits_,
                       .vc = vc_of(i),
-                      .flits = input.flow.held(),
                       .head = flit.head,
                       .destination = spec::network_header::destination(flit.data[0]),
                       .output = input.port,

@@ -11,9 +11,9 @@
 #include "core/types.hpp"
 #include "core/wire.hpp"
 #include "fabric/config.hpp"
+#include "link/buffer.hpp"
 #include "link/flow.hpp"
 #include "link/rate.hpp"
-#include "switch/buffer.hpp"
 #include "switch/route.hpp"
 
 namespace thalweg {
@@ -25,7 +25,7 @@ namespace thalweg {
 class VcRouter {
  public:
   static constexpr unsigned kMaxPorts = 16;
-  static constexpr unsigned kMaxChannels = 64;
+  static constexpr unsigned kMaxChannels = FlitBuffers::kMaxChannels;
 
   /// `row`: where this node sends a packet for each destination. Throws std::invalid_argument.
   VcRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row);
@@ -36,26 +36,25 @@ class VcRouter {
   [[nodiscard]] unsigned channel_bits() const { return bits_; }
   [[nodiscard]] unsigned ports() const { return ports_; }
   /// Depth of each virtual channel's buffer of an input port, in flits.
-  [[nodiscard]] unsigned depth(unsigned port) const { return depth_[port]; }
+  [[nodiscard]] unsigned depth(unsigned port) const { return port_[port].depth; }
   /// The wire into an input port; `latency` >= 1 counts from the writer's step to the step in which the flit is
   /// buffered. `back` takes the port's credits or stop bits, bit vc for channel vc.
-  Wire<Flit>& connect_input(unsigned port, Tick latency, EventWire back);
+  FlitWire connect_input(unsigned port, Tick latency, EventWire back);
   /// Flits of an output port go into `to`, which buffers `depth` flits a channel. `to` has the link's latency plus one:
   /// it is written in the cycle of the switch grant, one before the switch is traversed.
-  void connect_output(unsigned port, Wire<Flit>& to, unsigned depth, RateLimit rate = {});
+  void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate = {});
 
   /// One cycle. False: nothing can happen until something arrives (which wakes the component).
   bool step(Tick now);
 
   // What a report needs.
 
-  [[nodiscard]] std::uint64_t flits_sent(unsigned port) const { return sent_[port]; }
+  [[nodiscard]] std::uint64_t flits_sent(unsigned port) const { return port_[port].sent; }
   [[nodiscard]] bool empty() const { return occupied_ == 0; }
 
   /// An input channel that holds flits, and what its front waits for.
   struct Blocked {
     unsigned port, vc;
-    unsigned flits;
     bool head;           ///< the front is a head flit
     NodeId destination;  ///< of its packet, when it is
     unsigned output;     ///< the port that the packet goes to
@@ -67,8 +66,6 @@ class VcRouter {
   using Mask = std::uint64_t;
 
   struct Input {
-    FlitQueue queue;
-    FlowReceiver flow;
     std::uint16_t allowed = 0;  ///< channels of the output port that the packet may take
     std::uint8_t port = 0;      ///< output port
     std::uint8_t output = 0;    ///< output channel
@@ -79,14 +76,21 @@ class VcRouter {
     std::uint8_t owner = 0;  ///< input channel
     Arbiter choose_input;
   };
+  struct alignas(64) Port {
+    FlitWire to;              ///< out of the output port
+    std::uint64_t sent = 0;   ///< flits, by the output port
+    Arbiter choose_port;      ///< of the output port
+    Arbiter choose_vc;        ///< of the input port
+    std::uint16_t depth = 0;  ///< of the input port's buffers
+    EventWire back;           ///< to what sends into the input port
+  };
 
   void compute_routes(Mask inputs);
   void allocate_channels(Mask inputs);
   [[nodiscard]] Mask allocate_switch(Tick now, Mask inputs);
   void traverse(Tick now, unsigned input);
   void receive_flow(Mask events);
-  [[nodiscard]] Mask receive_flits(Tick now, std::uint32_t ports);
-  void send_flow(Tick now, Mask pushed, Mask popped);
+  void send_stops(Tick now, Mask pushed, Mask popped);
   [[nodiscard]] Mask without_rate(Tick now, Mask inputs) const;
 
   [[nodiscard]] unsigned vc_of(unsigned channel) const { return channel & ((1u << bits_) - 1); }
@@ -104,18 +108,13 @@ class VcRouter {
   FlowControl flow_;
   std::uint32_t limited_ = 0;  ///< output ports whose link has a rate
   Inbox inbox_;
-  std::array<Arbiter, kMaxPorts> choose_vc_;    ///< of each input port, for the switch
-  std::array<Arbiter, kMaxPorts> choose_port_;  ///< of each output port
+  std::array<Port, kMaxPorts> port_;
   std::array<Input, kMaxChannels> input_;
   std::array<Output, kMaxChannels> output_;
-  FlitStore store_;
-  std::array<Wire<Flit>*, kMaxPorts> to_{};
-  std::array<Wire<Flit>, kMaxPorts> from_;
-  std::array<EventWire, kMaxPorts> back_;
-  std::array<std::uint64_t, kMaxPorts> sent_{};
+  FlitBuffers buffers_;
+  std::array<FlowReceiver, kMaxChannels> stop_;  ///< under margin flow control
   std::array<RateLimit, kMaxPorts> rate_;
   RouteTable table_;
-  std::array<unsigned, kMaxPorts> depth_{};
 };
 
 }  // namespace thalweg

@@ -1,4 +1,7 @@
+#include <array>
+#include <bit>
 #include <memory>
+#include <optional>
 
 #include "blocks/router_config.hpp"
 #include "switch/vc_router.hpp"
@@ -34,14 +37,16 @@ class Fabric {
     const unsigned bits = inside_.router.channel_bits();
     for (unsigned port = 0; port < kPorts; ++port) {
       const unsigned first = port << bits;
-      in_flit_[port] = &inside_.router.connect_input(port, 1, thalweg::EventWire(outside_.inbox, first, 1));
+      in_flit_[port] = inside_.router.connect_input(port, 1, thalweg::EventWire(outside_.inbox, first, 1));
       in_back_[port] = thalweg::EventWire(inside_.router.inbox(), first, 1);
-      outside_.flit[port].bind(outside_.inbox, port, 2);  // the switch, and the wires of a link of one cycle
+      const unsigned depth = is_link(port) ? Parameters::PeerFlits : Parameters::LocalPeerFlits;
+      for (unsigned vc = 0; vc < kVcs; ++vc) outside_.buffers.set_depth(first | vc, depth);
+      // two cycles: the switch, and the wires of a link of one cycle
+      const thalweg::FlitWire wire(outside_.inbox, outside_.buffers, first, 2);
       if (is_link(port)) {
-        inside_.router.connect_output(port, outside_.flit[port], Parameters::PeerFlits,
-                                      {Parameters::RateFlits, Parameters::RateCycles});
+        inside_.router.connect_output(port, wire, depth, {Parameters::RateFlits, Parameters::RateCycles});
       } else {
-        inside_.router.connect_output(port, outside_.flit[port], Parameters::LocalPeerFlits);
+        inside_.router.connect_output(port, wire, depth);
       }
     }
   }
@@ -49,16 +54,24 @@ class Fabric {
   [[nodiscard]] unsigned channel(unsigned port, unsigned vc) const {
     return port << inside_.router.channel_bits() | vc;
   }
-  [[nodiscard]] const thalweg::Arrivals& arrivals() const { return arrivals_; }
-  [[nodiscard]] const thalweg::Flit& flit(unsigned port) const { return outside_.flit[port].read(now_); }
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+  /// What is on an output port's wires, or nullptr.
+  [[nodiscard]] const thalweg::Flit* flit(unsigned port) const { return flit_[port] ? &*flit_[port] : nullptr; }
 
   /// What is on the wires in this cycle, before step().
-  void put_flit(unsigned port, const thalweg::Flit& flit) { in_flit_[port]->write(now_ - 1) = flit; }
+  void put_flit(unsigned port, const thalweg::Flit& flit) { in_flit_[port].write(now_ - 1, flit.vc) = flit; }
   void put_event(unsigned port, unsigned vc) { in_back_[port].write(now_ - 1, std::uint64_t{1} << vc); }
 
   void step() {
     scheduler_.advance(++now_);
-    arrivals_ = outside_.inbox.take(now_);
+    const thalweg::Arrivals arrivals = outside_.inbox.take(now_);
+    events_ = arrivals.events;
+    flit_.fill(std::nullopt);
+    for (auto rest = arrivals.words; rest; rest &= rest - 1) {
+      const auto channel = static_cast<unsigned>(std::countr_zero(rest));
+      flit_[channel >> inside_.router.channel_bits()] = outside_.buffers.front(channel);
+      outside_.buffers.pop(channel, now_);
+    }
   }
 
  private:
@@ -70,16 +83,17 @@ class Fabric {
   };
   struct Outside : thalweg::Component {
     thalweg::Inbox inbox;
-    std::array<thalweg::Wire<thalweg::Flit>, kPorts> flit;
+    thalweg::FlitBuffers buffers;
     bool step(Tick) override { return false; }
   };
 
   thalweg::Scheduler scheduler_;
   Inside inside_;
   Outside outside_;
-  std::array<thalweg::Wire<thalweg::Flit>*, kPorts> in_flit_{};
+  std::array<thalweg::FlitWire, kPorts> in_flit_;
   std::array<thalweg::EventWire, kPorts> in_back_;
-  thalweg::Arrivals arrivals_;
+  std::uint64_t events_ = 0;
+  std::array<std::optional<thalweg::Flit>, kPorts> flit_;
   Tick now_ = 0;
 };
 
@@ -87,12 +101,9 @@ class Twin {
  public:
   void outputs(const Inputs&, Outputs& out) const {
     for (unsigned port = 0; port < kPorts; ++port) {
-      const bool valid = fabric_->arrivals().words >> port & 1;
-      out.out_valid_o.set_bit(port, valid);
-      if (valid) {
-        const thalweg::Flit& flit = fabric_->flit(port);
-        out.out_flit_o.set({.data = flit.data, .vc = flit.vc, .head = flit.head, .tail = flit.tail}, port);
-      }
+      const thalweg::Flit* flit = fabric_->flit(port);
+      out.out_valid_o.set_bit(port, flit != nullptr);
+      if (flit) out.out_flit_o.set({.data = flit->data, .vc = flit->vc, .head = flit->head, .tail = flit->tail}, port);
       out.in_back_o.set(back_out_[port], port);
     }
   }
@@ -119,7 +130,7 @@ class Twin {
     }
     fabric_->step();
     for (unsigned port = 0; port < kPorts; ++port) {
-      const std::uint64_t events = fabric_->arrivals().events >> fabric_->channel(port, 0) & ((1U << kVcs) - 1);
+      const std::uint64_t events = fabric_->events() >> fabric_->channel(port, 0) & ((1U << kVcs) - 1);
       back_out_[port] = Parameters::Credits ? events : back_out_[port] ^ events;
     }
   }

@@ -1,0 +1,103 @@
+// Input buffers, and the wires that lead into them. A wire and the buffer behind it are one storage: flow control has
+// granted a flit its place before it is sent, so it is written there at once, and is in the queue when it has arrived.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "core/types.hpp"
+#include "core/wire.hpp"
+
+namespace thalweg {
+
+/// The queues of a block's input channels, at most 64. The place that was freed last is used first, so that a block which
+/// holds few flits touches few cache lines, however deep its buffers are.
+class FlitBuffers {
+ public:
+  static constexpr unsigned kMaxChannels = 64;
+
+  /// Before the first flit; a channel that is never set up holds nothing.
+  void set_depth(unsigned channel, unsigned flits) {
+    if (places_.size() + flits > UINT16_MAX)
+      throw std::invalid_argument("input buffers hold at most 65535 flits in all");
+    queues_[channel].depth = static_cast<std::uint16_t>(flits);
+    for (unsigned i = 0; i < flits; ++i) {
+      places_.emplace_back();
+      places_.back().next = static_cast<std::uint16_t>(places_.size());
+    }
+  }
+
+  /// The place for a flit that arrives at `at`, not before what was appended to this channel earlier.
+  Flit& append(unsigned channel, Tick at) {
+    Queue& queue = queues_[channel];
+    if (queue.count == queue.depth)
+      throw std::logic_error("an input buffer overflows: its sender ignores flow control");
+    const auto index = free_;
+    Place& place = places_[index];
+    free_ = place.next;
+    place.at = at;
+    (queue.count ? places_[queue.tail].next : queue.head) = index;
+    queue.tail = index;
+    ++queue.count;
+    return place.flit;
+  }
+
+  /// Of a channel in which a flit has arrived.
+  [[nodiscard]] const Flit& front(unsigned channel) const { return places_[queues_[channel].head].flit; }
+
+  /// Frees the front's place. True: the next flit has arrived by `now`.
+  bool pop(unsigned channel, Tick now) {
+    Queue& queue = queues_[channel];
+    const auto index = queue.head;
+    queue.head = places_[index].next;
+    places_[index].next = free_;
+    free_ = index;
+    return --queue.count && places_[queue.head].at <= now;
+  }
+
+ private:
+  struct alignas(64) Place {
+    Flit flit;
+    Tick at = 0;
+    std::uint16_t next = 0;  ///< within a queue, or within the free places
+  };
+  struct Queue {
+    std::uint16_t head = 0, tail = 0;
+    std::uint16_t count = 0;  ///< what is on its way included
+    std::uint16_t depth = 0;
+  };
+
+  std::uint16_t free_ = 0;
+  std::vector<Place> places_;
+  std::array<Queue, kMaxChannels> queues_{};
+};
+
+/// Into the channels of one input port. One writer, at most one flit a tick.
+class FlitWire {
+ public:
+  FlitWire() = default;
+  /// Latency, at least 1, counts from the writer's step to the reader's, which is told by bit base + vc of its inbox.
+  FlitWire(Inbox& inbox, FlitBuffers& buffers, unsigned base, Tick latency)
+      : inbox_(&inbox), buffers_(&buffers), base_(base), latency_(static_cast<std::uint32_t>(latency)) {
+    inbox.reserve(latency);
+  }
+
+  /// The place to fill with a flit for channel `vc`; its `vc` is set, everything else is the writer's.
+  Flit& write(Tick now, unsigned vc) {
+    const unsigned channel = base_ + vc;
+    inbox_->post_word(now + latency_, channel);
+    Flit& flit = buffers_->append(channel, now + latency_);
+    flit.vc = static_cast<std::uint8_t>(vc);
+    return flit;
+  }
+
+ private:
+  Inbox* inbox_ = nullptr;
+  FlitBuffers* buffers_ = nullptr;
+  std::uint32_t base_ = 0;
+  std::uint32_t latency_ = 1;
+};
+
+}  // namespace thalweg

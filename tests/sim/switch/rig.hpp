@@ -1,0 +1,116 @@
+// A network whose host ports a test drives by hand, flit by flit, and listens to.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "core/scheduler.hpp"
+#include "fabric/network.hpp"
+#include "thalweg_spec.hpp"
+
+namespace thalweg::test {
+
+/// One flit, as it left a router's local port.
+struct Delivered {
+  Tick at;  ///< the cycle in which it is on the wires
+  Flit flit;
+};
+
+class Rig {
+ public:
+  explicit Rig(const FabricConfig& config) : config_(config), scheduler_(horizon(config)) {
+    check_network(config_);
+    std::vector<VcRouter*> routers;
+    for (NodeId node = 0; node < config_.nodes; ++node) {
+      nodes_.emplace_back(config_, node);
+      routers.push_back(&nodes_.back().router);
+    }
+    connect_links(config_, routers);
+    for (auto& node : nodes_) node.wire(scheduler_, config_.router);
+  }
+
+  /// A packet of `flits` flits waits at the node's host port from cycle `at` on, to be sent on channel `vc`, one flit a
+  /// cycle. Word 1 of each flit is the packet's `tag`, word 2 the flit's index.
+  void send(NodeId node, NodeId to, unsigned flits, unsigned vc, Tick at = 0, std::uint64_t tag = 0,
+            std::uint64_t header = 0) {
+    header = spec::network_header::with_destination(header, static_cast<std::uint16_t>(to));
+    for (unsigned i = 0; i < flits; ++i)
+      nodes_[node].waiting.push_back({.flit = {.data = {header, tag, i, 0},
+                                               .vc = static_cast<std::uint8_t>(vc),
+                                               .head = i == 0,
+                                               .tail = i + 1 == flits},
+                                      .at = at});
+    scheduler_.wake(nodes_[node].id, std::max(at, scheduler_.now()));
+  }
+
+  /// From now on the node keeps what it receives, and returns neither credits nor room.
+  void refuse(NodeId node) { nodes_[node].refuses = true; }
+
+  void run(Tick until) { scheduler_.advance(until); }
+
+  [[nodiscard]] const std::vector<Delivered>& delivered(NodeId node) const { return nodes_[node].delivered; }
+  /// When the node's host port sent each of its flits.
+  [[nodiscard]] const std::vector<Tick>& sent(NodeId node) const { return nodes_[node].sent; }
+  [[nodiscard]] VcRouter& router(NodeId node) { return nodes_[node].router; }
+
+ private:
+  struct Waiting {
+    Flit flit;
+    Tick at;
+  };
+  struct Node : Component {
+    Node(const FabricConfig& config, NodeId self) : router(make_router(config, self)) {}
+
+    void wire(Scheduler& scheduler, const RouterConfig& config) {
+      id = scheduler.add(*this);
+      for (Inbox* inbox : {&router.inbox(), &sender.inbox(), &receiver.inbox()}) inbox->bind(scheduler, id);
+      connect_sender(config, sender, router, config.link_ports);
+      connect_receiver(config, router, config.link_ports, receiver, config.local_buffer_flits);
+    }
+
+    bool step(Tick now) override {
+      bool busy = router.step(now);
+      if (const Flit* flit = receiver.receive(now)) {
+        delivered.push_back({now, *flit});
+        if (!refuses) receiver.release(flit->vc);
+      }
+      if (!waiting.empty() && waiting.front().at <= now && sender.ready(waiting.front().flit.vc)) {
+        const Flit& flit = waiting.front().flit;
+        sender.send(now, flit.vc) = flit;
+        sent.push_back(now);
+        waiting.pop_front();
+      }
+      receiver.update(now);
+      sender.update(now);
+      return busy || !waiting.empty();
+    }
+
+    VcRouter router;
+    FlitSender sender;
+    FlitReceiver receiver;
+    ComponentId id = 0;
+    std::deque<Waiting> waiting;
+    std::vector<Delivered> delivered;
+    std::vector<Tick> sent;
+    bool refuses = false;
+  };
+
+  FabricConfig config_;
+  Scheduler scheduler_;
+  std::deque<Node> nodes_;
+};
+
+/// Nodes in a row, port 0 to the right and port 1 to the left; one route class, all channels.
+inline FabricConfig row_of(unsigned nodes, Tick latency = 1) {
+  FabricConfig config;
+  config.nodes = nodes;
+  config.router.link_ports = 2;
+  config.router.vc_mask = {{0b1111}, {0b1111}};
+  for (NodeId node = 0; node + 1 < nodes; ++node)
+    config.links.push_back({.node_a = node, .node_b = node + 1, .port_a = 0, .port_b = 1, .latency = latency});
+  for (NodeId node = 0; node < nodes; ++node)
+    for (NodeId to = 0; to < nodes; ++to) config.routes.push_back({.port = std::uint8_t(to < node), .route_class = 0});
+  return config;
+}
+
+}  // namespace thalweg::test

@@ -1,0 +1,225 @@
+// Does the router do in each cycle what docs/router.md says? Expected cycles are that page's closed forms.
+#include "switch/vc_router.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "switch/rig.hpp"
+
+namespace thalweg {
+namespace {
+
+using test::Rig;
+using test::row_of;
+
+class Distance : public testing::TestWithParam<std::tuple<unsigned, Tick>> {};
+
+// A flit sent in cycle 0 is on the first router's wires in 1; each router takes 4 cycles, each link its latency, and the
+// last one is the one-cycle wire to the receiver.
+TEST_P(Distance, ZeroLoadLatencyIsFourCyclesARouterAndTheLinks) {
+  const auto [links, latency] = GetParam();
+  Rig rig(row_of(links + 1, latency));
+  rig.send(0, links, 8, 2);
+  rig.run(2000);
+  const auto& got = rig.delivered(links);
+  ASSERT_EQ(got.size(), 8u);
+  const Tick head = 1 + 4 * (links + 1) + latency * links + 1;
+  for (unsigned i = 0; i < 8; ++i) {
+    EXPECT_EQ(got[i].at, head + i);
+    EXPECT_EQ(got[i].flit.data[2], i);
+    EXPECT_EQ(got[i].flit.head, i == 0);
+    EXPECT_EQ(got[i].flit.tail, i == 7);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(VcRouter, Distance,
+                         testing::Combine(testing::Values(0u, 1u, 2u, 5u),
+                                          testing::Values(Tick{1}, Tick{2}, Tick{110})));
+
+class RoundTrip : public testing::TestWithParam<std::tuple<unsigned, Tick>> {};
+
+// One long packet on one channel: in the long run min(1, depth / (2 L + 3)) flits a cycle cross a link of L cycles, since a
+// credit can be used again 2 L + 3 cycles after it was taken. (A packet of one flit after the other would need a new route.)
+TEST_P(RoundTrip, CreditsLimitTheRate) {
+  const auto [depth, latency] = GetParam();
+  auto config = row_of(2, latency);
+  config.router.buffer_flits = depth;
+  Rig rig(config);
+  constexpr unsigned kFlits = 4000;
+  rig.send(0, 1, kFlits, 0);
+  rig.run(400'000);
+  const auto& got = rig.delivered(1);
+  ASSERT_EQ(got.size(), kFlits);
+  const Tick trip = 2 * latency + 3;
+  const Tick turns = (kFlits - 1) / depth;  // whole turns of the credits before the last flit
+  const Tick expected = trip > depth ? turns * trip + (kFlits - 1) % depth : kFlits - 1;
+  EXPECT_EQ(got.back().at - got.front().at, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(VcRouter, RoundTrip,
+                         testing::Combine(testing::Values(1u, 3u, 5u, 8u, 16u), testing::Values(Tick{1}, Tick{4})));
+
+TEST(VcRouter, TwoPortsShareAnOutputFairly) {
+  auto config = row_of(3);
+  config.routes[1 * 3 + 2] = {.port = 0};
+  Rig rig(config);
+  for (unsigned i = 0; i < 100; ++i) {
+    rig.send(0, 2, 4, i % 4, 0, 0);
+    rig.send(1, 2, 4, i % 4, 0, 1);
+  }
+  rig.run(5000);
+  const auto& got = rig.delivered(2);
+  ASSERT_EQ(got.size(), 800u);
+  // While both have something to send, neither is more than a round of packets (4 channels of 4 flits) ahead.
+  int ahead = 0;
+  for (std::size_t i = 0; i < 700; ++i) {
+    ahead += got[i].flit.data[1] ? 1 : -1;
+    EXPECT_LE(std::abs(ahead), 16) << "after " << i << " flits";
+  }
+  // The link to node 2 is hardly ever idle in between.
+  EXPECT_LE(got[699].at - got[20].at, 679 + 679 / 50);
+}
+
+TEST(VcRouter, PacketsOfOneChannelStayInOrderAndWhole) {
+  auto config = row_of(4);
+  config.router.vc_mask = {{0b0001}};
+  config.router.virtual_channels = 1;
+  Rig rig(config);
+  for (unsigned i = 0; i < 200; ++i)
+    for (NodeId node = 0; node < 3; ++node) rig.send(node, 3, 1 + i % 5, 0, 0, node << 16 | i);
+  rig.run(20'000);
+  std::map<std::uint64_t, std::uint64_t> next_packet;
+  std::uint64_t open = 0, next_flit = 0;
+  for (const auto& [at, flit] : rig.delivered(3)) {
+    if (flit.head) {
+      open = flit.data[1];
+      next_flit = 0;
+      EXPECT_EQ(open & 0xffff, next_packet[open >> 16]++);
+    }
+    EXPECT_EQ(flit.data[1], open);
+    EXPECT_EQ(flit.data[2], next_flit++);
+  }
+  EXPECT_EQ(rig.delivered(3).size(), 3u * 40 * (1 + 2 + 3 + 4 + 5));
+}
+
+// A receiver that takes nothing: everything in front of it fills up, and not one flit more is taken from the sender.
+TEST(VcRouter, CreditsFillEveryBufferAndNoMore) {
+  auto config = row_of(2);
+  config.router.local_buffer_flits = 6;
+  Rig rig(config);
+  rig.refuse(1);
+  rig.send(0, 1, 100, 3);
+  rig.run(1000);
+  EXPECT_EQ(rig.delivered(1).size(), 6u);
+  EXPECT_EQ(rig.sent(0).size(), 6u + 8u + 6u);  // receiver, input buffer of node 1, host input buffer of node 0
+}
+
+class Margin : public testing::TestWithParam<Tick> {};
+
+// The stop bit is set when free space is the margin, and 2 L + 1 flits still come: with the least margin the buffer is
+// filled to the last place, and with one less it would overflow (which the buffer would throw on, and check_network refuses).
+TEST_P(Margin, LeastMarginFillsTheBufferExactly) {
+  const Tick latency = GetParam();
+  auto config = row_of(2, latency);
+  config.router.flow = FlowControl::margin;
+  config.router.margin_flits = static_cast<unsigned>(2 * latency + 1);
+  config.router.buffer_flits = config.router.margin_flits + 5;
+  config.router.local_buffer_flits = 8;
+  Rig rig(config);
+  rig.refuse(1);
+  rig.send(0, 1, 1000, 0);
+  EXPECT_NO_THROW(rig.run(5000));
+  EXPECT_EQ(rig.delivered(1).size(), 8u);
+  EXPECT_EQ(rig.router(0).flits_sent(0), 8u + config.router.buffer_flits);
+
+  --config.router.margin_flits;
+  EXPECT_THROW(check_network(config), std::invalid_argument);
+}
+
+INSTANTIATE_TEST_SUITE_P(VcRouter, Margin, testing::Values(1, 2, 7, 110));
+
+// With a margin of 2 L + 1 and as much again below it the stop bit costs nothing: a flit a cycle.
+TEST(VcRouter, MarginKeepsTheFullRate) {
+  auto config = row_of(3, 5);
+  config.router.flow = FlowControl::margin;
+  config.router.margin_flits = 11;
+  config.router.buffer_flits = 24;
+  Rig rig(config);
+  rig.send(0, 2, 500, 1);
+  rig.run(5000);
+  const auto& got = rig.delivered(2);
+  ASSERT_EQ(got.size(), 500u);
+  EXPECT_EQ(got.back().at - got.front().at, 499);
+}
+
+TEST(VcRouter, LinkRateIsKeptInEveryWindow) {
+  auto config = row_of(2);
+  config.router.buffer_flits = 32;
+  config.links[0].rate_flits = 2;
+  config.links[0].rate_cycles = 5;
+  Rig rig(config);
+  rig.send(0, 1, 400, 0);
+  rig.run(5000);
+  const auto& got = rig.delivered(1);
+  ASSERT_EQ(got.size(), 400u);
+  // The head waits for its route in the second router, where the next flit catches up with it.
+  for (std::size_t i = 4; i < got.size(); ++i) EXPECT_GE(got[i].at - got[i - 2].at, 5);
+  EXPECT_EQ(got.back().at - got[3].at, 198 * 5);
+}
+
+TEST(VcRouter, CollectivePacketsGoToTheirEdgesPort) {
+  auto config = row_of(1);
+  config.router.local_ports = 3;
+  Inbox heard;
+  FlitBuffers buffers;
+  Scheduler scheduler;
+  struct Alone : Component {
+    VcRouter router;
+    FlitSender sender;
+    explicit Alone(const FabricConfig& fabric) : router(make_router(fabric, 0)) {}
+    bool step(Tick now) override { return sender.update(now), router.step(now); }
+  } node(config);
+  struct Ear : Component {
+    bool step(Tick) override { return false; }
+  } ear;
+  const auto id = scheduler.add(node);
+  node.router.inbox().bind(scheduler, id);
+  node.sender.inbox().bind(scheduler, id);
+  heard.bind(scheduler, scheduler.add(ear));
+  connect_sender(config.router, node.sender, node.router, 2);
+  for (unsigned port = 2; port < 5; ++port) {
+    for (unsigned vc = 0; vc < 4; ++vc) buffers.set_depth(4 * port + vc, 8);
+    node.router.connect_output(port, FlitWire(heard, buffers, 4 * port, 2), 8);
+  }
+  const auto port_of = [&](std::uint64_t header) {
+    Flit& flit = node.sender.send(scheduler.now(), 0);
+    flit = {.data = {header}, .vc = 0, .head = true, .tail = true};
+    const Tick due = scheduler.now() + 6;  // wire, four stages, wire
+    scheduler.advance(due);
+    return std::countr_zero(heard.take(due).words) / 4;
+  };
+  using namespace spec::network_header;
+  EXPECT_EQ(port_of(0), 2);
+  EXPECT_EQ(port_of(with_collective(0, spec::Collective::reduce)), 3);
+  EXPECT_EQ(port_of(with_edge(with_collective(0, spec::Collective::reduce), 1)), 4);
+  EXPECT_EQ(port_of(with_edge(with_collective(0, spec::Collective::barrier), 6)), 3);
+}
+
+TEST(VcRouter, WithoutARouteAPacketWaitsAndIsReported) {
+  auto config = row_of(2);
+  config.routes[1].port = kNoRoute;
+  Rig rig(config);
+  rig.send(0, 1, 2, 1);
+  rig.run(100);
+  EXPECT_TRUE(rig.delivered(1).empty());
+  const auto blocked = rig.router(0).blocked();
+  ASSERT_EQ(blocked.size(), 1u);
+  EXPECT_EQ(blocked[0].port, 2u);
+  EXPECT_EQ(blocked[0].vc, 1u);
+  EXPECT_EQ(blocked[0].destination, 1u);
+  EXPECT_EQ(blocked[0].output_vc, -1);
+}
+
+}  // namespace
+}  // namespace thalweg
