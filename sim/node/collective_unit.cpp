@@ -203,7 +203,7 @@ bool CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   const Tick latency =
       1 + (combines ? static_cast<Tick>(join_depth(step.inputs()) * config_.collective.lane_latency) : 0);
   Tick later = kNever;
-  Unit* unit = choose_unit(contexts_[context_of(id)], step, process, latency, now, later);
+  const auto unit = choose_unit(contexts_[context_of(id)], step, process, latency, now, later);
   if (!unit) {
     stalled_.add(process);
     if (later != kNever) events_.add({later, Event::Kind::process, process});
@@ -229,7 +229,7 @@ std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tic
   const Execution& execution = op.execution[p];
   const Step& step = op.program.steps[op.program.processes[p].first + execution.step];
   const auto blocked = [&](unsigned edge, Blockage::Need need) {
-    return Blockage{context_of(id), op.request.rank, edge, need, execution.since, op.request.handle};
+    return Blockage{context_of(id), op.request.rank, edge, need, execution.since};
   };
   if (const std::uint32_t held = step.from_edges & held_by_earlier(context, op, &Operation::reading))
     return blocked(static_cast<unsigned>(std::countr_zero(held)), Blockage::Need::turn);
@@ -250,8 +250,8 @@ std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tic
 
 /// A unit that can take the step now: its input and, `latency` later, its output are free, and so are its queues. Where
 /// an edge still has packets queued, their unit, so that order is kept. None: `later` is when time alone might give one.
-CollectiveUnit::Unit* CollectiveUnit::choose_unit(const Context& context, const Step& step, std::uint32_t process,
-                                                  Tick latency, Tick now, Tick& later) {
+std::optional<unsigned> CollectiveUnit::choose_unit(const Context& context, const Step& step, std::uint32_t process,
+                                                    Tick latency, Tick now, Tick& later) const {
   std::uint64_t allowed = ~std::uint64_t{0};
   std::uint32_t ports = 0;
   each_bit(step.to_edges, [&](unsigned k) {
@@ -259,19 +259,19 @@ CollectiveUnit::Unit* CollectiveUnit::choose_unit(const Context& context, const 
     ports |= 1u << edge.port;
     if (edge.queued > 0) allowed &= std::uint64_t{1} << edge.unit;
   });
-  for (std::size_t i = 0; i < units_.size(); ++i) {
-    const std::size_t index = (process + i) % units_.size();
-    Unit& unit = units_[index];
+  for (unsigned i = 0; i < units(); ++i) {
+    const unsigned index = (process + i) % units();
+    const Unit& unit = units_[index];
     if (!(allowed >> index & 1) || !unit.to_port.room(ports) || (step.to_host && unit.to_host.full())) continue;
     const Tick free = std::max(unit.input_free, unit.output_free - latency);
-    if (free <= now) return &unit;
+    if (free <= now) return index;
     later = std::min(later, free);
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-/// Moves one packet: takes it from every input, joins, and hands the result to every output.
-void CollectiveUnit::execute(OperationId id, unsigned p, Unit& unit, Tick latency, Tick now) {
+/// Moves one packet: takes it from every input, joins, and hands the result on.
+void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick latency, Tick now) {
   Operation& op = operation(id);
   Context& context = contexts_[context_of(id)];
   Execution& execution = op.execution[p];
@@ -292,66 +292,69 @@ void CollectiveUnit::execute(OperationId id, unsigned p, Unit& unit, Tick latenc
     operands[n++] = context.edges[edge].slot.front();
     context.edges[edge].slot.pop();
   });
-  const std::uint64_t head = pool_[operands[0]].words[0];
-  const bool last = network_header::last(head);
+  const Packet& first = pool_[operands[0]];
+  const bool last = network_header::last(first.words[0]);
   // A turn that fills a slot comes again only when all of the slot's credits are back.
   const bool fills = process.interleaved && 2 * step.streams > config_.collective.slot_packets;
   const bool final = (last || fills) && execution.stream + 1 == step.streams;
   each_bit(step.from_edges, [&](unsigned edge) { owe(context, edge, final); });
 
-  const std::uint64_t elements =
-      execution.packet == 0 ? 0 : op.packetizer.elements_in(execution.packet - 1, op.request.count);
-  const PacketId result = n > 1 && elements > 0 ? combine(op, {operands.data(), n}, elements) : operands[0];
-  for (unsigned i = 1; i < n; ++i) pool_.release(operands[i]);
-  Packet& packet = pool_[result];
   if (process.interleaved)
     execution.source = step.source ^ execution.stream;
   else if (execution.packet == 0)
-    execution.source = spec::descriptor::source(std::span(packet.words).first<4>());
-
-  const Tick flits = packet.flits, ready = now + latency;
-  unit.input_free = now + flits;
-  unit.output_free = ready + flits;
-  execution.free_at = now + flits;
+    execution.source = spec::descriptor::source(std::span(first.words).first<4>());
+  units_[unit].input_free = execution.free_at = now + first.flits;
+  units_[unit].output_free = now + latency + first.flits;
   execution.since = now;
   events_.add({execution.free_at, Event::Kind::process, process_id(id, p)});
 
-  unsigned outputs = 0;
-  std::uint32_t edges_left = step.to_edges;
-  while (edges_left) {  // one entry per port, for all of the port's edges
-    const std::uint8_t port = context.edges[static_cast<unsigned>(std::countr_zero(edges_left))].port;
+  const std::uint64_t elements =
+      execution.packet == 0 ? 0 : op.packetizer.elements_in(execution.packet - 1, op.request.count);
+  const PacketId result = n > 1 && elements > 0 ? combine(op, {operands.data(), n}, elements) : operands[0];
+  hand_on(id, p, unit, result, elements, now + latency);
+  for (unsigned i = 1; i < n; ++i) pool_.release(operands[i]);
+  pool_.release(result);
+  proceed(id, p, last);
+}
+
+/// Puts a result, whose first flit is there at `ready`, into the queues of all of its step's outputs.
+void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId result, std::uint64_t elements,
+                             Tick ready) {
+  Operation& op = operation(id);
+  const Execution& execution = op.execution[p];
+  const Step& step = op.program.steps[op.program.processes[p].first + execution.step];
+  Packet& packet = pool_[result];
+  for (std::uint32_t rest = step.to_edges; rest;) {  // one entry per port, for all of the port's edges
+    auto& edges = contexts_[context_of(id)].edges;
+    const unsigned port = edges[static_cast<unsigned>(std::countr_zero(rest))].port;
     Copies copies{result, static_cast<std::uint8_t>(context_of(id)), 0, ready};
-    each_bit(edges_left, [&](unsigned k) {
-      Edge& edge = context.edges[k];
-      if (edge.port != port) return;
+    each_bit(rest, [&](unsigned k) {
+      if (edges[k].port != port) return;
       copies.edges |= 1u << k;
-      --edge.credits;
-      ++edge.queued;
-      edge.unit = static_cast<std::uint8_t>(&unit - units_.data());
+      --edges[k].credits;
+      ++edges[k].queued;
+      edges[k].unit = static_cast<std::uint8_t>(unit);
     });
-    edges_left &= ~copies.edges;
-    unit.to_port[port].push(copies);
-    ports_[port].waiting |= 1u << (&unit - units_.data());
+    rest &= ~copies.edges;
+    units_[unit].to_port[port].push(copies);
+    ports_[port].waiting |= 1u << unit;
     to_send_ |= 1u << port;
-    ++outputs;
+    ++packet.references;
   }
   if (step.to_host) {
     const std::uint64_t block = placed_by_source(op.request.collective) ? execution.source * op.request.count : 0;
     const std::uint64_t first = elements ? (execution.packet - 1) * op.packetizer.elements_per_packet() : 0;
-    unit.to_host.push({result, id, (block + first) * op.packetizer.element_bytes(), elements, ready});
-    with_result_ |= 1u << (&unit - units_.data());
+    units_[unit].to_host.push({result, id, (block + first) * op.packetizer.element_bytes(), elements, ready});
+    with_result_ |= 1u << unit;
     ++op.to_host;
-    ++outputs;
+    ++packet.references;
   }
   if (step.to_next) {
-    op.staged[p].push({result, ready + flits});
-    events_.add({ready + flits, Event::Kind::process, process_id(id, p + 1)});
-    ++outputs;
+    op.staged[p].push({result, ready + packet.flits});
+    events_.add({ready + packet.flits, Event::Kind::process, process_id(id, p + 1)});
+    ++packet.references;
   }
   if (step.to_edges || step.to_host) events_.add({ready, Event::Kind::output});
-  packet.references = static_cast<std::uint8_t>(packet.references + outputs);
-  pool_.release(result);  // the input's
-  proceed(id, p, last);
 }
 
 /// Joins the operands into the first one's packet, or, where that is still on its way to another output, into a new one

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "common/arbiter.hpp"
@@ -50,14 +49,14 @@ struct Blockage {
   unsigned edge;  ///< kMaxEdges: none, or the own host
   Need need;
   Tick since;
-  Handle handle;
 };
 
 class CollectiveUnit {
  public:
   CollectiveUnit(const FabricConfig& config, NodeId self, PacketPool& pool, Events& events);
 
-  /// The local port (counted from 0 among the unit's) that carries an edge.
+  // Its local ports, counted from 0; edge k uses port k modulo their number.
+
   [[nodiscard]] unsigned ports() const { return static_cast<unsigned>(ports_.size()); }
   [[nodiscard]] FlitSender& sender(unsigned port) { return ports_[port].sender; }
   [[nodiscard]] FlitReceiver& receiver(unsigned port) { return ports_[port].receiver; }
@@ -211,9 +210,10 @@ class CollectiveUnit {
   void issue(Tick now);
   [[nodiscard]] bool attempt(std::uint32_t process, Tick now);
   [[nodiscard]] std::optional<Blockage> blockage(OperationId id, unsigned process, Tick now) const;
-  [[nodiscard]] Unit* choose_unit(const Context& context, const Step& step, std::uint32_t process, Tick latency,
-                                  Tick now, Tick& later);
-  void execute(OperationId id, unsigned process, Unit& unit, Tick latency, Tick now);
+  [[nodiscard]] std::optional<unsigned> choose_unit(const Context& context, const Step& step, std::uint32_t process,
+                                                    Tick latency, Tick now, Tick& later) const;
+  void execute(OperationId id, unsigned process, unsigned unit, Tick latency, Tick now);
+  void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, std::uint64_t elements, Tick ready);
   [[nodiscard]] PacketId combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements);
   void owe(Context& context, unsigned edge, bool final);
   void proceed(OperationId id, unsigned process, bool last);

@@ -100,7 +100,7 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
                                                      Tick at) {
   require(!members.empty() && members.size() <= (std::size_t{1} << kRankBits) - 1 && handles.size() == members.size(),
           "a communicator has 1 to 65535 members, and a handle for each");
-  require(at >= now(), text("time ", at, " is over, it is ", now()));
+  check_time(at);
   std::uint32_t used = config_.collective.contexts == 32 ? 0 : ~std::uint32_t{0} << config_.collective.contexts;
   std::vector<bool> seen(config_.nodes);
   for (const NodeId node : members) {
@@ -141,6 +141,10 @@ void Fabric::free_communicator(ContextId context) {
 }
 
 // ---------------------------------------------------------------------------------------------------- Operations
+
+void Fabric::check_time(Tick at) const {
+  require(at >= now() - lookahead(), text("time ", at, " is over, it is ", now()));
+}
 
 void Fabric::check(const Communicator& communicator, const CollectiveRequest& request) const {
   const auto ranks = static_cast<std::uint32_t>(communicator.members.size());
@@ -183,7 +187,7 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
   Communicator& entered = communicator(given.context);
   const CollectiveRequest request = normal(given);
   check(entered, request);
-  require(at >= now() - lookahead(), text("time ", at, " is over, it is ", now()));
+  check_time(at);
   if (!enter(entered, request, at)) return;
   const auto ranks = static_cast<std::uint32_t>(entered.members.size());
   const auto algorithm =
@@ -195,7 +199,7 @@ void Fabric::send(const MessageRequest& request, Tick at) {
   require(
       request.source < config_.nodes && request.destination < config_.nodes,
       text("a message from node ", request.source, " to node ", request.destination, ", there are ", config_.nodes));
-  require(at >= now() - lookahead(), text("time ", at, " is over, it is ", now()));
+  check_time(at);
   nodes_[request.source]->send(messages_.add(request), at);
 }
 

@@ -78,6 +78,7 @@ class Fabric final : public Engine {
   };
 
   [[nodiscard]] Communicator& communicator(ContextId context);
+  void check_time(Tick at) const;
   void check(const Communicator& communicator, const CollectiveRequest& request) const;
   [[nodiscard]] bool enter(Communicator& communicator, const CollectiveRequest& request, Tick at);
 

@@ -207,7 +207,7 @@ TEST(Requests, WhatTheHardwareCannotDoIsRefused) {
   refused([](auto& r) { r.op = Operator::band; });
   refused([](auto& r) { r.count = 9; });
   refused([](auto& r) { r.receive = r.receive.first(63); });
-  EXPECT_THROW(world.fabric.submit(right, world.fabric.now() - 1), std::invalid_argument);
+  EXPECT_THROW(world.fabric.submit(right, world.fabric.now() - world.fabric.lookahead() - 1), std::invalid_argument);
   const std::vector<Handle> handles(2);
   EXPECT_THROW((void)world.fabric.create_communicator(std::vector<NodeId>{1, 1}, handles, 500), std::invalid_argument);
   EXPECT_THROW((void)world.fabric.create_communicator(std::vector<NodeId>{1, 4}, handles, 500), std::invalid_argument);
