@@ -68,6 +68,9 @@ class Engine {
   [[nodiscard]] virtual Tick now() const = 0;
   [[nodiscard]] virtual std::int64_t ticks_per_second() const = 0;
 
+  /// Ticks until what is given to the engine can have an effect: `at` below may lie so far in the past.
+  [[nodiscard]] virtual Tick lookahead() const { return 0; }
+
   /// Grants a communicator a row in the table of every member's node, and queues the loading of the rows: one
   /// Completion::table per member, with handles[i] for members[i], from time `at`. Nothing where no row is free on all.
   /// members[i] is the node of the communicator's rank i.
@@ -75,9 +78,6 @@ class Engine {
                                                        Tick at) = 0;
   /// All operations of the communicator have completed.
   virtual void free_communicator(ContextId context) = 0;
-
-  /// Ticks until what is given to the engine can have an effect: `at` below may lie so far in the past.
-  [[nodiscard]] virtual Tick lookahead() const { return 0; }
 
   /// Queues one rank's part at time `at` >= now() - lookahead(). Parts of one rank on one context are executed in order of submission.
   virtual void submit(const CollectiveRequest& request, Tick at) = 0;

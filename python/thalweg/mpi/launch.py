@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from thalweg._sim import Ending, FabricConfig, MpiServer
-from thalweg.errors import InputError
+from thalweg.errors import FabricStopped, InputError
 from thalweg.mpi.library import Interposer, MpiLibrary
 from thalweg.mpi.processes import Processes
 
@@ -90,8 +90,15 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 def _serve(server: MpiServer, launcher: subprocess.Popen[bytes]) -> dict[str, Any]:
     """Serves until the program is over, or the server says that it will not go on."""
-    outcome: list[dict[str, Any]] = []
-    thread = threading.Thread(target=lambda: outcome.append(server.run()), name="server")
+    outcome: list[dict[str, Any] | Exception] = []
+
+    def serve() -> None:
+        try:
+            outcome.append(server.run())
+        except Exception as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=serve, name="server")
     thread.start()
     try:
         while thread.is_alive() and launcher.poll() is None:
@@ -100,6 +107,8 @@ def _serve(server: MpiServer, launcher: subprocess.Popen[bytes]) -> dict[str, An
     finally:
         server.stop()
         thread.join()
+    if isinstance(outcome[0], Exception):
+        raise FabricStopped(f"the simulator failed: {outcome[0]}") from outcome[0]
     return outcome[0]
 
 

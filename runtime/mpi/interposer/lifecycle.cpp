@@ -19,7 +19,7 @@ int Init(Native native) {
 }
 
 int Init_thread(int required, int* provided, int* argc, char*** argv) {
-  return begin(PMPI_Init_thread(argc, argv, std::min(required, MPI_THREAD_SERIALIZED), provided));
+  return begin(PMPI_Init_thread(argc, argv, std::min<int>(required, MPI_THREAD_SERIALIZED), provided));
 }
 
 int Finalize(Native native) {

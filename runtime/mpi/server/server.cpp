@@ -102,7 +102,7 @@ bool Server::over(Outcome& outcome) {
       return end(Ending::died,
                  "rank " + std::to_string(rank) +
                      (memory_.slot(static_cast<unsigned>(rank)).exiting.load() != 0 ? " exited without MPI_Finalize"
-                                                                                    : " was killed"));
+                                                                                    : " was killed by a signal"));
   if (stop_) return end(Ending::stopped, "stopped");
   return false;
 }
