@@ -23,7 +23,7 @@ check:  ## formatting, lint, types, generated files, quick tests; under a minute
 	@$(BIN)/ruff check --quiet $(PYTHON)
 	@$(BIN)/mypy
 	@$(BIN)/python spec/generate.py --check
-	@$(BIN)/pytest -q -n 2 -m "not long and not slow and not serial"
+	@$(BIN)/pytest -q -n 2 tests/python --ignore tests/python/run -m "not long and not slow and not serial"
 
 test:  ## everything but the long tests; C++ under the address and undefined-behaviour sanitizers
 	@tools/setup test

@@ -104,9 +104,12 @@ def test_the_simulator_gets_the_clusters_values(name: str, collectives: bool) ->
 
 
 def test_ports_and_channels_are_the_routers() -> None:
-    text = (ROOT / "sim/switch/vc_router.hpp").read_text()
-    limits = {name: int(value) for name, value in re.findall(r"constexpr unsigned (kMax\w+) = (\d+);", text)}
-    assert limits == {"kMaxPorts": ROUTER_PORTS, "kMaxChannels": ROUTER_CHANNELS}
+    def limit(file: str, name: str) -> int:
+        (value,) = re.findall(rf"constexpr unsigned {name} = (\d+);", (ROOT / file).read_text())
+        return int(value)
+
+    assert limit("sim/switch/vc_router.hpp", "kMaxPorts") == ROUTER_PORTS
+    assert limit("sim/link/buffer.hpp", "kMaxChannels") == ROUTER_CHANNELS
 
 
 def test_too_many_ports_are_said() -> None:
