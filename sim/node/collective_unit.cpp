@@ -41,10 +41,8 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, NodeId self, PacketPo
   for (Port& port : ports_) port.due = Ring<std::uint16_t>(contexts_.size() * kMaxEdges);
 }
 
-bool CollectiveUnit::drained(std::uint32_t context) const {
-  return std::ranges::all_of(contexts_[context].edges, [&](const Edge& edge) {
-    return edge.credits == config_.collective.slot_packets && edge.owed == 0;
-  });
+bool CollectiveUnit::settled(std::uint32_t context) const {
+  return std::ranges::all_of(contexts_[context].edges, [](const Edge& edge) { return edge.owed == 0; });
 }
 
 void CollectiveUnit::load(std::uint32_t id, const Row& row) {

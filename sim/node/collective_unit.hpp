@@ -63,8 +63,9 @@ class CollectiveUnit {
 
   // The communicator table.
 
-  /// True when all credits of the row's former communicator are back.
-  [[nodiscard]] bool drained(std::uint32_t context) const;
+  /// True when all places that the row's former communicator freed here have been told to its neighbours. Credits that are
+  /// still on their way to this node do no harm: they are counted when they come.
+  [[nodiscard]] bool settled(std::uint32_t context) const;
   void load(std::uint32_t context, const Row& row);
   void unload(std::uint32_t context) { contexts_[context].loaded = false; }
   [[nodiscard]] bool loaded(std::uint32_t context) const { return contexts_[context].loaded; }

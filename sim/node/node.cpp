@@ -74,9 +74,9 @@ void Node::handle(const Event& event, Tick now) {
       host_.begin_message(event.subject);
       break;
     case Event::Kind::table:
-      if (unit_.drained(event.subject))
+      if (unit_.settled(event.subject))
         host_.begin_row(event.subject);
-      else  // credits of the row's former communicator are still on their way
+      else
         events_.add({now + 1, Event::Kind::table, event.subject});
       break;
     case Event::Kind::upload:

@@ -35,7 +35,7 @@ TEST(Communicators, RowsRunOutAndAreRecycled) {
   verify(job);
 }
 
-TEST(Communicators, ARowIsLoadedAgainOnlyWhenItsCreditsAreBack) {
+TEST(Communicators, CreditsOfTheFormerOneAreCountedWhenTheyCome) {
   World world(cluster({2, 2}, 500));  // credits take long
   for (int i = 0; i < 100; ++i) {     // each communicator takes the row of the one before
     const ContextId context = world.communicator({0, 3, 1});

@@ -105,6 +105,21 @@ TEST(Timing, AStreamMovesAFlitACycle) {
   }
 }
 
+TEST(Timing, AStageWaitsForTheWholePacket) {
+  FabricConfig config = cluster({2, 2});
+  World world(config);
+  const ContextId context = world.communicator({0, 1});
+  std::mt19937_64 random{1};
+  Job job = make_job(Collective::allreduce, Algorithm::exchange, Operator::sum, Datatype::float64, 2, 0, 63, random);
+  const Tick late = world.fabric.now() + 10'000;
+  world.submit(context, job, 1, world.fabric.now());  // its packet of 16 flits waits in the slot
+  world.submit(context, job, 0, late);
+  world.run();
+  verify(job);
+  // Uploads of 8 and of 504 bytes at 51.95 a tick; through the first step into the stage, 16 flits; the join; 16 flits.
+  EXPECT_EQ(job.done[0] - late, 2 * config.host.pcie_latency + 1 + 10 + (1 + 16) + (1 + 14) + 16);
+}
+
 TEST(Timing, TimeWithoutEventsIsSkipped) {  // or this test does not end
   World world(cluster({2, 2}));
   const ContextId context = world.communicator(all(4));
