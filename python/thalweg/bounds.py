@@ -26,7 +26,8 @@ the last router is not counted, so a flit more or less in m/B does not matter.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,7 @@ class Network:
     pcie_latency: int = 0
     pcie_rate: float = inf
     """Bytes a tick between host memory and node, each direction: the slower of PCIe and DMA."""
+    _known: dict[int, dict[int, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, config: FabricConfig) -> Network:
@@ -75,15 +77,68 @@ class Network:
             min(dma, config.host.pcie_bytes_per_tick),
         )
 
+    @cached_property
+    def _graph(self) -> nx.DiGraph:
+        graph = nx.DiGraph()
+        graph.add_nodes_from(range(self.nodes))
+        for tail, head, latency, _ in self.links:
+            if not graph.has_edge(tail, head) or latency < graph[tail][head]["weight"]:
+                graph.add_edge(tail, head, weight=latency)
+        return graph
 
-def _distances(network: Network, members: Sequence[int]) -> list[list[int]]:
-    graph = nx.DiGraph()
-    graph.add_nodes_from(range(network.nodes))
-    for tail, head, latency, _ in network.links:
-        if not graph.has_edge(tail, head) or latency < graph[tail][head]["weight"]:
-            graph.add_edge(tail, head, weight=latency)
-    lengths = [nx.single_source_dijkstra_path_length(graph, node) for node in members]
-    return [[lengths[i][node] for node in members] for i in range(len(members))]
+    def distances(self, node: int) -> dict[int, int]:
+        """Ticks from a node to every node that it reaches."""
+        if node not in self._known:
+            self._known[node] = nx.single_source_dijkstra_path_length(self._graph, node)
+        return self._known[node]
+
+
+class _Ranks:
+    """Ranks on their nodes and one operation's size: what its parts take at least, in ticks."""
+
+    def __init__(self, network: Network, members: Sequence[int], size: int, host: bool) -> None:
+        self.size, self.lane = size, network.lane
+        self.all = range(len(members))
+        self.distance = [[network.distances(node)[other] for other in members] for node in members]
+        place = {node: rank for rank, node in enumerate(members)}
+        self.out, self.into, self.links = [0.0] * len(members), [0.0] * len(members), 0.0
+        for tail, head, _, rate in network.links:
+            if tail in place:
+                self.out[place[tail]] += rate
+            if head in place:
+                self.into[place[head]] += rate
+            if tail in place or head in place:
+                self.links += rate
+        if host:
+            self.out = [min(rate, network.pcie_rate) for rate in self.out]
+            self.into = [min(rate, network.pcie_rate) for rate in self.into]
+
+    def others(self, rank: int) -> list[int]:
+        return [other for other in self.all if other != rank]
+
+    def sent(self, source: int, target: int) -> float:
+        """All bytes of `source` to one rank."""
+        return self.distance[source][target] + self.size / self.out[source]
+
+    def spread(self, source: int) -> float:
+        """From rank `source` to every other."""
+        received = (self.distance[source][r] + self.size / self.into[r] for r in self.others(source))
+        return max(max(self.distance[source]) + self.size / self.out[source], *received)
+
+    def combine(self, target: int) -> float:
+        """From every other rank, combined, to rank `target`."""
+        farthest = max(row[target] for row in self.distance)
+        last = max(self.size / self.into[target], self.lane)
+        return max(farthest + last, *(self.sent(r, target) for r in self.others(target)))
+
+    def collect(self, target: int) -> float:
+        """From every other rank, a block each, to rank `target`."""
+        distances = sorted((self.distance[r][target] for r in self.others(target)), reverse=True)
+        return max(d + beyond * self.size / self.into[target] for beyond, d in enumerate(distances, start=1))
+
+    def exchange(self) -> float:
+        """2(N-1) transfers of every byte, over the links at the ranks."""
+        return 2 * (len(self.all) - 1) * self.size / self.links
 
 
 def collective_ticks(
@@ -95,54 +150,39 @@ def collective_ticks(
     gather and allgather, the whole buffer otherwise. `host`: from host memory to host memory, else from port to port of the
     nodes. One rank alone takes no time. Raises KeyError where two ranks are not connected.
     """
-    ranks = len(members)
-    if ranks == 1:
+    if len(members) == 1:
         return 0.0
-    distance = _distances(network, members)
-    place = {node: rank for rank, node in enumerate(members)}
-    out, into, at_ranks = [0.0] * ranks, [0.0] * ranks, 0.0
-    for tail, head, _, rate in network.links:
-        if tail in place:
-            out[place[tail]] += rate
-        if head in place:
-            into[place[head]] += rate
-        if tail in place or head in place:
-            at_ranks += rate
-    if host:
-        out = [min(rate, network.pcie_rate) for rate in out]
-        into = [min(rate, network.pcie_rate) for rate in into]
-
-    def spread(source: int) -> float:
-        """From rank `source` to every other."""
-        farthest = max(distance[source])
-        return max(
-            farthest + size / out[source], *(distance[source][r] + size / into[r] for r in range(ranks) if r != source)
-        )
-
-    def combine(target: int) -> float:
-        """From every other rank, combined, to rank `target`."""
-        farthest = max(row[target] for row in distance)
-        return max(
-            farthest + max(size / into[target], network.lane),
-            *(distance[r][target] + size / out[r] for r in range(ranks) if r != target),
-        )
-
-    def collect(target: int) -> float:
-        """From every other rank, a block each, to rank `target`."""
-        others = sorted((distance[r][target] for r in range(ranks) if r != target), reverse=True)
-        return max(d + beyond * size / into[target] for beyond, d in enumerate(others, start=1))
-
+    ranks = _Ranks(network, members, size, host)
     bounds = {
-        "barrier": lambda: float(max(map(max, distance))),
-        "broadcast": lambda: spread(root),
-        "reduce": lambda: combine(root),
-        "allreduce": lambda: max(
-            2 * (ranks - 1) * size / at_ranks, *map(spread, range(ranks)), *map(combine, range(ranks))
-        ),
-        "gather": lambda: max(collect(root), *(distance[r][root] + size / out[r] for r in range(ranks) if r != root)),
-        "allgather": lambda: max(*map(spread, range(ranks)), *map(collect, range(ranks))),
+        "barrier": lambda: float(max(map(max, ranks.distance))),
+        "broadcast": lambda: ranks.spread(root),
+        "reduce": lambda: ranks.combine(root),
+        "allreduce": lambda: max(ranks.exchange(), *map(ranks.spread, ranks.all), *map(ranks.combine, ranks.all)),
+        "gather": lambda: max(ranks.collect(root), *(ranks.sent(r, root) for r in ranks.others(root))),
+        "allgather": lambda: max(*map(ranks.spread, ranks.all), *map(ranks.collect, ranks.all)),
     }
     return bounds[operation]() + (2 * network.pcie_latency if host else 0)
+
+
+def last_entry_ticks(network: Network, members: Sequence[int], operation: str, size: int, root: int = 0) -> float:
+    """The least ticks from the entry of the last rank, whichever it is, to the end at the last rank; host to host.
+
+    What the others gave may wait in the network by then. What the last rank gives has yet to reach everybody who needs it;
+    where that is itself alone, its own part of the data has yet to pass PCIe. Arguments as in `collective_ticks`.
+    """
+    if len(members) == 1:
+        return 0.0
+    ranks = _Ranks(network, members, size, host=True)
+    own = size / network.pcie_rate
+    bounds = {
+        "barrier": lambda: float(min(map(max, ranks.distance))),
+        "broadcast": lambda: own,
+        "reduce": lambda: own,
+        "allreduce": lambda: min(map(ranks.spread, ranks.all)),
+        "gather": lambda: min((len(members) - 1) * own, *(ranks.sent(r, root) for r in ranks.others(root))),
+        "allgather": lambda: min(map(ranks.spread, ranks.all)),
+    }
+    return bounds[operation]() + 2 * network.pcie_latency
 
 
 def message_ticks(network: Network, source: int, destination: int, size: int, host: bool = False) -> float:
@@ -150,5 +190,4 @@ def message_ticks(network: Network, source: int, destination: int, size: int, ho
     rate = max(rate for tail, _, _, rate in network.links if tail == source)
     if host:
         rate = min(rate, network.pcie_rate)
-    distance = _distances(network, [source, destination])[0][1]
-    return distance + size / rate + (2 * network.pcie_latency if host else 0)
+    return network.distances(source)[destination] + size / rate + (2 * network.pcie_latency if host else 0)

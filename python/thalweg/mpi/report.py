@@ -83,19 +83,21 @@ class Report:
             bound = self._bound(use)
             row["bound_us"] = None if bound is None or row["bound_us"] is None else row["bound_us"] + bound
         for row in rows.values():
-            # Where a rank of a rooted operation came late, the rest of it may take less time than the whole must.
-            comparable = row["bound_us"] and row["bound_us"] <= row["fabric_us"]
-            row["share_of_bound"] = row["bound_us"] / row["fabric_us"] if comparable else None
+            row["share_of_bound"] = row["bound_us"] / row["fabric_us"] if row["bound_us"] and row["fabric_us"] else None
         return sorted(rows.values(), key=lambda row: -row["fabric_us"])
 
     def _bound(self, use: dict[str, Any]) -> float | None:
-        """The least time that the network could take for these operations, host to host; none for software's."""
+        """The least time that these operations could take after their last rank had come; none for software's.
+
+        A whole operation has its bound from the first rank's entry on, and ranks waited at least as long as the first did.
+        """
         if not use["offloaded"]:
             return None
-        ticks = bounds.collective_ticks(
-            self._network, use["members"], use["collective"], use["bytes"], use["root"], host=True
-        )
-        return use["operations"] * ticks * self._us if ticks < inf else None
+        operation = self._network, use["members"], use["collective"], use["bytes"], use["root"]
+        after_last = use["operations"] * bounds.last_entry_ticks(*operation)
+        after_first = use["operations"] * bounds.collective_ticks(*operation, host=True)
+        ticks = max(after_last, after_first - use["waiting"])
+        return ticks * self._us if ticks < inf else None
 
     def links(self) -> list[dict[str, Any]]:
         """Links that carried something, the busiest first."""

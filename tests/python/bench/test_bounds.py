@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
-from thalweg.bounds import Network, collective_ticks, message_ticks
+from thalweg.bounds import Network, collective_ticks, last_entry_ticks, message_ticks
 
 State = tuple[tuple[int, ...], ...]  # what each node knows of each unit of data: a set of ranks, as bits
 
@@ -165,3 +165,22 @@ def test_one_rank_needs_no_time() -> None:
     network = Network(4, [(a, b, 1, 1.0) for a, b in ring(4)], pcie_latency=5)
     for operation in OPERATIONS:
         assert collective_ticks(network, [2], operation, 1000, host=True) == 0
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("size", [4, 4096, 1 << 20])
+@pytest.mark.parametrize("root", [0, 5])
+def test_after_the_last_entry_no_more_is_left_than_the_whole(operation: str, size: int, root: int) -> None:
+    network = Network(16, [(a, b, 114, 32.0) for a, b in torus(4, 4)], lane=14, pcie_latency=65, pcie_rate=52.0)
+    members = [3, 1, 4, 15, 9, 2, 6]
+    after_last = last_entry_ticks(network, members, operation, size, root)
+    assert 2 * 65 < after_last <= collective_ticks(network, members, operation, size, root, host=True)
+
+
+def test_what_the_last_rank_gives_has_to_reach_the_farthest() -> None:
+    """On a line of 3 the rank in the middle is the nearest to all: one hop."""
+    network = Network(3, [(a, b, 10, 1.0) for a, b in line(3)], pcie_latency=5, pcie_rate=4.0)
+    assert last_entry_ticks(network, [0, 1, 2], "barrier", 0) == 10 + 10
+    assert last_entry_ticks(network, [0, 1, 2], "allreduce", 8) == 10 + 10 + 8 / 1.0
+    assert last_entry_ticks(network, [0, 1, 2], "broadcast", 8) == 10 + 8 / 4.0
+    assert last_entry_ticks(network, [0, 1, 2], "gather", 8) == 10 + 2 * 8 / 4.0
