@@ -120,6 +120,48 @@ TEST(Timing, AStageWaitsForTheWholePacket) {
   EXPECT_EQ(job.done[0] - late, 2 * config.host.pcie_latency + 1 + 10 + (1 + 16) + (1 + 14) + 16);
 }
 
+struct Delays {
+  Tick copy = 0, join = 0;
+};
+
+/// What sharing one aggregation unit costs a copy, which passes the lanes by, and a join, both of `count` elements, at most:
+/// over all distances in time between them.
+Delays delays_of_sharing(std::uint64_t count) {
+  const auto done = [count](unsigned units, Tick offset) {
+    FabricConfig config = cluster({2, 2});
+    config.collective.aggregation_units = units;
+    World world(config, Endpoint::kernel);
+    const ContextId pair = world.communicator({0, 1}), alone = world.communicator({0});
+    std::mt19937_64 random{1};
+    Job join = make_job(Collective::reduce, Algorithm::tree, Operator::sum, Datatype::float64, 2, 0, count, random);
+    Job copy = make_job(Collective::allreduce, Algorithm::tree, Operator::sum, Datatype::float64, 1, 0, count, random);
+    const Tick start = world.fabric.now();
+    world.submit(pair, join);
+    world.submit(alone, copy, 0, start + offset);
+    world.run();
+    verify(copy);
+    verify(join);
+    return Delays{copy.done[0], join.done[0]};
+  };
+  Delays most;
+  for (Tick offset = 0; offset < 100; ++offset) {
+    const Delays shared = done(1, offset), apart = done(2, offset);
+    most.copy = std::max(most.copy, shared.copy - apart.copy);
+    most.join = std::max(most.join, shared.join - apart.join);
+  }
+  return most;
+}
+
+TEST(Timing, ResultsOfOneUnitDoNotOvertakeEachOther) {
+  // A copy that comes a cycle after a join of one flit waits until that has left the lanes.
+  EXPECT_EQ(delays_of_sharing(1).copy, 14);
+}
+
+TEST(Timing, AUnitReadsOnePacketAtATime) {
+  // A join that comes a cycle after a copy of 16 flits waits until that has been read.
+  EXPECT_EQ(delays_of_sharing(63).join, 15);
+}
+
 TEST(Timing, TimeWithoutEventsIsSkipped) {  // or this test does not end
   World world(cluster({2, 2}));
   const ContextId context = world.communicator(all(4));
