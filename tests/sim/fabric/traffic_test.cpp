@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <numeric>
+#include <string>
 
 #include "fabric/torus.hpp"
 
@@ -32,6 +34,79 @@ TEST(Traffic, TorusIsFreeOfDeadlockAtOverload) {
   EXPECT_TRUE(result.verified);
   EXPECT_TRUE(result.stuck.empty());
   EXPECT_LT(result.accepted_load, 1.0);
+}
+
+// One ring without its two classes: the packets of an overload wait for each other in a circle, and it is told who.
+TEST(Traffic, ADeadlockIsReported) {
+  auto fabric = test::torus({8});
+  for (auto& masks : fabric.router.vc_mask) masks = {0b0001, 0b0001};
+  fabric.router.virtual_channels = 1;
+  auto traffic = short_run(8);
+  traffic.stuck_cycles = 1000;
+  const auto result = run_traffic(fabric, traffic);
+  EXPECT_FALSE(result.verified);
+  ASSERT_FALSE(result.stuck.empty());
+  EXPECT_NE(result.stuck[0].find("wait"), std::string::npos);
+}
+
+TEST(Traffic, EveryPatternReachesItsDestinations) {
+  for (const auto pattern :
+       {Pattern::uniform, Pattern::transpose, Pattern::bit_complement, Pattern::neighbour, Pattern::hotspot}) {
+    auto traffic = short_run(0.1);
+    traffic.pattern = pattern;
+    const auto result = run_traffic(test::torus({4, 4}), traffic);
+    EXPECT_TRUE(result.verified && result.complete);
+    // Links on the way: bit complement changes both coordinates x to 3-x; the neighbour is up 1 in the first dimension, and
+    // in every fourth node up 1 in the second one too; transpose (x, y) to (y, x) takes twice the uniform ring distance.
+    if (pattern == Pattern::bit_complement) {
+      EXPECT_NEAR(result.average_hops, 2.0, 0.05);
+    }
+    if (pattern == Pattern::neighbour) {
+      EXPECT_NEAR(result.average_hops, 1.25, 0.05);
+    }
+    if (pattern == Pattern::transpose) {
+      EXPECT_NEAR(result.average_hops, 2.0, 0.15);
+    }
+  }
+}
+
+TEST(Traffic, ZeroLoadLatencyIsTheClosedForm) {
+  auto traffic = short_run(0.004);
+  traffic.pattern = Pattern::neighbour;
+  traffic.cycles = 40'000;
+  const auto result = run_traffic(test::torus({8}), traffic);
+  // 1 to the router, 5 for each of two routers and their output wires, 7 more flits, 1 into the sink's register.
+  EXPECT_NEAR(result.average_latency_cycles, 1 + 2 * 5 + 7 + 1, 0.2);
+}
+
+TEST(Traffic, RefusesWhatIsNoConfiguration) {
+  const auto fabric = test::torus({4, 4});
+  auto traffic = short_run(0.1);
+  traffic.packet_flits = 3;
+  EXPECT_THROW((void)run_traffic(fabric, traffic), std::invalid_argument);
+  traffic = short_run(-1);
+  EXPECT_THROW((void)run_traffic(fabric, traffic), std::invalid_argument);
+  traffic = short_run(0.1);
+  traffic.pattern = Pattern::transpose;
+  EXPECT_THROW((void)run_traffic(test::torus({4, 2}), traffic), std::invalid_argument);
+  for (const auto damage : std::initializer_list<void (*)(FabricConfig&)>{
+           [](FabricConfig& bad) { bad.routes.pop_back(); },
+           [](FabricConfig& bad) { bad.routes[1].port = 9; },
+           [](FabricConfig& bad) { bad.routes[1].route_class = 2; },
+           [](FabricConfig& bad) { bad.links.push_back(bad.links[0]); },
+           [](FabricConfig& bad) { bad.links[0].node_a = 16; },
+           [](FabricConfig& bad) { bad.links[0].latency = 0; },
+           [](FabricConfig& bad) { bad.links[0].rate_flits = 2; },
+           [](FabricConfig& bad) { bad.router.vc_mask[0][0] = 0x10; },
+           [](FabricConfig& bad) { bad.router.virtual_channels = 17; },
+           [](FabricConfig& bad) { bad.router.buffer_flits = 0; },
+           [](FabricConfig& bad) { bad.router.local_ports = 13; },
+           [](FabricConfig& bad) { bad.router.flow = FlowControl::margin; },
+       }) {
+    auto bad = fabric;
+    damage(bad);
+    EXPECT_THROW((void)run_traffic(bad, short_run(0.1)), std::invalid_argument);
+  }
 }
 
 TEST(Traffic, OrderOfStepsDoesNotMatter) {

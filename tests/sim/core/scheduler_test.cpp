@@ -1,0 +1,112 @@
+// Is every component stepped in the ticks that it was woken for, in those alone, and is idle time skipped?
+#include "core/scheduler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "core/wire.hpp"
+
+namespace thalweg {
+namespace {
+
+struct Recorder : Component {
+  std::vector<Tick> steps;
+  Tick awake_until = -1;  ///< asks for the next tick up to here
+  bool step(Tick now) override {
+    steps.push_back(now);
+    return now < awake_until;
+  }
+};
+
+TEST(Scheduler, StepsWhatIsWokenOnceATick) {
+  Scheduler scheduler(8);
+  Recorder one, other;
+  const auto id = scheduler.add(one);
+  scheduler.add(other);
+  for (const Tick at : {0, 3, 3, 63, 64, 65, 200, 100'000}) scheduler.wake(id, at);
+  scheduler.advance(100'000);
+  EXPECT_EQ(one.steps, (std::vector<Tick>{0, 3, 63, 64, 65, 200}));
+  EXPECT_EQ(scheduler.now(), 100'000);
+  scheduler.advance(1'000'000'000'000);  // at once: nothing is due but the first tick
+  EXPECT_EQ(one.steps.back(), 100'000);
+  EXPECT_TRUE(other.steps.empty());
+  EXPECT_EQ(scheduler.next_due(), kNever);
+}
+
+TEST(Scheduler, AStepThatAsksForItIsFollowedByAnother) {
+  Scheduler scheduler;
+  Recorder part;
+  part.awake_until = 130;
+  scheduler.wake(scheduler.add(part), 60);
+  scheduler.advance(1000);
+  ASSERT_EQ(part.steps.size(), 71u);
+  EXPECT_EQ(part.steps.front(), 60);
+  EXPECT_EQ(part.steps.back(), 130);
+}
+
+TEST(Scheduler, InterruptEndsAfterTheTick) {
+  struct Stopper : Component {
+    Scheduler* scheduler;
+    bool step(Tick) override { return scheduler->interrupt(), true; }
+  } part;
+  Scheduler scheduler;
+  part.scheduler = &scheduler;
+  scheduler.wake(scheduler.add(part), 7);
+  scheduler.advance(100);
+  EXPECT_EQ(scheduler.now(), 8);
+}
+
+// Random wakes of many components against a set of (tick, component).
+TEST(Scheduler, AgreesWithASetOfWakes) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  Scheduler scheduler(100);
+  std::vector<Recorder> parts(150);
+  for (auto& part : parts) scheduler.add(part);
+  std::set<std::pair<Tick, ComponentId>> wakes;
+  for (int i = 0; i < 3000; ++i) {
+    const auto id = static_cast<ComponentId>(random() % parts.size());
+    const Tick at = random() % 2 ? random() % 300 : random() % 20'000;
+    scheduler.wake(id, at);
+    wakes.emplace(at, id);
+  }
+  scheduler.advance(20'000);
+  for (ComponentId id = 0; id < parts.size(); ++id) {
+    std::vector<Tick> expected;
+    for (const auto& [at, who] : wakes)
+      if (who == id) expected.push_back(at);
+    EXPECT_EQ(parts[id].steps, expected);
+  }
+}
+
+class Latency : public testing::TestWithParam<Tick> {};
+
+TEST_P(Latency, EventsArriveThenAndWakeTheirReader) {
+  struct Reader : Component {
+    Inbox inbox;
+    std::vector<std::pair<Tick, std::uint64_t>> seen;
+    bool step(Tick now) override { return seen.emplace_back(now, inbox.take(now).events), false; }
+  } reader;
+  Scheduler scheduler(GetParam());
+  reader.inbox.bind(scheduler, scheduler.add(reader));
+  EventWire one(reader.inbox, 0, GetParam()), other(reader.inbox, 8, GetParam());
+  for (Tick now = 0; now < 300; ++now) {
+    if (now % 7 == 0) one.write(now, 1);
+    if (now % 5 == 0) other.write(now, 2);
+    scheduler.advance(now + 1);
+  }
+  scheduler.advance(1000);
+  std::vector<std::pair<Tick, std::uint64_t>> expected;
+  for (Tick now = 0; now < 300; ++now)
+    if (now % 7 == 0 || now % 5 == 0)
+      expected.emplace_back(now + GetParam(), (now % 7 == 0 ? 1 : 0) | (now % 5 == 0 ? 512 : 0));
+  EXPECT_EQ(reader.seen, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Wires, Latency, testing::Values(1, 2, 3, 4, 63, 110));
+
+}  // namespace
+}  // namespace thalweg
