@@ -7,8 +7,9 @@
 
 namespace thalweg::mpi {
 
-/// Longest allreduce that is exchanged: beyond, log2(ranks) times the bytes cost more than the tree's longer way.
-constexpr std::uint64_t kExchangeBytes = 4096;
+/// Longest allreduce that is exchanged: up to here that is faster on every preset (thalweg bench allreduce), beyond it
+/// depends on how well log2(ranks) times the bytes spread over the links.
+constexpr std::uint64_t kExchangeBytes = 16384;
 
 /// A software collective on its way: how far each rank is in its rounds.
 struct Server::SoftwareRun {
