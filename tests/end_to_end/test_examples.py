@@ -10,6 +10,8 @@ import pmpi_count
 import pytest
 from programs import ROOT, Mpi, Run, Thalweg
 
+pytestmark = pytest.mark.slow
+
 RANKS = 8
 CLUSTER = "mpi-fpga-torus-2x2x2"
 

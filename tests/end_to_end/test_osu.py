@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from programs import Mpi
 
+pytestmark = pytest.mark.slow
+
 COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "gather", "allgather"]
 OTHERS = ["scatter", "alltoall", "scan", "reduce_scatter", "latency", "bandwidth"]
 

@@ -8,6 +8,8 @@ import pytest
 from programs import Thalweg
 from test_osu import COLLECTIVES, OTHERS, rows
 
+pytestmark = pytest.mark.slow
+
 
 def check(
     thalweg: Thalweg,

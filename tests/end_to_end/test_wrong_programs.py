@@ -14,6 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from programs import ROOT, Mpi, Thalweg, execute
 
+pytestmark = pytest.mark.slow
+
 CLUSTER = "mpi-fpga-torus-2x2x2"
 
 
@@ -81,7 +83,6 @@ def test_wrong_command_lines(words: list[str], line: str) -> None:
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
 
 
-@pytest.mark.slow
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(option=st.sampled_from(["-n", "--cluster", "--compute", "--engine", "--mpi", "--timeout"]), value=WORDS)
 def test_any_value_of_an_option_gets_at_most_one_line(option: str, value: str) -> None:
