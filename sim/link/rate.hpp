@@ -8,7 +8,7 @@
 namespace thalweg {
 
 /// At most `flits` in any `cycles` consecutive cycles, and never less than that share on average while there is
-/// something to send. Twin of the accumulator in rtl/link: it gains `flits` a cycle up to cycles+flits-1; a flit costs
+/// something to send. Twin of rtl/link/tw_rate.sv, an accumulator: it gains `flits` a cycle up to cycles+flits-1; a flit costs
 /// `cycles`.
 class RateLimit {
  public:
