@@ -85,7 +85,7 @@ CPP = [
     Mutant("cpp_router_credit_unchecked", "switch/vc_router", "shallow", "sim/switch/vc_router.cpp",
            "} else if (!output.flow.ready()) {", "} else if (false) {"),
     Mutant("cpp_router_port_turn", "switch/vc_router", "shallow", "sim/switch/vc_router.cpp",
-           "choose_port_[out].accept(port, ports_)", "choose_port_[out].accept(out, ports_)"),
+           "choose_port.accept(port, ports_)", "choose_port.accept(out, ports_)"),
     Mutant("cpp_router_channel_kept", "switch/vc_router", "shallow", "sim/switch/vc_router.cpp",
            "free_ &= ~wanted;", ""),
     Mutant("cpp_router_sleeps_too_soon", "switch/vc_router", "shallow", "sim/switch/vc_router.cpp",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 
 import pytest
-from mutants import CPP, MUTANTS, RTL, hunt
+from mutants import CPP, MUTANTS, ROOT, RTL, hunt
 
 QUICK = ("rtl_fifo_one_short", "rtl_flow_credit_lost", "cpp_arbiter_winner_again", "cpp_flow_stop_late")
 
@@ -13,6 +13,12 @@ QUICK = ("rtl_fifo_one_short", "rtl_flow_credit_lost", "cpp_arbiter_winner_again
 def test_ten_of_either_side() -> None:
     assert len({mutant.name for mutant in RTL if mutant.file.startswith("rtl/")}) >= 10
     assert len({mutant.name for mutant in CPP if mutant.file.startswith("sim/")}) >= 10
+
+
+def test_every_mutant_fits_the_sources() -> None:
+    """Whoever rewrites a line that a mutant changes finds out in the quick tests, and gives the mutant its new text."""
+    counts = {mutant.name: (ROOT / mutant.file).read_text().count(mutant.old) for mutant in MUTANTS.values()}
+    assert {name: count for name, count in counts.items() if count != 1} == {}
 
 
 @pytest.mark.parametrize(
