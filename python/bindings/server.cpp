@@ -104,8 +104,7 @@ void bind_server(nb::module_& module) {
       .value("derived_type", Reason::derived_type)
       .value("type_not_in_network", Reason::type_not_in_network)
       .value("operation_not_in_network", Reason::operation_not_in_network)
-      .value("intercommunicator", Reason::intercommunicator)
-      .value("nonblocking", Reason::nonblocking);
+      .value("intercommunicator", Reason::intercommunicator);
   nb::class_<SimulatedServer>(module, "MpiServer")
       .def(nb::init<const FabricConfig&, unsigned, int, std::vector<std::string>, double, double>(), nb::arg("config"),
            nb::arg("ranks"), nb::arg("listener"), nb::arg("functions"), nb::arg("compute_scale"), nb::arg("patience_s"),

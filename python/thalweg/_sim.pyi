@@ -371,8 +371,6 @@ class Reason(enum.Enum):
 
     intercommunicator = 7
 
-    nonblocking = 8
-
 class MpiServer:
     def __init__(self, config: FabricConfig, ranks: int, listener: int, functions: Sequence[str], compute_scale: float, patience_s: float) -> None:
         """

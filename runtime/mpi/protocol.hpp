@@ -48,7 +48,6 @@ enum class Reason : std::uint8_t {
   type_not_in_network,
   operation_not_in_network,
   intercommunicator,
-  nonblocking,
 };
 
 /// How a software collective exchanges its messages; bytes are those of one block unless each rank gives a list.

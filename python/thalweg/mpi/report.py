@@ -22,7 +22,6 @@ _REASONS = {
     Reason.type_not_in_network: "type not in the network: {detail}",
     Reason.operation_not_in_network: "operation not in the network: {detail}",
     Reason.intercommunicator: "intercommunicator",
-    Reason.nonblocking: "non-blocking: {function}",
 }
 
 

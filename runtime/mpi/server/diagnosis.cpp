@@ -26,8 +26,7 @@ std::string rank_list(const std::vector<unsigned>& ranks) {
 std::string Server::in_microseconds(Tick at) const {
   std::array<char, 48> text;
   std::snprintf(text.data(), text.size(), "%.3f us",
-                static_cast<double>(at) * 1e6 /
-                    static_cast<double>(const_cast<Timeline&>(timeline_).engine().ticks_per_second()));
+                static_cast<double>(at) * 1e6 / static_cast<double>(timeline_.engine().ticks_per_second()));
   return text.data();
 }
 

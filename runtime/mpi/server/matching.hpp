@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <unordered_map>
-#include <vector>
 
 #include "mpi/protocol.hpp"
 
@@ -53,8 +51,6 @@ class Mailbox {
   bool try_post(const Post& post, const Serve& serve);
   /// Withdraws a post; false where it is not waiting any more.
   bool withdraw(std::uint64_t id);
-
-  [[nodiscard]] std::size_t unexpected() const { return arrived_.size(); }
 
  private:
   bool serve_arrived(const Post& post, Time until, const Serve& serve);

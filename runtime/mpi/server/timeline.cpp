@@ -26,7 +26,7 @@ void Timeline::at(Tick at, std::function<void()> event) {
 }
 
 void Timeline::pop_event() {
-  const std::function<void()> call = std::move(const_cast<Event&>(events_.top()).call);
+  const std::function<void()> call = events_.top().call;
   events_.pop();
   call();
 }

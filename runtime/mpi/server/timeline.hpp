@@ -18,6 +18,7 @@ class Timeline {
   explicit Timeline(Engine& engine) : engine_(engine) {}
 
   [[nodiscard]] Engine& engine() { return engine_; }
+  [[nodiscard]] const Engine& engine() const { return engine_; }
   [[nodiscard]] Tick now() const { return engine_.now(); }
   /// The engine takes what is dated `at`, or as early as it still can.
   [[nodiscard]] Tick possible(Tick at) const { return std::max(at, now() - engine_.lookahead()); }
