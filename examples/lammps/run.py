@@ -50,6 +50,12 @@ def run(*command: str) -> str:
     return done.stderr
 
 
+def difference(expected: float, value: float) -> float:
+    """Relative; infinite where a number is none."""
+    relative = abs(value - expected) / (abs(expected) or 1.0)
+    return relative if math.isfinite(relative) else math.inf
+
+
 def compare(plain: Thermo, fabric: Thermo) -> float:
     """Prints every tenth step of both, and returns the largest relative difference of all."""
     if plain.keys() != fabric.keys():
@@ -59,11 +65,8 @@ def compare(plain: Thermo, fabric: Thermo) -> float:
         f"{'step':>5} {'total energy, plain':>22} {'on the fabric':>22} {'difference':>11}   (largest of all columns)"
     )
     for step, expected in plain.items():
-        worst = max(
-            abs(fabric[step][name] - value) / abs(value) if value else abs(fabric[step][name])
-            for name, value in expected.items()
-        )
-        largest = max(largest, worst if math.isfinite(worst) else math.inf)
+        worst = max(difference(value, fabric[step][name]) for name, value in expected.items())
+        largest = max(largest, worst)
         if step % 10 == 0:
             print(f"{step:5} {expected['TotEng']:22.16f} {fabric[step]['TotEng']:22.16f} {worst:11.1e}")
     return largest

@@ -30,7 +30,10 @@ def left_over(mark: str) -> list[int]:
 
 
 def execute(
-    command: Sequence[str | Path], environment: dict[str, str] | None = None, timeout: float = 300
+    command: Sequence[str | Path],
+    environment: dict[str, str] | None = None,
+    timeout: float = 300,
+    folder: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end, and sees that none of its processes outlives it."""
     mark = f"THALWEG_TEST={uuid.uuid4()}"
@@ -41,6 +44,7 @@ def execute(
         text=True,
         capture_output=True,
         timeout=timeout,
+        cwd=folder,
         stdin=subprocess.DEVNULL,
         check=False,
     )

@@ -47,6 +47,12 @@ Outcome Server::run() {
       futex_wait(header.doorbell, bell, kLookMilliseconds * 1'000'000L);
       continue;
     }
+    const auto in_state = [&](State state) {
+      return std::ranges::any_of(std::views::iota(0U, options_.ranks),
+                                 [&](unsigned rank) { return memory_.slot(rank).state.load() == state; });
+    };
+    // Asked before the parked ones are taken in: who comes back later rings, and is taken in by the next round.
+    const bool outside = in_state(State::outside);
     horizon_ = kNever;
     try {
       take_parked();
@@ -60,16 +66,12 @@ Outcome Server::run() {
       release_ready();
       continue;
     }
-    const auto in_state = [&](State state) {
-      return std::ranges::any_of(std::views::iota(0U, options_.ranks),
-                                 [&](unsigned rank) { return memory_.slot(rank).state.load() == state; });
-    };
-    if (std::ranges::any_of(ranks_, &Rank::parked) && !in_state(State::outside)) {
+    if (std::ranges::any_of(ranks_, &Rank::parked) && !outside) {
       books_.ending = Ending::deadlock;
       books_.what = "the program is deadlocked: every rank waits, and nothing is on its way";
       break;
     }
-    if (!in_state(State::outside) && !in_state(State::parked)) {
+    if (!outside && !in_state(State::parked)) {
       books_.ending = Ending::finished;
       break;
     }
