@@ -1,5 +1,7 @@
 #include "mpi/interposer/lifecycle.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace thalweg::mpi::on {
@@ -32,7 +34,8 @@ int Finalize(Native native) {
 
 int Abort(Native native, int code) {
   process().abort(code);
-  return native();
+  native();
+  _exit(code);  // MPICH's can return while its launcher is still about to end the program
 }
 
 double Wtime() {

@@ -1,5 +1,6 @@
 #include "mpi/server/connections.hpp"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ Connections::Connections(int listener, unsigned ranks, int memory, const Welcome
       sockets_(ranks, -1),
       processes_(ranks, 0) {
   if (poller_ < 0) throw std::system_error(errno, std::generic_category(), "epoll_create1");
+  fcntl(listener_, F_SETFL, fcntl(listener_, F_GETFL) | O_NONBLOCK);
   watch(listener_);
 }
 
@@ -33,7 +35,8 @@ Connections::~Connections() {
 
 void Connections::watch(int socket) {
   epoll_event event{};
-  event.events = EPOLLIN | EPOLLRDHUP;
+  // By edges: a socket that is ready by its level alone stays in its old place, and the order of the ends is lost.
+  event.events = EPOLLIN | EPOLLRDHUP | EPOLLET;
   event.data.fd = socket;
   epoll_ctl(poller_, EPOLL_CTL_ADD, socket, &event);
 }
@@ -42,27 +45,28 @@ void Connections::poll(int milliseconds) {
   std::array<epoll_event, 64> events;
   const int ready = epoll_wait(poller_, events.data(), events.size(), milliseconds);
   for (int i = 0; i < ready; ++i) {
-    const int socket = events[static_cast<std::size_t>(i)].data.fd;
+    const auto& event = events[static_cast<std::size_t>(i)];
+    const int socket = event.data.fd;
     if (socket == listener_) {
-      accept_rank();
-    } else if (const auto rank = std::ranges::find(sockets_, socket); rank != sockets_.end()) {
-      epoll_ctl(poller_, EPOLL_CTL_DEL, socket, nullptr);
-      lost_.push_back(static_cast<unsigned>(rank - sockets_.begin()));
-    } else {
-      greet(socket);
+      accept_ranks();
+      continue;
     }
+    if (std::erase(strangers_, socket) != 0) greet(socket);
+    const auto rank = std::ranges::find(sockets_, socket);
+    if (rank == sockets_.end() || (event.events & (EPOLLRDHUP | EPOLLHUP)) == 0) continue;
+    epoll_ctl(poller_, EPOLL_CTL_DEL, socket, nullptr);
+    lost_.push_back(static_cast<unsigned>(rank - sockets_.begin()));
   }
 }
 
-void Connections::accept_rank() {
-  const int socket = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (socket < 0) return;
-  strangers_.push_back(socket);
-  watch(socket);
+void Connections::accept_ranks() {
+  for (int socket; (socket = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
+    strangers_.push_back(socket);
+    watch(socket);
+  }
 }
 
 void Connections::greet(int socket) {
-  std::erase(strangers_, socket);
   const auto refuse = [&](const std::string& what) {
     if (refusal_.empty()) refusal_ = what;
     close(socket);

@@ -29,7 +29,7 @@ class Connections {
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
  private:
-  void accept_rank();
+  void accept_ranks();
   void greet(int socket);
   void watch(int socket);
 

@@ -92,19 +92,13 @@ bool Server::over(Outcome& outcome) {
     if (const Slot& slot = memory_.slot(rank); slot.aborting.load() != 0)
       return end(Ending::aborted,
                  "rank " + std::to_string(rank) + " called MPI_Abort with code " + std::to_string(slot.abort_code));
-  // A launcher kills the others when one dies. Those that wait did not die by themselves.
-  const auto lost = [&](State state) {
-    const auto& ranks = connections_.lost();
-    const auto found =
-        std::ranges::find_if(ranks, [&](unsigned rank) { return memory_.slot(rank).state.load() == state; });
-    return found == ranks.end() ? -1 : static_cast<int>(*found);
-  };
-  for (const State state : {State::running, State::outside, State::parked})
-    if (const int rank = lost(state); rank >= 0)
-      return end(Ending::died,
-                 "rank " + std::to_string(rank) +
-                     (memory_.slot(static_cast<unsigned>(rank)).exiting.load() != 0 ? " exited without MPI_Finalize"
-                                                                                    : " was killed by a signal"));
+  // A launcher kills the others when one dies: the first one names the cause.
+  const auto died = std::ranges::find_if(
+      connections_.lost(), [&](unsigned rank) { return memory_.slot(rank).state.load() != State::finished; });
+  if (died != connections_.lost().end())
+    return end(Ending::died, "rank " + std::to_string(*died) +
+                                 (memory_.slot(*died).exiting.load() != 0 ? " exited without MPI_Finalize"
+                                                                          : " was killed by a signal"));
   if (stop_) return end(Ending::stopped, "stopped");
   return false;
 }

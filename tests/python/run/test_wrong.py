@@ -23,6 +23,12 @@ MAIN = "int main(int argc, char** argv) {{ begin(&argc, &argv); {} return end();
             id="killed",
         ),
         pytest.param(
+            "int pid = getpid(); MPI_Bcast(&pid, 1, MPI_INT, 3, MPI_COMM_WORLD); "
+            "if (rank == 1) { sleep(1); kill(pid, 9); } if (rank < 3) pause(); MPI_Barrier(MPI_COMM_WORLD);",
+            ["rank 3 was killed"],
+            id="killed-while-it-waits",
+        ),
+        pytest.param(
             "if (rank == 1) { sleep(1); exit(0); }",
             ["rank 1 exited without MPI_Finalize", "waits for rank 1 on MPI_COMM_WORLD"],
             id="exit",
