@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 SOURCES := $(wildcard sim/*/*.[ch]pp python/bindings/*.[ch]pp runtime/*/*.[ch] runtime/*/*.[ch]pp tests/*/*.[ch]pp \
-             tests/*/*/*.[ch]pp benches/*.[ch]pp)
+             tests/*/*/*.[ch]pp benches/*.[ch]pp apps/*/*.[ch])
 PYTHON := $(wildcard python spec tests benches examples tools/*.py)
 
 .PHONY: help setup run check test test-long format stub clean
