@@ -11,130 +11,104 @@ namespace {
 using spec::Algorithm;
 using spec::Collective;
 
-constexpr std::uint32_t bit(unsigned edge) {
-  return 1u << edge;
-}
-
-/// The binomial tree around one rank.
-struct Tree {
-  explicit Tree(const Row& row) : rank(row.rank), ranks(row.ranks) {
-    up = rank == 0 ? row.edge_count() : static_cast<unsigned>(std::countr_zero(rank));
-    for (unsigned k = 0; k < up; ++k)
-      if (rank + bit(k) < ranks) down_edges |= bit(k);
-    below = rank == 0 ? ranks : std::min(bit(up), ranks - rank);
-  }
-
-  [[nodiscard]] std::uint32_t edges() const { return down_edges | (rank == 0 ? 0 : bit(up)); }
-
-  /// The edge towards another rank.
-  [[nodiscard]] unsigned towards(std::uint32_t other) const {
-    const bool inside = other > rank && other - rank < below;
-    return inside ? static_cast<unsigned>(std::bit_width(other - rank)) - 1 : up;
-  }
-
-  /// Ranks behind an edge.
-  [[nodiscard]] std::uint32_t behind(unsigned edge) const {
-    return edge == up ? ranks - below : std::min(bit(edge), ranks - rank - bit(edge));
-  }
-
-  std::uint32_t rank, ranks;
-  unsigned up;                   ///< the parent's edge; of rank 0 one beyond its last
-  std::uint32_t down_edges = 0;  ///< the children's
-  std::uint32_t below;           ///< ranks of the own subtree, [rank, rank + below)
-};
-
 class Compiler {
  public:
-  Compiler(const Row& row, std::uint32_t root, Program& program)
-      : row_(row), tree_(row), root_(root), program_(program) {
+  /// `root` is a label.
+  Compiler(const Row& row, std::uint32_t root, Program& program) : row_(row), program_(program) {
     program_.step_count = program_.process_count = 0;
-    at_root_ = row.rank == root;
-    parent_ = at_root_ ? 0 : bit(tree_.towards(root));
-    children_ = tree_.edges() & ~parent_;
+    at_root_ = row.has_rank() && row.label == root;
+    parent_ = at_root_ ? 0 : row.towards(root);
+    children_ = row.tree() & ~parent_;
   }
 
   void reduce() {
     process();
-    step({.from_edges = children_, .to_edges = parent_, .from_host = true, .to_host = at_root_});
+    step({.from_edges = children_, .to_edges = parent_, .from_host = row_.has_rank(), .to_host = at_root_});
   }
 
   void broadcast() {
     process();
-    step({.from_edges = parent_, .to_edges = children_, .from_host = at_root_, .to_host = !at_root_});
+    step(
+        {.from_edges = parent_, .to_edges = children_, .from_host = at_root_, .to_host = row_.has_rank() && !at_root_});
   }
 
-  /// The reduction to rank 0, which hands its result on at once, and the broadcast.
+  /// The reduction to the top of the tree, which hands its result on at once, and the broadcast.
   void allreduce_tree() {
+    const bool host = row_.has_rank();
     process();
-    if (at_root_) {
-      step({.from_edges = children_, .to_edges = children_, .from_host = true, .to_host = true});
+    if (!row_.up) {
+      step({.from_edges = row_.down, .to_edges = row_.down, .from_host = host, .to_host = host});
       return;
     }
-    step({.from_edges = children_, .to_edges = parent_, .from_host = true});
-    broadcast();
+    step({.from_edges = row_.down, .to_edges = row_.up, .from_host = host});
+    process();
+    step({.from_edges = row_.up, .to_edges = row_.down, .to_host = host});
   }
 
-  /// Recursive doubling over the largest power of two; a rank beyond it hands its part to its peer below, and gets the
-  /// result from there.
+  /// In each stage all ranks of a group hand each other their partial results. A rank that takes no part in the stages hands
+  /// its part to a peer that does, and gets the result from there.
   void allreduce_exchange() {
-    const unsigned stages = static_cast<unsigned>(std::bit_width(row_.ranks)) - 1;
-    const std::uint32_t beyond = bit(stages);
-    if (row_.rank >= beyond) {
+    if (row_.beyond) {
       process();
-      step({.to_edges = beyond, .from_host = true});
+      step({.to_edges = row_.fold, .from_host = true});
       process();
-      step({.from_edges = beyond, .to_host = true});
+      step({.from_edges = row_.fold, .to_host = true});
       return;
     }
-    const std::uint32_t folded = row_.has_edge(stages) ? beyond : 0;
-    for (unsigned stage = 0; stage <= stages; ++stage) {
-      const bool first = stage == 0, last = stage == stages;
+    for (unsigned stage = 0; stage <= row_.stage_count; ++stage) {
+      const bool first = stage == 0, last = stage == row_.stage_count;
       process();
-      step({.from_edges = first ? folded : bit(stage - 1),
-            .to_edges = last ? folded : bit(stage),
+      step({.from_edges = first ? row_.fold : row_.stages[stage - 1].peers,
+            .to_edges = last ? row_.fold : row_.stages[stage].peers,
             .from_host = first,
             .from_previous = !first,
             .to_host = last,
-            .to_next = !last});
+            .to_next = !last,
+            .place = first ? std::uint8_t{0} : row_.stages[stage - 1].place});
     }
   }
 
   /// In the order of the edges; at the root side by side, because every stream has a place of its own in memory.
   void gather() {
     process();
-    step({.to_edges = parent_, .from_host = true, .to_host = at_root_});
+    if (row_.has_rank()) step({.to_edges = parent_, .from_host = true, .to_host = at_root_});
     each_bit(children_, [&](unsigned k) {
       if (at_root_) process();
-      step({.from_edges = bit(k), .to_edges = parent_, .to_host = at_root_, .streams = tree_.behind(k)});
+      step({.from_edges = 1u << k, .to_edges = parent_, .to_host = at_root_, .streams = row_.behind(k)});
     });
   }
 
-  /// The streams of all ranks, one after another, each down the tree that its rank is the root of.
+  /// The streams of all ranks in the order of their labels, one after another, each down the tree that its rank is the root
+  /// of.
   void allgather_tree() {
-    const std::uint32_t edges = tree_.edges();
-    const auto from = [&](unsigned edge, std::uint32_t streams) {
-      if (streams > 0)
-        step({.from_edges = bit(edge), .to_edges = edges & ~bit(edge), .to_host = true, .streams = streams});
+    const std::uint32_t edges = row_.tree();
+    const bool host = row_.has_rank();
+    const auto from = [&](std::uint32_t edge, std::uint32_t streams) {
+      if (streams > 0) step({.from_edges = edge, .to_edges = edges & ~edge, .to_host = host, .streams = streams});
     };
     process();
-    from(tree_.up, row_.rank);
-    step({.to_edges = edges, .from_host = true, .to_host = true});
-    each_bit(tree_.down_edges, [&](unsigned k) { from(k, tree_.behind(k)); });
-    from(tree_.up, row_.ranks - row_.rank - tree_.below);
+    from(row_.up, row_.label);
+    if (host) step({.to_edges = edges, .from_host = true, .to_host = true});
+    each_bit(row_.down, [&](unsigned k) { from(1u << k, row_.behind(k)); });
+    from(row_.up, row_.ranks - row_.label - row_.below);
   }
 
-  /// Recursive doubling: what came on an edge goes on over the higher ones. Packet by packet, because every edge carries
-  /// many streams and no node could hold back a whole one.
+  /// Recursive doubling: what came on an edge goes on over those of later stages. Packet by packet, because every edge
+  /// carries many streams and no node could hold back a whole one.
   void allgather_exchange() {
-    const std::uint32_t all = row_.ranks - 1;
+    std::uint32_t later = 0;
+    for (unsigned stage = 0; stage < row_.stage_count; ++stage) later |= row_.stages[stage].peers;
     process(true);
-    step({.to_edges = bit(row_.edge_count()) - 1, .from_host = true, .to_host = true, .source = row_.rank});
-    for (std::uint32_t edge = 1; edge <= all; edge <<= 1)
-      step({.from_edges = edge,
-            .to_edges = all & ~(2 * edge - 1),
+    step({.to_edges = later, .from_host = true, .to_host = true, .source = row_.rank});
+    for (unsigned stage = 0; stage < row_.stage_count; ++stage) {
+      const std::uint32_t streams = 1u << stage;
+      later &= ~row_.stages[stage].peers;
+      step({.from_edges = row_.stages[stage].peers,
+            .to_edges = later,
             .to_host = true,
-            .streams = edge,
-            .source = row_.rank ^ edge});
+            .streams = streams,
+            .source = row_.rank ^ streams});
+    }
   }
 
  private:
@@ -147,8 +121,6 @@ class Compiler {
   }
 
   const Row& row_;
-  Tree tree_;
-  std::uint32_t root_;
   Program& program_;
   bool at_root_;
   std::uint32_t parent_, children_;

@@ -1,7 +1,7 @@
 // Turns a collective into processes of steps, from a row of the communicator table alone.
 //
-// A step takes one packet from each of its inputs, combines them in their fixed order (the host's or the previous
-// process's packet first, then the edges, ascending), and copies the result to each of its outputs. It repeats for all
+// A step takes one packet from each of its inputs, combines them in their fixed order (the edges ascending, the host's or
+// the previous process's packet at its place among them), and copies the result to each of its outputs. It repeats for all
 // packets of `streams` streams. The steps of a process run one after another, the processes of an operation side by side.
 #pragma once
 
@@ -18,6 +18,7 @@ struct Step {
   std::uint32_t to_edges = 0;
   bool from_host = false, from_previous = false;  ///< previous: the buffer that the process before this one fills
   bool to_host = false, to_next = false;
+  std::uint8_t place = 0;  ///< edges whose packets come before the host's or the previous process's
   std::uint32_t streams = 1;
   std::uint32_t source = 0;  ///< interleaved: the rank whose data stream i carries is source xor i
 
@@ -32,7 +33,7 @@ struct Process {
 };
 
 struct Program {
-  static constexpr unsigned kMaxProcesses = kMaxEdges + 2;
+  static constexpr unsigned kMaxProcesses = 32;
   static constexpr unsigned kMaxSteps = 2 * kMaxEdges + 4;
 
   std::array<Step, kMaxSteps> steps;
@@ -53,7 +54,7 @@ struct Program {
 [[nodiscard]] spec::Algorithm effective_algorithm(spec::Collective collective, spec::Algorithm wanted,
                                                   std::uint32_t ranks, unsigned slot_packets);
 
-/// The program of one rank. `algorithm` is an effective one.
+/// The program of one vertex. `algorithm` is an effective one, `root` a label.
 void compile(spec::Collective collective, spec::Algorithm algorithm, const Row& row, std::uint32_t root,
              Program& program);
 

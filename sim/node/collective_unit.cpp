@@ -51,15 +51,15 @@ void CollectiveUnit::load(std::uint32_t id, const Row& row) {
   context.loaded = true;
   context.started = 0;
   const auto& masks = config_.router.vc_mask.back();
-  for (unsigned k = 0; k < row.edge_count(); ++k) {
-    if (!row.has_edge(k)) continue;
+  each_bit(row.all(), [&](unsigned k) {
     Edge& edge = context.edges[k];
-    edge.neighbour = row.neighbour[k];
+    edge.neighbour = row.edges[k].neighbour;
+    edge.there = row.edges[k].there;
     edge.port = static_cast<std::uint8_t>(k % ports_.size());
     const std::size_t layer =
         config_.layer.empty() ? 0 : config_.layer[std::size_t{self_} * config_.nodes + edge.neighbour];
     edge.vc = static_cast<std::uint8_t>(std::countr_zero(masks[layer]));
-  }
+  });
 }
 
 std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& request, spec::Algorithm algorithm,
@@ -277,19 +277,22 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   const Step& step = op.program.steps[process.first + execution.step];
 
   std::array<PacketId, kMaxEdges + 1> operands;
-  unsigned n = 0;
+  const bool own = step.from_host || step.from_previous;
   if (step.from_host) {
-    operands[n++] = op.upload.front();
+    operands[step.place] = op.upload.front();
     op.upload.pop();
   } else if (step.from_previous) {
-    operands[n++] = op.staged[p - 1].front().packet;
+    operands[step.place] = op.staged[p - 1].front().packet;
     op.staged[p - 1].pop();
     wake(process_id(id, p - 1));
   }
+  unsigned n = 0;
   each_bit(step.from_edges, [&](unsigned edge) {
+    n += own && n == step.place;
     operands[n++] = context.edges[edge].slot.front();
     context.edges[edge].slot.pop();
   });
+  n += own && n == step.place;
   const Packet& first = pool_[operands[0]];
   const bool last = network_header::last(first.words[0]);
   // A turn that fills a slot comes again only when all of the slot's credits are back.

@@ -118,6 +118,7 @@ class CollectiveUnit {
 
   struct Edge {
     NodeId neighbour = 0;
+    std::uint8_t there = 0;  ///< the neighbour's number for this edge
     std::uint8_t port = 0;
     std::uint8_t vc = 0;
     std::uint8_t unit = 0;  ///< the unit whose fork queue holds packets for this edge: order is kept by staying there

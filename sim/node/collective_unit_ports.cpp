@@ -36,7 +36,7 @@ bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
   port.packet = &pool_[copies.packet];
   port.header = network_header::with_edge(
       network_header::with_destination(port.packet->words[0], static_cast<std::uint16_t>(port.edge->neighbour)),
-      static_cast<std::uint8_t>(k));
+      port.edge->there);
   port.flit = 0;
   return true;
 }
@@ -82,7 +82,7 @@ void CollectiveUnit::send_credit(unsigned index, Tick now) {
   flit.data = spec::Credit{.destination = static_cast<std::uint16_t>(edge.neighbour),
                            .context = static_cast<std::uint8_t>(context),
                            .collective = spec::Collective::barrier,  // any: what is 0 is point to point
-                           .edge = static_cast<std::uint8_t>(k),
+                           .edge = edge.there,
                            .last = true,
                            .count = std::exchange(edge.owed, std::uint16_t{0})}
                   .pack();

@@ -1,4 +1,4 @@
-// The communicator table: what a node knows of each communicator that it belongs to.
+// The communicator table: what a node knows of each communicator that it is a vertex of.
 #pragma once
 
 #include <array>
@@ -9,23 +9,72 @@
 
 namespace thalweg {
 
-/// Ranks are numbered in 16 bits, so a rank has at most 16 neighbours.
-inline constexpr unsigned kMaxEdges = 16;
+/// The header names an edge in 5 bits.
+inline constexpr unsigned kMaxEdges = 32;
 inline constexpr unsigned kRankBits = 16;
+inline constexpr std::uint32_t kNoRank = ~std::uint32_t{0};
 
-/// Bits of a row (MPI-FPGA, Equation 1): log(R) neighbours, size and rank of log(R) bits each, and 8 bits of state.
-inline constexpr unsigned kRowBits = kRankBits * (kRankBits + 2) + 8;
-
-/// One communicator at one node. Edge k joins the ranks v and v xor 2^k, where both exist; both ends call it k.
-/// The edges of the binomial tree are among them: rank v has its parent on edge countr_zero(v), its children below it.
+/// One communicator at one vertex of its tree: a node of a rank, or a node that only passes on what it gets.
+///
+/// The ranks have labels, numbers 0 .. ranks-1 in the order in which a walk down the tree meets them, over each vertex' edges
+/// in ascending order. So what lies behind an edge is an interval of labels, and a row knows the way to all ranks from its
+/// own edges alone. In the binomial tree in rank order, labels are ranks.
 struct Row {
-  std::uint32_t rank = 0;
-  std::uint32_t ranks = 0;
-  std::array<NodeId, kMaxEdges> neighbour{};
+  struct Edge {
+    NodeId neighbour = 0;
+    std::uint8_t there = 0;               ///< the number that the neighbour has for this edge
+    std::uint32_t first = 0, behind = 0;  ///< of an edge down: the labels [first, first + behind)
+  };
+  /// One stage of an exchange: a group of ranks in which each hands its partial result to all others.
+  struct Stage {
+    std::uint32_t peers = 0;  ///< edges to the others, ascending by their place in the group
+    std::uint8_t place = 0;   ///< the rank's own
+  };
 
-  [[nodiscard]] unsigned edge_count() const { return static_cast<unsigned>(std::bit_width(ranks - 1)); }
-  [[nodiscard]] std::uint32_t peer(unsigned edge) const { return rank ^ (1u << edge); }
-  [[nodiscard]] bool has_edge(unsigned edge) const { return edge < edge_count() && peer(edge) < ranks; }
+  std::uint32_t ranks = 0;
+  std::uint32_t rank = kNoRank;        ///< of the communicator
+  std::uint32_t label = 0, below = 0;  ///< the labels of this vertex and what is below it: [label, label + below)
+  std::uint32_t up = 0, down = 0;      ///< edges of the tree, as bits; there is no edge up at its top
+  std::array<Edge, kMaxEdges> edges{};
+
+  std::array<Stage, kRankBits> stages{};
+  unsigned stage_count = 0;
+  std::uint32_t fold = 0;  ///< edge, as a bit, to the rank whose part is folded in before the stages
+  bool beyond = false;     ///< this rank takes no part in the stages: it is what is folded in
+
+  bool by_rank =
+      false;  ///< all but the neighbours follows from rank and size: the binomial tree and recursive doubling
+
+  [[nodiscard]] bool has_rank() const { return rank != kNoRank; }
+  [[nodiscard]] std::uint32_t tree() const { return up | down; }
+  /// All edges, as bits.
+  [[nodiscard]] std::uint32_t all() const {
+    std::uint32_t edges_used = tree() | fold;
+    for (unsigned k = 0; k < stage_count; ++k) edges_used |= stages[k].peers;
+    return edges_used;
+  }
+
+  /// The tree's edge, as a bit, in the direction of a label; 0 where it is this vertex' own.
+  [[nodiscard]] std::uint32_t towards(std::uint32_t other) const {
+    if (other - label >= below) return up;
+    for (std::uint32_t rest = down; rest; rest &= rest - 1) {
+      const Edge& edge = edges[static_cast<unsigned>(std::countr_zero(rest))];
+      if (other - edge.first < edge.behind) return rest & -rest;
+    }
+    return 0;
+  }
+  /// Ranks behind an edge of the tree.
+  [[nodiscard]] std::uint32_t behind(unsigned edge) const {
+    return up >> edge & 1 ? ranks - below : edges[edge].behind;
+  }
+
+  /// Bits that loading the row takes. By rank: MPI-FPGA, Equation 1: log(R) neighbours, size and rank of log(R) bits each,
+  /// and 8 bits of state. Else the two label bounds besides, and for each edge neighbour, number there and first label.
+  [[nodiscard]] unsigned bits() const {
+    if (by_rank) return kRankBits * (kRankBits + 2) + 8;
+    const auto count = static_cast<unsigned>(std::popcount(all()));
+    return 4 * kRankBits + 8 + count * (2 * kRankBits + 5) + stage_count * (kMaxEdges + 5);
+  }
 };
 
 }  // namespace thalweg

@@ -4,6 +4,7 @@
 #include <bit>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "fabric/network.hpp"
 
@@ -91,9 +92,17 @@ Fabric::Fabric(FabricConfig config, Endpoint endpoint)
 
 // ------------------------------------------------------------------------------------------------- Communicators
 
-Fabric::Communicator& Fabric::communicator(ContextId context) {
+const Fabric::Communicator& Fabric::communicator(ContextId context) const {
   require(context < communicators_.size() && communicators_[context], text("no communicator ", context));
   return *communicators_[context];
+}
+
+Fabric::Communicator& Fabric::communicator(ContextId context) {
+  return const_cast<Communicator&>(std::as_const(*this).communicator(context));
+}
+
+const Group& Fabric::group(ContextId context) const {
+  return communicator(context).group;
 }
 
 std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
@@ -112,17 +121,14 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
   if (used == ~std::uint32_t{0}) return std::nullopt;
   const auto row = static_cast<std::uint32_t>(std::countr_one(used));
 
-  Row content{.ranks = static_cast<std::uint32_t>(members.size())};
-  for (std::uint32_t rank = 0; rank < content.ranks; ++rank) {
-    content.rank = rank;
-    for (unsigned k = 0; k < content.edge_count(); ++k)
-      content.neighbour[k] = content.has_edge(k) ? members[content.peer(k)] : 0;
-    rows_in_use_[members[rank]] |= 1u << row;
-    nodes_[members[rank]]->load_row(row, content, handles[rank], at);
+  Group group = Group::by_rank(members);
+  for (const Group::Vertex& vertex : group.vertices()) {
+    rows_in_use_[vertex.node] |= 1u << row;
+    nodes_[vertex.node]->load_row(row, vertex.row, handles[vertex.row.rank], at);
   }
   auto place = std::ranges::find_if(communicators_, [](const auto& known) { return !known; });
   if (place == communicators_.end()) place = communicators_.insert(place, std::nullopt);
-  *place = Communicator{.members = {members.begin(), members.end()},
+  *place = Communicator{.group = std::move(group),
                         .row = row,
                         .submitted = std::vector<std::uint64_t>(members.size()),
                         .complete = 0,
@@ -133,9 +139,9 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
 
 void Fabric::free_communicator(ContextId context) {
   const Communicator& freed = communicator(context);
-  for (const NodeId node : freed.members) {
-    nodes_[node]->free_row(freed.row);
-    rows_in_use_[node] &= ~(1u << freed.row);
+  for (const Group::Vertex& vertex : freed.group.vertices()) {
+    nodes_[vertex.node]->free_row(freed.row);
+    rows_in_use_[vertex.node] &= ~(1u << freed.row);
   }
   communicators_[context].reset();
 }
@@ -147,7 +153,7 @@ void Fabric::check_time(Tick at) const {
 }
 
 void Fabric::check(const Communicator& communicator, const CollectiveRequest& request) const {
-  const auto ranks = static_cast<std::uint32_t>(communicator.members.size());
+  const std::uint32_t ranks = communicator.group.ranks();
   require(offloaded(request.collective), text(spec::name(request.collective), " is not computed in the network"));
   require(request.rank < ranks && request.root < ranks,
           text("rank ", request.rank, " and root ", request.root, " of a communicator of ", ranks));
@@ -167,7 +173,7 @@ bool Fabric::enter(Communicator& communicator, const CollectiveRequest& request,
   const std::uint64_t index = communicator.submitted[request.rank]++ - communicator.complete;
   auto& entered = communicator.entered;
   if (index == entered.size())
-    entered.push_back({.first = request, .at = at, .ranks = std::vector<bool>(communicator.members.size())});
+    entered.push_back({.first = request, .at = at, .ranks = std::vector<bool>(communicator.group.ranks())});
   Entered& operation = entered[index];
   if (const auto differs = difference(operation.first, request)) {
     communicator.broken = true;
@@ -178,21 +184,22 @@ bool Fabric::enter(Communicator& communicator, const CollectiveRequest& request,
   }
   operation.ranks[request.rank] = true;
   ++operation.count;
-  for (; !entered.empty() && entered.front().count == communicator.members.size(); ++communicator.complete)
+  for (; !entered.empty() && entered.front().count == communicator.group.ranks(); ++communicator.complete)
     entered.pop_front();
   return true;
 }
 
 void Fabric::submit(const CollectiveRequest& given, Tick at) {
   Communicator& entered = communicator(given.context);
-  const CollectiveRequest request = normal(given);
+  CollectiveRequest request = normal(given);
   check(entered, request);
   check_time(at);
   if (!enter(entered, request, at)) return;
-  const auto ranks = static_cast<std::uint32_t>(entered.members.size());
+  const Group& group = entered.group;
   const auto algorithm =
-      effective_algorithm(request.collective, request.algorithm, ranks, config_.collective.slot_packets);
-  nodes_[entered.members[request.rank]]->submit(entered.row, request, algorithm, at);
+      effective_algorithm(request.collective, request.algorithm, group.ranks(), config_.collective.slot_packets);
+  request.root = group.label(request.root);
+  nodes_[group.vertices()[request.rank].node]->submit(entered.row, request, algorithm, at);
 }
 
 void Fabric::send(const MessageRequest& request, Tick at) {
@@ -252,20 +259,20 @@ std::vector<Waiting> Fabric::waiting() const {
     const Communicator& communicator = *communicators_[context];
     for (std::size_t i = 0; i < communicator.entered.size(); ++i) {
       const Entered& operation = communicator.entered[i];
-      for (std::uint32_t rank = 0; rank < communicator.members.size(); ++rank)
+      for (std::uint32_t rank = 0; rank < communicator.group.ranks(); ++rank)
         if (!operation.ranks[rank])
           result.push_back({context, operation.first.rank, rank,
                             text(spec::name(operation.first.collective), " (operation ", communicator.complete + i,
                                  ") has not been entered by the peer"),
                             operation.at});
     }
-    for (std::uint32_t rank = 0; rank < communicator.members.size(); ++rank)
-      for (const Blockage& blocked : nodes_[communicator.members[rank]]->unit().blockages(now())) {
+    for (const Group::Vertex& vertex : communicator.group.vertices())
+      for (const Blockage& blocked : nodes_[vertex.node]->unit().blockages(now())) {
         if (blocked.context != communicator.row || blocked.edge == kMaxEdges) continue;
         const char* what = blocked.need == Blockage::Need::data     ? "data"
                            : blocked.need == Blockage::Need::credit ? "room in the peer's slot"
                                                                     : "its earlier operation with the peer";
-        result.push_back({context, rank, rank ^ (1u << blocked.edge), what, blocked.since});
+        result.push_back({context, vertex.row.rank, vertex.peer[blocked.edge], what, blocked.since});
       }
   }
   return result;

@@ -10,6 +10,7 @@
 #include "core/scheduler.hpp"
 #include "fabric/config.hpp"
 #include "fabric/engine.hpp"
+#include "node/group.hpp"
 #include "node/messages.hpp"
 #include "node/node.hpp"
 
@@ -51,6 +52,8 @@ class Fabric final : public Engine {
   [[nodiscard]] std::optional<std::string> mismatch() const override { return mismatch_; }
   [[nodiscard]] std::vector<LinkUse> link_use() const override;
 
+  /// The vertices and edges of a communicator.
+  [[nodiscard]] const Group& group(ContextId context) const;
   /// Who waits for whom, as things stand: in a fabric that is idle, why it is stuck.
   [[nodiscard]] std::vector<Waiting> waiting() const;
   /// Flits that have left a router over a link.
@@ -69,7 +72,7 @@ class Fabric final : public Engine {
     std::uint32_t count = 0;
   };
   struct Communicator {
-    std::vector<NodeId> members;
+    Group group;
     std::uint32_t row = 0;
     std::vector<std::uint64_t> submitted;  ///< parts, of each rank
     std::uint64_t complete = 0;            ///< operations that all ranks have entered
@@ -77,6 +80,7 @@ class Fabric final : public Engine {
     bool broken = false;                   ///< parts of one operation differ: what comes later is not executed
   };
 
+  [[nodiscard]] const Communicator& communicator(ContextId context) const;
   [[nodiscard]] Communicator& communicator(ContextId context);
   void check_time(Tick at) const;
   void check(const Communicator& communicator, const CollectiveRequest& request) const;

@@ -44,9 +44,9 @@ void HostPort::begin_message(MessageId id) {
   messages_to_send_.push_back(id);
 }
 
-void HostPort::begin_row(std::uint32_t context) {
+void HostPort::begin_row(std::uint32_t context, unsigned bits) {
   if (rows_to_load_.empty()) turn_.push_back(row_source_);
-  rows_to_load_.push_back(context);
+  rows_to_load_.push_back({context, bits});
 }
 
 bool HostPort::step(Tick now) {
@@ -75,7 +75,7 @@ HostPort::MessagePacket HostPort::next_packet(MessageId id) {
 
 /// Every stream starts with a header or descriptor of 8 bytes, which is a packet of its own for a collective.
 std::uint64_t HostPort::upload_bytes(std::uint32_t source) {
-  if (source == row_source_) return kHeaderBytes + (kRowBits + 7) / 8;
+  if (source == row_source_) return kHeaderBytes + (rows_to_load_.front().bits + 7) / 8;
   if (source == message_source_) {
     const Messages::Message& message = messages_[messages_to_send_.front()];
     const bool first = message.to_send == message.request.bytes;
@@ -107,7 +107,7 @@ void HostPort::uploaded(std::uint32_t source, Tick now) {
   uploads_[source].busy = uploading_ = false;
   bool over = false;
   if (source == row_source_) {
-    const std::uint32_t context = rows_to_load_.front();
+    const std::uint32_t context = rows_to_load_.front().context;
     rows_to_load_.pop_front();
     over = rows_to_load_.empty();
     listener_.row_loaded(context, now);

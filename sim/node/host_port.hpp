@@ -41,7 +41,7 @@ class HostPort {
 
   void begin_operation(OperationId id);
   void begin_message(MessageId id);
-  void begin_row(std::uint32_t context);
+  void begin_row(std::uint32_t context, unsigned bits);
 
   void uploaded(std::uint32_t source, Tick now);   ///< an upload event
   void downloaded(std::uint32_t queue, Tick now);  ///< a download event
@@ -56,6 +56,10 @@ class HostPort {
     std::uint64_t next = 0, packets = 0;
     bool busy = false;
     Pipe pipe;  ///< Endpoint::kernel: a stream's own
+  };
+  struct RowToLoad {
+    std::uint32_t context;
+    unsigned bits;
   };
   struct MessagePacket {
     MessageId message = 0;
@@ -95,7 +99,7 @@ class HostPort {
   bool uploading_ = false;
   Pipe upload_pipe_;
   std::deque<MessageId> messages_to_send_;
-  std::deque<std::uint32_t> rows_to_load_;
+  std::deque<RowToLoad> rows_to_load_;
 
   // Towards the host. Queues are the aggregation units', then messages'.
   std::vector<Download> downloads_;

@@ -74,10 +74,13 @@ void Node::handle(const Event& event, Tick now) {
       host_.begin_message(event.subject);
       break;
     case Event::Kind::table:
-      if (unit_.settled(event.subject))
-        host_.begin_row(event.subject);
-      else
+      if (unit_.settled(event.subject)) {
+        NewRow& next = *std::ranges::find(new_rows_[event.subject], false, &NewRow::begun);
+        next.begun = true;
+        host_.begin_row(event.subject, next.row.bits());
+      } else {
         events_.add({now + 1, Event::Kind::table, event.subject});
+      }
       break;
     case Event::Kind::upload:
       host_.uploaded(event.subject, now);

@@ -26,6 +26,7 @@ class Node final : public Component, private HostPort::Listener {
 
   void load_row(std::uint32_t context, const Row& row, Handle handle, Tick at);
   void free_row(std::uint32_t context) { unit_.unload(context); }
+  /// The request's root is a label.
   void submit(std::uint32_t context, const CollectiveRequest& request, spec::Algorithm algorithm, Tick at);
   void send(MessageId message, Tick at);
 
@@ -40,6 +41,7 @@ class Node final : public Component, private HostPort::Listener {
   struct NewRow {
     Row row;
     Handle handle;
+    bool begun = false;  ///< on its way into the table
   };
 
   void row_loaded(std::uint32_t context, Tick now) override;
