@@ -61,13 +61,14 @@ static void multiply(const struct grid* grid, double* from, double* to) {
   }
 }
 
+/* This rank's part of a scalar product. */
 static double dot(const struct grid* grid, const double* a, const double* b) {
   double sum = 0;
   EACH_POINT(grid) {
     const size_t i = at(grid, x, y, z);
     sum += a[i] * b[i];
   }
-  return sum_of(sum);
+  return sum;
 }
 
 /* to = a + factor b; the layer around the block does not matter */
@@ -91,15 +92,20 @@ int main(int argc, char** argv) {
   add(&grid, direction, residual, 0, residual);
 
   const double begin = MPI_Wtime();
-  const double whole = dot(&grid, residual, residual), enough = whole * pow(10, -2 * exponent);
+  double own = dot(&grid, residual, residual), whole, curvature, next;
+  MPI_Allreduce(&own, &whole, 1, MPI_DOUBLE, MPI_SUM, grid.comm);
+  const double enough = whole * pow(10, -2 * exponent);
   double left = whole;
   int done = 0;
   while (done < iterations && left > enough) {
     multiply(&grid, direction, product);
-    const double step = left / dot(&grid, direction, product);
+    own = dot(&grid, direction, product);
+    MPI_Allreduce(&own, &curvature, 1, MPI_DOUBLE, MPI_SUM, grid.comm);
+    const double step = left / curvature;
     add(&grid, found, found, step, direction);
     add(&grid, residual, residual, -step, product);
-    const double next = dot(&grid, residual, residual);
+    own = dot(&grid, residual, residual);
+    MPI_Allreduce(&own, &next, 1, MPI_DOUBLE, MPI_SUM, grid.comm);
     add(&grid, direction, residual, next / left, direction);
     left = next;
     ++done;

@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "mpi/server/software_run.hpp"
 #include "node/fabric.hpp"
 
 namespace nb = nanobind;
@@ -57,11 +58,13 @@ class SimulatedServer {
       row["bytes"] = key.bytes;
       row["collective"] = std::string(spec::name(static_cast<spec::Collective>(key.collective)));
       row["offloaded"] = key.offloaded;
+      row["site"] = key.site;
       row["root"] = key.root;
       row["calls"] = use.calls;
       row["operations"] = use.operations;
       row["fabric"] = use.fabric;
       row["waiting"] = use.waiting;
+      row["skew"] = use.skew;
       collectives.append(row);
     }
     result["collectives"] = collectives;
@@ -105,6 +108,35 @@ void bind_server(nb::module_& module) {
       .value("type_not_in_network", Reason::type_not_in_network)
       .value("operation_not_in_network", Reason::operation_not_in_network)
       .value("intercommunicator", Reason::intercommunicator);
+  nb::enum_<Pattern>(module, "SoftwarePattern", "How a software collective exchanges its messages.")
+      .value("none", Pattern::none)
+      .value("barrier", Pattern::barrier)
+      .value("broadcast", Pattern::broadcast)
+      .value("reduce", Pattern::reduce)
+      .value("allreduce", Pattern::allreduce)
+      .value("gather", Pattern::gather)
+      .value("scatter", Pattern::scatter)
+      .value("allgather", Pattern::allgather)
+      .value("alltoall", Pattern::alltoall)
+      .value("scan", Pattern::scan)
+      .value("reduce_scatter", Pattern::reduce_scatter)
+      .value("gather_list", Pattern::gather_list)
+      .value("scatter_list", Pattern::scatter_list)
+      .value("allgather_list", Pattern::allgather_list)
+      .value("alltoall_list", Pattern::alltoall_list)
+      .value("neighbours", Pattern::neighbours);
+  module.def(
+      "software_ticks",
+      [](const FabricConfig& config, const std::vector<NodeId>& nodes, Pattern pattern, std::uint64_t bytes,
+         std::uint32_t root) {
+        const nb::gil_scoped_release release;
+        Fabric fabric(config);
+        const SoftwareCall call{pattern, static_cast<std::uint32_t>(nodes.size()), root, bytes, {}};
+        return software_ticks(fabric, call, nodes, config.host.message_overhead);
+      },
+      nb::arg("config"), nb::arg("nodes"), nb::arg("pattern"), nb::arg("bytes"), nb::arg("root") = 0,
+      "Ticks that a collective of `bytes` a block takes as the messages of its usual software algorithm, on links that "
+      "carry nothing else; rank i is on nodes[i]. Not for patterns whose ranks give lists.");
   nb::class_<SimulatedServer>(module, "MpiServer")
       .def(nb::init<const FabricConfig&, unsigned, int, std::vector<std::string>, double, double>(), nb::arg("config"),
            nb::arg("ranks"), nb::arg("listener"), nb::arg("functions"), nb::arg("compute_scale"), nb::arg("patience_s"),

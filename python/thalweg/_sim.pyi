@@ -371,6 +371,46 @@ class Reason(enum.Enum):
 
     intercommunicator = 7
 
+class SoftwarePattern(enum.Enum):
+    """How a software collective exchanges its messages."""
+
+    none = 0
+
+    barrier = 1
+
+    broadcast = 2
+
+    reduce = 3
+
+    allreduce = 4
+
+    gather = 5
+
+    scatter = 6
+
+    allgather = 7
+
+    alltoall = 8
+
+    scan = 9
+
+    reduce_scatter = 10
+
+    gather_list = 11
+
+    scatter_list = 12
+
+    allgather_list = 13
+
+    alltoall_list = 14
+
+    neighbours = 15
+
+def software_ticks(config: FabricConfig, nodes: Sequence[int], pattern: SoftwarePattern, bytes: int, root: int = 0) -> int:
+    """
+    Ticks that a collective of `bytes` a block takes as the messages of its usual software algorithm, on links that carry nothing else; rank i is on nodes[i]. Not for patterns whose ranks give lists.
+    """
+
 class MpiServer:
     def __init__(self, config: FabricConfig, ranks: int, listener: int, functions: Sequence[str], compute_scale: float, patience_s: float) -> None:
         """

@@ -19,6 +19,7 @@ inline constexpr std::size_t kRing = 256;        ///< submissions, and completio
 inline constexpr std::size_t kWaitIds = 64;      ///< requests that a parked rank can name without a chunk of its heap
 inline constexpr std::size_t kFunctions = 1536;  ///< at most so many MPI functions are counted
 inline constexpr std::size_t kDetail = 56;       ///< characters of a fallback's detail
+inline constexpr std::size_t kSite = 80;         ///< characters of the place of a call
 inline constexpr std::uint64_t kHeapBytes = 1ULL << 35;  ///< address space of one rank's heap; pages exist once touched
 
 inline constexpr std::int32_t kAny = -1;  ///< any source, any tag
@@ -92,6 +93,7 @@ struct Submission {
   Pattern pattern = Pattern::none;
   bool synchronous = false;
   char detail[kDetail] = {};
+  char site[kSite] = {};  ///< of a collective: where the program calls it, file+0xaddress
 };
 
 inline constexpr std::uint64_t kNothing = UINT64_MAX;

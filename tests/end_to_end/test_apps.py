@@ -40,6 +40,18 @@ int MPI_Allreduce(const void* own, void* all, int count, MPI_Datatype type, MPI_
 }""",
 }
 
+OWN_SUM = """#include <mpi.h>
+static void add(void* in, void* sum, int* count, MPI_Datatype* type) {
+  for (int i = 0; i < *count; ++i) ((double*)sum)[i] += ((double*)in)[i];
+}
+int MPI_Allreduce(const void* own, void* all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  static MPI_Op made = MPI_OP_NULL;
+  int (*next)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm) = dlsym(RTLD_NEXT, "MPI_Allreduce");
+  if (made == MPI_OP_NULL) MPI_Op_create(add, 1, &made);
+  return next(own, all, count, type, op == MPI_SUM ? made : op, comm);
+}
+"""
+
 Build = Callable[..., Path]
 
 
@@ -124,3 +136,22 @@ def test_help(mpi: Mpi, build: Build, name: str) -> None:
     done = mpi.run(2, [build(name), "-h"])
     assert done.returncode == 0
     assert done.stdout.startswith(f"usage: {name} [options]")
+
+
+def test_time_with_collectives_in_software_is_what_they_take_there(
+    build: Build, thalweg: Thalweg, tmp_path: Path
+) -> None:
+    """A reduction by a function of the program's own is left to software; its estimate is made from runs in the network."""
+    own_sum = tmp_path / "own_sum.c"
+    own_sum.write_text(f"#define _GNU_SOURCE\n#include <dlfcn.h>\n{OWN_SUM}")
+    times = []
+    for more in ([], [own_sum]):
+        run = thalweg(
+            8, "mpi-fpga-torus-2x2x2", [build("cg", *more), *ARGUMENTS["cg"]], "--compute", "none", "--instances"
+        )
+        assert run.exit_code == 0, run.stderr
+        times.append((run.report["virtual_time_us"], run.report["software_time_us"]))
+    (network, estimate), (software, same) = times
+    assert software == pytest.approx(estimate, rel=0.03)
+    assert software == pytest.approx(same, rel=0.05)
+    assert software > 1.5 * network

@@ -71,3 +71,20 @@ def test_heat(system_mpi: Mpi, heat: Path, thalweg: Thalweg, tmp_path: Path) -> 
     for name, tool in (("mpicc", system_mpi.cc), ("mpiexec", system_mpi.exec)):  # the plain names may be another MPI's
         (tmp_path / name).symlink_to(tool)
     check("heat", system_mpi, counter, [heat], thalweg, tmp_path, "--mpi", str(tmp_path))
+
+
+def test_places_of_calls_in_fortran(system_mpi: Mpi, thalweg: Thalweg, tmp_path: Path) -> None:
+    source = ROOT / "examples/heat/heat.f90"
+    program = tmp_path / "heat"
+    subprocess.run([str(system_mpi.fortran), "-g", "-O2", "-w", source, "-o", program], check=True)
+    run = thalweg(RANKS, CLUSTER, [program], "--instances", "--compute", "none", "--mpi", "/usr")
+    assert run.exit_code == 0, run.stderr
+    expected: dict[str, set[str]] = {}
+    for number, line in enumerate(source.read_text().splitlines(), start=1):
+        for row in run.report["instances"]:
+            if f"call {row['function']}(" in line:
+                expected.setdefault(row["function"], set()).add(f"heat.f90:{number}")
+    called = {row["function"] for row in run.report["instances"]}
+    assert called == expected.keys()
+    for row in run.report["instances"]:
+        assert row["place"] in expected[row["function"]]

@@ -79,6 +79,11 @@ def _cluster(name: str | None, ranks: int | None) -> tuple[Cluster, str]:
     metavar="S",
     help="Give up when no rank gets any further for so many seconds; 0 never does.",
 )
+@click.option(
+    "--instances",
+    is_flag=True,
+    help="Report each place that calls a collective: its time in software, in the network, and the ranks' skew.",
+)
 @json_option
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
 def command(
@@ -88,6 +93,7 @@ def command(
     compute: float,
     mpi: str,
     timeout: float,
+    instances: bool,
     json_file: Path | None,
     program: tuple[str, ...],
 ) -> None:
@@ -107,14 +113,14 @@ def command(
         raise InputError(
             f"{ranks} ranks do not fit on {name}, which has {nodes} nodes: at most one rank runs on a node"
         )
-    find_program(program[0])
+    path = Path(find_program(program[0]))
     library = find_library(mpi)
     config = loaded.fabric_config(collectives=True)
     result = run_program(program, ranks, config, library, interposer(library), compute, timeout)
     sys.stdout.flush()
     for line in result.complaint:
         print(f"thalweg: {line}", file=sys.stderr)
-    report = Report(result, config, name, ranks)
+    report = Report(result, config, name, ranks, path if instances else None)
     report.print(sys.stderr)
     write_json(json_file, report.as_json())
     sys.exit(result.exit_code)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from math import inf
+from pathlib import Path
 from typing import IO, Any
 
 from thalweg import bounds
 from thalweg._sim import FabricConfig, Reason
+from thalweg.mpi import instances
 from thalweg.mpi.launch import RunResult
 from thalweg.output import print_table
 
@@ -26,15 +28,18 @@ _REASONS = {
 
 
 class Report:
-    """A run's figures, in microseconds."""
+    """A run's figures, in microseconds; those of each instance of a collective where the `program` is given."""
 
-    def __init__(self, result: RunResult, config: FabricConfig, cluster: str, ranks: int) -> None:
+    def __init__(
+        self, result: RunResult, config: FabricConfig, cluster: str, ranks: int, program: Path | None = None
+    ) -> None:
         self.result = result
         self.cluster = cluster
         self.ranks = ranks
         self._books = result.books
         self._us = 1e6 / config.ticks_per_second
         self._network = bounds.Network.of(config)
+        self.instances = instances.instances(self._books, config, program) if program else None
 
     def _reason(self, row: dict[str, Any]) -> str:
         return _REASONS[row["reason"]].format(**row)
@@ -103,13 +108,23 @@ class Report:
         links = [{"node": node, "port": port, "flits": flits} for node, port, flits in self._books["links"] if flits]
         return sorted(links, key=lambda link: (-link["flits"], link["node"], link["port"]))
 
+    @property
+    def virtual_time_us(self) -> float:
+        return float(self._books["virtual_time"] * self._us)
+
     def as_json(self) -> dict[str, Any]:
+        if self.instances is not None:
+            time = instances.in_software_us(self.instances, self.virtual_time_us)
+            return {**self._as_json(), "instances": self.instances, "software_time_us": time}
+        return self._as_json()
+
+    def _as_json(self) -> dict[str, Any]:
         return {
             "ranks": self.ranks,
             "cluster": self.cluster,
             "exit_code": self.result.exit_code,
             "complaint": self.result.complaint,
-            "virtual_time_us": self._books["virtual_time"] * self._us,
+            "virtual_time_us": self.virtual_time_us,
             "calls": self._books["calls"],
             "offloaded": self.offloaded(),
             "fallback": self.fallback(),
@@ -125,7 +140,7 @@ class Report:
         messages = self._books["messages"]
         flits = sum(link["flits"] for link in self.links())
         return (
-            f"{self.cluster}, {self.ranks} ranks: {self._books['virtual_time'] * self._us:.3f} us of virtual time; "
+            f"{self.cluster}, {self.ranks} ranks: {self.virtual_time_us:.3f} us of virtual time; "
             f"{offloaded} collective calls computed in the network, {fallback} left to software, {messages} messages; "
             f"{flits} flits over {len(self.links())} links"
         )
@@ -169,6 +184,8 @@ class Report:
                 ["collective", "communicator", "in"],
                 stream,
             )
+        if self.instances:
+            self._print_instances(self.instances, stream)
         if fallback := self.fallback():
             print(file=stream)
             self._table(
@@ -181,6 +198,44 @@ class Report:
             print(file=stream)
             busiest = [[link["node"], link["port"], link["flits"]] for link in links[:4]]
             print_table(["busiest links: node", "port", "flits"], busiest, file=stream)
+
+    def _print_instances(self, rows: list[instances.Row], stream: IO[str]) -> None:
+        print(file=stream)
+        self._table(
+            [
+                "called at",
+                "collective",
+                "communicator",
+                "bytes",
+                "times",
+                "software us",
+                "taken us",
+                "speed-up",
+                "skew us",
+            ],
+            (
+                [
+                    row["place"],
+                    row["function"],
+                    row["communicator"],
+                    row["bytes"],
+                    row["operations"],
+                    row["software_us"],
+                    row["fabric_us"],
+                    row["speedup"],
+                    row["skew_us"],
+                ]
+                for row in rows
+            ),
+            ["called at", "collective", "communicator"],
+            stream,
+        )
+        software = instances.in_software_us(rows, self.virtual_time_us)
+        print(
+            f"\nthalweg: {self.virtual_time_us:.3f} us; about {software:.3f} us with all of these in software: "
+            f"the network takes {100 * (1 - self.virtual_time_us / software):.2f} % off",
+            file=stream,
+        )
 
     @staticmethod
     def _table(columns: list[str], rows: Iterable[Any], left: list[str], stream: IO[str]) -> None:

@@ -187,7 +187,7 @@ def _wrapper(number: int, function: Function) -> str:
     if handler is None:
         return f"{head}  return P{function.name}({arguments});\n}}\n"
     native = f"  const auto native = [&] {{ return P{function.name}({arguments}); }};\n" if "native" in handler else ""
-    return f"{head}  const Call call({number});\n{native}  return on::{handler};\n}}\n"
+    return f"{head}  const Call call({number}, __builtin_return_address(0));\n{native}  return on::{handler};\n}}\n"
 
 
 def conflicts(errors: str) -> set[str]:

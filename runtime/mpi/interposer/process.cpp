@@ -14,6 +14,7 @@
 #include <cstdlib>
 
 #include "mpi/futex.hpp"
+#include "mpi/interposer/site.hpp"
 
 namespace thalweg::mpi {
 namespace {
@@ -172,9 +173,10 @@ void Process::exit() {
   if (joined() && getpid() == process_) slot_->exiting = 1;
 }
 
-void Process::enter(std::uint16_t function) {
+void Process::enter(std::uint16_t function, const void* site) {
   if (depth_++ != 0) return;
   function_ = function;
+  site_ = site;
   if (ticks_per_ns_ == 0 || !joined()) return;
   fraction_ += static_cast<double>(processor_ns() - processor_ns_) * ticks_per_ns_;
   const auto whole = static_cast<Time>(fraction_);
@@ -190,6 +192,8 @@ std::uint64_t Process::post(Submission& part, bool replies) {
   part.id = replies ? next_id_++ : 0;
   part.at = clock_;
   part.function = function_;
+  if (part.action == Action::collective || part.action == Action::software)
+    std::snprintf(part.site, sizeof part.site, "%s", name_of_site(site_).c_str());
   while (slot_->submissions.full()) park({}, 0, clock_);
   slot_->submissions.put(part);
   return part.id;

@@ -55,8 +55,8 @@ class Process {
   [[nodiscard]] bool joined() const { return slot_ != nullptr; }
 
   void count(std::uint16_t function) { (*calls_)[function].fetch_add(1, std::memory_order_relaxed); }
-  /// Brackets each intercepted call: the time between two calls is the program's own.
-  void enter(std::uint16_t function);
+  /// Brackets each intercepted call, made at `site`: the time between two calls is the program's own.
+  void enter(std::uint16_t function, const void* site);
   void leave();
 
   [[nodiscard]] Time clock() const { return clock_; }
@@ -130,6 +130,7 @@ class Process {
   std::int64_t processor_ns_ = 0;
   int depth_ = 0;
   std::uint16_t function_ = 0;
+  const void* site_ = nullptr;
   std::uint64_t next_id_ = 1;
   std::unordered_map<std::uint64_t, Reply> replies_;
   std::unordered_map<std::uint64_t, ReplyHandler*> handlers_;
@@ -141,7 +142,7 @@ Process& process();
 /// Brackets an intercepted call.
 class Call {
  public:
-  explicit Call(std::uint16_t function) { process().enter(function); }
+  Call(std::uint16_t function, const void* site) { process().enter(function, site); }
   ~Call() { process().leave(); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;

@@ -45,6 +45,7 @@ Operation& Communicator::enter(std::uint32_t rank, const Submission& part, const
                        std::to_string(members[found.first_rank]) + " calls " + describe(found.first, functions) +
                        ", rank " + std::to_string(members[rank]) + " calls " + describe(part, functions)};
   found.ids[rank] = part.id;
+  if (rank == 0) found.site = part.site;
   found.entered += 1;
   found.first_entry = std::min(found.first_entry, part.at);
   found.last_entry = std::max(found.last_entry, part.at);

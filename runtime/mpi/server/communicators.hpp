@@ -24,6 +24,7 @@ struct Operation {
   std::uint32_t entered = 0, done = 0;
   Tick first_entry = kNever, last_entry = 0, last_done = 0;
   Tick entries = 0;  ///< sum of the times of entry
+  std::string site;  ///< where rank 0 called it
 };
 
 struct Communicator {

@@ -11,22 +11,6 @@ namespace thalweg::mpi {
 /// depends on how well log2(ranks) times the bytes spread over the links.
 constexpr std::uint64_t kExchangeBytes = 16384;
 
-/// A software collective on its way: how far each rank is in its rounds.
-struct Server::SoftwareRun {
-  std::uint32_t communicator = 0;
-  std::uint64_t number = 0;
-  Rounds rounds;
-  struct Member {
-    std::uint64_t id = 0;
-    std::uint32_t round = 0;
-    std::uint32_t leaving = 0;           ///< messages of its round that have not left yet
-    Tick reached = 0;                    ///< when the last of them so far left
-    std::vector<std::uint32_t> missing;  ///< of each round, messages that have not arrived yet
-    std::vector<Tick> arrived;           ///< of each round, when the last of them so far was taken in
-  };
-  std::vector<Member> members;
-};
-
 namespace {
 
 /// The shape that suits a collective of `bytes` a block: exchanges are short, trees carry each byte once.
@@ -172,63 +156,16 @@ void Server::software(unsigned rank, const Submission& part) {
   if (operation.entered == communicator.members.size()) start_software(communicator, operation);
 }
 
-void Server::start_software(Communicator& communicator, Operation& operation) {
+void Server::start_software(const Communicator& communicator, Operation& operation) {
   const auto n = static_cast<std::uint32_t>(communicator.members.size());
-  auto run = std::make_shared<SoftwareRun>();
-  run->communicator = communicator.number;
-  run->number = operation.number;
-  run->rounds = software_rounds(
-      {operation.first.pattern, n, operation.first.root, operation.first.bytes, std::move(operation.lists)});
-  run->members.resize(n);
-  for (std::uint32_t rank = 0; rank < n; ++rank)
-    run->members[rank] = {*operation.ids[rank],
-                          0,
-                          0,
-                          operation.last_entry,
-                          std::vector<std::uint32_t>(run->rounds.size()),
-                          std::vector<Tick>(run->rounds.size())};
-  for (std::size_t round = 0; round < run->rounds.size(); ++round)
-    for (const Transfer& transfer : run->rounds[round]) run->members[transfer.destination].missing[round] += 1;
-  timeline_.at(operation.last_entry, [this, run] {
-    for (std::uint32_t rank = 0; rank < run->members.size(); ++rank) begin_round(run, rank);
-  });
-}
-
-/// Sends what `rank` sends in its round, and goes on where that was the last thing that the round waited for.
-void Server::begin_round(const std::shared_ptr<SoftwareRun>& run, std::uint32_t rank) {
-  auto& member = run->members[rank];
-  const auto& world = communicators_.at(run->communicator).members;
-  if (member.round == run->rounds.size())
-    return end_part(run->communicator, run->number, world[rank], member.id, member.reached);
-  const std::uint32_t round = member.round;
-  Tick start = member.reached;
-  for (const Transfer& transfer : run->rounds[round]) {
-    if (transfer.source != rank) continue;
-    start += options_.message_overhead;
-    member.leaving += 1;
-    const std::uint32_t to = transfer.destination;
-    timeline_.send(world[rank], world[to], transfer.bytes, start,
-                   [this, run, rank, to, round](Completion::Kind kind, Tick at) {
-                     if (kind == Completion::Kind::injected) {
-                       run->members[rank].leaving -= 1;
-                       run->members[rank].reached = std::max(run->members[rank].reached, at);
-                       return end_round(run, rank);
-                     }
-                     auto& receiver = run->members[to];
-                     receiver.missing[round] -= 1;
-                     receiver.arrived[round] = std::max(receiver.arrived[round], at) + options_.message_overhead;
-                     if (receiver.round == round) end_round(run, to);
-                   });
-  }
-  end_round(run, rank);
-}
-
-void Server::end_round(const std::shared_ptr<SoftwareRun>& run, std::uint32_t rank) {
-  auto& member = run->members[rank];
-  if (member.leaving != 0 || member.missing[member.round] != 0) return;
-  member.reached = std::max(member.reached, member.arrived[member.round]);
-  member.round += 1;
-  begin_round(run, rank);
+  const SoftwareCall call{operation.first.pattern, n, operation.first.root, operation.first.bytes,
+                          std::move(operation.lists)};
+  SoftwareRun::start(timeline_, software_rounds(call), {communicator.members.begin(), communicator.members.end()},
+                     options_.message_overhead, operation.last_entry,
+                     [this, communicator = communicator.number, number = operation.number, ids = operation.ids,
+                      members = communicator.members](std::uint32_t rank, Tick at) {
+                       end_part(communicator, number, members[rank], *ids[rank], at);
+                     });
 }
 
 void Server::end_part(std::uint32_t number, std::uint64_t operation, unsigned rank, std::uint64_t id, Tick at) {
@@ -241,12 +178,13 @@ void Server::end_part(std::uint32_t number, std::uint64_t operation, unsigned ra
     const bool offloaded = first.action == Action::collective;
     CollectiveUse& use =
         books_.collectives[{communicator.name, communicator.members, options_.functions[first.function], first.bytes,
-                            first.collective, offloaded, first.root}];
+                            first.collective, offloaded, first.root, finished->site}];
     const auto n = static_cast<Tick>(communicator.members.size());
     use.calls += communicator.members.size();
     use.operations += 1;
     use.fabric += finished->last_done - finished->last_entry;
     use.waiting += n * finished->last_entry - finished->entries;
+    use.skew += finished->last_entry - finished->first_entry;
   }
   free_if_unused(number);
 }

@@ -15,7 +15,7 @@
 #include "mpi/server/connections.hpp"
 #include "mpi/server/matching.hpp"
 #include "mpi/server/memory.hpp"
-#include "mpi/server/software.hpp"
+#include "mpi/server/software_run.hpp"
 #include "mpi/server/timeline.hpp"
 
 namespace thalweg::mpi {
@@ -40,7 +40,7 @@ enum class Ending : std::uint8_t {
   timeout,
 };
 
-/// What collectives of one kind, on one communicator, of one size did. Calls are counted on each rank.
+/// What collectives of one kind, on one communicator, of one size, called at one place did. Calls are counted on each rank.
 struct CollectiveKey {
   std::string communicator;
   std::vector<std::uint32_t> members;  ///< ranks of the world
@@ -49,6 +49,7 @@ struct CollectiveKey {
   std::uint8_t collective = 0;
   bool offloaded = false;
   std::uint32_t root = 0;
+  std::string site;  ///< where rank 0 of the communicator called it
   auto operator<=>(const CollectiveKey&) const = default;
 };
 struct CollectiveUse {
@@ -56,6 +57,7 @@ struct CollectiveUse {
   std::uint64_t operations = 0;
   Tick fabric = 0;   ///< sum over operations, from the last rank's entry to the last rank's completion
   Tick waiting = 0;  ///< sum over ranks, from a rank's entry to the last rank's
+  Tick skew = 0;     ///< sum over operations, from the first rank's entry to the last rank's
 };
 struct FallbackKey {
   Reason reason = Reason::none;
@@ -108,7 +110,6 @@ class Server {
     std::uint64_t sent = 0, delivered = 0;
     std::map<std::uint64_t, Message> early;
   };
-  struct SoftwareRun;
 
   // server.cpp: the loop, parking and waking
   void take_parked();
@@ -129,9 +130,7 @@ class Server {
   void collective(unsigned rank, const Submission& part);
   void meet(unsigned rank, const Submission& part);
   void software(unsigned rank, const Submission& part);
-  void start_software(Communicator& communicator, Operation& operation);
-  void begin_round(const std::shared_ptr<SoftwareRun>& run, std::uint32_t rank);
-  void end_round(const std::shared_ptr<SoftwareRun>& run, std::uint32_t rank);
+  void start_software(const Communicator& communicator, Operation& operation);
   void end_part(std::uint32_t communicator, std::uint64_t number, unsigned rank, std::uint64_t id, Tick at);
   void send(unsigned rank, const Submission& part);
   void deliver(Message message, Tick at);

@@ -1,0 +1,47 @@
+// A software collective on its way: its messages over the links, round by round.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "mpi/server/software.hpp"
+#include "mpi/server/timeline.hpp"
+
+namespace thalweg::mpi {
+
+class SoftwareRun : public std::enable_shared_from_this<SoftwareRun> {
+ public:
+  /// Called once for each rank of the communicator, when its part is done.
+  using Done = std::function<void(std::uint32_t rank, Tick at)>;
+
+  /// Starts all ranks at `at`, rank i on nodes[i]. Each message takes `overhead` at its sender and at its receiver.
+  static void start(Timeline& timeline, Rounds rounds, std::vector<NodeId> nodes, Tick overhead, Tick at, Done done);
+
+ private:
+  struct Member {
+    std::uint32_t round = 0;
+    std::uint32_t leaving = 0;           ///< messages of its round that have not left yet
+    Tick reached = 0;                    ///< when the last of them so far left
+    std::vector<std::uint32_t> missing;  ///< of each round, messages that have not arrived yet
+    std::vector<Tick> arrived;           ///< of each round, when the last of them so far was taken in
+  };
+
+  SoftwareRun(Timeline& timeline, Rounds rounds, std::vector<NodeId> nodes, Tick overhead, Tick at, Done done);
+  void begin_round(std::uint32_t rank);
+  void end_round(std::uint32_t rank);
+
+  Timeline& timeline_;
+  Rounds rounds_;
+  std::vector<NodeId> nodes_;
+  Tick overhead_;
+  Done done_;
+  std::vector<Member> members_;
+};
+
+/// What a software collective takes on links that carry nothing else, until the last rank is done.
+[[nodiscard]] Tick software_ticks(Engine& idle, const SoftwareCall& call, const std::vector<NodeId>& nodes,
+                                  Tick overhead);
+
+}  // namespace thalweg::mpi
