@@ -1,6 +1,7 @@
 // The simulated fabric as an engine: operations on buffers in, completions out.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -48,6 +49,15 @@ Enum named(unsigned value, const std::array<std::string_view, N>&) {
   return static_cast<Enum>(value);
 }
 
+using Blocks = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+std::vector<Block> blocks_of(const std::optional<Blocks>& given) {
+  std::vector<Block> blocks;
+  if (given)
+    for (const auto& [first, count] : *given) blocks.push_back({first, count});
+  return blocks;
+}
+
 class PythonFabric {
  public:
   PythonFabric(const FabricConfig& config, Endpoint endpoint) : fabric_(config, endpoint) {}
@@ -61,8 +71,9 @@ class PythonFabric {
 
   void submit(Handle handle, ContextId context, std::uint32_t rank, unsigned collective, unsigned algorithm,
               unsigned op, unsigned type, std::uint32_t root, std::uint64_t count, nb::handle send, nb::handle receive,
+              bool vector, const std::optional<Blocks>& send_blocks, const std::optional<Blocks>& receive_blocks,
               std::optional<Tick> at) {
-    Held held{Buffer(send, false), Buffer(receive, true)};
+    Held held{Buffer(send, false), Buffer(receive, true), blocks_of(send_blocks), blocks_of(receive_blocks)};
     if (held_.contains(handle)) throw std::invalid_argument("the handle is in use");
     fabric_.submit({.handle = handle,
                     .context = context,
@@ -73,8 +84,11 @@ class PythonFabric {
                     .type = named<spec::Datatype>(type, spec::datatype_names),
                     .root = root,
                     .count = count,
+                    .vector = vector,
                     .send = held.send.bytes(),
-                    .receive = held.receive.bytes()},
+                    .receive = held.receive.bytes(),
+                    .send_blocks = held.send_blocks,
+                    .receive_blocks = held.receive_blocks},
                    at.value_or(fabric_.now()));
     held_.emplace(handle, std::move(held));
   }
@@ -99,6 +113,7 @@ class PythonFabric {
  private:
   struct Held {
     Buffer send, receive;
+    std::vector<Block> send_blocks, receive_blocks;
   };
 
   std::unordered_map<Handle, Held> held_;  ///< outlives the fabric, which refers to the memory
@@ -158,9 +173,10 @@ void bind_engine(nb::module_& module) {
       .def("submit", &PythonFabric::submit, nb::kw_only(), nb::arg("handle"), nb::arg("context"), nb::arg("rank"),
            nb::arg("collective"), nb::arg("algorithm") = 0, nb::arg("op") = 0, nb::arg("type") = 0, nb::arg("root") = 0,
            nb::arg("count") = 0, nb::arg("send") = nb::none(), nb::arg("receive") = nb::none(),
+           nb::arg("vector") = false, nb::arg("send_blocks") = nb::none(), nb::arg("receive_blocks") = nb::none(),
            nb::arg("at") = nb::none(),
            "One rank's part of a collective; thalweg.spec has the enumerations, `count` is in elements of one block. "
-           "Buffers "
+           "A v-form says `vector` and lists where the block of each rank lies: (first element, elements). Buffers "
            "are contiguous, and held until the completion.\n\nRaises ValueError where the network cannot do it.")
       .def("send", &PythonFabric::send, nb::kw_only(), nb::arg("handle"), nb::arg("source"), nb::arg("destination"),
            nb::arg("bytes"), nb::arg("at") = nb::none(),

@@ -318,9 +318,9 @@ class Fabric:
 
     def free_communicator(self, context: int) -> None: ...
 
-    def submit(self, *, handle: int, context: int, rank: int, collective: int, algorithm: int = 0, op: int = 0, type: int = 0, root: int = 0, count: int = 0, send: object | None = None, receive: object | None = None, at: int | None = None) -> None:
+    def submit(self, *, handle: int, context: int, rank: int, collective: int, algorithm: int = 0, op: int = 0, type: int = 0, root: int = 0, count: int = 0, send: object | None = None, receive: object | None = None, vector: bool = False, send_blocks: Sequence[tuple[int, int]] | None = None, receive_blocks: Sequence[tuple[int, int]] | None = None, at: int | None = None) -> None:
         """
-        One rank's part of a collective; thalweg.spec has the enumerations, `count` is in elements of one block. Buffers are contiguous, and held until the completion.
+        One rank's part of a collective; thalweg.spec has the enumerations, `count` is in elements of one block. A v-form says `vector` and lists where the block of each rank lies: (first element, elements). Buffers are contiguous, and held until the completion.
 
         Raises ValueError where the network cannot do it.
         """

@@ -1,7 +1,7 @@
 """Measures one operation on the simulator: collectives, messages between two ranks, and random traffic.
 
 Each measurement is a row, a dictionary that `thalweg bench --json` writes as it stands; times are in microseconds, sizes in
-bytes with OSU's meaning (one rank's block of gather and allgather, the whole buffer otherwise).
+bytes with OSU's meaning (one rank's block of gather, allgather and scatter, the whole buffer otherwise).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 COLLECTIVES = {name: Collective[name.upper()] for name in bounds.OPERATIONS}
 REDUCTIONS = ("reduce", "allreduce")
-ROOTED = ("broadcast", "reduce", "gather")
+ROOTED = ("broadcast", "reduce", "gather", "scatter")
 WINDOW = 64
 """Messages under way in `bandwidth`, as in OSU's osu_bw."""
 
@@ -109,12 +109,15 @@ class CollectivePlan:
         return self.operation in ("barrier", "allreduce")
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        return reduction.DTYPES[self.datatype] if self.operation in REDUCTIONS else np.dtype("u1")
+
+    @property
     def measured_sizes(self) -> list[int]:
         """Those that are whole elements; a barrier has no size."""
         if self.operation == "barrier":
             return [0]
-        element = SIZE[self.datatype] if self.operation in REDUCTIONS else 1
-        return [size for size in self.sizes if size % element == 0]
+        return [size for size in self.sizes if size % self.dtype.itemsize == 0]
 
 
 def _network(config: FabricConfig, cluster: Cluster) -> bounds.Network | None:
@@ -173,7 +176,7 @@ def _finish(fabric: Fabric, awaited: set[int], kind: CompletionKind) -> int:
 
 
 def _run_collective(
-    config: FabricConfig, host: bool, plan: CollectivePlan, algorithm: Algorithm, given: np.ndarray
+    config: FabricConfig, host: bool, plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray], size: int
 ) -> _Timed:
     from thalweg import _sim
 
@@ -184,10 +187,8 @@ def _run_collective(
         raise FabricStopped("the communicator tables have no row for the ranks")
     _finish(fabric, set(members), _sim.CompletionKind.table)
     start = fabric.now
-    blocks = [_received_blocks(plan, rank) for rank in members]
-    results = [np.zeros(count * given.shape[1], given.dtype) for count in blocks]
+    results = [np.zeros(_blocks(_GETS, plan, rank) * (size // plan.dtype.itemsize), plan.dtype) for rank in members]
     for rank in members:
-        sends = plan.operation not in ("barrier", "broadcast") or (plan.operation == "broadcast" and rank == plan.root)
         fabric.submit(
             handle=rank,
             context=context,
@@ -197,53 +198,72 @@ def _run_collective(
             op=plan.operator if plan.operation in REDUCTIONS else Operator.NONE,
             type=plan.datatype if plan.operation in REDUCTIONS else Datatype.BYTE,
             root=plan.root,
-            count=given.shape[1],
-            send=given[rank].view("u1") if sends else given[rank, :0].view("u1"),
+            count=size // plan.dtype.itemsize,
+            send=given[rank].view("u1"),
             receive=results[rank].view("u1"),
             at=start,
         )
     return _Timed(_finish(fabric, set(members), _sim.CompletionKind.collective) - start, results)
 
 
-def _received_blocks(plan: CollectivePlan, rank: int) -> int:
-    at_root = rank == plan.root
-    return {
-        "barrier": 0,
-        "broadcast": 0 if at_root else 1,
-        "reduce": int(at_root),
-        "allreduce": 1,
-        "gather": plan.ranks if at_root else 0,
-        "allgather": plan.ranks,
-    }[plan.operation]
+_NONE, _ONE, _EACH = range(3)
+"""What a rank has in a buffer: nothing, a block, or one for each rank. Of (the root, the others):"""
+_GIVES = {
+    "barrier": (_NONE, _NONE),
+    "broadcast": (_ONE, _NONE),
+    "reduce": (_ONE, _ONE),
+    "allreduce": (_ONE, _ONE),
+    "gather": (_ONE, _ONE),
+    "allgather": (_ONE, _ONE),
+    "scatter": (_EACH, _NONE),
+}
+_GETS = {
+    "barrier": (_NONE, _NONE),
+    "broadcast": (_NONE, _ONE),
+    "reduce": (_ONE, _NONE),
+    "allreduce": (_ONE, _ONE),
+    "gather": (_EACH, _NONE),
+    "allgather": (_EACH, _EACH),
+    "scatter": (_ONE, _ONE),
+}
 
 
-def _operands(plan: CollectivePlan, size: int) -> np.ndarray:
-    """(ranks, elements): what each rank gives. Random bits where bits are moved or integers reduced, else random numbers."""
+def _blocks(table: dict[str, tuple[int, int]], plan: CollectivePlan, rank: int) -> int:
+    return (0, 1, plan.ranks)[table[plan.operation][rank != plan.root]]
+
+
+def _operands(plan: CollectivePlan, size: int) -> list[np.ndarray]:
+    """What each rank gives. Random bits where bits are moved or integers reduced, else random numbers."""
     random = np.random.default_rng([plan.seed, size])
-    dtype = reduction.DTYPES[plan.datatype] if plan.operation in REDUCTIONS else np.dtype("u1")
-    elements = size // dtype.itemsize
-    if dtype.kind in "fc":
-        real = dtype.type(0).real.dtype
-        numbers = random.standard_normal((plan.ranks, size // real.itemsize), np.float32)
-        return numbers.astype(real).view(dtype)
-    if dtype.names:
-        pairs = np.zeros((plan.ranks, elements), dtype)
-        for name in dtype.names:
-            pairs[name] = random.integers(-100, 100, pairs.shape)
-        return pairs
-    return np.frombuffer(random.bytes(plan.ranks * size), dtype).reshape(plan.ranks, elements)
+    dtype = plan.dtype
+
+    def block(bytes_: int) -> np.ndarray:
+        if dtype.kind in "fc":
+            real = dtype.type(0).real.dtype
+            numbers: np.ndarray = random.standard_normal(bytes_ // real.itemsize, np.float32).astype(real).view(dtype)
+            return numbers
+        if dtype.names:
+            pairs = np.zeros(bytes_ // dtype.itemsize, dtype)
+            for name in dtype.names:
+                pairs[name] = random.integers(-100, 100, pairs.shape)
+            return pairs
+        return np.frombuffer(random.bytes(bytes_), dtype)
+
+    return [block(_blocks(_GIVES, plan, rank) * size) for rank in range(plan.ranks)]
 
 
-def _right(plan: CollectivePlan, algorithm: Algorithm, given: np.ndarray, results: Sequence[np.ndarray]) -> bool:
+def _right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray], results: list[np.ndarray]) -> bool:
     """Whether every rank has, to the bit, what the operation means."""
     if plan.operation in REDUCTIONS:
         root = plan.root if plan.operation == "reduce" else 0
-        expected = reduction.evaluate(algorithm, plan.operator, plan.datatype, given, root)
-    elif plan.operation == "broadcast":
+        expected = reduction.evaluate(algorithm, plan.operator, plan.datatype, np.stack(given), root)
+    elif plan.operation in ("broadcast", "scatter"):
         expected = given[plan.root]
     else:
-        expected = given.reshape(-1)
+        expected = np.concatenate(given)
     wanted = np.ascontiguousarray(expected).view("u1")
+    if plan.operation == "scatter":
+        return np.array_equal(np.concatenate(results).view("u1"), wanted)
     return all(np.array_equal(result.view("u1"), wanted) for result in results if result.size)
 
 
@@ -263,11 +283,11 @@ def measure_collective(plan: CollectivePlan, progress: Progress = _silent) -> It
     for index, size in enumerate(plan.measured_sizes):
         _check_memory(plan, size)
         given = _operands(plan, size)
-        kernels = {algorithm: _run_collective(config, False, plan, algorithm, given) for algorithm in algorithms}
+        kernels = {a: _run_collective(config, False, plan, a, given, size) for a in algorithms}
         best = min(algorithms, key=lambda algorithm: kernels[algorithm].ticks)
         # Larger messages only widen the distance: what is twice as slow is not tried with them again.
         algorithms = [a for a in algorithms if kernels[a].ticks <= 2 * kernels[best].ticks or size < _LONG]
-        runs = [kernels[best], _run_collective(config, True, plan, best, given)]
+        runs = [kernels[best], _run_collective(config, True, plan, best, given, size)]
         limits: list[float | None] = [None, None]
         if network:
             limits = [
@@ -286,7 +306,7 @@ _LONG = 1 << 14
 
 
 def _check_memory(plan: CollectivePlan, size: int) -> None:
-    blocks = plan.ranks + 2 * sum(_received_blocks(plan, rank) for rank in range(plan.ranks))
+    blocks = sum(_blocks(_GIVES, plan, rank) + 2 * _blocks(_GETS, plan, rank) for rank in range(plan.ranks))
     free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if blocks * size > free * 0.8:
         raise InputError(

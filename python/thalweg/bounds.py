@@ -16,6 +16,7 @@ allreduce   each rank's last operand has yet to reach the rank farthest from it:
             (N-1)m/(N n b) for all nodes of a k-ary n-cube. No distance is added to this: while the first results spread, the
             last operands may still be under way, so that no link ever has to be idle
 gather      the blocks of the ranks at distance d and beyond arrive after d: d + (their number) m/B(root), for every d
+scatter     gather backwards: the blocks for the ranks at distance d and beyond have left d before the end
 allgather   as gather, for every rank; and as broadcast, from every rank
 message     one route, whose first link carries all: d + m/b
 
@@ -42,7 +43,7 @@ ROUTER_CYCLES = 4
 """Source: the MPI-FPGA paper, section 4.1: the four stages of the router, a cycle each."""
 SHAPES = frozenset({"ring", "torus", "line", "star"})
 """Shapes of which no cut is narrower, for what must cross it, than the links of one node: others get no bounds."""
-OPERATIONS = ("barrier", "broadcast", "reduce", "allreduce", "gather", "allgather")
+OPERATIONS = ("barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter")
 
 
 @dataclass(frozen=True)
@@ -120,9 +121,13 @@ class _Ranks:
         """All bytes of `source` to one rank."""
         return self.distance[source][target] + self.size / self.out[source]
 
+    def received(self, source: int, target: int) -> float:
+        """All bytes for one rank, from `source`."""
+        return self.distance[source][target] + self.size / self.into[target]
+
     def spread(self, source: int) -> float:
         """From rank `source` to every other."""
-        received = (self.distance[source][r] + self.size / self.into[r] for r in self.others(source))
+        received = (self.received(source, r) for r in self.others(source))
         return max(max(self.distance[source]) + self.size / self.out[source], *received)
 
     def combine(self, target: int) -> float:
@@ -136,6 +141,11 @@ class _Ranks:
         distances = sorted((self.distance[r][target] for r in self.others(target)), reverse=True)
         return max(d + beyond * self.size / self.into[target] for beyond, d in enumerate(distances, start=1))
 
+    def distribute(self, source: int) -> float:
+        """A block to every other rank, from rank `source`."""
+        distances = sorted((self.distance[source][r] for r in self.others(source)), reverse=True)
+        return max(d + beyond * self.size / self.out[source] for beyond, d in enumerate(distances, start=1))
+
     def exchange(self) -> float:
         """2(N-1) transfers of every byte, over the links at the ranks."""
         return 2 * (len(self.all) - 1) * self.size / self.links
@@ -147,7 +157,7 @@ def collective_ticks(
     """The least ticks from the start of `operation` to its end at the last of its ranks.
 
     Rank i is on node members[i], all different; `root` is a rank. `size` in bytes has OSU's meaning: one rank's block of
-    gather and allgather, the whole buffer otherwise. `host`: from host memory to host memory, else from port to port of the
+    gather, allgather and scatter, the whole buffer otherwise. `host`: from host memory to host memory, else from port to port of the
     nodes. One rank alone takes no time. Raises KeyError where two ranks are not connected.
     """
     if len(members) == 1:
@@ -160,6 +170,7 @@ def collective_ticks(
         "allreduce": lambda: max(ranks.exchange(), *map(ranks.spread, ranks.all), *map(ranks.combine, ranks.all)),
         "gather": lambda: max(ranks.collect(root), *(ranks.sent(r, root) for r in ranks.others(root))),
         "allgather": lambda: max(*map(ranks.spread, ranks.all), *map(ranks.collect, ranks.all)),
+        "scatter": lambda: max(ranks.distribute(root), *(ranks.received(root, r) for r in ranks.others(root))),
     }
     return bounds[operation]() + (2 * network.pcie_latency if host else 0)
 
@@ -181,6 +192,7 @@ def last_entry_ticks(network: Network, members: Sequence[int], operation: str, s
         "allreduce": lambda: min(map(ranks.spread, ranks.all)),
         "gather": lambda: min((len(members) - 1) * own, *(ranks.sent(r, root) for r in ranks.others(root))),
         "allgather": lambda: min(map(ranks.spread, ranks.all)),
+        "scatter": lambda: own,
     }
     return bounds[operation]() + 2 * network.pcie_latency
 

@@ -411,7 +411,7 @@ class Descriptor:
     last: bool = False
     type: Datatype = Datatype(0)
     root: int = 0
-    source: int = 0
+    block: int = 0
     ranks: int = 0
     count: int = 0
 
@@ -429,7 +429,7 @@ class Descriptor:
             | _field(self.last, 1, 43, "last")
             | _field(self.type, 5, 64, "type")
             | _field(self.root, 16, 80, "root")
-            | _field(self.source, 16, 96, "source")
+            | _field(self.block, 16, 96, "block")
             | _field(self.ranks, 16, 112, "ranks")
             | _field(self.count, 48, 128, "count")
         )
@@ -452,7 +452,7 @@ class Descriptor:
             last=bool(packed >> 43 & 0x1),
             type=Datatype(packed >> 64 & 0x1F),
             root=int(packed >> 80 & 0xFFFF),
-            source=int(packed >> 96 & 0xFFFF),
+            block=int(packed >> 96 & 0xFFFF),
             ranks=int(packed >> 112 & 0xFFFF),
             count=int(packed >> 128 & 0xFFFFFFFFFFFF),
         )

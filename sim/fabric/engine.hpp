@@ -17,8 +17,18 @@ namespace thalweg {
 using Handle = std::uint64_t;  ///< chosen by the caller, given back in the completion
 using ContextId = std::uint32_t;
 
+/// Where a rank's block lies in a buffer, in elements of the request's type.
+struct Block {
+  std::uint64_t first = 0, count = 0;
+};
+
 /// One rank's part of a collective. Rank numbers are those of the communicator.
-/// Buffers must stay valid until the completion; send and receive may be the same memory.
+/// Buffers and lists of blocks must stay valid until the completion. Send and receive may be the same memory in reduce,
+/// allreduce and scan; in the others they must not overlap, but for a block that stays where it is.
+///
+/// Of scatter (at the root), reduce_scatter and alltoall the send buffer holds a block for every rank, of gather (at the
+/// root), allgather and alltoall the receive buffer one of every rank: block i begins at element i * count. In MPI's
+/// v-forms it is as `send_blocks[i]` or `receive_blocks[i]` say, which are then as many as ranks.
 struct CollectiveRequest {
   Handle handle = 0;
   ContextId context = 0;
@@ -28,9 +38,15 @@ struct CollectiveRequest {
   spec::Operator op = spec::Operator::none;
   spec::Datatype type = spec::Datatype::byte;
   std::uint32_t root = 0;
-  std::uint64_t count = 0;  ///< elements of one block: what one rank contributes (MPI's sendcount)
+  /// Elements of one block: what this rank contributes (MPI's sendcount); of scatter and reduce_scatter, what it receives.
+  std::uint64_t count = 0;
+  /// A v-form: blocks may differ in size. All ranks say the same; their counts need not agree. With gather, scatter,
+  /// allgather, reduce_scatter and alltoall (whose `count` is not used then; alltoallw is one of bytes).
+  bool vector = false;
   std::span<const std::byte> send;
   std::span<std::byte> receive;
+  std::span<const Block> send_blocks{};     ///< v-forms of scatter (at the root), reduce_scatter and alltoall
+  std::span<const Block> receive_blocks{};  ///< v-forms of gather (at the root), allgather and alltoall
 };
 
 /// A point-to-point message: `bytes` take time on the links, the payload itself travels elsewhere.

@@ -71,11 +71,27 @@ class Compiler {
   /// In the order of the edges; at the root side by side, because every stream has a place of its own in memory.
   void gather() {
     process();
-    if (row_.has_rank()) step({.to_edges = parent_, .from_host = true, .to_host = at_root_});
+    if (row_.has_rank()) step({.to_edges = parent_, .from_host = true, .to_host = at_root_, .block = row_.label});
     each_bit(children_, [&](unsigned k) {
       if (at_root_) process();
-      step({.from_edges = 1u << k, .to_edges = parent_, .to_host = at_root_, .streams = row_.behind(k)});
+      step({.from_edges = 1u << k, .to_edges = parent_, .to_host = at_root_, .streams = row_.behind(1u << k)});
     });
+  }
+
+  /// The root's streams for the ranks behind each of its edges, all edges side by side; a stream for each rank, downwards,
+  /// so that every vertex forwards what comes.
+  void scatter() {
+    if (!at_root_) {
+      process();
+      scatter_from(parent_);
+      return;
+    }
+    each_bit(children_, [&](unsigned k) {
+      process();
+      step({.to_edges = 1u << k, .from_host = true, .streams = row_.behind(1u << k), .block = row_.last(1u << k)});
+    });
+    process();
+    step({.from_host = true, .to_host = true, .block = row_.label});
   }
 
   /// The streams of all ranks in the order of their labels, one after another, each down the tree that its rank is the root
@@ -88,8 +104,8 @@ class Compiler {
     };
     process();
     from(row_.up, row_.label);
-    if (host) step({.to_edges = edges, .from_host = true, .to_host = true});
-    each_bit(row_.down, [&](unsigned k) { from(1u << k, row_.behind(k)); });
+    if (host) step({.to_edges = edges, .from_host = true, .to_host = true, .block = row_.label});
+    each_bit(row_.down, [&](unsigned k) { from(1u << k, row_.behind(1u << k)); });
     from(row_.up, row_.ranks - row_.label - row_.below);
   }
 
@@ -99,7 +115,7 @@ class Compiler {
     std::uint32_t later = 0;
     for (unsigned stage = 0; stage < row_.stage_count; ++stage) later |= row_.stages[stage].peers;
     process(true);
-    step({.to_edges = later, .from_host = true, .to_host = true, .source = row_.rank});
+    step({.to_edges = later, .from_host = true, .to_host = true, .block = row_.rank});
     for (unsigned stage = 0; stage < row_.stage_count; ++stage) {
       const std::uint32_t streams = 1u << stage;
       later &= ~row_.stages[stage].peers;
@@ -107,11 +123,33 @@ class Compiler {
             .to_edges = later,
             .to_host = true,
             .streams = streams,
-            .source = row_.rank ^ streams});
+            .block = row_.rank ^ streams});
     }
   }
 
  private:
+  /// Streams for all ranks but those behind an edge, downwards.
+  void scatter_from(std::uint32_t parent) {
+    const std::uint32_t below_first = row_.first(parent) + row_.ranks - 1;
+    downwards(below_first % row_.ranks, row_.ranks - row_.behind(parent),
+              [&](std::uint32_t edge, std::uint32_t, std::uint32_t streams) {
+                step({.from_edges = parent, .to_edges = edge, .to_host = edge == 0, .streams = streams});
+              });
+  }
+
+  /// Visits `count` labels downwards from `last`, modulo the ranks, which ends an interval behind an edge: interval by
+  /// interval, with the edge as a bit (0: the own rank), its last label and length.
+  template <class Visit>
+  void downwards(std::uint32_t last, std::uint32_t count, Visit&& visit) const {
+    while (count > 0) {
+      const std::uint32_t edge = row_.towards(last);
+      const std::uint32_t n = edge ? row_.behind(edge) : 1;
+      visit(edge, last, n);
+      last = (last + row_.ranks - n) % row_.ranks;
+      count -= n;
+    }
+  }
+
   void process(bool interleaved = false) {
     program_.processes[program_.process_count++] = {static_cast<std::uint8_t>(program_.step_count), 0, interleaved};
   }
@@ -129,38 +167,69 @@ class Compiler {
 }  // namespace
 
 bool offloaded(Collective collective) {
-  return collective >= Collective::barrier && collective <= Collective::allgather;
+  return collective >= Collective::barrier && collective <= Collective::scatter;
 }
 
-bool gives_data(Collective collective, std::uint32_t rank, std::uint32_t root) {
-  return collective == Collective::broadcast ? rank == root : collective != Collective::barrier;
+bool reduces(Collective collective) {
+  return collective == Collective::reduce || collective == Collective::allreduce ||
+         collective == Collective::reduce_scatter || collective == Collective::scan || collective == Collective::exscan;
 }
 
-std::uint32_t received_blocks(Collective collective, std::uint32_t rank, std::uint32_t root, std::uint32_t ranks) {
+bool rooted(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::gather ||
+         collective == Collective::scatter;
+}
+
+bool has_vector(Collective collective) {
+  return collective == Collective::gather || collective == Collective::allgather || collective == Collective::scatter ||
+         collective == Collective::reduce_scatter || collective == Collective::alltoall;
+}
+
+Holding gives(Collective collective, bool at_root) {
   switch (collective) {
+    case Collective::barrier:
+      return Holding::nothing;
     case Collective::broadcast:
-      return rank == root ? 0 : 1;
-    case Collective::reduce:
-      return rank == root ? 1 : 0;
-    case Collective::allreduce:
-      return 1;
-    case Collective::gather:
-      return rank == root ? ranks : 0;
-    case Collective::allgather:
-      return ranks;
+      return at_root ? Holding::block : Holding::nothing;
+    case Collective::scatter:
+      return at_root ? Holding::block_per_rank : Holding::nothing;
+    case Collective::reduce_scatter:
+    case Collective::alltoall:
+      return Holding::block_per_rank;
     default:
-      return 0;
+      return Holding::block;
   }
 }
 
-Algorithm effective_algorithm(Collective collective, Algorithm wanted, std::uint32_t ranks, unsigned slot_packets) {
-  if (wanted != Algorithm::exchange) return Algorithm::tree;
+Holding gets(Collective collective, std::uint32_t rank, bool at_root) {
   switch (collective) {
+    case Collective::barrier:
+      return Holding::nothing;
+    case Collective::broadcast:
+      return at_root ? Holding::nothing : Holding::block;
+    case Collective::reduce:
+      return at_root ? Holding::block : Holding::nothing;
+    case Collective::gather:
+      return at_root ? Holding::block_per_rank : Holding::nothing;
+    case Collective::allgather:
+    case Collective::alltoall:
+      return Holding::block_per_rank;
+    case Collective::exscan:
+      return rank == 0 ? Holding::nothing : Holding::block;
+    default:
+      return Holding::block;
+  }
+}
+
+Algorithm effective_algorithm(const CollectiveRequest& request, std::uint32_t ranks, unsigned slot_packets) {
+  if (request.algorithm != Algorithm::exchange) return Algorithm::tree;
+  switch (request.collective) {
     case Collective::barrier:
     case Collective::allreduce:
       return Algorithm::exchange;
     case Collective::allgather:
-      return std::has_single_bit(ranks) && ranks / 2 <= slot_packets ? Algorithm::exchange : Algorithm::tree;
+      return !request.vector && std::has_single_bit(ranks) && ranks / 2 <= slot_packets ? Algorithm::exchange
+                                                                                        : Algorithm::tree;
     default:
       return Algorithm::tree;
   }
@@ -175,6 +244,8 @@ void compile(Collective collective, Algorithm algorithm, const Row& row, std::ui
       return compiler.broadcast();
     case Collective::gather:
       return compiler.gather();
+    case Collective::scatter:
+      return compiler.scatter();
     case Collective::allgather:
       return algorithm == Algorithm::exchange ? compiler.allgather_exchange() : compiler.allgather_tree();
     default:

@@ -20,7 +20,8 @@ struct Step {
   bool to_host = false, to_next = false;
   std::uint8_t place = 0;  ///< edges whose packets come before the host's or the previous process's
   std::uint32_t streams = 1;
-  std::uint32_t source = 0;  ///< interleaved: the rank whose data stream i carries is source xor i
+  /// From the host: stream i carries the block of label (block - i) modulo the ranks. Interleaved: that of rank block xor i.
+  std::uint32_t block = 0;
 
   [[nodiscard]] unsigned inputs() const {
     return static_cast<unsigned>(std::popcount(from_edges)) + (from_host || from_previous);
@@ -41,18 +42,24 @@ struct Program {
   unsigned step_count = 0, process_count = 0;
 };
 
-/// Streams that arrive at the host, each of `count` elements, and whether the rank gives one.
-[[nodiscard]] bool gives_data(spec::Collective collective, std::uint32_t rank, std::uint32_t root);
-[[nodiscard]] std::uint32_t received_blocks(spec::Collective collective, std::uint32_t rank, std::uint32_t root,
-                                            std::uint32_t ranks);
+/// What a rank has in its send buffer, or gets into its receive buffer.
+enum class Holding : std::uint8_t { nothing, block, block_per_rank };
+
+[[nodiscard]] Holding gives(spec::Collective collective, bool at_root);
+[[nodiscard]] Holding gets(spec::Collective collective, std::uint32_t rank, bool at_root);
 
 /// True for the collectives that are computed in the network.
 [[nodiscard]] bool offloaded(spec::Collective collective);
 
+[[nodiscard]] bool reduces(spec::Collective collective);
+[[nodiscard]] bool rooted(spec::Collective collective);
+/// True for the collectives that have a v-form.
+[[nodiscard]] bool has_vector(spec::Collective collective);
+
 /// The algorithm that runs when `wanted` is asked for: exchange where it is defined (barrier, allreduce; allgather of a
-/// power of two of ranks whose packets of one turn, ranks / 2 on the last edge, fit into a slot), else tree.
-[[nodiscard]] spec::Algorithm effective_algorithm(spec::Collective collective, spec::Algorithm wanted,
-                                                  std::uint32_t ranks, unsigned slot_packets);
+/// power of two of ranks whose packets of one turn, ranks / 2 on the last edge, fit into a slot, and no v-form), else tree.
+[[nodiscard]] spec::Algorithm effective_algorithm(const CollectiveRequest& request, std::uint32_t ranks,
+                                                  unsigned slot_packets);
 
 /// The program of one vertex. `algorithm` is an effective one, `root` a label.
 void compile(spec::Collective collective, spec::Algorithm algorithm, const Row& row, std::uint32_t root,

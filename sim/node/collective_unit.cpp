@@ -14,8 +14,9 @@ namespace {
 
 namespace network_header = spec::network_header;
 
-bool placed_by_source(spec::Collective collective) {
-  return collective == spec::Collective::gather || collective == spec::Collective::allgather;
+/// Block i of a buffer of one block per rank.
+Block block_of(const CollectiveRequest& request, std::span<const Block> blocks, std::uint32_t i) {
+  return request.vector ? blocks[i] : Block{i * request.count, request.count};
 }
 
 }  // namespace
@@ -63,7 +64,7 @@ void CollectiveUnit::load(std::uint32_t id, const Row& row) {
 }
 
 std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& request, spec::Algorithm algorithm,
-                                                 std::uint32_t context_id, Tick now) {
+                                                 const Group& group, std::uint32_t context_id, Tick now) {
   Context& context = contexts_[context_id];
   const OperationId id = context_id * in_flight_ + context.started % in_flight_;
   Operation& op = operation(id);
@@ -71,14 +72,16 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   op.active = true;
   op.request = request;
   op.algorithm = algorithm;
+  op.group = &group;
+  const bool at_root = context.row.label == request.root;
+  op.gives = gives(request.collective, at_root);
+  op.gets = gets(request.collective, request.rank, at_root);
   op.number = context.started++;
   op.packetizer = Packetizer(spec::size_of(request.type), config_.collective.packet_flits);
   op.combine = lane(request.op, request.type);
   compile(request.collective, algorithm, context.row, request.root, op.program);
-  if (op.upload.capacity() == 0) op.upload = Ring<PacketId>(config_.collective.slot_packets);
   while (op.staged.size() + 1 < op.program.process_count) op.staged.emplace_back(config_.collective.slot_packets);
-  op.uploads = std::any_of(op.program.steps.begin(), op.program.steps.begin() + op.program.step_count,
-                           [](const Step& step) { return step.from_host; });
+  op.uploads = 0;
   op.reading = op.writing = 0;
   op.to_host = 0;
   op.running = op.program.process_count;
@@ -97,6 +100,18 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     op.reading |= op.reads[p];
     op.writing |= op.writes[p];
     events_.add({now + 1, Event::Kind::process, process_id(id, p)});
+    if (!std::any_of(&op.program.steps[process.first], &op.program.steps[process.first] + process.steps,
+                     [](const Step& step) { return step.from_host; }))
+      continue;
+    op.uploads |= 1u << p;
+    if (op.upload.size() <= p) op.upload.resize(p + 1);
+    Upload& upload = op.upload[p];
+    if (upload.queue.capacity() == 0) upload.queue = Ring<PacketId>(config_.collective.slot_packets);
+    upload.step = 0;
+    upload.stream = 0;
+    upload.packet = 0;
+    while (!op.program.steps[process.first + upload.step].from_host) ++upload.step;
+    begin_stream(id, p);
   }
   return id;
 }
@@ -114,36 +129,83 @@ std::uint64_t CollectiveUnit::header(const Operation& op, std::uint32_t context,
       .pack();
 }
 
-void CollectiveUnit::upload(OperationId id, std::uint64_t index) {
+// ------------------------------------------------------------------------------------------------------ Uploads
+
+bool CollectiveUnit::upload_room(std::uint32_t process) const {
+  return !operation(process / Program::kMaxProcesses).upload[process % Program::kMaxProcesses].queue.full();
+}
+
+std::uint64_t CollectiveUnit::upload_bytes(std::uint32_t process) const {
+  const Operation& op = operation(process / Program::kMaxProcesses);
+  const Upload& upload = op.upload[process % Program::kMaxProcesses];
+  if (upload.packet == 0) return kHeaderBytes;
+  return op.packetizer.elements_in(upload.packet - 1, upload.block.count) * op.packetizer.element_bytes();
+}
+
+/// Looks up which block the upload's stream is to carry.
+void CollectiveUnit::begin_stream(OperationId id, unsigned p) {
   Operation& op = operation(id);
   const CollectiveRequest& request = op.request;
+  Upload& upload = op.upload[p];
+  const Process& process = op.program.processes[p];
+  const Step& step = op.program.steps[process.first + upload.step];
+  const std::uint32_t ranks = contexts_[context_of(id)].row.ranks;
+  upload.rank =
+      process.interleaved ? step.block ^ upload.stream : op.group->rank((step.block + ranks - upload.stream) % ranks);
+  upload.block = op.gives == Holding::block_per_rank ? block_of(request, request.send_blocks, upload.rank)
+                                                     : Block{0, request.count};
+}
+
+bool CollectiveUnit::upload(std::uint32_t process_number) {
+  const OperationId id = process_number / Program::kMaxProcesses;
+  const unsigned p = process_number % Program::kMaxProcesses;
+  Operation& op = operation(id);
+  const CollectiveRequest& request = op.request;
+  Upload& upload = op.upload[p];
+  const Packetizer& layout = op.packetizer;
   const PacketId packet_id = pool_.take();
   Packet& packet = pool_[packet_id];
   packet.words.fill(0);
-  if (index == 0) {
+  const bool last = upload.packet == layout.packets(upload.block.count);
+  if (upload.packet == 0) {
     packet.flits = 1;
     const auto words = spec::Descriptor{.type = request.type,
                                         .root = static_cast<std::uint16_t>(request.root),
-                                        .source = static_cast<std::uint16_t>(request.rank),
+                                        .block = static_cast<std::uint16_t>(upload.rank),
                                         .ranks = static_cast<std::uint16_t>(contexts_[context_of(id)].row.ranks),
-                                        .count = request.count}
+                                        .count = upload.block.count}
                            .pack();
     std::ranges::copy(words, packet.words.begin());
-    packet.words[0] = header(op, context_of(id), spec::Kind::descriptor, 1, request.count == 0);
+    packet.words[0] = header(op, context_of(id), spec::Kind::descriptor, 1, last);
   } else {
-    const Packetizer& layout = op.packetizer;
-    const std::uint64_t elements = layout.elements_in(index - 1, request.count);
+    const std::uint64_t elements = layout.elements_in(upload.packet - 1, upload.block.count);
     packet.flits = static_cast<std::uint8_t>(layout.flits(elements));
-    packet.words[0] =
-        header(op, context_of(id), spec::Kind::data, packet.flits, index == layout.packets(request.count));
-    const std::byte* from = request.send.data() + (index - 1) * layout.elements_per_packet() * layout.element_bytes();
+    packet.words[0] = header(op, context_of(id), spec::Kind::data, packet.flits, last);
+    const std::uint64_t from = upload.block.first + (upload.packet - 1) * layout.elements_per_packet();
     layout.pieces(elements, [&](std::size_t at, std::uint64_t first, std::uint64_t n) {
-      std::copy_n(from + first * layout.element_bytes(), n * layout.element_bytes(), packet.bytes() + at);
+      std::copy_n(request.send.data() + (from + first) * layout.element_bytes(), n * layout.element_bytes(),
+                  packet.bytes() + at);
     });
   }
-  op.upload.push(packet_id);
-  wake(process_id(id, 0));
+  upload.queue.push(packet_id);
+  wake(process_number);
+
+  ++upload.packet;
+  if (!last) return true;
+  const Process& process = op.program.processes[p];
+  const Step* const steps = &op.program.steps[process.first];
+  upload.packet = 0;
+  if (++upload.stream == steps[upload.step].streams) {
+    upload.stream = 0;
+    do {
+      if (++upload.step == process.steps) return false;
+    } while (!steps[upload.step].from_host);
+  }
+  begin_stream(id, p);
+  return true;
 }
+
+// ------------------------------------------------------------------------------------------------------ Results
 
 HostPacket CollectiveUnit::take_result(unsigned unit) {
   Ring<HostPacket>& queue = units_[unit].to_host;
@@ -233,7 +295,7 @@ std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tic
     return blocked(static_cast<unsigned>(std::countr_zero(held)), Blockage::Need::turn);
   if (const std::uint32_t held = step.to_edges & held_by_earlier(context, op, &Operation::writing))
     return blocked(static_cast<unsigned>(std::countr_zero(held)), Blockage::Need::turn);
-  if (step.from_host && op.upload.empty()) return blocked(kMaxEdges, Blockage::Need::data);
+  if (step.from_host && op.upload[p].queue.empty()) return blocked(kMaxEdges, Blockage::Need::data);
   if (step.from_previous && (op.staged[p - 1].empty() || op.staged[p - 1].front().whole > now))
     return blocked(kMaxEdges, Blockage::Need::stage);
   for (std::uint32_t rest = step.from_edges; rest; rest &= rest - 1)
@@ -279,8 +341,8 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   std::array<PacketId, kMaxEdges + 1> operands;
   const bool own = step.from_host || step.from_previous;
   if (step.from_host) {
-    operands[step.place] = op.upload.front();
-    op.upload.pop();
+    operands[step.place] = op.upload[p].queue.front();
+    op.upload[p].queue.pop();
   } else if (step.from_previous) {
     operands[step.place] = op.staged[p - 1].front().packet;
     op.staged[p - 1].pop();
@@ -300,17 +362,19 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   const bool final = (last || fills) && execution.stream + 1 == step.streams;
   each_bit(step.from_edges, [&](unsigned edge) { owe(context, edge, final); });
 
-  if (process.interleaved)
-    execution.source = step.source ^ execution.stream;
-  else if (execution.packet == 0)
-    execution.source = spec::descriptor::source(std::span(first.words).first<4>());
+  if (execution.packet == 0) {
+    const auto descriptor = std::span(first.words).first<4>();
+    execution.block = spec::descriptor::block(descriptor);
+    execution.count = spec::descriptor::count(descriptor);
+  }
+  if (process.interleaved) execution.block = step.block ^ execution.stream;
   units_[unit].input_free = execution.free_at = now + first.flits;
   units_[unit].output_free = now + latency + first.flits;
   execution.since = now;
   events_.add({execution.free_at, Event::Kind::process, process_id(id, p)});
 
   const std::uint64_t elements =
-      execution.packet == 0 ? 0 : op.packetizer.elements_in(execution.packet - 1, op.request.count);
+      execution.packet == 0 ? 0 : op.packetizer.elements_in(execution.packet - 1, execution.count);
   const PacketId result = n > 1 && elements > 0 ? combine(op, {operands.data(), n}, elements) : operands[0];
   hand_on(id, p, unit, result, elements, now + latency);
   for (unsigned i = 1; i < n; ++i) pool_.release(operands[i]);
@@ -343,9 +407,9 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     ++packet.references;
   }
   if (step.to_host) {
-    const std::uint64_t block = placed_by_source(op.request.collective) ? execution.source * op.request.count : 0;
     const std::uint64_t first = elements ? (execution.packet - 1) * op.packetizer.elements_per_packet() : 0;
-    units_[unit].to_host.push({result, id, (block + first) * op.packetizer.element_bytes(), elements, ready});
+    units_[unit].to_host.push(
+        {result, id, (place(op, execution) + first) * op.packetizer.element_bytes(), elements, ready});
     with_result_ |= 1u << unit;
     ++op.to_host;
     ++packet.references;
@@ -356,6 +420,12 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     ++packet.references;
   }
   if (step.to_edges || step.to_host) events_.add({ready, Event::Kind::output});
+}
+
+/// The element of the receive buffer at which the block of the stream begins.
+std::uint64_t CollectiveUnit::place(const Operation& op, const Execution& execution) const {
+  return op.gets == Holding::block_per_rank ? block_of(op.request, op.request.receive_blocks, execution.block).first
+                                            : 0;
 }
 
 /// Joins the operands into the first one's packet, or, where that is still on its way to another output, into a new one

@@ -18,6 +18,7 @@
 #include "node/collective_control.hpp"
 #include "node/context_table.hpp"
 #include "node/events.hpp"
+#include "node/group.hpp"
 #include "node/packet.hpp"
 #include "node/process_set.hpp"
 #include "reduce/fork.hpp"
@@ -74,15 +75,20 @@ class CollectiveUnit {
 
   /// Starts an operation if a place for it is free. Operations of a context are started in order.
   [[nodiscard]] std::optional<OperationId> start(const CollectiveRequest& request, spec::Algorithm algorithm,
-                                                 std::uint32_t context, Tick now);
+                                                 const Group& group, std::uint32_t context, Tick now);
   [[nodiscard]] const CollectiveRequest& request(OperationId id) const { return operation(id).request; }
   [[nodiscard]] const Packetizer& packetizer(OperationId id) const { return operation(id).packetizer; }
   [[nodiscard]] std::uint32_t context_of(OperationId id) const { return id / in_flight_; }
-  /// Streams that start at this rank's host: one, or none.
-  [[nodiscard]] bool uploads(OperationId id) const { return operation(id).uploads; }
-  [[nodiscard]] bool upload_room(OperationId id) const { return !operation(id).upload.full(); }
-  /// Packet `index` of the host's stream: 0 is the descriptor.
-  void upload(OperationId id, std::uint64_t index);
+  /// Processes that take streams from this rank's host, as bits. Each has a queue of its own, by its number in the unit:
+  /// `first_process(id)` and the processes after it.
+  [[nodiscard]] std::uint32_t uploads(OperationId id) const { return operation(id).uploads; }
+  [[nodiscard]] std::uint32_t first_process(OperationId id) const { return process_id(id, 0); }
+  [[nodiscard]] std::uint32_t process_limit() const { return process_id(in_flight_ * config_.collective.contexts, 0); }
+  [[nodiscard]] bool upload_room(std::uint32_t process) const;
+  /// Payload bytes of the next packet from the host; a descriptor has none, and counts as its header.
+  [[nodiscard]] std::uint64_t upload_bytes(std::uint32_t process) const;
+  /// That packet has come. False: it was the process's last.
+  bool upload(std::uint32_t process);
 
   // The host's side of the results: a queue per aggregation unit.
 
@@ -135,9 +141,20 @@ class CollectiveUnit {
     bool running = false;
     std::uint32_t stream = 0;  ///< of the step
     std::uint64_t packet = 0;  ///< of the stream; 0 is the descriptor
-    std::uint32_t source = 0;  ///< the rank whose data the stream carries
+    std::uint32_t block = 0;   ///< the rank whose block the stream carries
+    std::uint64_t count = 0;   ///< elements of the stream
     Tick free_at = 0;          ///< the packet before has been read
     Tick since = 0;            ///< when it last moved
+  };
+
+  /// The host's next packet for a process.
+  struct Upload {
+    std::uint8_t step = 0;
+    std::uint32_t stream = 0;
+    std::uint64_t packet = 0;  ///< of the stream; 0 is the descriptor
+    std::uint32_t rank = 0;    ///< whose block it is
+    Block block;               ///< in the send buffer
+    Ring<PacketId> queue;
   };
 
   struct Staged {
@@ -147,9 +164,11 @@ class CollectiveUnit {
 
   struct Operation {
     bool active = false;
-    bool uploads = false;  ///< a step takes from the host; its process is the first
+    std::uint32_t uploads = 0;  ///< processes that take from the host
     CollectiveRequest request;
     spec::Algorithm algorithm{};
+    const Group* group = nullptr;  ///< what the host knows
+    Holding gives{}, gets{};
     std::uint32_t number = 0;  ///< in its communicator
     Program program;
     Packetizer packetizer;
@@ -160,7 +179,7 @@ class CollectiveUnit {
     std::uint32_t running = 0;                                        ///< processes
     std::uint32_t to_host = 0;                                        ///< packets on their way to host memory
     std::array<std::uint8_t, kMaxEdges> reader, writer;
-    Ring<PacketId> upload;
+    std::vector<Upload> upload;        ///< of each process
     std::vector<Ring<Staged>> staged;  ///< staged[p]: between the processes p and p + 1
   };
 
@@ -217,6 +236,8 @@ class CollectiveUnit {
   void execute(OperationId id, unsigned process, unsigned unit, Tick latency, Tick now);
   void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, std::uint64_t elements, Tick ready);
   [[nodiscard]] PacketId combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements);
+  void begin_stream(OperationId id, unsigned process);
+  [[nodiscard]] std::uint64_t place(const Operation& op, const Execution& execution) const;
   void owe(Context& context, unsigned edge, bool final);
   void proceed(OperationId id, unsigned process, bool last);
   void finish(OperationId id, unsigned process);

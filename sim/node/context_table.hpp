@@ -63,10 +63,14 @@ struct Row {
     }
     return 0;
   }
-  /// Ranks behind an edge of the tree.
-  [[nodiscard]] std::uint32_t behind(unsigned edge) const {
-    return up >> edge & 1 ? ranks - below : edges[edge].behind;
+  /// The labels behind an edge of the tree, as a bit: their number, the first and the last one, modulo the ranks.
+  [[nodiscard]] std::uint32_t behind(std::uint32_t edge) const {
+    return edge == up ? ranks - below : edges[static_cast<unsigned>(std::countr_zero(edge))].behind;
   }
+  [[nodiscard]] std::uint32_t first(std::uint32_t edge) const {
+    return edge == up ? (label + below) % ranks : edges[static_cast<unsigned>(std::countr_zero(edge))].first;
+  }
+  [[nodiscard]] std::uint32_t last(std::uint32_t edge) const { return (first(edge) + behind(edge) - 1) % ranks; }
 
   /// Bits that loading the row takes. By rank: MPI-FPGA, Equation 1: log(R) neighbours, size and rank of log(R) bits each,
   /// and 8 bits of state. Else the two label bounds besides, and for each edge neighbour, number there and first label.

@@ -54,23 +54,17 @@ std::optional<std::string> difference(const CollectiveRequest& expected, const C
   if (expected.root != got.root) return quoted("root", std::to_string(expected.root), std::to_string(got.root));
   if (expected.op != got.op) return quoted("operator", name(expected.op), name(got.op));
   if (expected.type != got.type) return quoted("type", name(expected.type), name(got.type));
-  if (expected.count != got.count) return quoted("count", std::to_string(expected.count), std::to_string(got.count));
+  if (expected.vector != got.vector) return quoted("form", expected.vector ? "v" : "plain", got.vector ? "v" : "plain");
+  if (!expected.vector && expected.count != got.count)
+    return quoted("count", std::to_string(expected.count), std::to_string(got.count));
   return std::nullopt;
-}
-
-bool reduces(spec::Collective collective) {
-  return collective == spec::Collective::reduce || collective == spec::Collective::allreduce;
-}
-
-bool rooted(spec::Collective collective) {
-  return collective == spec::Collective::broadcast || collective == spec::Collective::reduce ||
-         collective == spec::Collective::gather;
 }
 
 /// The request with what its collective does not use in a defined state.
 CollectiveRequest normal(CollectiveRequest request) {
   if (!rooted(request.collective)) request.root = 0;
   if (!reduces(request.collective)) request.op = spec::Operator::none;
+  if (!has_vector(request.collective)) request.vector = false;
   if (request.collective == spec::Collective::barrier) {
     request.count = 0;
     request.type = spec::Datatype::byte;
@@ -159,12 +153,67 @@ void Fabric::check(const Communicator& communicator, const CollectiveRequest& re
           text("rank ", request.rank, " and root ", request.root, " of a communicator of ", ranks));
   require(!reduces(request.collective) || spec::supported(request.op, request.type),
           text("no ", spec::name(request.op), " of ", spec::name(request.type), " in the network"));
-  const std::uint64_t block = request.count * spec::size_of(request.type);
-  require(!gives_data(request.collective, request.rank, request.root) || request.send.size() >= block,
-          text("a send buffer of ", request.send.size(), " bytes for ", block));
-  const std::uint64_t received = received_blocks(request.collective, request.rank, request.root, ranks) * block;
-  require(request.receive.size() >= received,
-          text("a receive buffer of ", request.receive.size(), " bytes for ", received));
+  const auto fits = [&](const char* name, std::size_t size, Holding holding, std::span<const Block> list) {
+    std::uint64_t end = holding == Holding::block_per_rank ? ranks * request.count
+                        : holding == Holding::block        ? request.count
+                                                           : 0;
+    if (request.vector && holding == Holding::block_per_rank) {
+      require(list.size() == ranks, text("a list of ", list.size(), ' ', name, " blocks for ", ranks, " ranks"));
+      end = 0;
+      for (const Block& block : list)
+        if (block.count > 0) end = std::max(end, block.first + block.count);
+    }
+    const std::uint64_t bytes = end * spec::size_of(request.type);
+    require(size >= bytes, text("a ", name, " buffer of ", size, " bytes for ", bytes));
+  };
+  const bool at_root = request.rank == request.root;
+  fits("send", request.send.size(), gives(request.collective, at_root), request.send_blocks);
+  fits("receive", request.receive.size(), gets(request.collective, request.rank, at_root), request.receive_blocks);
+}
+
+/// v-forms: what a rank that has entered gives to another one that has entered, if it is not what that one takes.
+std::optional<std::string> Fabric::disagreement(const Entered& operation, std::uint32_t giver, std::uint32_t receiver) {
+  const Blocks &from = operation.blocks[giver], &to = operation.blocks[receiver];
+  const CollectiveRequest& any = operation.first;
+  std::uint64_t given = 0, taken = 0;
+  switch (any.collective) {
+    case spec::Collective::gather:
+      if (receiver != any.root) return std::nullopt;
+      [[fallthrough]];
+    case spec::Collective::allgather:
+      given = from.count;
+      taken = to.receive[giver].count;
+      break;
+    case spec::Collective::scatter:
+      if (giver != any.root) return std::nullopt;
+      [[fallthrough]];
+    case spec::Collective::reduce_scatter:
+      given = from.send[receiver].count;
+      taken = to.count;
+      break;
+    default:
+      given = from.send[receiver].count;
+      taken = to.receive[giver].count;
+  }
+  if (given == taken) return std::nullopt;
+  return text("rank ", giver, " has ", given, " elements for rank ", receiver, ", which takes ", taken);
+}
+
+/// The first difference between a rank's part and those that came before.
+std::optional<std::string> Fabric::compare(Entered& operation, const CollectiveRequest& request) {
+  if (const auto differs = difference(operation.first, request))
+    return text(*differs, " (rank ", operation.first.rank, ")");
+  if (!request.vector) return std::nullopt;
+  operation.blocks.resize(operation.ranks.size());
+  operation.blocks[request.rank] = {request.count,
+                                    {request.send_blocks.begin(), request.send_blocks.end()},
+                                    {request.receive_blocks.begin(), request.receive_blocks.end()}};
+  for (std::uint32_t other = 0; other < operation.ranks.size(); ++other) {
+    if (other != request.rank && !operation.ranks[other]) continue;
+    if (auto differs = disagreement(operation, request.rank, other)) return differs;
+    if (auto differs = disagreement(operation, other, request.rank)) return differs;
+  }
+  return std::nullopt;
 }
 
 /// Notes a rank's part. False: it differs from that of the rank which came first, or comes after one that does.
@@ -175,11 +224,11 @@ bool Fabric::enter(Communicator& communicator, const CollectiveRequest& request,
   if (index == entered.size())
     entered.push_back({.first = request, .at = at, .ranks = std::vector<bool>(communicator.group.ranks())});
   Entered& operation = entered[index];
-  if (const auto differs = difference(operation.first, request)) {
+  if (const auto differs = compare(operation, request)) {
     communicator.broken = true;
     if (!mismatch_)
       mismatch_ = text("rank ", request.rank, ", operation ", communicator.complete + index, " of communicator ",
-                       request.context, ": ", *differs, " (rank ", operation.first.rank, ")");
+                       request.context, ": ", *differs);
     return false;
   }
   operation.ranks[request.rank] = true;
@@ -196,10 +245,9 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
   check_time(at);
   if (!enter(entered, request, at)) return;
   const Group& group = entered.group;
-  const auto algorithm =
-      effective_algorithm(request.collective, request.algorithm, group.ranks(), config_.collective.slot_packets);
+  const auto algorithm = effective_algorithm(request, group.ranks(), config_.collective.slot_packets);
   request.root = group.label(request.root);
-  nodes_[group.vertices()[request.rank].node]->submit(entered.row, request, algorithm, at);
+  nodes_[group.vertices()[request.rank].node]->submit(entered.row, request, algorithm, group, at);
 }
 
 void Fabric::send(const MessageRequest& request, Tick at) {

@@ -64,12 +64,18 @@ class Fabric final : public Engine {
   [[nodiscard]] std::uint64_t packets_held() const;
 
  private:
+  /// The blocks of a rank's part of a v-form.
+  struct Blocks {
+    std::uint64_t count = 0;
+    std::vector<Block> send, receive;
+  };
   /// One operation of a communicator, until all ranks have submitted their parts.
   struct Entered {
     CollectiveRequest first;
     Tick at = 0;
     std::vector<bool> ranks;
     std::uint32_t count = 0;
+    std::vector<Blocks> blocks{};  ///< v-form: of each rank that has entered
   };
   struct Communicator {
     Group group;
@@ -84,6 +90,9 @@ class Fabric final : public Engine {
   [[nodiscard]] Communicator& communicator(ContextId context);
   void check_time(Tick at) const;
   void check(const Communicator& communicator, const CollectiveRequest& request) const;
+  [[nodiscard]] static std::optional<std::string> disagreement(const Entered& operation, std::uint32_t giver,
+                                                               std::uint32_t receiver);
+  [[nodiscard]] static std::optional<std::string> compare(Entered& operation, const CollectiveRequest& request);
   [[nodiscard]] bool enter(Communicator& communicator, const CollectiveRequest& request, Tick at);
 
   FabricConfig config_;
@@ -92,8 +101,8 @@ class Fabric final : public Engine {
   Messages messages_;
   std::vector<Completion> completed_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  std::vector<std::optional<Communicator>> communicators_;
-  std::vector<std::uint32_t> rows_in_use_;  ///< a bit per row, of each node
+  std::deque<std::optional<Communicator>> communicators_;  ///< they stay where they are: nodes refer to their groups
+  std::vector<std::uint32_t> rows_in_use_;                 ///< a bit per row, of each node
   std::optional<std::string> mismatch_;
 };
 

@@ -6,7 +6,8 @@
 
 namespace thalweg {
 
-Group::Group(std::span<const NodeId> members) : vertices_(members.size()), label_(members.size()) {
+Group::Group(std::span<const NodeId> members)
+    : vertices_(members.size()), label_(members.size()), rank_(members.size()) {
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
     vertices_[rank].node = members[rank];
     vertices_[rank].row.rank = rank;
@@ -41,7 +42,10 @@ void Group::label_from(std::uint32_t top) {
   }
   for (const std::uint32_t v : order) {
     Row& row = vertices_[v].row;
-    if (row.has_rank()) label_[row.rank] = row.label;
+    if (row.has_rank()) {
+      label_[row.rank] = row.label;
+      rank_[row.label] = row.rank;
+    }
     std::uint32_t next = row.label + row.has_rank();
     each_bit(row.down, [&](unsigned k) {
       Row& child = vertices_[vertices_[v].peer[k]].row;

@@ -28,6 +28,8 @@ class Group {
   /// Vertex i is rank i; vertices without a rank come after them.
   [[nodiscard]] std::span<const Vertex> vertices() const { return vertices_; }
   [[nodiscard]] std::uint32_t label(std::uint32_t rank) const { return label_[rank]; }
+  /// The rank of a label.
+  [[nodiscard]] std::uint32_t rank(std::uint32_t label) const { return rank_[label]; }
   /// The vertex without an edge up.
   [[nodiscard]] std::uint32_t top() const { return top_; }
 
@@ -42,6 +44,7 @@ class Group {
 
   std::vector<Vertex> vertices_;
   std::vector<std::uint32_t> label_;  ///< of each rank
+  std::vector<std::uint32_t> rank_;   ///< of each label
   std::uint32_t top_ = 0;
 };
 

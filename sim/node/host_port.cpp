@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "common/bits.hpp"
+
 namespace thalweg {
 
 namespace network_header = spec::network_header;
@@ -18,7 +20,7 @@ HostPort::HostPort(const FabricConfig& config, NodeId self, Endpoint endpoint, C
       pool_(pool),
       events_(events),
       listener_(listener),
-      message_source_(config.collective.contexts * config.collective.operations_in_flight),
+      message_source_(unit.process_limit()),
       row_source_(message_source_ + 1),
       uploads_(row_source_ + 1),
       downloads_(unit.units() + 1),
@@ -32,11 +34,7 @@ HostPort::HostPort(const FabricConfig& config, NodeId self, Endpoint endpoint, C
 }
 
 void HostPort::begin_operation(OperationId id) {
-  uploads_[id].next = 0;
-  uploads_[id].packets = 1;
-  if (unit_.request(id).collective != spec::Collective::barrier)
-    uploads_[id].packets += unit_.packetizer(id).packets(unit_.request(id).count);
-  turn_.push_back(id);
+  each_bit(unit_.uploads(id), [&](unsigned process) { turn_.push_back(unit_.first_process(id) + process); });
 }
 
 void HostPort::begin_message(MessageId id) {
@@ -81,10 +79,7 @@ std::uint64_t HostPort::upload_bytes(std::uint32_t source) {
     const bool first = message.to_send == message.request.bytes;
     return next_packet(messages_to_send_.front()).bytes + (first ? kHeaderBytes : 0);
   }
-  const std::uint64_t index = uploads_[source].next;
-  if (index == 0) return kHeaderBytes;
-  const Packetizer& layout = unit_.packetizer(source);
-  return layout.elements_in(index - 1, unit_.request(source).count) * layout.element_bytes();
+  return unit_.upload_bytes(source);
 }
 
 void HostPort::start_uploads(Tick now) {
@@ -122,9 +117,7 @@ void HostPort::uploaded(std::uint32_t source, Tick now) {
     }
     over = messages_to_send_.empty();
   } else {
-    Upload& upload = uploads_[source];
-    unit_.upload(source, upload.next++);
-    over = upload.next == upload.packets;
+    over = !unit_.upload(source);
   }
   if (over) std::erase(turn_, source);
 }

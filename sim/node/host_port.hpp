@@ -1,6 +1,6 @@
 // The host's side of a node: streaming DMA in both directions, and the messages' port of the router.
 //
-// Towards the node, every operation in flight has a stream of its own, messages and table rows have one each; they take
+// Towards the node, every process that takes from the host has a stream of its own, messages and table rows have one each; they take
 // turns packet by packet, as far as each has room, so that a stream that stalls holds up no other. Towards the host the
 // results of the aggregation units and the messages take turns likewise.
 #pragma once
@@ -53,7 +53,6 @@ class HostPort {
   static constexpr std::size_t kMessagePackets = 4;  ///< of the queue into the router, and of the one towards the host
 
   struct Upload {
-    std::uint64_t next = 0, packets = 0;
     bool busy = false;
     Pipe pipe;  ///< Endpoint::kernel: a stream's own
   };
@@ -92,7 +91,7 @@ class HostPort {
   Events& events_;
   Listener& listener_;
 
-  // Towards the node. Sources are the operations, then messages, then rows.
+  // Towards the node. Sources are the unit's processes, then messages, then rows.
   std::uint32_t message_source_, row_source_;
   std::vector<Upload> uploads_;
   std::vector<std::uint32_t> turn_;  ///< sources with packets left, the next one first

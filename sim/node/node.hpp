@@ -27,7 +27,9 @@ class Node final : public Component, private HostPort::Listener {
   void load_row(std::uint32_t context, const Row& row, Handle handle, Tick at);
   void free_row(std::uint32_t context) { unit_.unload(context); }
   /// The request's root is a label.
-  void submit(std::uint32_t context, const CollectiveRequest& request, spec::Algorithm algorithm, Tick at);
+  /// `group` stays until the operation is over.
+  void submit(std::uint32_t context, const CollectiveRequest& request, spec::Algorithm algorithm, const Group& group,
+              Tick at);
   void send(MessageId message, Tick at);
 
   bool step(Tick now) override;
@@ -36,6 +38,7 @@ class Node final : public Component, private HostPort::Listener {
   struct Command {
     CollectiveRequest request;
     spec::Algorithm algorithm;
+    const Group* group;
     Tick arrival;
   };
   struct NewRow {

@@ -27,6 +27,7 @@ DESCRIPTIONS = {
     "allreduce": "All ranks' buffers combined, at all ranks.",
     "gather": "A block of each rank, at a root.",
     "allgather": "A block of each rank, at all ranks.",
+    "scatter": "A block of a root for each rank.",
     "latency": "One message from rank to rank.",
     "bandwidth": f"{bench.WINDOW} messages from rank to rank, all under way at once.",
 }

@@ -553,8 +553,8 @@ inline constexpr unsigned bits = 256;
 [[nodiscard]] constexpr std::uint16_t root(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint16_t>(words[1] >> 16 & 0xffff);
 }
-/// rank whose data the stream carries
-[[nodiscard]] constexpr std::uint16_t source(std::span<const std::uint64_t, 4> words) {
+/// rank whose block the stream carries: its giver's, of scatter and reduce-scatter its receiver's
+[[nodiscard]] constexpr std::uint16_t block(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint16_t>(words[1] >> 32 & 0xffff);
 }
 /// size of the communicator
@@ -583,7 +583,7 @@ struct Descriptor {
   bool last{};  ///< last packet of its stream
   Datatype type{};  ///< type of the elements
   std::uint16_t root{};  ///< rank in the communicator; 0 where the collective has no root
-  std::uint16_t source{};  ///< rank whose data the stream carries
+  std::uint16_t block{};  ///< rank whose block the stream carries: its giver's, of scatter and reduce-scatter its receiver's
   std::uint16_t ranks{};  ///< size of the communicator
   std::uint64_t count{};  ///< elements in the stream
 
@@ -599,7 +599,7 @@ struct Descriptor {
         .last = descriptor::last(words),
         .type = descriptor::type(words),
         .root = descriptor::root(words),
-        .source = descriptor::source(words),
+        .block = descriptor::block(words),
         .ranks = descriptor::ranks(words),
         .count = descriptor::count(words),
     };
@@ -617,7 +617,7 @@ struct Descriptor {
            std::uint64_t{1} << 36,
             (static_cast<std::uint64_t>(type) & 0x1f) << 0 |
            (static_cast<std::uint64_t>(root) & 0xffff) << 16 |
-           (static_cast<std::uint64_t>(source) & 0xffff) << 32 |
+           (static_cast<std::uint64_t>(block) & 0xffff) << 32 |
            (static_cast<std::uint64_t>(ranks) & 0xffff) << 48,
             (static_cast<std::uint64_t>(count) & 0xffffffffffff) << 0,
             0};

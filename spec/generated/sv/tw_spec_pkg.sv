@@ -143,7 +143,7 @@ package tw_spec_pkg;
     logic [79:0] reserved_count;  // always 0
     logic [47:0] count;  // elements in the stream
     logic [15:0] ranks;  // size of the communicator
-    logic [15:0] source;  // rank whose data the stream carries
+    logic [15:0] block;  // rank whose block the stream carries: its giver's, of scatter and reduce-scatter its receiver's
     logic [15:0] root;  // rank in the communicator; 0 where the collective has no root
     logic [10:0] reserved_type;  // always 0
     datatype_e type_;  // type of the elements

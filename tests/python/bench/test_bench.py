@@ -44,7 +44,7 @@ def measured(tmp_path: Path) -> Bench:
     return run
 
 
-@pytest.mark.parametrize("operation", ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather"])
+@pytest.mark.parametrize("operation", ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter"])
 @pytest.mark.parametrize("cluster", ["mpi-fpga-torus-2x2x2", "torus:4x2", "ring:5"])
 def test_a_collective_is_verified_and_above_its_bound(measured: Bench, operation: str, cluster: str) -> None:
     sizes = [] if operation == "barrier" else ["--sizes", "1,4,504,5000,64K"]
@@ -68,7 +68,7 @@ def test_times_do_not_depend_on_the_data(measured: Bench) -> None:
 @pytest.mark.parametrize("ranks", [1, 2, 3, 7])
 @pytest.mark.parametrize("root", [0, -1])
 def test_fewer_ranks_than_nodes_and_any_root(measured: Bench, ranks: int, root: int) -> None:
-    for operation in ("broadcast", "reduce", "gather"):
+    for operation in ("broadcast", "reduce", "gather", "scatter"):
         rows = measured(
             operation, "--cluster", "torus:4x2", "--ranks", str(ranks), "--root", str(root % ranks), "--sizes", "8,1K"
         )

@@ -84,6 +84,9 @@ def searched(
     if operation == "broadcast":
         start = tuple(tuple((1 << source) if node == source else 0 for _ in range(units)) for node in range(nodes))
         return fewest_steps(nodes, links, start, lambda s: all(all(s[m]) for m in members), merge=False)
+    if operation == "scatter":  # as in a gather, but a unit is of the rank that it is for
+        start = tuple(tuple(everyone if node == source else 0 for _ in range(units)) for node in range(nodes))
+        return fewest_steps(nodes, links, start, lambda s: all(k >> m & 1 for m in members for k in s[m]), merge=False)
     start = tuple(tuple((1 << node) if node in members else 0 for _ in range(units)) for node in range(nodes))
     receivers = members if operation in ("allreduce", "allgather", "barrier") else [source]
     return fewest_steps(
@@ -103,13 +106,13 @@ CASES = [
     ("star of 4", 4, star(4), [0, 1, 2, 3]),
     ("the leaves of a star of 4", 4, star(4), [1, 2, 3]),
 ]
-OPERATIONS = ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather"]
+OPERATIONS = ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter"]
 SEARCHED = [
     pytest.param(operation, units, *case[1:], id=f"{operation} of {units}, {case[0]}")
     for operation in OPERATIONS
     for units in (1, 2)
     for case in CASES
-    if operation not in ("gather", "allgather") or units * case[1] < 8  # the others have too many schedules
+    if operation not in ("gather", "allgather", "scatter") or units * case[1] < 8  # the others have too many schedules
 ]
 
 
@@ -118,7 +121,7 @@ def test_no_schedule_beats_the_bound(
     operation: str, units: int, nodes: int, links: list[tuple[int, int]], members: list[int]
 ) -> None:
     network = Network(nodes, [(tail, head, 1, 1.0) for tail, head in links])
-    for root in range(len(members) if operation in ("broadcast", "reduce", "gather") else 1):
+    for root in range(len(members) if operation in ("broadcast", "reduce", "gather", "scatter") else 1):
         best = searched(operation, nodes, links, members, 1 if operation == "barrier" else units, root)
         bound = collective_ticks(network, members, operation, units, root)
         # The last unit's own step is in its hop and in m/B: the bound leaves out the last router, which takes longer.
@@ -148,7 +151,7 @@ def test_closed_forms_on_whole_tori(size: tuple[int, ...]) -> None:
         max((ranks - 1) * m / (ranks * n * rate), hops + m / (2 * n * rate))
     )
     assert collective_ticks(network, members, "allreduce", 4) == pytest.approx(hops + 14)
-    for operation in ("gather", "allgather"):
+    for operation in ("gather", "allgather", "scatter"):
         assert collective_ticks(network, members, operation, m) == pytest.approx(
             latency + (ranks - 1) * m / (2 * n * rate)
         )

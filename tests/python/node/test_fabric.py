@@ -14,7 +14,7 @@ _sim = pytest.importorskip("thalweg._sim")
 if TYPE_CHECKING:
     from thalweg import _sim
 
-NAMES = ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather"]
+NAMES = ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter"]
 
 
 class Ranks:
@@ -52,6 +52,7 @@ class Ranks:
             "allreduce": lambda _: 1,
             "gather": lambda rank: ranks * (rank == root),
             "allgather": lambda _: ranks,
+            "scatter": lambda _: 1,
         }[name]
         received = [np.zeros(blocks(rank) * given.shape[1], given.dtype) for rank in range(ranks)]
         for rank in range(ranks):
@@ -65,14 +66,19 @@ class Ranks:
                 type=Datatype.INT64,
                 root=root,
                 count=given.shape[1],
-                send=given[rank],
+                send=given if name == "scatter" else given[rank],
                 receive=received[rank],
             )
         return self.wait(_sim.CompletionKind.collective) - start, received
 
 
-def expected(name: str, given: np.ndarray) -> np.ndarray:
-    return {"broadcast": given[0], "reduce": given.sum(0), "allreduce": given.sum(0)}.get(name, given.reshape(-1))
+def expected(name: str, given: np.ndarray, rank: int, root: int = 0) -> np.ndarray:
+    return {
+        "broadcast": given[root],
+        "reduce": given.sum(0),
+        "allreduce": given.sum(0),
+        "scatter": given[rank],
+    }.get(name, given.reshape(-1))
 
 
 @pytest.mark.parametrize("endpoint", ["host", "kernel"])
@@ -85,8 +91,8 @@ def test_right_and_not_faster_than_the_bound(name: str, cluster: str, endpoint: 
         for count in (1, 1000):
             given = np.random.default_rng(count).integers(-(2**60), 2**60, (len(world.members), count))
             ticks, received = world.run(name, algorithm, given)
-            for block in received:
-                assert not block.size or np.array_equal(block, expected(name, given))
+            for rank, block in enumerate(received):
+                assert not block.size or np.array_equal(block, expected(name, given, rank))
             size = 0 if name == "barrier" else 8 * count
             assert ticks >= bounds.collective_ticks(network, world.members, name, size, 0, endpoint == "host")
 
@@ -97,9 +103,32 @@ def test_a_sub_communicator_in_any_order() -> None:
     for name in NAMES:
         for root in (0, 4):
             _, received = world.run(name, Algorithm.TREE, given, root)
-            wanted = given[root] if name == "broadcast" else expected(name, given)
-            assert all(not block.size or np.array_equal(block, wanted) for block in received)
+            for rank, block in enumerate(received):
+                assert not block.size or np.array_equal(block, expected(name, given, rank, root))
     assert world.fabric.mismatch is None
+
+
+def test_blocks_of_a_vector_form_lie_where_they_are_said_to() -> None:
+    world = Ranks("ring:3")
+    given = [np.arange(9, dtype=np.int64), np.arange(20, 25), np.arange(0)]
+    received = [np.full(8, -1) for _ in range(3)]
+    counts = [1, 5, 0]
+    for rank in range(3):
+        world.fabric.submit(
+            handle=rank,
+            context=world.context,
+            rank=rank,
+            collective=Collective.ALLGATHER,
+            type=Datatype.INT64,
+            count=counts[rank],
+            send=given[rank],
+            receive=received[rank],
+            vector=True,
+            receive_blocks=[(7, 1), (1, 5), (0, 0)],
+        )
+    world.wait(_sim.CompletionKind.collective)
+    for block in received:
+        assert block.tolist() == [-1, 20, 21, 22, 23, 24, -1, 0]
 
 
 def test_bad_requests_are_refused_and_differing_ones_told() -> None:

@@ -161,6 +161,36 @@ TEST_F(Mismatch, SaysRankAndWhat) {
             where + "collective broadcast, others have reduce (rank 0)");
 }
 
+TEST_F(Mismatch, OfVectorFormsIsSeenBlockByBlock) {
+  const std::vector<Block> blocks{{0, 5}, {5, 6}, {20, 0}};
+  const auto vector = [&](Collective collective, std::uint32_t odd_rank, std::uint64_t odd) {
+    World world(cluster({2, 2}));
+    const ContextId context = world.communicator({0, 1, 2});
+    Bytes memory(1 << 12);
+    for (std::uint32_t rank = 0; rank < 3; ++rank)
+      world.fabric.submit({.handle = rank,
+                           .context = context,
+                           .rank = rank,
+                           .collective = collective,
+                           .type = Datatype::int32,
+                           .root = 2,
+                           .count = rank == odd_rank ? odd : blocks[rank].count,
+                           .vector = true,
+                           .send = memory,
+                           .receive = memory,
+                           .send_blocks = blocks,
+                           .receive_blocks = blocks},
+                          world.fabric.now());
+    return world.fabric.mismatch().value_or("none");
+  };
+  for (const Collective collective : {Collective::gather, Collective::allgather, Collective::scatter})
+    EXPECT_EQ(vector(collective, 3, 0), "none");
+  const std::string where = "operation 0 of communicator 0: rank ";
+  EXPECT_EQ(vector(Collective::gather, 1, 7), "rank 2, " + where + "1 has 7 elements for rank 2, which takes 6");
+  EXPECT_EQ(vector(Collective::scatter, 0, 4), "rank 2, " + where + "2 has 5 elements for rank 0, which takes 4");
+  EXPECT_EQ(vector(Collective::allgather, 1, 0), "rank 1, " + where + "1 has 0 elements for rank 0, which takes 6");
+}
+
 TEST(Waiting, NamesTheRankThatDidNotCome) {
   World world(cluster({2, 2}));
   const ContextId context = world.communicator({0, 1, 2, 3});
@@ -203,10 +233,20 @@ TEST(Requests, WhatTheHardwareCannotDoIsRefused) {
   };
   refused([](auto& r) { r.context = 7; });
   refused([](auto& r) { r.rank = 2; });
-  refused([](auto& r) { r.collective = Collective::scatter; });
+  refused([](auto& r) { r.collective = Collective::scan; });
   refused([](auto& r) { r.op = Operator::band; });
   refused([](auto& r) { r.count = 9; });
   refused([](auto& r) { r.receive = r.receive.first(63); });
+  const std::vector<Block> one(1), beyond{{0, 1}, {8, 1}};
+  const auto refused_list = [&](std::span<const Block> list) {
+    refused([list](auto& r) {
+      r.collective = Collective::allgather;
+      r.vector = true;
+      r.receive_blocks = list;
+    });
+  };
+  refused_list(one);
+  refused_list(beyond);
   EXPECT_THROW(world.fabric.submit(right, world.fabric.now() - world.fabric.lookahead() - 1), std::invalid_argument);
   const std::vector<Handle> handles(2);
   EXPECT_THROW((void)world.fabric.create_communicator(std::vector<NodeId>{1, 1}, handles, 500), std::invalid_argument);

@@ -80,10 +80,34 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{Collective::broadcast, Algorithm::tree}, Case{Collective::reduce, Algorithm::tree},
                     Case{Collective::allreduce, Algorithm::exchange}, Case{Collective::allreduce, Algorithm::tree},
                     Case{Collective::gather, Algorithm::tree}, Case{Collective::allgather, Algorithm::exchange},
-                    Case{Collective::allgather, Algorithm::tree}),
+                    Case{Collective::allgather, Algorithm::tree}, Case{Collective::scatter, Algorithm::tree}),
     [](const auto& info) {
       return std::string(spec::name(info.param.collective)) + "_" + std::string(spec::name(info.param.algorithm));
     });
+
+class Vectors : public testing::TestWithParam<Collective> {};
+
+TEST_P(Vectors, BlocksOfAnySizeAnywhere) {
+  std::mt19937_64 random{1};
+  for (const std::uint32_t ranks : {1u, 2u, 5u, 8u, 13u}) {
+    World world(cluster({4, 4}, 3));
+    const ContextId context = world.communicator(first_nodes(ranks));
+    for (std::uint32_t root = 0; root < ranks; root += 3)
+      for (const std::uint64_t most : {0u, 1u, 3u, 200u, 1000u}) {
+        std::vector<std::uint64_t> counts(ranks);
+        for (auto& count : counts) count = random() % 3 ? random() % (most + 1) : 0;
+        Job job = make_vector_job(GetParam(), Operator::sum, Datatype::float64, root, counts, random);
+        world.submit(context, job);
+        world.run();
+        ASSERT_NO_FATAL_FAILURE(verify(job));
+        ASSERT_EQ(world.fabric.credits_out(), 0u);
+        ASSERT_FALSE(world.fabric.mismatch());
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Vectors, testing::Values(Collective::gather, Collective::allgather, Collective::scatter),
+                         [](const auto& info) { return std::string(spec::name(info.param)); });
 
 }  // namespace
 }  // namespace thalweg::test

@@ -125,41 +125,116 @@ inline Bytes exchange_value(std::vector<Bytes> values, std::uint32_t rank, const
   return values[rank % power];
 }
 
-/// What rank's receive buffer must hold; nothing where it receives nothing.
+/// What rank `giver` has for rank `receiver`.
+inline Bytes block_for(const Job& job, std::uint32_t giver, std::uint32_t receiver) {
+  const Bytes& all = job.send[giver];
+  const std::size_t size = spec::size_of(job.type);
+  Block block{receiver * job.count, job.count};
+  if (!job.send_blocks[giver].empty())
+    block = job.send_blocks[giver][receiver];
+  else if (all.size() < job.send.size() * job.count * size || job.count == 0)
+    return all;  // the same for all
+  const auto from = all.begin() + static_cast<std::ptrdiff_t>(block.first * size);
+  return {from, from + static_cast<std::ptrdiff_t>(block.count * size)};
+}
+
+/// The ranks' operands for rank `receiver`, combined.
+inline Bytes reduced(const Job& job, std::uint32_t root, std::uint32_t receiver) {
+  std::vector<Bytes> given;
+  for (std::uint32_t rank = 0; rank < job.send.size(); ++rank) given.push_back(block_for(job, rank, receiver));
+  const Combine combine = combine_of(job.op, job.type);
+  return job.algorithm == spec::Algorithm::exchange ? exchange_value(given, root, combine)
+                                                    : tree_value(given, root, ~0u, combine);
+}
+
+/// What rank's receive buffer must hold; untouched bytes are `untouched`.
 inline Bytes expected(const Job& job, std::uint32_t rank) {
-  const auto concatenated = [&] {
+  constexpr std::byte untouched{0x5A};
+  const auto collected = [&] {
     Bytes all;
-    for (const Bytes& block : job.send) all.insert(all.end(), block.begin(), block.end());
+    for (std::uint32_t giver = 0; giver < job.send.size(); ++giver) {
+      const Bytes block = block_for(job, giver, rank);
+      const std::size_t at = job.receive_blocks[rank].empty()
+                                 ? all.size()
+                                 : job.receive_blocks[rank][giver].first * spec::size_of(job.type);
+      if (all.size() < at + block.size()) all.resize(at + block.size(), untouched);
+      std::ranges::copy(block, all.begin() + static_cast<std::ptrdiff_t>(at));
+    }
     return all;
   };
   switch (job.collective) {
     case spec::Collective::broadcast:
       return rank == job.root ? Bytes{} : job.send[job.root];
     case spec::Collective::reduce:
-      if (rank != job.root) return {};
-      return tree_value(job.send, rank, ~0u, combine_of(job.op, job.type));
+      return rank == job.root ? reduced(job, rank, rank) : Bytes{};
     case spec::Collective::allreduce:
-      return job.algorithm == spec::Algorithm::exchange ? exchange_value(job.send, rank, combine_of(job.op, job.type))
-                                                        : tree_value(job.send, 0, ~0u, combine_of(job.op, job.type));
+      return reduced(job, 0, rank);
     case spec::Collective::gather:
-      return rank == job.root ? concatenated() : Bytes{};
+      return rank == job.root ? collected() : Bytes{};
     case spec::Collective::allgather:
-      return concatenated();
+      return collected();
+    case spec::Collective::scatter:
+      return block_for(job, job.root, rank);
     default:
       return {};
   }
 }
 
-inline Job make_job(spec::Collective collective, spec::Algorithm algorithm, spec::Operator op, spec::Datatype type,
-                    std::uint32_t ranks, std::uint32_t root, std::uint64_t count, std::mt19937_64& random) {
-  Job job{collective, algorithm, op, type, root, count, {}, {}, std::vector<Tick>(ranks, -1)};
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    job.send.push_back(random_block(type, count, rank, random));
-    job.receive.push_back({});
-  }
-  for (std::uint32_t rank = 0; rank < ranks; ++rank)  // what is not received is not touched, and one byte beyond
+/// Gives the job its receive buffers: one byte more than what is received, to see that it is not touched.
+inline Job with_buffers(Job job) {
+  const std::size_t ranks = job.send.size();
+  job.receive.resize(ranks);
+  job.send_blocks.resize(ranks);
+  job.receive_blocks.resize(ranks);
+  job.done.assign(ranks, -1);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank)
     job.receive[rank] = Bytes(expected(job, rank).size() + 1, std::byte{0x5A});
   return job;
+}
+
+inline Job make_job(spec::Collective collective, spec::Algorithm algorithm, spec::Operator op, spec::Datatype type,
+                    std::uint32_t ranks, std::uint32_t root, std::uint64_t count, std::mt19937_64& random) {
+  Job job{.collective = collective, .algorithm = algorithm, .op = op, .type = type, .root = root, .count = count};
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const bool for_each = collective == spec::Collective::scatter && rank == root;
+    job.send.push_back(random_block(type, count * (for_each ? ranks : 1), rank, random));
+  }
+  return with_buffers(std::move(job));
+}
+
+/// Blocks of such sizes, in any order and with gaps.
+inline std::vector<Block> lay_out(const std::vector<std::uint64_t>& counts, std::mt19937_64& random) {
+  std::vector<std::size_t> order(counts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::shuffle(order, random);
+  std::vector<Block> blocks(counts.size());
+  std::uint64_t end = 0;
+  for (const std::size_t i : order) {
+    blocks[i] = {end + random() % 3, counts[i]};
+    end = blocks[i].first + counts[i];
+  }
+  return blocks;
+}
+
+/// A v-form in which rank i gives, or takes, counts[i] elements.
+inline Job make_vector_job(spec::Collective collective, spec::Operator op, spec::Datatype type, std::uint32_t root,
+                           const std::vector<std::uint64_t>& counts, std::mt19937_64& random) {
+  Job job{.collective = collective, .op = op, .type = type, .root = root, .counts = counts};
+  const auto ranks = static_cast<std::uint32_t>(counts.size());
+  job.send_blocks.resize(ranks);
+  job.receive_blocks.resize(ranks);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    std::uint64_t given = counts[rank];
+    if (collective == spec::Collective::scatter) {
+      given = 0;
+      if (rank == root) job.send_blocks[rank] = lay_out(counts, random);
+      for (const Block& block : job.send_blocks[rank]) given = std::max(given, block.first + block.count);
+    } else if (collective == spec::Collective::allgather || rank == root) {
+      job.receive_blocks[rank] = lay_out(counts, random);
+    }
+    job.send.push_back(random_block(type, given, rank, random));
+  }
+  return with_buffers(std::move(job));
 }
 
 /// All ranks have completed, with the right bits.

@@ -43,10 +43,15 @@ FabricConfig random_cluster(std::mt19937_64& random) {
   return config;
 }
 
+bool vectored(Collective collective) {
+  return collective == Collective::gather || collective == Collective::allgather || collective == Collective::scatter;
+}
+
 Job random_job(std::uint32_t ranks, unsigned packet_bytes, std::mt19937_64& random) {
   using Type = std::pair<Operator, Datatype>;
-  const auto collective = one_of(random, {Collective::barrier, Collective::broadcast, Collective::reduce,
-                                          Collective::allreduce, Collective::gather, Collective::allgather});
+  const auto collective =
+      one_of(random, {Collective::barrier, Collective::broadcast, Collective::reduce, Collective::allreduce,
+                      Collective::gather, Collective::allgather, Collective::scatter});
   const bool exchanges =
       collective == Collective::barrier || collective == Collective::allreduce || collective == Collective::allgather;
   const auto algorithm = exchanges && random() % 2 ? Algorithm::exchange : Algorithm::tree;
@@ -57,6 +62,11 @@ Job random_job(std::uint32_t ranks, unsigned packet_bytes, std::mt19937_64& rand
                                                 {Operator::sum, Datatype::complex128},
                                                 {Operator::minloc, Datatype::pair_float64_int32}});
   const unsigned packet = packet_bytes / static_cast<unsigned>(spec::size_of(type));
+  if (vectored(collective) && random() % 3 == 0) {
+    std::vector<std::uint64_t> counts(ranks);
+    for (auto& count : counts) count = random() % 4 ? below(random, 4 * packet + 2) : 0;
+    return make_vector_job(collective, op, type, below(random, ranks), counts, random);
+  }
   return make_job(collective, algorithm, op, type, ranks, below(random, ranks), below(random, 4 * packet + 2), random);
 }
 

@@ -36,8 +36,10 @@ struct Job {
   spec::Datatype type{};
   std::uint32_t root = 0;
   std::uint64_t count = 0;
-  std::vector<Bytes> send, receive;  ///< of each rank
-  std::vector<Tick> done;            ///< of each rank; -1: not yet
+  std::vector<Bytes> send{}, receive{};                             ///< of each rank
+  std::vector<std::vector<Block>> send_blocks{}, receive_blocks{};  ///< v-form: of each rank
+  std::vector<std::uint64_t> counts{};                              ///< v-form: what each rank gives, or takes
+  std::vector<Tick> done{};                                         ///< of each rank; -1: not yet
 };
 
 class World {
@@ -68,9 +70,12 @@ class World {
                    .op = job.op,
                    .type = job.type,
                    .root = job.root,
-                   .count = job.count,
+                   .count = job.counts.empty() ? job.count : job.counts[rank],
+                   .vector = !job.counts.empty(),
                    .send = job.send[rank],
-                   .receive = job.receive[rank]},
+                   .receive = job.receive[rank],
+                   .send_blocks = job.send_blocks[rank],
+                   .receive_blocks = job.receive_blocks[rank]},
                   at);
   }
   void submit(ContextId context, Job& job) {
