@@ -1,7 +1,7 @@
 """Measures one operation on the simulator: collectives, messages between two ranks, and random traffic.
 
 Each measurement is a row, a dictionary that `thalweg bench --json` writes as it stands; times are in microseconds, sizes in
-bytes with OSU's meaning (one rank's block of gather, allgather and scatter, the whole buffer otherwise).
+bytes: one rank's block where the ranks have different ones, the whole buffer otherwise.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 COLLECTIVES = {name: Collective[name.upper()] for name in bounds.OPERATIONS}
-REDUCTIONS = ("reduce", "allreduce")
+REDUCTIONS = ("reduce", "allreduce", "reduce_scatter")
 ROOTED = ("broadcast", "reduce", "gather", "scatter")
 WINDOW = 64
 """Messages under way in `bandwidth`, as in OSU's osu_bw."""
@@ -216,6 +216,7 @@ _GIVES = {
     "gather": (_ONE, _ONE),
     "allgather": (_ONE, _ONE),
     "scatter": (_EACH, _NONE),
+    "reduce_scatter": (_EACH, _EACH),
 }
 _GETS = {
     "barrier": (_NONE, _NONE),
@@ -225,6 +226,7 @@ _GETS = {
     "gather": (_EACH, _NONE),
     "allgather": (_EACH, _EACH),
     "scatter": (_ONE, _ONE),
+    "reduce_scatter": (_ONE, _ONE),
 }
 
 
@@ -262,7 +264,7 @@ def _right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarra
     else:
         expected = np.concatenate(given)
     wanted = np.ascontiguousarray(expected).view("u1")
-    if plan.operation == "scatter":
+    if plan.operation in ("scatter", "reduce_scatter"):
         return np.array_equal(np.concatenate(results).view("u1"), wanted)
     return all(np.array_equal(result.view("u1"), wanted) for result in results if result.size)
 

@@ -18,6 +18,8 @@ allreduce   each rank's last operand has yet to reach the rank farthest from it:
 gather      the blocks of the ranks at distance d and beyond arrive after d: d + (their number) m/B(root), for every d
 scatter     gather backwards: the blocks for the ranks at distance d and beyond have left d before the end
 allgather   as gather, for every rank; and as broadcast, from every rank
+reduce-     scatter, of every rank's blocks; and reduce, of every rank's: a rank's part of another's result has to leave it,
+scatter     combined with what passes or not
 message     one route, whose first link carries all: d + m/b
 
 Host to host, PCIe's latency comes at both ends, and B is at most what PCIe and the DMA carry. The time that a flit spends in
@@ -43,7 +45,7 @@ ROUTER_CYCLES = 4
 """Source: the MPI-FPGA paper, section 4.1: the four stages of the router, a cycle each."""
 SHAPES = frozenset({"ring", "torus", "line", "star"})
 """Shapes of which no cut is narrower, for what must cross it, than the links of one node: others get no bounds."""
-OPERATIONS = ("barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter")
+OPERATIONS = ("barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter", "reduce_scatter")
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ def collective_ticks(
     """The least ticks from the start of `operation` to its end at the last of its ranks.
 
     Rank i is on node members[i], all different; `root` is a rank. `size` in bytes has OSU's meaning: one rank's block of
-    gather, allgather and scatter, the whole buffer otherwise. `host`: from host memory to host memory, else from port to port of the
+    gather, allgather, scatter and reduce_scatter, the whole buffer otherwise. `host`: from host memory to host memory, else from port to port of the
     nodes. One rank alone takes no time. Raises KeyError where two ranks are not connected.
     """
     if len(members) == 1:
@@ -170,6 +172,7 @@ def collective_ticks(
         "allreduce": lambda: max(ranks.exchange(), *map(ranks.spread, ranks.all), *map(ranks.combine, ranks.all)),
         "gather": lambda: max(ranks.collect(root), *(ranks.sent(r, root) for r in ranks.others(root))),
         "allgather": lambda: max(*map(ranks.spread, ranks.all), *map(ranks.collect, ranks.all)),
+        "reduce_scatter": lambda: max(*map(ranks.distribute, ranks.all), *map(ranks.combine, ranks.all)),
         "scatter": lambda: max(ranks.distribute(root), *(ranks.received(root, r) for r in ranks.others(root))),
     }
     return bounds[operation]() + (2 * network.pcie_latency if host else 0)
@@ -193,6 +196,7 @@ def last_entry_ticks(network: Network, members: Sequence[int], operation: str, s
         "gather": lambda: min((len(members) - 1) * own, *(ranks.sent(r, root) for r in ranks.others(root))),
         "allgather": lambda: min(map(ranks.spread, ranks.all)),
         "scatter": lambda: own,
+        "reduce_scatter": lambda: min(map(ranks.distribute, ranks.all)),
     }
     return bounds[operation]() + 2 * network.pcie_latency
 

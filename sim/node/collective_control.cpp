@@ -94,6 +94,30 @@ class Compiler {
     step({.from_host = true, .to_host = true, .block = row_.label});
   }
 
+  /// The reduction of a stream for each rank, downwards, to the top of the tree, which scatters the results at once.
+  void reduce_scatter() {
+    const bool host = row_.has_rank();
+    process();
+    if (!row_.up) {
+      downwards(row_.ranks - 1, row_.ranks, [&](std::uint32_t edge, std::uint32_t last, std::uint32_t streams) {
+        step({.from_edges = row_.down,
+              .to_edges = edge,
+              .from_host = host,
+              .to_host = edge == 0,
+              .streams = streams,
+              .block = last});
+      });
+      return;
+    }
+    step({.from_edges = row_.down,
+          .to_edges = row_.up,
+          .from_host = host,
+          .streams = row_.ranks,
+          .block = row_.ranks - 1});
+    process();
+    scatter_from(row_.up);
+  }
+
   /// The streams of all ranks in the order of their labels, one after another, each down the tree that its rank is the root
   /// of.
   void allgather_tree() {
@@ -167,7 +191,7 @@ class Compiler {
 }  // namespace
 
 bool offloaded(Collective collective) {
-  return collective >= Collective::barrier && collective <= Collective::scatter;
+  return collective >= Collective::barrier && collective <= Collective::reduce_scatter;
 }
 
 bool reduces(Collective collective) {
@@ -246,6 +270,8 @@ void compile(Collective collective, Algorithm algorithm, const Row& row, std::ui
       return compiler.gather();
     case Collective::scatter:
       return compiler.scatter();
+    case Collective::reduce_scatter:
+      return compiler.reduce_scatter();
     case Collective::allgather:
       return algorithm == Algorithm::exchange ? compiler.allgather_exchange() : compiler.allgather_tree();
     default:

@@ -44,7 +44,9 @@ def measured(tmp_path: Path) -> Bench:
     return run
 
 
-@pytest.mark.parametrize("operation", ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter"])
+@pytest.mark.parametrize(
+    "operation", ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter", "reduce_scatter"]
+)
 @pytest.mark.parametrize("cluster", ["mpi-fpga-torus-2x2x2", "torus:4x2", "ring:5"])
 def test_a_collective_is_verified_and_above_its_bound(measured: Bench, operation: str, cluster: str) -> None:
     sizes = [] if operation == "barrier" else ["--sizes", "1,4,504,5000,64K"]

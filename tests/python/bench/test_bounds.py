@@ -88,6 +88,12 @@ def searched(
         start = tuple(tuple(everyone if node == source else 0 for _ in range(units)) for node in range(nodes))
         return fewest_steps(nodes, links, start, lambda s: all(k >> m & 1 for m in members for k in s[m]), merge=False)
     start = tuple(tuple((1 << node) if node in members else 0 for _ in range(units)) for node in range(nodes))
+    if operation == "reduce_scatter":  # units of every member, combined on their way to it
+        own = {member: range(i * units, (i + 1) * units) for i, member in enumerate(members)}
+        start = tuple(known[:1] * (units * len(members)) for known in start)
+        return fewest_steps(
+            nodes, links, start, lambda s: all(s[m][u] == everyone for m in members for u in own[m]), merge=True
+        )
     receivers = members if operation in ("allreduce", "allgather", "barrier") else [source]
     return fewest_steps(
         nodes, links, start, lambda s: all(k == everyone for m in receivers for k in s[m]), merge=not blocks
@@ -106,13 +112,15 @@ CASES = [
     ("star of 4", 4, star(4), [0, 1, 2, 3]),
     ("the leaves of a star of 4", 4, star(4), [1, 2, 3]),
 ]
-OPERATIONS = ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter"]
+OPERATIONS = ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter", "reduce_scatter"]
+MOST = {"gather": 8, "allgather": 8, "scatter": 8, "reduce_scatter": 4}
+"""Units times nodes from which on there are too many schedules to search."""
 SEARCHED = [
     pytest.param(operation, units, *case[1:], id=f"{operation} of {units}, {case[0]}")
     for operation in OPERATIONS
     for units in (1, 2)
     for case in CASES
-    if operation not in ("gather", "allgather", "scatter") or units * case[1] < 8  # the others have too many schedules
+    if units * case[1] < MOST.get(operation, 10)
 ]
 
 
@@ -151,11 +159,11 @@ def test_closed_forms_on_whole_tori(size: tuple[int, ...]) -> None:
         max((ranks - 1) * m / (ranks * n * rate), hops + m / (2 * n * rate))
     )
     assert collective_ticks(network, members, "allreduce", 4) == pytest.approx(hops + 14)
-    for operation in ("gather", "allgather", "scatter"):
+    for operation in ("gather", "allgather", "scatter", "reduce_scatter"):
         assert collective_ticks(network, members, operation, m) == pytest.approx(
             latency + (ranks - 1) * m / (2 * n * rate)
         )
-        assert collective_ticks(network, members, operation, 0) == hops
+        assert collective_ticks(network, members, operation, 0) == hops + (14 if operation == "reduce_scatter" else 0)
 
 
 def test_a_message_takes_one_route() -> None:

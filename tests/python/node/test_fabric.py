@@ -14,7 +14,7 @@ _sim = pytest.importorskip("thalweg._sim")
 if TYPE_CHECKING:
     from thalweg import _sim
 
-NAMES = ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter"]
+NAMES = ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter", "reduce_scatter"]
 
 
 class Ranks:
@@ -53,8 +53,10 @@ class Ranks:
             "gather": lambda rank: ranks * (rank == root),
             "allgather": lambda _: ranks,
             "scatter": lambda _: 1,
+            "reduce_scatter": lambda _: 1,
         }[name]
-        received = [np.zeros(blocks(rank) * given.shape[1], given.dtype) for rank in range(ranks)]
+        count = given.shape[-1]
+        received = [np.zeros(blocks(rank) * count, given.dtype) for rank in range(ranks)]
         for rank in range(ranks):
             self.fabric.submit(
                 handle=rank,
@@ -62,14 +64,20 @@ class Ranks:
                 rank=rank,
                 collective=Collective[name.upper()],
                 algorithm=algorithm,
-                op=Operator.SUM if name.endswith("reduce") else Operator.NONE,
+                op=Operator.SUM if "reduce" in name else Operator.NONE,
                 type=Datatype.INT64,
                 root=root,
-                count=given.shape[1],
+                count=count,
                 send=given if name == "scatter" else given[rank],
                 receive=received[rank],
             )
         return self.wait(_sim.CompletionKind.collective) - start, received
+
+
+def operands(name: str, ranks: int, count: int) -> np.ndarray:
+    """(ranks, count), of reduce_scatter (ranks, ranks, count): what each rank gives."""
+    shape = (ranks, ranks, count) if name == "reduce_scatter" else (ranks, count)
+    return np.random.default_rng(count).integers(-(2**60), 2**60, shape)
 
 
 def expected(name: str, given: np.ndarray, rank: int, root: int = 0) -> np.ndarray:
@@ -78,6 +86,7 @@ def expected(name: str, given: np.ndarray, rank: int, root: int = 0) -> np.ndarr
         "reduce": given.sum(0),
         "allreduce": given.sum(0),
         "scatter": given[rank],
+        "reduce_scatter": given.sum(0)[rank],
     }.get(name, given.reshape(-1))
 
 
@@ -89,7 +98,7 @@ def test_right_and_not_faster_than_the_bound(name: str, cluster: str, endpoint: 
     network = bounds.Network.of(world.config)
     for algorithm in (Algorithm.TREE, Algorithm.EXCHANGE):
         for count in (1, 1000):
-            given = np.random.default_rng(count).integers(-(2**60), 2**60, (len(world.members), count))
+            given = operands(name, len(world.members), count)
             ticks, received = world.run(name, algorithm, given)
             for rank, block in enumerate(received):
                 assert not block.size or np.array_equal(block, expected(name, given, rank))
@@ -99,8 +108,8 @@ def test_right_and_not_faster_than_the_bound(name: str, cluster: str, endpoint: 
 
 def test_a_sub_communicator_in_any_order() -> None:
     world = Ranks("mpi-fpga-torus-4x4x2", members=[31, 2, 17, 4, 8, 9, 25])
-    given = np.arange(7 * 300).reshape(7, 300)
     for name in NAMES:
+        given = operands(name, 7, 300)
         for root in (0, 4):
             _, received = world.run(name, Algorithm.TREE, given, root)
             for rank, block in enumerate(received):

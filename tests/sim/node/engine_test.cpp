@@ -172,6 +172,7 @@ TEST_F(Mismatch, OfVectorFormsIsSeenBlockByBlock) {
                            .context = context,
                            .rank = rank,
                            .collective = collective,
+                           .op = Operator::sum,
                            .type = Datatype::int32,
                            .root = 2,
                            .count = rank == odd_rank ? odd : blocks[rank].count,
@@ -183,11 +184,14 @@ TEST_F(Mismatch, OfVectorFormsIsSeenBlockByBlock) {
                           world.fabric.now());
     return world.fabric.mismatch().value_or("none");
   };
-  for (const Collective collective : {Collective::gather, Collective::allgather, Collective::scatter})
+  for (const Collective collective :
+       {Collective::gather, Collective::allgather, Collective::scatter, Collective::reduce_scatter})
     EXPECT_EQ(vector(collective, 3, 0), "none");
   const std::string where = "operation 0 of communicator 0: rank ";
   EXPECT_EQ(vector(Collective::gather, 1, 7), "rank 2, " + where + "1 has 7 elements for rank 2, which takes 6");
   EXPECT_EQ(vector(Collective::scatter, 0, 4), "rank 2, " + where + "2 has 5 elements for rank 0, which takes 4");
+  EXPECT_EQ(vector(Collective::reduce_scatter, 0, 4),
+            "rank 0, " + where + "0 has 5 elements for rank 0, which takes 4");
   EXPECT_EQ(vector(Collective::allgather, 1, 0), "rank 1, " + where + "1 has 0 elements for rank 0, which takes 6");
 }
 

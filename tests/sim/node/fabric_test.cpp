@@ -80,7 +80,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{Collective::broadcast, Algorithm::tree}, Case{Collective::reduce, Algorithm::tree},
                     Case{Collective::allreduce, Algorithm::exchange}, Case{Collective::allreduce, Algorithm::tree},
                     Case{Collective::gather, Algorithm::tree}, Case{Collective::allgather, Algorithm::exchange},
-                    Case{Collective::allgather, Algorithm::tree}, Case{Collective::scatter, Algorithm::tree}),
+                    Case{Collective::allgather, Algorithm::tree}, Case{Collective::scatter, Algorithm::tree},
+                    Case{Collective::reduce_scatter, Algorithm::tree}),
     [](const auto& info) {
       return std::string(spec::name(info.param.collective)) + "_" + std::string(spec::name(info.param.algorithm));
     });
@@ -106,7 +107,9 @@ TEST_P(Vectors, BlocksOfAnySizeAnywhere) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Vectors, testing::Values(Collective::gather, Collective::allgather, Collective::scatter),
+INSTANTIATE_TEST_SUITE_P(All, Vectors,
+                         testing::Values(Collective::gather, Collective::allgather, Collective::scatter,
+                                         Collective::reduce_scatter),
                          [](const auto& info) { return std::string(spec::name(info.param)); });
 
 }  // namespace

@@ -175,6 +175,8 @@ inline Bytes expected(const Job& job, std::uint32_t rank) {
       return collected();
     case spec::Collective::scatter:
       return block_for(job, job.root, rank);
+    case spec::Collective::reduce_scatter:
+      return reduced(job, 0, rank);
     default:
       return {};
   }
@@ -196,7 +198,8 @@ inline Job make_job(spec::Collective collective, spec::Algorithm algorithm, spec
                     std::uint32_t ranks, std::uint32_t root, std::uint64_t count, std::mt19937_64& random) {
   Job job{.collective = collective, .algorithm = algorithm, .op = op, .type = type, .root = root, .count = count};
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const bool for_each = collective == spec::Collective::scatter && rank == root;
+    const bool for_each =
+        (collective == spec::Collective::scatter && rank == root) || collective == spec::Collective::reduce_scatter;
     job.send.push_back(random_block(type, count * (for_each ? ranks : 1), rank, random));
   }
   return with_buffers(std::move(job));
@@ -225,9 +228,10 @@ inline Job make_vector_job(spec::Collective collective, spec::Operator op, spec:
   job.receive_blocks.resize(ranks);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     std::uint64_t given = counts[rank];
-    if (collective == spec::Collective::scatter) {
+    if (collective == spec::Collective::scatter || collective == spec::Collective::reduce_scatter) {
       given = 0;
-      if (rank == root) job.send_blocks[rank] = lay_out(counts, random);
+      if (rank == root || collective == spec::Collective::reduce_scatter)
+        job.send_blocks[rank] = lay_out(counts, random);
       for (const Block& block : job.send_blocks[rank]) given = std::max(given, block.first + block.count);
     } else if (collective == spec::Collective::allgather || rank == root) {
       job.receive_blocks[rank] = lay_out(counts, random);

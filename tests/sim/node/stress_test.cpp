@@ -44,7 +44,8 @@ FabricConfig random_cluster(std::mt19937_64& random) {
 }
 
 bool vectored(Collective collective) {
-  return collective == Collective::gather || collective == Collective::allgather || collective == Collective::scatter;
+  return collective == Collective::gather || collective == Collective::allgather || collective == Collective::scatter ||
+         collective == Collective::reduce_scatter;
 }
 
 Job random_job(std::uint32_t ranks, unsigned packet_bytes, std::mt19937_64& random) {
