@@ -120,27 +120,38 @@ class CollectivePlan:
         return [size for size in self.sizes if size % self.dtype.itemsize == 0]
 
 
-def _network(config: FabricConfig, cluster: Cluster) -> bounds.Network | None:
+def network_of(config: FabricConfig, cluster: Cluster) -> bounds.Network | None:
+    """What the bounds of a cluster depend on; None where none are proved for its shape."""
     return bounds.Network.of(config) if cluster.topology.shape in bounds.SHAPES else None
 
 
-def _row(
+def row_of(
     operation: str,
     cluster: Cluster,
     ranks: int,
     size: int,
     times: Sequence[float],
     limits: Sequence[float | None],
-    verified: bool,
+    verified: bool | None,
     **more: object,
 ) -> Row:
-    """`times` and their bounds in us, kernel to kernel and host to host."""
+    """`times` and their bounds in us, kernel to kernel and host to host; `verified` is None where nothing was executed."""
     row: Row = {"operation": operation, "engine": "sim", "cluster": cluster.name, "ranks": ranks, "bytes": size}
     for end, time, bound in zip(("kernel", "host"), times, limits, strict=True):
         row[f"time_{end}_us"] = time
         row[f"bound_{end}_us"] = bound
         row[f"share_{end}"] = None if bound is None or not time else bound / time
     return {**row, "verified": verified, **more}
+
+
+def collective_limits(network: bounds.Network | None, plan: CollectivePlan, size: int, us: float) -> list[float | None]:
+    """The bounds of a collective, kernel to kernel and host to host, in us."""
+    if network is None:
+        return [None, None]
+    return [
+        us * bounds.collective_ticks(network, range(plan.ranks), plan.operation, size, plan.root, at_host)
+        for at_host in (False, True)
+    ]
 
 
 Progress = Callable[[float], None]
@@ -258,7 +269,13 @@ def _right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarra
     """Whether every rank has, to the bit, what the operation means."""
     if plan.operation in REDUCTIONS:
         root = plan.root if plan.operation == "reduce" else 0
-        expected = reduction.evaluate(algorithm, plan.operator, plan.datatype, np.stack(given), root)
+        expected = reduction.evaluate(
+            algorithm,
+            plan.operator,
+            plan.datatype,
+            np.stack([part.view("u1") for part in given]).view(plan.dtype),
+            root,
+        )
     elif plan.operation in ("broadcast", "scatter"):
         expected = given[plan.root]
     else:
@@ -275,7 +292,7 @@ def measure_collective(plan: CollectivePlan, progress: Progress = _silent) -> It
     Raises FabricStopped where an operation never ends.
     """
     config = plan.cluster.fabric_config()
-    network = _network(config, plan.cluster)
+    network = network_of(config, plan.cluster)
     us = 1e6 / config.ticks_per_second
     algorithms = plan.algorithms
     kind = {}
@@ -290,17 +307,12 @@ def measure_collective(plan: CollectivePlan, progress: Progress = _silent) -> It
         # Larger messages only widen the distance: what is twice as slow is not tried with them again.
         algorithms = [a for a in algorithms if kernels[a].ticks <= 2 * kernels[best].ticks or size < _LONG]
         runs = [kernels[best], _run_collective(config, True, plan, best, given, size)]
-        limits: list[float | None] = [None, None]
-        if network:
-            limits = [
-                us * bounds.collective_ticks(network, range(plan.ranks), plan.operation, size, plan.root, at_host)
-                for at_host in (False, True)
-            ]
+        limits = collective_limits(network, plan, size, us)
         verified = all(_right(plan, best, given, run.results) for run in runs)
         progress(sum(work[: index + 1]) / sum(work))
         times = [run.ticks * us for run in runs]
         name = best.name.lower()
-        yield _row(plan.operation, plan.cluster, plan.ranks, size, times, limits, verified, algorithm=name, **kind)
+        yield row_of(plan.operation, plan.cluster, plan.ranks, size, times, limits, verified, algorithm=name, **kind)
 
 
 _LONG = 1 << 14
@@ -338,7 +350,7 @@ def measure_messages(
     from thalweg import _sim
 
     config = cluster.fabric_config()
-    network = _network(config, cluster)
+    network = network_of(config, cluster)
     us = 1e6 / config.ticks_per_second
     messages = WINDOW if operation == "bandwidth" else 1
     peer = peer_at(cluster, hops)
@@ -356,11 +368,24 @@ def measure_messages(
             flits, detour = divmod(fabric.flit_hops, hops)
             verified = verified and fabric.idle and not detour and flits * bounds.FLIT_BYTES >= size * messages
         progress((index + 1) / len(sizes))
-        row = _row(operation, cluster, 2, size, times, limits, verified, hops=hops)
-        if operation == "bandwidth":
-            for end, time in zip(("kernel", "host"), times, strict=True):
-                row[f"bandwidth_{end}_gbps"] = size * messages * 8 / time / 1e3
-        yield row
+        yield message_row(operation, cluster, size, times, limits, verified, hops=hops)
+
+
+def message_row(
+    operation: str,
+    cluster: Cluster,
+    size: int,
+    times: Sequence[float],
+    limits: Sequence[float | None],
+    verified: bool | None,
+    **more: object,
+) -> Row:
+    """A row of `latency` or `bandwidth`; the latter says what rate its times make."""
+    row = row_of(operation, cluster, 2, size, times, limits, verified, **more)
+    if operation == "bandwidth":
+        for end, time in zip(("kernel", "host"), times, strict=True):
+            row[f"bandwidth_{end}_gbps"] = size * WINDOW * 8 / time / 1e3
+    return row
 
 
 @dataclass(frozen=True)

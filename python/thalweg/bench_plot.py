@@ -58,7 +58,8 @@ def _time_over_size(axes: Axes, rows: Sequence[Row]) -> None:
     axes.yaxis.set_major_formatter(lambda time, _: f"{time:g}")
     axes.set_xlabel("bytes")
     axes.set_ylabel("time in µs")
-    axes.set_title(f"{rows[0]['operation']}, {rows[0]['ranks']} ranks on {rows[0]['cluster']}", fontsize=11)
+    closed = ": closed form" * (rows[0]["engine"] == "model")
+    axes.set_title(f"{rows[0]['operation']}, {rows[0]['ranks']} ranks on {rows[0]['cluster']}" + closed, fontsize=11)
 
 
 def _latency_over_load(axes: Axes, rows: Sequence[Row]) -> None:

@@ -11,10 +11,10 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from thalweg import bench
+from thalweg import bench, bench_model
 from thalweg.bench_plot import check_plot, plot
 from thalweg.cluster import Cluster
-from thalweg.errors import CheckFailed
+from thalweg.errors import CheckFailed, InputError
 from thalweg.output import OutputFile, json_option, print_table, write_json
 from thalweg.spec import Datatype, Operator
 
@@ -73,10 +73,16 @@ _common = _options(
         metavar="C",
         help="A preset, a cluster file, or a shape in place such as torus:4x4.",
     ),
-    click.option("--engine", type=click.Choice(["sim"]), default="sim", show_default=True, help="What executes it."),
     click.option("--plot", "picture", type=OutputFile(), metavar="FILE", help="Also draw it: .png, .svg or .pdf."),
     json_option,
 )
+
+
+def _engine(*engines: str) -> Callable[[Any], Any]:
+    text = "sim executes it, cycle by cycle" + "; model has closed forms, and executes nothing." * (len(engines) > 1)
+    return click.option("--engine", type=click.Choice(engines), default="sim", show_default=True, help=text)
+
+
 _sizes = click.option(
     "--sizes", default="4:1M", show_default=True, metavar="S", help="Bytes: 4:1M, doubling, or a list such as 4,64,1K."
 )
@@ -88,7 +94,7 @@ def _finish(rows: Rows, picture: Path | None, json_file: Path | None) -> None:
     write_json(json_file, rows)
     if picture:
         plot(rows, picture)
-    wrong = [row for row in rows if not row["verified"]]
+    wrong = [row for row in rows if row["verified"] is False]
     if wrong:
         where = ", ".join(str(row["bytes"] if "load" not in row else row["load"]) for row in wrong)
         raise CheckFailed(f"{rows[0]['operation']} gave wrong results at {where}")
@@ -102,15 +108,19 @@ def _finish(rows: Rows, picture: Path | None, json_file: Path | None) -> None:
                 )
 
 
+_CLOSED = ": closed forms (LogGP), nothing executed"
+
+
 def _yes(right: bool) -> str:
     return "yes" if right else "NO"
 
 
 def _print_times(rows: Rows) -> None:
     columns = [name for name in COLUMNS if name != "algorithm" or "algorithm" in rows[0]]
-    bandwidth = "bandwidth_host_gbps" in rows[0]
-    if bandwidth:
-        columns[-1:-1] = ["Gb/s"]
+    more = {"bandwidth_host_gbps": "Gb/s", "software_us": "in software"}
+    also = [name for name in more if name in rows[0]]
+    executed = rows[0]["verified"] is not None
+    columns[-1:] = [*(more[name] for name in also), *(["verified"] if executed else [])]
     print_table(
         columns,
         (
@@ -122,8 +132,8 @@ def _print_times(rows: Rows) -> None:
                     for end in ("kernel", "host")
                     for name, unit in (("time", "_us"), ("bound", "_us"), ("share", ""))
                 ),
-                *([row["bandwidth_host_gbps"]] if bandwidth else []),
-                _yes(row["verified"]),
+                *(row[name] for name in also),
+                *([_yes(row["verified"])] if executed else []),
             ]
             for row in rows
         ),
@@ -165,17 +175,24 @@ def _collective(name: str) -> click.Command:
             root,
             seed,
         )
-        with _progress(name) as progress:
-            rows = list(bench.measure_collective(plan, progress))
+        if engine == "model":
+            if algorithm != "auto":
+                raise InputError("--engine model knows no --algorithm: each collective has one closed form")
+            rows = list(bench_model.collective_rows(plan))
+        else:
+            with _progress(name) as progress:
+                rows = list(bench.measure_collective(plan, progress))
         about = f"{name} of {plan.ranks} ranks on {cluster.name}"
         if reduces:
             about += f": {op} of {datatype}"
-        click.echo(about + (f", root {root}" if rooted else "") + "; times in us")
+        about += f", root {root}" if rooted else ""
+        click.echo(about + _CLOSED * (engine == "model") + "; times in us")
         _print_times(rows)
         _finish(rows, picture, json_file)
 
     parts = [
         _common,
+        _engine("sim", "model"),
         click.option(
             "--ranks",
             type=click.IntRange(1),
@@ -221,18 +238,20 @@ def _message(name: str) -> click.Command:
             check_plot(picture)
         cluster = Cluster.load(cluster_name)
         wanted = bench.parse_sizes(sizes)
-        with _progress(name) as progress:
-            rows = list(bench.measure_messages(cluster, name, wanted, hops, progress))
-        click.echo(
-            f"{name} from node 0 to node {bench.peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}; times in us"
-        )
+        if engine == "model":
+            rows = list(bench_model.message_rows(cluster, name, wanted, hops))
+        else:
+            with _progress(name) as progress:
+                rows = list(bench.measure_messages(cluster, name, wanted, hops, progress))
+        about = f"{name} from node 0 to node {bench.peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
+        click.echo(f"{about}, on {cluster.name}{_CLOSED * (engine == 'model')}; times in us")
         _print_times(rows)
         _finish(rows, picture, json_file)
 
     hops = click.option(
         "--hops", type=click.IntRange(1), default=1, show_default=True, help="Links between the two nodes."
     )
-    return click.command(name, help=DESCRIPTIONS[name])(_options(_common, _sizes, hops)(run))
+    return click.command(name, help=DESCRIPTIONS[name])(_options(_common, _engine("sim", "model"), _sizes, hops)(run))
 
 
 for _name in DESCRIPTIONS:
@@ -260,6 +279,7 @@ class Load(click.ParamType[float | str]):
 
 @command.command("traffic")
 @_common
+@_engine("sim")
 @click.option(
     "--pattern",
     type=click.Choice(["uniform", "transpose", "hotspot"]),
