@@ -81,13 +81,16 @@ def operands(name: str, ranks: int, count: int) -> np.ndarray:
 
 
 def expected(name: str, given: np.ndarray, rank: int, root: int = 0) -> np.ndarray:
-    return {
-        "broadcast": given[root],
-        "reduce": given.sum(0),
-        "allreduce": given.sum(0),
-        "scatter": given[rank],
-        "reduce_scatter": given.sum(0)[rank],
-    }.get(name, given.reshape(-1))
+    match name:
+        case "broadcast":
+            return given[root]
+        case "scatter":
+            return given[rank]
+        case "reduce" | "allreduce":
+            return given.sum(0)
+        case "reduce_scatter":
+            return given[:, rank].sum(0)
+    return given.reshape(-1)
 
 
 @pytest.mark.parametrize("endpoint", ["host", "kernel"])
