@@ -75,7 +75,7 @@ namespace {fmt.name} {{
 inline constexpr unsigned bits = {fmt.bits};
 {"".join(_getter(f, argument, single) for f in fmt.members)}\
 {"".join(_setter(f) for f in fmt.members) if single else ""}\
-{_matches(fmt, argument)}\
+{_matches(fmt, argument, single)}\
 }}  // namespace {fmt.name}
 
 /// {fmt.doc}{source}
@@ -111,12 +111,15 @@ def _setter(f: Field) -> str:
 """
 
 
-def _matches(fmt: Format, argument: str) -> str:
+def _matches(fmt: Format, argument: str, single: bool) -> str:
     """A test of the constants that a header's fields have in this format; none where it has no header."""
     constants = [f for f in fmt.fields if f.kind == "constant" and f.doc]
     if not constants:
         return ""
-    terms = " && ".join(f"(words[{f.word}] >> {f.shift} & 0x{f.mask:x}) == {f.constant}" for f in constants)
+    words = ["word" if single else f"words[{f.word}]" for f in constants]
+    terms = " && ".join(
+        f"({word} >> {f.shift} & 0x{f.mask:x}) == {f.constant}" for word, f in zip(words, constants, strict=True)
+    )
     return f"""\
 /// True where the fields that make a packet one of this format have their values.
 [[nodiscard]] constexpr bool matches({argument}) {{

@@ -82,11 +82,9 @@ class CollectivePlan:
             raise InputError(f"{self.ranks} ranks do not fit: {self.cluster.name} has {nodes} nodes, a rank on each")
         if not 0 <= self.root < self.ranks:
             raise InputError(f"there is no rank {self.root} to be root: ranks are 0 to {self.ranks - 1}")
-        if self.algorithm == "exchange" and not self._has_exchange:
-            raise InputError(
-                f"{self.operation} of {self.ranks} ranks runs on the tree alone; exchange is for barrier and "
-                "allreduce, and for allgather of a power of two of ranks"
-            )
+        if self.algorithm != "auto" and Algorithm[self.algorithm.upper()] not in self._known_algorithms:
+            known = " or ".join(algorithm.name.lower() for algorithm in self._known_algorithms)
+            raise InputError(f"{self.operation} of {self.ranks} ranks has no {self.algorithm}; it has {known}")
         if self.operation not in REDUCTIONS:
             return
         if self.operator not in OPERATORS[self.datatype]:
@@ -100,13 +98,19 @@ class CollectivePlan:
     def algorithms(self) -> list[Algorithm]:
         if self.algorithm != "auto":
             return [Algorithm[self.algorithm.upper()]]
-        return [Algorithm.TREE, Algorithm.EXCHANGE] if self._has_exchange else [Algorithm.TREE]
+        return self._known_algorithms
 
     @property
-    def _has_exchange(self) -> bool:
-        if self.operation == "allgather":  # a turn of packets on its last edge has to fit into a slot
-            return self.ranks.bit_count() == 1 and self.ranks // 2 <= self.cluster.values.collective.slot_packets
-        return self.operation in ("barrier", "allreduce")
+    def _known_algorithms(self) -> list[Algorithm]:
+        slot = self.cluster.values.collective.slot_packets
+        match self.operation:
+            case "alltoall":
+                return [Algorithm.EXCHANGE]
+            case "barrier" | "allreduce":
+                return [Algorithm.TREE, Algorithm.EXCHANGE]
+            case "allgather" if self.ranks.bit_count() == 1 and self.ranks // 2 <= slot:  # a turn on its last edge fits
+                return [Algorithm.TREE, Algorithm.EXCHANGE]
+        return [Algorithm.TREE]
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -228,6 +232,7 @@ _GIVES = {
     "allgather": (_ONE, _ONE),
     "scatter": (_EACH, _NONE),
     "reduce_scatter": (_EACH, _EACH),
+    "alltoall": (_EACH, _EACH),
 }
 _GETS = {
     "barrier": (_NONE, _NONE),
@@ -238,6 +243,7 @@ _GETS = {
     "allgather": (_EACH, _EACH),
     "scatter": (_ONE, _ONE),
     "reduce_scatter": (_ONE, _ONE),
+    "alltoall": (_EACH, _EACH),
 }
 
 
@@ -267,6 +273,9 @@ def _operands(plan: CollectivePlan, size: int) -> list[np.ndarray]:
 
 def _right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray], results: list[np.ndarray]) -> bool:
     """Whether every rank has, to the bit, what the operation means."""
+    if plan.operation == "alltoall":
+        sent = np.stack(given).reshape(plan.ranks, plan.ranks, -1)
+        return np.array_equal(np.stack(results).reshape(sent.shape), sent.swapaxes(0, 1))
     if plan.operation in REDUCTIONS:
         root = plan.root if plan.operation == "reduce" else 0
         expected = reduction.evaluate(

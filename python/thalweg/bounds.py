@@ -20,6 +20,8 @@ scatter     gather backwards: the blocks for the ranks at distance d and beyond 
 allgather   as gather, for every rank; and as broadcast, from every rank
 reduce-     scatter, of every rank's blocks; and reduce, of every rank's: a rank's part of another's result has to leave it,
 scatter     combined with what passes or not
+alltoall    as scatter and gather, for every rank; and every block uses as many links as its ranks are hops apart, at least:
+            the sum of blocks times hops over the sum of all links' rates, N m k/(8b) on a whole k-ary n-cube with k even
 message     one route, whose first link carries all: d + m/b
 
 Host to host, PCIe's latency comes at both ends, and B is at most what PCIe and the DMA carry. The time that a flit spends in
@@ -45,7 +47,17 @@ ROUTER_CYCLES = 4
 """Source: the MPI-FPGA paper, section 4.1: the four stages of the router, a cycle each."""
 SHAPES = frozenset({"ring", "torus", "line", "star"})
 """Shapes of which no cut is narrower, for what must cross it, than the links of one node: others get no bounds."""
-OPERATIONS = ("barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter", "reduce_scatter")
+OPERATIONS = (
+    "barrier",
+    "broadcast",
+    "reduce",
+    "allreduce",
+    "gather",
+    "allgather",
+    "scatter",
+    "reduce_scatter",
+    "alltoall",
+)
 
 
 @dataclass(frozen=True)
@@ -95,12 +107,18 @@ class Network:
             self._known[node] = nx.single_source_dijkstra_path_length(self._graph, node)
         return self._known[node]
 
+    def hops(self, node: int) -> dict[int, int]:
+        """Links from a node to every node that it reaches."""
+        lengths: dict[int, int] = nx.single_source_shortest_path_length(self._graph, node)
+        return lengths
+
 
 class _Ranks:
     """Ranks on their nodes and one operation's size: what its parts take at least, in ticks."""
 
     def __init__(self, network: Network, members: Sequence[int], size: int, host: bool) -> None:
         self.size, self.lane = size, network.lane
+        self.network, self.members = network, members
         self.all = range(len(members))
         self.distance = [[network.distances(node)[other] for other in members] for node in members]
         place = {node: rank for rank, node in enumerate(members)}
@@ -148,6 +166,14 @@ class _Ranks:
         distances = sorted((self.distance[source][r] for r in self.others(source)), reverse=True)
         return max(d + beyond * self.size / self.out[source] for beyond, d in enumerate(distances, start=1))
 
+    def carry(self) -> float:
+        """A block from every rank to every other, over all links."""
+        hops = 0
+        for node in self.members:
+            from_node = self.network.hops(node)
+            hops += sum(from_node[other] for other in self.members)
+        return hops * self.size / sum(rate for *_, rate in self.network.links)
+
     def exchange(self) -> float:
         """2(N-1) transfers of every byte, over the links at the ranks."""
         return 2 * (len(self.all) - 1) * self.size / self.links
@@ -159,7 +185,7 @@ def collective_ticks(
     """The least ticks from the start of `operation` to its end at the last of its ranks.
 
     Rank i is on node members[i], all different; `root` is a rank. `size` in bytes has OSU's meaning: one rank's block of
-    gather, allgather, scatter and reduce_scatter, the whole buffer otherwise. `host`: from host memory to host memory, else from port to port of the
+    gather, allgather, scatter, reduce_scatter and alltoall, the whole buffer otherwise. `host`: from host memory to host memory, else from port to port of the
     nodes. One rank alone takes no time. Raises KeyError where two ranks are not connected.
     """
     if len(members) == 1:
@@ -173,6 +199,7 @@ def collective_ticks(
         "gather": lambda: max(ranks.collect(root), *(ranks.sent(r, root) for r in ranks.others(root))),
         "allgather": lambda: max(*map(ranks.spread, ranks.all), *map(ranks.collect, ranks.all)),
         "reduce_scatter": lambda: max(*map(ranks.distribute, ranks.all), *map(ranks.combine, ranks.all)),
+        "alltoall": lambda: max(ranks.carry(), *map(ranks.distribute, ranks.all), *map(ranks.collect, ranks.all)),
         "scatter": lambda: max(ranks.distribute(root), *(ranks.received(root, r) for r in ranks.others(root))),
     }
     return bounds[operation]() + (2 * network.pcie_latency if host else 0)
@@ -197,6 +224,7 @@ def last_entry_ticks(network: Network, members: Sequence[int], operation: str, s
         "allgather": lambda: min(map(ranks.spread, ranks.all)),
         "scatter": lambda: own,
         "reduce_scatter": lambda: min(map(ranks.distribute, ranks.all)),
+        "alltoall": lambda: min(map(ranks.distribute, ranks.all)),
     }
     return bounds[operation]() + 2 * network.pcie_latency
 

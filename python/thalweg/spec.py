@@ -456,3 +456,54 @@ class Descriptor:
             ranks=int(packed >> 112 & 0xFFFF),
             count=int(packed >> 128 & 0xFFFFFFFFFFFF),
         )
+
+
+@dataclass(frozen=True)
+class PersonalHeader:
+    """Header of a data packet of an all-to-all, which goes straight from one rank to another: the rank that it comes from stands behind the network header."""
+
+    BITS: ClassVar[int] = 64
+
+    destination: int = 0
+    context: int = 0
+    operation: Operator = Operator(0)
+    algorithm: Algorithm = Algorithm(0)
+    size: int = 0
+    sequence: int = 0
+    edge: int = 0
+    last: bool = False
+    source: int = 0
+
+    def pack(self) -> bytes:
+        """The bytes on the wire; ValueError where a value doesn't fit its field."""
+        packed = (
+            0x240000000
+            | _field(self.destination, 16, 0, "destination")
+            | _field(self.context, 5, 16, "context")
+            | _field(self.operation, 4, 21, "operation")
+            | _field(self.algorithm, 2, 25, "algorithm")
+            | _field(self.size, 3, 27, "size")
+            | _field(self.sequence, 2, 34, "sequence")
+            | _field(self.edge, 5, 38, "edge")
+            | _field(self.last, 1, 43, "last")
+            | _field(self.source, 16, 48, "source")
+        )
+        return packed.to_bytes(8, "little")
+
+    @classmethod
+    def unpack(cls, data: bytes) -> PersonalHeader:
+        """Reads the first 8 bytes; ValueError where they are fewer, or a code has no meaning."""
+        if len(data) < 8:
+            raise ValueError(f"personal_header has 8 bytes, not {len(data)}")
+        packed = int.from_bytes(data[:8], "little")
+        return cls(
+            destination=int(packed & 0xFFFF),
+            context=int(packed >> 16 & 0x1F),
+            operation=Operator(packed >> 21 & 0xF),
+            algorithm=Algorithm(packed >> 25 & 0x3),
+            size=int(packed >> 27 & 0x7),
+            sequence=int(packed >> 34 & 0x3),
+            edge=int(packed >> 38 & 0x1F),
+            last=bool(packed >> 43 & 0x1),
+            source=int(packed >> 48 & 0xFFFF),
+        )

@@ -191,7 +191,7 @@ class Compiler {
 }  // namespace
 
 bool offloaded(Collective collective) {
-  return collective >= Collective::barrier && collective <= Collective::reduce_scatter;
+  return collective >= Collective::barrier && collective <= Collective::alltoall;
 }
 
 bool reduces(Collective collective) {
@@ -246,6 +246,7 @@ Holding gets(Collective collective, std::uint32_t rank, bool at_root) {
 }
 
 Algorithm effective_algorithm(const CollectiveRequest& request, std::uint32_t ranks, unsigned slot_packets) {
+  if (request.collective == Collective::alltoall) return Algorithm::exchange;
   if (request.algorithm != Algorithm::exchange) return Algorithm::tree;
   switch (request.collective) {
     case Collective::barrier:

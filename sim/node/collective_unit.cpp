@@ -39,7 +39,13 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, NodeId self, PacketPo
     unit.to_port = Fork<Copies>(static_cast<unsigned>(ports_.size()), kForkPackets);
     unit.to_host = Ring<HostPacket>(kForkPackets);
   }
-  for (Port& port : ports_) port.due = Ring<std::uint16_t>(contexts_.size() * kMaxEdges);
+  for (Port& port : ports_) {
+    port.due = Ring<std::uint16_t>(contexts_.size() * kMaxEdges);
+    port.personal = Ring<PacketId>(kForkPackets);
+    // While the host is behind, what is in flight and in the buffers of the port still comes.
+    port.to_host =
+        Ring<HostPacket>(kForkPackets + std::size_t{config.router.local_buffer_flits} * config.router.virtual_channels);
+  }
 }
 
 bool CollectiveUnit::settled(std::uint32_t context) const {
@@ -51,16 +57,19 @@ void CollectiveUnit::load(std::uint32_t id, const Row& row) {
   context.row = row;
   context.loaded = true;
   context.started = 0;
-  const auto& masks = config_.router.vc_mask.back();
   each_bit(row.all(), [&](unsigned k) {
     Edge& edge = context.edges[k];
     edge.neighbour = row.edges[k].neighbour;
     edge.there = row.edges[k].there;
     edge.port = static_cast<std::uint8_t>(k % ports_.size());
-    const std::size_t layer =
-        config_.layer.empty() ? 0 : config_.layer[std::size_t{self_} * config_.nodes + edge.neighbour];
-    edge.vc = static_cast<std::uint8_t>(std::countr_zero(masks[layer]));
+    edge.vc = static_cast<std::uint8_t>(channel_to(edge.neighbour));
   });
+}
+
+/// The virtual channel on which packets to a node are injected.
+unsigned CollectiveUnit::channel_to(NodeId node) const {
+  const std::size_t layer = config_.layer.empty() ? 0 : config_.layer[std::size_t{self_} * config_.nodes + node];
+  return static_cast<unsigned>(std::countr_zero(config_.router.vc_mask.back()[layer]));
 }
 
 std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& request, spec::Algorithm algorithm,
@@ -79,14 +88,18 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   op.number = context.started++;
   op.packetizer = Packetizer(spec::size_of(request.type), config_.collective.packet_flits);
   op.combine = lane(request.op, request.type);
+  op.reading = op.writing = 0;
+  op.to_host = 0;
+  op.reader.fill(kNone);
+  op.writer.fill(kNone);
+  if (request.collective == spec::Collective::alltoall) {
+    start_personal(id);
+    return id;
+  }
   compile(request.collective, algorithm, context.row, request.root, op.program);
   while (op.staged.size() + 1 < op.program.process_count) op.staged.emplace_back(config_.collective.slot_packets);
   op.uploads = 0;
-  op.reading = op.writing = 0;
-  op.to_host = 0;
   op.running = op.program.process_count;
-  op.reader.fill(kNone);
-  op.writer.fill(kNone);
   for (unsigned p = 0; p < op.program.process_count; ++p) {
     const Process& process = op.program.processes[p];
     op.execution[p] = {.running = true, .free_at = now + 1, .since = now};
@@ -131,13 +144,28 @@ std::uint64_t CollectiveUnit::header(const Operation& op, std::uint32_t context,
 
 // ------------------------------------------------------------------------------------------------------ Uploads
 
-bool CollectiveUnit::upload_room(std::uint32_t process) const {
-  return !operation(process / Program::kMaxProcesses).upload[process % Program::kMaxProcesses].queue.full();
+bool CollectiveUnit::upload_room(std::uint32_t process) {
+  Operation& op = operation(process / Program::kMaxProcesses);
+  const unsigned p = process % Program::kMaxProcesses;
+  if (op.request.collective != spec::Collective::alltoall) return !op.upload[p].queue.full();
+  Port& port = ports_[p];
+  const Context& context = contexts_[context_of(process / Program::kMaxProcesses)];
+  if (port.personal.size() + port.uploading == kForkPackets || !op.personal.choose(p, [&](std::uint32_t rank) {
+        return rank < context.announced.size() && context.announced[rank] >> (op.number & 3) & 1;
+      }))
+    return false;
+  ++port.uploading;
+  return true;
 }
 
 std::uint64_t CollectiveUnit::upload_bytes(std::uint32_t process) const {
   const Operation& op = operation(process / Program::kMaxProcesses);
-  const Upload& upload = op.upload[process % Program::kMaxProcesses];
+  const unsigned p = process % Program::kMaxProcesses;
+  if (op.request.collective == spec::Collective::alltoall) {
+    const Personal::Next next = op.personal.next(p);
+    return next.announces ? kHeaderBytes : next.elements * op.packetizer.element_bytes();
+  }
+  const Upload& upload = op.upload[p];
   if (upload.packet == 0) return kHeaderBytes;
   return op.packetizer.elements_in(upload.packet - 1, upload.block.count) * op.packetizer.element_bytes();
 }
@@ -161,6 +189,7 @@ bool CollectiveUnit::upload(std::uint32_t process_number) {
   const unsigned p = process_number % Program::kMaxProcesses;
   Operation& op = operation(id);
   const CollectiveRequest& request = op.request;
+  if (request.collective == spec::Collective::alltoall) return upload_personal(id, p);
   Upload& upload = op.upload[p];
   const Packetizer& layout = op.packetizer;
   const PacketId packet_id = pool_.take();
@@ -207,18 +236,24 @@ bool CollectiveUnit::upload(std::uint32_t process_number) {
 
 // ------------------------------------------------------------------------------------------------------ Results
 
-HostPacket CollectiveUnit::take_result(unsigned unit) {
-  Ring<HostPacket>& queue = units_[unit].to_host;
-  const HostPacket result = queue.front();
-  queue.pop();
-  if (queue.empty()) with_result_ &= ~(1u << unit);
+HostPacket CollectiveUnit::take_result(unsigned index) {
+  Ring<HostPacket>& results = queue(index);
+  const HostPacket result = results.front();
+  results.pop();
+  if (results.empty()) with_result_ &= ~(std::uint64_t{1} << index);
   release_stalled();
   return result;
 }
 
+bool CollectiveUnit::over(const Operation& op) const {
+  return op.running == 0 && op.to_host == 0 &&
+         (op.request.collective != spec::Collective::alltoall || op.personal.expected() == 0);
+}
+
 bool CollectiveUnit::delivered(const HostPacket& result) {
   Operation& op = operation(result.operation);
-  if (--op.to_host > 0 || op.running > 0) return false;
+  --op.to_host;
+  if (!over(op)) return false;
   op.active = false;
   return true;
 }
@@ -227,9 +262,10 @@ bool CollectiveUnit::step(Tick now) {
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
   if (!pending_.empty()) issue(now);
   bool active = false;
-  for (Port& port : ports_) {
+  for (unsigned port = 0; port < ports(); ++port) {
     receive(port, now);
-    port.sender.update(now);
+    ports_[port].sender.update(now);
+    active |= ports_[port].holding != 0;
   }
   each_bit(to_send_, [&](unsigned port) { active |= can_send(port, now + 1); });
   return active || !pending_.empty();
@@ -402,7 +438,7 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     });
     rest &= ~copies.edges;
     units_[unit].to_port[port].push(copies);
-    ports_[port].waiting |= 1u << unit;
+    ports_[port].waiting |= std::uint64_t{1} << unit;
     to_send_ |= 1u << port;
     ++packet.references;
   }
@@ -410,7 +446,7 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     const std::uint64_t first = elements ? (execution.packet - 1) * op.packetizer.elements_per_packet() : 0;
     units_[unit].to_host.push(
         {result, id, (place(op, execution) + first) * op.packetizer.element_bytes(), elements, ready});
-    with_result_ |= 1u << unit;
+    with_result_ |= std::uint64_t{1} << unit;
     ++op.to_host;
     ++packet.references;
   }
@@ -499,7 +535,8 @@ void CollectiveUnit::finish(OperationId id, unsigned p) {
     for (unsigned process = 0; process < operation(other).program.process_count; ++process)
       wake(process_id(other, process));
   }
-  if (--op.running == 0 && op.to_host == 0) {
+  --op.running;
+  if (over(op)) {
     op.active = false;
     ended_.push_back(id);
   }

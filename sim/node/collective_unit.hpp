@@ -20,6 +20,7 @@
 #include "node/events.hpp"
 #include "node/group.hpp"
 #include "node/packet.hpp"
+#include "node/personal.hpp"
 #include "node/process_set.hpp"
 #include "reduce/fork.hpp"
 #include "reduce/lane.hpp"
@@ -84,25 +85,23 @@ class CollectiveUnit {
   [[nodiscard]] std::uint32_t uploads(OperationId id) const { return operation(id).uploads; }
   [[nodiscard]] std::uint32_t first_process(OperationId id) const { return process_id(id, 0); }
   [[nodiscard]] std::uint32_t process_limit() const { return process_id(in_flight_ * config_.collective.contexts, 0); }
-  [[nodiscard]] bool upload_room(std::uint32_t process) const;
+  [[nodiscard]] bool upload_room(std::uint32_t process);
   /// Payload bytes of the next packet from the host; a descriptor has none, and counts as its header.
   [[nodiscard]] std::uint64_t upload_bytes(std::uint32_t process) const;
   /// That packet has come. False: it was the process's last.
   bool upload(std::uint32_t process);
 
-  // The host's side of the results: a queue per aggregation unit.
+  // The host's side of the results: a queue per aggregation unit, then one per port, for what comes straight to the host.
 
-  [[nodiscard]] unsigned units() const { return static_cast<unsigned>(units_.size()); }
-  /// The units whose queue has a result, as bits.
-  [[nodiscard]] std::uint32_t results(Tick now) const {
-    std::uint32_t ready = 0;
-    for (std::uint32_t rest = with_result_; rest; rest &= rest - 1) {
-      const auto unit = static_cast<std::size_t>(std::countr_zero(rest));
-      if (units_[unit].to_host.front().ready <= now) ready |= rest & -rest;
-    }
+  [[nodiscard]] unsigned queues() const { return units() + ports(); }
+  /// The queues that have a result, as bits.
+  [[nodiscard]] std::uint64_t results(Tick now) const {
+    std::uint64_t ready = 0;
+    for (std::uint64_t rest = with_result_; rest; rest &= rest - 1)
+      if (queue(static_cast<unsigned>(std::countr_zero(rest))).front().ready <= now) ready |= rest & -rest;
     return ready;
   }
-  HostPacket take_result(unsigned unit);
+  HostPacket take_result(unsigned queue);
   /// A result is in host memory. True: it was the operation's last deed, the operation is over.
   [[nodiscard]] bool delivered(const HostPacket& result);
   /// Operations that ended without anything on its way to the host, since the last call.
@@ -180,6 +179,7 @@ class CollectiveUnit {
     std::uint32_t to_host = 0;                                        ///< packets on their way to host memory
     std::array<std::uint8_t, kMaxEdges> reader, writer;
     std::vector<Upload> upload;        ///< of each process
+    Personal personal;                 ///< all-to-all, which has no processes: lane i is port i
     std::vector<Ring<Staged>> staged;  ///< staged[p]: between the processes p and p + 1
   };
 
@@ -189,6 +189,8 @@ class CollectiveUnit {
     std::uint32_t started = 0;  ///< operations
     std::array<Edge, kMaxEdges> edges;
     std::vector<Operation> operations;
+    std::vector<std::uint8_t>
+        announced;  ///< of each rank: all-to-alls that it has a place for, a bit per sequence number
   };
 
   /// What an output port has to send of one packet.
@@ -210,14 +212,21 @@ class CollectiveUnit {
     FlitSender sender;
     FlitReceiver receiver;
     Arbiter choose_unit;
-    std::uint32_t waiting = 0;       ///< units whose fork queue holds something
+    std::uint64_t waiting = 0;       ///< units whose fork queue holds something; one beyond: `personal` does
     unsigned unit = 0, flit = 0;     ///< of the packet that is being sent
     const Packet* packet = nullptr;  ///< nullptr: none is
-    Edge* edge = nullptr;
+    Edge* edge = nullptr;            ///< nullptr: it goes straight to another host
+    unsigned vc = 0;
     std::uint64_t header = 0;
     std::array<PacketId, FlitReceiver::kMaxChannels> incoming{};
     std::array<std::uint8_t, FlitReceiver::kMaxChannels> received{};  ///< flits of it
-    Ring<std::uint16_t> due;  ///< context * kMaxEdges + edge of the credit packets to send
+    Ring<PacketId> personal;                                          ///< to go straight to another host
+    unsigned uploading = 0;                                           ///< places in it that are taken
+    Ring<HostPacket> to_host;                                         ///< came straight from another host
+    std::array<unsigned, FlitReceiver::kMaxChannels>
+        held{};                 ///< flits whose room is not given back: the host is behind
+    std::uint32_t holding = 0;  ///< channels of these
+    Ring<std::uint16_t> due;    ///< context * kMaxEdges + edge of the credit packets to send
   };
 
   [[nodiscard]] Operation& operation(OperationId id) { return contexts_[id / in_flight_].operations[id % in_flight_]; }
@@ -227,6 +236,23 @@ class CollectiveUnit {
   [[nodiscard]] static std::uint32_t process_id(OperationId id, unsigned process) {
     return id * Program::kMaxProcesses + process;
   }
+
+  [[nodiscard]] Ring<HostPacket>& queue(unsigned index) {
+    return index < units() ? units_[index].to_host : ports_[index - units()].to_host;
+  }
+  [[nodiscard]] const Ring<HostPacket>& queue(unsigned index) const {
+    return index < units() ? units_[index].to_host : ports_[index - units()].to_host;
+  }
+  [[nodiscard]] unsigned units() const { return static_cast<unsigned>(units_.size()); }
+  [[nodiscard]] unsigned channel_to(NodeId node) const;
+
+  void start_personal(OperationId id);
+  bool upload_personal(OperationId id, unsigned lane);
+  void receive_personal(unsigned port, std::uint64_t header, PacketId packet, Tick now);
+  [[nodiscard]] bool begin_personal(Port& port);
+  static void hold(Port& port, unsigned vc);
+  static void give_back(Port& port);
+  [[nodiscard]] bool over(const Operation& op) const;
 
   void issue(Tick now);
   [[nodiscard]] bool attempt(std::uint32_t process, Tick now);
@@ -247,8 +273,8 @@ class CollectiveUnit {
   [[nodiscard]] bool begin(Port& port, unsigned index, Tick now);
   void sent(Port& port, unsigned index);
   void send_credit(unsigned port, Tick now);
-  void receive(Port& port, Tick now);
-  void arrived(std::uint64_t header, PacketId packet);
+  void receive(unsigned port, Tick now);
+  void arrived(unsigned port, std::uint64_t header, PacketId packet, Tick now);
   [[nodiscard]] bool can_send(unsigned port, Tick now) const;
   void wake_edge(std::uint32_t context, unsigned edge, bool reader);
 
@@ -270,7 +296,7 @@ class CollectiveUnit {
   ProcessSet stalled_;  ///< processes that wait for a unit or its queues
   std::uint32_t next_process_ = 0;
   std::uint32_t to_send_ = 0;      ///< ports that have something to send, or will have
-  std::uint32_t with_result_ = 0;  ///< units whose queue to the host is not empty
+  std::uint64_t with_result_ = 0;  ///< queues to the host that are not empty
   std::vector<OperationId> ended_;
   std::array<std::byte, kMaxPacketFlits * kFlitBytes> scratch_;
 };

@@ -13,26 +13,32 @@ namespace network_header = spec::network_header;
 
 bool CollectiveUnit::can_send(unsigned index, Tick now) const {
   const Port& port = ports_[index];
-  if (port.packet) return port.sender.ready(port.edge->vc);
+  if (port.packet) return port.sender.ready(port.vc);
   if (!port.due.empty())
     return port.sender.ready(contexts_[port.due.front() / kMaxEdges].edges[port.due.front() % kMaxEdges].vc);
-  for (std::uint32_t rest = port.waiting; rest; rest &= rest - 1)
-    if (units_[static_cast<std::size_t>(std::countr_zero(rest))].to_port[index].front().ready <= now) return true;
+  for (std::uint64_t rest = port.waiting; rest; rest &= rest - 1) {
+    const auto unit = static_cast<unsigned>(std::countr_zero(rest));
+    if (unit == units() || units_[unit].to_port[index].front().ready <= now) return true;
+  }
   return false;
 }
 
-/// Chooses the packet that the port sends next: the units take turns.
+/// Chooses the packet that the port sends next: the units, and what goes straight to other hosts, take turns.
 bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
-  std::uint32_t ready = 0;
-  each_bit(port.waiting, [&](unsigned unit) {
-    if (units_[unit].to_port[index].front().ready <= now) ready |= 1u << unit;
-  });
+  std::uint64_t ready = 0;
+  for (std::uint64_t rest = port.waiting; rest; rest &= rest - 1) {
+    const auto unit = static_cast<unsigned>(std::countr_zero(rest));
+    if (unit == units() || units_[unit].to_port[index].front().ready <= now) ready |= rest & -rest;
+  }
   if (!ready) return false;
   port.unit = port.choose_unit.pick(ready);
-  port.choose_unit.accept(port.unit, units());
+  port.choose_unit.accept(port.unit, units() + 1);
+  port.flit = 0;
+  if (port.unit == units()) return begin_personal(port);
   const Copies& copies = units_[port.unit].to_port[index].front();
   const auto k = static_cast<unsigned>(std::countr_zero(copies.edges));
   port.edge = &contexts_[copies.context].edges[k];
+  port.vc = port.edge->vc;
   port.packet = &pool_[copies.packet];
   port.header = network_header::with_edge(
       network_header::with_destination(port.packet->words[0], static_cast<std::uint16_t>(port.edge->neighbour)),
@@ -47,8 +53,8 @@ void CollectiveUnit::inject(unsigned index, Tick now) {
     if (!port.due.empty()) return send_credit(index, now);
     if (!begin(port, index, now)) return;
   }
-  if (!port.sender.ready(port.edge->vc)) return;
-  Flit& flit = port.sender.send(now, port.edge->vc);
+  if (!port.sender.ready(port.vc)) return;
+  Flit& flit = port.sender.send(now, port.vc);
   std::memcpy(flit.data.data(), &port.packet->words[port.flit * 4], sizeof flit.data);
   flit.head = port.flit == 0;
   if (flit.head) flit.data[0] = port.header;
@@ -58,17 +64,19 @@ void CollectiveUnit::inject(unsigned index, Tick now) {
 
 /// The port's packet has left: its copy is done, or the whole copies.
 void CollectiveUnit::sent(Port& port, unsigned index) {
+  const auto done = [&](auto& queue, PacketId packet) {
+    pool_.release(packet);
+    queue.pop();
+    if (queue.empty()) port.waiting &= ~(std::uint64_t{1} << port.unit);
+    if (!port.waiting && port.due.empty()) to_send_ &= ~(1u << index);
+  };
+  port.packet = nullptr;
+  if (!port.edge) return done(port.personal, port.personal.front());
   Ring<Copies>& queue = units_[port.unit].to_port[index];
   Copies& copies = queue.front();
-  port.packet = nullptr;
   --port.edge->queued;
   copies.edges &= copies.edges - 1;
-  if (copies.edges == 0) {
-    pool_.release(copies.packet);
-    queue.pop();
-    if (queue.empty()) port.waiting &= ~(1u << port.unit);
-    if (!port.waiting && port.due.empty()) to_send_ &= ~(1u << index);
-  }
+  if (copies.edges == 0) done(queue, copies.packet);
   release_stalled();
 }
 
@@ -92,12 +100,20 @@ void CollectiveUnit::send_credit(unsigned index, Tick now) {
   if (!port.waiting && port.due.empty()) to_send_ &= ~(1u << index);
 }
 
-void CollectiveUnit::receive(Port& port, Tick now) {
+void CollectiveUnit::receive(unsigned index, Tick now) {
+  Port& port = ports_[index];
   const Flit* flit = port.receiver.receive(now);
+  if (!flit && !port.holding) return;
+  // There is room in the slots at once. What goes straight to the host may find it behind: then room is given back later.
+  const bool behind = port.to_host.size() >= kForkPackets;
+  if (flit && !behind && !(port.holding >> flit->vc & 1))
+    port.receiver.release(flit->vc);
+  else if (flit)
+    hold(port, flit->vc);
+  if (!behind) give_back(port);
+  port.receiver.update(now);
   if (!flit) return;
   const unsigned vc = flit->vc;
-  port.receiver.release(vc);  // at once: there is room in the slot
-  port.receiver.update(now);
   if (flit->head) {
     const std::uint64_t head = flit->data[0];
     if (network_header::kind(head) == spec::Kind::credit) {
@@ -113,10 +129,11 @@ void CollectiveUnit::receive(Port& port, Tick now) {
   std::memcpy(&packet.words[port.received[vc]++ * 4u], flit->data.data(), sizeof flit->data);
   if (!flit->tail) return;
   packet.flits = port.received[vc];
-  arrived(packet.words[0], port.incoming[vc]);
+  arrived(index, packet.words[0], port.incoming[vc], now);
 }
 
-void CollectiveUnit::arrived(std::uint64_t head, PacketId packet) {
+void CollectiveUnit::arrived(unsigned port, std::uint64_t head, PacketId packet, Tick now) {
+  if (network_header::collective(head) == spec::Collective::alltoall) return receive_personal(port, head, packet, now);
   const unsigned k = network_header::edge(head);
   Ring<PacketId>& slot = contexts_[network_header::context(head)].edges[k].slot;
   if (slot.capacity() == 0) slot = Ring<PacketId>(config_.collective.slot_packets);

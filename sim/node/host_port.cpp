@@ -23,7 +23,7 @@ HostPort::HostPort(const FabricConfig& config, NodeId self, Endpoint endpoint, C
       message_source_(unit.process_limit()),
       row_source_(message_source_ + 1),
       uploads_(row_source_ + 1),
-      downloads_(unit.units() + 1),
+      downloads_(unit.queues() + 1),
       outgoing_(kMessagePackets) {
   const double port = kFlitBytes;
   const double dma = port * config.host.dma_flits_per_cycle;
@@ -59,7 +59,7 @@ bool HostPort::step(Tick now) {
 
 // ------------------------------------------------------------------------------------------------ Towards the node
 
-bool HostPort::has_room(std::uint32_t source) const {
+bool HostPort::has_room(std::uint32_t source) {
   if (source == message_source_) return !outgoing_.full();
   return source == row_source_ || unit_.upload_room(source);
 }
@@ -126,10 +126,10 @@ void HostPort::uploaded(std::uint32_t source, Tick now) {
 
 void HostPort::start_downloads(Tick now) {
   const unsigned queues = static_cast<unsigned>(downloads_.size());
-  const unsigned units = queues - 1;
+  const unsigned messages = queues - 1;
   if (downloading_ && !kernel_) return;
   std::uint64_t ready = unit_.results(now);
-  if (!arrived_.empty()) ready |= std::uint64_t{1} << units;
+  if (!arrived_.empty()) ready |= std::uint64_t{1} << messages;
   for (std::uint64_t rest = kernel_ ? ready : 0; rest; rest &= rest - 1)  // here every queue has a pipe of its own
     if (downloads_[static_cast<std::size_t>(std::countr_zero(rest))].busy) ready &= ~(rest & -rest);
   while (ready && (kernel_ || !downloading_)) {
@@ -139,7 +139,7 @@ void HostPort::start_downloads(Tick now) {
     Download& download = downloads_[queue];
     Pipe& pipe = kernel_ ? download.pipe : download_pipe_;
     Tick end;
-    if (queue == units) {
+    if (queue == messages) {
       end = pipe.pass(now, arrived_.front().bytes);
     } else {
       download.result = unit_.take_result(queue);

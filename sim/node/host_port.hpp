@@ -72,7 +72,7 @@ class HostPort {
     Pipe pipe;
   };
 
-  [[nodiscard]] bool has_room(std::uint32_t source) const;
+  [[nodiscard]] bool has_room(std::uint32_t source);
   [[nodiscard]] std::uint64_t upload_bytes(std::uint32_t source);
   void start_uploads(Tick now);
   void start_downloads(Tick now);
@@ -100,7 +100,7 @@ class HostPort {
   std::deque<MessageId> messages_to_send_;
   std::deque<RowToLoad> rows_to_load_;
 
-  // Towards the host. Queues are the aggregation units', then messages'.
+  // Towards the host. Queues are the unit's, then messages'.
   std::vector<Download> downloads_;
   bool downloading_ = false;
   Pipe download_pipe_;

@@ -29,6 +29,7 @@ DESCRIPTIONS = {
     "allgather": "A block of each rank, at all ranks.",
     "scatter": "A block of a root for each rank.",
     "reduce_scatter": "A block for each rank, of all ranks' blocks for it combined.",
+    "alltoall": "A block of each rank for each rank.",
     "latency": "One message from rank to rank.",
     "bandwidth": f"{bench.WINDOW} messages from rank to rank, all under way at once.",
 }

@@ -625,4 +625,126 @@ struct Descriptor {
   friend bool operator==(const Descriptor&, const Descriptor&) = default;
 };
 
+/// Single fields of a PersonalHeader, for code that needs no other.
+namespace personal_header {
+inline constexpr unsigned bits = 64;
+/// node
+[[nodiscard]] constexpr std::uint16_t destination(std::uint64_t word) {
+  return static_cast<std::uint16_t>(word >> 0 & 0xffff);
+}
+/// row of the communicator table
+[[nodiscard]] constexpr std::uint8_t context(std::uint64_t word) {
+  return static_cast<std::uint8_t>(word >> 16 & 0x1f);
+}
+/// operator of a reduction
+[[nodiscard]] constexpr Operator operation(std::uint64_t word) {
+  return static_cast<Operator>(word >> 21 & 0xf);
+}
+/// how the collective moves
+[[nodiscard]] constexpr Algorithm algorithm(std::uint64_t word) {
+  return static_cast<Algorithm>(word >> 25 & 0x3);
+}
+/// log2 of the packet's flits
+[[nodiscard]] constexpr std::uint8_t size(std::uint64_t word) {
+  return static_cast<std::uint8_t>(word >> 27 & 0x7);
+}
+/// operation number modulo 4
+[[nodiscard]] constexpr std::uint8_t sequence(std::uint64_t word) {
+  return static_cast<std::uint8_t>(word >> 34 & 0x3);
+}
+/// the tree edge, as the receiver numbers it
+[[nodiscard]] constexpr std::uint8_t edge(std::uint64_t word) {
+  return static_cast<std::uint8_t>(word >> 38 & 0x1f);
+}
+/// last packet of its stream
+[[nodiscard]] constexpr bool last(std::uint64_t word) {
+  return static_cast<bool>(word >> 43 & 0x1);
+}
+/// rank that the data is from
+[[nodiscard]] constexpr std::uint16_t source(std::uint64_t word) {
+  return static_cast<std::uint16_t>(word >> 48 & 0xffff);
+}
+/// The word with another destination.
+[[nodiscard]] constexpr std::uint64_t with_destination(std::uint64_t word, std::uint16_t destination) {
+  return (word & ~(std::uint64_t{0xffff} << 0)) | (static_cast<std::uint64_t>(destination) & 0xffff) << 0;
+}
+/// The word with another context.
+[[nodiscard]] constexpr std::uint64_t with_context(std::uint64_t word, std::uint8_t context) {
+  return (word & ~(std::uint64_t{0x1f} << 16)) | (static_cast<std::uint64_t>(context) & 0x1f) << 16;
+}
+/// The word with another operation.
+[[nodiscard]] constexpr std::uint64_t with_operation(std::uint64_t word, Operator operation) {
+  return (word & ~(std::uint64_t{0xf} << 21)) | (static_cast<std::uint64_t>(operation) & 0xf) << 21;
+}
+/// The word with another algorithm.
+[[nodiscard]] constexpr std::uint64_t with_algorithm(std::uint64_t word, Algorithm algorithm) {
+  return (word & ~(std::uint64_t{0x3} << 25)) | (static_cast<std::uint64_t>(algorithm) & 0x3) << 25;
+}
+/// The word with another size.
+[[nodiscard]] constexpr std::uint64_t with_size(std::uint64_t word, std::uint8_t size) {
+  return (word & ~(std::uint64_t{0x7} << 27)) | (static_cast<std::uint64_t>(size) & 0x7) << 27;
+}
+/// The word with another sequence.
+[[nodiscard]] constexpr std::uint64_t with_sequence(std::uint64_t word, std::uint8_t sequence) {
+  return (word & ~(std::uint64_t{0x3} << 34)) | (static_cast<std::uint64_t>(sequence) & 0x3) << 34;
+}
+/// The word with another edge.
+[[nodiscard]] constexpr std::uint64_t with_edge(std::uint64_t word, std::uint8_t edge) {
+  return (word & ~(std::uint64_t{0x1f} << 38)) | (static_cast<std::uint64_t>(edge) & 0x1f) << 38;
+}
+/// The word with another last.
+[[nodiscard]] constexpr std::uint64_t with_last(std::uint64_t word, bool last) {
+  return (word & ~(std::uint64_t{0x1} << 43)) | (static_cast<std::uint64_t>(last) & 0x1) << 43;
+}
+/// The word with another source.
+[[nodiscard]] constexpr std::uint64_t with_source(std::uint64_t word, std::uint16_t source) {
+  return (word & ~(std::uint64_t{0xffff} << 48)) | (static_cast<std::uint64_t>(source) & 0xffff) << 48;
+}
+/// True where the fields that make a packet one of this format have their values.
+[[nodiscard]] constexpr bool matches(std::uint64_t word) {
+  return (word >> 30 & 0xf) == 9 && (word >> 36 & 0x3) == 0;
+}
+}  // namespace personal_header
+
+/// Header of a data packet of an all-to-all, which goes straight from one rank to another: the rank that it comes from stands behind the network header.
+struct PersonalHeader {
+  std::uint16_t destination{};  ///< node
+  std::uint8_t context{};  ///< row of the communicator table
+  Operator operation{};  ///< operator of a reduction
+  Algorithm algorithm{};  ///< how the collective moves
+  std::uint8_t size{};  ///< log2 of the packet's flits
+  std::uint8_t sequence{};  ///< operation number modulo 4
+  std::uint8_t edge{};  ///< the tree edge, as the receiver numbers it
+  bool last{};  ///< last packet of its stream
+  std::uint16_t source{};  ///< rank that the data is from
+
+  [[nodiscard]] static constexpr PersonalHeader unpack(std::uint64_t word) {
+    return {
+        .destination = personal_header::destination(word),
+        .context = personal_header::context(word),
+        .operation = personal_header::operation(word),
+        .algorithm = personal_header::algorithm(word),
+        .size = personal_header::size(word),
+        .sequence = personal_header::sequence(word),
+        .edge = personal_header::edge(word),
+        .last = personal_header::last(word),
+        .source = personal_header::source(word),
+    };
+  }
+  /// A value that is wider than its field is cut.
+  [[nodiscard]] constexpr std::uint64_t pack() const {
+    return (static_cast<std::uint64_t>(destination) & 0xffff) << 0 |
+           (static_cast<std::uint64_t>(context) & 0x1f) << 16 |
+           (static_cast<std::uint64_t>(operation) & 0xf) << 21 |
+           (static_cast<std::uint64_t>(algorithm) & 0x3) << 25 |
+           (static_cast<std::uint64_t>(size) & 0x7) << 27 |
+           (static_cast<std::uint64_t>(sequence) & 0x3) << 34 |
+           (static_cast<std::uint64_t>(edge) & 0x1f) << 38 |
+           (static_cast<std::uint64_t>(last) & 0x1) << 43 |
+           (static_cast<std::uint64_t>(source) & 0xffff) << 48 |
+           std::uint64_t{9} << 30;
+  }
+  friend bool operator==(const PersonalHeader&, const PersonalHeader&) = default;
+};
+
 }  // namespace thalweg::spec

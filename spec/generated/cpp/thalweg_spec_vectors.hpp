@@ -124,4 +124,31 @@ inline constexpr Vector<Descriptor, 4> descriptor[] = {
     {{.destination = 0xa7edu, .context = 0x6u, .operation = Operator::max, .algorithm = Algorithm::exchange, .collective = Collective::gather, .sequence = 0x1u, .edge = 0x12u, .last = false, .type = Datatype::uint64, .root = 0xea47u, .block = 0x1e5au, .ranks = 0xbcabu, .count = 0x2f5f9ccffa8du}, {0x000004954286a7edu, 0xbcab1e5aea470008u, 0x00002f5f9ccffa8du, 0x0000000000000000u}},
 };
 
+inline constexpr Vector<PersonalHeader, 1> personal_header[] = {
+    {{.destination = 0x0u, .context = 0x0u, .operation = Operator::none, .algorithm = Algorithm::tree, .size = 0x0u, .sequence = 0x0u, .edge = 0x0u, .last = false, .source = 0x0u}, {0x0000000240000000u}},
+    {{.destination = 0xffffu, .context = 0x1fu, .operation = Operator::maxloc, .algorithm = Algorithm::halving, .size = 0x7u, .sequence = 0x3u, .edge = 0x1fu, .last = true, .source = 0xffffu}, {0xffff0fce7f9fffffu}},
+    {{.destination = 0x19bdu, .context = 0x1au, .operation = Operator::minloc, .algorithm = Algorithm::ring, .size = 0x3u, .sequence = 0x2u, .edge = 0x1fu, .last = false, .source = 0xe418u}, {0xe41807ca5d7a19bdu}},
+    {{.destination = 0x6fb0u, .context = 0xeu, .operation = Operator::lxor, .algorithm = Algorithm::ring, .size = 0x0u, .sequence = 0x2u, .edge = 0x17u, .last = true, .source = 0x8e9bu}, {0x8e9b0dca454e6fb0u}},
+    {{.destination = 0x129u, .context = 0x1u, .operation = Operator::min, .algorithm = Algorithm::tree, .size = 0x2u, .sequence = 0x1u, .edge = 0x0u, .last = false, .source = 0x7945u}, {0x7945000650610129u}},
+    {{.destination = 0x840au, .context = 0x8u, .operation = Operator::maxloc, .algorithm = Algorithm::ring, .size = 0x7u, .sequence = 0x1u, .edge = 0x16u, .last = false, .source = 0xaf75u}, {0xaf7505867d88840au}},
+    {{.destination = 0x80d0u, .context = 0x2u, .operation = Operator::band, .algorithm = Algorithm::halving, .size = 0x1u, .sequence = 0x3u, .edge = 0x1fu, .last = true, .source = 0x8c8eu}, {0x8c8e0fce4ea280d0u}},
+    {{.destination = 0xff4bu, .context = 0x8u, .operation = Operator::minloc, .algorithm = Algorithm::tree, .size = 0x3u, .sequence = 0x3u, .edge = 0xdu, .last = true, .source = 0x8290u}, {0x82900b4e5968ff4bu}},
+    {{.destination = 0x5a72u, .context = 0x2u, .operation = Operator::band, .algorithm = Algorithm::halving, .size = 0x2u, .sequence = 0x1u, .edge = 0x6u, .last = false, .source = 0xebbdu}, {0xebbd018656a25a72u}},
+    {{.destination = 0x2f56u, .context = 0xcu, .operation = Operator::band, .algorithm = Algorithm::halving, .size = 0x3u, .sequence = 0x3u, .edge = 0xbu, .last = false, .source = 0x5df6u}, {0x5df602ce5eac2f56u}},
+    {{.destination = 0x5da7u, .context = 0x1eu, .operation = Operator::none, .algorithm = Algorithm::ring, .size = 0x6u, .sequence = 0x3u, .edge = 0x1au, .last = true, .source = 0x2873u}, {0x28730e8e741e5da7u}},
+    {{.destination = 0x2151u, .context = 0x6u, .operation = Operator::max, .algorithm = Algorithm::halving, .size = 0x5u, .sequence = 0x2u, .edge = 0x2u, .last = false, .source = 0xefe0u}, {0xefe0008a6e862151u}},
+    {{.destination = 0xf980u, .context = 0x1bu, .operation = Operator::min, .algorithm = Algorithm::halving, .size = 0x3u, .sequence = 0x1u, .edge = 0x1eu, .last = true, .source = 0xd337u}, {0xd3370f865e7bf980u}},
+    {{.destination = 0xc844u, .context = 0x5u, .operation = Operator::prod, .algorithm = Algorithm::exchange, .size = 0x7u, .sequence = 0x0u, .edge = 0x10u, .last = true, .source = 0x26dfu}, {0x26df0c027a45c844u}},
+    {{.destination = 0x6e3fu, .context = 0xdu, .operation = Operator::prod, .algorithm = Algorithm::halving, .size = 0x3u, .sequence = 0x3u, .edge = 0xeu, .last = true, .source = 0x2e88u}, {0x2e880b8e5e4d6e3fu}},
+    {{.destination = 0xf48bu, .context = 0x17u, .operation = Operator::bor, .algorithm = Algorithm::tree, .size = 0x5u, .sequence = 0x0u, .edge = 0x17u, .last = true, .source = 0xfa83u}, {0xfa830dc268d7f48bu}},
+    {{.destination = 0x81a3u, .context = 0x1au, .operation = Operator::maxloc, .algorithm = Algorithm::exchange, .size = 0x3u, .sequence = 0x2u, .edge = 0x18u, .last = true, .source = 0xe2f2u}, {0xe2f20e0a5b9a81a3u}},
+    {{.destination = 0xfa98u, .context = 0x4u, .operation = Operator::bxor, .algorithm = Algorithm::halving, .size = 0x4u, .sequence = 0x1u, .edge = 0x17u, .last = true, .source = 0x27dcu}, {0x27dc0dc666e4fa98u}},
+    {{.destination = 0x5688u, .context = 0x16u, .operation = Operator::sum, .algorithm = Algorithm::halving, .size = 0x5u, .sequence = 0x0u, .edge = 0x13u, .last = true, .source = 0xf4ceu}, {0xf4ce0cc26e365688u}},
+    {{.destination = 0xfb39u, .context = 0x1au, .operation = Operator::band, .algorithm = Algorithm::halving, .size = 0x5u, .sequence = 0x3u, .edge = 0x8u, .last = true, .source = 0x2dbdu}, {0x2dbd0a0e6ebafb39u}},
+    {{.destination = 0x112du, .context = 0xeu, .operation = Operator::min, .algorithm = Algorithm::tree, .size = 0x1u, .sequence = 0x0u, .edge = 0x1u, .last = false, .source = 0x5653u}, {0x56530042486e112du}},
+    {{.destination = 0x301cu, .context = 0x15u, .operation = Operator::min, .algorithm = Algorithm::halving, .size = 0x4u, .sequence = 0x1u, .edge = 0x1bu, .last = true, .source = 0x9bdbu}, {0x9bdb0ec66675301cu}},
+    {{.destination = 0x129u, .context = 0x1eu, .operation = Operator::band, .algorithm = Algorithm::halving, .size = 0x1u, .sequence = 0x2u, .edge = 0x10u, .last = true, .source = 0x3a45u}, {0x3a450c0a4ebe0129u}},
+    {{.destination = 0xa19u, .context = 0x1u, .operation = Operator::max, .algorithm = Algorithm::exchange, .size = 0x5u, .sequence = 0x2u, .edge = 0xeu, .last = false, .source = 0x34f2u}, {0x34f2038a6a810a19u}},
+};
+
 }  // namespace thalweg::spec::vectors

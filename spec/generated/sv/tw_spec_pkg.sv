@@ -168,6 +168,29 @@ package tw_spec_pkg;
     return packet;
   endfunction
 
+  // Header of a data packet of an all-to-all, which goes straight from one rank to another: the rank that it comes from stands behind the network header.
+  typedef struct packed {
+    logic [15:0] source;  // rank that the data is from
+    logic [3:0] spare;  // always 0
+    logic last;  // last packet of its stream
+    logic [4:0] edge_;  // the tree edge, as the receiver numbers it
+    logic [1:0] kind;  // always 0
+    logic [1:0] sequence_;  // operation number modulo 4
+    logic [3:0] collective;  // always 9
+    logic [2:0] size;  // log2 of the packet's flits
+    algorithm_e algorithm;  // how the collective moves
+    operator_e operation;  // operator of a reduction
+    logic [4:0] context_;  // row of the communicator table
+    logic [15:0] destination;  // node
+  } personal_header_t;
+  // All fields 0, but those that are constant.
+  function automatic personal_header_t personal_header_empty();
+    personal_header_t packet;
+    packet = personal_header_t'(64'd0);
+    packet.collective = 4'd9;
+    return packet;
+  endfunction
+
   // Bytes of an element in memory; 0 for a code that is no type.
   function automatic logic [4:0] size_of(datatype_e datatype);
     unique case (datatype)

@@ -45,7 +45,8 @@ def measured(tmp_path: Path) -> Bench:
 
 
 @pytest.mark.parametrize(
-    "operation", ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter", "reduce_scatter"]
+    "operation",
+    ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter", "reduce_scatter", "alltoall"],
 )
 @pytest.mark.parametrize("cluster", ["mpi-fpga-torus-2x2x2", "torus:4x2", "ring:5"])
 def test_a_collective_is_verified_and_above_its_bound(measured: Bench, operation: str, cluster: str) -> None:
@@ -56,7 +57,9 @@ def test_a_collective_is_verified_and_above_its_bound(measured: Bench, operation
         [0] if operation == "barrier" else [4, 504, 5000, 65536] if "reduce" in operation else [1, 4, 504, 5000, 65536]
     )
     for row in rows:
-        assert 0 < row["bound_kernel_us"] <= row["time_kernel_us"] < row["time_host_us"]
+        assert 0 < row["bound_kernel_us"] <= row["time_kernel_us"]
+        if operation != "alltoall":  # which crowds the network less where hosts feed it more slowly
+            assert row["time_kernel_us"] < row["time_host_us"]
         assert row["bound_kernel_us"] < row["bound_host_us"] <= row["time_host_us"]
         assert row["share_host"] == pytest.approx(row["bound_host_us"] / row["time_host_us"])
 
@@ -163,7 +166,10 @@ def test_sweep_ends_at_saturation(measured: Bench, tmp_path: Path) -> None:
         ),
         (["allreduce", "--cluster", "ring:4", "--op", "bxor", "--type", "float64"], "float64 has no bxor"),
         (["allreduce", "--cluster", "ring:4", "--engine", "magic"], "'magic' is not"),
-        (["allgather", "--cluster", "ring:3", "--algorithm", "exchange"], "runs on the tree alone"),
+        (
+            ["allgather", "--cluster", "ring:3", "--algorithm", "exchange"],
+            "allgather of 3 ranks has no exchange; it has tree",
+        ),
         (["allgather", "--cluster", "torus:8x8", "--sizes", "4G"], "GiB of buffers"),
         (["broadcast", "--cluster", "ring:4", "--root", "4"], "there is no rank 4"),
         (["broadcast", "--cluster", "ring:4", "--op", "sum"], "No such option"),

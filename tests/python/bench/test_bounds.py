@@ -94,6 +94,12 @@ def searched(
         return fewest_steps(
             nodes, links, start, lambda s: all(s[m][u] == everyone for m in members for u in own[m]), merge=True
         )
+    if operation == "alltoall":  # units for every member, each of one rank
+        own = {member: range(i * units, (i + 1) * units) for i, member in enumerate(members)}
+        start = tuple(known[:1] * (units * len(members)) for known in start)
+        return fewest_steps(
+            nodes, links, start, lambda s: all(s[m][u] == everyone for m in members for u in own[m]), merge=False
+        )
     receivers = members if operation in ("allreduce", "allgather", "barrier") else [source]
     return fewest_steps(
         nodes, links, start, lambda s: all(k == everyone for m in receivers for k in s[m]), merge=not blocks
@@ -112,8 +118,18 @@ CASES = [
     ("star of 4", 4, star(4), [0, 1, 2, 3]),
     ("the leaves of a star of 4", 4, star(4), [1, 2, 3]),
 ]
-OPERATIONS = ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter", "reduce_scatter"]
-MOST = {"gather": 8, "allgather": 8, "scatter": 8, "reduce_scatter": 4}
+OPERATIONS = [
+    "barrier",
+    "broadcast",
+    "reduce",
+    "allreduce",
+    "gather",
+    "allgather",
+    "scatter",
+    "reduce_scatter",
+    "alltoall",
+]
+MOST = {"gather": 8, "allgather": 8, "scatter": 8, "reduce_scatter": 4, "alltoall": 4}
 """Units times nodes from which on there are too many schedules to search."""
 SEARCHED = [
     pytest.param(operation, units, *case[1:], id=f"{operation} of {units}, {case[0]}")
@@ -159,6 +175,7 @@ def test_closed_forms_on_whole_tori(size: tuple[int, ...]) -> None:
         max((ranks - 1) * m / (ranks * n * rate), hops + m / (2 * n * rate))
     )
     assert collective_ticks(network, members, "allreduce", 4) == pytest.approx(hops + 14)
+    assert collective_ticks(network, members, "alltoall", m) == pytest.approx(ranks * m * sum(size) / (8 * n * rate))
     for operation in ("gather", "allgather", "scatter", "reduce_scatter"):
         assert collective_ticks(network, members, operation, m) == pytest.approx(
             latency + (ranks - 1) * m / (2 * n * rate)

@@ -14,7 +14,7 @@ _sim = pytest.importorskip("thalweg._sim")
 if TYPE_CHECKING:
     from thalweg import _sim
 
-NAMES = ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter", "reduce_scatter"]
+NAMES = ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter", "reduce_scatter", "alltoall"]
 
 
 class Ranks:
@@ -54,6 +54,7 @@ class Ranks:
             "allgather": lambda _: ranks,
             "scatter": lambda _: 1,
             "reduce_scatter": lambda _: 1,
+            "alltoall": lambda _: ranks,
         }[name]
         count = given.shape[-1]
         received = [np.zeros(blocks(rank) * count, given.dtype) for rank in range(ranks)]
@@ -75,8 +76,8 @@ class Ranks:
 
 
 def operands(name: str, ranks: int, count: int) -> np.ndarray:
-    """(ranks, count), of reduce_scatter (ranks, ranks, count): what each rank gives."""
-    shape = (ranks, ranks, count) if name == "reduce_scatter" else (ranks, count)
+    """(ranks, count), of reduce_scatter and alltoall (ranks, ranks, count): what each rank gives."""
+    shape = (ranks, ranks, count) if name in ("reduce_scatter", "alltoall") else (ranks, count)
     return np.random.default_rng(count).integers(-(2**60), 2**60, shape)
 
 
@@ -90,6 +91,8 @@ def expected(name: str, given: np.ndarray, rank: int, root: int = 0) -> np.ndarr
             return given.sum(0)
         case "reduce_scatter":
             return given[:, rank].sum(0)
+        case "alltoall":
+            return given[:, rank].reshape(-1)
     return given.reshape(-1)
 
 

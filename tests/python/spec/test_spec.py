@@ -22,6 +22,7 @@ FORMATS: dict[str, Any] = {
     "processor_header": spec.ProcessorHeader,
     "descriptor": spec.Descriptor,
     "credit": spec.Credit,
+    "personal_header": spec.PersonalHeader,
 }
 
 

@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{Collective::allreduce, Algorithm::exchange}, Case{Collective::allreduce, Algorithm::tree},
                     Case{Collective::gather, Algorithm::tree}, Case{Collective::allgather, Algorithm::exchange},
                     Case{Collective::allgather, Algorithm::tree}, Case{Collective::scatter, Algorithm::tree},
-                    Case{Collective::reduce_scatter, Algorithm::tree}),
+                    Case{Collective::reduce_scatter, Algorithm::tree}, Case{Collective::alltoall, Algorithm::exchange}),
     [](const auto& info) {
       return std::string(spec::name(info.param.collective)) + "_" + std::string(spec::name(info.param.algorithm));
     });
@@ -105,6 +105,25 @@ TEST_P(Vectors, BlocksOfAnySizeAnywhere) {
         ASSERT_FALSE(world.fabric.mismatch());
       }
   }
+}
+
+TEST(AllToAll, BlocksOfAnySizeBetweenAnyTwo) {
+  std::mt19937_64 random{1};
+  for (const std::uint32_t ranks : {1u, 2u, 5u, 8u, 13u})
+    for (const Endpoint endpoint : {Endpoint::host, Endpoint::kernel}) {
+      World world(cluster({4, 4}, 3), endpoint);
+      const ContextId context = world.communicator(first_nodes(ranks));
+      for (const std::uint64_t most : {0u, 1u, 3u, 200u, 1000u}) {
+        std::vector<std::vector<std::uint64_t>> counts(ranks, std::vector<std::uint64_t>(ranks));
+        for (auto& row : counts)
+          for (auto& count : row) count = random() % 3 ? random() % (most + 1) : 0;
+        Job job = make_personal_job(Datatype::float64, counts, random);
+        world.submit(context, job);
+        world.run();
+        ASSERT_NO_FATAL_FAILURE(verify(job));
+        ASSERT_FALSE(world.fabric.mismatch());
+      }
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Vectors,

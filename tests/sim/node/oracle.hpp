@@ -172,6 +172,7 @@ inline Bytes expected(const Job& job, std::uint32_t rank) {
     case spec::Collective::gather:
       return rank == job.root ? collected() : Bytes{};
     case spec::Collective::allgather:
+    case spec::Collective::alltoall:
       return collected();
     case spec::Collective::scatter:
       return block_for(job, job.root, rank);
@@ -198,8 +199,8 @@ inline Job make_job(spec::Collective collective, spec::Algorithm algorithm, spec
                     std::uint32_t ranks, std::uint32_t root, std::uint64_t count, std::mt19937_64& random) {
   Job job{.collective = collective, .algorithm = algorithm, .op = op, .type = type, .root = root, .count = count};
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const bool for_each =
-        (collective == spec::Collective::scatter && rank == root) || collective == spec::Collective::reduce_scatter;
+    const bool for_each = (collective == spec::Collective::scatter && rank == root) ||
+                          collective == spec::Collective::reduce_scatter || collective == spec::Collective::alltoall;
     job.send.push_back(random_block(type, count * (for_each ? ranks : 1), rank, random));
   }
   return with_buffers(std::move(job));
@@ -217,6 +218,24 @@ inline std::vector<Block> lay_out(const std::vector<std::uint64_t>& counts, std:
     end = blocks[i].first + counts[i];
   }
   return blocks;
+}
+
+/// An all-to-all in which rank i has counts[i][j] elements for rank j.
+inline Job make_personal_job(spec::Datatype type, const std::vector<std::vector<std::uint64_t>>& counts,
+                             std::mt19937_64& random) {
+  Job job{.collective = spec::Collective::alltoall, .type = type};
+  const auto ranks = static_cast<std::uint32_t>(counts.size());
+  job.counts.assign(ranks, 0);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    job.send_blocks.push_back(lay_out(counts[rank], random));
+    std::uint64_t given = 0;
+    for (const Block& block : job.send_blocks[rank]) given = std::max(given, block.first + block.count);
+    job.send.push_back(random_block(type, given, rank, random));
+    std::vector<std::uint64_t> taken(ranks);
+    for (std::uint32_t giver = 0; giver < ranks; ++giver) taken[giver] = counts[giver][rank];
+    job.receive_blocks.push_back(lay_out(taken, random));
+  }
+  return with_buffers(std::move(job));
 }
 
 /// A v-form in which rank i gives, or takes, counts[i] elements.

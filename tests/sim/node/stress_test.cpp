@@ -68,6 +68,12 @@ Job random_job(std::uint32_t ranks, unsigned packet_bytes, std::mt19937_64& rand
     for (auto& count : counts) count = random() % 4 ? below(random, 4 * packet + 2) : 0;
     return make_vector_job(collective, op, type, below(random, ranks), counts, random);
   }
+  if (collective == Collective::alltoall && random() % 3 == 0) {
+    std::vector<std::vector<std::uint64_t>> counts(ranks, std::vector<std::uint64_t>(ranks));
+    for (auto& row : counts)
+      for (auto& count : row) count = random() % 4 ? below(random, 4 * packet + 2) : 0;
+    return make_personal_job(type, counts, random);
+  }
   return make_job(collective, algorithm, op, type, ranks, below(random, ranks), below(random, 4 * packet + 2), random);
 }
 
