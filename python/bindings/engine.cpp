@@ -168,6 +168,12 @@ void bind_engine(nb::module_& module) {
            nb::arg("at"),
            "Node members[i] is rank i; a completion of kind table per member, with handles[i]. None: no row is free.")
       .def(
+          "computes",
+          [](PythonFabric& self, ContextId context, unsigned collective) {
+            return self.fabric().computes(context, named<spec::Collective>(collective, spec::collective_names));
+          },
+          nb::arg("context"), nb::arg("collective"), "The network computes this collective on this communicator.")
+      .def(
           "free_communicator", [](PythonFabric& self, ContextId context) { self.fabric().free_communicator(context); },
           nb::arg("context"))
       .def("submit", &PythonFabric::submit, nb::kw_only(), nb::arg("handle"), nb::arg("context"), nb::arg("rank"),

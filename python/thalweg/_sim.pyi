@@ -316,6 +316,9 @@ class Fabric:
         Node members[i] is rank i; a completion of kind table per member, with handles[i]. None: no row is free.
         """
 
+    def computes(self, context: int, collective: int) -> bool:
+        """The network computes this collective on this communicator."""
+
     def free_communicator(self, context: int) -> None: ...
 
     def submit(self, *, handle: int, context: int, rank: int, collective: int, algorithm: int = 0, op: int = 0, type: int = 0, root: int = 0, count: int = 0, send: object | None = None, receive: object | None = None, vector: bool = False, send_blocks: Sequence[tuple[int, int]] | None = None, receive_blocks: Sequence[tuple[int, int]] | None = None, at: int | None = None) -> None:

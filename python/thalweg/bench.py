@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 COLLECTIVES = {name: Collective[name.upper()] for name in bounds.OPERATIONS}
-REDUCTIONS = ("reduce", "allreduce", "reduce_scatter")
+REDUCTIONS = ("reduce", "allreduce", "reduce_scatter", "scan", "exscan")
 ROOTED = ("broadcast", "reduce", "gather", "scatter")
 WINDOW = 64
 """Messages under way in `bandwidth`, as in OSU's osu_bw."""
@@ -104,7 +104,7 @@ class CollectivePlan:
     def _known_algorithms(self) -> list[Algorithm]:
         slot = self.cluster.values.collective.slot_packets
         match self.operation:
-            case "alltoall":
+            case "alltoall" | "scan" | "exscan":
                 return [Algorithm.EXCHANGE]
             case "barrier" | "allreduce":
                 return [Algorithm.TREE, Algorithm.EXCHANGE]
@@ -233,6 +233,8 @@ _GIVES = {
     "scatter": (_EACH, _NONE),
     "reduce_scatter": (_EACH, _EACH),
     "alltoall": (_EACH, _EACH),
+    "scan": (_ONE, _ONE),
+    "exscan": (_ONE, _ONE),
 }
 _GETS = {
     "barrier": (_NONE, _NONE),
@@ -244,6 +246,8 @@ _GETS = {
     "scatter": (_ONE, _ONE),
     "reduce_scatter": (_ONE, _ONE),
     "alltoall": (_EACH, _EACH),
+    "scan": (_ONE, _ONE),
+    "exscan": (_ONE, _ONE),
 }
 
 
@@ -276,6 +280,13 @@ def _right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarra
     if plan.operation == "alltoall":
         sent = np.stack(given).reshape(plan.ranks, plan.ranks, -1)
         return np.array_equal(np.stack(results).reshape(sent.shape), sent.swapaxes(0, 1))
+    if plan.operation in ("scan", "exscan"):
+        prefixes = reduction.scan(plan.operator, plan.datatype, np.stack(given), plan.operation == "scan")
+        return all(
+            np.array_equal(result.view("u1"), np.ascontiguousarray(prefix).view("u1"))
+            for result, prefix in zip(results, prefixes, strict=True)
+            if prefix.size
+        )
     if plan.operation in REDUCTIONS:
         root = plan.root if plan.operation == "reduce" else 0
         expected = reduction.evaluate(

@@ -20,6 +20,8 @@ scatter     gather backwards: the blocks for the ranks at distance d and beyond 
 allgather   as gather, for every rank; and as broadcast, from every rank
 reduce-     scatter, of every rank's blocks; and reduce, of every rank's: a rank's part of another's result has to leave it,
 scatter     combined with what passes or not
+scan,       what a rank gives goes to every rank above: d + the larger of m/B at both ends and, where it is combined on its
+exscan      way, a lane
 alltoall    as scatter and gather, for every rank; and every block uses as many links as its ranks are hops apart, at least:
             the sum of blocks times hops over the sum of all links' rates, N m k/(8b) on a whole k-ary n-cube with k even
 message     one route, whose first link carries all: d + m/b
@@ -57,6 +59,8 @@ OPERATIONS = (
     "scatter",
     "reduce_scatter",
     "alltoall",
+    "scan",
+    "exscan",
 )
 
 
@@ -166,6 +170,15 @@ class _Ranks:
         distances = sorted((self.distance[source][r] for r in self.others(source)), reverse=True)
         return max(d + beyond * self.size / self.out[source] for beyond, d in enumerate(distances, start=1))
 
+    def upwards(self, inclusive: bool) -> float:
+        """Every rank's operand to all ranks above it, combined on its way: in an exclusive scan not from rank 0 to 1."""
+        return max(
+            self.distance[low][high]
+            + max(self.size / self.out[low], self.size / self.into[high], self.lane if inclusive or high > 1 else 0)
+            for high in self.all
+            for low in range(high)
+        )
+
     def carry(self) -> float:
         """A block from every rank to every other, over all links."""
         hops = 0
@@ -200,6 +213,8 @@ def collective_ticks(
         "allgather": lambda: max(*map(ranks.spread, ranks.all), *map(ranks.collect, ranks.all)),
         "reduce_scatter": lambda: max(*map(ranks.distribute, ranks.all), *map(ranks.combine, ranks.all)),
         "alltoall": lambda: max(ranks.carry(), *map(ranks.distribute, ranks.all), *map(ranks.collect, ranks.all)),
+        "scan": lambda: ranks.upwards(inclusive=True),
+        "exscan": lambda: ranks.upwards(inclusive=False),
         "scatter": lambda: max(ranks.distribute(root), *(ranks.received(root, r) for r in ranks.others(root))),
     }
     return bounds[operation]() + (2 * network.pcie_latency if host else 0)
@@ -225,6 +240,8 @@ def last_entry_ticks(network: Network, members: Sequence[int], operation: str, s
         "scatter": lambda: own,
         "reduce_scatter": lambda: min(map(ranks.distribute, ranks.all)),
         "alltoall": lambda: min(map(ranks.distribute, ranks.all)),
+        "scan": lambda: own,
+        "exscan": lambda: own,
     }
     return bounds[operation]() + 2 * network.pcie_latency
 

@@ -7,6 +7,10 @@ tree        a rank joins its own operand with the partial results of its tree ne
 exchange    ranks from the largest power of two on are first combined into those below; then, in stage k, every rank
             combines its partial result with that of rank xor 2^k
 
+scan        rank r starts with its own operand (an exclusive scan with none) and combines it with what groups of ranks below it
+            have together: for each 1 bit k of r, ascending, the 2^k ranks from r with the bits up to k cleared; a group has
+            the combination of its two halves
+
 A join of n operands folds the first ceil(n/2) from left to right, the others as well, and combines the two results.
 """
 
@@ -169,3 +173,24 @@ def evaluate(algorithm: Algorithm, operator: Operator, datatype: Datatype, opera
     if algorithm == Algorithm.EXCHANGE:
         return _exchange(combine, operands)
     return _tree(combine, operands, root, parent=-1)
+
+
+def scan(operator: Operator, datatype: Datatype, operands: Array, inclusive: bool) -> list[Array]:
+    """The results of a scan of `operands`, shape (ranks, count), at each rank; of an exclusive one, none at rank 0."""
+    combine = combiner(operator, datatype)
+
+    def group(first: int, size: int) -> Array:
+        if size == 1:
+            return operands[first]  # type: ignore[no-any-return]
+        return combine(group(first, size // 2), group(first + size // 2, size // 2))
+
+    results = []
+    for rank in range(len(operands)):
+        parts = [operands[rank]] if inclusive else []
+        below = rank
+        for k in range(rank.bit_length()):
+            if rank >> k & 1:
+                below -= 1 << k
+                parts.append(group(below, 1 << k))
+        results.append(_fold(combine, parts) if parts else operands[rank, :0])
+    return results

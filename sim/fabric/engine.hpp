@@ -92,6 +92,8 @@ class Engine {
   /// members[i] is the node of the communicator's rank i.
   virtual std::optional<ContextId> create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
                                                        Tick at) = 0;
+  /// True where the network computes a collective on a communicator; elsewhere submit() refuses it, on all ranks alike.
+  [[nodiscard]] virtual bool computes(ContextId context, spec::Collective collective) const = 0;
   /// All operations of the communicator have completed.
   virtual void free_communicator(ContextId context) = 0;
 

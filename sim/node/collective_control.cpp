@@ -60,10 +60,10 @@ class Compiler {
       process();
       step({.from_edges = first ? row_.fold : row_.stages[stage - 1].peers,
             .to_edges = last ? row_.fold : row_.stages[stage].peers,
+            .from_stages = first ? 0 : std::uint64_t{1} << (stage - 1),
+            .to_stages = last ? 0 : std::uint64_t{1} << stage,
             .from_host = first,
-            .from_previous = !first,
             .to_host = last,
-            .to_next = !last,
             .place = first ? std::uint8_t{0} : row_.stages[stage - 1].place});
     }
   }
@@ -151,7 +151,96 @@ class Compiler {
     }
   }
 
+  /// In stage k, ranks that differ in bit k alone give each other what their groups of 2^k ranks have together, if it is
+  /// needed. The upper one combines it with its result; both combine it with their group's.
+  void scan(bool inclusive) {
+    const std::uint32_t rank = row_.rank;
+    const auto result_to = [&](unsigned k) {  // where the result after stage k goes; ~0 is the start
+      Step out;
+      if (rank >> (k + 1))
+        out.to_stages = result_ = new_stage();
+      else
+        out.to_host = true;
+      return out;
+    };
+    result_ = partial_ = 0;
+    Step start = partial_after(~0u);
+    if (inclusive) {
+      const Step out = result_to(~0u);
+      start.to_stages |= out.to_stages;
+      start.to_host = out.to_host;
+    }
+    start.from_host = true;
+    if (start.to_edges || start.to_stages || start.to_host) {
+      process();
+      step(start);
+    }
+    for (unsigned k = 0; k < kRankBits; ++k) {
+      const std::uint32_t edge = row_.doubling[k];
+      const bool upper = rank >> k & 1, partial = edge && group_needed(rank, k);
+      std::uint64_t copy = 0;
+      if (upper) {
+        const std::uint64_t former = result_;
+        Step out = result_to(k);
+        if (partial) {  // what comes is used twice
+          Step fork{.from_edges = edge, .to_stages = copy = new_stage()};
+          if (former) {
+            out.from_stages = former | new_stage(fork.to_stages);
+          } else {
+            fork.to_stages |= out.to_stages;
+            fork.to_host = out.to_host;
+          }
+          process();
+          step(fork);
+        } else {
+          out.from_edges = edge;
+          out.from_stages = former;
+        }
+        if (out.from_edges || out.from_stages) {
+          process();
+          step(out);
+        }
+      }
+      if (partial) {
+        const std::uint64_t former = partial_;
+        Step out = partial_after(k);
+        out.from_stages = former | copy;
+        out.from_edges = upper ? 0 : edge;
+        process();
+        step(out);
+      }
+    }
+  }
+
  private:
+  /// Scan: what a rank's group of 2^(k+1) has together is sent on in a later stage.
+  [[nodiscard]] bool group_needed(std::uint32_t rank, unsigned k) const {
+    for (unsigned later = k + 1; later < kRankBits && 1u << later < row_.ranks; ++later)
+      if (sends_group(rank, later)) return true;
+    return false;
+  }
+  [[nodiscard]] bool sends_group(std::uint32_t rank, unsigned k) const {
+    const std::uint32_t peer = rank ^ (1u << k);
+    return peer < row_.ranks && (peer > rank || group_needed(peer, k));
+  }
+  /// Where the result of the own group goes after stage k (~0: the own operand), until a later stage changes it.
+  Step partial_after(unsigned k) {
+    Step out;
+    partial_ = 0;
+    for (unsigned later = k + 1; later < kRankBits && !out.to_stages; ++later) {
+      if (!row_.doubling[later]) continue;
+      if (sends_group(row_.rank, later)) out.to_edges |= row_.doubling[later];
+      if (group_needed(row_.rank, later)) out.to_stages = partial_ = new_stage();
+    }
+    return out;
+  }
+  std::uint64_t new_stage() { return std::uint64_t{1} << stages_++; }
+  std::uint64_t new_stage(std::uint64_t& also) {
+    const std::uint64_t stage = new_stage();
+    also |= stage;
+    return stage;
+  }
+
   /// Streams for all ranks but those behind an edge, downwards.
   void scatter_from(std::uint32_t parent) {
     const std::uint32_t below_first = row_.first(parent) + row_.ranks - 1;
@@ -186,11 +275,15 @@ class Compiler {
   Program& program_;
   bool at_root_;
   std::uint32_t parent_, children_;
+  unsigned stages_ = 0;
+  std::uint64_t result_ = 0, partial_ = 0;  ///< scan: the stages that hold them
 };
 
 }  // namespace
 
-bool offloaded(Collective collective) {
+bool offloaded(Collective collective, std::uint32_t ranks) {
+  if (collective == Collective::scan || collective == Collective::exscan)  // up to three processes in each stage
+    return 3 * static_cast<unsigned>(std::bit_width(ranks - 1)) + 1 <= Program::kMaxProcesses;
   return collective >= Collective::barrier && collective <= Collective::alltoall;
 }
 
@@ -246,7 +339,7 @@ Holding gets(Collective collective, std::uint32_t rank, bool at_root) {
 }
 
 Algorithm effective_algorithm(const CollectiveRequest& request, std::uint32_t ranks, unsigned slot_packets) {
-  if (request.collective == Collective::alltoall) return Algorithm::exchange;
+  if (request.collective >= Collective::alltoall) return Algorithm::exchange;  // alltoall, scan, exscan
   if (request.algorithm != Algorithm::exchange) return Algorithm::tree;
   switch (request.collective) {
     case Collective::barrier:
@@ -273,6 +366,9 @@ void compile(Collective collective, Algorithm algorithm, const Row& row, std::ui
       return compiler.scatter();
     case Collective::reduce_scatter:
       return compiler.reduce_scatter();
+    case Collective::scan:
+    case Collective::exscan:
+      return compiler.scan(collective == Collective::scan);
     case Collective::allgather:
       return algorithm == Algorithm::exchange ? compiler.allgather_exchange() : compiler.allgather_tree();
     default:

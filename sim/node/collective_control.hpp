@@ -16,15 +16,16 @@ namespace thalweg {
 struct Step {
   std::uint32_t from_edges = 0;
   std::uint32_t to_edges = 0;
-  bool from_host = false, from_previous = false;  ///< previous: the buffer that the process before this one fills
-  bool to_host = false, to_next = false;
-  std::uint8_t place = 0;  ///< edges whose packets come before the host's or the previous process's
+  /// Stages are buffers between processes: each is filled by one process and emptied by another one.
+  std::uint64_t from_stages = 0, to_stages = 0;
+  bool from_host = false, to_host = false;
+  std::uint8_t place = 0;  ///< edges whose packets come before the host's or the stages'
   std::uint32_t streams = 1;
   /// From the host: stream i carries the block of label (block - i) modulo the ranks. Interleaved: that of rank block xor i.
   std::uint32_t block = 0;
 
   [[nodiscard]] unsigned inputs() const {
-    return static_cast<unsigned>(std::popcount(from_edges)) + (from_host || from_previous);
+    return static_cast<unsigned>(std::popcount(from_edges) + std::popcount(from_stages)) + from_host;
   }
 };
 
@@ -36,6 +37,7 @@ struct Process {
 struct Program {
   static constexpr unsigned kMaxProcesses = 32;
   static constexpr unsigned kMaxSteps = 2 * kMaxEdges + 4;
+  static constexpr unsigned kMaxStages = 64;
 
   std::array<Step, kMaxSteps> steps;
   std::array<Process, kMaxProcesses> processes;
@@ -48,8 +50,8 @@ enum class Holding : std::uint8_t { nothing, block, block_per_rank };
 [[nodiscard]] Holding gives(spec::Collective collective, bool at_root);
 [[nodiscard]] Holding gets(spec::Collective collective, std::uint32_t rank, bool at_root);
 
-/// True for the collectives that are computed in the network.
-[[nodiscard]] bool offloaded(spec::Collective collective);
+/// True for the collectives that are computed in the network, for so many ranks.
+[[nodiscard]] bool offloaded(spec::Collective collective, std::uint32_t ranks);
 
 [[nodiscard]] bool reduces(spec::Collective collective);
 [[nodiscard]] bool rooted(spec::Collective collective);

@@ -97,7 +97,6 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     return id;
   }
   compile(request.collective, algorithm, context.row, request.root, op.program);
-  while (op.staged.size() + 1 < op.program.process_count) op.staged.emplace_back(config_.collective.slot_packets);
   op.uploads = 0;
   op.running = op.program.process_count;
   for (unsigned p = 0; p < op.program.process_count; ++p) {
@@ -107,6 +106,12 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     for (unsigned s = 0; s < process.steps; ++s) {
       op.reads[p] |= op.program.steps[process.first + s].from_edges;
       op.writes[p] |= op.program.steps[process.first + s].to_edges;
+      const Step& step = op.program.steps[process.first + s];
+      each_bit(step.from_stages, [&](unsigned stage) { op.stage_reader[stage] = static_cast<std::uint8_t>(p); });
+      each_bit(step.to_stages, [&](unsigned stage) {
+        op.stage_writer[stage] = static_cast<std::uint8_t>(p);
+        while (op.staged.size() <= stage) op.staged.emplace_back(config_.collective.slot_packets);
+      });
     }
     each_bit(op.reads[p], [&](unsigned edge) { op.reader[edge] = static_cast<std::uint8_t>(p); });
     each_bit(op.writes[p], [&](unsigned edge) { op.writer[edge] = static_cast<std::uint8_t>(p); });
@@ -125,6 +130,10 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     upload.packet = 0;
     while (!op.program.steps[process.first + upload.step].from_host) ++upload.step;
     begin_stream(id, p);
+  }
+  if (over(op)) {  // nothing to do: an exclusive scan of one rank
+    op.active = false;
+    ended_.push_back(id);
   }
   return id;
 }
@@ -332,15 +341,19 @@ std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tic
   if (const std::uint32_t held = step.to_edges & held_by_earlier(context, op, &Operation::writing))
     return blocked(static_cast<unsigned>(std::countr_zero(held)), Blockage::Need::turn);
   if (step.from_host && op.upload[p].queue.empty()) return blocked(kMaxEdges, Blockage::Need::data);
-  if (step.from_previous && (op.staged[p - 1].empty() || op.staged[p - 1].front().whole > now))
-    return blocked(kMaxEdges, Blockage::Need::stage);
+  for (std::uint64_t rest = step.from_stages; rest; rest &= rest - 1)
+    if (const auto& stage = op.staged[static_cast<std::size_t>(std::countr_zero(rest))];
+        stage.empty() || stage.front().whole > now)
+      return blocked(kMaxEdges, Blockage::Need::stage);
   for (std::uint32_t rest = step.from_edges; rest; rest &= rest - 1)
     if (const auto edge = static_cast<unsigned>(std::countr_zero(rest)); context.edges[edge].slot.empty())
       return blocked(edge, Blockage::Need::data);
   for (std::uint32_t rest = step.to_edges; rest; rest &= rest - 1)
     if (const auto edge = static_cast<unsigned>(std::countr_zero(rest)); context.edges[edge].credits == 0)
       return blocked(edge, Blockage::Need::credit);
-  if (step.to_next && op.staged[p].full()) return blocked(kMaxEdges, Blockage::Need::stage);
+  for (std::uint64_t rest = step.to_stages; rest; rest &= rest - 1)
+    if (op.staged[static_cast<std::size_t>(std::countr_zero(rest))].full())
+      return blocked(kMaxEdges, Blockage::Need::stage);
   return std::nullopt;
 }
 
@@ -375,22 +388,26 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   const Step& step = op.program.steps[process.first + execution.step];
 
   std::array<PacketId, kMaxEdges + 1> operands;
-  const bool own = step.from_host || step.from_previous;
-  if (step.from_host) {
-    operands[step.place] = op.upload[p].queue.front();
-    op.upload[p].queue.pop();
-  } else if (step.from_previous) {
-    operands[step.place] = op.staged[p - 1].front().packet;
-    op.staged[p - 1].pop();
-    wake(process_id(id, p - 1));
-  }
   unsigned n = 0;
+  bool own = false;  // the host's and the stages' packets are among the operands
+  const auto take_own = [&] {
+    own = true;
+    if (step.from_host) {
+      operands[n++] = op.upload[p].queue.front();
+      op.upload[p].queue.pop();
+    }
+    each_bit(step.from_stages, [&](unsigned stage) {
+      operands[n++] = op.staged[stage].front().packet;
+      op.staged[stage].pop();
+      wake(process_id(id, op.stage_writer[stage]));
+    });
+  };
   each_bit(step.from_edges, [&](unsigned edge) {
-    n += own && n == step.place;
+    if (!own && n == step.place) take_own();
     operands[n++] = context.edges[edge].slot.front();
     context.edges[edge].slot.pop();
   });
-  n += own && n == step.place;
+  if (!own) take_own();
   const Packet& first = pool_[operands[0]];
   const bool last = network_header::last(first.words[0]);
   // A turn that fills a slot comes again only when all of the slot's credits are back.
@@ -450,11 +467,11 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     ++op.to_host;
     ++packet.references;
   }
-  if (step.to_next) {
-    op.staged[p].push({result, ready + packet.flits});
-    events_.add({ready + packet.flits, Event::Kind::process, process_id(id, p + 1)});
+  each_bit(step.to_stages, [&](unsigned stage) {
+    op.staged[stage].push({result, ready + packet.flits});
+    events_.add({ready + packet.flits, Event::Kind::process, process_id(id, op.stage_reader[stage])});
     ++packet.references;
-  }
+  });
   if (step.to_edges || step.to_host) events_.add({ready, Event::Kind::output});
 }
 

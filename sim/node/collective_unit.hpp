@@ -180,7 +180,8 @@ class CollectiveUnit {
     std::array<std::uint8_t, kMaxEdges> reader, writer;
     std::vector<Upload> upload;        ///< of each process
     Personal personal;                 ///< all-to-all, which has no processes: lane i is port i
-    std::vector<Ring<Staged>> staged;  ///< staged[p]: between the processes p and p + 1
+    std::vector<Ring<Staged>> staged;  ///< of each stage
+    std::array<std::uint8_t, Program::kMaxStages> stage_reader, stage_writer;  ///< processes
   };
 
   struct Context {

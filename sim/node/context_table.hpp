@@ -39,6 +39,8 @@ struct Row {
 
   std::array<Stage, kRankBits> stages{};
   unsigned stage_count = 0;
+  /// Edge, as a bit, to the rank whose number differs in bit k alone; 0 where there is none.
+  std::array<std::uint32_t, kRankBits> doubling{};
   std::uint32_t fold = 0;  ///< edge, as a bit, to the rank whose part is folded in before the stages
   bool beyond = false;     ///< this rank takes no part in the stages: it is what is folded in
 
@@ -51,6 +53,7 @@ struct Row {
   [[nodiscard]] std::uint32_t all() const {
     std::uint32_t edges_used = tree() | fold;
     for (unsigned k = 0; k < stage_count; ++k) edges_used |= stages[k].peers;
+    for (const std::uint32_t edge : doubling) edges_used |= edge;
     return edges_used;
   }
 

@@ -131,6 +131,10 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
   return static_cast<ContextId>(place - communicators_.begin());
 }
 
+bool Fabric::computes(ContextId context, spec::Collective collective) const {
+  return offloaded(collective, communicator(context).group.ranks());
+}
+
 void Fabric::free_communicator(ContextId context) {
   const Communicator& freed = communicator(context);
   for (const Group::Vertex& vertex : freed.group.vertices()) {
@@ -148,7 +152,8 @@ void Fabric::check_time(Tick at) const {
 
 void Fabric::check(const Communicator& communicator, const CollectiveRequest& request) const {
   const std::uint32_t ranks = communicator.group.ranks();
-  require(offloaded(request.collective), text(spec::name(request.collective), " is not computed in the network"));
+  require(offloaded(request.collective, ranks),
+          text(spec::name(request.collective), " is not computed in the network"));
   require(request.rank < ranks && request.root < ranks,
           text("rank ", request.rank, " and root ", request.root, " of a communicator of ", ranks));
   require(!reduces(request.collective) || spec::supported(request.op, request.type),

@@ -68,6 +68,7 @@ Group Group::by_rank(std::span<const NodeId> members) {
     for (unsigned k = 0; 1u << k < ranks; ++k) {
       const std::uint32_t bit = 1u << k, other = v ^ bit;
       if (other >= ranks) continue;
+      row.doubling[k] = bit;
       if (k == stages)
         row.fold = bit;
       else

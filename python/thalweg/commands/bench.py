@@ -30,6 +30,8 @@ DESCRIPTIONS = {
     "scatter": "A block of a root for each rank.",
     "reduce_scatter": "A block for each rank, of all ranks' blocks for it combined.",
     "alltoall": "A block of each rank for each rank.",
+    "scan": "At each rank, all buffers up to its own combined.",
+    "exscan": "At each rank, all buffers before its own combined.",
     "latency": "One message from rank to rank.",
     "bandwidth": f"{bench.WINDOW} messages from rank to rank, all under way at once.",
 }

@@ -46,7 +46,19 @@ def measured(tmp_path: Path) -> Bench:
 
 @pytest.mark.parametrize(
     "operation",
-    ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter", "reduce_scatter", "alltoall"],
+    [
+        "barrier",
+        "broadcast",
+        "reduce",
+        "allreduce",
+        "gather",
+        "allgather",
+        "scatter",
+        "reduce_scatter",
+        "alltoall",
+        "scan",
+        "exscan",
+    ],
 )
 @pytest.mark.parametrize("cluster", ["mpi-fpga-torus-2x2x2", "torus:4x2", "ring:5"])
 def test_a_collective_is_verified_and_above_its_bound(measured: Bench, operation: str, cluster: str) -> None:
@@ -54,7 +66,11 @@ def test_a_collective_is_verified_and_above_its_bound(measured: Bench, operation
     rows = measured(operation, "--cluster", cluster, *sizes)
     assert all(row.keys() >= KEYS and row["verified"] for row in rows)
     assert [row["bytes"] for row in rows] == (
-        [0] if operation == "barrier" else [4, 504, 5000, 65536] if "reduce" in operation else [1, 4, 504, 5000, 65536]
+        [0]
+        if operation == "barrier"
+        else [4, 504, 5000, 65536]
+        if operation in bench.REDUCTIONS
+        else [1, 4, 504, 5000, 65536]
     )
     for row in rows:
         assert 0 < row["bound_kernel_us"] <= row["time_kernel_us"]
@@ -221,6 +237,13 @@ def test_every_reduction_is_in_its_documented_order(
     )
     row = next(bench.measure_collective(plan))
     assert row["verified"] and row["algorithm"] == algorithm
+
+
+@pytest.mark.parametrize("operation", ["scan", "exscan", "reduce_scatter"])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 6, 7, 8])
+def test_the_other_reductions_are_in_their_documented_order(measured: Bench, operation: str, ranks: int) -> None:
+    row = measured(operation, "--cluster", "torus:4x2", "--ranks", str(ranks), "--sizes", "4K", "--type", "float32")[0]
+    assert row["verified"]
 
 
 def test_short_allreduce_exchanges_and_long_does_not_lose(measured: Bench) -> None:

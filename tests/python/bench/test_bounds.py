@@ -100,6 +100,15 @@ def searched(
         return fewest_steps(
             nodes, links, start, lambda s: all(s[m][u] == everyone for m in members for u in own[m]), merge=False
         )
+    if operation in ("scan", "exscan"):  # a rank may have learnt more than it needs
+        needed = [sum(1 << m for m in members[: i + (operation == "scan")]) for i in range(len(members))]
+        return fewest_steps(
+            nodes,
+            links,
+            start,
+            lambda s: all(k & n == n for m, n in zip(members, needed, strict=True) for k in s[m]),
+            merge=True,
+        )
     receivers = members if operation in ("allreduce", "allgather", "barrier") else [source]
     return fewest_steps(
         nodes, links, start, lambda s: all(k == everyone for m in receivers for k in s[m]), merge=not blocks
@@ -128,6 +137,8 @@ OPERATIONS = [
     "scatter",
     "reduce_scatter",
     "alltoall",
+    "scan",
+    "exscan",
 ]
 MOST = {"gather": 8, "allgather": 8, "scatter": 8, "reduce_scatter": 4, "alltoall": 4}
 """Units times nodes from which on there are too many schedules to search."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from thalweg.reduction import DTYPES, combiner, evaluate
+from thalweg.reduction import DTYPES, combiner, evaluate, scan
 from thalweg.spec import OPERATORS, SIZE, Algorithm, Datatype, Operator
 
 
@@ -25,6 +25,22 @@ def test_orders_written_out(seed: int) -> None:
     assert result(Algorithm.TREE, operands, root=3) == d + (c + ((a + b) + e))
     assert result(Algorithm.TREE, operands, root=4) == e + ((a + b) + (c + d))
     assert result(Algorithm.EXCHANGE, operands) == ((a + e) + b) + (c + d)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_orders_of_scans_written_out(seed: int) -> None:
+    operands = (np.random.default_rng(seed).standard_normal((8, 1)) * 1e3).astype(np.float32)
+    a, b, c, d, e, f, g, h = operands[:, 0]
+    results = [float(r[0]) for r in scan(Operator.SUM, Datatype.FLOAT32, operands, inclusive=True)]
+    four = (a + b) + (c + d)
+    assert results == [a, b + a, c + (a + b), (d + c) + (a + b), e + four, (f + e) + four, (g + (e + f)) + four] + [
+        ((h + g) + (e + f)) + four
+    ]
+    before = scan(Operator.SUM, Datatype.FLOAT32, operands, inclusive=False)
+    assert not before[0].size
+    assert [float(r[0]) for r in before[1:]] == [a, a + b, c + (a + b), four, e + four, (e + f) + four] + [
+        (g + (e + f)) + four
+    ]
 
 
 def test_the_order_matters_to_these_operands() -> None:

@@ -14,7 +14,19 @@ _sim = pytest.importorskip("thalweg._sim")
 if TYPE_CHECKING:
     from thalweg import _sim
 
-NAMES = ["barrier", "broadcast", "reduce", "allreduce", "gather", "allgather", "scatter", "reduce_scatter", "alltoall"]
+NAMES = [
+    "barrier",
+    "broadcast",
+    "reduce",
+    "allreduce",
+    "gather",
+    "allgather",
+    "scatter",
+    "reduce_scatter",
+    "alltoall",
+    "scan",
+    "exscan",
+]
 
 
 class Ranks:
@@ -55,6 +67,8 @@ class Ranks:
             "scatter": lambda _: 1,
             "reduce_scatter": lambda _: 1,
             "alltoall": lambda _: ranks,
+            "scan": lambda _: 1,
+            "exscan": lambda rank: int(rank > 0),
         }[name]
         count = given.shape[-1]
         received = [np.zeros(blocks(rank) * count, given.dtype) for rank in range(ranks)]
@@ -65,7 +79,7 @@ class Ranks:
                 rank=rank,
                 collective=Collective[name.upper()],
                 algorithm=algorithm,
-                op=Operator.SUM if "reduce" in name else Operator.NONE,
+                op=Operator.SUM if "reduce" in name or "scan" in name else Operator.NONE,
                 type=Datatype.INT64,
                 root=root,
                 count=count,
@@ -93,6 +107,8 @@ def expected(name: str, given: np.ndarray, rank: int, root: int = 0) -> np.ndarr
             return given[:, rank].sum(0)
         case "alltoall":
             return given[:, rank].reshape(-1)
+        case "scan" | "exscan":
+            return given[: rank + (name == "scan")].sum(0)
     return given.reshape(-1)
 
 

@@ -237,7 +237,7 @@ TEST(Requests, WhatTheHardwareCannotDoIsRefused) {
   };
   refused([](auto& r) { r.context = 7; });
   refused([](auto& r) { r.rank = 2; });
-  refused([](auto& r) { r.collective = Collective::scan; });
+  refused([](auto& r) { r.collective = Collective::point_to_point; });
   refused([](auto& r) { r.op = Operator::band; });
   refused([](auto& r) { r.count = 9; });
   refused([](auto& r) { r.receive = r.receive.first(63); });

@@ -37,7 +37,7 @@ class Collectives : public testing::TestWithParam<Case> {
 
 TEST_P(Collectives, EveryRankCountAndRoot) {
   const FabricConfig config = cluster({4, 4}, 3);
-  for (std::uint32_t ranks : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16}) {
+  for (std::uint32_t ranks : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16}) {
     World world(config);
     const ContextId context = world.communicator(first_nodes(ranks));
     for (std::uint32_t root = 0; root < ranks; ++root)
@@ -81,7 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{Collective::allreduce, Algorithm::exchange}, Case{Collective::allreduce, Algorithm::tree},
                     Case{Collective::gather, Algorithm::tree}, Case{Collective::allgather, Algorithm::exchange},
                     Case{Collective::allgather, Algorithm::tree}, Case{Collective::scatter, Algorithm::tree},
-                    Case{Collective::reduce_scatter, Algorithm::tree}, Case{Collective::alltoall, Algorithm::exchange}),
+                    Case{Collective::reduce_scatter, Algorithm::tree}, Case{Collective::alltoall, Algorithm::exchange},
+                    Case{Collective::scan, Algorithm::exchange}, Case{Collective::exscan, Algorithm::exchange}),
     [](const auto& info) {
       return std::string(spec::name(info.param.collective)) + "_" + std::string(spec::name(info.param.algorithm));
     });

@@ -8,6 +8,7 @@
 #include <complex>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <random>
 #include <stdexcept>
 
@@ -125,6 +126,31 @@ inline Bytes exchange_value(std::vector<Bytes> values, std::uint32_t rank, const
   return values[rank % power];
 }
 
+/// What the aligned group of `size` ranks from `first` on has together: halves of halves.
+inline Bytes group_value(const std::vector<Bytes>& values, std::uint32_t first, std::uint32_t size,
+                         const Combine& combine) {
+  if (size == 1) return values[first];
+  Bytes whole = group_value(values, first, size / 2, combine);
+  combine(whole, group_value(values, first + size / 2, size / 2, combine));
+  return whole;
+}
+
+/// The own operand, if it counts, and the groups that make up the ranks below, the nearest and smallest first.
+inline Bytes scan_value(const std::vector<Bytes>& values, std::uint32_t rank, bool inclusive, const Combine& combine) {
+  std::optional<Bytes> result;
+  if (inclusive) result = values[rank];
+  for (std::uint32_t size = 1, below = rank; below > 0; size *= 2) {
+    if (!(rank & size)) continue;
+    below -= size;
+    const Bytes group = group_value(values, below, size, combine);
+    if (result)
+      combine(*result, group);
+    else
+      result = group;
+  }
+  return result.value_or(Bytes{});
+}
+
 /// What rank `giver` has for rank `receiver`.
 inline Bytes block_for(const Job& job, std::uint32_t giver, std::uint32_t receiver) {
   const Bytes& all = job.send[giver];
@@ -178,6 +204,9 @@ inline Bytes expected(const Job& job, std::uint32_t rank) {
       return block_for(job, job.root, rank);
     case spec::Collective::reduce_scatter:
       return reduced(job, 0, rank);
+    case spec::Collective::scan:
+    case spec::Collective::exscan:
+      return scan_value(job.send, rank, job.collective == spec::Collective::scan, combine_of(job.op, job.type));
     default:
       return {};
   }
