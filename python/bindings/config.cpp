@@ -3,9 +3,13 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <stdexcept>
+
+#include "reduce/user_operators.hpp"
 
 namespace nb = nanobind;
 using namespace thalweg;
@@ -69,7 +73,19 @@ void bind_config(nb::module_& module) {
       .def_rw("aggregation_units", &CollectiveConfig::aggregation_units)
       .def_rw("slot_packets", &CollectiveConfig::slot_packets)
       .def_rw("packet_flits", &CollectiveConfig::packet_flits)
-      .def_rw("lane_latency", &CollectiveConfig::lane_latency);
+      .def_rw("lane_latency", &CollectiveConfig::lane_latency)
+      .def(
+          "load_operators",
+          [](CollectiveConfig& config, const std::string& library) {
+            config.operators = load_operators(library);
+            std::vector<std::pair<std::string, std::size_t>> found;
+            for (const UserOperator& op : config.operators) found.emplace_back(op.name, op.bytes);
+            return found;
+          },
+          nb::arg("library"),
+          "Puts the operators of a shared library (thalweg_operator.hpp) into the switches; their names and the bytes "
+          "of "
+          "their elements, in the order of Operator.user0 and on. ValueError where there are none, or too many.");
 
   nb::class_<FabricConfig>(module, "FabricConfig")
       .def(nb::init<>())

@@ -175,6 +175,11 @@ class CollectiveConfig:
     @lane_latency.setter
     def lane_latency(self, arg: int, /) -> None: ...
 
+    def load_operators(self, library: str) -> list[tuple[str, int]]:
+        """
+        Puts the operators of a shared library (thalweg_operator.hpp) into the switches; their names and the bytes of their elements, in the order of Operator.user0 and on. ValueError where there are none, or too many.
+        """
+
 class FabricConfig:
     def __init__(self) -> None: ...
 

@@ -28,7 +28,7 @@ class Collective(IntEnum):
 
 
 class Operator(IntEnum):
-    """What a reduction does with two operands."""
+    """What a reduction does with two operands; the last ones are what the user puts into the switches."""
 
     NONE = 0
     SUM = 1
@@ -43,6 +43,9 @@ class Operator(IntEnum):
     LXOR = 10
     MINLOC = 11
     MAXLOC = 12
+    USER0 = 13
+    USER1 = 14
+    USER2 = 15
 
 
 class Algorithm(IntEnum):

@@ -1,7 +1,9 @@
 // What a fabric is built from. Filled from a cluster file by python/thalweg/cluster.py; every value is in hardware units.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/types.hpp"
@@ -50,6 +52,16 @@ struct HostConfig {
   Tick message_overhead = 0;  ///< ticks of software per message of a collective that falls back (send or receive)
 };
 
+/// An operator that the user puts into the switches, as Operator::user0 and on: a unit that takes a pair of elements a lane
+/// and cycle, like those of the other operators.
+struct UserOperator {
+  std::string name;
+  std::size_t bytes = 0;  ///< of an element: 1, 2, 4, 8 or 16
+  unsigned latency = 0;   ///< cycles
+  /// Combines `elements` elements at `operand` into those at `accumulator`.
+  void (*combine)(std::byte* accumulator, const std::byte* operand, std::size_t elements) = nullptr;
+};
+
 struct CollectiveConfig {
   unsigned contexts = 32;             ///< rows of the communicator table
   unsigned operations_in_flight = 2;  ///< per communicator (W)
@@ -57,6 +69,7 @@ struct CollectiveConfig {
   unsigned slot_packets = 64;         ///< buffer per communicator and tree edge, in packets
   unsigned packet_flits = 16;         ///< longest network packet, a power of two
   unsigned lane_latency = 14;         ///< cycles of one combining step
+  std::vector<UserOperator> operators;
 };
 
 struct FabricConfig {

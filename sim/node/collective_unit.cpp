@@ -8,6 +8,7 @@
 
 #include "common/bits.hpp"
 #include "reduce/join.hpp"
+#include "reduce/user_operators.hpp"
 
 namespace thalweg {
 namespace {
@@ -87,7 +88,9 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   op.gets = gets(request.collective, request.rank, at_root);
   op.number = context.started++;
   op.packetizer = Packetizer(spec::size_of(request.type), config_.collective.packet_flits);
-  op.combine = lane(request.op, request.type);
+  const UserOperator* user = user_operator(config_.collective, request.op);
+  op.combine = user ? user->combine : lane(request.op, request.type);
+  op.lane_latency = user ? user->latency : config_.collective.lane_latency;
   op.reading = op.writing = 0;
   op.to_host = 0;
   op.reader.fill(kNone);
@@ -305,8 +308,7 @@ bool CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   if (!op.active || !execution.running || now < execution.free_at || blockage(id, p, now)) return false;
   const Step& step = op.program.steps[op.program.processes[p].first + execution.step];
   const bool combines = execution.packet > 0;  // descriptors are equal, one of them goes on
-  const Tick latency =
-      1 + (combines ? static_cast<Tick>(join_depth(step.inputs()) * config_.collective.lane_latency) : 0);
+  const Tick latency = 1 + (combines ? static_cast<Tick>(join_depth(step.inputs()) * op.lane_latency) : 0);
   Tick later = kNever;
   const auto unit = choose_unit(contexts_[context_of(id)], step, process, latency, now, later);
   if (!unit) {

@@ -172,6 +172,7 @@ class CollectiveUnit {
     Program program;
     Packetizer packetizer;
     Lane combine = nullptr;
+    unsigned lane_latency = 0;
     std::array<Execution, Program::kMaxProcesses> execution;
     std::array<std::uint32_t, Program::kMaxProcesses> reads, writes;  ///< edges of a process
     std::uint32_t reading = 0, writing = 0;                           ///< edges that it is not done with

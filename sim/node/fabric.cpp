@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fabric/network.hpp"
+#include "reduce/user_operators.hpp"
 
 namespace thalweg {
 namespace {
@@ -156,7 +157,9 @@ void Fabric::check(const Communicator& communicator, const CollectiveRequest& re
           text(spec::name(request.collective), " is not computed in the network"));
   require(request.rank < ranks && request.root < ranks,
           text("rank ", request.rank, " and root ", request.root, " of a communicator of ", ranks));
-  require(!reduces(request.collective) || spec::supported(request.op, request.type),
+  const UserOperator* user = user_operator(config_.collective, request.op);
+  require(!reduces(request.collective) || spec::supported(request.op, request.type) ||
+              (user && user->bytes == spec::size_of(request.type)),
           text("no ", spec::name(request.op), " of ", spec::name(request.type), " in the network"));
   const auto fits = [&](const char* name, std::size_t size, Holding holding, std::span<const Block> list) {
     std::uint64_t end = holding == Holding::block_per_rank ? ranks * request.count

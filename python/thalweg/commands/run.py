@@ -84,6 +84,13 @@ def _cluster(name: str | None, ranks: int | None) -> tuple[Cluster, str]:
     is_flag=True,
     help="Report each place that calls a collective: its time in software, in the network, and the ranks' skew.",
 )
+@click.option(
+    "--operators",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE.cpp",
+    help="Operators of your own in the switches, for operations that the program names.",
+)
 @json_option
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
 def command(
@@ -94,6 +101,7 @@ def command(
     mpi: str,
     timeout: float,
     instances: bool,
+    operators: tuple[Path, ...],
     json_file: Path | None,
     program: tuple[str, ...],
 ) -> None:
@@ -105,6 +113,7 @@ def command(
     from thalweg.mpi.launch import find_program, run_program
     from thalweg.mpi.library import find_library, interposer
     from thalweg.mpi.report import Report
+    from thalweg.operators import load_operators
 
     loaded, name = _cluster(cluster, ranks)
     nodes = loaded.topology.nodes
@@ -116,7 +125,8 @@ def command(
     path = Path(find_program(program[0]))
     library = find_library(mpi)
     config = loaded.fabric_config(collectives=True)
-    result = run_program(program, ranks, config, library, interposer(library), compute, timeout)
+    own = load_operators(config.collective, operators) if operators else {}
+    result = run_program(program, ranks, config, library, interposer(library), compute, timeout, own)
     sys.stdout.flush()
     for line in result.complaint:
         print(f"thalweg: {line}", file=sys.stderr)

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -57,8 +57,10 @@ def run_program(
     interposer: Interposer,
     compute_scale: float,
     patience_s: float,
+    operators: Mapping[str, int],
 ) -> RunResult:
-    """Runs `command` on `ranks` ranks; returns when no process of it is left. Raises InputError where it is no MPI program."""
+    """Runs `command` on `ranks` ranks; returns when no process of it is left. `operators`: those of the user in `config`, and
+    the bytes of their elements. Raises InputError where it is no MPI program."""
     program = find_program(command[0])
     with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
         address = f"{folder}/socket"
@@ -67,6 +69,8 @@ def run_program(
         listener.listen(ranks)
         server = MpiServer(config, ranks, listener.detach(), interposer.functions, compute_scale, patience_s)
         variables = {"THALWEG_SOCKET": address}
+        if operators:
+            variables["THALWEG_OPERATORS"] = " ".join(f"{name} {size}" for name, size in operators.items())
         launch = library.launch(ranks, interposer.path, variables)
         environment = {**os.environ, **library.environment, **variables}
         previous = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}

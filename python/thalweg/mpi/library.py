@@ -6,7 +6,6 @@ import functools
 import hashlib
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from thalweg.errors import InputError
 from thalweg.mpi import wrappers
+from thalweg.operators import compiler as cxx
 from thalweg.resources import resource
 
 
@@ -98,9 +98,7 @@ class Interposer:
 
 def interposer(library: MpiLibrary) -> Interposer:
     """The interposer for `library`: taken from the cache, or compiled (some seconds)."""
-    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
-    if compiler is None:
-        raise InputError("no C++ compiler: install g++, or name one in CXX")
+    compiler = cxx()
     folder, includes = sources()
     files = sorted(
         [*folder.glob("*.[ch]pp"), *folder.parent.glob("*.hpp"), *(f for i in includes for f in i.glob("*.*"))]

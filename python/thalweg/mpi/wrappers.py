@@ -141,6 +141,7 @@ HANDLERS = {
     "Init_thread": "Init_thread(required, provided, argc, argv)",
     "Finalize": "Finalize(native)",
     "Abort": "Abort(native, errorcode)",
+    "Op_free": "Op_free(native, op)",
     "Wtime": "Wtime()",
     "Wtick": "Wtick()",
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "mpi/interposer/operators.hpp"
 #include "thalweg_spec.hpp"
 
 namespace thalweg::mpi {
@@ -114,6 +115,13 @@ std::string name_of(MPI_Datatype type) {
 /// What the network makes of a reduction; the same on all ranks, as MPI wants op and type to be.
 Reduction reduction(MPI_Op op, const Layout& layout) {
   Reduction made;
+  if (const auto own = network_operator(op)) {
+    made.op = own->op;
+    made.type = own->carrier;
+    if (layout.bytes(1) != layout.span(1) || layout.bytes(1) % spec::size_of(made.type) != 0)
+      made.reason = Reason::derived_type;
+    return made;
+  }
   made.op = hardware_operator(op);
   const HardwareType* type = hardware_type(layout.type());
   std::string detail;
@@ -160,7 +168,7 @@ int reduce(Native native, const void* send, void* receive, MPI_Count count, MPI_
   const std::uint64_t bytes = layout.span(count);
   return in_network(
       comm,
-      {all ? Collective::allreduce : Collective::reduce, made.op, made.type, root, static_cast<std::uint64_t>(count),
+      {all ? Collective::allreduce : Collective::reduce, made.op, made.type, root, bytes / spec::size_of(made.type),
        bytes},
       true, receives ? 1 : 0, [=](std::byte* to) { return std::memcpy(to, own, bytes), MPI_SUCCESS; },
       [=](const std::byte* from) { return std::memcpy(receive, from, bytes), MPI_SUCCESS; }, request);

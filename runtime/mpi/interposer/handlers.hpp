@@ -3,5 +3,6 @@
 
 #include "mpi/interposer/lifecycle.hpp"
 #include "mpi/interposer/message.hpp"
+#include "mpi/interposer/operators.hpp"
 #include "mpi/interposer/request.hpp"
 #include "mpi/interposer/software.hpp"

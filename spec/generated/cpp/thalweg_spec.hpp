@@ -42,7 +42,7 @@ inline constexpr std::array<std::string_view, 12> collective_names{
 };
 [[nodiscard]] constexpr std::string_view name(Collective value) { return collective_names[static_cast<std::size_t>(value)]; }
 
-/// What a reduction does with two operands.
+/// What a reduction does with two operands; the last ones are what the user puts into the switches.
 enum class Operator : std::uint8_t {
   none = 0,
   sum = 1,
@@ -57,8 +57,11 @@ enum class Operator : std::uint8_t {
   lxor = 10,
   minloc = 11,
   maxloc = 12,
+  user0 = 13,
+  user1 = 14,
+  user2 = 15,
 };
-inline constexpr std::array<std::string_view, 13> operator_names{
+inline constexpr std::array<std::string_view, 16> operator_names{
     "none",
     "sum",
     "prod",
@@ -72,6 +75,9 @@ inline constexpr std::array<std::string_view, 13> operator_names{
     "lxor",
     "minloc",
     "maxloc",
+    "user0",
+    "user1",
+    "user2",
 };
 [[nodiscard]] constexpr std::string_view name(Operator value) { return operator_names[static_cast<std::size_t>(value)]; }
 

@@ -18,7 +18,7 @@ package tw_spec_pkg;
     CollectiveExscan = 4'd11
   } collective_e;
 
-  // What a reduction does with two operands.
+  // What a reduction does with two operands; the last ones are what the user puts into the switches.
   typedef enum logic [3:0] {
     OperatorNone = 4'd0,
     OperatorSum = 4'd1,
@@ -32,7 +32,10 @@ package tw_spec_pkg;
     OperatorLor = 4'd9,
     OperatorLxor = 4'd10,
     OperatorMinloc = 4'd11,
-    OperatorMaxloc = 4'd12
+    OperatorMaxloc = 4'd12,
+    OperatorUser0 = 4'd13,
+    OperatorUser1 = 4'd14,
+    OperatorUser2 = 4'd15
   } operator_e;
 
   // How a collective moves: binomial tree, recursive doubling, ring, recursive halving.

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from programs import Run, thalweg_run
+from programs import ROOT, Run, thalweg_run
 
 PROGRAMS = Path(__file__).parent / "programs"
 MPICC = Path(sys.executable).parent / "mpicc"
@@ -28,7 +28,9 @@ def run_program(tmp_path: Path) -> Program:
             file = tmp_path / "program.c"
             file.write_text(f'#include "check.h"\n{source}')
         program = tmp_path / "program"
-        subprocess.run([MPICC, "-O1", "-w", "-I", PROGRAMS, "-o", program, file], check=True)
+        subprocess.run(
+            [MPICC, "-O1", "-w", "-I", PROGRAMS, "-I", ROOT / "runtime/mpi/include", "-o", program, file], check=True
+        )
         chosen = options if "--compute" in options else ("--compute", "none", *options)
         return thalweg_run(tmp_path, ranks, cluster, [program, *arguments], *chosen, timeout=120)
 

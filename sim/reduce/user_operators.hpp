@@ -1,0 +1,26 @@
+// Operators of the user's own, from a library that was built with thalweg_operator.hpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fabric/config.hpp"
+#include "thalweg_spec.hpp"
+
+namespace thalweg {
+
+/// As many as the header's operator field has codes for.
+inline constexpr std::size_t kMaxUserOperators =
+    static_cast<std::size_t>(spec::Operator::user2) - static_cast<std::size_t>(spec::Operator::user0) + 1;
+
+/// The user's operator that a code stands for; null where it is one of the hardware's own, or none was given.
+[[nodiscard]] inline const UserOperator* user_operator(const CollectiveConfig& config, spec::Operator op) {
+  const auto index = static_cast<std::size_t>(op) - static_cast<std::size_t>(spec::Operator::user0);
+  return op >= spec::Operator::user0 && index < config.operators.size() ? &config.operators[index] : nullptr;
+}
+
+/// The operators of a shared library, in the order of its file; it stays loaded. Throws std::invalid_argument, which says
+/// what is wrong, where it has none or one cannot be built into a switch.
+[[nodiscard]] std::vector<UserOperator> load_operators(const std::string& library);
+
+}  // namespace thalweg
