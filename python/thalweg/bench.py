@@ -168,10 +168,11 @@ def _silent(_: float) -> None:
 
 @dataclass
 class _Timed:
-    """What one operation took in ticks, and what each rank has in its memory then."""
+    """What one operation took in ticks, what each rank has in its memory then, and the flits on the busiest link."""
 
     ticks: int
     results: list[np.ndarray]
+    busiest: int
 
 
 def _finish(fabric: Fabric, awaited: set[int], kind: CompletionKind) -> int:
@@ -218,7 +219,8 @@ def _run_collective(
             receive=results[rank].view("u1"),
             at=start,
         )
-    return _Timed(_finish(fabric, set(members), _sim.CompletionKind.collective) - start, results)
+    ticks = _finish(fabric, set(members), _sim.CompletionKind.collective) - start
+    return _Timed(ticks, results, max((link.flits for link in fabric.link_use()), default=0))
 
 
 _NONE, _ONE, _EACH = range(3)
@@ -333,6 +335,45 @@ def measure_collective(plan: CollectivePlan, progress: Progress = _silent) -> It
         times = [run.ticks * us for run in runs]
         name = best.name.lower()
         yield row_of(plan.operation, plan.cluster, plan.ranks, size, times, limits, verified, algorithm=name, **kind)
+
+
+@dataclass(frozen=True)
+class HostTime:
+    """One collective of one size, host to host, by the algorithm that is fastest there."""
+
+    us: float
+    bound_us: float | None
+    algorithm: Algorithm
+    busiest_bytes: int
+    """What passed the busiest link, one way."""
+    busy: float
+    """The part of the time in which that link carried a flit."""
+    verified: bool
+
+
+def host_bound_us(plan: CollectivePlan, size: int) -> float | None:
+    """The bound of a collective host to host, where one is proved."""
+    config = plan.cluster.fabric_config()
+    return collective_limits(network_of(config, plan.cluster), plan, size, 1e6 / config.ticks_per_second)[1]
+
+
+def host_time(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) -> HostTime:
+    """Measures the given ones of the plan's algorithms. Raises FabricStopped where an operation never ends."""
+    _check_memory(plan, size)
+    config = plan.cluster.fabric_config()
+    us = 1e6 / config.ticks_per_second
+    given = _operands(plan, size)
+    runs = {algorithm: _run_collective(config, True, plan, algorithm, given, size) for algorithm in algorithms}
+    best = min(runs, key=lambda algorithm: runs[algorithm].ticks)
+    run = runs[best]
+    return HostTime(
+        run.ticks * us,
+        host_bound_us(plan, size),
+        best,
+        run.busiest * bounds.FLIT_BYTES,
+        run.busiest / run.ticks,
+        _right(plan, best, given, run.results),
+    )
 
 
 _LONG = 1 << 14

@@ -6,12 +6,14 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import click
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from thalweg.errors import InputError
@@ -70,6 +72,16 @@ def write_json(path: Path | None, data: Any) -> None:
     """Writes `data` as JSON where `--json` was given (`path` is not None)."""
     if path is not None:
         write_text(path, json.dumps(data, indent=2) + "\n")
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[..., None]]:
+    """Shows how far some work is, on a terminal only: call it with the part that is done, and `what` where that changes."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda done, what=what: bar.update(task, completed=done, description=what)
 
 
 def print_table(

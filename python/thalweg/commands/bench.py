@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from thalweg import bench, bench_model
 from thalweg.bench_plot import check_plot, plot
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
-from thalweg.output import OutputFile, json_option, print_table, write_json
+from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json
 from thalweg.spec import Datatype, Operator
 
 Rows = list[bench.Row]
@@ -47,16 +44,6 @@ def command() -> None:
     Times are kernel to kernel, from node to node, and host to host, through PCIe; share is bound / time. A bound is printed
     where one is proved: for rings, tori, lines and stars.
     """
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[bench.Progress]:
-    """A bar on a terminal; nothing elsewhere."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=1.0)
-        yield lambda done: bar.update(task, completed=done)
 
 
 def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -183,7 +170,7 @@ def _collective(name: str) -> click.Command:
                 raise InputError("--engine model knows no --algorithm: each collective has one closed form")
             rows = list(bench_model.collective_rows(plan))
         else:
-            with _progress(name) as progress:
+            with progress_bar(name) as progress:
                 rows = list(bench.measure_collective(plan, progress))
         about = f"{name} of {plan.ranks} ranks on {cluster.name}"
         if reduces:
@@ -244,7 +231,7 @@ def _message(name: str) -> click.Command:
         if engine == "model":
             rows = list(bench_model.message_rows(cluster, name, wanted, hops))
         else:
-            with _progress(name) as progress:
+            with progress_bar(name) as progress:
                 rows = list(bench.measure_messages(cluster, name, wanted, hops, progress))
         about = f"{name} from node 0 to node {bench.peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
         click.echo(f"{about}, on {cluster.name}{_CLOSED * (engine == 'model')}; times in us")
@@ -320,7 +307,7 @@ def traffic(
     if picture:
         check_plot(picture)
     plan = bench.TrafficPlan(Cluster.load(cluster_name), pattern, int(packet), cycles, warmup, seed)
-    with _progress("traffic") as progress:
+    with progress_bar("traffic") as progress:
         rows = (
             [bench.measure_traffic(plan, load, progress)]
             if isinstance(load, float)

@@ -1,0 +1,132 @@
+"""Our curves on the axes of the MPI-FPGA paper's figures, with what its tables say of the software."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from thalweg.errors import InputError
+from thalweg.reproduce import Row, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COLOURS = {32: "tab:blue", 64: "tab:orange", 128: "tab:green"}
+
+
+def check_plots(folder: Path) -> None:
+    """Raises InputError where no pictures could be drawn into `folder`, which is made where it is not there."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError("--plot wants matplotlib: pip install 'thalweg[plot]'") from None
+    matplotlib.use("Agg")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made a folder: {error.strerror}", folder) from error
+
+
+def plot(rows: Sequence[Row], folder: Path) -> list[Path]:
+    """Draws every figure of which there are rows; returns the files."""
+    drawn = []
+    for name, draw in (("figures-8-9", _curves), ("figure-10", _speedups)):
+        figure = draw(rows)
+        path = folder / f"{name}.png"
+        try:
+            figure.savefig(path, dpi=130)
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", path) from error
+        drawn.append(path)
+    return drawn
+
+
+def _of(rows: Sequence[Row], id_: str, **about: Any) -> list[Row]:
+    return [row for row in rows if row.id == id_ and about.items() <= row.about.items()]
+
+
+def _name(collective: str) -> str:
+    return collective.replace("_", "-")
+
+
+def _curves(rows: Sequence[Row]) -> Figure:
+    from matplotlib import pyplot
+
+    collectives = list(dict.fromkeys(row.about["collective"] for row in rows if row.id == "mpifpga.curves"))
+    figure, panels = pyplot.subplots(2, 4, figsize=(14, 7), layout="constrained")
+    for axes, collective in zip(panels.flat, collectives, strict=False):
+        for nodes, colour in _COLOURS.items():
+            _curve(axes, rows, collective, nodes, colour)
+        axes.set_title(_name(collective), fontsize=11)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xticks([8, 128, 2 << 10, 32 << 10, 512 << 10])
+        axes.xaxis.set_major_formatter(lambda size, _: short(int(size)))
+        axes.xaxis.minorticks_off()
+        axes.grid(True, which="major", alpha=0.3)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("time in µs")
+    for axes in panels[-1, :]:
+        axes.set_xlabel("bytes")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    last = panels.flat[-1]
+    last.axis("off")
+    last.legend(handles, labels, loc="center", frameon=False)
+    figure.suptitle("MPI-FPGA's direct network, simulated here, and the paper's software (Figures 8 and 9, Table 4)")
+    return figure
+
+
+def _curve(axes: Axes, rows: Sequence[Row], collective: str, nodes: int, colour: str) -> None:
+    points = _of(rows, "mpifpga.curves", collective=collective, nodes=nodes, network="direct")
+    points.sort(key=lambda row: row.about["bytes"])
+    simulated = [row for row in points if "busy" in row.about]
+    axes.plot(*_line(simulated), "o-", ms=3.5, color=colour, label=f"{nodes} nodes")
+    axes.plot(*_line([simulated[-1], *(row for row in points if row not in simulated)]), ":", color=colour)
+    software = _of(rows, "mpifpga.speedup", collective=collective, nodes=nodes)
+    for row in (row for row in software if "software_us" in row.about):
+        low, high = row.about["software_us"]
+        offset = {32: 0.8, 64: 1.0, 128: 1.25}[nodes]  # side by side
+        label = f"software, {nodes} nodes" if row is software[0] else None
+        axes.plot(
+            [row.about["bytes"] * offset] * 2,
+            [low, high],
+            "_-",
+            lw=3,
+            ms=7,
+            mew=2,
+            alpha=0.5,
+            color=colour,
+            label=label,
+        )
+
+
+def _line(rows: Sequence[Row]) -> tuple[list[int], list[float]]:
+    return [row.about["bytes"] for row in rows], [row.measured for row in rows if isinstance(row.measured, float)]
+
+
+def _speedups(rows: Sequence[Row]) -> Figure:
+    from matplotlib import pyplot
+
+    ours = [row for row in rows if row.id == "mpifpga.speedup" and "software_us" in row.about]
+    collectives = list(dict.fromkeys(row.about["collective"] for row in ours))
+    sizes = sorted({row.about["bytes"] for row in ours})
+    figure, panels = pyplot.subplots(1, len(sizes), figsize=(12, 4.5), sharey=True, layout="constrained")
+    for axes, size in zip(panels, sizes, strict=True):
+        axes.axhspan(2.0, 32.6, color="tab:gray", alpha=0.15, lw=0, label="the paper's means over sizes, 2.0 to 32.6")
+        axes.axhline(1, color="black", lw=0.8)
+        for place, (nodes, colour) in enumerate(_COLOURS.items()):
+            for x, collective in enumerate(collectives):
+                (row,) = (r for r in _of(ours, "mpifpga.speedup", collective=collective, nodes=nodes, bytes=size))
+                low, high = row.measured  # type: ignore[misc]
+                label = f"{nodes} nodes" if x == 0 else None
+                axes.plot([x + 0.27 * (place - 1)] * 2, [low, high], "_-", lw=7, ms=9, mew=3, color=colour, label=label)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.set_xticks(range(len(collectives)), [_name(name) for name in collectives], rotation=25, ha="right")
+        axes.set_title(f"{short(size)[:-1]} {short(size)[-1]}B", fontsize=11)
+        axes.grid(True, axis="y", which="major", alpha=0.3)
+    panels[0].set_ylabel("speed-up over Table 4, smallest to largest")
+    panels[0].legend(frameon=False, fontsize=9, markerscale=0.5)
+    return figure
