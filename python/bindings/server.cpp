@@ -56,6 +56,7 @@ class SimulatedServer {
       row["members"] = key.members;
       row["function"] = key.function;
       row["bytes"] = key.bytes;
+      row["vector"] = key.vector;
       row["collective"] = std::string(spec::name(static_cast<spec::Collective>(key.collective)));
       row["offloaded"] = key.offloaded;
       row["site"] = key.site;

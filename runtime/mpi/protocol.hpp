@@ -22,7 +22,8 @@ inline constexpr std::size_t kDetail = 56;       ///< characters of a fallback's
 inline constexpr std::size_t kSite = 80;         ///< characters of the place of a call
 inline constexpr std::uint64_t kHeapBytes = 1ULL << 35;  ///< address space of one rank's heap; pages exist once touched
 
-inline constexpr std::int32_t kAny = -1;  ///< any source, any tag
+inline constexpr std::int32_t kAny = -1;               ///< any source, any tag
+inline constexpr std::uint16_t kPresent = UINT16_MAX;  ///< the function that is being called
 
 enum class Action : std::uint8_t {
   create,      ///< a communicator: members (world ranks) in the heap, `count` of them
@@ -71,6 +72,18 @@ enum class Pattern : std::uint8_t {
   neighbours,      ///< each rank sends to those that its list names
 };
 
+/// One entry of the list that a rank gives: bytes for a peer. For neighbours as many as there are; otherwise see Pattern.
+struct ListEntry {
+  std::uint64_t peer = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Where a block lies in a buffer, in elements, as thalweg::Block.
+struct Extent {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+
 struct Submission {
   std::uint64_t id = 0;  ///< the rank's own number of the request; 0 where nothing completes
   Time at = 0;
@@ -78,13 +91,17 @@ struct Submission {
   std::uint64_t bytes = 0;
   std::uint64_t send = 0;  ///< offsets into the shared memory; 0 is none
   std::uint64_t receive = 0;
+  std::uint64_t send_bytes = 0;  ///< of a collective in the network: what this rank gives, and gets
+  std::uint64_t receive_bytes = 0;
+  std::uint64_t send_blocks = 0;  ///< of a v-form: offsets of the lists, which hold an Extent for each rank, or 0
+  std::uint64_t receive_blocks = 0;
   std::uint64_t peer_id = 0;
   std::uint32_t communicator = 0;
   std::int32_t peer = 0;  ///< source or destination, rank of the communicator
   std::int32_t node = 0;  ///< destination, rank of the world
   std::int32_t tag = 0;
   std::uint32_t root = 0;
-  std::uint16_t function = 0;
+  std::uint16_t function = kPresent;
   Action action = Action::meet;
   std::uint8_t collective = 0;  ///< spec::Collective
   std::uint8_t op = 0;          ///< spec::Operator
@@ -92,6 +109,7 @@ struct Submission {
   Reason reason = Reason::none;
   Pattern pattern = Pattern::none;
   bool synchronous = false;
+  bool vector = false;  ///< a v-form in the network: counts need not agree
   char detail[kDetail] = {};
   char site[kSite] = {};  ///< of a collective: where the program calls it, file+0xaddress
 };

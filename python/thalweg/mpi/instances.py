@@ -36,8 +36,8 @@ class Software:
         self._known: dict[tuple[Any, ...], int] = {}
 
     def ticks(self, use: Row) -> int | None:
-        """Of one operation of a row of the server's books; None where no algorithm is modelled."""
-        pattern = _PATTERNS.get(use["collective"])
+        """Of one operation of a row of the server's books; None where no algorithm is modelled, as of v-forms."""
+        pattern = None if use["vector"] else _PATTERNS.get(use["collective"])
         if pattern is None:
             return None
         key = (tuple(use["members"]), pattern, use["bytes"], use["root"])

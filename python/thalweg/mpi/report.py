@@ -91,11 +91,11 @@ class Report:
         return sorted(rows.values(), key=lambda row: -row["fabric_us"])
 
     def _bound(self, use: dict[str, Any]) -> float | None:
-        """The least time that these operations could take after their last rank had come; none for software's.
+        """The least time that these operations could take after their last rank had come; none for software's and of v-forms.
 
         A whole operation has its bound from the first rank's entry on, and ranks waited at least as long as the first did.
         """
-        if not use["offloaded"]:
+        if not use["offloaded"] or use["vector"]:
             return None
         operation = self._network, use["members"], use["collective"], use["bytes"], use["root"]
         after_last = use["operations"] * bounds.last_entry_ticks(*operation)

@@ -13,41 +13,33 @@ from dataclasses import dataclass
 
 import pympistandard
 
-_V = "sendbuf, sendcounts, {sendtypes}, recvcounts, {recvtypes}, {each}, comm"
-_ONE_TYPE = _V.format(sendtypes="&sendtype", recvtypes="&recvtype", each="false")
-_EACH_TYPE = _V.format(sendtypes="sendtypes", recvtypes="recvtypes", each="true")
 _NEIGHBOURS = "Neighbours(native, comm, [&](int i) {{ return bytes_of({count}, {type}); }})"
-
-
-def _software(pattern: str, bytes_: str, root: str = "0") -> str:
-    return f"Software(native, Pattern::{pattern}, {bytes_}, {root}, comm)"
-
 
 COLLECTIVES = {
     "Barrier": "Barrier(native, comm)",
     "Bcast": "Bcast(native, buffer, count, datatype, root, comm)",
     "Reduce": "Reduce(native, sendbuf, recvbuf, count, datatype, op, root, comm)",
     "Allreduce": "Allreduce(native, sendbuf, recvbuf, count, datatype, op, comm)",
+    "Scan": "Scan(native, sendbuf, recvbuf, count, datatype, op, comm)",
+    "Exscan": "Exscan(native, sendbuf, recvbuf, count, datatype, op, comm)",
+    "Reduce_scatter_block": "Reduce_scatter_block(native, sendbuf, recvbuf, recvcount, datatype, op, comm)",
+    "Reduce_scatter": "Reduce_scatter(native, sendbuf, recvbuf, recvcounts, datatype, op, comm)",
     "Gather": "Gather(native, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)",
+    "Gatherv": "Gatherv(native, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)",
+    "Scatter": "Scatter(native, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)",
+    "Scatterv": "Scatterv(native, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)",
     "Allgather": "Allgather(native, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)",
-    "Scatter": "Scatter(native, sendcount, sendtype, recvcount, recvtype, root, comm)",
-    "Alltoall": _software("alltoall", "bytes_of(recvcount, recvtype)"),
-    "Scan": _software("scan", "bytes_of(count, datatype)"),
-    "Exscan": _software("scan", "bytes_of(count, datatype)"),
-    "Reduce_scatter_block": _software("reduce_scatter", "bytes_of(recvcount, datatype)"),
-    "Reduce_scatter": "Reduce_scatter(native, recvcounts, datatype, comm)",
-    "Gatherv": "Gatherv(native, sendcount, sendtype, root, comm)",
-    "Scatterv": "Scatterv(native, sendcounts, sendtype, root, comm)",
-    "Allgatherv": "Allgatherv(native, sendbuf, sendcount, sendtype, recvcounts, recvtype, comm)",
-    "Alltoallv": f"Alltoallv(native, {_ONE_TYPE})",
-    "Alltoallw": f"Alltoallv(native, {_EACH_TYPE})",
+    "Allgatherv": "Allgatherv(native, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)",
+    "Alltoall": "Alltoall(native, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)",
+    "Alltoallv": "Alltoallv(native, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)",
+    "Alltoallw": "Alltoallw(native, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)",
     "Neighbor_allgather": _NEIGHBOURS.format(count="sendcount + 0 * i", type="sendtype"),
     "Neighbor_allgatherv": _NEIGHBOURS.format(count="sendcount + 0 * i", type="sendtype"),
     "Neighbor_alltoall": _NEIGHBOURS.format(count="sendcount + 0 * i", type="sendtype"),
     "Neighbor_alltoallv": _NEIGHBOURS.format(count="sendcounts[i]", type="sendtype"),
     "Neighbor_alltoallw": _NEIGHBOURS.format(count="sendcounts[i]", type="sendtypes[i]"),
 }
-"""The blocking ones; the non-blocking form of each has the same handler, with its request last."""
+"""The blocking ones; the non-blocking and the persistent form of each have the same handler, with their request last."""
 
 SENDS = {"": "standard", "b": "standard", "r": "standard", "s": "synchronous"}
 """Modes of sending. Every send is buffered, so that of the others only the synchronous one differs."""
@@ -131,7 +123,8 @@ OUTSIDE = re.compile(
 
 HANDLERS = {
     **COLLECTIVES,
-    **{f"I{name[0].lower()}{name[1:]}": f"{call[:-1]}, request)" for name, call in COLLECTIVES.items()},
+    **{f"I{name[0].lower()}{name[1:]}": f"{call[:-1]}, {{request}})" for name, call in COLLECTIVES.items()},
+    **{f"{name}_init": f"{call[:-1]}, {{request, true}})" for name, call in COLLECTIVES.items()},
     **MESSAGES,
     **REQUESTS,
     **COMMUNICATORS,

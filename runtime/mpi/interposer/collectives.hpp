@@ -1,35 +1,40 @@
 // Collectives: into the network where it can do them, otherwise by MPI itself, timed as the messages of software.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "mpi/interposer/communicator.hpp"
 #include "mpi/interposer/data.hpp"
 #include "mpi/interposer/request.hpp"
+#include "thalweg_spec.hpp"
 
 namespace thalweg::mpi {
 
-/// Handlers of a collective and, where `request` is given, of its non-blocking form.
-namespace on {
-
-int Barrier(Native native, MPI_Comm comm, MPI_Request* request = nullptr);
-int Bcast(Native native, void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
-          MPI_Request* request = nullptr);
-int Reduce(Native native, const void* send, void* receive, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,
-           MPI_Comm comm, MPI_Request* request = nullptr);
-int Allreduce(Native native, const void* send, void* receive, MPI_Count count, MPI_Datatype type, MPI_Op op,
-              MPI_Comm comm, MPI_Request* request = nullptr);
-int Gather(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, void* receive,
-           MPI_Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm, MPI_Request* request = nullptr);
-int Allgather(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, void* receive,
-              MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, MPI_Request* request = nullptr);
-
-}  // namespace on
-
-struct ByteCount {
-  std::uint64_t peer = 0;
-  std::uint64_t bytes = 0;
+/// How a collective is called: blocking, or with a request that is persistent or not.
+struct Form {
+  MPI_Request* request = nullptr;
+  bool persistent = false;
 };
+
+/// A collective as the network takes it. Buffers are contiguous; `fill` copies what this rank gives into one of
+/// `send_bytes`, `empty` the result out of one of `receive_bytes`. Both are called again for each start of a
+/// persistent request, and outlive the call.
+struct Offload {
+  spec::Collective collective = spec::Collective::barrier;
+  spec::Operator op = spec::Operator::none;
+  spec::Datatype type = spec::Datatype::byte;
+  int root = 0;
+  std::uint64_t count = 0;  ///< elements of a block
+  std::uint64_t bytes = 0;  ///< of a block; of a v-form of the largest that the rank knows
+  bool vector = false;      ///< a v-form, in which counts need not agree
+  std::uint64_t send_bytes = 0, receive_bytes = 0;
+  std::function<int(std::byte*)> fill{};
+  std::function<int(const std::byte*)> empty{};
+  /// Of a v-form, where the rank gives, or gets, a block for each rank.
+  std::vector<Extent> send_blocks{}, receive_blocks{};
+};
+int in_network(MPI_Comm comm, Offload offload, Form form);
 
 /// A collective that MPI executes: its members meet, MPI executes it, and they wait as long as its messages take.
 struct SoftwareCollective {
@@ -38,11 +43,40 @@ struct SoftwareCollective {
   const char* detail = "";
   std::uint64_t bytes = 0;
   int root = 0;
-  std::vector<ByteCount> list{};
+  std::vector<ListEntry> list{};
 };
-int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collective, MPI_Request* request = nullptr);
+int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collective, Form form);
+
+/// Where this rank is. `apart`: on an intercommunicator or one that is not followed, whose arguments are not looked at.
+struct Place {
+  explicit Place(MPI_Comm comm);
+  int rank = 0;
+  int size = 0;
+  bool apart = true;
+};
+/// One there.
+int apart(Native native, MPI_Comm comm, Form form);
+
+/// One on a communicator that the run does not follow.
+int unfollowed(Native native, Form form);
+
+/// Why a communicator's collectives are not in the network, where they are not.
+Reason without_row(const CommunicatorInfo& communicator);
+
+/// True of arguments that MPI refuses.
+inline bool refused(MPI_Count count, MPI_Datatype type) {
+  return count < 0 || type == MPI_DATATYPE_NULL;
+}
+inline bool refused(int root, const CommunicatorInfo& communicator) {
+  return root < 0 || root >= communicator.size;
+}
 
 /// Waits for the other members, so that none blocks in MPI for another that waits in the run.
 void meet(const CommunicatorInfo& communicator);
 
+namespace on {
+
+int Barrier(Native native, MPI_Comm comm, Form form = {});
+
+}  // namespace on
 }  // namespace thalweg::mpi

@@ -11,15 +11,16 @@ namespace {
 int keyval = MPI_KEYVAL_INVALID;
 
 int forget(MPI_Comm, int, void* value, void*) {
-  auto* info = static_cast<CommunicatorInfo*>(value);
-  if (process().joined()) {
-    Submission part;
-    part.action = Action::release;
-    part.communicator = info->number;
-    process().post(part, false);
-  }
-  delete info;
+  delete static_cast<CommunicatorInfo*>(value);
   return MPI_SUCCESS;
+}
+
+void release(std::uint32_t number) {
+  if (!process().joined()) return;
+  Submission part;
+  part.action = Action::release;
+  part.communicator = number;
+  process().post(part, false);
 }
 
 /// The world ranks of a group's members.
@@ -82,6 +83,7 @@ std::uint64_t post_creation(const CommunicatorInfo& info, const char* made_by) {
 void note_creation(CommunicatorInfo& info, const Reply& reply) {
   info.number = static_cast<std::uint32_t>(reply.bytes);
   info.in_network = reply.granted;
+  info.use = std::shared_ptr<void>(nullptr, [number = info.number](void*) { release(number); });
   process().free_remote(reply.payload);
 }
 

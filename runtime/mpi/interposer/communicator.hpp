@@ -13,6 +13,7 @@ struct CommunicatorInfo {
   int size = 0;                        ///< of the own group
   std::vector<std::uint32_t> peers;    ///< world ranks of those that can be sent to
   std::vector<std::uint32_t> members;  ///< world ranks of all; on both sides of an intercommunicator in the same order
+  std::shared_ptr<void> use;           ///< it is released when the program has freed it and no request is left on it
 };
 
 /// Makes the world's communicators known; once, after join().

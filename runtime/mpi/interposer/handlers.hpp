@@ -3,6 +3,8 @@
 
 #include "mpi/interposer/lifecycle.hpp"
 #include "mpi/interposer/message.hpp"
+#include "mpi/interposer/movements.hpp"
 #include "mpi/interposer/operators.hpp"
+#include "mpi/interposer/reductions.hpp"
 #include "mpi/interposer/request.hpp"
 #include "mpi/interposer/software.hpp"

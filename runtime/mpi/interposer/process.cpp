@@ -191,7 +191,7 @@ void Process::leave() {
 std::uint64_t Process::post(Submission& part, bool replies) {
   part.id = replies ? next_id_++ : 0;
   part.at = clock_;
-  part.function = function_;
+  if (part.function == kPresent) part.function = function_;
   if (part.action == Action::collective || part.action == Action::software)
     std::snprintf(part.site, sizeof part.site, "%s", name_of_site(site_).c_str());
   while (slot_->submissions.full()) park({}, 0, clock_);

@@ -58,6 +58,7 @@ class Process {
   /// Brackets each intercepted call, made at `site`: the time between two calls is the program's own.
   void enter(std::uint16_t function, const void* site);
   void leave();
+  [[nodiscard]] std::uint16_t function() const { return function_; }
 
   [[nodiscard]] Time clock() const { return clock_; }
   [[nodiscard]] double tick_seconds() const { return 1 / ticks_per_second_; }

@@ -33,11 +33,7 @@ int retire(MPI_Request* handle, MPI_Status* status) {
     return MPI_SUCCESS;
   }
   process().wait_until(request.done_at);
-  if (request.native != MPI_REQUEST_NULL) {
-    if (const int error = process().natively([&] { return PMPI_Wait(&request.native, MPI_STATUS_IGNORE); }))
-      request.outcome.error = error;
-  }
-  if (request.after_native) request.after_native();
+  request.finish_native();
   write_status(status, request.outcome);
   const int error = request.outcome.error;
   const MPI_Comm communicator = request.communicator;
@@ -181,7 +177,21 @@ void Request::on_reply(const Reply& reply) {
   outcome = finish(reply);
   done = true;
   done_at = reply.at;
-  if (detached) requests_by_handle().erase(key);
+  if (!detached) return;
+  finish_native();
+  free_native();
+  requests_by_handle().erase(key);
+}
+
+void Request::finish_native() {
+  if (native != MPI_REQUEST_NULL)
+    if (const int error = process().natively([&] { return PMPI_Wait(&native, MPI_STATUS_IGNORE); }))
+      outcome.error = error;
+  if (after_native) after_native();
+}
+
+void Request::free_native() {
+  if (native != MPI_REQUEST_NULL) PMPI_Request_free(&native);
 }
 
 void Request::start() {
@@ -324,7 +334,11 @@ int Request_free(Native native, MPI_Request* request) {
   auto& all = requests_by_handle();
   auto owned = all.extract(key_of(*request));
   *request = MPI_REQUEST_NULL;
-  if (!ours->active || ours->done) return MPI_SUCCESS;
+  if (ours->done && ours->active) ours->finish_native();
+  if (!ours->active || ours->done) {
+    ours->free_native();
+    return MPI_SUCCESS;
+  }
   // It completes all the same; until then it is kept under a key that no handle has.
   static std::uint64_t detached = 0;
   ours->detached = true;

@@ -31,12 +31,15 @@ class Request final : public ReplyHandler {
 
   void on_reply(const Reply& reply) override;
   void start();
+  /// Completes MPI's part, which its other ranks complete, too.
+  void finish_native();
+  void free_native();
   /// Complete in virtual time; an inactive one always is.
   [[nodiscard]] bool complete() const { return !active || (done && done_at <= process().clock()); }
 
   Start post;
   Finish finish;
-  /// What MPI itself has yet to complete after the reply, where the data goes by it.
+  /// What MPI itself has yet to complete after the reply, where the data goes by it; persistent where this is.
   MPI_Request native = MPI_REQUEST_NULL;
   std::function<int()> after_native;
 

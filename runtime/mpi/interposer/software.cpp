@@ -4,13 +4,6 @@
 
 namespace thalweg::mpi {
 
-Place::Place(MPI_Comm comm) {
-  int between = 0;
-  PMPI_Comm_test_inter(comm, &between);
-  PMPI_Comm_rank(comm, &rank);
-  between ? PMPI_Comm_remote_size(comm, &size) : PMPI_Comm_size(comm, &size);
-}
-
 std::vector<int> neighbours_out(MPI_Comm comm) {
   int kind = MPI_UNDEFINED;
   PMPI_Topo_test(comm, &kind);
@@ -25,7 +18,8 @@ std::vector<int> neighbours_out(MPI_Comm comm) {
     }
   } else if (kind == MPI_GRAPH) {
     int count = 0;
-    const int rank = Place(comm).rank;
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
     PMPI_Graph_neighbors_count(comm, rank, &count);
     out.resize(static_cast<std::size_t>(count));
     PMPI_Graph_neighbors(comm, rank, count, out.data());
@@ -40,17 +34,6 @@ std::vector<int> neighbours_out(MPI_Comm comm) {
 }
 
 namespace on {
-
-int Software(Native native, Pattern pattern, std::uint64_t bytes, int root, MPI_Comm comm, MPI_Request* request) {
-  return in_software(native, comm, {.pattern = pattern, .bytes = bytes, .root = root}, request);
-}
-
-int Scatter(Native native, MPI_Count send_count, MPI_Datatype send_type, MPI_Count receive_count,
-            MPI_Datatype receive_type, int root, MPI_Comm comm, MPI_Request* request) {
-  const bool sends = Place(comm).rank == root;
-  return Software(native, Pattern::scatter,
-                  sends ? bytes_of(send_count, send_type) : bytes_of(receive_count, receive_type), root, comm, request);
-}
 
 int Create(Native native, MPI_Comm parent, MPI_Comm* made, const char* function) {
   const CommunicatorInfo* communicator = known(parent);

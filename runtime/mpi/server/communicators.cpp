@@ -11,6 +11,7 @@ std::string describe(const Submission& part, const std::vector<std::string>& fun
   std::string text = functions[part.function];
   if (part.action == Action::meet) return text;
   text += " (" + std::to_string(part.bytes) + " bytes";
+  if (part.vector) return text.erase(text.find(" (")) + " (root " + std::to_string(part.root) + ")";
   if (part.action == Action::collective && part.op != 0)
     text += ", " + std::string(spec::name(static_cast<spec::Operator>(part.op))) + " of " + std::to_string(part.count) +
             " " + std::string(spec::name(static_cast<spec::Datatype>(part.type)));
@@ -19,7 +20,10 @@ std::string describe(const Submission& part, const std::vector<std::string>& fun
 
 bool agree(const Submission& a, const Submission& b, const std::vector<std::string>& functions) {
   if (a.action != b.action || a.collective != b.collective || a.pattern != b.pattern) return false;
-  if (a.action == Action::collective) return a.op == b.op && a.type == b.type && a.root == b.root && a.count == b.count;
+  // Of a v-form the engine compares what each rank has for each other one.
+  if (a.action == Action::collective)
+    return a.op == b.op && a.type == b.type && a.root == b.root && a.vector == b.vector &&
+           (a.vector || a.count == b.count);
   return functions[a.function] == functions[b.function];
 }
 
@@ -44,6 +48,7 @@ Operation& Communicator::enter(std::uint32_t rank, const Submission& part, const
     throw Disagreement{"the ranks disagree on collective " + std::to_string(number + 1) + " of " + name + ": rank " +
                        std::to_string(members[found.first_rank]) + " calls " + describe(found.first, functions) +
                        ", rank " + std::to_string(members[rank]) + " calls " + describe(part, functions)};
+  found.first.bytes = std::max(found.first.bytes, part.bytes);
   found.ids[rank] = part.id;
   if (rank == 0) found.site = part.site;
   found.entered += 1;

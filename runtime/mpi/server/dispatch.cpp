@@ -115,7 +115,6 @@ void Server::collective(unsigned rank, const Submission& part) {
   const std::uint32_t member = communicator.rank_of(rank);
   const std::uint64_t number = communicator.enter(member, part, options_.functions).number;
   const auto kind = static_cast<spec::Collective>(part.collective);
-  const bool gathers = kind == spec::Collective::gather || kind == spec::Collective::allgather;
   CollectiveRequest request;
   request.handle = timeline_.expect([this, rank, part, number](Completion::Kind, Tick at) {
     end_part(part.communicator, number, rank, part.id, at);
@@ -128,9 +127,15 @@ void Server::collective(unsigned rank, const Submission& part) {
   request.type = static_cast<spec::Datatype>(part.type);
   request.root = part.root;
   request.count = part.count;
-  if (part.send != 0) request.send = memory_.at<const std::byte>(part.send, part.bytes);
-  if (part.receive != 0)
-    request.receive = memory_.at<std::byte>(part.receive, part.bytes * (gathers ? communicator.members.size() : 1));
+  request.send = memory_.at<const std::byte>(part.send, part.send_bytes);
+  request.receive = memory_.at<std::byte>(part.receive, part.receive_bytes);
+  request.vector = part.vector;
+  const auto blocks = [&](std::uint64_t list) {
+    static_assert(sizeof(Block) == sizeof(Extent));
+    return memory_.at<const Block>(list, list == 0 ? 0 : communicator.members.size());
+  };
+  request.send_blocks = blocks(part.send_blocks);
+  request.receive_blocks = blocks(part.receive_blocks);
   timeline_.engine().submit(request, timeline_.possible(part.at));
 }
 
@@ -178,7 +183,7 @@ void Server::end_part(std::uint32_t number, std::uint64_t operation, unsigned ra
     const bool offloaded = first.action == Action::collective;
     CollectiveUse& use =
         books_.collectives[{communicator.name, communicator.members, options_.functions[first.function], first.bytes,
-                            first.collective, offloaded, first.root, finished->site}];
+                            first.vector, first.collective, offloaded, first.root, finished->site}];
     const auto n = static_cast<Tick>(communicator.members.size());
     use.calls += communicator.members.size();
     use.operations += 1;

@@ -67,8 +67,10 @@ Outcome Server::run() {
       continue;
     }
     if (std::ranges::any_of(ranks_, &Rank::parked) && !outside) {
-      books_.ending = Ending::deadlock;
-      books_.what = "the program is deadlocked: every rank waits, and nothing is on its way";
+      const auto mismatch = timeline_.engine().mismatch();
+      books_.ending = mismatch ? Ending::disagreement : Ending::deadlock;
+      books_.what = mismatch ? "the ranks disagree on a collective: " + *mismatch
+                             : "the program is deadlocked: every rank waits, and nothing is on its way";
       break;
     }
     if (!outside && !in_state(State::parked)) {

@@ -45,7 +45,8 @@ struct CollectiveKey {
   std::string communicator;
   std::vector<std::uint32_t> members;  ///< ranks of the world
   std::string function;
-  std::uint64_t bytes = 0;  ///< of one block
+  std::uint64_t bytes = 0;  ///< of one block; of a v-form the largest
+  bool vector = false;      ///< a v-form
   std::uint8_t collective = 0;
   bool offloaded = false;
   std::uint32_t root = 0;

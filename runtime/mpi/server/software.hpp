@@ -17,12 +17,6 @@ struct Transfer {
 /// sent has arrived.
 using Rounds = std::vector<std::vector<Transfer>>;
 
-/// One entry of the list that a rank gives: bytes for a peer. For neighbours as many as there are; otherwise see Pattern.
-struct ListEntry {
-  std::uint64_t peer = 0;
-  std::uint64_t bytes = 0;
-};
-
 struct SoftwareCall {
   Pattern pattern = Pattern::none;
   std::uint32_t ranks = 0;

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from programs import Thalweg as Program
 
 
@@ -15,9 +18,42 @@ def test_collectives(run_program: Program) -> None:
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
     assert run.report["fallback"]["user-defined operation"] == 8
     assert run.report["fallback"]["type not in the network: MPI_LONG_DOUBLE"] == 8
-    assert run.report["fallback"]["not in the network: MPI_Alltoall"] == 8
-    in_network = {"MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Allreduce", "MPI_Gather", "MPI_Allgather"}
+    in_network = {
+        "MPI_Barrier",
+        "MPI_Bcast",
+        "MPI_Reduce",
+        "MPI_Allreduce",
+        "MPI_Gather",
+        "MPI_Allgather",
+        "MPI_Scatter",
+    }
+    in_network |= {"MPI_Alltoall", "MPI_Ialltoall", "MPI_Reduce_scatter_block", "MPI_Scatterv", "MPI_Gatherv"}
     assert in_network <= run.report["offloaded"].keys()
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+def test_blocks_of_different_sizes(run_program: Program, ranks: int) -> None:
+    run = run_program("vectors.c", ranks, arguments=(str(ranks),))
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+    assert run.report["fallback"] == {}
+
+
+def test_persistent_collectives(run_program: Program) -> None:
+    """Four ranks in two halves; forty copies of a communicator, each of which goes when its last request does."""
+    run = run_program("persistent.c", 4)
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+    assert run.report["fallback"] == {}
+    starts = run.report["calls"]["MPI_Start"]
+    assert starts == 42 * 3 * 9 * 2 + 4, "half of the ranks start one by one, and one is freed while active"
+    assert run.report["offloaded"]["MPI_Alltoall_init"] == 42 * 3 * 4
+
+
+def test_persistent_collectives_without_a_row(run_program: Program, tmp_path: Path) -> None:
+    cluster = tmp_path / "narrow.toml"
+    cluster.write_text('[topology]\nshape = "torus"\nsize = [2, 2]\n[collective]\ncontexts = 1\n')
+    run = run_program("persistent.c", 4, cluster=str(cluster))
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+    assert run.report["fallback"]["no row free in the network's tables"] > 0
 
 
 def test_odd_numbers_of_ranks(run_program: Program) -> None:
@@ -37,17 +73,19 @@ def test_ranks_that_come_back_from_mpi_are_no_deadlock(run_program: Program) -> 
         """
         int main(int c, char** v) {
           begin(&c, &v);
-          int own, sum, all[64];
-          MPI_Request gather;
-          MPI_Allgather_init(&own, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &gather);
+          int own, sum, got;
+          MPI_Win window;
+          MPI_Win_create(&own, sizeof own, sizeof own, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
           for (int i = 0; i < 1000; i++) {
+            MPI_Win_fence(0, window);
             own = rank + i;
-            MPI_Start(&gather);
-            MPI_Wait(&gather, MPI_STATUS_IGNORE);
-            CHECK(all[ranks - 1] == ranks - 1 + i);
+            MPI_Win_fence(0, window);
+            MPI_Get(&got, 1, MPI_INT, ranks - 1, 0, 1, MPI_INT, window);
+            MPI_Win_fence(0, window);
+            CHECK(got == ranks - 1 + i);
             MPI_Allreduce(&own, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
           }
-          MPI_Request_free(&gather);
+          MPI_Win_free(&window);
           return end();
         }
         """

@@ -63,6 +63,12 @@ MAIN = "int main(int argc, char** argv) {{ begin(&argc, &argv); {} return end();
             id="other-count",
         ),
         pytest.param(
+            "int x[9], n[4] = {1, 1, 1, 1}, at[4] = {0, 2, 4, 6}; "
+            "MPI_Gatherv(x, rank == 2 ? 2 : 1, MPI_INT, x, n, at, MPI_INT, 0, MPI_COMM_WORLD);",
+            ["the ranks disagree on a collective", "rank 2 has 8 elements for rank 0, which takes 4"],
+            id="other-block",
+        ),
+        pytest.param(
             "int x = 1, y; if (rank) MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); "
             "else MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);",
             ["the ranks disagree", "max of 1 int32", "sum of 1 int32"],

@@ -1,0 +1,170 @@
+// Collectives that move data: what each rank gives and gets as blocks of packed bytes, of any datatype.
+#pragma once
+
+#include "mpi/interposer/collectives.hpp"
+
+namespace thalweg::mpi {
+
+/// What one rank gives to a collective, or gets from it: blocks of its memory, in the order of their owners.
+class Blocks {
+ public:
+  /// `count` elements that begin `first` elements after `buffer`.
+  void add(const void* buffer, MPI_Count first, MPI_Count count, MPI_Datatype type) {
+    place(buffer, first, 0, count, type);
+  }
+  /// The same, `offset` bytes after it.
+  void add_at_byte(const void* buffer, MPI_Count offset, MPI_Count count, MPI_Datatype type) {
+    place(buffer, 0, offset, count, type);
+  }
+  /// A block for each of `ranks` ranks.
+  template <class Count, class Displacement>
+  void add_all(const void* buffer, const Count* counts, const Displacement* displacements, MPI_Datatype type,
+               int ranks) {
+    for (int i = 0; i < ranks; ++i)
+      add(buffer, static_cast<MPI_Count>(displacements[i]), static_cast<MPI_Count>(counts[i]), type);
+  }
+  /// What the rank has in place already: it is not touched.
+  void leave(MPI_Count count, MPI_Datatype type) {
+    add(nullptr, 0, count, type);
+    if (!blocks_.empty()) blocks_.back().stays = true;
+  }
+
+  /// True where an argument was one that MPI refuses.
+  [[nodiscard]] bool wrong() const { return wrong_; }
+  [[nodiscard]] std::size_t count() const { return blocks_.size(); }
+  [[nodiscard]] std::uint64_t bytes(std::size_t block) const {
+    return blocks_[block].layout.bytes(blocks_[block].count);
+  }
+  [[nodiscard]] std::uint64_t bytes() const;
+  /// Where each block lies among the packed ones, in bytes.
+  [[nodiscard]] std::vector<Extent> extents() const;
+  /// Blocks that stay valid when the program frees its datatypes.
+  [[nodiscard]] Blocks kept() const;
+
+  int copy_in(std::byte* to) const;
+  int copy_out(const std::byte* from) const;
+
+ private:
+  struct Block {
+    void* at = nullptr;
+    MPI_Count count = 0;
+    Layout layout;
+    bool stays = false;
+  };
+  void place(const void* buffer, MPI_Count first, MPI_Count offset, MPI_Count count, MPI_Datatype type);
+
+  std::vector<Block> blocks_;
+  bool wrong_ = false;
+};
+
+/// A collective that moves blocks, as a rank sees it. Equal blocks that follow each other in memory are one of `send` or
+/// `receive`; in a v-form there is one for each rank.
+struct Movement {
+  spec::Collective collective = spec::Collective::broadcast;
+  Pattern pattern = Pattern::broadcast;
+  int root = 0;
+  std::uint64_t bytes = 0;  ///< of a block, where all are equal
+  Blocks send{}, receive{};
+};
+int move(Native native, MPI_Comm comm, Movement movement, Form form);
+
+namespace on {
+
+using spec::Collective;
+
+int Bcast(Native native, void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, Form form = {});
+int Gather(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, void* receive,
+           MPI_Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm, Form form = {});
+int Allgather(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, void* receive,
+              MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, Form form = {});
+int Scatter(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, void* receive,
+            MPI_Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm, Form form = {});
+int Alltoall(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, void* receive,
+             MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, Form form = {});
+
+template <class Count, class Displacement>
+int Gatherv(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, void* receive,
+            const Count* counts, const Displacement* displacements, MPI_Datatype type, int root, MPI_Comm comm,
+            Form form = {}) {
+  const Place place(comm);
+  if (place.apart) return apart(native, comm, form);
+  Movement movement{Collective::gather, Pattern::gather_list, root};
+  const bool at_root = place.rank == root;
+  if (at_root) movement.receive.add_all(receive, counts, displacements, type, place.size);
+  if (at_root && send == MPI_IN_PLACE)
+    movement.send.add(receive, static_cast<MPI_Count>(displacements[root]), static_cast<MPI_Count>(counts[root]), type);
+  else
+    movement.send.add(send, 0, send_count, send_type);
+  return move(native, comm, std::move(movement), form);
+}
+
+template <class Count, class Displacement>
+int Scatterv(Native native, const void* send, const Count* counts, const Displacement* displacements, MPI_Datatype type,
+             void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm,
+             Form form = {}) {
+  const Place place(comm);
+  if (place.apart) return apart(native, comm, form);
+  Movement movement{Collective::scatter, Pattern::scatter_list, root};
+  const bool at_root = place.rank == root;
+  if (at_root) movement.send.add_all(send, counts, displacements, type, place.size);
+  if (at_root && receive == MPI_IN_PLACE)
+    movement.receive.leave(static_cast<MPI_Count>(counts[root]), type);
+  else
+    movement.receive.add(receive, 0, receive_count, receive_type);
+  return move(native, comm, std::move(movement), form);
+}
+
+template <class Count, class Displacement>
+int Allgatherv(Native native, const void* send, MPI_Count send_count, MPI_Datatype send_type, void* receive,
+               const Count* counts, const Displacement* displacements, MPI_Datatype type, MPI_Comm comm,
+               Form form = {}) {
+  const Place place(comm);
+  if (place.apart) return apart(native, comm, form);
+  Movement movement{Collective::allgather, Pattern::allgather_list};
+  movement.receive.add_all(receive, counts, displacements, type, place.size);
+  if (send == MPI_IN_PLACE)
+    movement.send.add(receive, static_cast<MPI_Count>(displacements[place.rank]),
+                      static_cast<MPI_Count>(counts[place.rank]), type);
+  else
+    movement.send.add(send, 0, send_count, send_type);
+  return move(native, comm, std::move(movement), form);
+}
+
+template <class Count, class Displacement>
+int Alltoallv(Native native, const void* send, const Count* send_counts, const Displacement* send_displacements,
+              MPI_Datatype send_type, void* receive, const Count* counts, const Displacement* displacements,
+              MPI_Datatype type, MPI_Comm comm, Form form = {}) {
+  const Place place(comm);
+  if (place.apart) return apart(native, comm, form);
+  Movement movement{Collective::alltoall, Pattern::alltoall_list};
+  movement.receive.add_all(receive, counts, displacements, type, place.size);
+  if (send == MPI_IN_PLACE)
+    movement.send = movement.receive;
+  else
+    movement.send.add_all(send, send_counts, send_displacements, send_type, place.size);
+  return move(native, comm, std::move(movement), form);
+}
+
+/// Displacements are in bytes.
+template <class Count, class Displacement>
+int Alltoallw(Native native, const void* send, const Count* send_counts, const Displacement* send_displacements,
+              const MPI_Datatype* send_types, void* receive, const Count* counts, const Displacement* displacements,
+              const MPI_Datatype* types, MPI_Comm comm, Form form = {}) {
+  const Place place(comm);
+  if (place.apart) return apart(native, comm, form);
+  Movement movement{Collective::alltoall, Pattern::alltoall_list};
+  const auto fill = [&](Blocks& side, const void* buffer, const Count* count, const Displacement* at,
+                        const MPI_Datatype* type) {
+    for (int i = 0; i < place.size; ++i)
+      side.add_at_byte(buffer, static_cast<MPI_Count>(at[i]), static_cast<MPI_Count>(count[i]), type[i]);
+  };
+  fill(movement.receive, receive, counts, displacements, types);
+  if (send == MPI_IN_PLACE)
+    movement.send = movement.receive;
+  else
+    fill(movement.send, send, send_counts, send_displacements, send_types);
+  return move(native, comm, std::move(movement), form);
+}
+
+}  // namespace on
+}  // namespace thalweg::mpi

@@ -1,0 +1,61 @@
+"""Does mpi4py's own test suite have the verdicts on the fabric that it has without it, with every call intercepted?"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from programs import ROOT, execute
+
+DRIVER = ROOT / "apps/mpi4py/run.py"
+
+
+def run(*options: str, timeout: float) -> str:
+    done = execute([sys.executable, DRIVER, *options], timeout=timeout)
+    if "cannot be had" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "on the fabric nothing differs" in done.stdout
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_collectives_of_objects() -> None:
+    said = run("--only", "test_cco_obj", timeout=300)
+    assert "intercommunicator" in said, "that part of the suite is missing"
+
+
+@pytest.mark.long
+def test_every_collective() -> None:
+    run(timeout=3000)
+
+
+@pytest.fixture
+def driver() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("mpi4py_driver", DRIVER)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_difference_is_seen(driver: ModuleType) -> None:
+    same = [{"a": "ok", "b": "skipped: no"}, {"a": "ok"}]
+    assert driver.differences(same, same, {"MPI_Scan": 4}, {"MPI_Scan": 4}) == []
+    other = [{"a": "ok", "b": "ok"}, {}]
+    assert driver.differences(same, other, {"MPI_Scan": 4}, {"MPI_Scan": 3, "MPI_Send": 1}) == [
+        "rank 0: b: skipped: no; on the fabric ok",
+        "rank 1: a: ok; on the fabric None",
+        "MPI_Scan: 4 calls, 3 intercepted",
+        "MPI_Send: 0 calls, 1 intercepted",
+    ]
+
+
+def test_a_rank_without_verdicts_is_seen(driver: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "0.json").write_text(json.dumps({"a": "ok"}))
+    with pytest.raises(SystemExit, match="a rank ended"):
+        driver.verdicts(tmp_path, 2)
