@@ -252,6 +252,7 @@ HostPacket CollectiveUnit::take_result(unsigned index) {
   Ring<HostPacket>& results = queue(index);
   const HostPacket result = results.front();
   results.pop();
+  if (index >= units()) ports_[index - units()].behind = false;
   if (results.empty()) with_result_ &= ~(std::uint64_t{1} << index);
   release_stalled();
   return result;
@@ -264,8 +265,7 @@ bool CollectiveUnit::over(const Operation& op) const {
 
 bool CollectiveUnit::delivered(const HostPacket& result) {
   Operation& op = operation(result.operation);
-  --op.to_host;
-  if (!over(op)) return false;
+  if (--op.to_host > 0 || !over(op)) return false;
   op.active = false;
   return true;
 }
@@ -274,10 +274,11 @@ bool CollectiveUnit::step(Tick now) {
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
   if (!pending_.empty()) issue(now);
   bool active = false;
-  for (unsigned port = 0; port < ports(); ++port) {
-    receive(port, now);
-    ports_[port].sender.update(now);
-    active |= ports_[port].holding != 0;
+  unsigned index = 0;
+  for (Port& port : ports_) {
+    receive(port, index++, now);
+    port.sender.update(now);
+    active |= port.holding != 0;
   }
   each_bit(to_send_, [&](unsigned port) { active |= can_send(port, now + 1); });
   return active || !pending_.empty();
@@ -554,8 +555,7 @@ void CollectiveUnit::finish(OperationId id, unsigned p) {
     for (unsigned process = 0; process < operation(other).program.process_count; ++process)
       wake(process_id(other, process));
   }
-  --op.running;
-  if (over(op)) {
+  if (--op.running == 0 && over(op)) {
     op.active = false;
     ended_.push_back(id);
   }

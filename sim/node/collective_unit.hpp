@@ -213,22 +213,22 @@ class CollectiveUnit {
   struct Port {
     FlitSender sender;
     FlitReceiver receiver;
+    bool behind = false;        ///< the host is: `to_host` is full
+    std::uint32_t holding = 0;  ///< channels of which `held` is not 0
     Arbiter choose_unit;
-    std::uint64_t waiting = 0;       ///< units whose fork queue holds something; one beyond: `personal` does
-    unsigned unit = 0, flit = 0;     ///< of the packet that is being sent
+    std::uint64_t waiting = 0;    ///< units whose fork queue holds something; one beyond: `personal` does
+    unsigned unit = 0, flit = 0;  ///< of the packet that is being sent
+    unsigned vc = 0;
     const Packet* packet = nullptr;  ///< nullptr: none is
     Edge* edge = nullptr;            ///< nullptr: it goes straight to another host
-    unsigned vc = 0;
     std::uint64_t header = 0;
     std::array<PacketId, FlitReceiver::kMaxChannels> incoming{};
     std::array<std::uint8_t, FlitReceiver::kMaxChannels> received{};  ///< flits of it
-    Ring<PacketId> personal;                                          ///< to go straight to another host
-    unsigned uploading = 0;                                           ///< places in it that are taken
-    Ring<HostPacket> to_host;                                         ///< came straight from another host
-    std::array<unsigned, FlitReceiver::kMaxChannels>
-        held{};                 ///< flits whose room is not given back: the host is behind
-    std::uint32_t holding = 0;  ///< channels of these
-    Ring<std::uint16_t> due;    ///< context * kMaxEdges + edge of the credit packets to send
+    Ring<std::uint16_t> due;   ///< context * kMaxEdges + edge of the credit packets to send
+    Ring<PacketId> personal;   ///< to go straight to another host
+    unsigned uploading = 0;    ///< places in it that are taken
+    Ring<HostPacket> to_host;  ///< came straight from another host
+    std::array<unsigned, FlitReceiver::kMaxChannels> held{};  ///< flits whose room is not given back
   };
 
   [[nodiscard]] Operation& operation(OperationId id) { return contexts_[id / in_flight_].operations[id % in_flight_]; }
@@ -275,7 +275,7 @@ class CollectiveUnit {
   [[nodiscard]] bool begin(Port& port, unsigned index, Tick now);
   void sent(Port& port, unsigned index);
   void send_credit(unsigned port, Tick now);
-  void receive(unsigned port, Tick now);
+  void receive(Port& port, unsigned index, Tick now);
   void arrived(unsigned port, std::uint64_t header, PacketId packet, Tick now);
   [[nodiscard]] bool can_send(unsigned port, Tick now) const;
   void wake_edge(std::uint32_t context, unsigned edge, bool reader);

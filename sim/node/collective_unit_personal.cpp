@@ -89,8 +89,10 @@ void CollectiveUnit::receive_personal(unsigned index, std::uint64_t head, Packet
     const Personal::Place place = op.personal.arrived(personal_header::source(head));
     const auto operation = static_cast<OperationId>(&op - context.operations.data());
     const auto row = static_cast<OperationId>(&context - contexts_.data());
-    ports_[index].to_host.push({id, row * in_flight_ + operation, place.first * op.packetizer.element_bytes(),
-                                place.elements, now - pool_[id].flits});
+    Port& port = ports_[index];
+    port.to_host.push({id, row * in_flight_ + operation, place.first * op.packetizer.element_bytes(), place.elements,
+                       now - pool_[id].flits});
+    port.behind = port.to_host.size() >= kForkPackets;
     with_result_ |= std::uint64_t{1} << (units() + index);
     ++op.to_host;
     return;

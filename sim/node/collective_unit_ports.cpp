@@ -100,17 +100,15 @@ void CollectiveUnit::send_credit(unsigned index, Tick now) {
   if (!port.waiting && port.due.empty()) to_send_ &= ~(1u << index);
 }
 
-void CollectiveUnit::receive(unsigned index, Tick now) {
-  Port& port = ports_[index];
+void CollectiveUnit::receive(Port& port, unsigned index, Tick now) {
   const Flit* flit = port.receiver.receive(now);
-  if (!flit && !port.holding) return;
-  // There is room in the slots at once. What goes straight to the host may find it behind: then room is given back later.
-  const bool behind = port.to_host.size() >= kForkPackets;
-  if (flit && !behind && !(port.holding >> flit->vc & 1))
-    port.receiver.release(flit->vc);
-  else if (flit)
-    hold(port, flit->vc);
-  if (!behind) give_back(port);
+  if (!port.behind && !port.holding) {
+    if (!flit) return;
+    port.receiver.release(flit->vc);  // at once: there is room in the slot
+  } else {                            // the host has been behind with what goes straight to it
+    if (flit) hold(port, flit->vc);
+    if (!port.behind) give_back(port);
+  }
   port.receiver.update(now);
   if (!flit) return;
   const unsigned vc = flit->vc;
