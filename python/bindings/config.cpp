@@ -38,6 +38,10 @@ void bind_config(nb::module_& module) {
       .value("credits", FlowControl::credits)
       .value("margin", FlowControl::margin);
 
+  nb::enum_<Trees>(module, "Trees", "What a communicator's tree follows.")
+      .value("by_rank", Trees::by_rank)
+      .value("by_topology", Trees::by_topology);
+
   nb::class_<LinkConfig>(module, "LinkConfig")
       .def(nb::init<>())
       .def_rw("node_a", &LinkConfig::node_a)
@@ -68,6 +72,7 @@ void bind_config(nb::module_& module) {
 
   nb::class_<CollectiveConfig>(module, "CollectiveConfig")
       .def(nb::init<>())
+      .def_rw("trees", &CollectiveConfig::trees)
       .def_rw("contexts", &CollectiveConfig::contexts)
       .def_rw("operations_in_flight", &CollectiveConfig::operations_in_flight)
       .def_rw("aggregation_units", &CollectiveConfig::aggregation_units)
@@ -91,6 +96,8 @@ void bind_config(nb::module_& module) {
       .def(nb::init<>())
       .def_rw("ticks_per_second", &FabricConfig::ticks_per_second)
       .def_rw("nodes", &FabricConfig::nodes)
+      .def_rw("switches", &FabricConfig::switches)
+      .def_rw("grid", &FabricConfig::grid)
       .def_rw("links", &FabricConfig::links)
       .def_rw("router", &FabricConfig::router)
       .def_rw("host", &FabricConfig::host)

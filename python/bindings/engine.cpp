@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "common/bits.hpp"
 #include "node/fabric.hpp"
 
 namespace nb = nanobind;
@@ -152,6 +153,49 @@ void bind_engine(nb::module_& module) {
       .def_ro("port", &LinkUse::port)
       .def_ro("flits", &LinkUse::flits);
 
+  nb::class_<Group>(module, "Group", "The vertices of a communicator, the ranks' first, and the edges between them.")
+      .def(
+          "__init__",
+          [](Group* self, const FabricConfig& config, const std::vector<NodeId>& members) {
+            auto group = Group::make(config, Graph(config), members, [](NodeId) { return true; }, 0);
+            if (!group) throw std::invalid_argument("no row holds the edges of this communicator at one of its nodes");
+            new (self) Group(std::move(*group));
+          },
+          nb::arg("config"), nb::arg("members"), "That of ranks on some nodes where all rows are free.")
+      .def_prop_ro(
+          "tree",
+          [](const Group& self) {
+            std::vector<std::vector<std::pair<std::uint32_t, bool>>> result;
+            for (const Group::Vertex& vertex : self.vertices()) {
+              auto& edges = result.emplace_back();
+              each_bit(vertex.row.tree(),
+                       [&](unsigned k) { edges.emplace_back(vertex.peer[k], vertex.row.up >> k & 1); });
+            }
+            return result;
+          },
+          "For each vertex its edges of the tree, ascending: the vertex at the other end, and whether it leads up.")
+      .def_prop_ro("by_dimensions", &Group::by_dimensions,
+                   "Its exchange goes by dimensions; else it is recursive doubling over the ranks' numbers.")
+      .def_prop_ro("doubles", &Group::doubles, "There are edges between ranks whose numbers differ in one bit.")
+      .def_prop_ro(
+          "exchange",
+          [](const Group& self) {
+            std::vector<std::vector<std::vector<std::uint32_t>>> result;
+            for (const Group::Vertex& vertex : self.vertices().first(self.ranks())) {
+              auto& stages = result.emplace_back();
+              for (unsigned k = 0; k < vertex.row.stage_count; ++k) {
+                auto& peers = stages.emplace_back();
+                each_bit(vertex.row.stages[k].peers, [&](unsigned edge) { peers.push_back(vertex.peer[edge]); });
+                const auto own = peers.begin() + vertex.row.stages[k].place;
+                peers.insert(own, static_cast<std::uint32_t>(result.size() - 1));
+              }
+            }
+            return result;
+          },
+          "For each rank its groups, stage by stage: their ranks in the order in which they are joined. None for a "
+          "rank "
+          "that is folded in before.");
+
   nb::class_<PythonFabric>(module, "Fabric", "The simulated cluster. Times are in ticks; ranks are a communicator's.")
       .def(nb::init<const FabricConfig&, Endpoint>(), nb::arg("config"), nb::arg("endpoint") = Endpoint::host,
            "Raises ValueError when the configuration is none.")
@@ -176,6 +220,9 @@ void bind_engine(nb::module_& module) {
       .def(
           "free_communicator", [](PythonFabric& self, ContextId context) { self.fabric().free_communicator(context); },
           nb::arg("context"))
+      .def(
+          "group", [](PythonFabric& self, ContextId context) { return self.fabric().group(context); },
+          nb::arg("context"), "The vertices and edges of a communicator.")
       .def("submit", &PythonFabric::submit, nb::kw_only(), nb::arg("handle"), nb::arg("context"), nb::arg("rank"),
            nb::arg("collective"), nb::arg("algorithm") = 0, nb::arg("op") = 0, nb::arg("type") = 0, nb::arg("root") = 0,
            nb::arg("count") = 0, nb::arg("send") = nb::none(), nb::arg("receive") = nb::none(),

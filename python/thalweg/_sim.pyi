@@ -13,6 +13,13 @@ class FlowControl(enum.Enum):
 
     margin = 1
 
+class Trees(enum.Enum):
+    """What a communicator's tree follows."""
+
+    by_rank = 0
+
+    by_topology = 1
+
 class LinkConfig:
     def __init__(self) -> None: ...
 
@@ -140,6 +147,12 @@ class CollectiveConfig:
     def __init__(self) -> None: ...
 
     @property
+    def trees(self) -> Trees: ...
+
+    @trees.setter
+    def trees(self, arg: Trees, /) -> None: ...
+
+    @property
     def contexts(self) -> int: ...
 
     @contexts.setter
@@ -194,6 +207,18 @@ class FabricConfig:
 
     @nodes.setter
     def nodes(self, arg: int, /) -> None: ...
+
+    @property
+    def switches(self) -> int: ...
+
+    @switches.setter
+    def switches(self, arg: int, /) -> None: ...
+
+    @property
+    def grid(self) -> list[int]: ...
+
+    @grid.setter
+    def grid(self, arg: Sequence[int], /) -> None: ...
 
     @property
     def links(self) -> list[LinkConfig]: ...
@@ -293,6 +318,36 @@ class LinkUse:
     @property
     def flits(self) -> int: ...
 
+class Group:
+    """
+    The vertices of a communicator, the ranks' first, and the edges between them.
+    """
+
+    def __init__(self, config: FabricConfig, members: Sequence[int]) -> None:
+        """That of ranks on some nodes where all rows are free."""
+
+    @property
+    def tree(self) -> list[list[tuple[int, bool]]]:
+        """
+        For each vertex its edges of the tree, ascending: the vertex at the other end, and whether it leads up.
+        """
+
+    @property
+    def by_dimensions(self) -> bool:
+        """
+        Its exchange goes by dimensions; else it is recursive doubling over the ranks' numbers.
+        """
+
+    @property
+    def doubles(self) -> bool:
+        """There are edges between ranks whose numbers differ in one bit."""
+
+    @property
+    def exchange(self) -> list[list[list[int]]]:
+        """
+        For each rank its groups, stage by stage: their ranks in the order in which they are joined. None for a rank that is folded in before.
+        """
+
 class Fabric:
     """The simulated cluster. Times are in ticks; ranks are a communicator's."""
 
@@ -325,6 +380,9 @@ class Fabric:
         """The network computes this collective on this communicator."""
 
     def free_communicator(self, context: int) -> None: ...
+
+    def group(self, context: int) -> Group:
+        """The vertices and edges of a communicator."""
 
     def submit(self, *, handle: int, context: int, rank: int, collective: int, algorithm: int = 0, op: int = 0, type: int = 0, root: int = 0, count: int = 0, send: object | None = None, receive: object | None = None, vector: bool = False, send_blocks: Sequence[tuple[int, int]] | None = None, receive_blocks: Sequence[tuple[int, int]] | None = None, at: int | None = None) -> None:
         """

@@ -77,7 +77,7 @@ class CollectivePlan:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        nodes = self.cluster.topology.nodes
+        nodes = self.cluster.topology.hosts
         if not 1 <= self.ranks <= nodes:
             raise InputError(f"{self.ranks} ranks do not fit: {self.cluster.name} has {nodes} nodes, a rank on each")
         if not 0 <= self.root < self.ranks:
@@ -173,6 +173,7 @@ class _Timed:
     ticks: int
     results: list[np.ndarray]
     busiest: int
+    order: reduction.Order
 
 
 def _finish(fabric: Fabric, awaited: set[int], kind: CompletionKind) -> int:
@@ -202,6 +203,7 @@ def _run_collective(
     if context is None:
         raise FabricStopped("the communicator tables have no row for the ranks")
     _finish(fabric, set(members), _sim.CompletionKind.table)
+    fabric.advance(_sim.NEVER)  # the rows of switches, which no rank hears of
     start = fabric.now
     results = [np.zeros(_blocks(_GETS, plan, rank) * (size // plan.dtype.itemsize), plan.dtype) for rank in members]
     for rank in members:
@@ -220,7 +222,8 @@ def _run_collective(
             at=start,
         )
     ticks = _finish(fabric, set(members), _sim.CompletionKind.collective) - start
-    return _Timed(ticks, results, max((link.flits for link in fabric.link_use()), default=0))
+    busiest = max((link.flits for link in fabric.link_use()), default=0)
+    return _Timed(ticks, results, busiest, reduction.Order.of(fabric.group(context)))
 
 
 _NONE, _ONE, _EACH = range(3)
@@ -277,26 +280,27 @@ def _operands(plan: CollectivePlan, size: int) -> list[np.ndarray]:
     return [block(_blocks(_GIVES, plan, rank) * size) for rank in range(plan.ranks)]
 
 
-def _right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray], results: list[np.ndarray]) -> bool:
+def _right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray], run: _Timed) -> bool:
     """Whether every rank has, to the bit, what the operation means."""
     if plan.operation == "alltoall":
         sent = np.stack(given).reshape(plan.ranks, plan.ranks, -1)
-        return np.array_equal(np.stack(results).reshape(sent.shape), sent.swapaxes(0, 1))
+        return np.array_equal(np.stack(run.results).reshape(sent.shape), sent.swapaxes(0, 1))
     if plan.operation in ("scan", "exscan"):
         prefixes = reduction.scan(plan.operator, plan.datatype, np.stack(given), plan.operation == "scan")
         return all(
             np.array_equal(result.view("u1"), np.ascontiguousarray(prefix).view("u1"))
-            for result, prefix in zip(results, prefixes, strict=True)
+            for result, prefix in zip(run.results, prefixes, strict=True)
             if prefix.size
         )
     if plan.operation in REDUCTIONS:
-        root = plan.root if plan.operation == "reduce" else 0
+        root = plan.root if plan.operation == "reduce" else None
         expected = reduction.evaluate(
             algorithm,
             plan.operator,
             plan.datatype,
             np.stack([part.view("u1") for part in given]).view(plan.dtype),
             root,
+            run.order,
         )
     elif plan.operation in ("broadcast", "scatter"):
         expected = given[plan.root]
@@ -304,8 +308,8 @@ def _right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarra
         expected = np.concatenate(given)
     wanted = np.ascontiguousarray(expected).view("u1")
     if plan.operation in ("scatter", "reduce_scatter"):
-        return np.array_equal(np.concatenate(results).view("u1"), wanted)
-    return all(np.array_equal(result.view("u1"), wanted) for result in results if result.size)
+        return np.array_equal(np.concatenate(run.results).view("u1"), wanted)
+    return all(np.array_equal(result.view("u1"), wanted) for result in run.results if result.size)
 
 
 def measure_collective(plan: CollectivePlan, progress: Progress = _silent) -> Iterator[Row]:
@@ -330,7 +334,7 @@ def measure_collective(plan: CollectivePlan, progress: Progress = _silent) -> It
         algorithms = [a for a in algorithms if kernels[a].ticks <= 2 * kernels[best].ticks or size < _LONG]
         runs = [kernels[best], _run_collective(config, True, plan, best, given, size)]
         limits = collective_limits(network, plan, size, us)
-        verified = all(_right(plan, best, given, run.results) for run in runs)
+        verified = all(_right(plan, best, given, run) for run in runs)
         progress(sum(work[: index + 1]) / sum(work))
         times = [run.ticks * us for run in runs]
         name = best.name.lower()
@@ -372,7 +376,7 @@ def host_time(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) 
         best,
         run.busiest * bounds.FLIT_BYTES,
         run.busiest / run.ticks,
-        _right(plan, best, given, run.results),
+        _right(plan, best, given, run),
     )
 
 

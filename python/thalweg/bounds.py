@@ -47,7 +47,7 @@ FLIT_BYTES = 32
 """Source: the MPI-FPGA paper, section 2.5: a phit is 256 bits."""
 ROUTER_CYCLES = 4
 """Source: the MPI-FPGA paper, section 4.1: the four stages of the router, a cycle each."""
-SHAPES = frozenset({"ring", "torus", "line", "star"})
+SHAPES = frozenset({"ring", "torus", "line", "star", "fattree"})
 """Shapes of which no cut is narrower, for what must cross it, than the links of one node: others get no bounds."""
 OPERATIONS = (
     "barrier",

@@ -31,7 +31,11 @@ FLIT_BYTES = 32
 LOCAL_BUFFER_FLITS = 16
 """Most that a local port buffers of a virtual channel: many round trips of its wires, which take a cycle."""
 
-ROUTER_PORTS, ROUTER_CHANNELS = 16, 64  # of one router, ports x virtual channels rounded up to a power of two
+ROUTER_PORTS, ROUTER_CHANNELS = 64, 128  # of one router, ports x virtual channels rounded up to a power of two
+
+UNIT_PORTS = 32  # of one collective unit
+
+FAT_TREE = ("radix", "oversubscription", "levels")  # keys of [topology] that only a fat tree has
 
 _IN_PLACE = re.compile(r"(dual-)?([a-z]+):([0-9]{1,6}(?:x[0-9]{1,6})*)")
 
@@ -111,14 +115,14 @@ class Cluster:
 
         (m + (d + q) L / Tclk) Ph with the margin m, depth d of the tree over all nodes, q = 2, link latency L, flit Ph.
         """
-        depth = math.ceil(math.log2(self.topology.nodes))
+        depth = math.ceil(math.log2(self.topology.hosts))
         return (self.values.router.margin_flits + (depth + 2) * self.link_latency) * FLIT_BYTES
 
     @property
     def collective_ports(self) -> int:
         """Router ports of the collective unit: as many as link ports where the file does not say, if the router has them."""
         return self.values.collective.ports or max(
-            1, min(self.topology.link_ports, self.router_ports - 1 - self.topology.link_ports)
+            1, min(UNIT_PORTS, self.topology.link_ports, self.router_ports - 1 - self.topology.link_ports)
         )
 
     @property
@@ -162,7 +166,17 @@ class Cluster:
             self.vc_mask(routes, collectives),
             values.router.virtual_channels,
             values.collective.slot_packets if collectives else None,
+            self._slots(routes) if collectives and values.collective.trees == "topology" else None,
         )
+
+    def _slots(self, routes: Routes) -> proof.Slots:
+        """Those of the communicator of all hosts: none where no row of the table holds its edges, and it has no slots."""
+        from thalweg import _sim
+
+        try:
+            return proof.group_slots(_sim.Group(self._config(routes), list(range(self.topology.hosts))))
+        except ValueError:
+            return {}
 
     @cached_property
     def _proofs(self) -> dict[bool, Proof]:
@@ -179,10 +193,8 @@ class Cluster:
 
         Without collectives (plain traffic) there is one local port, and all virtual channels serve one message class.
         """
-        from thalweg import _sim
-
-        values, routes = self.values, self.routes
         self.proof(collectives)
+        values = self.values
         local_ports = 1 + (self.collective_ports if collectives else 0)
         if self.topology.link_ports + local_ports > self.router_ports:
             raise self.file.wrong(
@@ -190,9 +202,18 @@ class Cluster:
                 f"{values.router.virtual_channels} virtual channels has at most {self.router_ports} ports",
                 "topology",
             )
+        return self._config(self.routes, collectives)
+
+    def _config(self, routes: Routes, collectives: bool = True) -> FabricConfig:
+        from thalweg import _sim
+
+        values = self.values
+        local_ports = 1 + (self.collective_ports if collectives else 0)
         config = _sim.FabricConfig()
         config.ticks_per_second = self.cycles_per_second
         config.nodes = self.topology.nodes
+        config.switches = self.topology.nodes - self.topology.hosts
+        config.grid = list(self.topology.size) if self.topology.is_grid else []
         links = []
         for ends in self.topology.links.tolist():
             link = _sim.LinkConfig()
@@ -221,6 +242,7 @@ class Cluster:
         config.host = host
 
         collective = _sim.CollectiveConfig()
+        collective.trees = _sim.Trees.by_rank if values.collective.trees == "rank" else _sim.Trees.by_topology
         collective.contexts = values.collective.contexts
         collective.operations_in_flight = values.collective.operations_in_flight
         collective.aggregation_units = values.collective.aggregation_units
@@ -309,8 +331,17 @@ def _topology(file: ClusterFile) -> Topology:
                 f"'size' is missing in [topology]: the nodes of a {table.shape}, such as [4, 4]", "topology"
             )
         size = table.size
+    for key in FAT_TREE:
+        if table.shape != "fattree" and getattr(table, key) is not None:
+            raise file.wrong(f"{key} goes with the shape fattree; this is a {table.shape}", f"topology.{key}")
     try:
-        built = topology.build(table.shape, size, table.edges or (), table.planes)
+        built = topology.build(
+            table.shape,
+            size,
+            table.edges or (),
+            table.planes,
+            **{key: getattr(table, key) for key in FAT_TREE if getattr(table, key) is not None},
+        )
     except ValueError as error:
         raise file.wrong(str(error), "topology.edges" if table.edges else "topology.size") from None
     if table.edges and built.unreachable is not None:

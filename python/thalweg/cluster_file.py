@@ -33,12 +33,24 @@ Node = Annotated[int, Field(ge=0, lt=MAX_NODES)]
 
 
 class TopologyTable(_Table):
-    shape: Literal["line", "ring", "mesh", "torus", "star", "edges"] = Field(description="how the nodes are joined")
+    shape: Literal["line", "ring", "mesh", "torus", "star", "fattree", "edges"] = Field(
+        description="how the nodes are joined"
+    )
     size: list[Annotated[int, Field(ge=2, le=MAX_NODES)]] | None = Field(
-        None, min_length=1, max_length=16, description="nodes of each dimension; one number for a line, ring or star"
+        None,
+        min_length=1,
+        max_length=16,
+        description="nodes of each dimension; one number for a line, ring or star; hosts of a fattree",
     )
     edges: list[Annotated[list[Node], Field(min_length=2, max_length=2)]] | None = Field(
         None, min_length=1, description="pairs of nodes that a link joins, for the shape edges"
+    )
+    radix: int | None = Field(None, ge=2, le=128, description="ports of each switch of a fattree")
+    oversubscription: int | None = Field(
+        None, ge=1, le=127, description="ports to hosts of a fattree's leaf switches for each port upwards"
+    )
+    levels: int | None = Field(
+        None, ge=1, le=8, description="levels of switches of a fattree; by its hosts if left out"
     )
     planes: int = Field(1, ge=1, le=4, description="copies of all links, each on ports of its own")
 
@@ -77,8 +89,9 @@ class HostTable(_Table):
 
 class CollectiveTable(_Table):
     ports: int | None = Field(
-        None, ge=1, le=64, description="router ports of the collective unit; as many as link ports if left out"
+        None, ge=1, le=32, description="router ports of the collective unit; as many as link ports if left out"
     )
+    trees: Literal["rank", "topology"] = Field(description="what a communicator's tree follows: rank numbers or links")
     contexts: int = Field(ge=1, le=32, description="rows of the communicator table")
     operations_in_flight: int = Field(ge=1, le=4, description="operations of one communicator under way at once")
     aggregation_units: int = Field(ge=1, le=64, description="joins that a node serves in the same cycle")

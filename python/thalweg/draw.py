@@ -1,7 +1,8 @@
 """Clusters as SVG: nodes with number and coordinates, links coloured by dimension, and a legend with ports and rates.
 
 A grid is drawn two dimensions at a time: x to the right, y downwards, and a panel for each place in the other dimensions,
-whose links are short stubs with the number of the node that they lead to. Links that close a ring are arcs.
+whose links are short stubs with the number of the node that they lead to. Links that close a ring are arcs. A fat tree has its
+spines on top, and each leaf's hosts in columns below it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ CELL_WIDTH, CELL_HEIGHT = 104, 88
 PANEL_GAP = 40
 MARGIN = 40
 Point = tuple[float, float]
+
+HOST_COLUMNS = 3  # below a leaf switch
+HOST_WIDTH, HOST_HEIGHT = BOX_WIDTH + 26, BOX_HEIGHT + 10
+LEVEL_HEIGHT = 190  # from a level of switches to the next one
 
 SPRING_NODES = 150  # an irregular graph beyond this is drawn on a circle
 
@@ -54,7 +59,10 @@ class _Drawing:
 def svg(cluster: Cluster) -> str:
     """The whole drawing as SVG text; the same for the same cluster."""
     topology = cluster.topology
-    drawing = _grid(topology) if topology.is_grid and topology.shape != "ring" else _graph(topology)
+    if topology.level:
+        drawing = _fat_tree(topology)
+    else:
+        drawing = _grid(topology) if topology.is_grid and topology.shape != "ring" else _graph(topology)
     boxes = [_box(topology, node, x, y) for node, (x, y) in enumerate(drawing.centres)]
     width = max(x for x, _ in drawing.centres) + CELL_WIDTH / 2 + MARGIN
     bottom = max(y for _, y in drawing.centres) + CELL_HEIGHT / 2 + MARGIN
@@ -168,6 +176,48 @@ def _stub(centre: Point, other: int, dimension: int, way: int, plane: int) -> st
     return line if plane else line + label
 
 
+def _fat_tree(topology: Topology) -> _Drawing:
+    """Levels from the spines down, evenly spread; hosts in columns, each column on a line that comes from its leaf."""
+    level = topology.level
+    height = max(level)
+    leaves = level.count(1)
+    leaf = topology.peer[: topology.hosts, 0]
+    columns = min(HOST_COLUMNS, int((leaf == leaf[0]).sum()))
+    leaf_width = columns * HOST_WIDTH + PANEL_GAP
+    width = max(leaves * leaf_width, *(level.count(rank) * CELL_WIDTH for rank in range(1, height + 1)))
+    top = MARGIN + 70
+    centres: list[Point] = [(0.0, 0.0)] * topology.nodes
+    for rank in range(1, height + 1):
+        switches = [node for node, of in enumerate(level) if of == rank]
+        for index, node in enumerate(switches):
+            centres[node] = (MARGIN + (index + 0.5) * width / len(switches), top + (height - rank) * LEVEL_HEIGHT)
+    buses = {}
+    for host in range(topology.hosts):
+        x, y = centres[int(leaf[host])]
+        row, column = divmod(int((leaf[:host] == leaf[host]).sum()), columns)
+        left = x - columns * HOST_WIDTH / 2 + column * HOST_WIDTH
+        centres[host] = (left + HOST_WIDTH - BOX_WIDTH / 2, y + 70 + row * HOST_HEIGHT)
+        buses[host] = left + 10
+
+    marks = []
+    for a, _, b, _ in topology.links.tolist():
+        (xa, ya), (xb, yb) = centres[a], centres[b]
+        if level[a] == 0:
+            start = f"M{xb:.1f} {yb + BOX_HEIGHT / 2:.1f} L{buses[a]:.1f} {yb + 44:.1f}"
+            path = f"{start} L{buses[a]:.1f} {ya:.1f} L{xa - BOX_WIDTH / 2:.1f} {ya:.1f}"
+        else:
+            path = f"M{xa:.1f} {ya - BOX_HEIGHT / 2:.1f} L{xb:.1f} {yb + BOX_HEIGHT / 2:.1f}"
+        marks.append(_path(path, _colour(level[a]), 0))
+    keys = []
+    for rank in range(height):
+        ends = [(port_a, port_b) for a, port_a, _, port_b in topology.links.tolist() if level[a] == rank]
+        up, down = max(port for port, _ in ends), max(port for _, port in ends)
+        first = min(port for port, _ in ends)
+        name = "hosts" if rank == 0 else "leaves" if rank == 1 else f"level {rank}"
+        keys.append((_colour(rank), 0, f"{name}: ports {first} to {up}, to ports 0 to {down} above"))
+    return _Drawing(centres, marks, keys)
+
+
 def _graph(topology: Topology) -> _Drawing:
     """Rings and large graphs on a circle, stars round their middle, others where springs between the nodes settle."""
     nodes = topology.nodes
@@ -219,12 +269,16 @@ def _circle(nodes: range) -> dict[int, Point]:
     return {node: (math.sin(index * angle), -math.cos(index * angle)) for index, node in enumerate(nodes)}
 
 
+def _hosts(topology: Topology) -> str:
+    return f"{topology.hosts} of them hosts, " if topology.level else ""
+
+
 def _legend(cluster: Cluster, keys: list[tuple[str, int, str]], top: float) -> tuple[list[str], float, float]:
     """What to draw, and the right and lower ends of it."""
     values, topology = cluster.values, cluster.topology
     cycles = "1 cycle" if cluster.link_latency == 1 else f"{cluster.link_latency} cycles"
     lines = [
-        f"{topology.nodes} nodes, {len(topology.links)} links, diameter {topology.diameter}",
+        f"{topology.nodes} nodes, {_hosts(topology)}{len(topology.links)} links, diameter {topology.diameter}",
         f"link: {values.link.rate_gbps:g} Gb/s and {values.link.latency_ns:g} ns ({cycles}) each way",
         f"port: {cluster.port_gbps:g} Gb/s, a flit of {values.router.flit_bits} bits a cycle at "
         f"{values.clock.frequency_mhz:g} MHz",

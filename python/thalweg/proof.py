@@ -5,14 +5,14 @@
    such edges, over all pairs of nodes, message classes and virtual channels, has no cycle (Dally and Seitz, 1987).
 3. What arrives always leaves: message classes and route classes have virtual channels of their own, so a plain message never
    waits for a collective's; and a collective packet enters the network only with a credit for the slot at its end.
-4. The slots do not wait in a circle either: over the tree of the communicator of all nodes (any root), through its root as
+4. The slots do not wait in a circle either: over the tree of the communicator of all hosts (any root), through its top as
    an allreduce goes, and over the stages of an exchange, the graph of which slot waits for which has no cycle.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,12 @@ from thalweg.paths import Paths
 from thalweg.routing import KEEP_CLASS, NO_ROUTE, Routes
 from thalweg.topology import Topology
 
+if TYPE_CHECKING:
+    from thalweg._sim import Group
+
 Edges = NDArray[np.int64]
+Slots = dict[tuple[int, ...], set[tuple[int, ...]]]
+"""What each slot may wait for; a slot is a directed edge, (from, to) of the communicator, and the stage of its exchange."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +75,16 @@ class Proof:
 
 
 def prove(
-    topology: Topology, routes: Routes, vc_mask: list[list[int]], virtual_channels: int, slot_packets: int | None
+    topology: Topology,
+    routes: Routes,
+    vc_mask: list[list[int]],
+    virtual_channels: int,
+    slot_packets: int | None,
+    waits: Slots | None = None,
 ) -> Proof:
     """Checks tables, and returns their figures. `slot_packets` is None for a fabric without collectives.
+
+    `waits` has the slots of the communicator of all hosts; None: its tree and exchange follow the ranks.
 
     `vc_mask[message class][route class]` has the virtual channels, as bits, that a packet may take. Raises BadRoutes.
     """
@@ -84,7 +96,7 @@ def prove(
     if slot_packets is not None:
         if slot_packets < 1:
             raise BadRoutes("slots have room for no packet; slot_packets is at least 1")
-        slots, slot_dependencies = _check_slots(topology.nodes)
+        slots, slot_dependencies = _check_slots(slot_graph(topology.hosts) if waits is None else waits)
     pairs = topology.nodes * (topology.nodes - 1)
     return Proof(
         algorithm=routes.algorithm,
@@ -200,7 +212,7 @@ def _check_acyclic(topology: Topology, edges: Edges, virtual_channels: int) -> N
     raise BadRoutes(f"a cycle of {len(buffers)} buffers, each of which waits for the next: {chain}", cycle=buffers)
 
 
-def slot_graph(ranks: int) -> dict[tuple[int, int], set[tuple[int, int]]]:
+def slot_graph(ranks: int) -> Slots:
     """Which slots a slot may wait for; a slot is a directed edge (from rank, to rank) of the communicator.
 
     The binomial tree, whatever the root, with the turn at rank 0 that an allreduce takes, and recursive doubling, whose ranks
@@ -214,10 +226,10 @@ def slot_graph(ranks: int) -> dict[tuple[int, int], set[tuple[int, int]]]:
     for rank in range(1, ranks):
         neighbours[rank].append(parent(rank))
         neighbours[parent(rank)].append(rank)
-    waits: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    waits: Slots = {}
     for middle, around in neighbours.items():
         for before in around:
-            slots = {(middle, after) for after in around if after != before or middle == 0}
+            slots: set[tuple[int, ...]] = {(middle, after) for after in around if after != before or middle == 0}
             waits.setdefault((before, middle), set()).update(slots)
 
     power = 1 << (ranks.bit_length() - 1)
@@ -234,8 +246,42 @@ def slot_graph(ranks: int) -> dict[tuple[int, int], set[tuple[int, int]]]:
     return waits
 
 
-def _check_slots(ranks: int) -> tuple[int, int]:
-    waits = slot_graph(ranks)
+def group_slots(group: Group) -> Slots:
+    """The same of any tree, and of an exchange in groups, which has slots of its own."""
+    waits: Slots = {}
+    for middle, edges in enumerate(group.tree):
+        at_top = not any(leads_up for _, leads_up in edges)
+        for before, _ in edges:
+            waits[before, middle] = {(middle, after) for after, _ in edges if after != before or at_top}
+
+    def slot(stage: int, source: int, target: int) -> tuple[int, ...]:
+        return (source, target, stage)
+
+    stages = max(map(len, group.exchange))
+    beyond = [rank for rank, groups in enumerate(group.exchange) if not groups] if stages else []
+    folded = {rank - (len(group.exchange) - len(beyond)): rank for rank in beyond}
+    for rank, groups in enumerate(group.exchange):
+        sent = [{slot(k, rank, peer) for peer in peers if peer != rank} for k, peers in enumerate(groups)]
+        if rank in folded:
+            sent.append({slot(stages, rank, folded[rank])})
+            waits[slot(-1, folded[rank], rank)] = set().union(*sent)
+            waits[slot(stages, rank, folded[rank])] = set()
+        for k, peers in enumerate(groups):
+            for peer in peers:
+                if peer != rank:
+                    waits[slot(k, peer, rank)] = set().union(*sent[k + 1 :])
+    if group.doubles:  # scans, and allgather by exchange
+        ranks, first = len(group.exchange), stages if group.by_dimensions else 0
+        for rank in range(ranks):
+            peers = [rank ^ 1 << k for k in range((ranks - 1).bit_length())]
+            for k, peer in enumerate(peers):
+                later = {slot(first + j, rank, to) for j, to in enumerate(peers) if j > k and to < ranks}
+                if peer < ranks:
+                    waits.setdefault(slot(first + k, peer, rank), set()).update(later)
+    return waits
+
+
+def _check_slots(waits: Slots) -> tuple[int, int]:
     number = {slot: index for index, slot in enumerate(waits)}
     edges = np.array(
         [(number[slot], number[then]) for slot, after in waits.items() for then in after], np.int64
@@ -243,6 +289,6 @@ def _check_slots(ranks: int) -> tuple[int, int]:
     cycle = find_cycle(len(number), edges)
     if cycle is not None:
         slots = list(waits)
-        chain = ", ".join("{} to {}".format(*slots[index]) for index in cycle)
+        chain = ", ".join("{} to {}".format(*slots[index][:2]) for index in cycle)
         raise BadRoutes(f"collectives wait in a circle of slots: {chain}")
     return len(number), len(edges)

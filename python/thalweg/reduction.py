@@ -16,13 +16,17 @@ A join of n operands folds the first ceil(n/2) from left to right, the others as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.spec import Algorithm, Datatype, Operator
+
+if TYPE_CHECKING:
+    from thalweg._sim import Group
 
 Array = NDArray[Any]
 Combine = Callable[[Array, Array], Array]
@@ -139,23 +143,59 @@ def _join(combine: Combine, operands: Sequence[Array]) -> Array:
     return _fold(combine, halves)
 
 
-def _edges(rank: int, ranks: int) -> list[tuple[int, int]]:
-    """The tree neighbours of a rank: (edge, rank at its other end), ascending."""
-    found: list[tuple[int, int]] = []
-    for edge in range(ranks.bit_length()):
-        if rank & (1 << edge):
-            return [*found, (edge, rank - (1 << edge))]
-        if rank + (1 << edge) < ranks:
-            found.append((edge, rank + (1 << edge)))
-    return found
+@dataclass(frozen=True)
+class Order:
+    """What a communicator's reductions follow.
+
+    `neighbours` has the neighbours of each vertex on the tree, by ascending edge; vertex i < ranks is rank i, further ones
+    have no rank. `groups` has each rank's groups, stage by stage, of an exchange by dimensions; none where the exchange is
+    recursive doubling.
+    """
+
+    neighbours: Sequence[Sequence[int]]
+    top: int = 0
+    groups: Sequence[Sequence[Sequence[int]]] = ()
+
+    @classmethod
+    def by_rank(cls, ranks: int) -> Order:
+        """The binomial tree and recursive doubling over the ranks' numbers."""
+
+        def neighbours(rank: int) -> Iterator[int]:
+            for edge in range(ranks.bit_length()):
+                if rank & (1 << edge):
+                    yield rank - (1 << edge)
+                    return
+                if rank + (1 << edge) < ranks:
+                    yield rank + (1 << edge)
+
+        return cls([list(neighbours(rank)) for rank in range(ranks)])
+
+    @classmethod
+    def of(cls, group: Group) -> Order:
+        """That of a communicator of the simulator."""
+        top = next(vertex for vertex, edges in enumerate(group.tree) if not any(leads_up for _, leads_up in edges))
+        return cls(
+            [[peer for peer, _ in edges] for edges in group.tree], top, group.exchange if group.by_dimensions else ()
+        )
+
+    def tree(self, combine: Combine, operands: Array, vertex: int, parent: int = -1) -> Array:
+        """The reduction to a vertex of what is not behind its parent."""
+        own = [operands[vertex]] if vertex < len(operands) else []
+        others = [self.tree(combine, operands, peer, vertex) for peer in self.neighbours[vertex] if peer != parent]
+        return _join(combine, own + others)
+
+    def exchange(self, combine: Combine, operands: Array) -> Array:
+        """The result, at every rank, of an exchange."""
+        if not self.groups:
+            return _doubling(combine, operands)
+        partial = list(operands)
+        for stage in range(len(self.groups[0])):
+            partial = [_join(combine, [partial[rank] for rank in groups[stage]]) for groups in self.groups]
+        result: Array = partial[0]
+        return result
 
 
-def _tree(combine: Combine, operands: Array, rank: int, parent: int) -> Array:
-    others = [_tree(combine, operands, peer, rank) for _, peer in _edges(rank, len(operands)) if peer != parent]
-    return _join(combine, [operands[rank], *others])
-
-
-def _exchange(combine: Combine, operands: Array) -> Array:
+def _doubling(combine: Combine, operands: Array) -> Array:
     lower = 1 << (len(operands).bit_length() - 1)
     partial = [
         combine(operands[r], operands[r + lower]) if r + lower < len(operands) else operands[r] for r in range(lower)
@@ -167,12 +207,23 @@ def _exchange(combine: Combine, operands: Array) -> Array:
     return partial[0]
 
 
-def evaluate(algorithm: Algorithm, operator: Operator, datatype: Datatype, operands: Array, root: int = 0) -> Array:
-    """The result of a reduction of `operands`, shape (ranks, count), to rank `root`; of an allreduce, root 0."""
+def evaluate(
+    algorithm: Algorithm,
+    operator: Operator,
+    datatype: Datatype,
+    operands: Array,
+    root: int | None = None,
+    order: Order | None = None,
+) -> Array:
+    """The result of a reduction of `operands`, shape (ranks, count), to rank `root`; without one, of an allreduce.
+
+    The order is by rank where none is given.
+    """
     combine = combiner(operator, datatype)
+    order = order or Order.by_rank(len(operands))
     if algorithm == Algorithm.EXCHANGE:
-        return _exchange(combine, operands)
-    return _tree(combine, operands, root, parent=-1)
+        return order.exchange(combine, operands)
+    return order.tree(combine, operands, order.top if root is None else root)
 
 
 def scan(operator: Operator, datatype: Datatype, operands: Array, inclusive: bool) -> list[Array]:

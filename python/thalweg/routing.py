@@ -84,12 +84,15 @@ def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
 def up_down(topology: Topology, max_classes: int = 1) -> Routes:
     """Towards the root of a breadth-first tree, then away from it, never up again after a step down: one class is enough.
 
-    The root is a node in the middle of the graph. Of equally long ways the one whose link has fewer routes is taken.
+    The root is a node in the middle of the graph; in a fat tree, up is towards the spines, whatever their number. Of equally
+    long ways the one whose link has fewer routes is taken.
     """
     _require_connected(topology)
-    distances = topology.distances
-    root = int(distances.max(axis=1).argmin())
-    rank = np.lexsort((np.arange(topology.nodes), distances[root])).argsort()
+    if topology.level:
+        depth = -np.array(topology.level)
+    else:
+        depth = topology.distances[int(topology.distances.max(axis=1).argmin())]
+    rank = np.lexsort((np.arange(topology.nodes), depth)).argsort()
     peer, joined = topology.peer, topology.peer >= 0
     is_up = joined & (rank[peer] < rank[:, None])
     is_down = joined & ~is_up
@@ -114,6 +117,10 @@ def up_down(topology: Topology, max_classes: int = 1) -> Routes:
                     steps[node] = best + 1
                     port[node, destination] = chosen
                     load[node, chosen] += 1
+    if topology.level:
+        # Spines have no way up to each other: theirs turn at the first leaf, which no way between hosts does.
+        lost = (port == NO_ROUTE) & ~np.eye(nodes, dtype=bool)
+        port[lost] = np.broadcast_to(port[:, topology.hosts, None], port.shape)[lost]
     return _in_one_layer("up-down", port, np.zeros_like(port), 1)
 
 
@@ -136,7 +143,7 @@ ALGORITHMS: dict[str, Callable[[Topology, int], Routes]] = {
 
 
 def route(topology: Topology, algorithm: str | None, max_classes: int) -> Routes:
-    """Tables by `algorithm`, or where it is None by dimension order on grids and DFSSSP elsewhere.
+    """Tables by `algorithm`, or where it is None by dimension order on grids, up*/down* on fat trees and DFSSSP elsewhere.
 
     DFSSSP that is not asked for by name gives way to up*/down* where its layers run out. Raises NoRoutes.
     """
@@ -144,6 +151,8 @@ def route(topology: Topology, algorithm: str | None, max_classes: int) -> Routes
         return ALGORITHMS[algorithm](topology, max_classes)
     if topology.is_grid:
         return dimension_order(topology, max_classes)
+    if topology.level:
+        return up_down(topology, max_classes)
     try:
         return dfsssp(topology, max_classes)
     except NoRoutes:

@@ -3,10 +3,14 @@
 Nodes of a grid are numbered with the first dimension running fastest: node = x + y X + z X Y. Dimension d has two ports,
 2d towards larger coordinates and 2d + 1 towards smaller ones. A ring of two nodes has two links: port 2d of each is joined
 to port 2d + 1 of the other.
+
+A fat tree is the extended generalized fat tree of S. Ohring et al. ("On Generalized Fat Trees", IPPS 1995): hosts are numbered
+first, then the switches, leaves before spines. A switch's ports to what is below it come first, then those that lead up.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,12 +25,14 @@ SHAPES = {
     "mesh": "a grid of any dimension",
     "torus": "a grid whose every row is a ring",
     "star": "node 0 joined to every other node",
+    "fattree": "hosts below levels of switches",
     "edges": "any list of links",
 }
 GRIDS = ("line", "ring", "mesh", "torus")
 WRAPPED = ("ring", "torus")
 
 MAX_NODES = 4096  # a routing table is nodes x nodes entries, kept whole
+RADIX, OVERSUBSCRIPTION = 8, 3  # of a fat tree, where nothing is said; 3:1 as in the MPI-FPGA paper, section 6.2.2
 MAX_LINK_PORTS = 128  # ports are bytes, and as many local ports may come on top
 
 
@@ -40,6 +46,12 @@ class Topology:
     nodes: int
     link_ports: int  # of every node; some may be unconnected
     links: NDArray[np.int32]  # a row for each link: node, its port, the other node, its port
+    level: tuple[int, ...] = ()  # of each node of a fat tree: 0 for hosts, 1 for leaf switches and so on
+
+    @property
+    def hosts(self) -> int:
+        """Nodes that have a host, and so a rank: the first ones. The others are switches alone."""
+        return self.level.count(0) if self.level else self.nodes
 
     @property
     def is_grid(self) -> bool:
@@ -99,7 +111,7 @@ class Topology:
 
     @cached_property
     def diameter(self) -> int:
-        """Most links on a shortest path: a closed form where the shape has one."""
+        """Most links on a shortest path between hosts: a closed form where the shape has one."""
         match self.shape:
             case "line" | "mesh":
                 return sum(size - 1 for size in self.size)
@@ -108,12 +120,12 @@ class Topology:
             case "star":
                 return min(2, self.nodes - 1)
             case _:
-                return int(self.distances.max())
+                return int(self.distances[: self.hosts, : self.hosts].max())
 
     @cached_property
     def average_distance(self) -> float:
-        """Links of a shortest path, averaged over ordered pairs of different nodes: a closed form where there is one."""
-        n = self.nodes
+        """Links of a shortest path, averaged over ordered pairs of different hosts: a closed form where there is one."""
+        n = self.hosts
         pairs = n * (n - 1)
         match self.shape:
             case "line" | "mesh":
@@ -123,7 +135,7 @@ class Topology:
             case "star":
                 return (2 * (n - 1) + 2 * (n - 1) * (n - 2)) / pairs
             case _:
-                return float(self.distances.sum() / pairs)
+                return float(self.distances[:n, :n].sum() / pairs)
 
 
 def _grid_links(size: Sequence[int], wrapped: bool) -> NDArray[np.int32]:
@@ -152,11 +164,61 @@ def _edge_links(edges: Sequence[Sequence[int]], nodes: int) -> NDArray[np.int32]
     return np.array(rows, np.int32).reshape(-1, 4)
 
 
-def build(shape: str, size: Sequence[int], edges: Sequence[Sequence[int]] = (), planes: int = 1) -> Topology:
+def _fat_tree(hosts: int, radix: int, oversubscription: int, levels: int | None) -> tuple[list[list[int]], list[int]]:
+    """The links of a fat tree, and the level of each node.
+
+    A leaf switch has `oversubscription` times as many ports to hosts as upwards, switches between leaves and spines as many
+    up as down, spines down alone; there are as many levels as the hosts need, or as are said.
+    """
+    up = radix // (oversubscription + 1)
+    if up < 1:
+        raise ValueError(
+            f"a leaf of {radix} ports has none upwards at {oversubscription}:1; radix is at least {oversubscription + 1}"
+        )
+
+    def shape(height: int) -> tuple[list[int], list[int]]:  # children and parents of a node, level by level
+        if height == 1:
+            return [radix], [1]
+        between = [radix // 2] * (height - 2)
+        return [radix - up, *between, radix], [1, up, *between]
+
+    height = levels or next(h for h in itertools.count(1) if math.prod(shape(h)[0]) >= hosts)
+    children, parents = shape(height)
+    if math.prod(children) < hosts:
+        raise ValueError(
+            f"{levels} levels of {radix} ports hold {math.prod(children)} hosts, not {hosts}; give it more levels"
+        )
+
+    below = [math.prod(children[:level]) for level in range(height + 1)]  # hosts of a switch of each level
+    copies = [math.prod(parents[:level]) for level in range(height + 1)]  # switches of a level that have the same hosts
+    count = [-(-hosts // below[level]) * copies[level] for level in range(height + 1)]
+    first = [sum(count[:level]) for level in range(height + 1)]
+    links = []
+    for level in range(height):
+        for child in range(count[level]):
+            subtree, copy = divmod(child, copies[level])
+            above, place = divmod(subtree, children[level])
+            for parent in range(parents[level]):
+                end = first[level + 1] + above * copies[level + 1] + copy + parent * copies[level]
+                port = parent + (children[level - 1] if level else 0)
+                links.append([first[level] + child, port, end, place])
+    return links, [level for level in range(height + 1) for _ in range(count[level])]
+
+
+def build(
+    shape: str,
+    size: Sequence[int],
+    edges: Sequence[Sequence[int]] = (),
+    planes: int = 1,
+    radix: int | None = None,
+    oversubscription: int | None = None,
+    levels: int | None = None,
+) -> Topology:
     """The topology of a shape.
 
-    `size` is the nodes of each dimension of a mesh or torus, and the number of nodes alone of the other shapes. Edges take
-    their ports in the order of the list. Raises ValueError, with what would be right, where a size is outside its range.
+    `size` is the nodes of each dimension of a mesh or torus, the hosts of a fat tree, and the number of nodes alone of the
+    other shapes. Edges take their ports in the order of the list. The last three are a fat tree's: ports of a switch, a
+    leaf's ports to hosts over those upwards, and levels of switches, as many as it takes if not given. Raises ValueError, with what would be right, where a size is outside its range.
     """
     if shape not in SHAPES:
         raise ValueError(f"{shape!r} is no shape; the shapes are {', '.join(SHAPES)}")
@@ -165,9 +227,18 @@ def build(shape: str, size: Sequence[int], edges: Sequence[Sequence[int]] = (), 
     if not size or min(size) < 2:
         raise ValueError(f"every size of a {shape} is at least 2")
     nodes = math.prod(size)
+    level: tuple[int, ...] = ()
+    if shape == "fattree":
+        radix = radix or RADIX
+        rows, of_node = _fat_tree(
+            nodes, radix, OVERSUBSCRIPTION if oversubscription is None else oversubscription, levels
+        )
+        nodes, level = len(of_node), tuple(of_node)
     if nodes > MAX_NODES:
         raise ValueError(f"{nodes} nodes; there may be {MAX_NODES}")
     match shape:
+        case "fattree":
+            links = np.array(rows, np.int32)
         case "star":
             links = _edge_links([(0, leaf) for leaf in range(1, nodes)], nodes)
         case "edges":
@@ -175,8 +246,10 @@ def build(shape: str, size: Sequence[int], edges: Sequence[Sequence[int]] = (), 
         case _:
             links = _grid_links(size, shape in WRAPPED)
     ports = 2 * len(size) if shape in GRIDS else int(links[:, [1, 3]].max(initial=-1)) + 1
+    if shape == "fattree":
+        ports = radix or RADIX
     if ports * planes > MAX_LINK_PORTS:
         raise ValueError(f"a node with {ports * planes} link ports; there may be {MAX_LINK_PORTS}")
     step = np.array([0, ports, 0, ports], np.int32)
     copies = np.concatenate([links + plane * step for plane in range(planes)])
-    return Topology(shape, tuple(size), planes, nodes, ports * planes, copies)
+    return Topology(shape, tuple(size), planes, nodes, ports * planes, copies, level)

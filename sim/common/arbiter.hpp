@@ -1,8 +1,10 @@
 // Round-robin choice, twin of rtl/common/tw_arbiter.sv.
 #pragma once
 
-#include <bit>
+#include <concepts>
 #include <cstdint>
+
+#include "common/bits.hpp"
 
 namespace thalweg {
 
@@ -12,9 +14,10 @@ namespace thalweg {
 class Arbiter {
  public:
   /// The winner among the set bits of `requests`, which is not 0. Pure.
-  [[nodiscard]] unsigned pick(std::uint64_t requests) const {
-    const auto ahead = requests >> next_ << next_;
-    return static_cast<unsigned>(std::countr_zero(ahead ? ahead : requests));
+  [[nodiscard]] unsigned pick(std::uint64_t requests) const { return pick_of(requests); }
+  template <std::same_as<Wide> Mask>
+  [[nodiscard]] unsigned pick(Mask requests) const {
+    return pick_of(requests);
   }
   /// The grant of `winner`, one of `size` requesters, was taken.
   void accept(unsigned winner, unsigned size) {
@@ -24,6 +27,12 @@ class Arbiter {
   [[nodiscard]] unsigned next() const { return next_; }
 
  private:
+  template <class Mask>
+  [[nodiscard]] unsigned pick_of(Mask requests) const {
+    const Mask ahead = requests >> next_ << next_;
+    return first(ahead ? ahead : requests);
+  }
+
   std::uint8_t next_ = 0;
 };
 

@@ -62,7 +62,14 @@ struct UserOperator {
   void (*combine)(std::byte* accumulator, const std::byte* operand, std::size_t elements) = nullptr;
 };
 
+/// What a communicator's tree follows.
+enum class Trees : std::uint8_t {
+  by_rank,      ///< the numbers of its ranks: binomial, whatever the links are
+  by_topology,  ///< the links: shortest ways from a node in the middle of the ranks
+};
+
 struct CollectiveConfig {
+  Trees trees = Trees::by_rank;
   unsigned contexts = 32;             ///< rows of the communicator table
   unsigned operations_in_flight = 2;  ///< per communicator (W)
   unsigned aggregation_units = 6;     ///< joins that one node serves in the same cycle (S)
@@ -75,6 +82,9 @@ struct CollectiveConfig {
 struct FabricConfig {
   std::int64_t ticks_per_second = 250'000'000;
   unsigned nodes = 0;
+  unsigned switches = 0;  ///< the last so many nodes have no host: no rank lives there
+  std::vector<unsigned>
+      grid;  ///< nodes of each dimension where they form a grid, the first running fastest; else empty
   std::vector<LinkConfig> links;
   RouterConfig router;
   std::vector<RouteEntry> routes;   ///< routes[node * nodes + destination]; a node's entry for itself is unused

@@ -91,8 +91,7 @@ Tick horizon(const FabricConfig& config) {
 void connect_links(const FabricConfig& config, std::span<VcRouter* const> routers) {
   for (const auto& link : config.links) {
     const auto connect = [&](VcRouter& from, unsigned output, VcRouter& to, unsigned input) {
-      const auto wire = to.connect_input(input, link.latency + 1,
-                                         EventWire(from.inbox(), output << from.channel_bits(), link.latency));
+      const auto wire = to.connect_input(input, link.latency + 1, from.events(output, link.latency));
       from.connect_output(output, wire, to.depth(input), RateLimit(link.rate_flits, link.rate_cycles));
     };
     connect(*routers[link.node_a], link.port_a, *routers[link.node_b], link.port_b);
@@ -107,8 +106,7 @@ void connect_sender(const RouterConfig& config, FlitSender& sender, VcRouter& ro
 
 void connect_receiver(const RouterConfig& config, VcRouter& router, unsigned port, FlitReceiver& receiver,
                       unsigned depth) {
-  const auto wire = receiver.connect(2, EventWire(router.inbox(), port << router.channel_bits(), 1), config.flow,
-                                     config.virtual_channels, depth);
+  const auto wire = receiver.connect(2, router.events(port, 1), config.flow, config.virtual_channels, depth);
   router.connect_output(port, wire, depth);
 }
 

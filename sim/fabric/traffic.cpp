@@ -8,6 +8,7 @@
 #include <deque>
 #include <stdexcept>
 
+#include "common/arbiter.hpp"
 #include "core/random.hpp"
 #include "core/scheduler.hpp"
 #include "fabric/network.hpp"
@@ -241,7 +242,8 @@ class TrafficNode final : public Component {
   void wire(Scheduler& scheduler, const RouterConfig& config) {
     scheduler_ = &scheduler;
     id_ = scheduler.add(*this);
-    for (Inbox* inbox : {&router.inbox(), &source.sender.inbox(), &sink.receiver.inbox()}) inbox->bind(scheduler, id_);
+    router.bind(scheduler, id_);
+    for (Inbox* inbox : {&source.sender.inbox(), &sink.receiver.inbox()}) inbox->bind(scheduler, id_);
     connect_sender(config, source.sender, router, config.link_ports);
     connect_receiver(config, router, config.link_ports, sink.receiver, config.local_buffer_flits);
     if (source.due() != kNever) scheduler.wake(id_, source.due());

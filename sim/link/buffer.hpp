@@ -12,21 +12,17 @@
 
 namespace thalweg {
 
-/// The queues of a block's input channels, at most 64. The place that was freed last is used first, so that a block which
+/// The queues of a block's input channels, at most 128. The place that was freed last is used first, so that a block which
 /// holds few flits touches few cache lines, however deep its buffers are.
 class FlitBuffers {
  public:
-  static constexpr unsigned kMaxChannels = 64;
+  static constexpr unsigned kMaxChannels = 128;
 
   /// Before the first flit; a channel that is never set up holds nothing.
   void set_depth(unsigned channel, unsigned flits) {
-    if (places_.size() + flits > UINT16_MAX)
-      throw std::invalid_argument("input buffers hold at most 65535 flits in all");
+    if (capacity_ + flits > UINT16_MAX) throw std::invalid_argument("input buffers hold at most 65535 flits in all");
     queues_[channel].depth = static_cast<std::uint16_t>(flits);
-    for (unsigned i = 0; i < flits; ++i) {
-      places_.emplace_back();
-      places_.back().next = static_cast<std::uint16_t>(places_.size());
-    }
+    capacity_ += flits;
   }
 
   /// The place for a flit that arrives at `at`, not before what was appended to this channel earlier.
@@ -35,6 +31,10 @@ class FlitBuffers {
     if (queue.count == queue.depth)
       throw std::logic_error("an input buffer overflows: its sender ignores flow control");
     const auto index = free_;
+    if (index == places_.size()) [[unlikely]] {  // memory grows with what is used: many ports have no link
+      places_.emplace_back();
+      places_.back().next = static_cast<std::uint16_t>(places_.size());
+    }
     Place& place = places_[index];
     free_ = place.next;
     place.at = at;
@@ -69,6 +69,7 @@ class FlitBuffers {
     std::uint16_t depth = 0;
   };
 
+  std::size_t capacity_ = 0;
   std::uint16_t free_ = 0;
   std::vector<Place> places_;
   std::array<Queue, kMaxChannels> queues_{};
@@ -78,7 +79,8 @@ class FlitBuffers {
 class FlitWire {
  public:
   FlitWire() = default;
-  /// Latency, at least 1, counts from the writer's step to the reader's, which is told by bit base + vc of its inbox.
+  /// Latency, at least 1, counts from the writer's step to the reader's, which is told by bit (base + vc) % 64 of its
+  /// inbox.
   FlitWire(Inbox& inbox, FlitBuffers& buffers, unsigned base, Tick latency)
       : inbox_(&inbox), buffers_(&buffers), base_(base), latency_(static_cast<std::uint32_t>(latency)) {
     inbox.reserve(latency);
@@ -87,7 +89,7 @@ class FlitWire {
   /// The place to fill with a flit for channel `vc`; its `vc` is set, everything else is the writer's.
   Flit& write(Tick now, unsigned vc) {
     const unsigned channel = base_ + vc;
-    inbox_->post_word(now + latency_, channel);
+    inbox_->post_word(now + latency_, channel % 64);
     Flit& flit = buffers_->append(channel, now + latency_);
     flit.vc = static_cast<std::uint8_t>(vc);
     return flit;

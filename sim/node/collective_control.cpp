@@ -137,13 +137,13 @@ class Compiler {
   /// carries many streams and no node could hold back a whole one.
   void allgather_exchange() {
     std::uint32_t later = 0;
-    for (unsigned stage = 0; stage < row_.stage_count; ++stage) later |= row_.stages[stage].peers;
+    for (const std::uint32_t edge : row_.doubling) later |= edge;
     process(true);
     step({.to_edges = later, .from_host = true, .to_host = true, .block = row_.rank});
-    for (unsigned stage = 0; stage < row_.stage_count; ++stage) {
+    for (unsigned stage = 0; later; ++stage) {
       const std::uint32_t streams = 1u << stage;
-      later &= ~row_.stages[stage].peers;
-      step({.from_edges = row_.stages[stage].peers,
+      later &= ~row_.doubling[stage];
+      step({.from_edges = row_.doubling[stage],
             .to_edges = later,
             .to_host = true,
             .streams = streams,

@@ -36,9 +36,12 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, NodeId self, PacketPo
     context.operations.resize(in_flight_);
     for (Edge& edge : context.edges) edge.credits = static_cast<std::uint16_t>(config.collective.slot_packets);
   }
+  // A result has its place in the queues from its issue on: the lanes of the widest join hold that many besides.
+  const unsigned widest = join_depth(config.router.link_ports + 1) * config.collective.lane_latency;
+  const unsigned depth = kForkPackets + widest / config.collective.packet_flits;
   for (Unit& unit : units_) {
-    unit.to_port = Fork<Copies>(static_cast<unsigned>(ports_.size()), kForkPackets);
-    unit.to_host = Ring<HostPacket>(kForkPackets);
+    unit.to_port = Fork<Copies>(static_cast<unsigned>(ports_.size()), depth);
+    unit.to_host = Ring<HostPacket>(depth);
   }
   for (Port& port : ports_) {
     port.due = Ring<std::uint16_t>(contexts_.size() * kMaxEdges);
@@ -57,8 +60,9 @@ void CollectiveUnit::load(std::uint32_t id, const Row& row) {
   Context& context = contexts_[id];
   context.row = row;
   context.loaded = true;
-  context.started = 0;
-  each_bit(row.all(), [&](unsigned k) {
+  context.started = context.on_tree = 0;
+  if (!row.has_rank()) arrived_ |= 1u << id;
+  each_bit(row.used, [&](unsigned k) {
     Edge& edge = context.edges[k];
     edge.neighbour = row.edges[k].neighbour;
     edge.there = row.edges[k].there;
@@ -74,7 +78,7 @@ unsigned CollectiveUnit::channel_to(NodeId node) const {
 }
 
 std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& request, spec::Algorithm algorithm,
-                                                 const Group& group, std::uint32_t context_id, Tick now) {
+                                                 const Group* group, std::uint32_t context_id, Tick now) {
   Context& context = contexts_[context_id];
   const OperationId id = context_id * in_flight_ + context.started % in_flight_;
   Operation& op = operation(id);
@@ -82,11 +86,12 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   op.active = true;
   op.request = request;
   op.algorithm = algorithm;
-  op.group = &group;
-  const bool at_root = context.row.label == request.root;
+  op.group = group;
+  const bool at_root = context.row.has_rank() && context.row.label == request.root;
   op.gives = gives(request.collective, at_root);
   op.gets = gets(request.collective, request.rank, at_root);
   op.number = context.started++;
+  op.sequence = algorithm == spec::Algorithm::tree ? context.on_tree++ : op.number;
   op.packetizer = Packetizer(spec::size_of(request.type), config_.collective.packet_flits);
   const UserOperator* user = user_operator(config_.collective, request.op);
   op.combine = user ? user->combine : lane(request.op, request.type);
@@ -148,7 +153,7 @@ std::uint64_t CollectiveUnit::header(const Operation& op, std::uint32_t context,
                              .algorithm = op.algorithm,
                              .size = static_cast<std::uint8_t>(std::countr_zero(flits)),
                              .collective = op.request.collective,
-                             .sequence = static_cast<std::uint8_t>(op.number & 3),
+                             .sequence = static_cast<std::uint8_t>(op.sequence & 3),
                              .kind = kind,
                              .last = last}
       .pack();
@@ -280,6 +285,7 @@ bool CollectiveUnit::step(Tick now) {
     port.sender.update(now);
     active |= port.holding != 0;
   }
+  if (arrived_) each_bit(std::exchange(arrived_, 0), [&](unsigned context) { start_arrived(context, now); });
   each_bit(to_send_, [&](unsigned port) { active |= can_send(port, now + 1); });
   return active || !pending_.empty();
 }
@@ -555,9 +561,37 @@ void CollectiveUnit::finish(OperationId id, unsigned p) {
     for (unsigned process = 0; process < operation(other).program.process_count; ++process)
       wake(process_id(other, process));
   }
+  const bool rank = contexts_[context].row.has_rank();
+  if (!rank) arrived_ |= 1u << context;
   if (--op.running == 0 && over(op)) {
     op.active = false;
-    ended_.push_back(id);
+    if (rank) ended_.push_back(id);
+  }
+}
+
+/// Starts the next operations of a vertex without a rank, which no host submits: each begins with the first descriptor in
+/// front of a slot that no earlier operation reads. Every edge of the tree carries all that take it, at least one way, so a
+/// neighbour is no more operations ahead than it may have in flight, and the 2 bits of the sequence tell them apart.
+void CollectiveUnit::start_arrived(std::uint32_t id, Tick now) {
+  Context& context = contexts_[id];
+  if (!context.loaded || context.row.has_rank()) return;
+  std::uint32_t reading = 0;
+  for (const Operation& op : context.operations)
+    if (op.active) reading |= op.reading;
+  for (std::uint32_t rest = context.row.tree() & ~reading; rest; rest &= rest - 1) {
+    const auto& slot = context.edges[static_cast<unsigned>(std::countr_zero(rest))].slot;
+    if (slot.empty()) continue;
+    const std::span head = std::span(pool_[slot.front()].words).first<4>();
+    if (network_header::kind(head[0]) != spec::Kind::descriptor ||
+        network_header::sequence(head[0]) != (context.on_tree & 3))
+      continue;
+    CollectiveRequest request;
+    request.collective = network_header::collective(head[0]);
+    request.op = network_header::operation(head[0]);
+    request.type = spec::descriptor::type(head);
+    request.root = spec::descriptor::root(head);
+    if (start(request, network_header::algorithm(head[0]), nullptr, id, now)) arrived_ |= 1u << id;
+    return;
   }
 }
 

@@ -76,7 +76,7 @@ class CollectiveUnit {
 
   /// Starts an operation if a place for it is free. Operations of a context are started in order.
   [[nodiscard]] std::optional<OperationId> start(const CollectiveRequest& request, spec::Algorithm algorithm,
-                                                 const Group& group, std::uint32_t context, Tick now);
+                                                 const Group* group, std::uint32_t context, Tick now);
   [[nodiscard]] const CollectiveRequest& request(OperationId id) const { return operation(id).request; }
   [[nodiscard]] const Packetizer& packetizer(OperationId id) const { return operation(id).packetizer; }
   [[nodiscard]] std::uint32_t context_of(OperationId id) const { return id / in_flight_; }
@@ -118,7 +118,7 @@ class CollectiveUnit {
   [[nodiscard]] std::uint64_t credits_out() const;
 
  private:
-  static constexpr unsigned kForkPackets = 4;  ///< depth of a fork queue: what a unit runs ahead of a busy output
+  static constexpr unsigned kForkPackets = 4;  ///< of a fork queue: what a unit runs ahead of a busy output
   static constexpr std::uint8_t kNone = 0xFF;
 
   struct Edge {
@@ -168,7 +168,8 @@ class CollectiveUnit {
     spec::Algorithm algorithm{};
     const Group* group = nullptr;  ///< what the host knows
     Holding gives{}, gets{};
-    std::uint32_t number = 0;  ///< in its communicator
+    std::uint32_t number = 0;    ///< in its communicator
+    std::uint32_t sequence = 0;  ///< what the header says: that, or on the tree the number among those that take it
     Program program;
     Packetizer packetizer;
     Lane combine = nullptr;
@@ -189,6 +190,7 @@ class CollectiveUnit {
     bool loaded = false;
     Row row;
     std::uint32_t started = 0;  ///< operations
+    std::uint32_t on_tree = 0;  ///< of them those that take the tree: a vertex without a rank has no others
     std::array<Edge, kMaxEdges> edges;
     std::vector<Operation> operations;
     std::vector<std::uint8_t>
@@ -270,6 +272,7 @@ class CollectiveUnit {
   void proceed(OperationId id, unsigned process, bool last);
   void finish(OperationId id, unsigned process);
   void release_stalled();
+  void start_arrived(std::uint32_t context, Tick now);
 
   void inject(unsigned port, Tick now);
   [[nodiscard]] bool begin(Port& port, unsigned index, Tick now);
@@ -299,6 +302,7 @@ class CollectiveUnit {
   std::uint32_t next_process_ = 0;
   std::uint32_t to_send_ = 0;      ///< ports that have something to send, or will have
   std::uint64_t with_result_ = 0;  ///< queues to the host that are not empty
+  std::uint32_t arrived_ = 0;      ///< contexts without a rank here whose next operation may have arrived
   std::vector<OperationId> ended_;
   std::array<std::byte, kMaxPacketFlits * kFlitBytes> scratch_;
 };

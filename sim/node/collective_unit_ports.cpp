@@ -137,6 +137,7 @@ void CollectiveUnit::arrived(unsigned port, std::uint64_t head, PacketId packet,
   if (slot.capacity() == 0) slot = Ring<PacketId>(config_.collective.slot_packets);
   if (slot.full()) throw std::logic_error("a slot overflows: its sender ignores credits");
   slot.push(packet);
+  if (!contexts_[network_header::context(head)].row.has_rank()) arrived_ |= 1u << network_header::context(head);
   wake_edge(network_header::context(head), k, true);
 }
 

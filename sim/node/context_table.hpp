@@ -34,6 +34,7 @@ struct Row {
   std::uint32_t ranks = 0;
   std::uint32_t rank = kNoRank;        ///< of the communicator
   std::uint32_t label = 0, below = 0;  ///< the labels of this vertex and what is below it: [label, label + below)
+  std::uint32_t used = 0;              ///< edges, as bits
   std::uint32_t up = 0, down = 0;      ///< edges of the tree, as bits; there is no edge up at its top
   std::array<Edge, kMaxEdges> edges{};
 
@@ -49,13 +50,6 @@ struct Row {
 
   [[nodiscard]] bool has_rank() const { return rank != kNoRank; }
   [[nodiscard]] std::uint32_t tree() const { return up | down; }
-  /// All edges, as bits.
-  [[nodiscard]] std::uint32_t all() const {
-    std::uint32_t edges_used = tree() | fold;
-    for (unsigned k = 0; k < stage_count; ++k) edges_used |= stages[k].peers;
-    for (const std::uint32_t edge : doubling) edges_used |= edge;
-    return edges_used;
-  }
 
   /// The tree's edge, as a bit, in the direction of a label; 0 where it is this vertex' own.
   [[nodiscard]] std::uint32_t towards(std::uint32_t other) const {
@@ -79,7 +73,7 @@ struct Row {
   /// and 8 bits of state. Else the two label bounds besides, and for each edge neighbour, number there and first label.
   [[nodiscard]] unsigned bits() const {
     if (by_rank) return kRankBits * (kRankBits + 2) + 8;
-    const auto count = static_cast<unsigned>(std::popcount(all()));
+    const auto count = static_cast<unsigned>(std::popcount(used));
     return 4 * kRankBits + 8 + count * (2 * kRankBits + 5) + stage_count * (kMaxEdges + 5);
   }
 };

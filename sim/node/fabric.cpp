@@ -26,7 +26,8 @@ void require(bool right, const std::string& what) {
 const FabricConfig& checked(const FabricConfig& config) {
   check_network(config);
   const CollectiveConfig& collective = config.collective;
-  require(config.router.local_ports >= 2, "a node with a collective unit has at least 2 local ports");
+  require(config.router.local_ports >= 2 && config.router.local_ports <= 33,
+          "a node with a collective unit has 2 to 33 local ports");
   require(collective.contexts >= 1 && collective.contexts <= 32, "the communicator table has 1 to 32 rows");
   require(collective.operations_in_flight >= 1 && collective.operations_in_flight <= 4,
           "a communicator has 1 to 4 operations in flight");
@@ -76,7 +77,11 @@ CollectiveRequest normal(CollectiveRequest request) {
 }  // namespace
 
 Fabric::Fabric(FabricConfig config, Endpoint endpoint)
-    : config_(checked(config)), endpoint_(endpoint), scheduler_(horizon(config)), rows_in_use_(config.nodes) {
+    : config_(checked(config)),
+      graph_(config_),
+      endpoint_(endpoint),
+      scheduler_(horizon(config)),
+      rows_in_use_(config.nodes) {
   std::vector<VcRouter*> routers;
   for (NodeId node = 0; node < config_.nodes; ++node) {
     nodes_.push_back(std::make_unique<Node>(config_, node, endpoint, messages_, scheduler_, completed_));
@@ -109,6 +114,7 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
   std::vector<bool> seen(config_.nodes);
   for (const NodeId node : members) {
     require(node < config_.nodes, text("node ", node, " does not exist: there are ", config_.nodes));
+    require(node < config_.nodes - config_.switches, text("node ", node, " is a switch: no rank lives there"));
     require(!seen[node], text("two ranks of one communicator on node ", node));
     seen[node] = true;
     used |= rows_in_use_[node];
@@ -116,14 +122,13 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
   if (used == ~std::uint32_t{0}) return std::nullopt;
   const auto row = static_cast<std::uint32_t>(std::countr_one(used));
 
-  Group group = Group::by_rank(members);
-  for (const Group::Vertex& vertex : group.vertices()) {
-    rows_in_use_[vertex.node] |= 1u << row;
-    nodes_[vertex.node]->load_row(row, vertex.row, handles[vertex.row.rank], at);
-  }
+  const auto available = [&](NodeId node) { return !(rows_in_use_[node] >> row & 1); };
+  std::optional<Group> group = Group::make(config_, graph_, members, available, row);
+  if (!group) return std::nullopt;
+  load_rows(*group, row, handles, at);
   auto place = std::ranges::find_if(communicators_, [](const auto& known) { return !known; });
   if (place == communicators_.end()) place = communicators_.insert(place, std::nullopt);
-  *place = Communicator{.group = std::move(group),
+  *place = Communicator{.group = std::move(*group),
                         .row = row,
                         .submitted = std::vector<std::uint64_t>(members.size()),
                         .complete = 0,
@@ -133,7 +138,30 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
 }
 
 bool Fabric::computes(ContextId context, spec::Collective collective) const {
-  return offloaded(collective, communicator(context).group.ranks());
+  const Group& group = communicator(context).group;
+  const bool scans = collective == spec::Collective::scan || collective == spec::Collective::exscan;
+  return offloaded(collective, group.ranks()) && (group.doubles() || !scans);
+}
+
+/// A host loads its own node's row; that of a vertex without a rank comes as a message from a host below it, after those of
+/// the vertices between them.
+void Fabric::load_rows(const Group& group, std::uint32_t row, std::span<const Handle> handles, Tick at) {
+  const auto vertices = group.vertices();
+  for (const Group::Vertex& vertex : vertices) rows_in_use_[vertex.node] |= 1u << row;
+  for (std::uint32_t rank = 0; rank < group.ranks(); ++rank) {
+    nodes_[vertices[rank].node]->load_row(row, vertices[rank].row, handles[rank], at);
+    // Up the tree, as long as no rank with a smaller label is below: each vertex gets its row once.
+    for (std::uint32_t v = rank; vertices[v].row.up;) {
+      v = vertices[v].peer[static_cast<unsigned>(std::countr_zero(vertices[v].row.up))];
+      if (vertices[v].row.has_rank() || vertices[v].row.label != group.label(rank)) break;
+      const MessageRequest message{.handle = 0,
+                                   .source = vertices[rank].node,
+                                   .destination = vertices[v].node,
+                                   .bytes = (vertices[v].row.bits() + 7) / 8};
+      nodes_[message.source]->send(
+          messages_.add(message, {row, nodes_[message.destination]->generation(row), vertices[v].row}), at);
+    }
+  }
 }
 
 void Fabric::free_communicator(ContextId context) {
@@ -253,6 +281,7 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
   check_time(at);
   if (!enter(entered, request, at)) return;
   const Group& group = entered.group;
+  if (request.collective == spec::Collective::allgather && !group.doubles()) request.algorithm = spec::Algorithm::tree;
   const auto algorithm = effective_algorithm(request, group.ranks(), config_.collective.slot_packets);
   request.root = group.label(request.root);
   nodes_[group.vertices()[request.rank].node]->submit(entered.row, request, algorithm, group, at);
@@ -308,6 +337,21 @@ std::uint64_t Fabric::packets_held() const {
   return held;
 }
 
+/// The rank that a vertex, or what it waits for in its turn, is the node of. Nothing: it waits for no rank that is known.
+std::optional<std::uint32_t> Fabric::rank_behind(const Communicator& communicator, std::uint32_t vertex) const {
+  const auto vertices = communicator.group.vertices();
+  for (std::size_t hops = 0; hops < vertices.size(); ++hops) {
+    if (vertices[vertex].row.has_rank()) return vertex;
+    const auto blockages = nodes_[vertices[vertex].node]->unit().blockages(now());
+    const auto next = std::ranges::find_if(blockages, [&](const Blockage& blocked) {
+      return blocked.context == communicator.row && blocked.edge != kMaxEdges;
+    });
+    if (next == blockages.end()) return std::nullopt;
+    vertex = vertices[vertex].peer[next->edge];
+  }
+  return std::nullopt;
+}
+
 std::vector<Waiting> Fabric::waiting() const {
   std::vector<Waiting> result;
   for (ContextId context = 0; context < communicators_.size(); ++context) {
@@ -322,13 +366,15 @@ std::vector<Waiting> Fabric::waiting() const {
                                  ") has not been entered by the peer"),
                             operation.at});
     }
-    for (const Group::Vertex& vertex : communicator.group.vertices())
+    for (const Group::Vertex& vertex : communicator.group.vertices().first(communicator.group.ranks()))
       for (const Blockage& blocked : nodes_[vertex.node]->unit().blockages(now())) {
         if (blocked.context != communicator.row || blocked.edge == kMaxEdges) continue;
+        const std::optional<std::uint32_t> peer = rank_behind(communicator, vertex.peer[blocked.edge]);
+        if (!peer) continue;
         const char* what = blocked.need == Blockage::Need::data     ? "data"
                            : blocked.need == Blockage::Need::credit ? "room in the peer's slot"
                                                                     : "its earlier operation with the peer";
-        result.push_back({context, vertex.row.rank, vertex.peer[blocked.edge], what, blocked.since});
+        result.push_back({context, vertex.row.rank, *peer, what, blocked.since});
       }
   }
   return result;

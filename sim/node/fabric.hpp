@@ -10,6 +10,7 @@
 #include "core/scheduler.hpp"
 #include "fabric/config.hpp"
 #include "fabric/engine.hpp"
+#include "fabric/graph.hpp"
 #include "node/group.hpp"
 #include "node/messages.hpp"
 #include "node/node.hpp"
@@ -89,6 +90,8 @@ class Fabric final : public Engine {
 
   [[nodiscard]] const Communicator& communicator(ContextId context) const;
   [[nodiscard]] Communicator& communicator(ContextId context);
+  void load_rows(const Group& group, std::uint32_t row, std::span<const Handle> handles, Tick at);
+  [[nodiscard]] std::optional<std::uint32_t> rank_behind(const Communicator& communicator, std::uint32_t vertex) const;
   void check_time(Tick at) const;
   void check(const Communicator& communicator, const CollectiveRequest& request) const;
   [[nodiscard]] static std::optional<std::string> disagreement(const Entered& operation, std::uint32_t giver,
@@ -97,6 +100,7 @@ class Fabric final : public Engine {
   [[nodiscard]] bool enter(Communicator& communicator, const CollectiveRequest& request, Tick at);
 
   FabricConfig config_;
+  Graph graph_;
   Endpoint endpoint_;
   Scheduler scheduler_;
   Messages messages_;

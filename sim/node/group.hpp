@@ -3,10 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "node/context_table.hpp"
+#include "node/topology_tree.hpp"
 
 namespace thalweg {
 
@@ -20,9 +23,20 @@ class Group {
 
   Group() = default;
 
+  /// The vertices and edges over some members, as the configuration wants them. `available`: a node without a rank may be a
+  /// vertex; `turn` spreads trees over what is equally good. Nothing where rows cannot hold them.
+  [[nodiscard]] static std::optional<Group> make(const FabricConfig& config, const Graph& graph,
+                                                 std::span<const NodeId> members,
+                                                 const std::function<bool(NodeId)>& available, unsigned turn);
+
   /// The binomial tree in rank order, and recursive doubling: edge k joins the ranks v and v xor 2^k, where both exist; v has
   /// its parent on edge countr_zero(v). members[i] is the node of rank i.
   [[nodiscard]] static Group by_rank(std::span<const NodeId> members);
+
+  /// A tree of links (node/topology_tree.hpp); an exchange by dimensions where the members form a box of the grid, else
+  /// recursive doubling. Nothing where a node would have more edges than a row holds, or where there is no route.
+  [[nodiscard]] static std::optional<Group> by_topology(std::span<const NodeId> members, const TopologyTree& tree,
+                                                        const FabricConfig& config);
 
   [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(label_.size()); }
   /// Vertex i is rank i; vertices without a rank come after them.
@@ -30,8 +44,10 @@ class Group {
   [[nodiscard]] std::uint32_t label(std::uint32_t rank) const { return label_[rank]; }
   /// The rank of a label.
   [[nodiscard]] std::uint32_t rank(std::uint32_t label) const { return rank_[label]; }
-  /// The vertex without an edge up.
-  [[nodiscard]] std::uint32_t top() const { return top_; }
+  /// Its exchange goes by dimensions; else it is recursive doubling over the ranks' numbers.
+  [[nodiscard]] bool by_dimensions() const { return by_dimensions_; }
+  /// There are edges between ranks whose numbers differ in one bit.
+  [[nodiscard]] bool doubles() const { return doubles_; }
 
  private:
   /// Vertices without edges, one for each member.
@@ -39,13 +55,20 @@ class Group {
   void join(std::uint32_t a, unsigned edge_a, std::uint32_t b, unsigned edge_b);
   /// Makes a an edge's end towards the top.
   void hang(std::uint32_t a, unsigned edge_a, std::uint32_t b, unsigned edge_b);
+  /// A number for another edge of a vertex: `wanted` if it is free, else best none of a link port; kMaxEdges: none is free.
+  [[nodiscard]] unsigned free_edge(std::uint32_t vertex, unsigned wanted) const;
+  /// Edges between ranks whose numbers differ in one bit; by rank, the tree's are among them. False: a row has no room.
+  [[nodiscard]] bool double_by_rank();
+  void exchange_by_doubling();
+  [[nodiscard]] bool exchange_by_dimensions(std::span<const unsigned> grid);
   /// Gives the labels, walking down from the top over the edges that were hung.
   void label_from(std::uint32_t top);
 
   std::vector<Vertex> vertices_;
   std::vector<std::uint32_t> label_;  ///< of each rank
   std::vector<std::uint32_t> rank_;   ///< of each label
-  std::uint32_t top_ = 0;
+  unsigned ports_ = 0;                ///< link ports of a node: edges of the tree have their numbers
+  bool by_dimensions_ = false, doubles_ = true;
 };
 
 }  // namespace thalweg

@@ -16,8 +16,9 @@ Node::Node(const FabricConfig& config, NodeId self, Endpoint endpoint, Messages&
       unit_(config, self, pool_, events_),
       host_(config, self, endpoint, unit_, messages, pool_, events_, *this),
       commands_(config.collective.contexts),
-      new_rows_(config.collective.contexts) {
-  router_.inbox().bind(scheduler, id_);
+      new_rows_(config.collective.contexts),
+      generation_(config.collective.contexts) {
+  router_.bind(scheduler, id_);
   const auto join = [&](FlitSender& sender, FlitReceiver& receiver, unsigned local) {
     const unsigned port = config.router.link_ports + local;
     sender.inbox().bind(scheduler, id_);
@@ -75,13 +76,7 @@ void Node::handle(const Event& event, Tick now) {
       host_.begin_message(event.subject);
       break;
     case Event::Kind::table:
-      if (unit_.settled(event.subject)) {
-        NewRow& next = *std::ranges::find(new_rows_[event.subject], false, &NewRow::begun);
-        next.begun = true;
-        host_.begin_row(event.subject, next.row.bits());
-      } else {
-        events_.add({now + 1, Event::Kind::table, event.subject});
-      }
+      begin_row(event.subject, now);
       break;
     case Event::Kind::upload:
       host_.uploaded(event.subject, now);
@@ -102,10 +97,27 @@ void Node::handle(const Event& event, Tick now) {
   }
 }
 
+void Node::begin_row(std::uint32_t context, Tick now) {
+  const auto next = std::ranges::find(new_rows_[context], false, &NewRow::begun);
+  if (next == new_rows_[context].end()) return;  // freed meanwhile
+  if (!unit_.settled(context)) return events_.add({now + 1, Event::Kind::table, context});
+  next->begun = true;
+  if (next->row.has_rank())
+    host_.begin_row(context, next->row.bits());
+  else
+    row_loaded(context, now);  // it is here: a message has brought it
+}
+
+void Node::free_row(std::uint32_t context) {
+  unit_.unload(context);
+  std::erase_if(new_rows_[context], [](const NewRow& row) { return !row.row.has_rank(); });
+  ++generation_[context];
+}
+
 void Node::start_operations(std::uint32_t context, Tick now) {
   auto& queue = commands_[context];
   while (!queue.empty() && queue.front().arrival <= now && unit_.loaded(context)) {
-    const auto id = unit_.start(queue.front().request, queue.front().algorithm, *queue.front().group, context, now);
+    const auto id = unit_.start(queue.front().request, queue.front().algorithm, queue.front().group, context, now);
     if (!id) return;
     queue.pop_front();
     host_.begin_operation(*id);
@@ -115,7 +127,7 @@ void Node::start_operations(std::uint32_t context, Tick now) {
 void Node::row_loaded(std::uint32_t context, Tick now) {
   const NewRow& loaded = new_rows_[context].front();
   unit_.load(context, loaded.row);
-  complete(Completion::Kind::table, loaded.handle, now);
+  if (loaded.row.has_rank()) complete(Completion::Kind::table, loaded.handle, now);
   new_rows_[context].pop_front();
   start_operations(context, now);
 }
@@ -126,11 +138,19 @@ void Node::operation_over(OperationId id, Tick now) {
 }
 
 void Node::message_injected(MessageId id, Tick now) {
+  if (messages_[id].row) return;
   complete(Completion::Kind::injected, messages_[id].request.handle, now);
 }
 
 void Node::message_arrived(MessageId id, Tick now) {
-  complete(Completion::Kind::arrived, messages_[id].request.handle, now);
+  if (const auto& carried = messages_[id].row) {
+    if (carried->generation == generation_[carried->context]) {
+      new_rows_[carried->context].push_back({carried->row, 0});
+      events_.add({now + 1, Event::Kind::table, carried->context});
+    }
+  } else {
+    complete(Completion::Kind::arrived, messages_[id].request.handle, now);
+  }
   messages_.remove(id);
 }
 

@@ -25,7 +25,9 @@ class Node final : public Component, private HostPort::Listener {
   // Commands, given in host memory at time `at`.
 
   void load_row(std::uint32_t context, const Row& row, Handle handle, Tick at);
-  void free_row(std::uint32_t context) { unit_.unload(context); }
+  /// A row that a message brings to a node of the communicator without a rank is dropped if it comes later than this.
+  void free_row(std::uint32_t context);
+  [[nodiscard]] std::uint32_t generation(std::uint32_t context) const { return generation_[context]; }
   /// The request's root is a label.
   /// `group` stays until the operation is over.
   void submit(std::uint32_t context, const CollectiveRequest& request, spec::Algorithm algorithm, const Group& group,
@@ -53,6 +55,7 @@ class Node final : public Component, private HostPort::Listener {
   void message_arrived(MessageId id, Tick now) override;
 
   void handle(const Event& event, Tick now);
+  void begin_row(std::uint32_t context, Tick now);
   void start_operations(std::uint32_t context, Tick now);
   void foresee(const Event& event);
   void complete(Completion::Kind kind, Handle handle, Tick now);
@@ -68,7 +71,7 @@ class Node final : public Component, private HostPort::Listener {
   HostPort host_;
   std::vector<std::deque<Command>> commands_;  ///< of each context
   std::vector<std::deque<NewRow>> new_rows_;   ///< that are to be loaded into it
-  std::deque<MessageId> new_messages_;
+  std::vector<std::uint32_t> generation_;      ///< of each context: how often it has been freed
   std::deque<Completion> on_the_way_;  ///< to the host: in the order of time, because its latency is the same for all
   Tick foreseen_ = kNever;
 };

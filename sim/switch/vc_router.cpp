@@ -1,29 +1,94 @@
 #include "switch/vc_router.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <stdexcept>
 
+#include "common/arbiter.hpp"
+#include "common/bits.hpp"
+#include "link/flow.hpp"
+#include "switch/route.hpp"
 #include "thalweg_spec.hpp"
 
 namespace thalweg {
 
-namespace {
+template <class Mask>
+class VcRouter::Pipeline final : public Stages {
+ public:
+  static constexpr unsigned kChannels = 8 * sizeof(Mask);
 
-unsigned first(std::uint64_t mask) {
-  return static_cast<unsigned>(std::countr_zero(mask));
-}
+  Pipeline(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row);
 
-}  // namespace
+  Inbox& inbox(unsigned channel) override { return inbox_[channel / 64]; }
+  [[nodiscard]] unsigned depth(unsigned port) const override { return port_[port].depth; }
+  FlitWire connect_input(unsigned port, Tick latency, EventWire back) override;
+  void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate) override;
+  bool step(Tick now) override;
+  [[nodiscard]] std::uint64_t flits_sent(unsigned port) const override { return port_[port].sent; }
+  [[nodiscard]] bool empty() const override { return occupied_ == 0; }
+  [[nodiscard]] std::vector<Blocked> blocked() const override;
 
-VcRouter::VcRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row)
+ private:
+  struct Input {
+    std::uint16_t allowed = 0;  ///< channels of the output port that the packet may take
+    std::uint8_t port = 0;      ///< output port
+    std::uint8_t output = 0;    ///< output channel
+    Arbiter choose_channel;
+  };
+  struct Output {
+    FlowSender flow;
+    std::uint8_t owner = 0;  ///< input channel
+    Arbiter choose_input;
+  };
+  struct alignas(64) Port {
+    FlitWire to;              ///< out of the output port
+    std::uint64_t sent = 0;   ///< flits, by the output port
+    Arbiter choose_port;      ///< of the output port
+    Arbiter choose_vc;        ///< of the input port
+    std::uint16_t depth = 0;  ///< of the input port's buffers
+    EventWire back;           ///< to what sends into the input port
+  };
+
+  void compute_routes(Mask inputs);
+  void allocate_channels(Mask inputs);
+  [[nodiscard]] Mask allocate_switch(Tick now, Mask inputs);
+  void traverse(Tick now, unsigned input);
+  void receive_flow(Mask events);
+  void send_stops(Tick now, Mask pushed, Mask popped);
+  [[nodiscard]] Mask without_rate(Tick now, Mask inputs) const;
+
+  [[nodiscard]] unsigned vc_of(unsigned channel) const { return channel & ((1u << bits_) - 1); }
+  static constexpr Mask bit(unsigned index) { return Mask{1} << index; }
+
+  // Masks over input channels: the pipeline's state. A channel with a flit that is neither waiting nor active computes
+  // its route.
+  Mask occupied_ = 0;  ///< holds a flit
+  Mask waiting_ = 0;   ///< has a route, wants an output channel
+  Mask active_ = 0;    ///< has an output channel
+  Mask sendable_ = 0;  ///< active, and its output channel's flow control lets it send
+  Mask free_ = 0;      ///< over output channels: owned by nobody
+
+  unsigned bits_, channels_, ports_;
+  FlowControl flow_;
+  std::uint64_t limited_ = 0;  ///< output ports whose link has a rate
+  std::array<Inbox, kChannels / 64> inbox_;
+  std::array<Port, std::min(kMaxPorts, kChannels)> port_;
+  std::array<Input, kChannels> input_;
+  std::array<Output, kChannels> output_;
+  FlitBuffers buffers_;
+  std::array<FlowReceiver, kChannels> stop_;  ///< under margin flow control
+  std::array<RateLimit, kMaxPorts> rate_;
+  RouteTable table_;
+};
+
+template <class Mask>
+VcRouter::Pipeline<Mask>::Pipeline(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row)
     : bits_(static_cast<unsigned>(std::bit_width(config.virtual_channels - 1))),
       channels_(config.virtual_channels),
       ports_(config.link_ports + config.local_ports),
       flow_(config.flow),
       table_(config, self, row) {
-  if (channels_ == 0 || channels_ > 16) throw std::invalid_argument("a port has 1 to 16 virtual channels");
-  if (ports_ > kMaxPorts || ports_ << bits_ > kMaxChannels)
-    throw std::invalid_argument("a router has at most 16 ports and 64 virtual channels in all");
   for (unsigned port = 0; port < ports_; ++port) {
     const unsigned depth = port < config.link_ports ? config.buffer_flits : config.local_buffer_flits;
     if (depth == 0) throw std::invalid_argument("an input buffer holds at least one flit");
@@ -41,33 +106,46 @@ VcRouter::VcRouter(const RouterConfig& config, NodeId self, std::span<const Rout
   }
 }
 
-FlitWire VcRouter::connect_input(unsigned port, Tick latency, EventWire back) {
+template <class Mask>
+FlitWire VcRouter::Pipeline<Mask>::connect_input(unsigned port, Tick latency, EventWire back) {
   port_[port].back = back;
-  return FlitWire(inbox_, buffers_, port << bits_, latency);
+  return FlitWire(inbox(port << bits_), buffers_, port << bits_, latency);
 }
 
-void VcRouter::connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate) {
+template <class Mask>
+void VcRouter::Pipeline<Mask>::connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate) {
   port_[port].to = to;
   rate_[port] = rate;
-  if (rate.limits()) limited_ |= 1u << port;
+  if (rate.limits()) limited_ |= std::uint64_t{1} << port;
   for (unsigned vc = 0; vc < channels_; ++vc) output_[port << bits_ | vc].flow = FlowSender(flow_, depth);
 }
 
-bool VcRouter::step(Tick now) {
-  const Arrivals arrivals = inbox_.take(now);
+template <class Mask>
+bool VcRouter::Pipeline<Mask>::step(Tick now) {
+  Mask words, events;
+  if constexpr (kChannels == 64) {
+    const Arrivals arrivals = inbox_[0].take(now);
+    words = arrivals.words;
+    events = arrivals.events;
+  } else {
+    const Arrivals low = inbox_[0].take(now), high = inbox_[1].take(now);
+    words = Mask{high.words} << 64 | low.words;
+    events = Mask{high.events} << 64 | low.events;
+  }
   const Mask sending = occupied_ & sendable_;
   const Mask waiting = waiting_;
   compute_routes(occupied_ & ~waiting_ & ~active_);
   allocate_channels(waiting);
   const Mask popped = allocate_switch(now, sending);
-  if (flow_ == FlowControl::margin) send_stops(now, arrivals.words, popped);
-  occupied_ |= arrivals.words;
-  receive_flow(arrivals.events);
+  if (flow_ == FlowControl::margin) send_stops(now, words, popped);
+  occupied_ |= words;
+  receive_flow(events);
   return (occupied_ & (~active_ | sendable_)) != 0;
 }
 
 /// First stage: the header in front of an idle channel is looked up.
-void VcRouter::compute_routes(Mask inputs) {
+template <class Mask>
+void VcRouter::Pipeline<Mask>::compute_routes(Mask inputs) {
   waiting_ |= inputs;
   for (; inputs; inputs &= inputs - 1) {
     const unsigned i = first(inputs);
@@ -80,14 +158,15 @@ void VcRouter::compute_routes(Mask inputs) {
 
 /// Second stage: each waiting channel asks for one free output channel, each output channel takes one of those that
 /// ask.
-void VcRouter::allocate_channels(Mask inputs) {
+template <class Mask>
+void VcRouter::Pipeline<Mask>::allocate_channels(Mask inputs) {
   Mask wanted = 0;
-  std::array<Mask, kMaxChannels> requests;
+  std::array<Mask, kChannels> requests;
   for (; inputs; inputs &= inputs - 1) {
     const unsigned i = first(inputs);
     const Input& input = input_[i];
     const unsigned base = static_cast<unsigned>(input.port) << bits_;
-    const Mask candidates = free_ >> base & input.allowed;
+    const auto candidates = static_cast<std::uint64_t>(free_ >> base & input.allowed);
     if (!candidates) continue;
     const unsigned o = base | input.choose_channel.pick(candidates);
     requests[o] = (wanted & bit(o) ? requests[o] : 0) | bit(i);
@@ -110,20 +189,22 @@ void VcRouter::allocate_channels(Mask inputs) {
 
 /// Third stage: each input port puts forward one channel, each output port takes one of the input ports that ask for
 /// it.
-VcRouter::Mask VcRouter::allocate_switch(Tick now, Mask inputs) {
+template <class Mask>
+Mask VcRouter::Pipeline<Mask>::allocate_switch(Tick now, Mask inputs) {
   if (limited_) inputs = without_rate(now, inputs);
   Mask popped = 0;
-  std::uint32_t wanted = 0;
-  std::array<std::uint32_t, kMaxPorts> requests;
+  std::uint64_t wanted = 0;
+  std::array<std::uint64_t, kMaxPorts> requests;
   std::array<std::uint8_t, kMaxPorts> candidate;
   while (inputs) {
     const unsigned port = first(inputs) >> bits_;
     const Mask group = (bit(1u << bits_) - 1) << (port << bits_);
-    const unsigned i = port << bits_ | port_[port].choose_vc.pick((inputs & group) >> (port << bits_));
+    const unsigned i =
+        port << bits_ | port_[port].choose_vc.pick(static_cast<std::uint64_t>((inputs & group) >> (port << bits_)));
     const unsigned out = input_[i].port;
     candidate[port] = static_cast<std::uint8_t>(i);
-    requests[out] = (wanted >> out & 1 ? requests[out] : 0) | 1u << port;
-    wanted |= 1u << out;
+    requests[out] = (wanted >> out & 1 ? requests[out] : 0) | std::uint64_t{1} << port;
+    wanted |= std::uint64_t{1} << out;
     inputs &= ~group;
   }
   for (; wanted; wanted &= wanted - 1) {
@@ -138,7 +219,8 @@ VcRouter::Mask VcRouter::allocate_switch(Tick now, Mask inputs) {
 }
 
 /// Without the channels whose output port's link cannot take a flit in this cycle.
-VcRouter::Mask VcRouter::without_rate(Tick now, Mask inputs) const {
+template <class Mask>
+Mask VcRouter::Pipeline<Mask>::without_rate(Tick now, Mask inputs) const {
   for (Mask rest = inputs; rest; rest &= rest - 1) {
     const unsigned port = input_[first(rest)].port;
     if (limited_ >> port & 1 && !rate_[port].ready(now)) inputs &= ~(rest & -rest);
@@ -148,7 +230,8 @@ VcRouter::Mask VcRouter::without_rate(Tick now, Mask inputs) const {
 
 /// Fourth stage, begun with the grant: the flit leaves its buffer now, crosses the switch in the next cycle and is in
 /// the output register after it; the wire's latency counts that cycle.
-void VcRouter::traverse(Tick now, unsigned i) {
+template <class Mask>
+void VcRouter::Pipeline<Mask>::traverse(Tick now, unsigned i) {
   Input& input = input_[i];
   Output& output = output_[input.output];
   Port& port = port_[input.port];
@@ -158,7 +241,7 @@ void VcRouter::traverse(Tick now, unsigned i) {
   flit.head = front.head;
   flit.tail = front.tail;
   if (!buffers_.pop(i, now)) occupied_ &= ~bit(i);
-  if (flow_ == FlowControl::credits) port_[i >> bits_].back.write(now, bit(vc_of(i)));
+  if (flow_ == FlowControl::credits) port_[i >> bits_].back.write(now, std::uint64_t{1} << vc_of(i));
   output.flow.send();
   ++port.sent;
   if (limited_ >> input.port & 1) rate_[input.port].send(now);
@@ -172,17 +255,19 @@ void VcRouter::traverse(Tick now, unsigned i) {
 }
 
 /// The stop bits of the buffers that a flit has entered or left.
-void VcRouter::send_stops(Tick now, Mask pushed, Mask popped) {
+template <class Mask>
+void VcRouter::Pipeline<Mask>::send_stops(Tick now, Mask pushed, Mask popped) {
   for (Mask touched = pushed | popped; touched; touched &= touched - 1) {
     const unsigned i = first(touched);
     if (pushed & bit(i)) stop_[i].push();
     if (popped & bit(i)) stop_[i].pop();
-    if (stop_[i].update(popped >> i & 1)) port_[i >> bits_].back.write(now, bit(vc_of(i)));
+    if (stop_[i].update(popped >> i & 1)) port_[i >> bits_].back.write(now, std::uint64_t{1} << vc_of(i));
   }
 }
 
 /// Credits are counted and stop bits registered; they are seen from the next cycle on.
-void VcRouter::receive_flow(Mask events) {
+template <class Mask>
+void VcRouter::Pipeline<Mask>::receive_flow(Mask events) {
   for (; events; events &= events - 1) {
     const unsigned o = first(events);
     Output& output = output_[o];
@@ -193,7 +278,8 @@ void VcRouter::receive_flow(Mask events) {
   }
 }
 
-std::vector<VcRouter::Blocked> VcRouter::blocked() const {
+template <class Mask>
+std::vector<VcRouter::Blocked> VcRouter::Pipeline<Mask>::blocked() const {
   std::vector<Blocked> result;
   for (Mask rest = occupied_; rest; rest &= rest - 1) {
     const unsigned i = first(rest);
@@ -207,6 +293,29 @@ std::vector<VcRouter::Blocked> VcRouter::blocked() const {
                       .output_vc = active_ & bit(i) ? static_cast<int>(vc_of(input.output)) : -1});
   }
   return result;
+}
+
+VcRouter::VcRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row)
+    : bits_(static_cast<unsigned>(std::bit_width(config.virtual_channels - 1))),
+      ports_(config.link_ports + config.local_ports) {
+  if (config.virtual_channels == 0 || config.virtual_channels > 16)
+    throw std::invalid_argument("a port has 1 to 16 virtual channels");
+  if (ports_ > kMaxPorts || ports_ << bits_ > kMaxChannels)
+    throw std::invalid_argument("a router has at most 64 ports and 128 virtual channels in all");
+  if (ports_ << bits_ <= 64)
+    pipeline_ = std::make_unique<Pipeline<std::uint64_t>>(config, self, row);
+  else
+    pipeline_ = std::make_unique<Pipeline<Wide>>(config, self, row);
+}
+
+void VcRouter::bind(Scheduler& scheduler, ComponentId component) {
+  for (unsigned channel = 0; channel < ports_ << bits_; channel += 64)
+    pipeline_->inbox(channel).bind(scheduler, component);
+}
+
+EventWire VcRouter::events(unsigned port, Tick latency) {
+  const unsigned channel = port << bits_;
+  return EventWire(pipeline_->inbox(channel), channel % 64, latency);
 }
 
 }  // namespace thalweg

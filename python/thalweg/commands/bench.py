@@ -157,7 +157,7 @@ def _collective(name: str) -> click.Command:
         plan = bench.CollectivePlan(
             cluster,
             name,
-            ranks or cluster.topology.nodes,
+            ranks or cluster.topology.hosts,
             wanted,
             algorithm,
             Operator[op.upper()],

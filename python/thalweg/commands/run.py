@@ -39,7 +39,7 @@ def _cluster(name: str | None, ranks: int | None) -> tuple[Cluster, str]:
         return Cluster.load(name), name
     for preset in DEFAULT_CLUSTERS:
         cluster = Cluster.load(preset)
-        if cluster.topology.nodes >= (ranks or 1):
+        if cluster.topology.hosts >= (ranks or 1):
             return cluster, preset
     raise InputError(f"no preset has {ranks} nodes: give --cluster, such as torus:8x8x{-(-(ranks or 1) // 64)}")
 
@@ -116,11 +116,11 @@ def command(
     from thalweg.operators import load_operators
 
     loaded, name = _cluster(cluster, ranks)
-    nodes = loaded.topology.nodes
+    nodes = loaded.topology.hosts
     ranks = ranks or nodes
     if ranks > nodes:
         raise InputError(
-            f"{ranks} ranks do not fit on {name}, which has {nodes} nodes: at most one rank runs on a node"
+            f"{ranks} ranks do not fit on {name}, which has {nodes} hosts: at most one rank runs on a host"
         )
     path = Path(find_program(program[0]))
     library = find_library(mpi)

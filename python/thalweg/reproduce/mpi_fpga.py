@@ -50,13 +50,13 @@ class Measurements:
 
     def simulated(self, cluster: Cluster, operation: str, size: int) -> bool:
         """Whether all ranks' results of an allgather are small enough; of the others always."""
-        return operation != "allgather" or cluster.topology.nodes**2 * size <= self._allgather
+        return operation != "allgather" or cluster.topology.hosts**2 * size <= self._allgather
 
     def time(self, cluster: Cluster, operation: str, size: int) -> HostTime:
         """Of all nodes of a cluster; of reduce-scatter `size` is the whole vector. Raises CheckFailed at a wrong result."""
         key = cluster.name, operation, size
         if key not in self._known:
-            ranks = cluster.topology.nodes
+            ranks = cluster.topology.hosts
             block = size // ranks if operation == "reduce_scatter" else size
             datatype = Datatype.FLOAT64 if block % 8 == 0 else Datatype.FLOAT32
             plan = CollectivePlan(cluster, operation, ranks, [block], datatype=datatype)
@@ -93,7 +93,7 @@ def reshaped(cluster: Cluster, size: Sequence[int]) -> Cluster:
 
 def own_links(cluster: Cluster, exchanged: bool = False) -> Cluster:
     """As many nodes, and a link and a local port for each edge of their binomial tree, or of their exchange, alone."""
-    nodes = cluster.topology.nodes
+    nodes = cluster.topology.hosts
     edges = [(rank & ~bit, rank) for rank, bit in _edges(nodes) if exchanged or rank & -rank == bit]
     own = topology.build("edges", [nodes], edges)
     name = f"{nodes} nodes with a link for each edge of the {'exchange' if exchanged else 'tree'}"

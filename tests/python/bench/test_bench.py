@@ -117,7 +117,7 @@ def test_wrong_results_are_seen(
         monkeypatch.setattr(bench, "_run_collective", flip)
     else:
         monkeypatch.setattr(
-            reduction, "evaluate", lambda a, op, t, operands, root: operands[::-1].sum(axis=0, dtype=operands.dtype)
+            reduction, "evaluate", lambda a, op, t, operands, *_: operands[::-1].sum(axis=0, dtype=operands.dtype)
         )
     assert main(["bench", "allreduce", "--cluster", "torus:4x2", "--sizes", "4K", "--type", "float32"]) == 1
     captured = capsys.readouterr()

@@ -64,6 +64,14 @@ def test_every_value_of_a_preset_has_its_source_beside_it() -> None:
         ("star:8", 8, 7, 7),
         ("dual-torus:4x4", 16, 64, 8),
         ("dual-ring:5", 5, 10, 4),
+        ("fattree:8", 9, 8, 8),
+        ("fattree:32", 32 + 6 + 2, 32 + 12, 8),  # six hosts a leaf, two spines
+        (
+            "fattree:64",
+            64 + 11 + 3 * 2 + 2 * 4,
+            64 + 22 + 6 * 4,
+            8,
+        ),  # 11 leaves, in threes of four below 2 switches, 8 spines
     ],
 )
 def test_shapes_in_place_have_plain_values(name: str, nodes: int, links: int, ports: int) -> None:
@@ -94,7 +102,7 @@ def test_the_simulator_gets_the_clusters_values(name: str, collectives: bool) ->
         assert sorted(sum(masks, [])) == [1 << vc for vc in range(2 * routes.classes)]  # one channel each: in order
     else:
         assert config.router.local_ports == 1
-        assert masks[0] == masks[1] and sum(masks[0]) == 0b1111
+        assert masks[0] == masks[1] and sum(masks[0]) == (1 << cluster.values.router.virtual_channels) - 1
     flow = sim.FlowControl.margin if cluster.values.router.flow == "margin" else sim.FlowControl.credits
     assert config.router.flow == flow
     assert config.host.pcie_latency == 65  # 260 ns
@@ -115,10 +123,10 @@ def test_ports_and_channels_are_the_routers() -> None:
 def test_too_many_ports_are_said() -> None:
     pytest.importorskip("thalweg._sim")
     with pytest.raises(
-        InputError, match="15 link ports and 2 local ones; a router of 4 virtual channels has at most 16"
+        InputError, match="31 link ports and 2 local ones; a router of 4 virtual channels has at most 32"
     ):
-        Cluster.load("star:16").fabric_config()
-    Cluster.load("star:16").fabric_config(collectives=False)
+        Cluster.load("star:32").fabric_config()
+    Cluster.load("star:32").fabric_config(collectives=False)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +183,7 @@ EDGES = '[topology]\nshape = "edges"\nedges = [[0, 1],\n  [1, 2],\n'
         (TORUS + "[roter]\nvirtual_channels = 4\n", 4, "'roter' is no key in a cluster file; did you mean 'router'?"),
         (TORUS + "[link.speed]\nx = 1\n", 4, "'speed' is no key in [link]; the keys are latency_ns, rate_gbps"),
         (TORUS + "link.latency = 440\n", 4, "'link' is no key in [topology]"),
-        ('[topology]\nshape = "trous"\nsize = [4, 4]\n', 2, "it should be 'line', 'ring', 'mesh', 'torus', 'star' or 'edges'"),
+        ('[topology]\nshape = "trous"\nsize = [4, 4]\n', 2, "it should be 'line', 'ring', 'mesh', 'torus', 'star', 'fattree' or 'edges'"),
         ('[topology]\nshape = "torus"\nsize = [4,\n 1]\n', 4, "topology.size[1] is 1; it should be greater than or equal to 2"),
         ('[topology]\nshape = "torus"\nsize = 4\n', 3, "topology.size is 4; it should be an array"),
         ('[topology]\nshape = "ring"\nsize = [4, 4]\n', 3, "a ring takes one number, its nodes"),
@@ -278,7 +286,7 @@ def test_show_has_values_and_units(name: str, tmp_path: Path, capsys: pytest.Cap
     out = capsys.readouterr().out
     assert "\x1b" not in out
     shown = json.loads((tmp_path / "show.json").read_text())
-    assert shown["values"]["router"]["virtual_channels"] == 4
+    assert shown["values"]["router"]["virtual_channels"] == (2 if "fattree" in name else 4)
     if name.startswith("mpi-fpga"):
         assert f"Equation 2 asks for {shown['least_port_buffer_bytes']}" in out
 
@@ -304,6 +312,7 @@ def test_check_says_what_is_right(tmp_path: Path, capsys: pytest.CaptureFixture[
         ("star:8", 7 + 1),
         ("dual-mesh:3x3", 24 + 4),
         ("line:5", 4 + 1),
+        ("fattree:32", 32 + 12 + 2),
     ],
 )
 def test_a_drawing_has_every_node_and_link(name: str, lines: int, tmp_path: Path) -> None:
@@ -322,7 +331,7 @@ def test_a_drawing_has_every_node_and_link(name: str, lines: int, tmp_path: Path
 def test_nodes_of_a_drawing_do_not_overlap(tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     file.write_text('[topology]\nshape = "edges"\nedges = [[0,1],[1,2],[2,3],[3,0],[0,4],[4,5],[5,6],[6,1],[2,7]]\n')
-    for name in [str(file), "ring:3", "ring:100", "star:30", "torus:3x3x3x3", "mesh:5x2"]:
+    for name in [str(file), "ring:3", "ring:100", "star:30", "torus:3x3x3x3", "mesh:5x2", "fattree:32", "fattree:100"]:
         root = ElementTree.fromstring(draw.svg(Cluster.load(name)))
         boxes = [e for e in root.iter("{http://www.w3.org/2000/svg}rect") if e.get("class") == "node"]
         places = [(float(e.get("x", 0)), float(e.get("y", 0))) for e in boxes]

@@ -112,7 +112,7 @@ def test_the_programs_own_status_is_kept(run_program: Program) -> None:
         ([], ["/etc/passwd"], "/etc/passwd is not executable"),
         ([], ["/tmp"], "/tmp is a folder, not a program"),
         ([], ["/bin/true"], "/bin/true ended without MPI_Init"),
-        (["-n", "9", "--cluster", "ring:4"], ["/bin/true"], "9 ranks do not fit on ring:4, which has 4 nodes"),
+        (["-n", "9", "--cluster", "ring:4"], ["/bin/true"], "9 ranks do not fit on ring:4, which has 4 hosts"),
         (["-n", "0"], ["/bin/true"], "0 is not in the range"),
         (["--compute", "some"], ["/bin/true"], "'some' is not measured, none, or scale:X"),
         (["--compute", "scale:-1"], ["/bin/true"], "'scale:-1' is not measured"),

@@ -100,7 +100,7 @@ TEST(Traffic, RefusesWhatIsNoConfiguration) {
            [](FabricConfig& bad) { bad.router.vc_mask[0][0] = 0x10; },
            [](FabricConfig& bad) { bad.router.virtual_channels = 17; },
            [](FabricConfig& bad) { bad.router.buffer_flits = 0; },
-           [](FabricConfig& bad) { bad.router.local_ports = 13; },
+           [](FabricConfig& bad) { bad.router.local_ports = 61; },
            [](FabricConfig& bad) { bad.router.flow = FlowControl::margin; },
        }) {
     auto bad = fabric;

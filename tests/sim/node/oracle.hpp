@@ -100,18 +100,32 @@ inline Bytes two_chains(const std::vector<Bytes>& operands, const Combine& combi
   return first;
 }
 
-/// The reduction over the binomial tree whose edges are (v, v without its lowest bit), seen from `rank`.
-inline Bytes tree_value(const std::vector<Bytes>& given, std::uint32_t rank, std::uint32_t from,
+/// The reduction over a tree, seen from a vertex, of what is not behind the vertex `from`.
+inline Bytes tree_value(const std::vector<Bytes>& given, const Order& order, std::uint32_t vertex, std::uint32_t from,
                         const Combine& combine) {
-  std::vector<Bytes> operands{given[rank]};
-  for (std::uint32_t bit = 1; bit < 2 * given.size(); bit *= 2) {  // neighbours by ascending edge
-    const std::uint32_t other = rank ^ bit;
-    if (other >= given.size() || other == from) continue;
-    const std::uint32_t upper = std::max(rank, other);
-    if ((upper & (upper - 1)) != std::min(rank, other)) continue;
-    operands.push_back(tree_value(given, other, rank, combine));
-  }
+  std::vector<Bytes> operands;
+  if (vertex < given.size()) operands.push_back(given[vertex]);
+  for (const std::uint32_t other : order.neighbours[vertex])
+    if (other != from) operands.push_back(tree_value(given, order, other, vertex, combine));
   return two_chains(operands, combine);
+}
+
+/// Stage by stage, the ranks whose places differ in that stage alone join what they have in the order of these places.
+inline Bytes stages_value(std::vector<Bytes> values, const Order& order, const Combine& combine) {
+  for (const auto& places : order.places) {
+    std::vector<Bytes> next;
+    for (std::uint32_t rank = 0; rank < values.size(); ++rank) {
+      std::map<unsigned, Bytes> group;
+      for (std::uint32_t other = 0; other < values.size(); ++other)
+        if (std::ranges::all_of(order.places, [&](const auto& of) { return &of == &places || of[other] == of[rank]; }))
+          group[places[other]] = values[other];
+      std::vector<Bytes> operands;
+      for (auto& [place, value] : group) operands.push_back(value);
+      next.push_back(two_chains(operands, combine));
+    }
+    values = next;
+  }
+  return values[0];
 }
 
 /// Recursive doubling; ranks beyond the largest power of two are folded in first.
@@ -164,17 +178,17 @@ inline Bytes block_for(const Job& job, std::uint32_t giver, std::uint32_t receiv
   return {from, from + static_cast<std::ptrdiff_t>(block.count * size)};
 }
 
-/// The ranks' operands for rank `receiver`, combined.
-inline Bytes reduced(const Job& job, std::uint32_t root, std::uint32_t receiver) {
+/// The ranks' operands for rank `receiver`, combined around vertex `root`.
+inline Bytes reduced(const Job& job, std::uint32_t root, std::uint32_t receiver, const Order& order) {
   std::vector<Bytes> given;
   for (std::uint32_t rank = 0; rank < job.send.size(); ++rank) given.push_back(block_for(job, rank, receiver));
   const Combine combine = combine_of(job.op, job.type);
-  return job.algorithm == spec::Algorithm::exchange ? exchange_value(given, root, combine)
-                                                    : tree_value(given, root, ~0u, combine);
+  if (job.algorithm != spec::Algorithm::exchange) return tree_value(given, order, root, ~0u, combine);
+  return order.places.empty() ? exchange_value(given, receiver, combine) : stages_value(given, order, combine);
 }
 
 /// What rank's receive buffer must hold; untouched bytes are `untouched`.
-inline Bytes expected(const Job& job, std::uint32_t rank) {
+inline Bytes expected(const Job& job, std::uint32_t rank, const Order& order) {
   constexpr std::byte untouched{0x5A};
   const auto collected = [&] {
     Bytes all;
@@ -192,9 +206,9 @@ inline Bytes expected(const Job& job, std::uint32_t rank) {
     case spec::Collective::broadcast:
       return rank == job.root ? Bytes{} : job.send[job.root];
     case spec::Collective::reduce:
-      return rank == job.root ? reduced(job, rank, rank) : Bytes{};
+      return rank == job.root ? reduced(job, rank, rank, order) : Bytes{};
     case spec::Collective::allreduce:
-      return reduced(job, 0, rank);
+      return reduced(job, order.top, rank, order);
     case spec::Collective::gather:
       return rank == job.root ? collected() : Bytes{};
     case spec::Collective::allgather:
@@ -203,7 +217,7 @@ inline Bytes expected(const Job& job, std::uint32_t rank) {
     case spec::Collective::scatter:
       return block_for(job, job.root, rank);
     case spec::Collective::reduce_scatter:
-      return reduced(job, 0, rank);
+      return reduced(job, order.top, rank, order);
     case spec::Collective::scan:
     case spec::Collective::exscan:
       return scan_value(job.send, rank, job.collective == spec::Collective::scan, combine_of(job.op, job.type));
@@ -220,7 +234,8 @@ inline Job with_buffers(Job job) {
   job.receive_blocks.resize(ranks);
   job.done.assign(ranks, -1);
   for (std::uint32_t rank = 0; rank < ranks; ++rank)
-    job.receive[rank] = Bytes(expected(job, rank).size() + 1, std::byte{0x5A});
+    job.receive[rank] =
+        Bytes(expected(job, rank, Order::by_rank(static_cast<std::uint32_t>(ranks))).size() + 1, std::byte{0x5A});
   return job;
 }
 
@@ -290,19 +305,23 @@ inline Job make_vector_job(spec::Collective collective, spec::Operator op, spec:
 }
 
 /// All ranks have completed, with the right bits.
-inline void verify(const Job& job) {
+inline void verify(const Job& job, const Order& order) {
   for (std::uint32_t rank = 0; rank < job.send.size(); ++rank) {
     SCOPED_TRACE(::testing::Message() << spec::name(job.collective) << ' ' << spec::name(job.algorithm) << ' '
                                       << spec::name(job.op) << ' ' << spec::name(job.type) << " ranks "
                                       << job.send.size() << " root " << job.root << " count " << job.count << " rank "
                                       << rank);
     ASSERT_GE(job.done[rank], 0) << "never completed";
-    Bytes want = expected(job, rank);
+    Bytes want = expected(job, rank, order);
     want.push_back(std::byte{0x5A});
     ASSERT_EQ(job.receive[rank].size(), want.size());
     const auto differs = std::ranges::mismatch(job.receive[rank], want).in1 - job.receive[rank].begin();
     ASSERT_EQ(differs, std::ssize(want)) << "first different byte";
   }
+}
+
+inline void verify(const Job& job) {
+  verify(job, Order::by_rank(static_cast<std::uint32_t>(job.send.size())));
 }
 
 }  // namespace thalweg::test

@@ -20,9 +20,16 @@ T one_of(std::mt19937_64& random, std::initializer_list<T> values) {
 }
 
 FabricConfig random_cluster(std::mt19937_64& random) {
-  FabricConfig config =
-      cluster(one_of<std::vector<unsigned>>(random, {{2, 2}, {5}, {3, 3}, {4, 4}, {2, 3, 3}, {4, 2, 2}}),
-              one_of<Tick>(random, {1, 3, 20}));
+  const auto sides = one_of<std::vector<unsigned>>(random, {{2, 2}, {5}, {3, 3}, {4, 4}, {2, 3, 3}, {4, 2, 2}});
+  const auto latency = one_of<Tick>(random, {1, 3, 20});
+  FabricConfig config = cluster(sides, latency);
+  if (random() % 3 == 0)
+    config = with_hosts(fat_tree(1 + below(random, 4), 1 + below(random, 5), 1 + below(random, 3)), latency);
+  if (config.switches || random() % 2) {
+    config.collective.trees = Trees::by_topology;
+    if (!config.switches) config.grid = sides;
+    config.collective.contexts = 5 + below(random, 28);
+  }
   if (random() % 2)
     for (LinkConfig& link : config.links) link.rate_cycles = 1 + below(random, 8);
   config.router.local_ports = 2 + below(random, config.router.link_ports);
@@ -81,8 +88,9 @@ Job random_job(std::uint32_t ranks, unsigned packet_bytes, std::mt19937_64& rand
 struct Group {
   Group(World& world, const FabricConfig& config, std::vector<NodeId> nodes, std::mt19937_64& random) {
     std::ranges::shuffle(nodes, random);
-    const std::uint32_t ranks = 1 + below(random, config.nodes);
+    const std::uint32_t ranks = 1 + below(random, static_cast<unsigned>(nodes.size()));
     context = world.communicator({nodes.begin(), nodes.begin() + ranks});
+    order = world.order(context);
     const unsigned skew = one_of(random, {1u, 300u, 3000u});
     for (unsigned i = 1 + below(random, 6); i > 0; --i)
       jobs.push_back(std::make_unique<Job>(random_job(ranks, 32 * config.collective.packet_flits, random)));
@@ -97,6 +105,7 @@ struct Group {
   }
 
   ContextId context;
+  Order order;
   std::vector<std::unique_ptr<Job>> jobs;
 };
 
@@ -106,7 +115,7 @@ void run(std::uint64_t seed) {
   std::mt19937_64 random{seed};
   const FabricConfig config = random_cluster(random);
   World world(config, random() % 4 ? Endpoint::host : Endpoint::kernel);
-  std::vector<NodeId> nodes(config.nodes);
+  std::vector<NodeId> nodes(config.nodes - config.switches);
   std::iota(nodes.begin(), nodes.end(), 0u);
   std::deque<Group> groups;
   for (unsigned i = 1 + below(random, 5); i > 0; --i) groups.emplace_back(world, config, nodes, random);
@@ -118,13 +127,13 @@ void run(std::uint64_t seed) {
     for (Group& group : groups)
       if (replaced < 5 && group.done()) {
         ++replaced;
-        for (const auto& job : group.jobs) ASSERT_NO_FATAL_FAILURE(verify(*job));
+        for (const auto& job : group.jobs) ASSERT_NO_FATAL_FAILURE(verify(*job, group.order));
         world.fabric.free_communicator(group.context);
         group = Group(world, config, nodes, random);
       }
   } while (world.step());
   for (const Group& group : groups)
-    for (const auto& job : group.jobs) ASSERT_NO_FATAL_FAILURE(verify(*job));
+    for (const auto& job : group.jobs) ASSERT_NO_FATAL_FAILURE(verify(*job, group.order));
   EXPECT_TRUE(world.fabric.idle());
   EXPECT_EQ(world.fabric.credits_out(), 0u);
   EXPECT_EQ(world.fabric.packets_held(), 0u);

@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "../fabric/fat_tree.hpp"
 #include "../fabric/torus.hpp"
 #include "node/fabric.hpp"
 
@@ -17,16 +18,56 @@ namespace thalweg::test {
 
 using Bytes = std::vector<std::byte>;
 
-/// A torus whose nodes have collective units; one virtual channel for each pair of message and route class.
-inline FabricConfig cluster(const std::vector<unsigned>& sides, Tick link_latency = 1) {
-  FabricConfig config = torus(sides);
-  config.router.vc_mask = {{0b0001, 0b0010}, {0b0100, 0b1000}};
+/// The host's values of the tests.
+inline FabricConfig with_hosts(FabricConfig config, Tick link_latency) {
   config.router.local_ports = 1 + config.router.link_ports;
   for (LinkConfig& link : config.links) link.latency = link_latency;
   config.host.pcie_latency = 65;
   config.host.pcie_bytes_per_tick = 51.95;
   return config;
 }
+
+/// A torus whose nodes have collective units; one virtual channel for each pair of message and route class.
+inline FabricConfig cluster(const std::vector<unsigned>& sides, Tick link_latency = 1) {
+  FabricConfig config = torus(sides);
+  config.router.vc_mask = {{0b0001, 0b0010}, {0b0100, 0b1000}};
+  return with_hosts(config, link_latency);
+}
+
+/// What a communicator's reductions follow: the vertices' neighbours on the tree, the ranks' first, by ascending edge; its
+/// top; and the ranks' places in each stage of an exchange by dimensions, none for recursive doubling.
+struct Order {
+  std::vector<std::vector<std::uint32_t>> neighbours;
+  std::uint32_t top = 0;
+  std::vector<std::vector<unsigned>> places;
+
+  /// The binomial tree whose edges are (v, v without its lowest bit).
+  static Order by_rank(std::uint32_t ranks) {
+    Order order{.neighbours = std::vector<std::vector<std::uint32_t>>(ranks), .top = 0, .places = {}};
+    for (std::uint32_t bit = 1; bit < ranks; bit *= 2)
+      for (std::uint32_t v = 0; v + bit < ranks; v += 2 * bit) {
+        order.neighbours[v].push_back(v + bit);
+        order.neighbours[v + bit].push_back(v);
+      }
+    return order;
+  }
+  static Order of(const Group& group) {
+    Order order;
+    for (const Group::Vertex& vertex : group.vertices()) {
+      if (!vertex.row.up) order.top = static_cast<std::uint32_t>(order.neighbours.size());
+      auto& neighbours = order.neighbours.emplace_back();
+      for (unsigned k = 0; k < kMaxEdges; ++k)
+        if (vertex.row.tree() >> k & 1) neighbours.push_back(vertex.peer[k]);
+    }
+    if (!group.by_dimensions()) return order;
+    for (unsigned stage = 0; stage < group.vertices()[0].row.stage_count; ++stage) {
+      auto& places = order.places.emplace_back();
+      for (std::uint32_t rank = 0; rank < group.ranks(); ++rank)
+        places.push_back(group.vertices()[rank].row.stages[stage].place);
+    }
+    return order;
+  }
+};
 
 /// One collective of a whole communicator.
 struct Job {
@@ -57,6 +98,8 @@ class World {
     EXPECT_EQ(tables_, 0u);
     return *context;
   }
+
+  [[nodiscard]] Order order(ContextId context) const { return Order::of(fabric.group(context)); }
 
   /// Submits rank's part of a job at a time.
   void submit(ContextId context, Job& job, std::uint32_t rank, Tick at) {
