@@ -110,6 +110,8 @@ class CollectivePlan:
                 return [Algorithm.TREE, Algorithm.EXCHANGE]
             case "allgather" if self.ranks.bit_count() == 1 and self.ranks // 2 <= slot:  # a turn on its last edge fits
                 return [Algorithm.TREE, Algorithm.EXCHANGE]
+            case "reduce_scatter" if self.ranks > 1 and self.ranks.bit_count() == 1:
+                return [Algorithm.TREE, Algorithm.HALVING]
         return [Algorithm.TREE]
 
     @property

@@ -7,6 +7,8 @@ tree        a rank joins its own operand with the partial results of its tree ne
 exchange    ranks from the largest power of two on are first combined into those below; then, in stage k, every rank
             combines its partial result with that of rank xor 2^k
 
+halving     (reduce_scatter of a power of two of ranks) ranks that differ in the highest bit combine, then those results of
+            ranks that differ in the next one, down to the lowest
 scan        rank r starts with its own operand (an exclusive scan with none) and combines it with what groups of ranks below it
             have together: for each 1 bit k of r, ascending, the 2^k ranks from r with the bits up to k cleared; a group has
             the combination of its two halves
@@ -207,6 +209,13 @@ def _doubling(combine: Combine, operands: Array) -> Array:
     return partial[0]
 
 
+def _halving(combine: Combine, operands: Array) -> Array:
+    half = len(operands) // 2
+    if half == 0:
+        return operands[0]  # type: ignore[no-any-return]
+    return _halving(combine, np.stack([combine(operands[r], operands[r + half]) for r in range(half)]))
+
+
 def evaluate(
     algorithm: Algorithm,
     operator: Operator,
@@ -223,6 +232,8 @@ def evaluate(
     order = order or Order.by_rank(len(operands))
     if algorithm == Algorithm.EXCHANGE:
         return order.exchange(combine, operands)
+    if algorithm == Algorithm.HALVING:
+        return _halving(combine, operands)
     return order.tree(combine, operands, order.top if root is None else root)
 
 

@@ -151,6 +151,39 @@ class Compiler {
     }
   }
 
+  /// Recursive halving, the highest bit first: ranks that differ in bit k alone give each other what they have for the
+  /// other's half, and combine. Packet by packet and by turns, one to send on and one to keep, so that nothing is held.
+  void reduce_scatter_halving() {
+    const auto stages = static_cast<unsigned>(std::bit_width(row_.ranks)) - 1;
+    const auto turn = [&](unsigned bits, unsigned steps) {
+      process(true);
+      Process& process = program_.processes[program_.process_count - 1];
+      process.rounds = (1u << bits) / steps;
+      process.reversed = static_cast<std::uint8_t>(bits);
+    };
+    const auto first_of = [&](std::uint32_t rank, unsigned bits) { return rank ^ ((1u << bits) - 1); };
+    const unsigned top = stages - 1;
+    turn(top, 1);
+    step({.to_edges = row_.doubling[top], .from_host = true, .block = first_of(row_.rank ^ 1u << top, top)});
+    for (unsigned k = stages; k-- > 0;) {
+      turn(k, k ? 2 : 1);
+      Step half{.from_edges = row_.doubling[k],
+                .from_stages = k == top ? 0 : std::uint64_t{1} << (k + 1),
+                .from_host = k == top,
+                .to_host = k == 0,
+                .block = first_of(row_.rank, k)};
+      if (k == 0) {
+        step(half);
+        continue;
+      }
+      half.to_edges = row_.doubling[k - 1];
+      step(half);
+      half.to_edges = 0;
+      half.to_stages = std::uint64_t{1} << k;
+      step(half);
+    }
+  }
+
   /// In stage k, ranks that differ in bit k alone give each other what their groups of 2^k ranks have together, if it is
   /// needed. The upper one combines it with its result; both combine it with their group's.
   void scan(bool inclusive) {
@@ -339,15 +372,20 @@ Holding gets(Collective collective, std::uint32_t rank, bool at_root) {
 }
 
 Algorithm effective_algorithm(const CollectiveRequest& request, std::uint32_t ranks, unsigned slot_packets) {
-  if (request.collective >= Collective::alltoall) return Algorithm::exchange;  // alltoall, scan, exscan
-  if (request.algorithm != Algorithm::exchange) return Algorithm::tree;
+  const bool halves = !request.vector && std::has_single_bit(ranks);
   switch (request.collective) {
+    case Collective::alltoall:
+    case Collective::scan:
+    case Collective::exscan:
+      return Algorithm::exchange;
     case Collective::barrier:
     case Collective::allreduce:
-      return Algorithm::exchange;
+      return request.algorithm == Algorithm::exchange ? Algorithm::exchange : Algorithm::tree;
     case Collective::allgather:
-      return !request.vector && std::has_single_bit(ranks) && ranks / 2 <= slot_packets ? Algorithm::exchange
-                                                                                        : Algorithm::tree;
+      return request.algorithm == Algorithm::exchange && halves && ranks / 2 <= slot_packets ? Algorithm::exchange
+                                                                                             : Algorithm::tree;
+    case Collective::reduce_scatter:
+      return request.algorithm == Algorithm::halving && halves && ranks > 1 ? Algorithm::halving : Algorithm::tree;
     default:
       return Algorithm::tree;
   }
@@ -365,7 +403,7 @@ void compile(Collective collective, Algorithm algorithm, const Row& row, std::ui
     case Collective::scatter:
       return compiler.scatter();
     case Collective::reduce_scatter:
-      return compiler.reduce_scatter();
+      return algorithm == Algorithm::halving ? compiler.reduce_scatter_halving() : compiler.reduce_scatter();
     case Collective::scan:
     case Collective::exscan:
       return compiler.scan(collective == Collective::scan);

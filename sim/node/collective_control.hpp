@@ -21,7 +21,8 @@ struct Step {
   bool from_host = false, to_host = false;
   std::uint8_t place = 0;  ///< edges whose packets come before the host's or the stages'
   std::uint32_t streams = 1;
-  /// From the host: stream i carries the block of label (block - i) modulo the ranks. Interleaved: that of rank block xor i.
+  /// From the host: stream i carries the block of label (block - i) modulo the ranks. Interleaved: place i in the turn has
+  /// that of rank block xor i, or, where the process says so, block xor the lowest bits of i, reversed.
   std::uint32_t block = 0;
 
   [[nodiscard]] unsigned inputs() const {
@@ -32,6 +33,9 @@ struct Step {
 struct Process {
   std::uint8_t first = 0, steps = 0;
   bool interleaved = false;  ///< the steps take turns packet by packet, instead of stream by stream
+  /// Interleaved: a turn is so many rounds through the steps, each for another stream.
+  std::uint32_t rounds = 1;
+  std::uint8_t reversed = 0;  ///< bits
 };
 
 struct Program {
@@ -59,7 +63,8 @@ enum class Holding : std::uint8_t { nothing, block, block_per_rank };
 [[nodiscard]] bool has_vector(spec::Collective collective);
 
 /// The algorithm that runs when `wanted` is asked for: exchange where it is defined (barrier, allreduce; allgather of a
-/// power of two of ranks whose packets of one turn, ranks / 2 on the last edge, fit into a slot, and no v-form), else tree.
+/// power of two of ranks whose packets of one turn, ranks / 2 on the last edge, fit into a slot, and no v-form), halving too
+/// (reduce_scatter of a power of two of ranks, no v-form), else tree.
 [[nodiscard]] spec::Algorithm effective_algorithm(const CollectiveRequest& request, std::uint32_t ranks,
                                                   unsigned slot_packets);
 

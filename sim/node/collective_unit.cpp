@@ -134,15 +134,13 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     Upload& upload = op.upload[p];
     if (upload.queue.capacity() == 0) upload.queue = Ring<PacketId>(config_.collective.slot_packets);
     upload.step = 0;
+    upload.round = 0;
     upload.stream = 0;
     upload.packet = 0;
     while (!op.program.steps[process.first + upload.step].from_host) ++upload.step;
     begin_stream(id, p);
   }
-  if (over(op)) {  // nothing to do: an exclusive scan of one rank
-    op.active = false;
-    ended_.push_back(id);
-  }
+  if (over(op)) ended_.push_back(id);  // nothing to do: an exclusive scan of one rank
   return id;
 }
 
@@ -187,6 +185,14 @@ std::uint64_t CollectiveUnit::upload_bytes(std::uint32_t process) const {
   return op.packetizer.elements_in(upload.packet - 1, upload.block.count) * op.packetizer.element_bytes();
 }
 
+/// The block at place `i` of an interleaved process's turn.
+std::uint32_t block_in_turn(const Process& process, const Step& step, std::uint32_t i) {
+  if (!process.reversed) return step.block ^ i;
+  std::uint32_t reversed = 0;
+  for (unsigned bit = 0; bit < process.reversed; ++bit) reversed |= (i >> bit & 1) << (process.reversed - 1 - bit);
+  return step.block ^ reversed;
+}
+
 /// Looks up which block the upload's stream is to carry.
 void CollectiveUnit::begin_stream(OperationId id, unsigned p) {
   Operation& op = operation(id);
@@ -195,8 +201,9 @@ void CollectiveUnit::begin_stream(OperationId id, unsigned p) {
   const Process& process = op.program.processes[p];
   const Step& step = op.program.steps[process.first + upload.step];
   const std::uint32_t ranks = contexts_[context_of(id)].row.ranks;
-  upload.rank =
-      process.interleaved ? step.block ^ upload.stream : op.group->rank((step.block + ranks - upload.stream) % ranks);
+  const std::uint32_t place = (upload.round * process.steps + upload.step) * step.streams + upload.stream;
+  upload.rank = process.interleaved ? block_in_turn(process, step, place)
+                                    : op.group->rank((step.block + ranks - upload.stream) % ranks);
   upload.block = op.gives == Holding::block_per_rank ? block_of(request, request.send_blocks, upload.rank)
                                                      : Block{0, request.count};
 }
@@ -236,18 +243,31 @@ bool CollectiveUnit::upload(std::uint32_t process_number) {
   upload.queue.push(packet_id);
   wake(process_number);
 
-  ++upload.packet;
-  if (!last) return true;
   const Process& process = op.program.processes[p];
   const Step* const steps = &op.program.steps[process.first];
-  upload.packet = 0;
-  if (++upload.stream == steps[upload.step].streams) {
-    upload.stream = 0;
-    do {
-      if (++upload.step == process.steps) return false;
-    } while (!steps[upload.step].from_host);
+  if (!next_upload(upload, process, steps, last)) return false;
+  if (upload.packet == 0 || process.interleaved) begin_stream(id, p);
+  return true;
+}
+
+/// On to the host's next packet for a process. False: there is none.
+bool CollectiveUnit::next_upload(Upload& upload, const Process& process, const Step* steps, bool last) {
+  if (!process.interleaved) {
+    ++upload.packet;
+    if (!last) return true;
+    upload.packet = 0;
   }
-  begin_stream(id, p);
+  if (++upload.stream < steps[upload.step].streams) return true;
+  upload.stream = 0;
+  do {
+    if (++upload.step < process.steps) continue;
+    if (!process.interleaved) return false;
+    upload.step = 0;
+    if (++upload.round < process.rounds) continue;
+    upload.round = 0;
+    ++upload.packet;
+    if (last) return false;
+  } while (!steps[upload.step].from_host);
   return true;
 }
 
@@ -257,7 +277,7 @@ HostPacket CollectiveUnit::take_result(unsigned index) {
   Ring<HostPacket>& results = queue(index);
   const HostPacket result = results.front();
   results.pop();
-  if (index >= units()) ports_[index - units()].behind = false;
+  if (index >= units()) ports_[index - units()].behind = results.size() >= kForkPackets;
   if (results.empty()) with_result_ &= ~(std::uint64_t{1} << index);
   release_stalled();
   return result;
@@ -538,6 +558,8 @@ void CollectiveUnit::proceed(OperationId id, unsigned p, bool last) {
     next_stream();
     if (execution.step < process.steps) return;
     execution.step = 0;
+    if (++execution.round < process.rounds) return;
+    execution.round = 0;
     ++execution.packet;
     if (last) finish(id, p);
   } else if (!last) {
@@ -563,10 +585,11 @@ void CollectiveUnit::finish(OperationId id, unsigned p) {
   }
   const bool rank = contexts_[context].row.has_rank();
   if (!rank) arrived_ |= 1u << context;
-  if (--op.running == 0 && over(op)) {
+  if (--op.running > 0 || !over(op)) return;
+  if (rank)
+    ended_.push_back(id);
+  else
     op.active = false;
-    if (rank) ended_.push_back(id);
-  }
 }
 
 /// Starts the next operations of a vertex without a rank, which no host submits: each begins with the first descriptor in

@@ -104,8 +104,14 @@ class CollectiveUnit {
   HostPacket take_result(unsigned queue);
   /// A result is in host memory. True: it was the operation's last deed, the operation is over.
   [[nodiscard]] bool delivered(const HostPacket& result);
-  /// Operations that ended without anything on its way to the host, since the last call.
-  [[nodiscard]] std::vector<OperationId>& ended() { return ended_; }
+  /// An operation that ended without anything on its way to the host, and is not known to have: its place is free now.
+  [[nodiscard]] std::optional<OperationId> take_ended() {
+    if (ended_.empty()) return std::nullopt;
+    const OperationId id = ended_.back();
+    ended_.pop_back();
+    operation(id).active = false;
+    return id;
+  }
 
   /// A process event.
   void wake(std::uint32_t process) { pending_.add(process); }
@@ -138,6 +144,7 @@ class CollectiveUnit {
   struct Execution {
     std::uint8_t step = 0;
     bool running = false;
+    std::uint32_t round = 0;   ///< of the turn
     std::uint32_t stream = 0;  ///< of the step
     std::uint64_t packet = 0;  ///< of the stream; 0 is the descriptor
     std::uint32_t block = 0;   ///< the rank whose block the stream carries
@@ -149,6 +156,7 @@ class CollectiveUnit {
   /// The host's next packet for a process.
   struct Upload {
     std::uint8_t step = 0;
+    std::uint32_t round = 0;
     std::uint32_t stream = 0;
     std::uint64_t packet = 0;  ///< of the stream; 0 is the descriptor
     std::uint32_t rank = 0;    ///< whose block it is
@@ -267,6 +275,7 @@ class CollectiveUnit {
   void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, std::uint64_t elements, Tick ready);
   [[nodiscard]] PacketId combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements);
   void begin_stream(OperationId id, unsigned process);
+  [[nodiscard]] static bool next_upload(Upload& upload, const Process& process, const Step* steps, bool last);
   [[nodiscard]] std::uint64_t place(const Operation& op, const Execution& execution) const;
   void owe(Context& context, unsigned edge, bool final);
   void proceed(OperationId id, unsigned process, bool last);

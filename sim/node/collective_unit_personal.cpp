@@ -14,9 +14,7 @@ void CollectiveUnit::start_personal(OperationId id) {
                     op.packetizer);
   op.uploads = op.personal.lanes();
   op.running = static_cast<std::uint32_t>(std::popcount(op.uploads));
-  if (!over(op)) return;
-  op.active = false;
-  ended_.push_back(id);
+  if (over(op)) ended_.push_back(id);
 }
 
 bool CollectiveUnit::upload_personal(OperationId id, unsigned lane) {
@@ -59,10 +57,7 @@ bool CollectiveUnit::upload_personal(OperationId id, unsigned lane) {
   to_send_ |= 1u << lane;
   if (!op.personal.done(lane)) return true;
   --op.running;
-  if (over(op)) {
-    op.active = false;
-    ended_.push_back(id);
-  }
+  if (over(op)) ended_.push_back(id);
   return false;
 }
 

@@ -281,7 +281,9 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
   check_time(at);
   if (!enter(entered, request, at)) return;
   const Group& group = entered.group;
-  if (request.collective == spec::Collective::allgather && !group.doubles()) request.algorithm = spec::Algorithm::tree;
+  const bool doubling =
+      request.collective == spec::Collective::allgather || request.collective == spec::Collective::reduce_scatter;
+  if (doubling && !group.doubles()) request.algorithm = spec::Algorithm::tree;
   const auto algorithm = effective_algorithm(request, group.ranks(), config_.collective.slot_packets);
   request.root = group.label(request.root);
   nodes_[group.vertices()[request.rank].node]->submit(entered.row, request, algorithm, group, at);

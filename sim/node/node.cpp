@@ -56,8 +56,7 @@ bool Node::step(Tick now) {
   bool busy = router_.step(now);
   while (events_.next() <= now) handle(events_.take(), now);
   busy |= unit_.step(now);
-  for (const OperationId id : unit_.ended()) operation_over(id, now);
-  unit_.ended().clear();
+  while (const auto id = unit_.take_ended()) operation_over(*id, now);
   busy |= host_.step(now);
   const Tick next = events_.next();
   if (!busy && next != kNever && next != foreseen_) {

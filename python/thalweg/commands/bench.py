@@ -192,11 +192,11 @@ def _collective(name: str) -> click.Command:
     ]
     if name != "barrier":
         parts += [_sizes, _seed]
-    if name in ("barrier", "allreduce", "allgather"):
+    if name in ("barrier", "allreduce", "allgather", "reduce_scatter"):
         parts.append(
             click.option(
                 "--algorithm",
-                type=click.Choice(["auto", "tree", "exchange"]),
+                type=click.Choice(["auto", "tree", "halving" if name == "reduce_scatter" else "exchange"]),
                 default="auto",
                 show_default=True,
                 help="auto: the one that is fastest at a size.",

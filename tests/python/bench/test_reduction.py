@@ -28,6 +28,13 @@ def test_orders_written_out(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
+def test_the_order_of_halving_written_out(seed: int) -> None:
+    operands = (np.random.default_rng(seed).standard_normal((8, 1)) * 1e3).astype(np.float32)
+    a, b, c, d, e, f, g, h = operands[:, 0]
+    assert result(Algorithm.HALVING, operands) == ((a + e) + (c + g)) + ((b + f) + (d + h))
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_orders_of_scans_written_out(seed: int) -> None:
     operands = (np.random.default_rng(seed).standard_normal((8, 1)) * 1e3).astype(np.float32)
     a, b, c, d, e, f, g, h = operands[:, 0]

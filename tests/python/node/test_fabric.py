@@ -118,7 +118,7 @@ def expected(name: str, given: np.ndarray, rank: int, root: int = 0) -> np.ndarr
 def test_right_and_not_faster_than_the_bound(name: str, cluster: str, endpoint: str) -> None:
     world = Ranks(cluster, endpoint)
     network = bounds.Network.of(world.config)
-    for algorithm in (Algorithm.TREE, Algorithm.EXCHANGE):
+    for algorithm in (Algorithm.TREE, Algorithm.EXCHANGE, Algorithm.HALVING):
         for count in (1, 1000):
             given = operands(name, len(world.members), count)
             ticks, received = world.run(name, algorithm, given)

@@ -81,8 +81,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{Collective::allreduce, Algorithm::exchange}, Case{Collective::allreduce, Algorithm::tree},
                     Case{Collective::gather, Algorithm::tree}, Case{Collective::allgather, Algorithm::exchange},
                     Case{Collective::allgather, Algorithm::tree}, Case{Collective::scatter, Algorithm::tree},
-                    Case{Collective::reduce_scatter, Algorithm::tree}, Case{Collective::alltoall, Algorithm::exchange},
-                    Case{Collective::scan, Algorithm::exchange}, Case{Collective::exscan, Algorithm::exchange}),
+                    Case{Collective::reduce_scatter, Algorithm::tree},
+                    Case{Collective::reduce_scatter, Algorithm::halving},
+                    Case{Collective::alltoall, Algorithm::exchange}, Case{Collective::scan, Algorithm::exchange},
+                    Case{Collective::exscan, Algorithm::exchange}),
     [](const auto& info) {
       return std::string(spec::name(info.param.collective)) + "_" + std::string(spec::name(info.param.algorithm));
     });

@@ -178,11 +178,22 @@ inline Bytes block_for(const Job& job, std::uint32_t giver, std::uint32_t receiv
   return {from, from + static_cast<std::ptrdiff_t>(block.count * size)};
 }
 
+/// Recursive halving: what two ranks that differ in the highest bit have, combined, and so on down to the lowest.
+inline Bytes halving_value(const std::vector<Bytes>& values, const Combine& combine) {
+  if (values.size() == 1) return values[0];
+  const std::size_t half = values.size() / 2;
+  std::vector<Bytes> next(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half));
+  for (std::size_t i = 0; i < half; ++i) combine(next[i], values[half + i]);
+  return halving_value(next, combine);
+}
+
 /// The ranks' operands for rank `receiver`, combined around vertex `root`.
 inline Bytes reduced(const Job& job, std::uint32_t root, std::uint32_t receiver, const Order& order) {
   std::vector<Bytes> given;
   for (std::uint32_t rank = 0; rank < job.send.size(); ++rank) given.push_back(block_for(job, rank, receiver));
   const Combine combine = combine_of(job.op, job.type);
+  if (job.algorithm == spec::Algorithm::halving && std::has_single_bit(given.size()))
+    return halving_value(given, combine);
   if (job.algorithm != spec::Algorithm::exchange) return tree_value(given, order, root, ~0u, combine);
   return order.places.empty() ? exchange_value(given, receiver, combine) : stages_value(given, order, combine);
 }

@@ -59,10 +59,14 @@ Job random_job(std::uint32_t ranks, unsigned packet_bytes, std::mt19937_64& rand
   using Type = std::pair<Operator, Datatype>;
   const auto collective =
       one_of(random, {Collective::barrier, Collective::broadcast, Collective::reduce, Collective::allreduce,
-                      Collective::gather, Collective::allgather, Collective::scatter});
+                      Collective::gather, Collective::allgather, Collective::scatter, Collective::reduce_scatter,
+                      Collective::alltoall, Collective::scan, Collective::exscan});
   const bool exchanges =
       collective == Collective::barrier || collective == Collective::allreduce || collective == Collective::allgather;
-  const auto algorithm = exchanges && random() % 2 ? Algorithm::exchange : Algorithm::tree;
+  const bool halves = collective == Collective::reduce_scatter && random() % 2;
+  const auto algorithm = halves                      ? Algorithm::halving
+                         : exchanges && random() % 2 ? Algorithm::exchange
+                                                     : Algorithm::tree;
   const auto [op, type] = one_of<Type>(random, {{Operator::sum, Datatype::float64},
                                                 {Operator::sum, Datatype::float32},
                                                 {Operator::sum, Datatype::int16},
