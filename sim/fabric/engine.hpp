@@ -47,6 +47,12 @@ struct CollectiveRequest {
   std::span<std::byte> receive;
   std::span<const Block> send_blocks{};     ///< v-forms of scatter (at the root), reduce_scatter and alltoall
   std::span<const Block> receive_blocks{};  ///< v-forms of gather (at the root), allgather and alltoall
+
+  /// The block for a rank in a send buffer of one for each, and that of a rank in such a receive buffer.
+  [[nodiscard]] Block send_block(std::uint32_t i) const { return vector ? send_blocks[i] : Block{i * count, count}; }
+  [[nodiscard]] Block receive_block(std::uint32_t i) const {
+    return vector ? receive_blocks[i] : Block{i * count, count};
+  }
 };
 
 /// A point-to-point message: `bytes` take time on the links, the payload itself travels elsewhere.

@@ -2,13 +2,9 @@
 
 namespace thalweg {
 
-Block Personal::block(std::span<const Block> blocks, std::uint32_t rank) const {
-  return request_->vector ? blocks[rank] : Block{rank * request_->count, request_->count};
-}
-
 /// On to the next rank that is to be told.
 void Personal::skip(Lane& lane) const {
-  while (lane.announce < ranks_ && block(request_->receive_blocks, rank_at(lane.announce)).count == 0)
+  while (lane.announce < ranks_ && request_->receive_block(rank_at(lane.announce)).count == 0)
     lane.announce += static_cast<std::uint32_t>(lanes_.size());
 }
 
@@ -20,11 +16,10 @@ void Personal::start(const CollectiveRequest& request, std::uint32_t ranks, unsi
   to_send_.resize(ranks);
   received_.assign(ranks, 0);
   expected_ = 0;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank)
-    expected_ += layout.packets(block(request.receive_blocks, rank).count);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) expected_ += layout.packets(request.receive_block(rank).count);
   for (std::uint32_t offset = 0; offset < ranks; ++offset) {
     const std::uint32_t peer = rank_at(offset);
-    to_send_[peer] = layout.packets(block(request.send_blocks, peer).count);
+    to_send_[peer] = layout.packets(request.send_block(peer).count);
     lanes_[offset % lanes].sending += to_send_[peer] > 0;
   }
   for (unsigned index = 0; index < lanes; ++index) {
@@ -44,10 +39,10 @@ Personal::Next Personal::next(unsigned index) const {
   const Lane& lane = lanes_[index];
   if (lane.announce < ranks_) {
     const std::uint32_t peer = rank_at(lane.announce);
-    return {.peer = peer, .announces = true, .first = block(request_->receive_blocks, peer).count, .last = true};
+    return {.peer = peer, .announces = true, .first = request_->receive_block(peer).count, .last = true};
   }
   const std::uint32_t peer = rank_at(lane.send);
-  const Block data = block(request_->send_blocks, peer);
+  const Block data = request_->send_block(peer);
   const std::uint64_t packet = layout_->packets(data.count) - to_send_[peer];
   return {.peer = peer,
           .first = data.first + packet * layout_->elements_per_packet(),
@@ -71,7 +66,7 @@ bool Personal::done(unsigned index) {
 }
 
 Personal::Place Personal::arrived(std::uint32_t source) {
-  const Block data = block(request_->receive_blocks, source);
+  const Block data = request_->receive_block(source);
   const std::uint64_t packet = received_[source]++;
   --expected_;
   return {data.first + packet * layout_->elements_per_packet(), layout_->elements_in(packet, data.count)};

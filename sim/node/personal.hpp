@@ -54,7 +54,6 @@ class Personal {
     bool chosen = false;
   };
 
-  [[nodiscard]] Block block(std::span<const Block> blocks, std::uint32_t rank) const;
   [[nodiscard]] std::uint32_t rank_at(std::uint32_t offset) const { return (request_->rank + offset) % ranks_; }
   void skip(Lane& lane) const;
 

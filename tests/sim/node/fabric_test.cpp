@@ -129,6 +129,41 @@ TEST(AllToAll, BlocksOfAnySizeBetweenAnyTwo) {
     }
 }
 
+TEST(AllToAll, WaitsForARankThatIsLateWithNothingInTheNetwork) {
+  World world(cluster({2, 2}));
+  const ContextId context = world.communicator(first_nodes(4));
+  std::mt19937_64 random{1};
+  Job job = make_job(Collective::alltoall, Algorithm::exchange, Operator::none, Datatype::byte, 4, 0, 3000, random);
+  for (std::uint32_t rank : {0u, 1u, 3u}) world.submit(context, job, rank, world.fabric.now());
+  world.run();
+  EXPECT_TRUE(world.fabric.idle());
+  EXPECT_EQ(world.fabric.packets_held(), 0u);
+  EXPECT_EQ(job.done, std::vector<Tick>(4, -1));
+  const auto waiting = world.fabric.waiting();
+  ASSERT_EQ(waiting.size(), 1u);
+  EXPECT_EQ(waiting[0].peer, 2u);
+  world.submit(context, job, 2, world.fabric.now());
+  world.run();
+  verify(job);
+}
+
+TEST(AllToAll, AHostThatIsBehindKeepsItInTheNetwork) {
+  FabricConfig config = cluster({3, 3}, 2);
+  config.collective.packet_flits = 1;
+  config.host.pcie_bytes_per_tick = 4;  // each port brings up to 32
+  World world(config);
+  const ContextId context = world.communicator(first_nodes(9)), other = world.communicator({8, 2, 5});
+  std::mt19937_64 random{1};
+  Job job = make_job(Collective::alltoall, Algorithm::exchange, Operator::none, Datatype::byte, 9, 0, 500, random);
+  Job sum = make_job(Collective::allreduce, Algorithm::tree, Operator::sum, Datatype::float64, 3, 0, 300, random);
+  world.submit(context, job);
+  world.submit(other, sum);  // shares ports and channels with it
+  world.run();
+  verify(job);
+  verify(sum);
+  EXPECT_EQ(world.fabric.credits_out(), 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Vectors,
                          testing::Values(Collective::gather, Collective::allgather, Collective::scatter,
                                          Collective::reduce_scatter),
