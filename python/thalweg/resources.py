@@ -9,7 +9,7 @@ _ROOTS = (_PACKAGE / "data", _PACKAGE.parent.parent)
 
 
 def resource(path: str) -> Path:
-    """Where `clusters`, `reproduce`, `runtime/mpi` or `spec/generated` (or a file in one of them) is; FileNotFoundError if nowhere."""
+    """Where `apps`, `clusters`, `reproduce`, `runtime/mpi` or `spec/generated` (or a file in one of them) is; FileNotFoundError if nowhere."""
     for root in _ROOTS:
         if (found := root / path).exists():
             return found

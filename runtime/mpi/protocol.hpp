@@ -62,7 +62,7 @@ enum class Pattern : std::uint8_t {
   gather,          ///< binomial tree, growing blocks
   scatter,         ///< binomial tree, shrinking blocks
   allgather,       ///< recursive doubling for powers of two, ring otherwise
-  alltoall,        ///< pairwise exchange
+  alltoall,        ///< Bruck's algorithm for short blocks, pairwise exchange otherwise
   scan,            ///< recursive doubling
   reduce_scatter,  ///< pairwise exchange
   gather_list,     ///< every rank sends its own bytes to the root

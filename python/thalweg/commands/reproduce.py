@@ -73,6 +73,11 @@ def _print(rows: Sequence[Row]) -> None:
     )
     for number, note in enumerate(notes, start=1):
         click.echo(f"({number}) {note}")
+    if instances := [row for row in rows if row.id == "mpifpga.instances"]:
+        click.echo("\nspeed-ups of each collective in our own programs, as in Figure 14")
+        print_table(
+            ["what", "speed-up", "note"], ([row.what, row.measured, row.note] for row in instances), ["what", "note"]
+        )
     click.echo("\nus of long collectives without what holds them up")
     changed = [row for row in rows if "changed" in row.about]
     print_table(["what", "us", "note"], ([row.what, row.measured, row.note] for row in changed), left=["what", "note"])

@@ -1,6 +1,7 @@
 """The collectives of a program one by one: each place that calls one, what it takes in the network and in software.
 
-An instance is a call site (the address that the call returns to), function, communicator and size. The time in software is
+An instance is a call site (the address that the call returns to), function, communicator and size; a v-form, whose size is each
+rank's own, has none. The time in software is
 what the same collective takes as the messages of its usual software algorithm (docs/mpi.md) on the same links, when they
 carry nothing else, with the cluster's software overhead for each message.
 """
@@ -54,7 +55,8 @@ def instances(books: Row, config: _sim.FabricConfig, program: Path) -> list[Row]
     software = Software(config)
     rows: dict[tuple[Any, ...], Row] = {}
     for use in books["collectives"]:
-        key = use["site"], use["function"], use["communicator"], use["bytes"], use["offloaded"]
+        size = None if use["vector"] else use["bytes"]
+        key = use["site"], use["function"], use["communicator"], size, use["offloaded"]
         row = rows.setdefault(
             key,
             {
@@ -62,7 +64,7 @@ def instances(books: Row, config: _sim.FabricConfig, program: Path) -> list[Row]
                 "function": use["function"],
                 "communicator": use["communicator"],
                 "ranks": len(use["members"]),
-                "bytes": use["bytes"],
+                "bytes": size,
                 "offloaded": use["offloaded"],
                 "operations": 0,
                 "software_us": 0.0,
@@ -94,7 +96,7 @@ def _saved(row: Row) -> float:
 def in_software_us(rows: Iterable[Row], virtual_time_us: float) -> float:
     """What the program would take with all of its collectives in software: an estimate.
 
-    The time of each instance is put in place of the network's; ranks wait for late ones as long as they did.
+    The time of each instance is put in place of the network's, where it is known; ranks wait for late ones as long as they did.
     """
     return virtual_time_us + sum(map(_saved, rows))
 

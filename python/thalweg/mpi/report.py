@@ -233,7 +233,12 @@ class Report:
         software = instances.in_software_us(rows, self.virtual_time_us)
         print(
             f"\nthalweg: {self.virtual_time_us:.3f} us; about {software:.3f} us with all of these in software: "
-            f"the network takes {100 * (1 - self.virtual_time_us / software):.2f} % off",
+            f"the network takes {100 * (1 - self.virtual_time_us / software):.2f} % off"
+            + (
+                "; what has no time in software counts as it is"
+                if any(row["software_us"] is None for row in rows)
+                else ""
+            ),
             file=stream,
         )
 

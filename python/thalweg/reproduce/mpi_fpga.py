@@ -16,7 +16,7 @@ from thalweg import bench, topology
 from thalweg.bench import CollectivePlan, HostTime
 from thalweg.cluster import FLIT_BYTES, Cluster
 from thalweg.errors import CheckFailed
-from thalweg.reproduce import Row, mean, published, short
+from thalweg.reproduce import Row, mean, programs, published, short
 from thalweg.spec import Algorithm, Datatype
 
 PAPER = "mpi-fpga"
@@ -124,6 +124,7 @@ class Evaluation:
     def __init__(self, full: bool = False, collectives: Sequence[str] = COLLECTIVES) -> None:
         self.full = full
         self.collectives = collectives
+        self.partial = tuple(collectives) != COLLECTIVES
         self.numbers = published(PAPER)
         self.measured = Measurements((1 << 31) if full else (1 << 28))
         self._evidence: dict[tuple[str, int], str] = {}
@@ -144,6 +145,8 @@ class Evaluation:
                 steps.append(Step(what, weight, lambda nodes=nodes, operation=operation: self.curve(operation, nodes)))  # type: ignore[misc]
         steps.append(Step("mechanisms", 30, self.mechanisms))
         steps.append(Step("speed-ups", 1, self.speedups))
+        if not self.partial:
+            steps.append(Step("programs", 60, self.programs))
         steps.append(Step("PCIe's latency", 4, self.pcie))
         steps.append(Step("other tori", 10, self.shapes))
         return steps
@@ -311,6 +314,43 @@ class Evaluation:
                 note += f": {about['speedup'][0]:.1f} to {about['speedup'][1]:.1f} times as fast as Table 4's software"
             self._evidence[operation, nodes] = note
             yield self._row("mpifpga.curves", f"{operation}, {nodes} nodes, {short(size)}", after.us, note, **about)
+
+    def programs(self) -> list[Row]:
+        """Table 5 and Figure 14 with programs of our own, in two sizes; what a rank computes takes the time that it takes here."""
+        rows = []
+        for program, (name, *sizes) in programs.PROGRAMS.items():
+            for nodes in (64, 128) if self.full else (64,):
+                reports = [programs.run(name, arguments, nodes, DIRECT[nodes]) for arguments in sizes]
+                taken = [100 * (1 - report["virtual_time_us"] / report["software_time_us"]) for report in reports]
+                note = "; ".join(
+                    f"{name} {' '.join(arguments)}: {report['software_time_us'] / 1e3:.2f} ms with its collectives in software, "
+                    f"{percent:.2f} % less in the network"
+                    for arguments, report, percent in zip(sizes, reports, taken, strict=True)
+                )
+                rows.append(
+                    self._row(
+                        "mpifpga.apps",
+                        f"{program}, {nodes} nodes: {name} {' '.join(sizes[1])} of our own",
+                        taken[1],
+                        f"another program, of another size: the more work, the less is left to gain. {note}",
+                        part=self.numbers["mpifpga.apps"]["value"][program][str(nodes)],
+                        program=name,
+                        nodes=nodes,
+                        taken_off_percent=taken,
+                    )
+                )
+                for instance in reports[1]["instances"]:
+                    if instance["offloaded"] and instance["software_us"] is not None:
+                        rows.append(self._instance(name, nodes, instance))
+        return rows
+
+    def _instance(self, program: str, nodes: int, instance: dict[str, Any]) -> Row:
+        what = f"{program} on {nodes} nodes: {instance['function']} of {instance['bytes']} bytes at {instance['place']}"
+        note = (
+            f"{instance['operations']} times; {instance['software_us']:.2f} us in software, {instance['fabric_us']:.2f} in the "
+            f"network; the ranks come within {instance['skew_us']:.1f}"
+        )
+        return self._row("mpifpga.instances", what, instance["speedup"], note, program=program, nodes=nodes, **instance)
 
     def pcie(self) -> list[Row]:
         """PCIe's latency, which the paper doesn't give: short collectives with others."""

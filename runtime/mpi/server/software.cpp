@@ -6,6 +6,10 @@
 namespace thalweg::mpi {
 namespace {
 
+/// Blocks up to which MPICH exchanges them by Bruck's algorithm, and the fewest ranks (MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE).
+constexpr std::uint64_t kBruckBytes = 256;
+constexpr std::uint32_t kBruckRanks = 8;
+
 /// Binomial tree away from the root: in round k, relative ranks below 2^k send to their partner 2^k above, for
 /// whose subtree `blocks` counts one block a rank, or one in all.
 Rounds binomial(const SoftwareCall& call, bool block_per_rank) {
@@ -69,6 +73,17 @@ Rounds pairwise(const SoftwareCall& call) {
   return rounds;
 }
 
+/// Bruck's algorithm: in round k each rank sends, to the one 2^k above it, the blocks that have 2^k of their way to go.
+Rounds bruck(const SoftwareCall& call) {
+  Rounds rounds = doubling_distance(call, true);
+  for (std::size_t k = 0; k < rounds.size(); ++k) {
+    std::uint64_t blocks = 0;
+    for (std::uint32_t way = 0; way < call.ranks; ++way) blocks += way >> k & 1;
+    for (Transfer& transfer : rounds[k]) transfer.bytes = call.bytes * blocks;
+  }
+  return rounds;
+}
+
 /// In each of n-1 rounds every rank passes on to its neighbour the block that it got last; `bytes(owner)` is its size.
 template <class Bytes>
 Rounds ring(std::uint32_t n, Bytes bytes) {
@@ -120,6 +135,7 @@ Rounds software_rounds(const SoftwareCall& call) {
       return std::has_single_bit(call.ranks) ? exchange(call, true)
                                              : ring(call.ranks, [&](std::uint32_t) { return call.bytes; });
     case Pattern::alltoall:
+      return call.bytes <= kBruckBytes && call.ranks >= kBruckRanks ? bruck(call) : pairwise(call);
     case Pattern::reduce_scatter:
       return pairwise(call);
     case Pattern::scan:

@@ -10,7 +10,8 @@ import pytest
 from thalweg import bench
 from thalweg.cli import main
 from thalweg.cluster import Cluster
-from thalweg.reproduce import NOTABLE, Number, Row, mean, published, short
+from thalweg.errors import CheckFailed
+from thalweg.reproduce import NOTABLE, Number, Row, mean, programs, published, short
 from thalweg.reproduce.mpi_fpga import COLLECTIVES, DIRECT, Measurements, own_links, table_bits, variant
 from thalweg.spec import Datatype
 
@@ -162,3 +163,14 @@ def test_another_paper_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: 
     file.touch()
     assert main(["reproduce", "--plot", str(file)]) == 2
     assert main(["reproduce", "--only", "nothing"]) == 2
+
+
+@pytest.mark.slow
+def test_programs_are_built_and_run() -> None:
+    """Of Table 5's programs, and of no others; one that cannot solve its problem is no result."""
+    assert programs.PROGRAMS.keys() < published("mpi-fpga")["mpifpga.apps"]["value"].keys()
+    report = programs.run("cg", ("-n", "12"), 4, "mpi-fpga-torus-2x2x2")
+    assert {row["function"] for row in report["instances"]} == {"MPI_Allreduce"}
+    assert report["software_time_us"] > report["virtual_time_us"]
+    with pytest.raises(CheckFailed, match="cg on 4 ranks ended with 2: cg: 1 points are too few"):
+        programs.run("cg", ("-n", "1"), 4, "mpi-fpga-torus-2x2x2")

@@ -81,6 +81,28 @@ def test_skew_is_from_the_first_to_the_last_rank(run_program: Program) -> None:
     assert barrier["skew_us"] > 50
 
 
+def test_a_v_form_is_one_instance_of_no_size(run_program: Program) -> None:
+    run = run_program(
+        """
+        int main(int c, char** v) {
+          begin(&c, &v);
+          int own[8] = {0}, all[64], counts[8], places[8];
+          for (int turn = 1; turn <= ranks / 2; ++turn) {
+            for (int i = 0; i < ranks; ++i) counts[i] = turn + i % 2, places[i] = 8 * i;
+            MPI_Allgatherv(own, counts[rank], MPI_INT, all, counts, places, MPI_INT, MPI_COMM_WORLD);
+          }
+          return end();
+        }
+        """,
+        4,
+        "--instances",
+    )
+    assert run.exit_code == 0, run.stderr
+    (row,) = (row for row in run.report["instances"] if row["function"] == "MPI_Allgatherv")
+    assert (row["operations"], row["bytes"], row["software_us"], row["speedup"]) == (2, None, None, None)
+    assert "what has no time in software counts as it is" in run.stderr
+
+
 def test_no_instances_where_none_are_asked_for(run_program: Program) -> None:
     run = run_program("int main(int c, char** v) { begin(&c, &v); MPI_Barrier(MPI_COMM_WORLD); return end(); }")
     assert "instances" not in run.report

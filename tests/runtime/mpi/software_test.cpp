@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <set>
 #include <vector>
 
@@ -63,9 +64,22 @@ TEST_P(SoftwareTest, BlocksAreCarriedOnce) {
   EXPECT_EQ(bytes_into(rounds(Pattern::gather), root), 100U * (ranks - 1));
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     EXPECT_EQ(bytes_into(rounds(Pattern::allgather), rank), 100U * (ranks - 1));
-    EXPECT_EQ(bytes_into(rounds(Pattern::alltoall), rank), 100U * (ranks - 1));
+    EXPECT_EQ(bytes_into(software_rounds({Pattern::alltoall, ranks, 0, 1000, {}}), rank), 1000U * (ranks - 1));
     EXPECT_EQ(bytes_into(rounds(Pattern::broadcast), rank), rank == root ? 0U : 100U);
   }
+}
+
+/// Of short blocks among eight ranks and more every block passes each 1 bit of its way in a message of its own.
+TEST_P(SoftwareTest, ShortBlocksTakeAsManyRoundsAsWaysHaveBits) {
+  const Rounds short_blocks = rounds(Pattern::alltoall);
+  if (ranks < 8) {
+    EXPECT_EQ(short_blocks.size(), ranks - 1);
+    return;
+  }
+  EXPECT_EQ(short_blocks.size(), static_cast<std::size_t>(std::bit_width(ranks - 1)));
+  std::uint64_t passages = 0;
+  for (std::uint32_t way = 1; way < ranks; ++way) passages += static_cast<std::uint64_t>(std::popcount(way));
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) EXPECT_EQ(bytes_into(short_blocks, rank), 100 * passages);
 }
 
 TEST_P(SoftwareTest, ListsAreCarriedToTheirPeers) {
