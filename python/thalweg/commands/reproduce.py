@@ -73,6 +73,11 @@ def _print(rows: Sequence[Row]) -> None:
     )
     for number, note in enumerate(notes, start=1):
         click.echo(f"({number}) {note}")
+    if scaling := [row for row in rows if row.id == "mpifpga.scaling"]:
+        click.echo("\nus on indirect networks: short sizes, and 2 KB with switches of radix 28")
+        short_ones = [row for row in rows if str(row.about.get("network")).startswith("indirect-")]
+        _grid([row for row in short_ones if "changed" not in row.about], "bytes", short, "network")
+        print_table(["nodes", "us"], ([row.about["nodes"], row.measured] for row in scaling))
     if instances := [row for row in rows if row.id == "mpifpga.instances"]:
         click.echo("\nspeed-ups of each collective in our own programs, as in Figure 14")
         print_table(
@@ -87,17 +92,16 @@ def _print(rows: Sequence[Row]) -> None:
     _grid([row for row in rows if "shape" in row.about], "shape", str)
 
 
-def _grid(rows: Sequence[Row], column: str, name: Callable[[Any], str]) -> None:
-    """A table of times: collectives and nodes down, `column` across."""
+def _grid(rows: Sequence[Row], column: str, name: Callable[[Any], str], *more: str) -> None:
+    """A table of times: collectives and nodes down, and what else is named; `column` across."""
+    down = ("collective", "nodes", *more)
     columns = sorted({row.about[column] for row in rows})
-    times = {(row.about["collective"], row.about["nodes"], row.about[column]): row for row in rows}
+    times = {(*(row.about[key] for key in down), row.about[column]): row for row in rows}
+    lines = sorted({key[:-1] for key in times})
     print_table(
-        ["collective", "nodes", *map(name, columns)],
-        (
-            [collective, nodes, *(_time(times.get((collective, nodes, place))) for place in columns)]
-            for collective, nodes in sorted({key[:2] for key in times})
-        ),
-        left=["collective"],
+        [*down, *map(name, columns)],
+        ([*line, *(_time(times.get((*line, place))) for place in columns)] for line in lines),
+        left=["collective", *more],
     )
 
 

@@ -27,8 +27,10 @@ SOME_SIZES = (8, 1 << 10, 4 << 10, 64 << 10, 1 << 20)
 ALL_SIZES = tuple(4 << step for step in range(21))
 TABLE_SIZES = (1 << 10, 1 << 20)
 EXCHANGED = {"allreduce": 16 << 10, "allgather": 1 << 40}
-"""Bytes up to which a collective is exchanged, as in `thalweg run`; else it goes along the tree."""
+"""Bytes up to which a collective is exchanged; else it goes along the tree."""
 PCIE_NS = (0, 130, 520, 1040)
+RADICES = (8, 16, 28)
+SCALED = (2, 4, 8, 16, 32, 64, 128)
 
 
 Progress = Callable[[str, float], None]
@@ -53,15 +55,14 @@ class Measurements:
         return operation != "allgather" or cluster.topology.hosts**2 * size <= self._allgather
 
     def time(self, cluster: Cluster, operation: str, size: int) -> HostTime:
-        """Of all nodes of a cluster; of reduce-scatter `size` is the whole vector. Raises CheckFailed at a wrong result."""
+        """Of all hosts of a cluster; of reduce-scatter `size` is the whole vector. Raises CheckFailed at a wrong result."""
         key = cluster.name, operation, size
         if key not in self._known:
             ranks = cluster.topology.hosts
             block = size // ranks if operation == "reduce_scatter" else size
             datatype = Datatype.FLOAT64 if block % 8 == 0 else Datatype.FLOAT32
             plan = CollectivePlan(cluster, operation, ranks, [block], datatype=datatype)
-            exchanged = size <= EXCHANGED.get(operation, 0) and Algorithm.EXCHANGE in plan.algorithms
-            time = bench.host_time(plan, block, [Algorithm.EXCHANGE if exchanged else Algorithm.TREE])
+            time = bench.host_time(plan, block, _algorithms(plan, size))
             if not time.verified:
                 raise CheckFailed(f"{operation} of {size} bytes on {cluster.name} gave a wrong result")
             self._known[key] = time
@@ -76,6 +77,14 @@ class Measurements:
             last //= 2
         slope = (self.time(cluster, operation, last).us - self.time(cluster, operation, last // 4).us) / (last * 3 // 4)
         return self.time(cluster, operation, last).us + slope * (size - last)
+
+
+def _algorithms(plan: CollectivePlan, size: int) -> list[Algorithm]:
+    """On the direct network the paper's (Table 1, section 6.2.1); where trees are the switches', the faster one, long ones the tree."""
+    exchanged = size <= EXCHANGED.get(plan.operation, 0) and Algorithm.EXCHANGE in plan.algorithms
+    if plan.cluster.values.collective.trees == "rank":
+        return [Algorithm.EXCHANGE if exchanged else Algorithm.TREE]
+    return plan.algorithms if size <= 1 << 10 else [Algorithm.TREE]
 
 
 def variant(cluster: Cluster, table: str, **values: float) -> Cluster:
@@ -107,6 +116,14 @@ def _edges(nodes: int) -> Iterator[tuple[int, int]]:
         for k in range(rank.bit_length()):
             if rank >> k & 1:
                 yield rank, 1 << k
+
+
+def indirect(cluster: Cluster, radix: int, hosts: int) -> Cluster:
+    """A fat tree's preset with another number of hosts."""
+    leaves = cluster.values.topology
+    name = f"indirect-{radix}, {hosts} hosts"
+    tree = topology.build("fattree", [hosts], radix=radix, oversubscription=leaves.oversubscription)
+    return replace(cluster, name=name, topology=tree)
 
 
 @dataclass
@@ -147,6 +164,7 @@ class Evaluation:
         steps.append(Step("speed-ups", 1, self.speedups))
         if not self.partial:
             steps.append(Step("programs", 60, self.programs))
+            steps.append(Step("indirect networks", 60, self.indirect_networks))
         steps.append(Step("PCIe's latency", 4, self.pcie))
         steps.append(Step("other tori", 10, self.shapes))
         return steps
@@ -314,6 +332,46 @@ class Evaluation:
                 note += f": {about['speedup'][0]:.1f} to {about['speedup'][1]:.1f} times as fast as Table 4's software"
             self._evidence[operation, nodes] = note
             yield self._row("mpifpga.curves", f"{operation}, {nodes} nodes, {short(size)}", after.us, note, **about)
+
+    def _indirect(self, radix: int, hosts: int) -> Cluster:
+        return indirect(self.measured.cluster(f"mpi-fpga-fattree-{radix}"), radix, hosts)
+
+    def indirect_networks(self) -> list[Row]:
+        """Figures 11 to 13: short allgathers and allreduces on fat trees, and how an allreduce grows with the hosts."""
+        sizes = [size for size in self.sizes if size <= 4 << 10]
+        rows, ratios = [], []
+        for operation in ("allgather", "allreduce"):
+            for nodes in DIRECT:
+                for radix in RADICES:
+                    cluster = self._indirect(radix, nodes)
+                    faster = []
+                    for size in sizes:
+                        time = self.measured.time(cluster, operation, size)
+                        faster.append(self.measured.time(self.direct(nodes), operation, size).us / time.us)
+                        about: dict[str, Any] = {"collective": operation, "nodes": nodes, "bytes": size}
+                        about |= {"network": f"indirect-{radix}", "algorithm": time.algorithm.name.lower()}
+                        what = f"{operation}, {nodes} nodes, {short(size)}, radix {radix}"
+                        rows.append(self._row("mpifpga.curves", what, time.us, bound_us=time.bound_us, **about))
+                    what = f"{operation}, {nodes} nodes, radix {radix}, geometric mean of {len(sizes)} sizes up to 4 KB"
+                    note = self._streams(radix, nodes) if operation == "allgather" else ""
+                    ratios.append(self._row("mpifpga.indirect_over_direct", what, mean(faster), note, radix=radix))
+        for nodes in SCALED:
+            time = self.measured.time(self._indirect(28, nodes), "allreduce", 2 << 10)
+            what = f"allreduce of 2 KB on {nodes} nodes, radix 28"
+            rows.append(self._row("mpifpga.scaling", what, time.us, nodes=nodes, bytes=2 << 10, bound_us=time.bound_us))
+        return rows + ratios
+
+    def _streams(self, radix: int, nodes: int) -> str:
+        """What an allgather on a fat tree waits for: it is measured again with links of one cycle."""
+        cluster = self._indirect(radix, nodes)
+        plain, near = (
+            self.measured.time(c, "allgather", 8).us for c in (cluster, variant(cluster, "link", latency_ns=4))
+        )
+        tree = bench.host_time(CollectivePlan(cluster, "allgather", nodes, [8]), 8, [Algorithm.TREE]).us
+        return (
+            f"along the tree one rank's stream follows another's, {1000 * tree / nodes:.0f} ns a rank (8 bytes: {tree:.1f} us), and "
+            f"an exchange crosses the switches in every stage ({plain:.1f} us the faster of both; {near:.1f} with links of one cycle)"
+        )
 
     def programs(self) -> list[Row]:
         """Table 5 and Figure 14 with programs of our own, in two sizes; what a rank computes takes the time that it takes here."""

@@ -32,7 +32,10 @@ def check_plots(folder: Path) -> None:
 def plot(rows: Sequence[Row], folder: Path) -> list[Path]:
     """Draws every figure of which there are rows; returns the files."""
     drawn = []
-    for name, draw in (("figures-8-9", _curves), ("figure-10", _speedups)):
+    figures = [("figures-8-9", _curves), ("figure-10", _speedups)]
+    if any(row.id == "mpifpga.scaling" for row in rows):
+        figures += [("figure-11", _indirect), ("figure-13", _scaling)]
+    for name, draw in figures:
         figure = draw(rows)
         path = folder / f"{name}.png"
         try:
@@ -60,12 +63,8 @@ def _curves(rows: Sequence[Row]) -> Figure:
         for nodes, colour in _COLOURS.items():
             _curve(axes, rows, collective, nodes, colour)
         axes.set_title(_name(collective), fontsize=11)
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
+        _logarithmic(axes)
         axes.set_xticks([8, 128, 2 << 10, 32 << 10, 512 << 10])
-        axes.xaxis.set_major_formatter(lambda size, _: short(int(size)))
-        axes.xaxis.minorticks_off()
-        axes.grid(True, which="major", alpha=0.3)
     for axes in panels[:, 0]:
         axes.set_ylabel("time in µs")
     for axes in panels[-1, :]:
@@ -100,6 +99,56 @@ def _curve(axes: Axes, rows: Sequence[Row], collective: str, nodes: int, colour:
             color=colour,
             label=label,
         )
+
+
+def _indirect(rows: Sequence[Row]) -> Figure:
+    from matplotlib import pyplot
+
+    figure, panels = pyplot.subplots(2, 3, figsize=(12, 7), layout="constrained", sharey="row")
+    for line, collective in zip(panels, ("allgather", "allreduce"), strict=True):
+        for axes, nodes in zip(line, _COLOURS, strict=True):
+            for network in ("direct", "indirect-8", "indirect-16", "indirect-28"):
+                points = _of(rows, "mpifpga.curves", collective=collective, nodes=nodes, network=network)
+                axes.plot(*_line([row for row in points if row.about["bytes"] <= 4096]), "o-", ms=3.5, label=network)
+            axes.set_title(f"{collective}, {nodes} nodes", fontsize=11)
+            _logarithmic(axes)
+            axes.set_xticks([8, 64, 512, 4096])
+        line[0].set_ylabel("time in µs")
+    for axes in panels[-1]:
+        axes.set_xlabel("bytes")
+    panels[0, 0].legend(frameon=False, fontsize=9)
+    return figure
+
+
+def _scaling(rows: Sequence[Row]) -> Figure:
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
+    points = [row for row in rows if row.id == "mpifpga.scaling"]
+    nodes = [row.about["nodes"] for row in points]
+    axes.plot(nodes, [row.measured for row in points], "o-", ms=3.5, label="host to host")  # type: ignore[arg-type]
+    axes.plot(nodes, [row.about["bound_us"] for row in points], "--", lw=1, color="tab:gray", label="bound")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(nodes, [str(count) for count in nodes])
+    axes.set_ylim(bottom=0)
+    axes.grid(True, alpha=0.3)
+    axes.set_xlabel("nodes")
+    axes.set_ylabel("time in µs")
+    axes.set_title("allreduce of 2048 bytes, switches of radix 28", fontsize=11)
+    axes.legend(frameon=False)
+    return figure
+
+
+def _logarithmic(axes: Axes) -> None:
+    from matplotlib.ticker import LogFormatter
+
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(lambda size, _: short(int(size)))
+    axes.xaxis.minorticks_off()
+    axes.yaxis.set_major_formatter(lambda time, _: f"{time:g}")
+    axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
+    axes.grid(True, which="major", alpha=0.3)
 
 
 def _line(rows: Sequence[Row]) -> tuple[list[int], list[float]]:

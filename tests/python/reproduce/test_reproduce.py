@@ -12,8 +12,17 @@ from thalweg.cli import main
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed
 from thalweg.reproduce import NOTABLE, Number, Row, mean, programs, published, short
-from thalweg.reproduce.mpi_fpga import COLLECTIVES, DIRECT, Measurements, own_links, table_bits, variant
-from thalweg.spec import Datatype
+from thalweg.reproduce.mpi_fpga import (
+    COLLECTIVES,
+    DIRECT,
+    Evaluation,
+    Measurements,
+    indirect,
+    own_links,
+    table_bits,
+    variant,
+)
+from thalweg.spec import Algorithm, Datatype
 
 
 @pytest.mark.parametrize(
@@ -70,7 +79,7 @@ def test_times_are_the_benchmarks() -> None:
     time = Measurements(1 << 30).time(cluster, "allreduce", 1024)
     assert (time.us, time.bound_us) == (row["time_host_us"], row["bound_host_us"])
     # The whole vector of a reduce-scatter, of which each of 8 ranks gets 128 bytes.
-    plan = bench.CollectivePlan(cluster, "reduce_scatter", 8, [128], datatype=Datatype.FLOAT64)
+    plan = bench.CollectivePlan(cluster, "reduce_scatter", 8, [128], "tree", datatype=Datatype.FLOAT64)
     (row,) = bench.measure_collective(plan)
     assert Measurements(1 << 30).time(cluster, "reduce_scatter", 1024).us == row["time_host_us"]
 
@@ -163,6 +172,38 @@ def test_another_paper_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: 
     file.touch()
     assert main(["reproduce", "--plot", str(file)]) == 2
     assert main(["reproduce", "--only", "nothing"]) == 2
+
+
+def test_fat_trees_of_other_sizes() -> None:
+    preset = Cluster.load("mpi-fpga-fattree-8")
+    cluster = indirect(preset, 8, 16)
+    assert (cluster.topology.hosts, cluster.topology.link_ports) == (16, 8)
+    assert cluster.values == preset.values
+    assert Measurements(0).time(cluster, "allreduce", 8).algorithm == Algorithm.TREE  # half as long as its exchange
+    assert Measurements(0).time(Cluster.load("mpi-fpga-torus-2x2x2"), "allreduce", 8).algorithm == Algorithm.EXCHANGE
+
+
+@pytest.mark.long
+def test_indirect_over_direct() -> None:
+    """The ratios are those of the times that stand beside them, by their geometric mean."""
+    evaluation = Evaluation()
+    rows = evaluation.indirect_networks()
+    points = {
+        (row.about["collective"], row.about["nodes"], row.about["bytes"], row.about["network"]): row.measured
+        for row in rows
+        if row.id == "mpifpga.curves"
+    }
+    direct = evaluation.direct(64)
+    (ratio,) = (row for row in rows if row.what.startswith("allreduce, 64 nodes, radix 16"))
+    faster = [
+        evaluation.measured.time(direct, "allreduce", size).us / points["allreduce", 64, size, "indirect-16"]
+        for size in (8, 1 << 10, 4 << 10)
+    ]
+    assert ratio.measured == pytest.approx((faster[0] * faster[1] * faster[2]) ** (1 / 3))
+    assert all(row.note for row in rows if row.differs)
+    scaled = {row.about["nodes"]: row for row in rows if row.id == "mpifpga.scaling"}
+    assert scaled.keys() == {2, 4, 8, 16, 32, 64, 128}
+    assert all(row.about["bound_us"] < row.measured for row in scaled.values())
 
 
 @pytest.mark.slow
