@@ -17,7 +17,11 @@
 static const char usage[] =
     "usage: osu [options] [operation ...]\n"
     "operations: barrier bcast reduce allreduce gather allgather (these six are the default)\n"
-    "            scatter alltoall scan reduce_scatter latency bandwidth, or all\n"
+    "            scatter alltoall scan exscan reduce_scatter reduce_scatter_block, for blocks of different sizes\n"
+    "            gatherv scatterv allgatherv alltoallv alltoallw, between two ranks latency bandwidth;\n"
+    "            collectives: all but these two; all\n"
+    "  -f FORM      blocking (default), nonblocking or persistent\n"
+    "  -c           measures how much the rank can compute meanwhile, in the other two forms\n"
     "  -m MIN:MAX   sizes in bytes, with K or M; each the double of the one before it (4:1M)\n"
     "  -i COUNT     repetitions of a size (100)\n"
     "  -x COUNT     repetitions before them that are not timed (10)\n"
@@ -28,6 +32,7 @@ static const char usage[] =
     "  -p RANK      rank 0's peer in latency and bandwidth (1)\n";
 
 static int own_rank;
+static const char* const forms[] = {"blocking", "nonblocking", "persistent"};
 
 /* One line from rank 0, and the end of all ranks. */
 static void refuse(const char* format, ...) {
@@ -108,7 +113,7 @@ int main(int argc, char** argv) {
 
   opterr = 0;
   const char *op = "sum", *end;
-  for (int option; (option = getopt(argc, argv, "m:i:x:b:t:o:r:p:h")) != -1;) switch (option) {
+  for (int option; (option = getopt(argc, argv, "m:i:x:b:t:o:r:p:f:ch")) != -1;) switch (option) {
       case 'm':
         sizes(optarg, &plan);
         break;
@@ -141,6 +146,15 @@ int main(int argc, char** argv) {
       case 'r':
         job.root = whole(optarg, 0, job.ranks - 1, 'r');
         break;
+      case 'f':
+        for (plan.form = blocking; plan.form <= persistent; ++plan.form)
+          if (!strcmp(optarg, forms[plan.form])) break;
+        if (plan.form > persistent) refuse("-f wants blocking, nonblocking or persistent, not '%s'", optarg);
+        if (plan.form == persistent && MPI_VERSION < 4) refuse("this MPI has no persistent collectives");
+        break;
+      case 'c':
+        plan.overlap = 1;
+        break;
       case 'p':
         peer = whole(optarg, 0, job.ranks - 1, 'p');
         break;
@@ -152,12 +166,15 @@ int main(int argc, char** argv) {
         refuse("option -%c is unknown or wants a value; -h lists the options", optopt);
     }
 
+  if (plan.overlap && plan.form == blocking) refuse("-c wants -f nonblocking or persistent");
+
   char* names[32];
   int count = 0;
-  const int every = optind + 1 == argc && !strcmp(argv[optind], "all");
+  const int all = optind + 1 == argc && !strcmp(argv[optind], "all");
+  const int every = all || (optind + 1 == argc && !strcmp(argv[optind], "collectives"));
   for (size_t i = 0; (every && i < collective_count) || (optind == argc && i < 6); ++i)
     names[count++] = (char*)collectives[i].name;
-  if (every) names[count++] = "latency", names[count++] = "bandwidth";
+  if (all) names[count++] = "latency", names[count++] = "bandwidth";
   char** chosen = count ? names : argv + optind;
   if (!count) count = argc - optind;
   for (int i = 0; i < count; ++i) {

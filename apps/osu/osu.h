@@ -24,23 +24,31 @@ struct job {
   char op; /* '+', '<' (minimum) or '>' (maximum) */
   MPI_Op mpi_op;
   int *counts, *offsets; /* of reduce_scatter, in elements */
+  int *sizes, *places;   /* of each block of a form for blocks of different sizes, in bytes */
+  MPI_Datatype* types;   /* MPI_BYTE for each rank */
   char *send, *receive;
   unsigned salt; /* changes the content from one repetition to the next */
 };
 
+enum form { blocking, non_blocking, persistent };
+
 struct operation {
   const char* name;
   int reduces;                                 /* the size is a number of elements of job.number */
+  int uneven;                                  /* blocks differ in size: 1 by their owner, 2 by sender and receiver */
   size_t (*send_bytes)(const struct job* job); /* buffer that the rank needs; NULL: none */
   size_t (*receive_bytes)(const struct job* job);
-  void (*fill)(const struct job* job);          /* writes the send buffer; NULL: nothing to send */
-  void (*call)(const struct job* job);          /* what is timed */
+  void (*fill)(const struct job* job); /* writes the send buffer; NULL: nothing to send */
+  /* Calls it, or makes the request of it in the other forms. */
+  void (*call)(const struct job* job, enum form form, MPI_Request* request);
   size_t (*differences)(const struct job* job); /* elements or bytes of the receive buffer that are wrong; NULL: none */
 };
 
 struct plan {
   int warmup, iterations;
   size_t smallest, largest;
+  enum form form;
+  int overlap;  /* what is measured: the time of which the rank can compute while the collective goes on */
   size_t total; /* bytes that the repetitions of one size may hand over, all ranks together; at least one repetition */
 };
 

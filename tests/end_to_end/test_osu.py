@@ -11,7 +11,11 @@ from programs import Mpi
 pytestmark = pytest.mark.slow
 
 COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "gather", "allgather"]
-OTHERS = ["scatter", "alltoall", "scan", "reduce_scatter", "latency", "bandwidth"]
+OTHERS = ["scatter", "alltoall", "scan", "exscan", "reduce_scatter", "reduce_scatter_block"]
+VECTORS = ["gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw"]
+MESSAGES = ["latency", "bandwidth"]
+REDUCTIONS = ["reduce", "allreduce", "scan", "exscan", "reduce_scatter", "reduce_scatter_block"]
+FORMS = {"blocking": "", "nonblocking": "i", "persistent": "persistent "}
 
 LIAR = """
 #include <mpi.h>
@@ -33,8 +37,8 @@ def rows(output: str) -> dict[str, list[list[str]]]:
     name = ""
     for line in output.splitlines():
         words = line.split()
-        if len(words) == 2 and words[0] == "#":
-            name = words[1]
+        if words and words[0] == "#" and len(words) in (2, 3):
+            name = " ".join(words[1:])
             tables[name] = []
         elif words and words[0].isdigit():
             tables[name].append(words)
@@ -44,7 +48,7 @@ def rows(output: str) -> dict[str, list[list[str]]]:
 @pytest.mark.parametrize("ranks", [1, 2, 7])
 @pytest.mark.parametrize(("type", "op"), [("float32", "sum"), ("float64", "max"), ("int32", "min"), ("int64", "sum")])
 def test_every_operation_verifies(mpi: Mpi, osu: Path, ranks: int, type: str, op: str) -> None:
-    operations = COLLECTIVES + (OTHERS if ranks > 1 else OTHERS[:4])
+    operations = COLLECTIVES + OTHERS + VECTORS + (MESSAGES if ranks > 1 else [])
     done = mpi.run(
         ranks, [osu, "-m", "1:32K", "-i", "3", "-x", "1", "-r", str(ranks - 1), "-t", type, "-o", op, *operations]
     )
@@ -52,11 +56,21 @@ def test_every_operation_verifies(mpi: Mpi, osu: Path, ranks: int, type: str, op
     tables = rows(done.stdout)
     assert list(tables) == operations
     for name, table in tables.items():
-        reduction = name in ("reduce", "allreduce", "scan", "reduce_scatter")
-        smallest = int(type[-2:]) // 8 if reduction else 1
+        smallest = int(type[-2:]) // 8 if name in REDUCTIONS else 1
         sizes = [2**k for k in range(16) if 2**k >= smallest] if name != "barrier" else [0]
         assert [int(row[0]) for row in table] == sizes
         assert {row[-1] for row in table} == {"-" if name == "barrier" else "yes"}
+
+
+@pytest.mark.parametrize("form", ["nonblocking", "persistent"])
+def test_every_form_verifies(mpi: Mpi, osu: Path, form: str) -> None:
+    operations = COLLECTIVES + OTHERS + VECTORS
+    done = mpi.run(5, [osu, "-m", "0:4K", "-i", "3", "-x", "1", "-f", form, *operations])
+    assert (done.returncode, done.stderr) == (0, "")
+    tables = rows(done.stdout)
+    assert list(tables) == [FORMS[form] + name for name in operations]
+    for name, table in tables.items():
+        assert {row[-1] for row in table} == {"-" if name.endswith("barrier") else "yes"}
 
 
 def test_repetitions_are_capped_by_bytes(mpi: Mpi, osu: Path) -> None:
@@ -151,6 +165,8 @@ def test_one_wrong_bit_is_seen(
         ["-z"],
         ["-b", "much"],
         ["-p", "0", "latency"],
+        ["-f", "sometimes"],
+        ["-c", "allreduce"],
     ],
 )
 def test_wrong_command_lines_get_one_line(mpi: Mpi, osu: Path, words: list[str]) -> None:

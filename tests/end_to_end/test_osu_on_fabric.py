@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
-from programs import Thalweg
-from test_osu import COLLECTIVES, OTHERS, rows
+from programs import ROOT, Thalweg, execute
+from test_osu import COLLECTIVES, FORMS, MESSAGES, OTHERS, VECTORS, rows
 
 pytestmark = pytest.mark.slow
 
@@ -19,12 +20,13 @@ def check(
     sizes: str,
     operations: list[str],
     *words: str,
+    form: str = "blocking",
     timeout: float = 600,
 ) -> dict[str, list[list[str]]]:
     run = thalweg(
         ranks,
         cluster,
-        [osu, "-m", sizes, *words, *operations],
+        [osu, "-m", sizes, "-f", form, *words, *operations],
         "--compute",
         "none",
         "--timeout",
@@ -33,20 +35,54 @@ def check(
     )
     assert run.exit_code == 0, run.stderr
     tables = rows(run.stdout)
-    assert list(tables) == operations
+    assert list(tables) == [name if name in MESSAGES else FORMS[form] + name for name in operations]
     for name, table in tables.items():
-        assert {row[-1] for row in table} == {"-" if name == "barrier" else "yes"}
-        assert all(float(row[2]) > 0 for row in table)
-    left = {row["function"] for row in run.report["collectives"] if not row["offloaded"]}
-    assert not left & {f"MPI_{name.capitalize()}" for name in COLLECTIVES}
+        assert {row[-1] for row in table} == {"-" if name.endswith("barrier") else "yes"}
+        assert all(float(row[2]) > 0 for row in table if row[0] != "0" or name.endswith("barrier"))
+    assert run.report["fallback"] == {}
     return tables
 
 
 def test_eight_ranks_all_operations(thalweg: Thalweg, osu: Path) -> None:
-    tables = check(thalweg, osu, 8, "mpi-fpga-torus-2x2x2", "4:64K", COLLECTIVES + OTHERS, "-i", "2", "-x", "1")
+    tables = check(
+        thalweg,
+        osu,
+        8,
+        "mpi-fpga-torus-2x2x2",
+        "4:64K",
+        COLLECTIVES + OTHERS + VECTORS + MESSAGES,
+        "-i",
+        "2",
+        "-x",
+        "1",
+    )
     # Virtual time: a message of one hop takes PCIe twice and the link's 440 ns, and no more than a few hundred ns on top.
     latency = float(tables["latency"][0][2])
     assert 2 * 0.260 + 0.440 < latency < 1.5
+
+
+@pytest.mark.parametrize("form", ["nonblocking", "persistent"])
+def test_every_form(thalweg: Thalweg, osu: Path, form: str) -> None:
+    check(
+        thalweg, osu, 5, "mpi-fpga-torus-2x2x2", "0:4K", COLLECTIVES + OTHERS + VECTORS, "-i", "1", "-x", "1", form=form
+    )
+
+
+@pytest.mark.parametrize("form", ["nonblocking", "persistent"])
+def test_a_rank_computes_while_its_collective_goes_on(thalweg: Thalweg, osu: Path, form: str) -> None:
+    names = ["allreduce", "alltoall"]
+    tables = check(thalweg, osu, 8, "mpi-fpga-torus-2x2x2", "64:16K", names, "-i", "2", "-x", "1", "-c", form=form)
+    for table in tables.values():
+        for _, _, overall, pure, compute, overlap, _ in table:
+            assert float(overall) >= float(compute) >= float(pure) > 0
+            assert float(overlap) > 90, "computing held up the network"
+
+
+@pytest.mark.long
+def test_the_sweep() -> None:
+    done = execute([sys.executable, ROOT / "apps/osu/sweep.py"], timeout=5000)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert done.stdout.count(": right, ") == 21
 
 
 @pytest.mark.long

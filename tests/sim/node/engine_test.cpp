@@ -79,6 +79,20 @@ TEST(Operations, AreExecutedInOrderHoweverManyAreQueued) {
     for (std::uint32_t rank = 0; rank < 8; ++rank) EXPECT_GT(jobs[i]->done[rank], jobs[i - 2]->done[rank]);
 }
 
+TEST(Operations, WithoutWorkEndWhereverTheyAreInTheQueue) {
+  World world(cluster({2, 2}));
+  const ContextId context = world.communicator({0, 1, 2, 3});
+  std::mt19937_64 random{5};
+  std::deque<Job> jobs;
+  for (int i = 0; i < 12; ++i)
+    jobs.push_back(i % 4 == 0 ? sum(4, 100)
+                              : make_job(Collective::alltoall, Algorithm::exchange, Operator::none, Datatype::byte, 4,
+                                         0, 0, random));
+  for (Job& job : jobs) world.submit(context, job);
+  world.run();
+  for (Job& job : jobs) verify(job);
+}
+
 TEST(Operations, TimesAreTheSameInEveryRun) {
   const auto run = [] {
     World world(cluster({4, 4}, 7));

@@ -1,0 +1,44 @@
+"""Do random programs come out right on the fabric: every collective, overlapping, on more communicators than it has rows?
+
+Program i of a run is that of seed SEED + i; a wrong result or a hang names it. `THALWEG_SEED` takes a seed back.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+import pytest
+from programs import ROOT, Mpi, Thalweg
+
+SEED = int(os.environ.get("THALWEG_SEED", secrets.randbelow(2**31)))
+
+
+@pytest.fixture(scope="session")
+def program(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return mpi.build([ROOT / "tests/end_to_end/random_programs.c"], tmp_path_factory.mktemp("random") / "random")
+
+
+def check(thalweg: Thalweg, program: Path, folder: Path, ranks: int, rows: int, seed: int, count: int) -> None:
+    print(f"seeds {seed} to {seed + count - 1} on {ranks} ranks, {rows} rows")
+    cluster = folder / "narrow.toml"
+    cluster.write_text(f'[topology]\nshape = "torus"\nsize = [2, 2, 2]\n[collective]\ncontexts = {rows}\n')
+    run = thalweg(
+        ranks, str(cluster), [program, str(seed), str(count)], "--compute", "none", "--timeout", "60", timeout=2000
+    )
+    assert (run.exit_code, run.stdout) == (0, f"{count} programs are right\n"), run.stdout + run.stderr
+    assert run.report["fallback"].keys() == {"no row free in the network's tables"}, "as many communicators as rows"
+    assert len(run.report["offloaded"]) > 40, "not every form of every collective was in the network"
+
+
+@pytest.mark.slow
+def test_a_hundred_programs(thalweg: Thalweg, program: Path, tmp_path: Path) -> None:
+    """On the way of seeds 51 and 131 an all-to-all without data began because something else ended."""
+    check(thalweg, program, tmp_path, 4, 3, 51, 100)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("ranks", "rows"), [(2, 3), (3, 2), (4, 3), (5, 4), (8, 3)])
+def test_ten_thousand_programs(thalweg: Thalweg, program: Path, tmp_path: Path, ranks: int, rows: int) -> None:
+    check(thalweg, program, tmp_path, ranks, rows, SEED + 2000 * ranks, 2000)
