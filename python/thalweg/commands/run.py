@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -33,6 +34,18 @@ class ComputeScale(click.ParamType[float]):
         return scale
 
 
+class SkewType(click.ParamType[str]):
+    """How late ranks come to their collectives: distribution, microseconds, seed."""
+
+    name = "uniform|exponential:US[:SEED]"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        match = re.fullmatch(r"(uniform|exponential):(\d+(?:\.\d+)?)(?::(\d{1,18}))?", value)
+        if match is None:
+            self.fail(f"{value!r} is not uniform:US or exponential:US, with :SEED behind it or not", param, ctx)
+        return ":".join([match[1], match[2], match[3] or "1"])
+
+
 def _cluster(name: str | None, ranks: int | None) -> tuple[Cluster, str]:
     """The cluster that was asked for, or the smallest torus of the presets with a node for each rank."""
     if name is not None:
@@ -62,6 +75,11 @@ def _cluster(name: str | None, ranks: int | None) -> tuple[Cluster, str]:
     default="measured",
     show_default=True,
     help="How the ranks' own processor time counts as virtual time.",
+)
+@click.option(
+    "--skew",
+    type=SkewType(),
+    help="Ranks come late to each collective: by up to, or by a mean of, so many us of virtual time. [seed: 1]",
 )
 @click.option(
     "--mpi",
@@ -98,6 +116,7 @@ def command(
     cluster: str | None,
     engine: str,
     compute: float,
+    skew: str | None,
     mpi: str,
     timeout: float,
     instances: bool,
@@ -126,7 +145,7 @@ def command(
     library = find_library(mpi)
     config = loaded.fabric_config(collectives=True)
     own = load_operators(config.collective, operators) if operators else {}
-    result = run_program(program, ranks, config, library, interposer(library), compute, timeout, own)
+    result = run_program(program, ranks, config, library, interposer(library), compute, timeout, own, skew)
     sys.stdout.flush()
     for line in result.complaint:
         print(f"thalweg: {line}", file=sys.stderr)

@@ -58,9 +58,10 @@ def run_program(
     compute_scale: float,
     patience_s: float,
     operators: Mapping[str, int],
+    skew: str | None = None,
 ) -> RunResult:
     """Runs `command` on `ranks` ranks; returns when no process of it is left. `operators`: those of the user in `config`, and
-    the bytes of their elements. Raises InputError where it is no MPI program."""
+    the bytes of their elements. `skew`: distribution, us and seed of the ranks' delays. Raises InputError where it is no MPI program."""
     program = find_program(command[0])
     with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
         address = f"{folder}/socket"
@@ -71,6 +72,8 @@ def run_program(
         variables = {"THALWEG_SOCKET": address}
         if operators:
             variables["THALWEG_OPERATORS"] = " ".join(f"{name} {size}" for name, size in operators.items())
+        if skew is not None:
+            variables["THALWEG_SKEW"] = skew
         launch = library.launch(ranks, interposer.path, variables)
         environment = {**os.environ, **library.environment, **variables}
         previous = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}

@@ -54,6 +54,7 @@ std::unique_ptr<Request> request_on(MPI_Comm comm, Form form) {
 int in_network(MPI_Comm comm, Offload offload, Form form) {
   const CommunicatorInfo* communicator = known(comm);
   if (form.request == nullptr) {
+    process().be_late();
     const Data data(offload);
     if (offload.send_bytes != 0)
       if (const int error = offload.fill(data.sent.data())) return error;
@@ -67,6 +68,7 @@ int in_network(MPI_Comm comm, Offload offload, Form form) {
   auto kept = std::make_shared<const Offload>(std::move(offload));
   // Of a persistent one the report names the call that made it, not MPI_Start.
   made->post = [data, kept, info = *communicator, function = process().function()] {
+    process().be_late();
     *data = std::make_unique<Data>(*kept);
     if (kept->send_bytes != 0) (*data)->error = kept->fill((*data)->sent.data());
     Submission part = part_of(info, *kept, **data);
@@ -86,7 +88,10 @@ int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collecti
   const CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr) return unfollowed(native, form);
   if (communicator->size == 1 && !communicator->between) return native();
-  if (form.request == nullptr) meet(*communicator);
+  if (form.request == nullptr) {
+    process().be_late();
+    meet(*communicator);
+  }
   if (const int error = process().natively(native)) return error;
   Submission part;
   part.action = Action::software;
@@ -111,6 +116,7 @@ int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collecti
   made->native = *form.request;
   part.function = process().function();
   made->post = [part, list, info = *communicator, persistent = form.persistent, started = *form.request]() mutable {
+    process().be_late();
     if (persistent) process().natively([&] { return PMPI_Start(&started); });
     return process().post(part);
   };

@@ -106,6 +106,7 @@ void Process::join() {
   connect(path);
   heap_.place(memory_, descriptor_, heap_offset(header_->ranks, static_cast<std::uint64_t>(rank_)),
               heap_offset(header_->ranks, static_cast<std::uint64_t>(rank_) + 1));
+  if (const char* skew = std::getenv("THALWEG_SKEW")) skew_ = Skew(skew, rank_, ticks_per_second_);
   auto* shared = reinterpret_cast<std::array<std::atomic<std::uint64_t>, kFunctions>*>(&slot_->calls);
   for (std::size_t f = 0; f < kFunctions; ++f) (*shared)[f] = early_calls_[f].load();
   calls_ = shared;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mpi/interposer/compat.hpp"
+#include "mpi/interposer/skew.hpp"
 #include "mpi/protocol.hpp"
 
 namespace thalweg::mpi {
@@ -65,6 +66,8 @@ class Process {
   [[nodiscard]] double seconds() const { return static_cast<double>(clock_) / ticks_per_second_; }
   /// One tick passes, so that a loop which waits for the time to come ends where a rank's own work takes none.
   void tick() { clock_ += 1; }
+  /// The rank comes late to a collective, where the run wants that.
+  void be_late() { clock_ += skew_.draw(); }
   void wait_until(Time at) { clock_ = at > clock_ ? at : clock_; }
 
   /// Posts it at the rank's clock; returns the number of its request, or 0 where there will be no reply.
@@ -124,6 +127,7 @@ class Process {
   int rank_ = 0, size_ = 1;
   int process_ = 0;
   Heap heap_;
+  Skew skew_;
   Time clock_ = 0;
   double ticks_per_second_ = 1;
   double ticks_per_ns_ = 0;  ///< of the rank's own processor time

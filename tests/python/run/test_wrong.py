@@ -116,6 +116,7 @@ def test_the_programs_own_status_is_kept(run_program: Program) -> None:
         (["-n", "0"], ["/bin/true"], "0 is not in the range"),
         (["--compute", "some"], ["/bin/true"], "'some' is not measured, none, or scale:X"),
         (["--compute", "scale:-1"], ["/bin/true"], "'scale:-1' is not measured"),
+        (["--skew", "normal:3"], ["/bin/true"], "'normal:3' is not uniform:US"),
         (["--mpi", "/nowhere"], ["/bin/true"], "--mpi /nowhere: no mpicc and mpiexec in /nowhere"),
         (["--cluster", "torsu:2x2"], ["/bin/true"], "torsu"),
         (["--engine", "rtl"], ["/bin/true"], "'rtl' is not 'sim'"),
