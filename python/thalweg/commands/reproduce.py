@@ -24,7 +24,7 @@ from thalweg.reproduce.plots import check_plots, plot
     multiple=True,
     help="This collective alone; can be repeated.",
 )
-@click.option("--full", is_flag=True, help="Every size of the figures, 4 B to 4 MB: about an hour instead of minutes.")
+@click.option("--full", is_flag=True, help="Every size of the figures, 4 B to 4 MB: many times as long.")
 @click.option(
     "--plot", "folder", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Also draw it."
 )

@@ -192,7 +192,6 @@ class Evaluation:
         fast = variant(fast, "router", margin_flits=fast.least_margin)
         faster = next(bench.measure_messages(fast, "bandwidth", [64 << 10], 1))["bandwidth_kernel_gbps"]
         fifo = cluster.least_port_buffer
-        units = cluster.values.collective.aggregation_units * cluster.topology.link_ports * FLIT_BYTES // 8
         contexts = cluster.values.collective.contexts
         return [
             self._row("mpifpga.phit", "phit", cluster.values.router.flit_bits),
@@ -221,13 +220,16 @@ class Evaluation:
                 f"the paper has 48 KB without its margin; with the least one that is safe, {cluster.least_margin} flits, "
                 f"depth 7 and q = 2 it is {fifo} bytes, so 48 KB are enough",
             ),
-            self._row(
-                "mpifpga.units",
-                "AgLUs of the direct switch: units x ports x 256/64",
-                units,
-                part=self.numbers["mpifpga.units"]["value"]["direct"],
-            ),
+            *(self._units(design) for design in self.numbers["mpifpga.units"]["value"]),
         ]
+
+    def _units(self, design: str) -> Row:
+        """Table 3's AgLUs of a design: section 4.3 has SA x R x 4."""
+        radix = design.removeprefix("indirect-")
+        cluster = self.direct(128) if design == radix else self.measured.cluster(f"mpi-fpga-fattree-{radix}")
+        units = cluster.values.collective.aggregation_units * cluster.topology.link_ports * FLIT_BYTES // 8
+        part = self.numbers["mpifpga.units"]["value"][design]
+        return self._row("mpifpga.units", f"AgLUs of {design}: units x ports x 256/64", units, part=part, design=design)
 
     def curve(self, operation: str, nodes: int) -> list[Row]:
         """Points of Figures 8 and 9."""
