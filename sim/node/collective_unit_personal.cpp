@@ -85,6 +85,7 @@ void CollectiveUnit::receive_personal(unsigned index, std::uint64_t head, Packet
     const auto operation = static_cast<OperationId>(&op - context.operations.data());
     const auto row = static_cast<OperationId>(&context - contexts_.data());
     Port& port = ports_[index];
+    if (port.to_host.full()) throw std::logic_error("more came straight to the host than its port has room for");
     port.to_host.push({id, row * in_flight_ + operation, place.first * op.packetizer.element_bytes(), place.elements,
                        now - pool_[id].flits});
     port.behind = port.to_host.size() >= kForkPackets;

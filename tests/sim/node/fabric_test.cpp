@@ -154,7 +154,7 @@ TEST(AllToAll, AHostThatIsBehindKeepsItInTheNetwork) {
   World world(config);
   const ContextId context = world.communicator(first_nodes(9)), other = world.communicator({8, 2, 5});
   std::mt19937_64 random{1};
-  Job job = make_job(Collective::alltoall, Algorithm::exchange, Operator::none, Datatype::byte, 9, 0, 500, random);
+  Job job = make_job(Collective::alltoall, Algorithm::exchange, Operator::none, Datatype::byte, 9, 0, 4000, random);
   Job sum = make_job(Collective::allreduce, Algorithm::tree, Operator::sum, Datatype::float64, 3, 0, 300, random);
   world.submit(context, job);
   world.submit(other, sum);  // shares ports and channels with it
