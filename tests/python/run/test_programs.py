@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from programs import Thalweg as Program
+from programs import thalweg_run
 
 
 def test_messages(run_program: Program) -> None:
@@ -54,6 +56,22 @@ def test_persistent_collectives_without_a_row(run_program: Program, tmp_path: Pa
     run = run_program("persistent.c", 4, cluster=str(cluster))
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
     assert run.report["fallback"]["no row free in the network's tables"] > 0
+
+
+def test_partitioned_collectives(run_program: Program) -> None:
+    """The program holds that eight partitions are faster than one, where computing and sums overlap."""
+    run = run_program("partitioned.c", 4)
+    assert (run.exit_code, run.stdout.splitlines()[-1]) == (0, "all right"), run.stdout + run.stderr
+    assert run.report["fallback"] == {}
+    assert run.report["offloaded"]["MPI_Bcast_init"] == 3 * 6 * 4
+
+
+def test_partitioned_collectives_of_python(tmp_path: Path) -> None:
+    program = Path(__file__).parent / "programs/partitioned.py"
+    run = thalweg_run(tmp_path, 4, "torus:2x2", [sys.executable, program], "--compute", "none")
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+    assert run.report["offloaded"]["MPI_Allreduce_init"] == 3 * 4 * 4
+    assert run.report["offloaded"]["MPI_Bcast_init"] == 4 * 4
 
 
 def test_odd_numbers_of_ranks(run_program: Program) -> None:

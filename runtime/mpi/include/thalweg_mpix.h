@@ -1,0 +1,111 @@
+/* Partitioned allreduce and broadcast, in the shape of MPI's partitioned messages: a rank says of each part of its buffer
+ * when it is ready, and that part is on its way while the rank computes the next one.
+ *
+ *   MPIX_Prequest request;
+ *   MPIX_Pallreduce_init(send, receive, partitions, count, MPI_DOUBLE, MPI_SUM, comm, MPI_INFO_NULL, &request);
+ *   for (...) {
+ *     MPIX_Pstart(&request);
+ *     for (int i = 0; i < partitions; i++) { compute(send, i); MPIX_Pready(i, &request); }
+ *     MPIX_Pwait(&request);
+ *   }
+ *   MPIX_Prequest_free(&request);
+ *
+ * No MPI has these. This header makes them of persistent collectives (MPI 4), one for each partition, so that it needs
+ * nothing else and works with any MPI; with `thalweg run` each partition is computed in the network. Partitions may get
+ * ready in any order, another one on each rank; they are started in ascending order, which is what MPI wants of
+ * collectives: a partition is on its way once all before it are ready, too. Every function returns MPI's error. */
+#ifndef THALWEG_MPIX_H
+#define THALWEG_MPIX_H
+
+#include <mpi.h>
+#include <stdlib.h>
+
+typedef struct {
+  MPI_Request* parts; /* one for each partition */
+  char* ready;
+  int partitions;
+  int started; /* partitions, from the first one on */
+} MPIX_Prequest;
+
+static inline int MPIX_Prequest_make_(int partitions, MPIX_Prequest* request) {
+  request->partitions = request->started = partitions;
+  request->parts = partitions > 0 ? (MPI_Request*)malloc((size_t)partitions * sizeof(MPI_Request)) : NULL;
+  request->ready = partitions > 0 ? (char*)calloc((size_t)partitions, 1) : NULL;
+  return request->parts && request->ready ? MPI_SUCCESS : MPI_ERR_ARG;
+}
+
+static inline const char* MPIX_Partition_(const void* buffer, int partition, MPI_Count count, MPI_Datatype type) {
+  MPI_Count lower, extent;
+  MPI_Type_get_extent_x(type, &lower, &extent);
+  return (const char*)buffer + partition * count * extent;
+}
+
+/* Each of `partitions` parts has `count` elements; parts follow each other in the buffers. `send` may be MPI_IN_PLACE. */
+static inline int MPIX_Pallreduce_init(const void* send, void* receive, int partitions, MPI_Count count,
+                                       MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                                       MPIX_Prequest* request) {
+  int error = MPIX_Prequest_make_(partitions, request);
+  for (int i = 0; error == MPI_SUCCESS && i < partitions; ++i) {
+    const void* from = send == MPI_IN_PLACE ? send : (const void*)MPIX_Partition_(send, i, count, type);
+    void* to = (void*)MPIX_Partition_(receive, i, count, type);
+    error = MPI_Allreduce_init_c(from, to, count, type, op, comm, info, &request->parts[i]);
+  }
+  return error;
+}
+
+/* Only the root says what is ready: of the other ranks everything is, from the start. */
+static inline int MPIX_Pbcast_init(void* buffer, int partitions, MPI_Count count, MPI_Datatype type, int root,
+                                   MPI_Comm comm, MPI_Info info, MPIX_Prequest* request) {
+  int error = MPIX_Prequest_make_(partitions, request), rank = -1;
+  MPI_Comm_rank(comm, &rank);
+  for (int i = 0; error == MPI_SUCCESS && i < partitions; ++i) {
+    void* part = (void*)MPIX_Partition_(buffer, i, count, type);
+    error = MPI_Bcast_init_c(part, count, type, root, comm, info, &request->parts[i]);
+    request->ready[i] = rank == root ? 0 : 2; /* 2: always */
+  }
+  return error;
+}
+
+static inline int MPIX_Pgo_on_(MPIX_Prequest* request) {
+  int error = MPI_SUCCESS;
+  while (error == MPI_SUCCESS && request->started < request->partitions && request->ready[request->started])
+    error = MPI_Start(&request->parts[request->started++]);
+  return error;
+}
+
+static inline int MPIX_Pstart(MPIX_Prequest* request) {
+  for (int i = 0; i < request->partitions; ++i) request->ready[i] &= 2;
+  request->started = 0;
+  return MPIX_Pgo_on_(request);
+}
+
+static inline int MPIX_Pready(int partition, MPIX_Prequest* request) {
+  if (partition < 0 || partition >= request->partitions) return MPI_ERR_ARG;
+  request->ready[partition] |= 1;
+  return MPIX_Pgo_on_(request);
+}
+
+/* `*flag`: the partition's result is in the buffer. */
+static inline int MPIX_Parrived(MPIX_Prequest* request, int partition, int* flag) {
+  *flag = 0;
+  if (partition < 0 || partition >= request->partitions) return MPI_ERR_ARG;
+  return partition < request->started ? MPI_Test(&request->parts[partition], flag, MPI_STATUS_IGNORE) : MPI_SUCCESS;
+}
+
+/* All partitions, which must have been ready. */
+static inline int MPIX_Pwait(MPIX_Prequest* request) {
+  if (request->started < request->partitions) return MPI_ERR_PENDING;
+  return MPI_Waitall(request->partitions, request->parts, MPI_STATUSES_IGNORE);
+}
+
+static inline int MPIX_Prequest_free(MPIX_Prequest* request) {
+  int error = MPI_SUCCESS;
+  for (int i = 0; i < request->partitions; ++i)
+    if (MPI_Request_free(&request->parts[i]) != MPI_SUCCESS) error = MPI_ERR_REQUEST;
+  free(request->parts);
+  free(request->ready);
+  request->partitions = request->started = 0;
+  return error;
+}
+
+#endif
