@@ -204,6 +204,10 @@ def _run_collective(
     context = fabric.create_communicator(members, members, 0)
     if context is None:
         raise FabricStopped("the communicator tables have no row for the ranks")
+    if not fabric.computes(context, COLLECTIVES[plan.operation]):
+        raise InputError(
+            f"{plan.operation} of {plan.ranks} ranks on {plan.cluster.name} is not computed in the network"
+        )
     _finish(fabric, set(members), _sim.CompletionKind.table)
     fabric.advance(_sim.NEVER)  # the rows of switches, which no rank hears of
     start = fabric.now

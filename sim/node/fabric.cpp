@@ -181,7 +181,7 @@ void Fabric::check_time(Tick at) const {
 
 void Fabric::check(const Communicator& communicator, const CollectiveRequest& request) const {
   const std::uint32_t ranks = communicator.group.ranks();
-  require(offloaded(request.collective, ranks),
+  require(computes(request.context, request.collective),
           text(spec::name(request.collective), " is not computed in the network"));
   require(request.rank < ranks && request.root < ranks,
           text("rank ", request.rank, " and root ", request.root, " of a communicator of ", ranks));

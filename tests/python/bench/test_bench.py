@@ -188,6 +188,7 @@ def test_sweep_ends_at_saturation(measured: Bench, tmp_path: Path) -> None:
         ),
         (["reduce_scatter", "--cluster", "ring:3", "--algorithm", "halving"], "3 ranks has no halving; it has tree"),
         (["allgather", "--cluster", "torus:8x8", "--sizes", "4G"], "GiB of buffers"),
+        (["scan", "--cluster", "torus:13x13", "--sizes", "8"], "scan of 169 ranks on torus:13x13 is not computed"),
         (["broadcast", "--cluster", "ring:4", "--root", "4"], "there is no rank 4"),
         (["broadcast", "--cluster", "ring:4", "--op", "sum"], "No such option"),
         (["barrier", "--cluster", "ring:4", "--sizes", "4"], "No such option"),
