@@ -96,7 +96,7 @@ class CollectiveTable(_Table):
     operations_in_flight: int = Field(ge=1, le=4, description="operations of one communicator under way at once")
     aggregation_units: int = Field(ge=1, le=64, description="joins that a node serves in the same cycle")
     slot_packets: int = Field(ge=1, le=65_536, description="buffer of one communicator and tree edge in packets")
-    packet_flits: Literal[1, 2, 4, 8, 16] = Field(description="longest network packet in flits")
+    packet_flits: Literal[1, 2, 4, 8, 16, 32, 64] = Field(description="longest network packet in flits")
     lane_latency_cycles: int = Field(ge=1, le=1024, description="cycles of one combining step")
 
 

@@ -20,9 +20,13 @@ class FlitBuffers {
 
   /// Before the first flit; a channel that is never set up holds nothing.
   void set_depth(unsigned channel, unsigned flits) {
-    if (capacity_ + flits > UINT16_MAX) throw std::invalid_argument("input buffers hold at most 65535 flits in all");
+    if (places_.size() + flits > UINT16_MAX)
+      throw std::invalid_argument("input buffers hold at most 65535 flits in all");
     queues_[channel].depth = static_cast<std::uint16_t>(flits);
-    capacity_ += flits;
+    for (unsigned i = 0; i < flits; ++i) {
+      places_.emplace_back();
+      places_.back().next = static_cast<std::uint16_t>(places_.size());
+    }
   }
 
   /// The place for a flit that arrives at `at`, not before what was appended to this channel earlier.
@@ -31,10 +35,6 @@ class FlitBuffers {
     if (queue.count == queue.depth)
       throw std::logic_error("an input buffer overflows: its sender ignores flow control");
     const auto index = free_;
-    if (index == places_.size()) [[unlikely]] {  // memory grows with what is used: many ports have no link
-      places_.emplace_back();
-      places_.back().next = static_cast<std::uint16_t>(places_.size());
-    }
     Place& place = places_[index];
     free_ = place.next;
     place.at = at;
@@ -69,7 +69,6 @@ class FlitBuffers {
     std::uint16_t depth = 0;
   };
 
-  std::size_t capacity_ = 0;
   std::uint16_t free_ = 0;
   std::vector<Place> places_;
   std::array<Queue, kMaxChannels> queues_{};

@@ -26,8 +26,7 @@ bool CollectiveUnit::upload_personal(OperationId id, unsigned lane) {
   const NodeId destination = op.group->vertices()[next.peer].node;
   const PacketId packet_id = pool_.take();
   Packet& packet = pool_[packet_id];
-  packet.words.fill(0);
-  packet.flits = static_cast<std::uint8_t>(layout.flits(next.elements));
+  packet.clear(layout.flits(next.elements));
   const auto set_header = [&](spec::Kind kind, std::uint64_t word) {
     word |= header(op, context_of(id), kind, packet.flits, next.last);
     word = spec::network_header::with_edge(word, static_cast<std::uint8_t>(lane));

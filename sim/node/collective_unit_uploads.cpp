@@ -66,10 +66,9 @@ bool CollectiveUnit::upload(std::uint32_t process_number) {
   const Packetizer& layout = op.packetizer;
   const PacketId packet_id = pool_.take();
   Packet& packet = pool_[packet_id];
-  packet.words.fill(0);
   const bool last = upload.packet == layout.packets(upload.block.count);
   if (upload.packet == 0) {
-    packet.flits = 1;
+    packet.clear(1);
     const auto words = spec::Descriptor{.type = request.type,
                                         .root = static_cast<std::uint16_t>(request.root),
                                         .block = static_cast<std::uint16_t>(upload.rank),
@@ -80,7 +79,7 @@ bool CollectiveUnit::upload(std::uint32_t process_number) {
     packet.words[0] = header(op, context_of(id), spec::Kind::descriptor, 1, last);
   } else {
     const std::uint64_t elements = layout.elements_in(upload.packet - 1, upload.block.count);
-    packet.flits = static_cast<std::uint8_t>(layout.flits(elements));
+    packet.clear(layout.flits(elements));
     packet.words[0] = header(op, context_of(id), spec::Kind::data, packet.flits, last);
     const std::uint64_t from = upload.block.first + (upload.packet - 1) * layout.elements_per_packet();
     layout.pieces(elements, [&](std::size_t at, std::uint64_t first, std::uint64_t n) {

@@ -35,7 +35,7 @@ const FabricConfig& checked(const FabricConfig& config) {
           "a node has 1 to 32 aggregation units");
   require(collective.slot_packets >= 1 && collective.slot_packets <= 65535, "a slot holds 1 to 65535 packets");
   require(std::has_single_bit(collective.packet_flits) && collective.packet_flits <= kMaxPacketFlits,
-          "a packet has 1, 2, 4, 8 or 16 flits at most");
+          "a packet has 1, 2, 4, 8, 16, 32 or 64 flits at most");
   require(config.host.dma_flits_per_cycle >= 1, "the DMA moves at least one flit a cycle");
   for (const std::uint32_t mask : config.router.vc_mask.back())
     require(std::has_single_bit(mask),

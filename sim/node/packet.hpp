@@ -1,6 +1,7 @@
 // Packets as a node holds them: each stored once, however many outputs it goes to.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace thalweg {
 
-inline constexpr unsigned kMaxPacketFlits = 16;
+inline constexpr unsigned kMaxPacketFlits = 64;
 
 using PacketId = std::uint32_t;
 
@@ -20,6 +21,11 @@ struct Packet {
   std::uint8_t flits = 1;
   std::uint8_t references = 0;
 
+  /// Gives it a length, all of it zero.
+  void clear(unsigned length) {
+    flits = static_cast<std::uint8_t>(length);
+    std::fill_n(words.begin(), length * kFlitBytes / 8, 0);
+  }
   [[nodiscard]] std::byte* bytes() { return reinterpret_cast<std::byte*>(words.data()); }
 };
 
@@ -41,7 +47,7 @@ class PacketPool {
   [[nodiscard]] std::size_t in_use() const { return blocks_.size() * kBlock - free_.size(); }
 
  private:
-  static constexpr PacketId kBlock = 64;
+  static constexpr PacketId kBlock = 16;
 
   void grow() {
     const auto first = static_cast<PacketId>(blocks_.size()) * kBlock;

@@ -98,7 +98,6 @@ VcRouter::Pipeline<Mask>::Pipeline(const RouterConfig& config, NodeId self, std:
       throw std::invalid_argument("a port's margin must be smaller than its input buffer");
     for (unsigned vc = 0; vc < channels_; ++vc) {
       const unsigned channel = port << bits_ | vc;
-      buffers_.set_depth(channel, depth);
       stop_[channel] = FlowReceiver(flow_, depth, margin);
       free_ |= bit(channel);
     }
@@ -108,6 +107,7 @@ VcRouter::Pipeline<Mask>::Pipeline(const RouterConfig& config, NodeId self, std:
 
 template <class Mask>
 FlitWire VcRouter::Pipeline<Mask>::connect_input(unsigned port, Tick latency, EventWire back) {
+  for (unsigned vc = 0; vc < channels_; ++vc) buffers_.set_depth(port << bits_ | vc, port_[port].depth);
   port_[port].back = back;
   return FlitWire(inbox(port << bits_), buffers_, port << bits_, latency);
 }

@@ -258,3 +258,18 @@ def test_short_allreduce_exchanges_and_long_does_not_lose(measured: Bench) -> No
     for row, *others in zip(chosen, *fixed, strict=True):
         assert row["time_kernel_us"] == min(other["time_kernel_us"] for other in others)
     assert Algorithm[chosen[0]["algorithm"].upper()] in Algorithm
+
+
+@pytest.mark.parametrize("cluster", ["thalweg-torus-8x8", "thalweg-torus-4x4x4"])
+def test_small_exchanges_end_after_the_diameter(measured: Bench, cluster: str) -> None:
+    """The bound is the diameter in time, of an allreduce with a lane besides."""
+    (barrier,) = measured("barrier", "--cluster", cluster)
+    (allreduce,) = measured("allreduce", "--cluster", cluster, "--sizes", "8")
+    for row in (barrier, allreduce):
+        assert row["verified"] and row["algorithm"] == "exchange"
+        assert row["time_kernel_us"] <= 1.3 * row["bound_kernel_us"]
+
+
+def test_a_long_allreduce_fills_a_fat_trees_link(measured: Bench) -> None:
+    (row,) = measured("allreduce", "--cluster", "thalweg-fattree-32", "--sizes", "1M")
+    assert row["verified"] and row["share_kernel"] > 0.94

@@ -207,7 +207,7 @@ EDGES = '[topology]\nshape = "edges"\nedges = [[0, 1],\n  [1, 2],\n'
         (TORUS + "[router]\nport_buffer_bytes = 100\n", 5, "takes at least 128"),
         (TORUS + '[router]\nflow = "margin"\n', 4, "margin_flits is 0; what is in flight takes at least 3"),
         (TORUS + '[router]\nflow = "margin"\nmargin_flits = 8\n', 6, "port_buffer_bytes should be at least 1152"),
-        (TORUS + "[collective]\npacket_flits = 3\n", 5, "it should be 1, 2, 4, 8 or 16"),
+        (TORUS + "[collective]\npacket_flits = 3\n", 5, "it should be 1, 2, 4, 8, 16, 32 or 64"),
         ('description = "a\\u0007"\n' + TORUS, 1, "it should be printable"),
         ('routing = "xy"\n' + TORUS, 1, "it should be 'dimension-order', 'up-down' or 'dfsssp'"),
         ('base = "nowhere.toml"\n' + TORUS, 1, "there is no such file beside this one"),
