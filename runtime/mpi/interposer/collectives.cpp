@@ -84,6 +84,11 @@ int in_network(MPI_Comm comm, Offload offload, Form form) {
   return MPI_SUCCESS;
 }
 
+int without_data(MPI_Comm comm, Form form) {
+  if (form.request != nullptr) *form.request = make_request(request_on(comm, form));
+  return MPI_SUCCESS;
+}
+
 int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collective, Form form) {
   const CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr) return unfollowed(native, form);

@@ -36,6 +36,10 @@ struct Offload {
 };
 int in_network(MPI_Comm comm, Offload offload, Form form);
 
+/// One without data, for which nobody waits. MPI itself may exchange messages for it, and so wait for a rank that waits in
+/// the run.
+int without_data(MPI_Comm comm, Form form);
+
 /// A collective that MPI executes: its members meet, MPI executes it, and they wait as long as its messages take.
 struct SoftwareCollective {
   Pattern pattern = Pattern::none;

@@ -84,12 +84,12 @@ int move(Native native, MPI_Comm comm, Movement movement, Form form) {
   if (size == 1 || refused(movement.root, *communicator) || movement.send.wrong() || movement.receive.wrong())
     return native();
   const bool vector = is_vector(movement.pattern), at_root = communicator->rank == movement.root;
+  if (!vector && movement.bytes == 0) return without_data(comm, form);
   if (const Reason reason = without_row(*communicator); reason != Reason::none) {
     const std::uint64_t bytes = vector ? movement.send.bytes() : movement.bytes;
     return in_software(native, comm, {movement.pattern, reason, "", bytes, movement.root, list_of(movement, at_root)},
                        form);
   }
-  if (!vector && movement.bytes == 0) return native();
   const auto kept = [&](const Blocks& side) { return form.request == nullptr ? side : side.kept(); };
   Offload offload{.collective = movement.collective, .root = movement.root, .vector = vector};
   offload.send_bytes = movement.send.bytes();

@@ -97,7 +97,7 @@ int reduce(Native native, MPI_Comm comm, const Reduce& call, Form form) {
       communicator->size == 1)
     return native();
   const Layout layout(call.type);
-  if (layout.bytes(call.count) == 0) return native();
+  if (layout.bytes(call.count) == 0) return without_data(comm, form);
   Hardware made = hardware(call.op, layout);
   if (made.reason == Reason::none) made.reason = without_row(*communicator);
   const auto blocks = std::max<std::uint64_t>(1, call.blocks.size());

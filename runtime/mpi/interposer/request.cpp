@@ -210,7 +210,9 @@ void Request::free_native() {
 
 void Request::start() {
   active = true;
-  done = false;
+  done = !post;
+  done_at = process().clock();
+  if (done) return;
   id = post();
   process().listen(id, this);
 }

@@ -37,7 +37,7 @@ class Request final : public ReplyHandler {
   /// Complete in virtual time; an inactive one always is.
   [[nodiscard]] bool complete() const { return !active || (done && done_at <= process().clock()); }
 
-  Start post;
+  Start post;  ///< nothing where it is complete as soon as it is started
   Finish finish;
   /// What MPI itself has yet to complete after the reply, where the data goes by it; persistent where this is.
   MPI_Request native = MPI_REQUEST_NULL;
