@@ -125,7 +125,8 @@ struct Reply {
   std::int32_t source = 0;  ///< rank of the communicator
   std::int32_t tag = 0;
   bool cancelled = false;
-  bool granted = false;  ///< creation: the communicator has a row in the network
+  bool granted = false;           ///< creation: the communicator has a row in the network
+  std::uint32_t collectives = 0;  ///< creation: bit c: the network computes spec::Collective c on it
 };
 
 /// A ring of one writer and one reader, which are in different processes.

@@ -146,9 +146,10 @@ int unfollowed(Native native, Form form) {
   return form.request ? native() : process().outside(native);
 }
 
-Reason without_row(const CommunicatorInfo& communicator) {
+Reason outside_network(const CommunicatorInfo& communicator, spec::Collective collective) {
   if (communicator.between) return Reason::intercommunicator;
-  return communicator.in_network ? Reason::none : Reason::no_row;
+  if (!communicator.in_network) return Reason::no_row;
+  return communicator.collectives >> static_cast<unsigned>(collective) & 1 ? Reason::none : Reason::not_in_network;
 }
 
 void meet(const CommunicatorInfo& communicator) {
@@ -162,7 +163,7 @@ int on::Barrier(Native native, MPI_Comm comm, Form form) {
   const CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr) return unfollowed(native, form);
   if (communicator->size == 1 && !communicator->between) return native();
-  if (const Reason reason = without_row(*communicator); reason != Reason::none)
+  if (const Reason reason = outside_network(*communicator, spec::Collective::barrier); reason != Reason::none)
     return in_software(native, comm, {Pattern::barrier, reason}, form);
   return in_network(comm, {.collective = spec::Collective::barrier}, form);
 }

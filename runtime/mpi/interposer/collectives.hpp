@@ -64,8 +64,8 @@ int apart(Native native, MPI_Comm comm, Form form);
 /// One on a communicator that the run does not follow.
 int unfollowed(Native native, Form form);
 
-/// Why a communicator's collectives are not in the network, where they are not.
-Reason without_row(const CommunicatorInfo& communicator);
+/// Why a collective on a communicator is not in the network, where it is not.
+Reason outside_network(const CommunicatorInfo& communicator, spec::Collective collective);
 
 /// True of arguments that MPI refuses.
 inline bool refused(MPI_Count count, MPI_Datatype type) {

@@ -7,8 +7,9 @@ namespace thalweg::mpi {
 
 struct CommunicatorInfo {
   std::uint32_t number = 0;
-  bool in_network = false;  ///< it has a row in the network's tables
-  bool between = false;     ///< an intercommunicator
+  bool in_network = false;        ///< it has a row in the network's tables
+  std::uint32_t collectives = 0;  ///< bit c: the network computes spec::Collective c on it
+  bool between = false;           ///< an intercommunicator
   int rank = 0;
   int size = 0;                        ///< of the own group
   std::vector<std::uint32_t> peers;    ///< world ranks of those that can be sent to

@@ -85,7 +85,7 @@ int move(Native native, MPI_Comm comm, Movement movement, Form form) {
     return native();
   const bool vector = is_vector(movement.pattern), at_root = communicator->rank == movement.root;
   if (!vector && movement.bytes == 0) return without_data(comm, form);
-  if (const Reason reason = without_row(*communicator); reason != Reason::none) {
+  if (const Reason reason = outside_network(*communicator, movement.collective); reason != Reason::none) {
     const std::uint64_t bytes = vector ? movement.send.bytes() : movement.bytes;
     return in_software(native, comm, {movement.pattern, reason, "", bytes, movement.root, list_of(movement, at_root)},
                        form);

@@ -99,7 +99,7 @@ int reduce(Native native, MPI_Comm comm, const Reduce& call, Form form) {
   const Layout layout(call.type);
   if (layout.bytes(call.count) == 0) return without_data(comm, form);
   Hardware made = hardware(call.op, layout);
-  if (made.reason == Reason::none) made.reason = without_row(*communicator);
+  if (made.reason == Reason::none) made.reason = outside_network(*communicator, call.collective);
   const auto blocks = std::max<std::uint64_t>(1, call.blocks.size());
   if (made.reason != Reason::none)
     return in_software(native, comm,

@@ -82,7 +82,12 @@ void Server::create(unsigned rank, const Submission& part) {
     for (const auto& [member, id, list] : creation->requests)
       handles[made.rank_of(member)] =
           timeline_.expect([this, member = member, id = id, number, list = list](Completion::Kind, Tick when) {
-            complete(member, {.id = id, .at = when, .bytes = number, .payload = list, .granted = true});
+            complete(member, {.id = id,
+                              .at = when,
+                              .bytes = number,
+                              .payload = list,
+                              .granted = true,
+                              .collectives = collectives_of(number)});
           });
     const std::vector<NodeId> nodes(made.members.begin(), made.members.end());
     made.context = timeline_.engine().create_communicator(nodes, handles, at);
@@ -93,6 +98,15 @@ void Server::create(unsigned rank, const Submission& part) {
     for (const auto& [member, id, list] : requests)
       complete(member, {.id = id, .at = at, .bytes = number, .payload = list});
   });
+}
+
+/// Those that the network computes on a communicator with a row.
+std::uint32_t Server::collectives_of(std::uint32_t number) const {
+  std::uint32_t found = 0;
+  for (unsigned c = 1; c < spec::collective_names.size(); ++c)
+    if (timeline_.engine().computes(*communicators_.at(number).context, static_cast<spec::Collective>(c)))
+      found |= 1u << c;
+  return found;
 }
 
 void Server::release(const Submission& part) {

@@ -126,6 +126,7 @@ class Server {
   void drain(unsigned rank);
   void accept(unsigned rank, const Submission& part);
   void create(unsigned rank, const Submission& part);
+  [[nodiscard]] std::uint32_t collectives_of(std::uint32_t communicator) const;
   void release(const Submission& part);
   void free_if_unused(std::uint32_t number);
   void collective(unsigned rank, const Submission& part);

@@ -109,3 +109,23 @@ def test_ranks_that_come_back_from_mpi_are_no_deadlock(run_program: Program) -> 
         """
     )
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+
+
+@pytest.mark.long
+def test_what_the_rows_of_many_ranks_have_no_room_for_is_left_to_software(run_program: Program) -> None:
+    """Rows that follow the links of 169 nodes have no edges for a scan (docs/collectives.md)."""
+    run = run_program(
+        """
+        int main(int c, char** v) {
+          int sum;
+          begin(&c, &v);
+          MPI_Scan(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+          CHECK(sum == rank * (rank + 1) / 2);
+          return end();
+        }
+        """,
+        169,
+        cluster="torus:13x13",
+    )
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+    assert run.report["fallback"] == {"not in the network: MPI_Scan": 169}
