@@ -12,9 +12,9 @@ import argparse
 import importlib.metadata
 import json
 import os
+import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
@@ -44,8 +44,7 @@ def suite(source: Path | None) -> Path:
             archive = source.parent / f"{name}.tar.gz"
             if not archive.exists():
                 raise SystemExit(f"the source release {name} cannot be had: {done.stderr.strip()}")
-            with tarfile.open(archive) as opened:
-                opened.extractall(source.parent, filter="data")
+            shutil.unpack_archive(archive, source.parent)
     return source / "test"
 
 

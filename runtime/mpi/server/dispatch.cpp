@@ -19,6 +19,8 @@ spec::Algorithm algorithm_for(spec::Collective collective, std::uint64_t bytes) 
     case spec::Collective::barrier:
     case spec::Collective::allgather:
       return spec::Algorithm::exchange;
+    case spec::Collective::reduce_scatter:
+      return spec::Algorithm::halving;
     case spec::Collective::allreduce:
       return bytes <= kExchangeBytes ? spec::Algorithm::exchange : spec::Algorithm::tree;
     default:

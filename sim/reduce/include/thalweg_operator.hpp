@@ -19,7 +19,9 @@ extern "C" struct thalweg_operator {
 };
 
 /// The operators of this file, the last one first.
-extern "C" [[gnu::visibility("default")]] inline const thalweg_operator* thalweg_operators = nullptr;
+extern "C" {
+[[gnu::visibility("default")]] inline const thalweg_operator* thalweg_operators = nullptr;
+}
 
 template <class T, T (*Combine)(T, T)>
 void thalweg_combine(std::byte* accumulator, const std::byte* operand, std::size_t elements) {
