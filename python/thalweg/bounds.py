@@ -40,6 +40,8 @@ from typing import TYPE_CHECKING
 
 import networkx as nx
 
+from thalweg.spec import Collective
+
 if TYPE_CHECKING:
     from thalweg._sim import FabricConfig
 
@@ -49,19 +51,7 @@ ROUTER_CYCLES = 4
 """Source: the MPI-FPGA paper, section 4.1: the four stages of the router, a cycle each."""
 SHAPES = frozenset({"ring", "torus", "line", "star", "fattree"})
 """Shapes of which no cut is narrower, for what must cross it, than the links of one node: others get no bounds."""
-OPERATIONS = (
-    "barrier",
-    "broadcast",
-    "reduce",
-    "allreduce",
-    "gather",
-    "allgather",
-    "scatter",
-    "reduce_scatter",
-    "alltoall",
-    "scan",
-    "exscan",
-)
+OPERATIONS = tuple(collective.name.lower() for collective in Collective if collective)
 
 
 @dataclass(frozen=True)
