@@ -218,6 +218,13 @@ void bind_engine(nb::module_& module) {
           },
           nb::arg("context"), nb::arg("collective"), "The network computes this collective on this communicator.")
       .def(
+          "algorithms",
+          [](PythonFabric& self, ContextId context, unsigned collective) {
+            return self.fabric().algorithms(context, named<spec::Collective>(collective, spec::collective_names));
+          },
+          nb::arg("context"), nb::arg("collective"),
+          "The algorithms that a communicator has for a collective, bit i that of code i of thalweg.spec.Algorithm.")
+      .def(
           "free_communicator", [](PythonFabric& self, ContextId context) { self.fabric().free_communicator(context); },
           nb::arg("context"))
       .def(

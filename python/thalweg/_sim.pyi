@@ -379,6 +379,11 @@ class Fabric:
     def computes(self, context: int, collective: int) -> bool:
         """The network computes this collective on this communicator."""
 
+    def algorithms(self, context: int, collective: int) -> int:
+        """
+        The algorithms that a communicator has for a collective, bit i that of code i of thalweg.spec.Algorithm.
+        """
+
     def free_communicator(self, context: int) -> None: ...
 
     def group(self, context: int) -> Group:

@@ -49,12 +49,13 @@ class Operator(IntEnum):
 
 
 class Algorithm(IntEnum):
-    """How a collective moves: binomial tree, recursive doubling, ring, recursive halving."""
+    """How a collective moves: one tree, dimension exchange or recursive doubling, rings, recursive halving, several trees at once."""
 
     TREE = 0
     EXCHANGE = 1
     RING = 2
     HALVING = 3
+    TREES = 4
 
 
 class Kind(IntEnum):
@@ -272,13 +273,13 @@ class NetworkHeader:
             | _field(self.destination, 16, 0, "destination")
             | _field(self.context, 5, 16, "context")
             | _field(self.operation, 4, 21, "operation")
-            | _field(self.algorithm, 2, 25, "algorithm")
-            | _field(self.size, 3, 27, "size")
-            | _field(self.collective, 4, 30, "collective")
-            | _field(self.sequence, 2, 34, "sequence")
-            | _field(self.kind, 2, 36, "kind")
-            | _field(self.edge, 5, 38, "edge")
-            | _field(self.last, 1, 43, "last")
+            | _field(self.algorithm, 3, 25, "algorithm")
+            | _field(self.size, 3, 28, "size")
+            | _field(self.collective, 4, 31, "collective")
+            | _field(self.sequence, 2, 35, "sequence")
+            | _field(self.kind, 2, 37, "kind")
+            | _field(self.edge, 5, 39, "edge")
+            | _field(self.last, 1, 44, "last")
         )
         return packed.to_bytes(6, "little")
 
@@ -292,19 +293,19 @@ class NetworkHeader:
             destination=int(packed & 0xFFFF),
             context=int(packed >> 16 & 0x1F),
             operation=Operator(packed >> 21 & 0xF),
-            algorithm=Algorithm(packed >> 25 & 0x3),
-            size=int(packed >> 27 & 0x7),
-            collective=Collective(packed >> 30 & 0xF),
-            sequence=int(packed >> 34 & 0x3),
-            kind=Kind(packed >> 36 & 0x3),
-            edge=int(packed >> 38 & 0x1F),
-            last=bool(packed >> 43 & 0x1),
+            algorithm=Algorithm(packed >> 25 & 0x7),
+            size=int(packed >> 28 & 0x7),
+            collective=Collective(packed >> 31 & 0xF),
+            sequence=int(packed >> 35 & 0x3),
+            kind=Kind(packed >> 37 & 0x3),
+            edge=int(packed >> 39 & 0x1F),
+            last=bool(packed >> 44 & 0x1),
         )
 
 
 @dataclass(frozen=True)
 class ProcessorHeader:
-    """Header of a packet between host and node; a message is one packet, of at most 2^33 - 1 bytes.
+    """Header of a packet between host and node; a message is one packet, of at most 2^32 - 1 bytes.
 
     Source: MPI-FPGA, Figure 4B: 8 bytes, with the size of the message in full.
     """
@@ -325,9 +326,9 @@ class ProcessorHeader:
             | _field(self.destination, 16, 0, "destination")
             | _field(self.context, 5, 16, "context")
             | _field(self.operation, 4, 21, "operation")
-            | _field(self.algorithm, 2, 25, "algorithm")
-            | _field(self.collective, 4, 27, "collective")
-            | _field(self.size, 33, 31, "size")
+            | _field(self.algorithm, 3, 25, "algorithm")
+            | _field(self.collective, 4, 28, "collective")
+            | _field(self.size, 32, 32, "size")
         )
         return packed.to_bytes(8, "little")
 
@@ -341,9 +342,9 @@ class ProcessorHeader:
             destination=int(packed & 0xFFFF),
             context=int(packed >> 16 & 0x1F),
             operation=Operator(packed >> 21 & 0xF),
-            algorithm=Algorithm(packed >> 25 & 0x3),
-            collective=Collective(packed >> 27 & 0xF),
-            size=int(packed >> 31 & 0x1FFFFFFFF),
+            algorithm=Algorithm(packed >> 25 & 0x7),
+            collective=Collective(packed >> 28 & 0xF),
+            size=int(packed >> 32 & 0xFFFFFFFF),
         )
 
 
@@ -366,15 +367,15 @@ class Credit:
     def pack(self) -> bytes:
         """The bytes on the wire; ValueError where a value doesn't fit its field."""
         packed = (
-            0x2000000000
+            0x4000000000
             | _field(self.destination, 16, 0, "destination")
             | _field(self.context, 5, 16, "context")
             | _field(self.operation, 4, 21, "operation")
-            | _field(self.algorithm, 2, 25, "algorithm")
-            | _field(self.collective, 4, 30, "collective")
-            | _field(self.sequence, 2, 34, "sequence")
-            | _field(self.edge, 5, 38, "edge")
-            | _field(self.last, 1, 43, "last")
+            | _field(self.algorithm, 3, 25, "algorithm")
+            | _field(self.collective, 4, 31, "collective")
+            | _field(self.sequence, 2, 35, "sequence")
+            | _field(self.edge, 5, 39, "edge")
+            | _field(self.last, 1, 44, "last")
             | _field(self.count, 16, 64, "count")
         )
         return packed.to_bytes(32, "little")
@@ -389,11 +390,11 @@ class Credit:
             destination=int(packed & 0xFFFF),
             context=int(packed >> 16 & 0x1F),
             operation=Operator(packed >> 21 & 0xF),
-            algorithm=Algorithm(packed >> 25 & 0x3),
-            collective=Collective(packed >> 30 & 0xF),
-            sequence=int(packed >> 34 & 0x3),
-            edge=int(packed >> 38 & 0x1F),
-            last=bool(packed >> 43 & 0x1),
+            algorithm=Algorithm(packed >> 25 & 0x7),
+            collective=Collective(packed >> 31 & 0xF),
+            sequence=int(packed >> 35 & 0x3),
+            edge=int(packed >> 39 & 0x1F),
+            last=bool(packed >> 44 & 0x1),
             count=int(packed >> 64 & 0xFFFF),
         )
 
@@ -421,15 +422,15 @@ class Descriptor:
     def pack(self) -> bytes:
         """The bytes on the wire; ValueError where a value doesn't fit its field."""
         packed = (
-            0x1000000000
+            0x2000000000
             | _field(self.destination, 16, 0, "destination")
             | _field(self.context, 5, 16, "context")
             | _field(self.operation, 4, 21, "operation")
-            | _field(self.algorithm, 2, 25, "algorithm")
-            | _field(self.collective, 4, 30, "collective")
-            | _field(self.sequence, 2, 34, "sequence")
-            | _field(self.edge, 5, 38, "edge")
-            | _field(self.last, 1, 43, "last")
+            | _field(self.algorithm, 3, 25, "algorithm")
+            | _field(self.collective, 4, 31, "collective")
+            | _field(self.sequence, 2, 35, "sequence")
+            | _field(self.edge, 5, 39, "edge")
+            | _field(self.last, 1, 44, "last")
             | _field(self.type, 5, 64, "type")
             | _field(self.root, 16, 80, "root")
             | _field(self.block, 16, 96, "block")
@@ -448,11 +449,11 @@ class Descriptor:
             destination=int(packed & 0xFFFF),
             context=int(packed >> 16 & 0x1F),
             operation=Operator(packed >> 21 & 0xF),
-            algorithm=Algorithm(packed >> 25 & 0x3),
-            collective=Collective(packed >> 30 & 0xF),
-            sequence=int(packed >> 34 & 0x3),
-            edge=int(packed >> 38 & 0x1F),
-            last=bool(packed >> 43 & 0x1),
+            algorithm=Algorithm(packed >> 25 & 0x7),
+            collective=Collective(packed >> 31 & 0xF),
+            sequence=int(packed >> 35 & 0x3),
+            edge=int(packed >> 39 & 0x1F),
+            last=bool(packed >> 44 & 0x1),
             type=Datatype(packed >> 64 & 0x1F),
             root=int(packed >> 80 & 0xFFFF),
             block=int(packed >> 96 & 0xFFFF),
@@ -480,15 +481,15 @@ class PersonalHeader:
     def pack(self) -> bytes:
         """The bytes on the wire; ValueError where a value doesn't fit its field."""
         packed = (
-            0x240000000
+            0x480000000
             | _field(self.destination, 16, 0, "destination")
             | _field(self.context, 5, 16, "context")
             | _field(self.operation, 4, 21, "operation")
-            | _field(self.algorithm, 2, 25, "algorithm")
-            | _field(self.size, 3, 27, "size")
-            | _field(self.sequence, 2, 34, "sequence")
-            | _field(self.edge, 5, 38, "edge")
-            | _field(self.last, 1, 43, "last")
+            | _field(self.algorithm, 3, 25, "algorithm")
+            | _field(self.size, 3, 28, "size")
+            | _field(self.sequence, 2, 35, "sequence")
+            | _field(self.edge, 5, 39, "edge")
+            | _field(self.last, 1, 44, "last")
             | _field(self.source, 16, 48, "source")
         )
         return packed.to_bytes(8, "little")
@@ -503,10 +504,10 @@ class PersonalHeader:
             destination=int(packed & 0xFFFF),
             context=int(packed >> 16 & 0x1F),
             operation=Operator(packed >> 21 & 0xF),
-            algorithm=Algorithm(packed >> 25 & 0x3),
-            size=int(packed >> 27 & 0x7),
-            sequence=int(packed >> 34 & 0x3),
-            edge=int(packed >> 38 & 0x1F),
-            last=bool(packed >> 43 & 0x1),
+            algorithm=Algorithm(packed >> 25 & 0x7),
+            size=int(packed >> 28 & 0x7),
+            sequence=int(packed >> 35 & 0x3),
+            edge=int(packed >> 39 & 0x1F),
+            last=bool(packed >> 44 & 0x1),
             source=int(packed >> 48 & 0xFFFF),
         )

@@ -98,8 +98,12 @@ class Engine {
   /// members[i] is the node of the communicator's rank i.
   virtual std::optional<ContextId> create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
                                                        Tick at) = 0;
-  /// True where the network computes a collective on a communicator; elsewhere submit() refuses it, on all ranks alike.
-  [[nodiscard]] virtual bool computes(ContextId context, spec::Collective collective) const = 0;
+  /// The algorithms that a communicator has for a collective, bit i that of code i; another one is replaced by `tree` or
+  /// the only one. A v-form may have fewer. 0: the network does not compute it, and submit() refuses it on all ranks alike.
+  [[nodiscard]] virtual std::uint32_t algorithms(ContextId context, spec::Collective collective) const = 0;
+  [[nodiscard]] bool computes(ContextId context, spec::Collective collective) const {
+    return algorithms(context, collective) != 0;
+  }
   /// All operations of the communicator have completed.
   virtual void free_communicator(ContextId context) = 0;
 

@@ -314,12 +314,6 @@ class Compiler {
 
 }  // namespace
 
-bool offloaded(Collective collective, std::uint32_t ranks) {
-  if (collective == Collective::scan || collective == Collective::exscan)  // up to three processes in each stage
-    return 3 * static_cast<unsigned>(std::bit_width(ranks - 1)) + 1 <= Program::kMaxProcesses;
-  return collective >= Collective::barrier && collective <= Collective::alltoall;
-}
-
 bool reduces(Collective collective) {
   return collective == Collective::reduce || collective == Collective::allreduce ||
          collective == Collective::reduce_scatter || collective == Collective::scan || collective == Collective::exscan;
@@ -371,24 +365,36 @@ Holding gets(Collective collective, std::uint32_t rank, bool at_root) {
   }
 }
 
-Algorithm effective_algorithm(const CollectiveRequest& request, std::uint32_t ranks, unsigned slot_packets) {
-  const bool halves = !request.vector && std::has_single_bit(ranks);
-  switch (request.collective) {
+std::uint32_t algorithms(Collective collective, const Abilities& abilities, bool vector) {
+  constexpr auto bit = [](Algorithm algorithm) { return 1u << static_cast<unsigned>(algorithm); };
+  const std::uint32_t ranks = abilities.ranks, tree = bit(Algorithm::tree), exchange = bit(Algorithm::exchange);
+  const bool halves = abilities.doubles && !vector && std::has_single_bit(ranks);
+  switch (collective) {
+    case Collective::point_to_point:
+      return 0;
     case Collective::alltoall:
+      return exchange;
     case Collective::scan:
-    case Collective::exscan:
-      return Algorithm::exchange;
+    case Collective::exscan: {  // up to three processes in each stage
+      const bool fits = 3 * static_cast<unsigned>(std::bit_width(ranks - 1)) + 1 <= Program::kMaxProcesses;
+      return abilities.doubles && fits ? exchange : 0;
+    }
     case Collective::barrier:
     case Collective::allreduce:
-      return request.algorithm == Algorithm::exchange ? Algorithm::exchange : Algorithm::tree;
+      return tree | exchange;
     case Collective::allgather:
-      return request.algorithm == Algorithm::exchange && halves && ranks / 2 <= slot_packets ? Algorithm::exchange
-                                                                                             : Algorithm::tree;
+      return tree | (halves && ranks / 2 <= abilities.slot_packets ? exchange : 0);
     case Collective::reduce_scatter:
-      return request.algorithm == Algorithm::halving && halves && ranks > 1 ? Algorithm::halving : Algorithm::tree;
+      return tree | (halves && ranks > 1 ? bit(Algorithm::halving) : 0);
     default:
-      return Algorithm::tree;
+      return tree;
   }
+}
+
+Algorithm effective_algorithm(const CollectiveRequest& request, const Abilities& abilities) {
+  const std::uint32_t known = algorithms(request.collective, abilities, request.vector);
+  if (known >> static_cast<unsigned>(request.algorithm) & 1) return request.algorithm;
+  return static_cast<Algorithm>(std::countr_zero(known));
 }
 
 void compile(Collective collective, Algorithm algorithm, const Row& row, std::uint32_t root, Program& program) {

@@ -54,19 +54,25 @@ enum class Holding : std::uint8_t { nothing, block, block_per_rank };
 [[nodiscard]] Holding gives(spec::Collective collective, bool at_root);
 [[nodiscard]] Holding gets(spec::Collective collective, std::uint32_t rank, bool at_root);
 
-/// True for the collectives that are computed in the network, for so many ranks.
-[[nodiscard]] bool offloaded(spec::Collective collective, std::uint32_t ranks);
-
 [[nodiscard]] bool reduces(spec::Collective collective);
 [[nodiscard]] bool rooted(spec::Collective collective);
 /// True for the collectives that have a v-form.
 [[nodiscard]] bool has_vector(spec::Collective collective);
 
-/// The algorithm that runs when `wanted` is asked for: exchange where it is defined (barrier, allreduce; allgather of a
-/// power of two of ranks whose packets of one turn, ranks / 2 on the last edge, fit into a slot, and no v-form), halving too
-/// (reduce_scatter of a power of two of ranks, no v-form), else tree.
-[[nodiscard]] spec::Algorithm effective_algorithm(const CollectiveRequest& request, std::uint32_t ranks,
-                                                  unsigned slot_packets);
+/// What a communicator can do, for all collectives alike.
+struct Abilities {
+  std::uint32_t ranks = 0;
+  unsigned slot_packets = 0;
+  bool doubles = true;  ///< there are edges between ranks whose numbers differ in one bit
+};
+
+/// The algorithms that there are for a collective, bit i that of code i; 0: it is not computed in the network. Exchange of
+/// allgather and halving of reduce_scatter take a power of two of ranks, and no v-form; the packets of one turn of that
+/// exchange, ranks / 2 on the last edge, have to fit into a slot.
+[[nodiscard]] std::uint32_t algorithms(spec::Collective collective, const Abilities& abilities, bool vector = false);
+
+/// The algorithm that runs: the one asked for where there is it, else tree, else the one that there is.
+[[nodiscard]] spec::Algorithm effective_algorithm(const CollectiveRequest& request, const Abilities& abilities);
 
 /// The program of one vertex. `algorithm` is an effective one, `root` a label.
 void compile(spec::Collective collective, spec::Algorithm algorithm, const Row& row, std::uint32_t root,

@@ -137,10 +137,14 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
   return static_cast<ContextId>(place - communicators_.begin());
 }
 
-bool Fabric::computes(ContextId context, spec::Collective collective) const {
-  const Group& group = communicator(context).group;
-  const bool scans = collective == spec::Collective::scan || collective == spec::Collective::exscan;
-  return offloaded(collective, group.ranks()) && (group.doubles() || !scans);
+Abilities Fabric::abilities(const Communicator& communicator) const {
+  return {.ranks = communicator.group.ranks(),
+          .slot_packets = config_.collective.slot_packets,
+          .doubles = communicator.group.doubles()};
+}
+
+std::uint32_t Fabric::algorithms(ContextId context, spec::Collective collective) const {
+  return thalweg::algorithms(collective, abilities(communicator(context)));
 }
 
 /// A host loads its own node's row; that of a vertex without a rank comes as a message from a host below it, after those of
@@ -281,10 +285,7 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
   check_time(at);
   if (!enter(entered, request, at)) return;
   const Group& group = entered.group;
-  const bool doubling =
-      request.collective == spec::Collective::allgather || request.collective == spec::Collective::reduce_scatter;
-  if (doubling && !group.doubles()) request.algorithm = spec::Algorithm::tree;
-  const auto algorithm = effective_algorithm(request, group.ranks(), config_.collective.slot_packets);
+  const auto algorithm = effective_algorithm(request, abilities(entered));
   request.root = group.label(request.root);
   nodes_[group.vertices()[request.rank].node]->submit(entered.row, request, algorithm, group, at);
 }

@@ -41,7 +41,7 @@ class Fabric final : public Engine {
   /// Throws std::invalid_argument when two ranks share a node, or a node does not exist.
   std::optional<ContextId> create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
                                                Tick at) override;
-  [[nodiscard]] bool computes(ContextId context, spec::Collective collective) const override;
+  [[nodiscard]] std::uint32_t algorithms(ContextId context, spec::Collective collective) const override;
   void free_communicator(ContextId context) override;
 
   /// Throws std::invalid_argument when the hardware cannot do it: collective, operator and type, size of a buffer.
@@ -90,6 +90,7 @@ class Fabric final : public Engine {
 
   [[nodiscard]] const Communicator& communicator(ContextId context) const;
   [[nodiscard]] Communicator& communicator(ContextId context);
+  [[nodiscard]] Abilities abilities(const Communicator& communicator) const;
   void load_rows(const Group& group, std::uint32_t row, std::span<const Handle> handles, Tick at);
   [[nodiscard]] std::optional<std::uint32_t> rank_behind(const Communicator& communicator, std::uint32_t vertex) const;
   void check_time(Tick at) const;

@@ -81,18 +81,20 @@ inline constexpr std::array<std::string_view, 16> operator_names{
 };
 [[nodiscard]] constexpr std::string_view name(Operator value) { return operator_names[static_cast<std::size_t>(value)]; }
 
-/// How a collective moves: binomial tree, recursive doubling, ring, recursive halving.
+/// How a collective moves: one tree, dimension exchange or recursive doubling, rings, recursive halving, several trees at once.
 enum class Algorithm : std::uint8_t {
   tree = 0,
   exchange = 1,
   ring = 2,
   halving = 3,
+  trees = 4,
 };
-inline constexpr std::array<std::string_view, 4> algorithm_names{
+inline constexpr std::array<std::string_view, 5> algorithm_names{
     "tree",
     "exchange",
     "ring",
     "halving",
+    "trees",
 };
 [[nodiscard]] constexpr std::string_view name(Algorithm value) { return algorithm_names[static_cast<std::size_t>(value)]; }
 
@@ -231,31 +233,31 @@ inline constexpr unsigned bits = 48;
 }
 /// how the collective moves
 [[nodiscard]] constexpr Algorithm algorithm(std::uint64_t word) {
-  return static_cast<Algorithm>(word >> 25 & 0x3);
+  return static_cast<Algorithm>(word >> 25 & 0x7);
 }
 /// log2 of the packet's flits
 [[nodiscard]] constexpr std::uint8_t size(std::uint64_t word) {
-  return static_cast<std::uint8_t>(word >> 27 & 0x7);
+  return static_cast<std::uint8_t>(word >> 28 & 0x7);
 }
 /// 0 is point to point
 [[nodiscard]] constexpr Collective collective(std::uint64_t word) {
-  return static_cast<Collective>(word >> 30 & 0xf);
+  return static_cast<Collective>(word >> 31 & 0xf);
 }
 /// operation number modulo 4
 [[nodiscard]] constexpr std::uint8_t sequence(std::uint64_t word) {
-  return static_cast<std::uint8_t>(word >> 34 & 0x3);
+  return static_cast<std::uint8_t>(word >> 35 & 0x3);
 }
 /// what the packet carries
 [[nodiscard]] constexpr Kind kind(std::uint64_t word) {
-  return static_cast<Kind>(word >> 36 & 0x3);
+  return static_cast<Kind>(word >> 37 & 0x3);
 }
 /// the tree edge, as the receiver numbers it
 [[nodiscard]] constexpr std::uint8_t edge(std::uint64_t word) {
-  return static_cast<std::uint8_t>(word >> 38 & 0x1f);
+  return static_cast<std::uint8_t>(word >> 39 & 0x1f);
 }
 /// last packet of its stream
 [[nodiscard]] constexpr bool last(std::uint64_t word) {
-  return static_cast<bool>(word >> 43 & 0x1);
+  return static_cast<bool>(word >> 44 & 0x1);
 }
 /// The word with another destination.
 [[nodiscard]] constexpr std::uint64_t with_destination(std::uint64_t word, std::uint16_t destination) {
@@ -271,31 +273,31 @@ inline constexpr unsigned bits = 48;
 }
 /// The word with another algorithm.
 [[nodiscard]] constexpr std::uint64_t with_algorithm(std::uint64_t word, Algorithm algorithm) {
-  return (word & ~(std::uint64_t{0x3} << 25)) | (static_cast<std::uint64_t>(algorithm) & 0x3) << 25;
+  return (word & ~(std::uint64_t{0x7} << 25)) | (static_cast<std::uint64_t>(algorithm) & 0x7) << 25;
 }
 /// The word with another size.
 [[nodiscard]] constexpr std::uint64_t with_size(std::uint64_t word, std::uint8_t size) {
-  return (word & ~(std::uint64_t{0x7} << 27)) | (static_cast<std::uint64_t>(size) & 0x7) << 27;
+  return (word & ~(std::uint64_t{0x7} << 28)) | (static_cast<std::uint64_t>(size) & 0x7) << 28;
 }
 /// The word with another collective.
 [[nodiscard]] constexpr std::uint64_t with_collective(std::uint64_t word, Collective collective) {
-  return (word & ~(std::uint64_t{0xf} << 30)) | (static_cast<std::uint64_t>(collective) & 0xf) << 30;
+  return (word & ~(std::uint64_t{0xf} << 31)) | (static_cast<std::uint64_t>(collective) & 0xf) << 31;
 }
 /// The word with another sequence.
 [[nodiscard]] constexpr std::uint64_t with_sequence(std::uint64_t word, std::uint8_t sequence) {
-  return (word & ~(std::uint64_t{0x3} << 34)) | (static_cast<std::uint64_t>(sequence) & 0x3) << 34;
+  return (word & ~(std::uint64_t{0x3} << 35)) | (static_cast<std::uint64_t>(sequence) & 0x3) << 35;
 }
 /// The word with another kind.
 [[nodiscard]] constexpr std::uint64_t with_kind(std::uint64_t word, Kind kind) {
-  return (word & ~(std::uint64_t{0x3} << 36)) | (static_cast<std::uint64_t>(kind) & 0x3) << 36;
+  return (word & ~(std::uint64_t{0x3} << 37)) | (static_cast<std::uint64_t>(kind) & 0x3) << 37;
 }
 /// The word with another edge.
 [[nodiscard]] constexpr std::uint64_t with_edge(std::uint64_t word, std::uint8_t edge) {
-  return (word & ~(std::uint64_t{0x1f} << 38)) | (static_cast<std::uint64_t>(edge) & 0x1f) << 38;
+  return (word & ~(std::uint64_t{0x1f} << 39)) | (static_cast<std::uint64_t>(edge) & 0x1f) << 39;
 }
 /// The word with another last.
 [[nodiscard]] constexpr std::uint64_t with_last(std::uint64_t word, bool last) {
-  return (word & ~(std::uint64_t{0x1} << 43)) | (static_cast<std::uint64_t>(last) & 0x1) << 43;
+  return (word & ~(std::uint64_t{0x1} << 44)) | (static_cast<std::uint64_t>(last) & 0x1) << 44;
 }
 }  // namespace network_header
 
@@ -332,13 +334,13 @@ struct NetworkHeader {
     return (static_cast<std::uint64_t>(destination) & 0xffff) << 0 |
            (static_cast<std::uint64_t>(context) & 0x1f) << 16 |
            (static_cast<std::uint64_t>(operation) & 0xf) << 21 |
-           (static_cast<std::uint64_t>(algorithm) & 0x3) << 25 |
-           (static_cast<std::uint64_t>(size) & 0x7) << 27 |
-           (static_cast<std::uint64_t>(collective) & 0xf) << 30 |
-           (static_cast<std::uint64_t>(sequence) & 0x3) << 34 |
-           (static_cast<std::uint64_t>(kind) & 0x3) << 36 |
-           (static_cast<std::uint64_t>(edge) & 0x1f) << 38 |
-           (static_cast<std::uint64_t>(last) & 0x1) << 43;
+           (static_cast<std::uint64_t>(algorithm) & 0x7) << 25 |
+           (static_cast<std::uint64_t>(size) & 0x7) << 28 |
+           (static_cast<std::uint64_t>(collective) & 0xf) << 31 |
+           (static_cast<std::uint64_t>(sequence) & 0x3) << 35 |
+           (static_cast<std::uint64_t>(kind) & 0x3) << 37 |
+           (static_cast<std::uint64_t>(edge) & 0x1f) << 39 |
+           (static_cast<std::uint64_t>(last) & 0x1) << 44;
   }
   friend bool operator==(const NetworkHeader&, const NetworkHeader&) = default;
 };
@@ -360,15 +362,15 @@ inline constexpr unsigned bits = 64;
 }
 /// how the collective moves
 [[nodiscard]] constexpr Algorithm algorithm(std::uint64_t word) {
-  return static_cast<Algorithm>(word >> 25 & 0x3);
+  return static_cast<Algorithm>(word >> 25 & 0x7);
 }
 /// 0 is point to point
 [[nodiscard]] constexpr Collective collective(std::uint64_t word) {
-  return static_cast<Collective>(word >> 27 & 0xf);
+  return static_cast<Collective>(word >> 28 & 0xf);
 }
 /// bytes of payload that follow
-[[nodiscard]] constexpr std::uint64_t size(std::uint64_t word) {
-  return static_cast<std::uint64_t>(word >> 31 & 0x1ffffffff);
+[[nodiscard]] constexpr std::uint32_t size(std::uint64_t word) {
+  return static_cast<std::uint32_t>(word >> 32 & 0xffffffff);
 }
 /// The word with another destination.
 [[nodiscard]] constexpr std::uint64_t with_destination(std::uint64_t word, std::uint16_t destination) {
@@ -384,19 +386,19 @@ inline constexpr unsigned bits = 64;
 }
 /// The word with another algorithm.
 [[nodiscard]] constexpr std::uint64_t with_algorithm(std::uint64_t word, Algorithm algorithm) {
-  return (word & ~(std::uint64_t{0x3} << 25)) | (static_cast<std::uint64_t>(algorithm) & 0x3) << 25;
+  return (word & ~(std::uint64_t{0x7} << 25)) | (static_cast<std::uint64_t>(algorithm) & 0x7) << 25;
 }
 /// The word with another collective.
 [[nodiscard]] constexpr std::uint64_t with_collective(std::uint64_t word, Collective collective) {
-  return (word & ~(std::uint64_t{0xf} << 27)) | (static_cast<std::uint64_t>(collective) & 0xf) << 27;
+  return (word & ~(std::uint64_t{0xf} << 28)) | (static_cast<std::uint64_t>(collective) & 0xf) << 28;
 }
 /// The word with another size.
-[[nodiscard]] constexpr std::uint64_t with_size(std::uint64_t word, std::uint64_t size) {
-  return (word & ~(std::uint64_t{0x1ffffffff} << 31)) | (static_cast<std::uint64_t>(size) & 0x1ffffffff) << 31;
+[[nodiscard]] constexpr std::uint64_t with_size(std::uint64_t word, std::uint32_t size) {
+  return (word & ~(std::uint64_t{0xffffffff} << 32)) | (static_cast<std::uint64_t>(size) & 0xffffffff) << 32;
 }
 }  // namespace processor_header
 
-/// Header of a packet between host and node; a message is one packet, of at most 2^33 - 1 bytes.
+/// Header of a packet between host and node; a message is one packet, of at most 2^32 - 1 bytes.
 /// Source: MPI-FPGA, Figure 4B: 8 bytes, with the size of the message in full.
 struct ProcessorHeader {
   std::uint16_t destination{};  ///< node; in a rooted collective the root's rank
@@ -404,7 +406,7 @@ struct ProcessorHeader {
   Operator operation{};  ///< operator of a reduction
   Algorithm algorithm{};  ///< how the collective moves
   Collective collective{};  ///< 0 is point to point
-  std::uint64_t size{};  ///< bytes of payload that follow
+  std::uint32_t size{};  ///< bytes of payload that follow
 
   [[nodiscard]] static constexpr ProcessorHeader unpack(std::uint64_t word) {
     return {
@@ -421,9 +423,9 @@ struct ProcessorHeader {
     return (static_cast<std::uint64_t>(destination) & 0xffff) << 0 |
            (static_cast<std::uint64_t>(context) & 0x1f) << 16 |
            (static_cast<std::uint64_t>(operation) & 0xf) << 21 |
-           (static_cast<std::uint64_t>(algorithm) & 0x3) << 25 |
-           (static_cast<std::uint64_t>(collective) & 0xf) << 27 |
-           (static_cast<std::uint64_t>(size) & 0x1ffffffff) << 31;
+           (static_cast<std::uint64_t>(algorithm) & 0x7) << 25 |
+           (static_cast<std::uint64_t>(collective) & 0xf) << 28 |
+           (static_cast<std::uint64_t>(size) & 0xffffffff) << 32;
   }
   friend bool operator==(const ProcessorHeader&, const ProcessorHeader&) = default;
 };
@@ -445,23 +447,23 @@ inline constexpr unsigned bits = 256;
 }
 /// how the collective moves
 [[nodiscard]] constexpr Algorithm algorithm(std::span<const std::uint64_t, 4> words) {
-  return static_cast<Algorithm>(words[0] >> 25 & 0x3);
+  return static_cast<Algorithm>(words[0] >> 25 & 0x7);
 }
 /// 0 is point to point
 [[nodiscard]] constexpr Collective collective(std::span<const std::uint64_t, 4> words) {
-  return static_cast<Collective>(words[0] >> 30 & 0xf);
+  return static_cast<Collective>(words[0] >> 31 & 0xf);
 }
 /// operation number modulo 4
 [[nodiscard]] constexpr std::uint8_t sequence(std::span<const std::uint64_t, 4> words) {
-  return static_cast<std::uint8_t>(words[0] >> 34 & 0x3);
+  return static_cast<std::uint8_t>(words[0] >> 35 & 0x3);
 }
 /// the tree edge, as the receiver numbers it
 [[nodiscard]] constexpr std::uint8_t edge(std::span<const std::uint64_t, 4> words) {
-  return static_cast<std::uint8_t>(words[0] >> 38 & 0x1f);
+  return static_cast<std::uint8_t>(words[0] >> 39 & 0x1f);
 }
 /// last packet of its stream
 [[nodiscard]] constexpr bool last(std::span<const std::uint64_t, 4> words) {
-  return static_cast<bool>(words[0] >> 43 & 0x1);
+  return static_cast<bool>(words[0] >> 44 & 0x1);
 }
 /// packets that were taken out of the buffer
 [[nodiscard]] constexpr std::uint16_t count(std::span<const std::uint64_t, 4> words) {
@@ -469,7 +471,7 @@ inline constexpr unsigned bits = 256;
 }
 /// True where the fields that make a packet one of this format have their values.
 [[nodiscard]] constexpr bool matches(std::span<const std::uint64_t, 4> words) {
-  return (words[0] >> 27 & 0x7) == 0 && (words[0] >> 36 & 0x3) == 2;
+  return (words[0] >> 28 & 0x7) == 0 && (words[0] >> 37 & 0x3) == 2;
 }
 }  // namespace credit
 
@@ -503,12 +505,12 @@ struct Credit {
     return {(static_cast<std::uint64_t>(destination) & 0xffff) << 0 |
            (static_cast<std::uint64_t>(context) & 0x1f) << 16 |
            (static_cast<std::uint64_t>(operation) & 0xf) << 21 |
-           (static_cast<std::uint64_t>(algorithm) & 0x3) << 25 |
-           (static_cast<std::uint64_t>(collective) & 0xf) << 30 |
-           (static_cast<std::uint64_t>(sequence) & 0x3) << 34 |
-           (static_cast<std::uint64_t>(edge) & 0x1f) << 38 |
-           (static_cast<std::uint64_t>(last) & 0x1) << 43 |
-           std::uint64_t{2} << 36,
+           (static_cast<std::uint64_t>(algorithm) & 0x7) << 25 |
+           (static_cast<std::uint64_t>(collective) & 0xf) << 31 |
+           (static_cast<std::uint64_t>(sequence) & 0x3) << 35 |
+           (static_cast<std::uint64_t>(edge) & 0x1f) << 39 |
+           (static_cast<std::uint64_t>(last) & 0x1) << 44 |
+           std::uint64_t{2} << 37,
             (static_cast<std::uint64_t>(count) & 0xffff) << 0,
             0,
             0};
@@ -533,23 +535,23 @@ inline constexpr unsigned bits = 256;
 }
 /// how the collective moves
 [[nodiscard]] constexpr Algorithm algorithm(std::span<const std::uint64_t, 4> words) {
-  return static_cast<Algorithm>(words[0] >> 25 & 0x3);
+  return static_cast<Algorithm>(words[0] >> 25 & 0x7);
 }
 /// 0 is point to point
 [[nodiscard]] constexpr Collective collective(std::span<const std::uint64_t, 4> words) {
-  return static_cast<Collective>(words[0] >> 30 & 0xf);
+  return static_cast<Collective>(words[0] >> 31 & 0xf);
 }
 /// operation number modulo 4
 [[nodiscard]] constexpr std::uint8_t sequence(std::span<const std::uint64_t, 4> words) {
-  return static_cast<std::uint8_t>(words[0] >> 34 & 0x3);
+  return static_cast<std::uint8_t>(words[0] >> 35 & 0x3);
 }
 /// the tree edge, as the receiver numbers it
 [[nodiscard]] constexpr std::uint8_t edge(std::span<const std::uint64_t, 4> words) {
-  return static_cast<std::uint8_t>(words[0] >> 38 & 0x1f);
+  return static_cast<std::uint8_t>(words[0] >> 39 & 0x1f);
 }
 /// last packet of its stream
 [[nodiscard]] constexpr bool last(std::span<const std::uint64_t, 4> words) {
-  return static_cast<bool>(words[0] >> 43 & 0x1);
+  return static_cast<bool>(words[0] >> 44 & 0x1);
 }
 /// type of the elements
 [[nodiscard]] constexpr Datatype type(std::span<const std::uint64_t, 4> words) {
@@ -573,7 +575,7 @@ inline constexpr unsigned bits = 256;
 }
 /// True where the fields that make a packet one of this format have their values.
 [[nodiscard]] constexpr bool matches(std::span<const std::uint64_t, 4> words) {
-  return (words[0] >> 27 & 0x7) == 0 && (words[0] >> 36 & 0x3) == 1;
+  return (words[0] >> 28 & 0x7) == 0 && (words[0] >> 37 & 0x3) == 1;
 }
 }  // namespace descriptor
 
@@ -615,12 +617,12 @@ struct Descriptor {
     return {(static_cast<std::uint64_t>(destination) & 0xffff) << 0 |
            (static_cast<std::uint64_t>(context) & 0x1f) << 16 |
            (static_cast<std::uint64_t>(operation) & 0xf) << 21 |
-           (static_cast<std::uint64_t>(algorithm) & 0x3) << 25 |
-           (static_cast<std::uint64_t>(collective) & 0xf) << 30 |
-           (static_cast<std::uint64_t>(sequence) & 0x3) << 34 |
-           (static_cast<std::uint64_t>(edge) & 0x1f) << 38 |
-           (static_cast<std::uint64_t>(last) & 0x1) << 43 |
-           std::uint64_t{1} << 36,
+           (static_cast<std::uint64_t>(algorithm) & 0x7) << 25 |
+           (static_cast<std::uint64_t>(collective) & 0xf) << 31 |
+           (static_cast<std::uint64_t>(sequence) & 0x3) << 35 |
+           (static_cast<std::uint64_t>(edge) & 0x1f) << 39 |
+           (static_cast<std::uint64_t>(last) & 0x1) << 44 |
+           std::uint64_t{1} << 37,
             (static_cast<std::uint64_t>(type) & 0x1f) << 0 |
            (static_cast<std::uint64_t>(root) & 0xffff) << 16 |
            (static_cast<std::uint64_t>(block) & 0xffff) << 32 |
@@ -648,23 +650,23 @@ inline constexpr unsigned bits = 64;
 }
 /// how the collective moves
 [[nodiscard]] constexpr Algorithm algorithm(std::uint64_t word) {
-  return static_cast<Algorithm>(word >> 25 & 0x3);
+  return static_cast<Algorithm>(word >> 25 & 0x7);
 }
 /// log2 of the packet's flits
 [[nodiscard]] constexpr std::uint8_t size(std::uint64_t word) {
-  return static_cast<std::uint8_t>(word >> 27 & 0x7);
+  return static_cast<std::uint8_t>(word >> 28 & 0x7);
 }
 /// operation number modulo 4
 [[nodiscard]] constexpr std::uint8_t sequence(std::uint64_t word) {
-  return static_cast<std::uint8_t>(word >> 34 & 0x3);
+  return static_cast<std::uint8_t>(word >> 35 & 0x3);
 }
 /// the tree edge, as the receiver numbers it
 [[nodiscard]] constexpr std::uint8_t edge(std::uint64_t word) {
-  return static_cast<std::uint8_t>(word >> 38 & 0x1f);
+  return static_cast<std::uint8_t>(word >> 39 & 0x1f);
 }
 /// last packet of its stream
 [[nodiscard]] constexpr bool last(std::uint64_t word) {
-  return static_cast<bool>(word >> 43 & 0x1);
+  return static_cast<bool>(word >> 44 & 0x1);
 }
 /// rank that the data is from
 [[nodiscard]] constexpr std::uint16_t source(std::uint64_t word) {
@@ -684,23 +686,23 @@ inline constexpr unsigned bits = 64;
 }
 /// The word with another algorithm.
 [[nodiscard]] constexpr std::uint64_t with_algorithm(std::uint64_t word, Algorithm algorithm) {
-  return (word & ~(std::uint64_t{0x3} << 25)) | (static_cast<std::uint64_t>(algorithm) & 0x3) << 25;
+  return (word & ~(std::uint64_t{0x7} << 25)) | (static_cast<std::uint64_t>(algorithm) & 0x7) << 25;
 }
 /// The word with another size.
 [[nodiscard]] constexpr std::uint64_t with_size(std::uint64_t word, std::uint8_t size) {
-  return (word & ~(std::uint64_t{0x7} << 27)) | (static_cast<std::uint64_t>(size) & 0x7) << 27;
+  return (word & ~(std::uint64_t{0x7} << 28)) | (static_cast<std::uint64_t>(size) & 0x7) << 28;
 }
 /// The word with another sequence.
 [[nodiscard]] constexpr std::uint64_t with_sequence(std::uint64_t word, std::uint8_t sequence) {
-  return (word & ~(std::uint64_t{0x3} << 34)) | (static_cast<std::uint64_t>(sequence) & 0x3) << 34;
+  return (word & ~(std::uint64_t{0x3} << 35)) | (static_cast<std::uint64_t>(sequence) & 0x3) << 35;
 }
 /// The word with another edge.
 [[nodiscard]] constexpr std::uint64_t with_edge(std::uint64_t word, std::uint8_t edge) {
-  return (word & ~(std::uint64_t{0x1f} << 38)) | (static_cast<std::uint64_t>(edge) & 0x1f) << 38;
+  return (word & ~(std::uint64_t{0x1f} << 39)) | (static_cast<std::uint64_t>(edge) & 0x1f) << 39;
 }
 /// The word with another last.
 [[nodiscard]] constexpr std::uint64_t with_last(std::uint64_t word, bool last) {
-  return (word & ~(std::uint64_t{0x1} << 43)) | (static_cast<std::uint64_t>(last) & 0x1) << 43;
+  return (word & ~(std::uint64_t{0x1} << 44)) | (static_cast<std::uint64_t>(last) & 0x1) << 44;
 }
 /// The word with another source.
 [[nodiscard]] constexpr std::uint64_t with_source(std::uint64_t word, std::uint16_t source) {
@@ -708,7 +710,7 @@ inline constexpr unsigned bits = 64;
 }
 /// True where the fields that make a packet one of this format have their values.
 [[nodiscard]] constexpr bool matches(std::uint64_t word) {
-  return (word >> 30 & 0xf) == 9 && (word >> 36 & 0x3) == 0;
+  return (word >> 31 & 0xf) == 9 && (word >> 37 & 0x3) == 0;
 }
 }  // namespace personal_header
 
@@ -742,13 +744,13 @@ struct PersonalHeader {
     return (static_cast<std::uint64_t>(destination) & 0xffff) << 0 |
            (static_cast<std::uint64_t>(context) & 0x1f) << 16 |
            (static_cast<std::uint64_t>(operation) & 0xf) << 21 |
-           (static_cast<std::uint64_t>(algorithm) & 0x3) << 25 |
-           (static_cast<std::uint64_t>(size) & 0x7) << 27 |
-           (static_cast<std::uint64_t>(sequence) & 0x3) << 34 |
-           (static_cast<std::uint64_t>(edge) & 0x1f) << 38 |
-           (static_cast<std::uint64_t>(last) & 0x1) << 43 |
+           (static_cast<std::uint64_t>(algorithm) & 0x7) << 25 |
+           (static_cast<std::uint64_t>(size) & 0x7) << 28 |
+           (static_cast<std::uint64_t>(sequence) & 0x3) << 35 |
+           (static_cast<std::uint64_t>(edge) & 0x1f) << 39 |
+           (static_cast<std::uint64_t>(last) & 0x1) << 44 |
            (static_cast<std::uint64_t>(source) & 0xffff) << 48 |
-           std::uint64_t{9} << 30;
+           std::uint64_t{9} << 31;
   }
   friend bool operator==(const PersonalHeader&, const PersonalHeader&) = default;
 };

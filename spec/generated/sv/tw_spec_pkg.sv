@@ -38,12 +38,13 @@ package tw_spec_pkg;
     OperatorUser2 = 4'd15
   } operator_e;
 
-  // How a collective moves: binomial tree, recursive doubling, ring, recursive halving.
-  typedef enum logic [1:0] {
-    AlgorithmTree = 2'd0,
-    AlgorithmExchange = 2'd1,
-    AlgorithmRing = 2'd2,
-    AlgorithmHalving = 2'd3
+  // How a collective moves: one tree, dimension exchange or recursive doubling, rings, recursive halving, several trees at once.
+  typedef enum logic [2:0] {
+    AlgorithmTree = 3'd0,
+    AlgorithmExchange = 3'd1,
+    AlgorithmRing = 3'd2,
+    AlgorithmHalving = 3'd3,
+    AlgorithmTrees = 3'd4
   } algorithm_e;
 
   // What a network packet carries.
@@ -81,7 +82,7 @@ package tw_spec_pkg;
 
   // Header of every network packet: bytes 0 to 5 of its first flit; bytes 6 and 7 are zero, payload follows.
   typedef struct packed {
-    logic [3:0] spare;  // always 0
+    logic [2:0] spare;  // always 0
     logic last;  // last packet of its stream
     logic [4:0] edge_;  // the tree edge, as the receiver numbers it
     kind_e kind;  // what the packet carries
@@ -100,9 +101,9 @@ package tw_spec_pkg;
     return packet;
   endfunction
 
-  // Header of a packet between host and node; a message is one packet, of at most 2^33 - 1 bytes.
+  // Header of a packet between host and node; a message is one packet, of at most 2^32 - 1 bytes.
   typedef struct packed {
-    logic [32:0] size;  // bytes of payload that follow
+    logic [31:0] size;  // bytes of payload that follow
     collective_e collective;  // 0 is point to point
     algorithm_e algorithm;  // how the collective moves
     operator_e operation;  // operator of a reduction
@@ -121,7 +122,7 @@ package tw_spec_pkg;
     logic [175:0] reserved_count;  // always 0
     logic [15:0] count;  // packets that were taken out of the buffer
     logic [15:0] reserved;  // always 0
-    logic [3:0] spare;  // always 0
+    logic [2:0] spare;  // always 0
     logic last;  // last packet of its stream
     logic [4:0] edge_;  // the tree edge, as the receiver numbers it
     logic [1:0] kind;  // always 2
@@ -151,7 +152,7 @@ package tw_spec_pkg;
     logic [10:0] reserved_type;  // always 0
     datatype_e type_;  // type of the elements
     logic [15:0] reserved;  // always 0
-    logic [3:0] spare;  // always 0
+    logic [2:0] spare;  // always 0
     logic last;  // last packet of its stream
     logic [4:0] edge_;  // the tree edge, as the receiver numbers it
     logic [1:0] kind;  // always 1
@@ -174,7 +175,7 @@ package tw_spec_pkg;
   // Header of a data packet of an all-to-all, which goes straight from one rank to another: the rank that it comes from stands behind the network header.
   typedef struct packed {
     logic [15:0] source;  // rank that the data is from
-    logic [3:0] spare;  // always 0
+    logic [2:0] spare;  // always 0
     logic last;  // last packet of its stream
     logic [4:0] edge_;  // the tree edge, as the receiver numbers it
     logic [1:0] kind;  // always 0

@@ -72,7 +72,7 @@ def test_a_stale_file_is_found(tmp_path: Path, name: Path) -> None:
         ("spec/packets/network_header.toml", 'type = "operator"', 'type = "kind"', "operation needs a type of 4 bits"),
         ("spec/packets/descriptor.toml", "bits = 11", "bits = 12", "ranks crosses the border of a 64-bit word"),
         ("spec/types.toml", '"MPI_INT",', '"MPI_LONG",', "MPI_LONG stands twice"),
-        ("spec/operations.toml", "bits = 2", "bits = 1", "algorithm has 4 values, 1 bits hold 2"),
+        ("spec/operations.toml", "bits = 3", "bits = 2", "algorithm has 5 values, 2 bits hold 4"),
     ],
 )
 def test_a_wrong_specification_gets_one_line(tmp_path: Path, file: str, old: str, new: str, says: str) -> None:
