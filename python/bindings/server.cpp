@@ -3,9 +3,11 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <tuple>
 
 #include "mpi/server/software_run.hpp"
 #include "node/fabric.hpp"
@@ -16,14 +18,24 @@ using namespace thalweg::mpi;
 
 namespace {
 
+using Wanted = std::tuple<std::uint32_t, std::uint64_t, unsigned, unsigned>;  ///< Choice::From
+
+Choice choice_of(const std::vector<Wanted>& given) {
+  std::vector<Choice::From> rows;
+  for (const auto& [ranks, bytes, collective, algorithm] : given)
+    rows.push_back({ranks, bytes, static_cast<spec::Collective>(collective), static_cast<spec::Algorithm>(algorithm)});
+  return Choice(std::move(rows));
+}
+
 /// The server, and the fabric that it runs on.
 class SimulatedServer {
  public:
-  SimulatedServer(const FabricConfig& config, unsigned ranks, int listener, std::vector<std::string> functions,
-                  double compute_scale, double patience_s)
+  SimulatedServer(const FabricConfig& config, std::vector<NodeId> nodes, int listener,
+                  std::vector<std::string> functions, double compute_scale, double patience_s,
+                  const std::vector<Wanted>& choice)
       : fabric_(config),
-        server_(fabric_,
-                {ranks, listener, std::move(functions), compute_scale, patience_s, config.host.message_overhead}) {}
+        server_(fabric_, {std::move(nodes), listener, std::move(functions), compute_scale, patience_s,
+                          config.host.message_overhead, choice_of(choice)}) {}
 
   nb::dict run() {
     Outcome outcome;
@@ -53,12 +65,13 @@ class SimulatedServer {
     for (const auto& [key, use] : outcome.collectives) {
       nb::dict row;
       row["communicator"] = key.communicator;
-      row["members"] = key.members;
+      row["nodes"] = key.nodes;
       row["function"] = key.function;
       row["bytes"] = key.bytes;
       row["vector"] = key.vector;
       row["collective"] = std::string(spec::name(static_cast<spec::Collective>(key.collective)));
       row["offloaded"] = key.offloaded;
+      row["algorithm"] = std::string(spec::name(key.algorithm));
       row["site"] = key.site;
       row["root"] = key.root;
       row["calls"] = use.calls;
@@ -139,9 +152,13 @@ void bind_server(nb::module_& module) {
       "Ticks that a collective of `bytes` a block takes as the messages of its usual software algorithm, on links that "
       "carry nothing else; rank i is on nodes[i]. Not for patterns whose ranks give lists.");
   nb::class_<SimulatedServer>(module, "MpiServer")
-      .def(nb::init<const FabricConfig&, unsigned, int, std::vector<std::string>, double, double>(), nb::arg("config"),
-           nb::arg("ranks"), nb::arg("listener"), nb::arg("functions"), nb::arg("compute_scale"), nb::arg("patience_s"),
-           "Serves `ranks` ranks that connect to the listening Unix socket `listener`, which it takes over.")
+      .def(nb::init<const FabricConfig&, std::vector<NodeId>, int, std::vector<std::string>, double, double,
+                    const std::vector<Wanted>&>(),
+           nb::arg("config"), nb::arg("nodes"), nb::arg("listener"), nb::arg("functions"), nb::arg("compute_scale"),
+           nb::arg("patience_s"), nb::arg("choice") = std::vector<Wanted>(),
+           "Serves ranks that connect to the listening Unix socket `listener`, which it takes over; rank i is on "
+           "nodes[i]. "
+           "`choice`: (ranks, bytes, collective, algorithm), an algorithm from so many ranks and bytes of a block on.")
       .def("run", &SimulatedServer::run,
            "Serves until the program ends or cannot go on; says how it went. Times are ticks.")
       .def("stop", &SimulatedServer::stop, "From another thread: makes run() return soon.")

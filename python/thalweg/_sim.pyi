@@ -483,9 +483,9 @@ def software_ticks(config: FabricConfig, nodes: Sequence[int], pattern: Software
     """
 
 class MpiServer:
-    def __init__(self, config: FabricConfig, ranks: int, listener: int, functions: Sequence[str], compute_scale: float, patience_s: float) -> None:
+    def __init__(self, config: FabricConfig, nodes: Sequence[int], listener: int, functions: Sequence[str], compute_scale: float, patience_s: float, choice: Sequence[tuple[int, int, int, int]] = []) -> None:
         """
-        Serves `ranks` ranks that connect to the listening Unix socket `listener`, which it takes over.
+        Serves ranks that connect to the listening Unix socket `listener`, which it takes over; rank i is on nodes[i]. `choice`: (ranks, bytes, collective, algorithm), an algorithm from so many ranks and bytes of a block on.
         """
 
     def run(self) -> dict:

@@ -10,11 +10,12 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thalweg import bounds, reduction
+from thalweg import bounds, choice, placement, reduction
 from thalweg.cluster import Cluster
 from thalweg.errors import FabricStopped, InputError
 from thalweg.spec import OPERATORS, SIZE, Algorithm, Collective, Datatype, Operator
@@ -75,16 +76,12 @@ class CollectivePlan:
     datatype: Datatype = Datatype.FLOAT64
     root: int = 0
     seed: int = 1
+    placement: str = placement.BLOCK
 
     def __post_init__(self) -> None:
-        nodes = self.cluster.topology.hosts
-        if not 1 <= self.ranks <= nodes:
-            raise InputError(f"{self.ranks} ranks do not fit: {self.cluster.name} has {nodes} nodes, a rank on each")
+        placement.nodes_of(self.placement, self.cluster, self.ranks)
         if not 0 <= self.root < self.ranks:
             raise InputError(f"there is no rank {self.root} to be root: ranks are 0 to {self.ranks - 1}")
-        if self.algorithm != "auto" and Algorithm[self.algorithm.upper()] not in self._known_algorithms:
-            known = " or ".join(algorithm.name.lower() for algorithm in self._known_algorithms)
-            raise InputError(f"{self.operation} of {self.ranks} ranks has no {self.algorithm}; it has {known}")
         if self.operation not in REDUCTIONS:
             return
         if self.operator not in OPERATORS[self.datatype]:
@@ -94,25 +91,25 @@ class CollectivePlan:
         if not any(size % element == 0 for size in self.sizes):
             raise InputError(f"no size is a multiple of the {element} bytes of {self.datatype.name.lower()}")
 
-    @property
-    def algorithms(self) -> list[Algorithm]:
-        if self.algorithm != "auto":
-            return [Algorithm[self.algorithm.upper()]]
-        return self._known_algorithms
+    @cached_property
+    def nodes(self) -> list[int]:
+        """That of each rank."""
+        return placement.nodes_of(self.placement, self.cluster, self.ranks)
 
-    @property
-    def _known_algorithms(self) -> list[Algorithm]:
-        slot = self.cluster.values.collective.slot_packets
-        match self.operation:
-            case "alltoall" | "scan" | "exscan":
-                return [Algorithm.EXCHANGE]
-            case "barrier" | "allreduce":
-                return [Algorithm.TREE, Algorithm.EXCHANGE]
-            case "allgather" if self.ranks.bit_count() == 1 and self.ranks // 2 <= slot:  # a turn on its last edge fits
-                return [Algorithm.TREE, Algorithm.EXCHANGE]
-            case "reduce_scatter" if self.ranks > 1 and self.ranks.bit_count() == 1:
-                return [Algorithm.TREE, Algorithm.HALVING]
-        return [Algorithm.TREE]
+    @cached_property
+    def algorithms(self) -> list[Algorithm]:
+        """Those that are tried."""
+        known = choice.algorithms(self.cluster.fabric_config(), self.nodes)
+        collective = COLLECTIVES[self.operation]
+        if not known[collective]:
+            raise InputError(
+                f"{self.operation} of {self.ranks} ranks on {self.cluster.name} is not computed in the network"
+            )
+        if self.algorithm == "auto":
+            return known[collective]
+        wanted = choice.algorithm_named(self.algorithm)
+        choice.check({collective: wanted}, known, f"{self.ranks} ranks on {self.cluster.name}")
+        return [wanted]
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -155,7 +152,7 @@ def collective_limits(network: bounds.Network | None, plan: CollectivePlan, size
     if network is None:
         return [None, None]
     return [
-        us * bounds.collective_ticks(network, range(plan.ranks), plan.operation, size, plan.root, at_host)
+        us * bounds.collective_ticks(network, plan.nodes, plan.operation, size, plan.root, at_host)
         for at_host in (False, True)
     ]
 
@@ -201,13 +198,9 @@ def _run_collective(
 
     fabric = _sim.Fabric(config, _sim.Endpoint.host if host else _sim.Endpoint.kernel)
     members = list(range(plan.ranks))
-    context = fabric.create_communicator(members, members, 0)
+    context = fabric.create_communicator(plan.nodes, members, 0)
     if context is None:
         raise FabricStopped("the communicator tables have no row for the ranks")
-    if not fabric.computes(context, COLLECTIVES[plan.operation]):
-        raise InputError(
-            f"{plan.operation} of {plan.ranks} ranks on {plan.cluster.name} is not computed in the network"
-        )
     _finish(fabric, set(members), _sim.CompletionKind.table)
     fabric.advance(_sim.NEVER)  # the rows of switches, which no rank hears of
     start = fabric.now

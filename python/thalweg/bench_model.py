@@ -14,7 +14,7 @@ def collective_rows(plan: CollectivePlan) -> Iterator[Row]:
     config = plan.cluster.fabric_config()
     bounded, network = network_of(config, plan.cluster), bounds.Network.of(config)
     us = 1e6 / config.ticks_per_second
-    members = range(plan.ranks)
+    members = plan.nodes
     in_switch = [model.parameters(network, members, host) for host in (False, True)]
     software = model.parameters(network, members, True, config.host.message_overhead)
     for size in plan.measured_sizes:

@@ -139,6 +139,11 @@ class Cluster:
         """The same cluster with routes by another algorithm of thalweg.routing."""
         return replace(self, values=self.values.model_copy(update={"routing": algorithm}))
 
+    def by_rank(self) -> Cluster:
+        """The same cluster with trees of rank numbers, so that no order of operands depends on shape or placement."""
+        collective = self.values.collective.model_copy(update={"trees": "rank"})
+        return replace(self, values=self.values.model_copy(update={"collective": collective}))
+
     @cached_property
     def routes(self) -> Routes:
         """Routing tables, not yet proved; `prove` does that. Raises InputError where there are none for this topology."""

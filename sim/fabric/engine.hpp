@@ -100,7 +100,8 @@ class Engine {
                                                        Tick at) = 0;
   /// The algorithms that a communicator has for a collective, bit i that of code i; another one is replaced by `tree` or
   /// the only one. A v-form may have fewer. 0: the network does not compute it, and submit() refuses it on all ranks alike.
-  [[nodiscard]] virtual std::uint32_t algorithms(ContextId context, spec::Collective collective) const = 0;
+  [[nodiscard]] virtual std::uint32_t algorithms(ContextId context, spec::Collective collective,
+                                                 bool vector = false) const = 0;
   [[nodiscard]] bool computes(ContextId context, spec::Collective collective) const {
     return algorithms(context, collective) != 0;
   }

@@ -143,8 +143,8 @@ Abilities Fabric::abilities(const Communicator& communicator) const {
           .doubles = communicator.group.doubles()};
 }
 
-std::uint32_t Fabric::algorithms(ContextId context, spec::Collective collective) const {
-  return thalweg::algorithms(collective, abilities(communicator(context)));
+std::uint32_t Fabric::algorithms(ContextId context, spec::Collective collective, bool vector) const {
+  return thalweg::algorithms(collective, abilities(communicator(context)), vector);
 }
 
 /// A host loads its own node's row; that of a vertex without a rank comes as a message from a host below it, after those of

@@ -41,7 +41,8 @@ class Fabric final : public Engine {
   /// Throws std::invalid_argument when two ranks share a node, or a node does not exist.
   std::optional<ContextId> create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
                                                Tick at) override;
-  [[nodiscard]] std::uint32_t algorithms(ContextId context, spec::Collective collective) const override;
+  [[nodiscard]] std::uint32_t algorithms(ContextId context, spec::Collective collective,
+                                         bool vector = false) const override;
   void free_communicator(ContextId context) override;
 
   /// Throws std::invalid_argument when the hardware cannot do it: collective, operator and type, size of a buffer.

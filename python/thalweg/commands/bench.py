@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from thalweg import bench, bench_model
+from thalweg import bench, bench_model, placement
 from thalweg.bench_plot import check_plot, plot
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
 from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json
-from thalweg.spec import Datatype, Operator
+from thalweg.spec import Algorithm, Datatype, Operator
 
 Rows = list[bench.Row]
 
@@ -139,11 +139,13 @@ def _collective(name: str) -> click.Command:
         cluster_name: str,
         engine: str,
         ranks: int | None,
+        placement_name: str,
+        algorithm: str,
         picture: Path | None,
         json_file: Path | None,
         seed: int = 1,
         sizes: str = "4",
-        algorithm: str = "auto",
+        reproducible: bool = False,
         root: int = 0,
         op: str = "sum",
         datatype: str | None = None,
@@ -151,6 +153,11 @@ def _collective(name: str) -> click.Command:
         if picture:
             check_plot(picture)
         cluster = Cluster.load(cluster_name)
+        if reproducible:
+            if algorithm not in ("auto", "tree"):
+                raise InputError(f"--reproducible combines in the order of the tree, and {algorithm} has another one")
+            cluster = cluster.by_rank()
+            algorithm = "auto" if name in ("scan", "exscan") else "tree"
         wanted = bench.parse_sizes(sizes)
         if datatype is None:  # OSU's default, so that a size of 4 bytes is whole
             datatype = "float64" if all(size % 8 == 0 for size in wanted) else "float32"
@@ -164,6 +171,7 @@ def _collective(name: str) -> click.Command:
             Datatype[datatype.upper()],
             root,
             seed,
+            placement_name,
         )
         if engine == "model":
             if algorithm != "auto":
@@ -176,6 +184,7 @@ def _collective(name: str) -> click.Command:
         if reduces:
             about += f": {op} of {datatype}"
         about += f", root {root}" if rooted else ""
+        about += ", reproducible" if reproducible else ""
         click.echo(about + _CLOSED * (engine == "model") + "; times in us")
         _print_times(rows)
         _finish(rows, picture, json_file)
@@ -187,21 +196,19 @@ def _collective(name: str) -> click.Command:
             "--ranks",
             type=click.IntRange(1),
             metavar="N",
-            help="Rank i lives on node i; all nodes where it is not given.",
+            help="All nodes where it is not given.",
+        ),
+        placement.option,
+        click.option(
+            "--algorithm",
+            type=click.Choice(["auto", *(algorithm.name.lower() for algorithm in Algorithm)]),
+            default="auto",
+            show_default=True,
+            help="auto: the one that is fastest at a size.",
         ),
     ]
     if name != "barrier":
         parts += [_sizes, _seed]
-    if name in ("barrier", "allreduce", "allgather", "reduce_scatter"):
-        parts.append(
-            click.option(
-                "--algorithm",
-                type=click.Choice(["auto", "tree", "halving" if name == "reduce_scatter" else "exchange"]),
-                default="auto",
-                show_default=True,
-                help="auto: the one that is fastest at a size.",
-            )
-        )
     if rooted:
         parts.append(
             click.option("--root", type=click.IntRange(0), default=0, show_default=True, help="The root's rank.")
@@ -215,6 +222,11 @@ def _collective(name: str) -> click.Command:
                 "datatype",
                 type=click.Choice([t.name.lower() for t in Datatype]),
                 help="Of the elements; float64 where all sizes are multiples of 8 bytes, else float32.",
+            ),
+            click.option(
+                "--reproducible",
+                is_flag=True,
+                help="In an order of the ranks' numbers alone: the same bits on every cluster, in every placement.",
             ),
         ]
     return click.command(name, help=DESCRIPTIONS[name])(_options(*parts)(run))

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import click
 
+from thalweg import choice, placement
 from thalweg.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.output import json_option, write_json
+from thalweg.spec import Algorithm, Collective
 
 DEFAULT_CLUSTERS = [f"mpi-fpga-torus-{shape}" for shape in ("2x2x2", "4x4x2", "4x4x4", "4x4x8")]
 
@@ -58,13 +60,24 @@ def _cluster(name: str | None, ranks: int | None) -> tuple[Cluster, str]:
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
-@click.option(
-    "-n", "--ranks", type=click.IntRange(1), help="Ranks; rank i is on node i. [default: the cluster's nodes]"
-)
+@click.option("-n", "--ranks", type=click.IntRange(1), help="Ranks. [default: the cluster's nodes]")
 @click.option(
     "--cluster",
     metavar="CLUSTER",
     help="Preset, file, or shape in place. [default: the smallest torus of the presets that is large enough]",
+)
+@placement.option
+@click.option(
+    "--algorithm",
+    "algorithms",
+    type=choice.AlgorithmType(),
+    default={},
+    help="Algorithms of collectives in the network, such as allreduce=tree,allgather=exchange.",
+)
+@click.option(
+    "--reproducible",
+    is_flag=True,
+    help="Combine in an order of the ranks' numbers alone: the same bits on every cluster, in every placement.",
 )
 @click.option(
     "--engine", type=click.Choice(["sim"]), default="sim", show_default=True, help="What executes operations."
@@ -114,6 +127,9 @@ def _cluster(name: str | None, ranks: int | None) -> tuple[Cluster, str]:
 def command(
     ranks: int | None,
     cluster: str | None,
+    placement_name: str,
+    algorithms: dict[Collective, Algorithm],
+    reproducible: bool,
     engine: str,
     compute: float,
     skew: str | None,
@@ -135,21 +151,25 @@ def command(
     from thalweg.operators import load_operators
 
     loaded, name = _cluster(cluster, ranks)
-    nodes = loaded.topology.hosts
-    ranks = ranks or nodes
-    if ranks > nodes:
-        raise InputError(
-            f"{ranks} ranks do not fit on {name}, which has {nodes} hosts: at most one rank runs on a host"
-        )
+    if reproducible:
+        loaded = loaded.by_rank()
+    nodes = placement.nodes_of(placement_name, loaded, ranks or loaded.topology.hosts)
     path = Path(find_program(program[0]))
     library = find_library(mpi)
     config = loaded.fabric_config(collectives=True)
+    if algorithms or reproducible:
+        known = choice.algorithms(config, nodes)
+        choice.check(algorithms, known, f"{len(nodes)} ranks on {name}")
+        if reproducible:
+            algorithms = choice.reproducible(algorithms, known)
     own = load_operators(config.collective, operators) if operators else {}
-    result = run_program(program, ranks, config, library, interposer(library), compute, timeout, own, skew)
+    result = run_program(
+        program, nodes, config, library, interposer(library), compute, timeout, own, skew, choice.everywhere(algorithms)
+    )
     sys.stdout.flush()
     for line in result.complaint:
         print(f"thalweg: {line}", file=sys.stderr)
-    report = Report(result, config, name, ranks, path if instances else None)
+    report = Report(result, config, name, nodes, reproducible, path if instances else None)
     report.print(sys.stderr)
     write_json(json_file, report.as_json())
     sys.exit(result.exit_code)

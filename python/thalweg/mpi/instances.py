@@ -41,10 +41,10 @@ class Software:
         pattern = None if use["vector"] else _PATTERNS.get(use["collective"])
         if pattern is None:
             return None
-        key = (tuple(use["members"]), pattern, use["bytes"], use["root"])
+        key = (tuple(use["nodes"]), pattern, use["bytes"], use["root"])
         if key not in self._known:
             self._known[key] = _sim.software_ticks(
-                self._config, use["members"], pattern, bytes=use["bytes"], root=use["root"]
+                self._config, use["nodes"], pattern, bytes=use["bytes"], root=use["root"]
             )
         return self._known[key]
 
@@ -63,7 +63,7 @@ def instances(books: Row, config: _sim.FabricConfig, program: Path) -> list[Row]
                 "site": use["site"],
                 "function": use["function"],
                 "communicator": use["communicator"],
-                "ranks": len(use["members"]),
+                "ranks": len(use["nodes"]),
                 "bytes": size,
                 "offloaded": use["offloaded"],
                 "operations": 0,

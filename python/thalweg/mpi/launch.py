@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any
 
 from thalweg._sim import Ending, FabricConfig, MpiServer
+from thalweg.choice import From
 from thalweg.errors import FabricStopped, InputError
 from thalweg.mpi.library import Interposer, MpiLibrary
 from thalweg.mpi.processes import Processes
@@ -51,7 +52,7 @@ def find_program(name: str) -> str:
 
 def run_program(
     command: Sequence[str],
-    ranks: int,
+    nodes: Sequence[int],
     config: FabricConfig,
     library: MpiLibrary,
     interposer: Interposer,
@@ -59,16 +60,17 @@ def run_program(
     patience_s: float,
     operators: Mapping[str, int],
     skew: str | None = None,
+    choice: Sequence[From] = (),
 ) -> RunResult:
-    """Runs `command` on `ranks` ranks; returns when no process of it is left. `operators`: those of the user in `config`, and
-    the bytes of their elements. `skew`: distribution, us and seed of the ranks' delays. Raises InputError where it is no MPI program."""
-    program = find_program(command[0])
+    """Runs `command` with rank i on nodes[i]; returns when no process of it is left. `operators`: those of the user in `config`, and
+    the bytes of their elements. `skew`: distribution, us and seed of the ranks' delays. `choice`: the algorithms that are wanted. Raises InputError where it is no MPI program."""
+    program, ranks = find_program(command[0]), len(nodes)
     with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
         address = f"{folder}/socket"
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         listener.bind(address)
         listener.listen(ranks)
-        server = MpiServer(config, ranks, listener.detach(), interposer.functions, compute_scale, patience_s)
+        server = MpiServer(config, nodes, listener.detach(), interposer.functions, compute_scale, patience_s, choice)
         variables = {"THALWEG_SOCKET": address}
         if operators:
             variables["THALWEG_OPERATORS"] = " ".join(f"{name} {size}" for name, size in operators.items())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import inf
 from pathlib import Path
 from typing import IO, Any
@@ -31,11 +32,18 @@ class Report:
     """A run's figures, in microseconds; those of each instance of a collective where the `program` is given."""
 
     def __init__(
-        self, result: RunResult, config: FabricConfig, cluster: str, ranks: int, program: Path | None = None
+        self,
+        result: RunResult,
+        config: FabricConfig,
+        cluster: str,
+        nodes: Sequence[int],
+        reproducible: bool = False,
+        program: Path | None = None,
     ) -> None:
         self.result = result
         self.cluster = cluster
-        self.ranks = ranks
+        self.nodes = list(nodes)
+        self.reproducible = reproducible
         self._books = result.books
         self._us = 1e6 / config.ticks_per_second
         self._network = bounds.Network.of(config)
@@ -69,8 +77,9 @@ class Report:
                 {
                     "function": use["function"],
                     "communicator": use["communicator"],
-                    "ranks": len(use["members"]),
+                    "ranks": len(use["nodes"]),
                     "offloaded": use["offloaded"],
+                    "algorithms": [],
                     "calls": 0,
                     "operations": 0,
                     "bytes": 0,
@@ -79,6 +88,8 @@ class Report:
                     "waiting_us": 0.0,
                 },
             )
+            if use["offloaded"] and use["algorithm"] not in row["algorithms"]:
+                row["algorithms"].append(use["algorithm"])
             row["calls"] += use["calls"]
             row["operations"] += use["operations"]
             row["bytes"] += use["operations"] * use["bytes"]
@@ -97,11 +108,22 @@ class Report:
         """
         if not use["offloaded"] or use["vector"]:
             return None
-        operation = self._network, use["members"], use["collective"], use["bytes"], use["root"]
+        operation = self._network, use["nodes"], use["collective"], use["bytes"], use["root"]
         after_last = use["operations"] * bounds.last_entry_ticks(*operation)
         after_first = use["operations"] * bounds.collective_ticks(*operation, host=True)
         ticks = max(after_last, after_first - use["waiting"])
         return ticks * self._us if ticks < inf else None
+
+    def _in_another_order(self) -> int:
+        """Calls of a reproducible run that were reduced in software."""
+        return sum(
+            use["calls"]
+            for use in self._books["collectives"]
+            if self.reproducible
+            and not use["offloaded"]
+            and len(use["nodes"]) > 1
+            and re.search("reduce|scan", use["function"].lower())
+        )
 
     def links(self) -> list[dict[str, Any]]:
         """Links that carried something, the busiest first."""
@@ -120,8 +142,10 @@ class Report:
 
     def _as_json(self) -> dict[str, Any]:
         return {
-            "ranks": self.ranks,
+            "ranks": len(self.nodes),
             "cluster": self.cluster,
+            "nodes": self.nodes,
+            "reproducible": self.reproducible,
             "exit_code": self.result.exit_code,
             "complaint": self.result.complaint,
             "virtual_time_us": self.virtual_time_us,
@@ -140,7 +164,7 @@ class Report:
         messages = self._books["messages"]
         flits = sum(link["flits"] for link in self.links())
         return (
-            f"{self.cluster}, {self.ranks} ranks: {self.virtual_time_us:.3f} us of virtual time; "
+            f"{self.cluster}, {len(self.nodes)} ranks: {self.virtual_time_us:.3f} us of virtual time; "
             f"{offloaded} collective calls computed in the network, {fallback} left to software, {messages} messages; "
             f"{flits} flits over {len(self.links())} links"
         )
@@ -151,6 +175,11 @@ class Report:
         if not set(calls) - {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"}:
             print("thalweg: warning: no call but MPI_Init and MPI_Finalize was intercepted", file=stream)
         rows = self.collectives()
+        if loose := self._in_another_order():
+            print(
+                f"thalweg: warning: {loose} calls were reduced by MPI, in an order that --reproducible does not fix",
+                file=stream,
+            )
         if rows:
             print(file=stream)
             self._table(
@@ -159,6 +188,7 @@ class Report:
                     "communicator",
                     "ranks",
                     "in",
+                    "algorithm",
                     "calls",
                     "bytes",
                     "time us",
@@ -172,6 +202,7 @@ class Report:
                         row["communicator"],
                         row["ranks"],
                         "network" if row["offloaded"] else "software",
+                        ", ".join(row["algorithms"]) or None,
                         row["calls"],
                         row["bytes"],
                         row["fabric_us"],
@@ -181,7 +212,7 @@ class Report:
                     ]
                     for row in rows
                 ),
-                ["collective", "communicator", "in"],
+                ["collective", "communicator", "in", "algorithm"],
                 stream,
             )
         if self.instances:

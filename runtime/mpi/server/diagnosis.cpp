@@ -77,7 +77,7 @@ std::string Server::waits_for(unsigned rank, const Submission& part) {
 std::vector<std::string> Server::who_waits() {
   std::vector<std::pair<std::string, std::vector<unsigned>>> groups;
   std::vector<Tick> since;
-  for (unsigned rank = 0; rank < options_.ranks; ++rank) {
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
     const Rank& waiting = ranks_[rank];
     const Slot& slot = memory_.slot(rank);
     std::string what;

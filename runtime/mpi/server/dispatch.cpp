@@ -1,6 +1,8 @@
 // What the ranks post, and what becomes of it on the engine.
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "mpi/server/server.hpp"
@@ -64,6 +66,12 @@ void Server::accept(unsigned rank, const Submission& part) {
   }
 }
 
+std::vector<NodeId> Server::nodes_of(const Communicator& communicator) const {
+  std::vector<NodeId> nodes;
+  for (const std::uint32_t rank : communicator.members) nodes.push_back(options_.nodes[rank]);
+  return nodes;
+}
+
 void Server::create(unsigned rank, const Submission& part) {
   const auto given = memory_.at<const std::uint32_t>(part.send, part.count);
   auto creation = creations_.enter(rank, {given.begin(), given.end()}, part);
@@ -91,8 +99,7 @@ void Server::create(unsigned rank, const Submission& part) {
                               .granted = true,
                               .collectives = collectives_of(number)});
           });
-    const std::vector<NodeId> nodes(made.members.begin(), made.members.end());
-    made.context = timeline_.engine().create_communicator(nodes, handles, at);
+    made.context = timeline_.engine().create_communicator(nodes_of(made), handles, at);
     if (made.context) return;
     for (const Handle handle : handles) timeline_.forget(handle);
   }
@@ -126,6 +133,18 @@ void Server::free_if_unused(std::uint32_t number) {
   communicators_.erase(found);
 }
 
+/// By what all ranks know: of a v-form each has sizes of its own, and long ones count most.
+spec::Algorithm Server::algorithm_of(const Communicator& communicator, const Submission& part) {
+  const auto kind = static_cast<spec::Collective>(part.collective);
+  const std::uint64_t bytes = part.vector ? std::numeric_limits<std::uint64_t>::max() : part.bytes;
+  const std::uint32_t known = timeline_.engine().algorithms(*communicator.context, kind, part.vector);
+  const auto has = [&](spec::Algorithm algorithm) { return known >> static_cast<unsigned>(algorithm) & 1; };
+  const auto wanted = options_.choice.of(kind, static_cast<std::uint32_t>(communicator.members.size()), bytes);
+  if (wanted && has(*wanted)) return *wanted;
+  const spec::Algorithm usual = algorithm_for(kind, bytes);
+  return has(usual) ? usual : static_cast<spec::Algorithm>(std::countr_zero(known));
+}
+
 void Server::collective(unsigned rank, const Submission& part) {
   Communicator& communicator = communicators_.at(part.communicator);
   const std::uint32_t member = communicator.rank_of(rank);
@@ -138,7 +157,7 @@ void Server::collective(unsigned rank, const Submission& part) {
   request.context = *communicator.context;
   request.rank = member;
   request.collective = kind;
-  request.algorithm = algorithm_for(kind, part.bytes);
+  request.algorithm = algorithm_of(communicator, part);
   request.op = static_cast<spec::Operator>(part.op);
   request.type = static_cast<spec::Datatype>(part.type);
   request.root = part.root;
@@ -181,8 +200,8 @@ void Server::start_software(const Communicator& communicator, Operation& operati
   const auto n = static_cast<std::uint32_t>(communicator.members.size());
   const SoftwareCall call{operation.first.pattern, n, operation.first.root, operation.first.bytes,
                           std::move(operation.lists)};
-  SoftwareRun::start(timeline_, software_rounds(call), {communicator.members.begin(), communicator.members.end()},
-                     options_.message_overhead, operation.last_entry,
+  SoftwareRun::start(timeline_, software_rounds(call), nodes_of(communicator), options_.message_overhead,
+                     operation.last_entry,
                      [this, communicator = communicator.number, number = operation.number, ids = operation.ids,
                       members = communicator.members](std::uint32_t rank, Tick at) {
                        end_part(communicator, number, members[rank], *ids[rank], at);
@@ -197,9 +216,10 @@ void Server::end_part(std::uint32_t number, std::uint64_t operation, unsigned ra
   const Submission& first = finished->first;
   if (first.action != Action::meet) {
     const bool offloaded = first.action == Action::collective;
-    CollectiveUse& use =
-        books_.collectives[{communicator.name, communicator.members, options_.functions[first.function], first.bytes,
-                            first.vector, first.collective, offloaded, first.root, finished->site}];
+    CollectiveUse& use = books_.collectives[{
+        communicator.name, nodes_of(communicator), options_.functions[first.function], first.bytes, first.vector,
+        first.collective, offloaded, offloaded ? algorithm_of(communicator, first) : spec::Algorithm::tree, first.root,
+        finished->site}];
     const auto n = static_cast<Tick>(communicator.members.size());
     use.calls += communicator.members.size();
     use.operations += 1;
@@ -217,7 +237,7 @@ void Server::send(unsigned rank, const Submission& part) {
   books_.messages += 1;
   books_.message_bytes += part.bytes;
   Channel& channel = channels_[std::uint64_t{rank} << 32 | message.receiver];
-  timeline_.send(rank, message.receiver, part.bytes, part.at,
+  timeline_.send(options_.nodes[rank], options_.nodes[message.receiver], part.bytes, part.at,
                  [this, message, order = channel.sent++](Completion::Kind kind, Tick at) {
                    if (kind == Completion::Kind::injected) {
                      if (!message.synchronous) complete(message.sender, {.id = message.id, .at = at});
@@ -254,9 +274,10 @@ void Server::serve(unsigned rank, const Post& post, const Message& message) {
   const Tick at = std::max(post.at, message.arrived);
   complete(rank, {post.id, at, message.bytes, message.payload, message.source, message.tag});
   if (post.takes && message.synchronous)
-    timeline_.send(rank, message.sender, 0, at, [this, message](Completion::Kind kind, Tick when) {
-      if (kind == Completion::Kind::arrived) complete(message.sender, {.id = message.id, .at = when});
-    });
+    timeline_.send(options_.nodes[rank], options_.nodes[message.sender], 0, at,
+                   [this, message](Completion::Kind kind, Tick when) {
+                     if (kind == Completion::Kind::arrived) complete(message.sender, {.id = message.id, .at = when});
+                   });
 }
 
 }  // namespace thalweg::mpi

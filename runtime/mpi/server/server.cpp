@@ -17,14 +17,14 @@ constexpr int kLookMilliseconds = 50;  // how often the sockets are looked at
 
 Server::Server(Engine& engine, ServerOptions options)
     : options_(std::move(options)),
-      memory_(options_.ranks),
-      connections_(options_.listener, options_.ranks, memory_.descriptor(),
+      memory_(options_.ranks()),
+      connections_(options_.listener, options_.ranks(), memory_.descriptor(),
                    Welcome{engine.ticks_per_second(), options_.compute_scale}),
       timeline_(engine),
-      ranks_(options_.ranks) {}
+      ranks_(options_.ranks()) {}
 
 Outcome Server::run() {
-  while (connections_.joined() < options_.ranks && !over(books_)) connections_.poll(kLookMilliseconds);
+  while (connections_.joined() < options_.ranks() && !over(books_)) connections_.poll(kLookMilliseconds);
   auto looked = Clock::now();
   auto progress = looked;
   Header& header = memory_.header();
@@ -48,7 +48,7 @@ Outcome Server::run() {
       continue;
     }
     const auto in_state = [&](State state) {
-      return std::ranges::any_of(std::views::iota(0U, options_.ranks),
+      return std::ranges::any_of(std::views::iota(0U, options_.ranks()),
                                  [&](unsigned rank) { return memory_.slot(rank).state.load() == state; });
     };
     // Asked before the parked ones are taken in: who comes back later rings, and is taken in by the next round.
@@ -90,7 +90,7 @@ bool Server::over(Outcome& outcome) {
     return true;
   };
   if (!connections_.refusal().empty()) return end(Ending::refused, connections_.refusal());
-  for (unsigned rank = 0; rank < options_.ranks; ++rank)
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
     if (const Slot& slot = memory_.slot(rank); slot.aborting.load() != 0)
       return end(Ending::aborted,
                  "rank " + std::to_string(rank) + " called MPI_Abort with code " + std::to_string(slot.abort_code));
@@ -107,7 +107,7 @@ bool Server::over(Outcome& outcome) {
 
 /// Takes in what ranks have posted since, in the order of ranks.
 void Server::take_parked() {
-  for (unsigned rank = 0; rank < options_.ranks; ++rank) {
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
     drain(rank);
     if (!ranks_[rank].parked && memory_.slot(rank).state.load() == State::parked) park(rank);
   }
@@ -184,7 +184,7 @@ void Server::close_books(Outcome& outcome) {
     outcome.waiting = who_waits();
   }
   outcome.joined = connections_.joined();
-  for (unsigned rank = 0; rank < options_.ranks; ++rank) {
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
     const Slot& slot = memory_.slot(rank);
     outcome.clocks.push_back(slot.clock);
     outcome.virtual_time = std::max(outcome.virtual_time, slot.clock);

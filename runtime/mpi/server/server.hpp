@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fabric/choice.hpp"
 #include "fabric/engine.hpp"
 #include "mpi/server/communicators.hpp"
 #include "mpi/server/connections.hpp"
@@ -21,12 +22,15 @@
 namespace thalweg::mpi {
 
 struct ServerOptions {
-  unsigned ranks = 0;
+  std::vector<NodeId> nodes;           ///< of each rank
   int listener = -1;                   ///< socket that the ranks connect to; closed at the end
   std::vector<std::string> functions;  ///< names of the MPI functions, as the interposer numbers them
   double compute_scale = 1;            ///< virtual time of a rank's own processor time; 0: none
   double patience_s = 0;               ///< give up after so many seconds in which no rank gets any further; 0: never
   Tick message_overhead = 0;           ///< software time of each message of a collective that falls back
+  Choice choice;                       ///< algorithms that are wanted; the others are chosen here
+
+  [[nodiscard]] unsigned ranks() const { return static_cast<unsigned>(nodes.size()); }
 };
 
 enum class Ending : std::uint8_t {
@@ -43,12 +47,13 @@ enum class Ending : std::uint8_t {
 /// What collectives of one kind, on one communicator, of one size, called at one place did. Calls are counted on each rank.
 struct CollectiveKey {
   std::string communicator;
-  std::vector<std::uint32_t> members;  ///< ranks of the world
+  std::vector<NodeId> nodes;  ///< of its ranks
   std::string function;
   std::uint64_t bytes = 0;  ///< of one block; of a v-form the largest
   bool vector = false;      ///< a v-form
   std::uint8_t collective = 0;
   bool offloaded = false;
+  spec::Algorithm algorithm = spec::Algorithm::tree;  ///< offloaded: by which it was computed
   std::uint32_t root = 0;
   std::string site;  ///< where rank 0 of the communicator called it
   auto operator<=>(const CollectiveKey&) const = default;
@@ -125,10 +130,12 @@ class Server {
   // dispatch.cpp: what the ranks post
   void drain(unsigned rank);
   void accept(unsigned rank, const Submission& part);
+  [[nodiscard]] std::vector<NodeId> nodes_of(const Communicator& communicator) const;
   void create(unsigned rank, const Submission& part);
   [[nodiscard]] std::uint32_t collectives_of(std::uint32_t communicator) const;
   void release(const Submission& part);
   void free_if_unused(std::uint32_t number);
+  [[nodiscard]] spec::Algorithm algorithm_of(const Communicator& communicator, const Submission& part);
   void collective(unsigned rank, const Submission& part);
   void meet(unsigned rank, const Submission& part);
   void software(unsigned rank, const Submission& part);

@@ -184,9 +184,12 @@ def test_sweep_ends_at_saturation(measured: Bench, tmp_path: Path) -> None:
         (["allreduce", "--cluster", "ring:4", "--engine", "magic"], "'magic' is not"),
         (
             ["allgather", "--cluster", "ring:3", "--algorithm", "exchange"],
-            "allgather of 3 ranks has no exchange; it has tree",
+            "allgather of 3 ranks on ring:3 has no exchange; it has tree",
         ),
-        (["reduce_scatter", "--cluster", "ring:3", "--algorithm", "halving"], "3 ranks has no halving; it has tree"),
+        (
+            ["reduce_scatter", "--cluster", "ring:3", "--algorithm", "halving"],
+            "3 ranks on ring:3 has no halving; it has tree",
+        ),
         (["allgather", "--cluster", "torus:8x8", "--sizes", "4G"], "GiB of buffers"),
         (["scan", "--cluster", "torus:13x13", "--sizes", "8"], "scan of 169 ranks on torus:13x13 is not computed"),
         (["broadcast", "--cluster", "ring:4", "--root", "4"], "there is no rank 4"),

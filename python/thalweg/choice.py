@@ -1,0 +1,105 @@
+"""Which algorithm a collective takes: what the user says (`--algorithm`), and what `--reproducible` asks for.
+
+What nobody chose is chosen by the fabric (sim/fabric/engine.hpp).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from thalweg.errors import InputError
+from thalweg.spec import Algorithm, Collective
+
+if TYPE_CHECKING:
+    from thalweg._sim import FabricConfig
+
+COLLECTIVES = {c.name.lower(): c for c in Collective if c != Collective.POINT_TO_POINT}
+REDUCTIONS = tuple(COLLECTIVES[name] for name in ("reduce", "allreduce", "reduce_scatter", "scan", "exscan"))
+
+
+class From(NamedTuple):
+    """An algorithm for communicators of so many ranks or more and blocks of so many bytes or more."""
+
+    ranks: int
+    bytes: int
+    collective: Collective
+    algorithm: Algorithm
+
+
+class AlgorithmType(click.ParamType[dict[Collective, Algorithm]]):
+    """Algorithms that are wanted, whatever the size."""
+
+    name = "COLLECTIVE=ALGORITHM,.."
+
+    def convert(
+        self, value: str | dict[Collective, Algorithm], param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[Collective, Algorithm]:
+        if not isinstance(value, str):
+            return value
+        wanted = {}
+        for word in value.split(","):
+            collective, equals, algorithm = word.partition("=")
+            if not equals:
+                self.fail(f"{word!r} is not COLLECTIVE=ALGORITHM, such as allreduce=tree", param, ctx)
+            try:
+                wanted[collective_named(collective)] = algorithm_named(algorithm)
+            except InputError as error:
+                self.fail(error.what, param, ctx)
+        return wanted
+
+
+def collective_named(name: str) -> Collective:
+    """Raises InputError where there is none of this name."""
+    if name not in COLLECTIVES:
+        raise InputError(f"{name!r} is no collective; they are {', '.join(COLLECTIVES)}")
+    return COLLECTIVES[name]
+
+
+def algorithm_named(name: str) -> Algorithm:
+    """Raises InputError where there is none of this name."""
+    if name.upper() not in Algorithm.__members__:
+        raise InputError(f"{name!r} is no algorithm; they are {', '.join(a.name.lower() for a in Algorithm)}")
+    return Algorithm[name.upper()]
+
+
+def algorithms(config: FabricConfig, nodes: Sequence[int]) -> dict[Collective, list[Algorithm]]:
+    """Those that a fabric has for a communicator with rank i on nodes[i]; of no collective where its tables have no row for it."""
+    from thalweg import _sim
+
+    fabric = _sim.Fabric(config)
+    context = fabric.create_communicator(list(nodes), list(range(len(nodes))), 0)
+    masks = {c: 0 if context is None else fabric.algorithms(context, c) for c in COLLECTIVES.values()}
+    return {c: [a for a in Algorithm if mask >> a & 1] for c, mask in masks.items()}
+
+
+def check(wanted: Mapping[Collective, Algorithm], known: Mapping[Collective, Sequence[Algorithm]], where: str) -> None:
+    """Raises InputError for the first algorithm that is not among those that are known."""
+    for collective, algorithm in wanted.items():
+        if algorithm not in known[collective]:
+            has = " or ".join(a.name.lower() for a in known[collective]) or "none in the network"
+            raise InputError(f"{collective.name.lower()} of {where} has no {algorithm.name.lower()}; it has {has}")
+
+
+def everywhere(wanted: Mapping[Collective, Algorithm]) -> list[From]:
+    """The same for all sizes."""
+    return [From(0, 0, collective, algorithm) for collective, algorithm in wanted.items()]
+
+
+def reproducible(
+    wanted: Mapping[Collective, Algorithm], known: Mapping[Collective, Sequence[Algorithm]]
+) -> dict[Collective, Algorithm]:
+    """Besides what is wanted, along the tree what can be; scans, which cannot, have one order.
+
+    Raises InputError where another algorithm is wanted for a reduction.
+    """
+    along_tree = [c for c in REDUCTIONS if Algorithm.TREE in known[c]]
+    for collective, algorithm in wanted.items():
+        if collective in along_tree and algorithm != Algorithm.TREE:
+            raise InputError(
+                f"--reproducible combines in the order of the tree; {algorithm.name.lower()} has another one for "
+                f"{collective.name.lower()}"
+            )
+    return {**wanted, **dict.fromkeys(along_tree, Algorithm.TREE)}
