@@ -68,7 +68,9 @@ void bind_config(nb::module_& module) {
       .def_rw("pcie_latency", &HostConfig::pcie_latency)
       .def_rw("pcie_bytes_per_tick", &HostConfig::pcie_bytes_per_tick)
       .def_rw("dma_flits_per_cycle", &HostConfig::dma_flits_per_cycle)
-      .def_rw("message_overhead", &HostConfig::message_overhead);
+      .def_rw("message_overhead", &HostConfig::message_overhead)
+      .def_rw("memory_overhead", &HostConfig::memory_overhead)
+      .def_rw("memory_bytes_per_tick", &HostConfig::memory_bytes_per_tick);
 
   nb::class_<CollectiveConfig>(module, "CollectiveConfig")
       .def(nb::init<>())

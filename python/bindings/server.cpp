@@ -27,6 +27,10 @@ Choice choice_of(const std::vector<Wanted>& given) {
   return Choice(std::move(rows));
 }
 
+HostMemory memory_of(const HostConfig& host) {
+  return {host.memory_overhead, host.memory_bytes_per_tick};
+}
+
 /// The server, and the fabric that it runs on.
 class SimulatedServer {
  public:
@@ -35,7 +39,8 @@ class SimulatedServer {
                   const std::vector<Wanted>& choice)
       : fabric_(config),
         server_(fabric_, {std::move(nodes), listener, std::move(functions), compute_scale, patience_s,
-                          config.host.message_overhead, choice_of(choice)}) {}
+                          config.host.message_overhead, choice_of(choice), memory_of(config.host),
+                          config.collective.operators}) {}
 
   nb::dict run() {
     Outcome outcome;
@@ -79,6 +84,7 @@ class SimulatedServer {
       row["fabric"] = use.fabric;
       row["waiting"] = use.waiting;
       row["skew"] = use.skew;
+      row["memory"] = use.memory;
       collectives.append(row);
     }
     result["collectives"] = collectives;
@@ -121,7 +127,8 @@ void bind_server(nb::module_& module) {
       .value("derived_type", Reason::derived_type)
       .value("type_not_in_network", Reason::type_not_in_network)
       .value("operation_not_in_network", Reason::operation_not_in_network)
-      .value("intercommunicator", Reason::intercommunicator);
+      .value("intercommunicator", Reason::intercommunicator)
+      .value("shared_node", Reason::shared_node);
   nb::enum_<Pattern>(module, "SoftwarePattern", "How a software collective exchanges its messages.")
       .value("none", Pattern::none)
       .value("barrier", Pattern::barrier)
@@ -146,7 +153,7 @@ void bind_server(nb::module_& module) {
         const nb::gil_scoped_release release;
         Fabric fabric(config);
         const SoftwareCall call{pattern, static_cast<std::uint32_t>(nodes.size()), root, bytes, {}};
-        return software_ticks(fabric, call, nodes, config.host.message_overhead);
+        return software_ticks(fabric, memory_of(config.host), call, nodes, config.host.message_overhead);
       },
       nb::arg("config"), nb::arg("nodes"), nb::arg("pattern"), nb::arg("bytes"), nb::arg("root") = 0,
       "Ticks that a collective of `bytes` a block takes as the messages of its usual software algorithm, on links that "

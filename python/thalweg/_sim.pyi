@@ -143,6 +143,18 @@ class HostConfig:
     @message_overhead.setter
     def message_overhead(self, arg: int, /) -> None: ...
 
+    @property
+    def memory_overhead(self) -> int: ...
+
+    @memory_overhead.setter
+    def memory_overhead(self, arg: int, /) -> None: ...
+
+    @property
+    def memory_bytes_per_tick(self) -> float: ...
+
+    @memory_bytes_per_tick.setter
+    def memory_bytes_per_tick(self, arg: float, /) -> None: ...
+
 class CollectiveConfig:
     def __init__(self) -> None: ...
 
@@ -441,6 +453,8 @@ class Reason(enum.Enum):
     operation_not_in_network = 6
 
     intercommunicator = 7
+
+    shared_node = 8
 
 class SoftwarePattern(enum.Enum):
     """How a software collective exchanges its messages."""

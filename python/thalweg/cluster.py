@@ -244,6 +244,8 @@ class Cluster:
         host.pcie_bytes_per_tick = values.host.pcie_rate_gbps * 1e9 / 8 / self.cycles_per_second
         host.dma_flits_per_cycle = values.host.dma_flits_per_cycle
         host.message_overhead = self.cycles(values.host.message_overhead_ns)
+        host.memory_overhead = self.cycles(values.host.memory_overhead_ns)
+        host.memory_bytes_per_tick = values.host.memory_rate_gbps * 1e9 / 8 / self.cycles_per_second
         config.host = host
 
         collective = _sim.CollectiveConfig()

@@ -85,6 +85,12 @@ class HostTable(_Table):
         le=1e9,
         description="software's time per message, at sender and receiver, of a collective that falls back, in ns",
     )
+    memory_overhead_ns: float = Field(
+        ge=0, le=1e9, description="time of a message without data between two ranks of one node, in ns"
+    )
+    memory_rate_gbps: float = Field(
+        ge=0.1, le=100_000, description="rate at which data is copied from one rank of a node to another in Gb/s"
+    )
 
 
 class CollectiveTable(_Table):

@@ -35,6 +35,18 @@ option = click.option(
 """Decorator: adds `--placement` as the argument `placement_name: str`; hand it to `nodes_of`."""
 
 
+def shared_nodes_of(placement: str, cluster: Cluster, ranks: int, per_node: int) -> list[int]:
+    """The node of each rank, where so many that follow each other share a node. Raises InputError where they do not fit."""
+    hosts, used = cluster.topology.hosts, -(-ranks // per_node)
+    if used > hosts:
+        raise InputError(
+            f"{ranks} ranks do not fit on {cluster.name}, which has {hosts} hosts: "
+            f"--ranks-per-node {-(-ranks // hosts)} is enough"
+        )
+    nodes = nodes_of(placement, cluster, used)
+    return [nodes[rank // per_node] for rank in range(ranks)]
+
+
 def nodes_of(placement: str, cluster: Cluster, ranks: int) -> list[int]:
     """The node of each rank, all different. Raises InputError where the ranks do not fit."""
     hosts = cluster.topology.hosts

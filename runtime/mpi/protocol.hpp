@@ -50,6 +50,7 @@ enum class Reason : std::uint8_t {
   type_not_in_network,
   operation_not_in_network,
   intercommunicator,
+  shared_node,
 };
 
 /// How a software collective exchanges its messages; bytes are those of one block unless each rank gives a list.
@@ -125,7 +126,8 @@ struct Reply {
   std::int32_t source = 0;  ///< rank of the communicator
   std::int32_t tag = 0;
   bool cancelled = false;
-  bool granted = false;           ///< creation: the communicator has a row in the network
+  bool granted = false;           ///< creation: the communicator has a row in the network, or needs none
+  bool shared = false;            ///< creation: several of its ranks are on one node
   std::uint32_t collectives = 0;  ///< creation: bit c: the network computes spec::Collective c on it
 };
 

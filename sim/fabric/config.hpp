@@ -50,6 +50,8 @@ struct HostConfig {
   double pcie_bytes_per_tick = 0;  ///< each direction
   unsigned dma_flits_per_cycle = 2;
   Tick message_overhead = 0;  ///< ticks of software per message of a collective that falls back (send or receive)
+  Tick memory_overhead = 0;   ///< ticks of a message between two ranks on one node, and
+  double memory_bytes_per_tick = 0;  ///< the rate at which its data is copied
 };
 
 /// An operator that the user puts into the switches, as Operator::user0 and on: a unit that takes a pair of elements a lane

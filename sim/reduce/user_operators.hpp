@@ -13,10 +13,13 @@ namespace thalweg {
 inline constexpr std::size_t kMaxUserOperators =
     static_cast<std::size_t>(spec::Operator::user2) - static_cast<std::size_t>(spec::Operator::user0) + 1;
 
-/// The user's operator that a code stands for; null where it is one of the hardware's own, or none was given.
-[[nodiscard]] inline const UserOperator* user_operator(const CollectiveConfig& config, spec::Operator op) {
+/// The one of the user's operators that a code stands for; null where it is one of the hardware's own, or none was given.
+[[nodiscard]] inline const UserOperator* user_operator(const std::vector<UserOperator>& operators, spec::Operator op) {
   const auto index = static_cast<std::size_t>(op) - static_cast<std::size_t>(spec::Operator::user0);
-  return op >= spec::Operator::user0 && index < config.operators.size() ? &config.operators[index] : nullptr;
+  return op >= spec::Operator::user0 && index < operators.size() ? &operators[index] : nullptr;
+}
+[[nodiscard]] inline const UserOperator* user_operator(const CollectiveConfig& config, spec::Operator op) {
+  return user_operator(config.operators, op);
 }
 
 /// The operators of a shared library, in the order of its file; it stays loaded. Throws std::invalid_argument, which says

@@ -62,6 +62,7 @@ def show(cluster: str, json_file: Path | None) -> None:
         ("PCIe rate", f"{values.host.pcie_rate_gbps:g} Gb/s", "each way"),
         ("DMA", f"{values.host.dma_flits_per_cycle} flits", "a cycle"),
         ("software", f"{values.host.message_overhead_ns:g} ns", "a message, of a collective that falls back"),
+        ("host memory", f"{values.host.memory_overhead_ns:g} ns", f"a message between ranks of one node, {values.host.memory_rate_gbps:g} Gb/s"),
         ("contexts", f"{values.collective.contexts}", f"{values.collective.operations_in_flight} operations of each in flight"),
         ("aggregation", f"{values.collective.aggregation_units} units", f"{values.collective.lane_latency_cycles} cycles a step"),
         ("slots", f"{values.collective.slot_packets} packets", f"of {values.collective.packet_flits} flits, a tree edge"),

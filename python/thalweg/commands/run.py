@@ -48,19 +48,28 @@ class SkewType(click.ParamType[str]):
         return ":".join([match[1], match[2], match[3] or "1"])
 
 
-def _cluster(name: str | None, ranks: int | None) -> tuple[Cluster, str]:
-    """The cluster that was asked for, or the smallest torus of the presets with a node for each rank."""
+def _cluster(name: str | None, nodes: int) -> tuple[Cluster, str]:
+    """The cluster that was asked for, or the smallest torus of the presets with so many nodes."""
     if name is not None:
         return Cluster.load(name), name
     for preset in DEFAULT_CLUSTERS:
         cluster = Cluster.load(preset)
-        if cluster.topology.hosts >= (ranks or 1):
+        if cluster.topology.hosts >= nodes:
             return cluster, preset
-    raise InputError(f"no preset has {ranks} nodes: give --cluster, such as torus:8x8x{-(-(ranks or 1) // 64)}")
+    raise InputError(f"no preset has {nodes} nodes: give --cluster, such as torus:8x8x{-(-nodes // 64)}")
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
-@click.option("-n", "--ranks", type=click.IntRange(1), help="Ranks. [default: the cluster's nodes]")
+@click.option("-n", "--ranks", type=click.IntRange(1), help="Ranks. [default: as many as the cluster has room for]")
+@click.option(
+    "--ranks-per-node",
+    "--ppn",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="R",
+    help="Ranks that share a node, one after the other.",
+)
 @click.option(
     "--cluster",
     metavar="CLUSTER",
@@ -126,6 +135,7 @@ def _cluster(name: str | None, ranks: int | None) -> tuple[Cluster, str]:
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
 def command(
     ranks: int | None,
+    ranks_per_node: int,
     cluster: str | None,
     placement_name: str,
     algorithms: dict[Collective, Algorithm],
@@ -150,15 +160,19 @@ def command(
     from thalweg.mpi.report import Report
     from thalweg.operators import load_operators
 
-    loaded, name = _cluster(cluster, ranks)
+    loaded, name = _cluster(cluster, -(-(ranks or 1) // ranks_per_node))
+    if reproducible and ranks_per_node > 1:
+        raise InputError("--reproducible needs a node for each rank: those of one node combine among themselves first")
     if reproducible:
         loaded = loaded.by_rank()
-    nodes = placement.nodes_of(placement_name, loaded, ranks or loaded.topology.hosts)
+    nodes = placement.shared_nodes_of(
+        placement_name, loaded, ranks or loaded.topology.hosts * ranks_per_node, ranks_per_node
+    )
     path = Path(find_program(program[0]))
     library = find_library(mpi)
     config = loaded.fabric_config(collectives=True)
     if algorithms or reproducible:
-        known = choice.algorithms(config, nodes)
+        known = choice.algorithms(config, list(dict.fromkeys(nodes)))
         choice.check(algorithms, known, f"{len(nodes)} ranks on {name}")
         if reproducible:
             algorithms = choice.reproducible(algorithms, known)

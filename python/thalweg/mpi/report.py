@@ -25,7 +25,19 @@ _REASONS = {
     Reason.type_not_in_network: "type not in the network: {detail}",
     Reason.operation_not_in_network: "operation not in the network: {detail}",
     Reason.intercommunicator: "intercommunicator",
+    Reason.shared_node: "not with several ranks on a node: {function}",
 }
+
+
+_BLOCKS = {"gather": 1, "allgather": 1, "scatter": 1, "reduce_scatter": 1, "alltoall": 2}
+"""Of the collectives with a block for each rank: the block of a node has as many as it has ranks, to this power."""
+
+
+def _place(use: dict[str, Any]) -> str:
+    """Where collectives are executed; those of ranks that all share a node are done in its memory."""
+    if not use["offloaded"]:
+        return "software"
+    return "network" if len(set(use["nodes"])) > 1 else "memory"
 
 
 class Report:
@@ -61,9 +73,16 @@ class Report:
 
     def offloaded(self) -> dict[str, int]:
         """Calls that were, by function."""
+        return self._calls("network")
+
+    def in_memory(self) -> dict[str, int]:
+        """Calls on communicators whose ranks all share a node, by function."""
+        return self._calls("memory")
+
+    def _calls(self, place: str) -> dict[str, int]:
         counts: dict[str, int] = defaultdict(int)
         for row in self._books["collectives"]:
-            if row["offloaded"]:
+            if _place(row) == place:
                 counts[row["function"]] += row["calls"]
         return dict(counts)
 
@@ -78,22 +97,26 @@ class Report:
                     "function": use["function"],
                     "communicator": use["communicator"],
                     "ranks": len(use["nodes"]),
+                    "nodes": len(set(use["nodes"])),
                     "offloaded": use["offloaded"],
+                    "in": _place(use),
                     "algorithms": [],
                     "calls": 0,
                     "operations": 0,
                     "bytes": 0,
                     "fabric_us": 0.0,
+                    "memory_us": 0.0,
                     "bound_us": 0.0,
                     "waiting_us": 0.0,
                 },
             )
-            if use["offloaded"] and use["algorithm"] not in row["algorithms"]:
+            if row["in"] == "network" and use["algorithm"] not in row["algorithms"]:
                 row["algorithms"].append(use["algorithm"])
             row["calls"] += use["calls"]
             row["operations"] += use["operations"]
             row["bytes"] += use["operations"] * use["bytes"]
             row["fabric_us"] += use["fabric"] * self._us
+            row["memory_us"] += use["memory"] * self._us
             row["waiting_us"] += use["waiting"] * self._us
             bound = self._bound(use)
             row["bound_us"] = None if bound is None or row["bound_us"] is None else row["bound_us"] + bound
@@ -106,9 +129,18 @@ class Report:
 
         A whole operation has its bound from the first rank's entry on, and ranks waited at least as long as the first did.
         """
-        if not use["offloaded"] or use["vector"]:
+        if _place(use) != "network" or use["vector"]:
             return None
-        operation = self._network, use["nodes"], use["collective"], use["bytes"], use["root"]
+        nodes, hosts = use["nodes"], list(dict.fromkeys(use["nodes"]))
+        collective, size = use["collective"], use["bytes"]
+        if len(hosts) < len(nodes):
+            # That of what the nodes do; blocks of different sizes have none.
+            collective = "exscan" if collective == "scan" else collective
+            shares = {nodes.count(host) for host in hosts}
+            if collective in _BLOCKS and len(shares) > 1:
+                return None
+            size *= min(shares) ** _BLOCKS.get(collective, 0)
+        operation = self._network, hosts, collective, size, hosts.index(nodes[use["root"]])
         after_last = use["operations"] * bounds.last_entry_ticks(*operation)
         after_first = use["operations"] * bounds.collective_ticks(*operation, host=True)
         ticks = max(after_last, after_first - use["waiting"])
@@ -131,6 +163,10 @@ class Report:
         return sorted(links, key=lambda link: (-link["flits"], link["node"], link["port"]))
 
     @property
+    def _shared(self) -> bool:
+        return len(set(self.nodes)) < len(self.nodes)
+
+    @property
     def virtual_time_us(self) -> float:
         return float(self._books["virtual_time"] * self._us)
 
@@ -151,6 +187,7 @@ class Report:
             "virtual_time_us": self.virtual_time_us,
             "calls": self._books["calls"],
             "offloaded": self.offloaded(),
+            "in_memory": self.in_memory(),
             "fallback": self.fallback(),
             "messages": self._books["messages"],
             "message_bytes": self._books["message_bytes"],
@@ -161,11 +198,14 @@ class Report:
     def summary(self) -> str:
         """One line that says what the network did."""
         offloaded, fallback = sum(self.offloaded().values()), sum(self.fallback().values())
-        messages = self._books["messages"]
+        memory, messages = sum(self.in_memory().values()), self._books["messages"]
+        hosts = len(set(self.nodes))
         flits = sum(link["flits"] for link in self.links())
         return (
-            f"{self.cluster}, {len(self.nodes)} ranks: {self.virtual_time_us:.3f} us of virtual time; "
-            f"{offloaded} collective calls computed in the network, {fallback} left to software, {messages} messages; "
+            f"{self.cluster}, {len(self.nodes)} ranks{f' on {hosts} node' + 's' * (hosts > 1) if self._shared else ''}: "
+            f"{self.virtual_time_us:.3f} us of virtual time; "
+            f"{offloaded} collective calls computed in the network, {f'{memory} in the memory of a node, ' if memory else ''}"
+            f"{fallback} left to software, {messages} messages; "
             f"{flits} flits over {len(self.links())} links"
         )
 
@@ -195,13 +235,14 @@ class Report:
                     "bound us",
                     "share",
                     "late ranks us",
+                    *(["in memory us"] if self._shared else []),
                 ],
                 (
                     [
                         row["function"],
                         row["communicator"],
-                        row["ranks"],
-                        "network" if row["offloaded"] else "software",
+                        f"{row['ranks']} on {row['nodes']}" if self._shared else row["ranks"],
+                        row["in"],
                         ", ".join(row["algorithms"]) or None,
                         row["calls"],
                         row["bytes"],
@@ -209,6 +250,7 @@ class Report:
                         row["bound_us"],
                         _percent(row["share_of_bound"]),
                         row["waiting_us"],
+                        *([row["memory_us"]] if self._shared else []),
                     ]
                     for row in rows
                 ),

@@ -149,7 +149,8 @@ int unfollowed(Native native, Form form) {
 Reason outside_network(const CommunicatorInfo& communicator, spec::Collective collective) {
   if (communicator.between) return Reason::intercommunicator;
   if (!communicator.in_network) return Reason::no_row;
-  return communicator.collectives >> static_cast<unsigned>(collective) & 1 ? Reason::none : Reason::not_in_network;
+  if (communicator.collectives >> static_cast<unsigned>(collective) & 1) return Reason::none;
+  return communicator.shared ? Reason::shared_node : Reason::not_in_network;
 }
 
 void meet(const CommunicatorInfo& communicator) {

@@ -83,6 +83,7 @@ std::uint64_t post_creation(const CommunicatorInfo& info, const char* made_by) {
 void note_creation(CommunicatorInfo& info, const Reply& reply) {
   info.number = static_cast<std::uint32_t>(reply.bytes);
   info.in_network = reply.granted;
+  info.shared = reply.shared;
   info.collectives = reply.collectives;
   info.use = std::shared_ptr<void>(nullptr, [number = info.number](void*) { release(number); });
   process().free_remote(reply.payload);

@@ -7,7 +7,8 @@ namespace thalweg::mpi {
 
 struct CommunicatorInfo {
   std::uint32_t number = 0;
-  bool in_network = false;        ///< it has a row in the network's tables
+  bool in_network = false;        ///< it has a row in the network's tables, or is on one node
+  bool shared = false;            ///< several of its ranks are on one node
   std::uint32_t collectives = 0;  ///< bit c: the network computes spec::Collective c on it
   bool between = false;           ///< an intercommunicator
   int rank = 0;

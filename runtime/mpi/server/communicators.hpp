@@ -10,6 +10,8 @@
 
 #include "fabric/engine.hpp"
 #include "mpi/protocol.hpp"
+#include "mpi/server/node_collective.hpp"
+#include "mpi/server/places.hpp"
 #include "mpi/server/software.hpp"
 
 namespace thalweg::mpi {
@@ -23,14 +25,18 @@ struct Operation {
   std::vector<std::vector<ListEntry>> lists;      ///< of each member, for software collectives
   std::uint32_t entered = 0, done = 0;
   Tick first_entry = kNever, last_entry = 0, last_done = 0;
-  Tick entries = 0;  ///< sum of the times of entry
-  std::string site;  ///< where rank 0 called it
+  Tick entries = 0;                                   ///< sum of the times of entry
+  std::string site;                                   ///< where rank 0 called it
+  std::shared_ptr<NodeCollective> on_nodes;           ///< where a node has several ranks
+  spec::Algorithm algorithm = spec::Algorithm::tree;  ///< of what is in the network
 };
 
 struct Communicator {
   std::uint32_t number = 0;
   std::string name;
   std::vector<std::uint32_t> members;  ///< ranks of the world
+  Places places;                       ///< of the members
+  std::vector<Tick> memory_free;       ///< of each host: see NodeCollective
   std::optional<ContextId> context;    ///< its row in the network
   std::uint32_t released = 0;          ///< members that have freed it
   std::vector<std::uint64_t> entered;  ///< collectives that each member has entered

@@ -66,12 +66,6 @@ void Server::accept(unsigned rank, const Submission& part) {
   }
 }
 
-std::vector<NodeId> Server::nodes_of(const Communicator& communicator) const {
-  std::vector<NodeId> nodes;
-  for (const std::uint32_t rank : communicator.members) nodes.push_back(options_.nodes[rank]);
-  return nodes;
-}
-
 void Server::create(unsigned rank, const Submission& part) {
   const auto given = memory_.at<const std::uint32_t>(part.send, part.count);
   auto creation = creations_.enter(rank, {given.begin(), given.end()}, part);
@@ -84,37 +78,48 @@ void Server::create(unsigned rank, const Submission& part) {
                                                                 : creation->name;
   made.members = creation->members;
   made.entered.resize(made.members.size());
+  made.places = places_of(made.members);
+  made.memory_free.resize(made.places.hosts().size());
 
   const Tick at = timeline_.possible(creation->last);
-  const bool wants_row = part.reason != Reason::intercommunicator && made.members.size() > 1;
-  if (wants_row) {
-    std::vector<Handle> handles(made.members.size());
-    for (const auto& [member, id, list] : creation->requests)
-      handles[made.rank_of(member)] =
-          timeline_.expect([this, member = member, id = id, number, list = list](Completion::Kind, Tick when) {
-            complete(member, {.id = id,
-                              .at = when,
-                              .bytes = number,
-                              .payload = list,
-                              .granted = true,
-                              .collectives = collectives_of(number)});
-          });
-    made.context = timeline_.engine().create_communicator(nodes_of(made), handles, at);
+  const bool between = part.reason == Reason::intercommunicator;
+  const auto& hosts = made.places.hosts();
+  const auto answer = [this, number](const Creations::Creation::Member& member, bool granted, Tick when) {
+    complete(member.rank, {.id = member.id,
+                           .at = when,
+                           .bytes = number,
+                           .payload = member.list,
+                           .granted = granted,
+                           .shared = communicators_.at(number).places.shared(),
+                           .collectives = granted ? collectives_of(number) : 0});
+  };
+  if (!between && hosts.size() > 1) {
+    // A node's row is loaded once, for all ranks of the communicator that are on it.
+    std::vector<std::vector<Creations::Creation::Member>> on(hosts.size());
+    for (const auto& member : creation->requests) on[made.places.host_of(made.rank_of(member.rank))].push_back(member);
+    std::vector<Handle> handles;
+    for (auto& members : on)
+      handles.push_back(timeline_.expect([answer, members = std::move(members)](Completion::Kind, Tick when) {
+        for (const auto& member : members) answer(member, true, when);
+      }));
+    made.context = timeline_.engine().create_communicator(hosts, handles, at);
     if (made.context) return;
     for (const Handle handle : handles) timeline_.forget(handle);
   }
-  timeline_.at(at, [this, requests = creation->requests, number, at] {
-    for (const auto& [member, id, list] : requests)
-      complete(member, {.id = id, .at = at, .bytes = number, .payload = list});
+  const bool granted = !between && made.places.shared() && hosts.size() == 1;
+  timeline_.at(at, [answer, requests = creation->requests, granted, at] {
+    for (const auto& member : requests) answer(member, granted, at);
   });
 }
 
-/// Those that the network computes on a communicator with a row.
+/// Those that the network computes on a communicator with a row, or the memory of the only node.
 std::uint32_t Server::collectives_of(std::uint32_t number) const {
+  const Communicator& communicator = communicators_.at(number);
   std::uint32_t found = 0;
-  for (unsigned c = 1; c < spec::collective_names.size(); ++c)
-    if (timeline_.engine().computes(*communicators_.at(number).context, static_cast<spec::Collective>(c)))
-      found |= 1u << c;
+  for (unsigned c = 1; c < spec::collective_names.size(); ++c) {
+    const auto kind = NodeCollective::of_nodes(static_cast<spec::Collective>(c), communicator.places);
+    if (kind && (!communicator.context || timeline_.engine().computes(*communicator.context, *kind))) found |= 1u << c;
+  }
   return found;
 }
 
@@ -134,12 +139,13 @@ void Server::free_if_unused(std::uint32_t number) {
 }
 
 /// By what all ranks know: of a v-form each has sizes of its own, and long ones count most.
-spec::Algorithm Server::algorithm_of(const Communicator& communicator, const Submission& part) {
-  const auto kind = static_cast<spec::Collective>(part.collective);
-  const std::uint64_t bytes = part.vector ? std::numeric_limits<std::uint64_t>::max() : part.bytes;
+spec::Algorithm Server::algorithm_of(const Communicator& communicator, const CollectiveRequest& part,
+                                     std::uint64_t bytes) {
+  const spec::Collective kind = part.collective;
+  if (part.vector) bytes = std::numeric_limits<std::uint64_t>::max();
   const std::uint32_t known = timeline_.engine().algorithms(*communicator.context, kind, part.vector);
   const auto has = [&](spec::Algorithm algorithm) { return known >> static_cast<unsigned>(algorithm) & 1; };
-  const auto wanted = options_.choice.of(kind, static_cast<std::uint32_t>(communicator.members.size()), bytes);
+  const auto wanted = options_.choice.of(kind, static_cast<std::uint32_t>(communicator.places.hosts().size()), bytes);
   if (wanted && has(*wanted)) return *wanted;
   const spec::Algorithm usual = algorithm_for(kind, bytes);
   return has(usual) ? usual : static_cast<spec::Algorithm>(std::countr_zero(known));
@@ -148,16 +154,10 @@ spec::Algorithm Server::algorithm_of(const Communicator& communicator, const Sub
 void Server::collective(unsigned rank, const Submission& part) {
   Communicator& communicator = communicators_.at(part.communicator);
   const std::uint32_t member = communicator.rank_of(rank);
-  const std::uint64_t number = communicator.enter(member, part, options_.functions).number;
-  const auto kind = static_cast<spec::Collective>(part.collective);
+  Operation& operation = communicator.enter(member, part, options_.functions);
   CollectiveRequest request;
-  request.handle = timeline_.expect([this, rank, part, number](Completion::Kind, Tick at) {
-    end_part(part.communicator, number, rank, part.id, at);
-  });
-  request.context = *communicator.context;
   request.rank = member;
-  request.collective = kind;
-  request.algorithm = algorithm_of(communicator, part);
+  request.collective = static_cast<spec::Collective>(part.collective);
   request.op = static_cast<spec::Operator>(part.op);
   request.type = static_cast<spec::Datatype>(part.type);
   request.root = part.root;
@@ -171,7 +171,19 @@ void Server::collective(unsigned rank, const Submission& part) {
   };
   request.send_blocks = blocks(part.send_blocks);
   request.receive_blocks = blocks(part.receive_blocks);
-  timeline_.engine().submit(request, timeline_.possible(part.at));
+  if (communicator.places.shared()) return enter_node(communicator, operation, request, part.at);
+  submit(communicator, operation, request, part.bytes, part.at, [this, rank, part, number = operation.number](Tick at) {
+    end_part(part.communicator, number, rank, part.id, at);
+  });
+}
+
+/// Gives a node's part, whose blocks have `bytes`, to the engine.
+void Server::submit(const Communicator& communicator, Operation& operation, CollectiveRequest request,
+                    std::uint64_t bytes, Tick at, std::function<void(Tick)> done) {
+  request.handle = timeline_.expect([done = std::move(done)](Completion::Kind, Tick when) { done(when); });
+  request.context = *communicator.context;
+  request.algorithm = operation.algorithm = algorithm_of(communicator, request, bytes);
+  timeline_.engine().submit(request, timeline_.possible(at));
 }
 
 void Server::meet(unsigned rank, const Submission& part) {
@@ -200,7 +212,7 @@ void Server::start_software(const Communicator& communicator, Operation& operati
   const auto n = static_cast<std::uint32_t>(communicator.members.size());
   const SoftwareCall call{operation.first.pattern, n, operation.first.root, operation.first.bytes,
                           std::move(operation.lists)};
-  SoftwareRun::start(timeline_, software_rounds(call), nodes_of(communicator), options_.message_overhead,
+  SoftwareRun::start(timeline_, software_rounds(call), communicator.places.nodes(), options_.message_overhead,
                      operation.last_entry,
                      [this, communicator = communicator.number, number = operation.number, ids = operation.ids,
                       members = communicator.members](std::uint32_t rank, Tick at) {
@@ -217,15 +229,16 @@ void Server::end_part(std::uint32_t number, std::uint64_t operation, unsigned ra
   if (first.action != Action::meet) {
     const bool offloaded = first.action == Action::collective;
     CollectiveUse& use = books_.collectives[{
-        communicator.name, nodes_of(communicator), options_.functions[first.function], first.bytes, first.vector,
-        first.collective, offloaded, offloaded ? algorithm_of(communicator, first) : spec::Algorithm::tree, first.root,
-        finished->site}];
+        communicator.name, communicator.places.nodes(), options_.functions[first.function], first.bytes, first.vector,
+        first.collective, offloaded, finished->algorithm, first.root, finished->site}];
     const auto n = static_cast<Tick>(communicator.members.size());
     use.calls += communicator.members.size();
     use.operations += 1;
     use.fabric += finished->last_done - finished->last_entry;
     use.waiting += n * finished->last_entry - finished->entries;
     use.skew += finished->last_entry - finished->first_entry;
+    if (finished->on_nodes)
+      use.memory += finished->on_nodes->outside_network(finished->last_entry, finished->last_done);
   }
   free_if_unused(number);
 }
@@ -237,22 +250,31 @@ void Server::send(unsigned rank, const Submission& part) {
   books_.messages += 1;
   books_.message_bytes += part.bytes;
   Channel& channel = channels_[std::uint64_t{rank} << 32 | message.receiver];
-  timeline_.send(options_.nodes[rank], options_.nodes[message.receiver], part.bytes, part.at,
-                 [this, message, order = channel.sent++](Completion::Kind kind, Tick at) {
-                   if (kind == Completion::Kind::injected) {
-                     if (!message.synchronous) complete(message.sender, {.id = message.id, .at = at});
-                     return;
-                   }
-                   Channel& way = channels_[std::uint64_t{message.sender} << 32 | message.receiver];
-                   way.early.emplace(order, message);
-                   for (auto next = way.early.find(way.delivered); next != way.early.end();
-                        next = way.early.find(way.delivered)) {
-                     const Message ready = next->second;
-                     way.early.erase(next);
-                     way.delivered += 1;
-                     deliver(ready, at);
-                   }
-                 });
+  transfer(rank, message.receiver, part.bytes, part.at,
+           [this, message, order = channel.sent++](Completion::Kind kind, Tick at) {
+             if (kind == Completion::Kind::injected) {
+               if (!message.synchronous) complete(message.sender, {.id = message.id, .at = at});
+               return;
+             }
+             Channel& way = channels_[std::uint64_t{message.sender} << 32 | message.receiver];
+             way.early.emplace(order, message);
+             for (auto next = way.early.find(way.delivered); next != way.early.end();
+                  next = way.early.find(way.delivered)) {
+               const Message ready = next->second;
+               way.early.erase(next);
+               way.delivered += 1;
+               deliver(ready, at);
+             }
+           });
+}
+
+/// A rank's message to itself takes no time.
+void Server::transfer(unsigned from, unsigned to, std::uint64_t bytes, Tick at, Timeline::Done done) {
+  if (from != to) return timeline_.send(options_.nodes[from], options_.nodes[to], bytes, at, std::move(done));
+  timeline_.at(at, [at, done = std::move(done)] {
+    done(Completion::Kind::injected, at);
+    done(Completion::Kind::arrived, at);
+  });
 }
 
 void Server::deliver(Message message, Tick at) {
@@ -274,10 +296,9 @@ void Server::serve(unsigned rank, const Post& post, const Message& message) {
   const Tick at = std::max(post.at, message.arrived);
   complete(rank, {post.id, at, message.bytes, message.payload, message.source, message.tag});
   if (post.takes && message.synchronous)
-    timeline_.send(options_.nodes[rank], options_.nodes[message.sender], 0, at,
-                   [this, message](Completion::Kind kind, Tick when) {
-                     if (kind == Completion::Kind::arrived) complete(message.sender, {.id = message.id, .at = when});
-                   });
+    transfer(rank, message.sender, 0, at, [this, message](Completion::Kind kind, Tick when) {
+      if (kind == Completion::Kind::arrived) complete(message.sender, {.id = message.id, .at = when});
+    });
 }
 
 }  // namespace thalweg::mpi

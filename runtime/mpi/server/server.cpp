@@ -17,10 +17,11 @@ constexpr int kLookMilliseconds = 50;  // how often the sockets are looked at
 
 Server::Server(Engine& engine, ServerOptions options)
     : options_(std::move(options)),
+      one_rank_a_node_(!Places(options_.nodes).shared()),
       memory_(options_.ranks()),
       connections_(options_.listener, options_.ranks(), memory_.descriptor(),
                    Welcome{engine.ticks_per_second(), options_.compute_scale}),
-      timeline_(engine),
+      timeline_(engine, options_.memory),
       ranks_(options_.ranks()) {}
 
 Outcome Server::run() {
@@ -153,7 +154,7 @@ void Server::wake(unsigned rank, Tick at) {
   ready_.push_back(rank);
   Slot& slot = memory_.slot(rank);
   slot.clock = std::max(slot.clock, at);
-  horizon_ = std::min(horizon_, slot.clock + timeline_.engine().lookahead());
+  horizon_ = std::min(horizon_, slot.clock + lookahead());
 }
 
 void Server::release_ready() {

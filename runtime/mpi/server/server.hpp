@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fabric/choice.hpp"
+#include "fabric/config.hpp"
 #include "fabric/engine.hpp"
 #include "mpi/server/communicators.hpp"
 #include "mpi/server/connections.hpp"
@@ -22,13 +23,15 @@
 namespace thalweg::mpi {
 
 struct ServerOptions {
-  std::vector<NodeId> nodes;           ///< of each rank
-  int listener = -1;                   ///< socket that the ranks connect to; closed at the end
-  std::vector<std::string> functions;  ///< names of the MPI functions, as the interposer numbers them
-  double compute_scale = 1;            ///< virtual time of a rank's own processor time; 0: none
-  double patience_s = 0;               ///< give up after so many seconds in which no rank gets any further; 0: never
-  Tick message_overhead = 0;           ///< software time of each message of a collective that falls back
-  Choice choice;                       ///< algorithms that are wanted; the others are chosen here
+  std::vector<NodeId> nodes;              ///< of each rank
+  int listener = -1;                      ///< socket that the ranks connect to; closed at the end
+  std::vector<std::string> functions;     ///< names of the MPI functions, as the interposer numbers them
+  double compute_scale = 1;               ///< virtual time of a rank's own processor time; 0: none
+  double patience_s = 0;                  ///< give up after so many seconds in which no rank gets any further; 0: never
+  Tick message_overhead = 0;              ///< software time of each message of a collective that falls back
+  Choice choice;                          ///< algorithms that are wanted; the others are chosen here
+  HostMemory memory{};                    ///< between the ranks of a node
+  std::vector<UserOperator> operators{};  ///< of the user, as the engine has them
 
   [[nodiscard]] unsigned ranks() const { return static_cast<unsigned>(nodes.size()); }
 };
@@ -64,6 +67,7 @@ struct CollectiveUse {
   Tick fabric = 0;   ///< sum over operations, from the last rank's entry to the last rank's completion
   Tick waiting = 0;  ///< sum over ranks, from a rank's entry to the last rank's
   Tick skew = 0;     ///< sum over operations, from the first rank's entry to the last rank's
+  Tick memory = 0;   ///< sum over operations: so much of `fabric` went by in the memory of nodes with several ranks
 };
 struct FallbackKey {
   Reason reason = Reason::none;
@@ -130,21 +134,29 @@ class Server {
   // dispatch.cpp: what the ranks post
   void drain(unsigned rank);
   void accept(unsigned rank, const Submission& part);
-  [[nodiscard]] std::vector<NodeId> nodes_of(const Communicator& communicator) const;
   void create(unsigned rank, const Submission& part);
   [[nodiscard]] std::uint32_t collectives_of(std::uint32_t communicator) const;
   void release(const Submission& part);
   void free_if_unused(std::uint32_t number);
-  [[nodiscard]] spec::Algorithm algorithm_of(const Communicator& communicator, const Submission& part);
+  [[nodiscard]] spec::Algorithm algorithm_of(const Communicator& communicator, const CollectiveRequest& part,
+                                             std::uint64_t bytes);
   void collective(unsigned rank, const Submission& part);
+  void submit(const Communicator& communicator, Operation& operation, CollectiveRequest request, std::uint64_t bytes,
+              Tick at, std::function<void(Tick)> done);
   void meet(unsigned rank, const Submission& part);
   void software(unsigned rank, const Submission& part);
   void start_software(const Communicator& communicator, Operation& operation);
   void end_part(std::uint32_t communicator, std::uint64_t number, unsigned rank, std::uint64_t id, Tick at);
   void send(unsigned rank, const Submission& part);
+  void transfer(unsigned from, unsigned to, std::uint64_t bytes, Tick at, Timeline::Done done);
   void deliver(Message message, Tick at);
   void post(unsigned rank, const Submission& part);
   void serve(unsigned rank, const Post& post, const Message& message);
+
+  // shared_nodes.cpp: where a node has several ranks
+  [[nodiscard]] Places places_of(const std::vector<std::uint32_t>& members) const;
+  void enter_node(Communicator& communicator, Operation& operation, const CollectiveRequest& request, Tick at);
+  [[nodiscard]] Tick lookahead() const;
 
   // diagnosis.cpp
   [[nodiscard]] std::vector<std::string> who_waits();
@@ -152,6 +164,7 @@ class Server {
   [[nodiscard]] std::string in_microseconds(Tick at) const;
 
   ServerOptions options_;
+  const bool one_rank_a_node_;
   SharedMemory memory_;
   Connections connections_;
   Timeline timeline_;

@@ -35,9 +35,9 @@ void SoftwareRun::begin_round(std::uint32_t rank) {
   Tick start = member.reached;
   for (const Transfer& transfer : rounds_[round]) {
     if (transfer.source != rank) continue;
-    start += overhead_;
-    member.leaving += 1;
     const std::uint32_t to = transfer.destination;
+    start += overhead(rank, to);
+    member.leaving += 1;
     timeline_.send(nodes_[rank], nodes_[to], transfer.bytes, start,
                    [run = shared_from_this(), rank, to, round](Completion::Kind kind, Tick at) {
                      if (kind == Completion::Kind::injected) {
@@ -47,7 +47,7 @@ void SoftwareRun::begin_round(std::uint32_t rank) {
                      }
                      Member& receiver = run->members_[to];
                      receiver.missing[round] -= 1;
-                     receiver.arrived[round] = std::max(receiver.arrived[round], at) + run->overhead_;
+                     receiver.arrived[round] = std::max(receiver.arrived[round], at) + run->overhead(rank, to);
                      if (receiver.round == round) run->end_round(to);
                    });
   }
@@ -62,8 +62,9 @@ void SoftwareRun::end_round(std::uint32_t rank) {
   begin_round(rank);
 }
 
-Tick software_ticks(Engine& idle, const SoftwareCall& call, const std::vector<NodeId>& nodes, Tick overhead) {
-  Timeline timeline(idle);
+Tick software_ticks(Engine& idle, HostMemory memory, const SoftwareCall& call, const std::vector<NodeId>& nodes,
+                    Tick overhead) {
+  Timeline timeline(idle, memory);
   const Tick begin = timeline.now();
   Tick last = begin;
   SoftwareRun::start(timeline, software_rounds(call), nodes, overhead, begin,

@@ -16,7 +16,7 @@ class SoftwareRun : public std::enable_shared_from_this<SoftwareRun> {
   /// Called once for each rank of the communicator, when its part is done.
   using Done = std::function<void(std::uint32_t rank, Tick at)>;
 
-  /// Starts all ranks at `at`, rank i on nodes[i]. Each message takes `overhead` at its sender and at its receiver.
+  /// Starts all ranks at `at`, rank i on nodes[i]. Each message over links takes `overhead` at its sender and at its receiver.
   static void start(Timeline& timeline, Rounds rounds, std::vector<NodeId> nodes, Tick overhead, Tick at, Done done);
 
  private:
@@ -31,6 +31,9 @@ class SoftwareRun : public std::enable_shared_from_this<SoftwareRun> {
   SoftwareRun(Timeline& timeline, Rounds rounds, std::vector<NodeId> nodes, Tick overhead, Tick at, Done done);
   void begin_round(std::uint32_t rank);
   void end_round(std::uint32_t rank);
+  [[nodiscard]] Tick overhead(std::uint32_t source, std::uint32_t destination) const {
+    return nodes_[source] == nodes_[destination] ? 0 : overhead_;
+  }
 
   Timeline& timeline_;
   Rounds rounds_;
@@ -41,7 +44,7 @@ class SoftwareRun : public std::enable_shared_from_this<SoftwareRun> {
 };
 
 /// What a software collective takes on links that carry nothing else, until the last rank is done.
-[[nodiscard]] Tick software_ticks(Engine& idle, const SoftwareCall& call, const std::vector<NodeId>& nodes,
-                                  Tick overhead);
+[[nodiscard]] Tick software_ticks(Engine& idle, HostMemory memory, const SoftwareCall& call,
+                                  const std::vector<NodeId>& nodes, Tick overhead);
 
 }  // namespace thalweg::mpi

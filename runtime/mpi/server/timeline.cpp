@@ -15,9 +15,10 @@ void Timeline::send(NodeId source, NodeId destination, std::uint64_t bytes, Tick
     engine_.send({expect(std::move(done)), source, destination, bytes}, possible(at));
     return;
   }
-  this->at(at, [at, done = std::move(done)] {
-    done(Completion::Kind::injected, at);
-    done(Completion::Kind::arrived, at);
+  const Tick then = at + memory_.ticks(bytes);
+  this->at(then, [then, done = std::move(done)] {
+    done(Completion::Kind::injected, then);
+    done(Completion::Kind::arrived, then);
   });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fabric/engine.hpp"
+#include "mpi/server/host_memory.hpp"
 
 namespace thalweg::mpi {
 
@@ -15,10 +16,11 @@ class Timeline {
  public:
   using Done = std::function<void(Completion::Kind, Tick)>;
 
-  explicit Timeline(Engine& engine) : engine_(engine) {}
+  Timeline(Engine& engine, HostMemory memory) : engine_(engine), memory_(memory) {}
 
   [[nodiscard]] Engine& engine() { return engine_; }
   [[nodiscard]] const Engine& engine() const { return engine_; }
+  [[nodiscard]] const HostMemory& memory() const { return memory_; }
   [[nodiscard]] Tick now() const { return engine_.now(); }
   /// The engine takes what is dated `at`, or as early as it still can.
   [[nodiscard]] Tick possible(Tick at) const { return std::max(at, now() - engine_.lookahead()); }
@@ -27,7 +29,7 @@ class Timeline {
   [[nodiscard]] Handle expect(Done done);
   /// The handle was not used after all.
   void forget(Handle handle) { expected_.erase(handle); }
-  /// Sends a message; a rank's message to itself takes no time. `done` gets `injected` and `arrived`.
+  /// Sends a message from a rank of a node to another rank. `done` gets `injected` and `arrived`.
   void send(NodeId source, NodeId destination, std::uint64_t bytes, Tick at, Done done);
   /// Calls `event` at time `at`, or at once where that has passed.
   void at(Tick at, std::function<void()> event);
@@ -47,6 +49,7 @@ class Timeline {
   void pop_event();
 
   Engine& engine_;
+  HostMemory memory_;
   std::uint64_t next_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::unordered_map<Handle, Done> expected_;

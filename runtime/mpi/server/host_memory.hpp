@@ -1,0 +1,20 @@
+// What it takes to hand data from one rank to another on the same node, by its host's memory.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/types.hpp"
+
+namespace thalweg::mpi {
+
+struct HostMemory {
+  Tick overhead = 0;          ///< of a message without data
+  double bytes_per_tick = 1;  ///< rate at which data is copied
+
+  [[nodiscard]] Tick ticks(std::uint64_t bytes) const {
+    return overhead + static_cast<Tick>(std::ceil(static_cast<double>(bytes) / bytes_per_tick));
+  }
+};
+
+}  // namespace thalweg::mpi

@@ -1,0 +1,87 @@
+// A collective on a communicator that has several ranks on a node: one part of each node goes through the network.
+//
+// The ranks of a node hand what they give to their parent, the lowest one, by the memory of the host, one after the other in
+// ascending order; it combines or joins them in that order. Its part begins when the last one is taken in, and not before
+// its part of the collective before. Of what comes back, all other ranks take theirs at the same time. A scan is an exclusive
+// scan of the nodes in the network, whose result is combined with what the ranks have up to each one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "fabric/engine.hpp"
+#include "mpi/server/host_memory.hpp"
+#include "mpi/server/places.hpp"
+#include "mpi/server/timeline.hpp"
+#include "reduce/lane.hpp"
+
+namespace thalweg::mpi {
+
+class NodeCollective : public std::enable_shared_from_this<NodeCollective> {
+ public:
+  /// Gives a node's part, whose blocks have at most `bytes`, to the network at a time; `done` is called with the time of its end.
+  using Submit =
+      std::function<void(const CollectiveRequest& part, std::uint64_t bytes, Tick at, std::function<void(Tick)> done)>;
+  /// Called once for each rank of the communicator, at the time when its part is done.
+  using Done = std::function<void(std::uint32_t rank, Tick at)>;
+  struct Setting {
+    Timeline& timeline;
+    Lane combine = nullptr;  ///< what a reduction does with two elements
+    Submit submit;
+    Done done;
+  };
+
+  /// The collective of the nodes in the network, of which a collective is made; nothing where it is not done so.
+  [[nodiscard]] static std::optional<spec::Collective> of_nodes(spec::Collective collective, const Places& places);
+
+  /// `free` tells for each host when its ranks have taken in the collective before; both stay where they are.
+  NodeCollective(const Places& places, std::vector<Tick>& free, Setting setting);
+
+  /// A rank's part comes at `at`. Returns what is wrong where another rank has given other sizes of blocks.
+  std::optional<std::string> enter(const CollectiveRequest& part, Tick at);
+
+  /// Ticks of a finished collective, from its last rank's entry to its last rank's end, that it was not in the network.
+  [[nodiscard]] Tick outside_network(Tick last_entry, Tick last_done) const {
+    return last_in_ - last_entry + last_done - last_out_;
+  }
+
+ private:
+  struct Part : CollectiveRequest {  ///< of a rank; its lists stay when the rank has gone on
+    std::vector<Block> sends, receives;
+  };
+  struct Host {
+    std::uint32_t entered = 0;
+    std::vector<std::byte> send, receive;
+    std::vector<std::vector<std::byte>> prefixes;  ///< of a scan: of each rank, what the ranks up to it give
+    std::vector<Block> send_blocks, receive_blocks;
+  };
+
+  void take_in(std::uint32_t host);
+  void hand_out(std::uint32_t host, Tick at);
+  void finish(std::uint32_t rank, Tick at);
+
+  void collect(std::uint32_t host);
+  CollectiveRequest part_of(std::uint32_t host);
+  void distribute(std::uint32_t host);
+  template <class Each>
+  [[nodiscard]] std::vector<std::byte> combined(std::uint32_t host, Each each) const;
+  void distribute_prefixes(std::uint32_t host);
+  template <class Piece>
+  void each_rank_in_network_order(Piece piece) const;
+
+  [[nodiscard]] std::optional<std::uint64_t> given(std::uint32_t source, std::uint32_t destination) const;
+  [[nodiscard]] std::optional<std::uint64_t> expected(std::uint32_t source, std::uint32_t destination) const;
+  [[nodiscard]] const Part& any_part(std::uint32_t host) const { return *parts_[places_.parent(host)]; }
+
+  const Places& places_;
+  std::vector<Tick>& free_;
+  Setting setting_;
+  std::vector<std::optional<Part>> parts_;
+  std::vector<Tick> entries_;
+  std::vector<Host> hosts_;
+  Tick last_in_ = 0, last_out_ = 0;
+};
+
+}  // namespace thalweg::mpi

@@ -1,0 +1,42 @@
+// Where the ranks of a communicator are. One rank of each node, the parent, stands for all of the node in the network.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace thalweg::mpi {
+
+class Places {
+ public:
+  Places() = default;
+  /// nodes[i] is the node of rank i.
+  explicit Places(std::vector<NodeId> nodes);
+
+  /// The node of each rank.
+  [[nodiscard]] const std::vector<NodeId>& nodes() const { return nodes_; }
+  /// The nodes, each once, in the order of their lowest ranks: the members of the communicator in the network.
+  [[nodiscard]] const std::vector<NodeId>& hosts() const { return hosts_; }
+  /// The place of a rank's node among the hosts.
+  [[nodiscard]] std::uint32_t host_of(std::uint32_t rank) const { return host_of_[rank]; }
+  /// The ranks on a host, ascending; the first one is the parent.
+  [[nodiscard]] const std::vector<std::uint32_t>& ranks_on(std::uint32_t host) const { return ranks_on_[host]; }
+  [[nodiscard]] std::uint32_t parent(std::uint32_t host) const { return ranks_on_[host].front(); }
+
+  [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  /// A node has several ranks.
+  [[nodiscard]] bool shared() const { return hosts_.size() < nodes_.size(); }
+  /// All have equally many.
+  [[nodiscard]] bool even() const { return even_; }
+  /// The ranks of a host follow each other, and those of the next host follow them.
+  [[nodiscard]] bool in_order() const { return in_order_; }
+
+ private:
+  std::vector<NodeId> nodes_, hosts_;
+  std::vector<std::uint32_t> host_of_;
+  std::vector<std::vector<std::uint32_t>> ranks_on_;
+  bool even_ = true, in_order_ = true;
+};
+
+}  // namespace thalweg::mpi

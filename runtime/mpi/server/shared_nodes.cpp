@@ -1,0 +1,48 @@
+// Several ranks on a node: which, and how their collectives go by the memory of their host.
+#include <algorithm>
+#include <ranges>
+
+#include "mpi/server/server.hpp"
+#include "reduce/lane.hpp"
+#include "reduce/user_operators.hpp"
+
+namespace thalweg::mpi {
+
+Places Server::places_of(const std::vector<std::uint32_t>& members) const {
+  std::vector<NodeId> nodes;
+  for (const std::uint32_t member : members) nodes.push_back(options_.nodes[member]);
+  return Places(std::move(nodes));
+}
+
+/// What a rank does cannot affect another one sooner.
+Tick Server::lookahead() const {
+  const Tick far = timeline_.engine().lookahead();
+  return one_rank_a_node_ ? far : std::min(far, options_.memory.ticks(0));
+}
+
+void Server::enter_node(Communicator& communicator, Operation& operation, const CollectiveRequest& request, Tick at) {
+  if (!operation.on_nodes) {
+    const UserOperator* own = user_operator(options_.operators, request.op);
+    operation.on_nodes = std::make_shared<NodeCollective>(
+        communicator.places, communicator.memory_free,
+        NodeCollective::Setting{
+            .timeline = timeline_,
+            .combine = own != nullptr ? own->combine : lane(request.op, request.type),
+            .submit =
+                [this, number = operation.number, &communicator](const CollectiveRequest& part, std::uint64_t bytes,
+                                                                 Tick when, std::function<void(Tick)> done) {
+                  submit(communicator, communicator.operation(number), part, bytes, when, std::move(done));
+                },
+            .done =
+                [this, number = operation.number, &communicator](std::uint32_t member, Tick when) {
+                  end_part(communicator.number, number, communicator.members[member],
+                           *communicator.operation(number).ids[member], when);
+                },
+        });
+  }
+  if (const auto wrong = operation.on_nodes->enter(request, at))
+    throw Disagreement{"the ranks disagree on collective " + std::to_string(operation.number + 1) + " of " +
+                       communicator.name + ": " + *wrong};
+}
+
+}  // namespace thalweg::mpi
