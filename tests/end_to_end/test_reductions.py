@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from programs import ROOT, Mpi, Thalweg
 from reductions import cases, is_truth, operands
-from thalweg.reduction import DTYPES, evaluate
+from thalweg.reduction import DTYPES, combiner, evaluate
 from thalweg.spec import MPI_OPERATORS, MPI_TYPES, Algorithm, Operator
 
 PROGRAM = ROOT / "tests/end_to_end/reductions.py"
@@ -46,15 +47,18 @@ def bits(values: NDArray[Any]) -> bytes:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ranks", "count"), [(8, 5000), (5, 67), (7, 1)])
-def test_every_operator_on_every_type(mpi: Mpi, thalweg: Thalweg, tmp_path: Path, ranks: int, count: int) -> None:
-    seed = 1000 * ranks + count
+@pytest.mark.parametrize(("ranks", "per_node", "count"), [(8, 1, 5000), (5, 1, 67), (7, 1, 1), (8, 2, 67), (7, 3, 67)])
+def test_every_operator_on_every_type(
+    mpi: Mpi, thalweg: Thalweg, tmp_path: Path, ranks: int, per_node: int, count: int
+) -> None:
+    seed = 1000 * ranks + 100 * (per_node - 1) + count
     command: list[str | Path] = [sys.executable, PROGRAM]
     (tmp_path / "plain").mkdir()
     (tmp_path / "fabric").mkdir()
     plain_run = mpi.run(ranks, [*command, tmp_path / "plain", str(count), str(seed)])
     assert plain_run.returncode == 0, plain_run.stderr
-    run = thalweg(ranks, CLUSTER, [*command, tmp_path / "fabric", str(count), str(seed)])
+    words = [*command, tmp_path / "fabric", str(count), str(seed)]
+    run = thalweg(ranks, CLUSTER, words, "--ranks-per-node", str(per_node))
     assert run.exit_code == 0, run.stderr
     assert run.report["fallback"] == {}
 
@@ -63,12 +67,16 @@ def test_every_operator_on_every_type(mpi: Mpi, thalweg: Thalweg, tmp_path: Path
         operator, datatype = MPI_OPERATORS[op], MPI_TYPES[name].datatype
         given = operands(datatype, is_truth(name), ranks, count, seed)
         floating = given.dtype.kind in "fc"
+        combine = combiner(operator, datatype)
+        on_nodes = np.stack([reduce(combine, given[i : i + per_node]) for i in range(0, ranks, per_node)])
         for what, receivers, root in (("allreduce", range(ranks), 0), ("reduce", [ranks - 1], ranks - 1)):
             key = f"{name} {op} {what}"
             results = [fabric[rank][key] for rank in receivers]
             assert all(bits(result) == bits(results[0]) for result in results), f"{key}: ranks differ"
             algorithms = list(Algorithm)[:2] if what == "allreduce" else [Algorithm.TREE]
-            documented = [bits(evaluate(algorithm, operator, datatype, given, root)) for algorithm in algorithms]
+            documented = [
+                bits(evaluate(algorithm, operator, datatype, on_nodes, root // per_node)) for algorithm in algorithms
+            ]
             assert bits(results[0]) in documented, f"{key}: not the documented order, seed {seed}"
             software = plain[receivers[0]][key]
             if not floating or operator not in ORDERED:

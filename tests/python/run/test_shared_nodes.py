@@ -98,6 +98,11 @@ def test_times_in_the_memory_of_a_node(run_program: Program, slow_memory: str) -
           if (rank == 0) MPI_Send(a, 8000, MPI_CHAR, 2, 0, MPI_COMM_WORLD);
           if (rank == 2) MPI_Recv(a, 8000, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
           took(9 - 1); /* the parent, rank 0, has left the barrier 1 us before */
+          MPI_Request long_one, short_one; /* which is taken in after the long one */
+          MPI_Iallreduce(a, b, 1000, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &long_one);
+          MPI_Iallreduce(a, b + 8000, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &short_one);
+          MPI_Wait(&short_one, MPI_STATUS_IGNORE); took(2 * 9 + 3 * 1.008);
+          MPI_Wait(&long_one, MPI_STATUS_IGNORE);  took(0);
           if (rank == 0) MPI_Ssend(a, 0, MPI_CHAR, 2, 0, MPI_COMM_WORLD);
           if (rank == 2) MPI_Recv(a, 0, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
           took(1 - 1);
@@ -127,6 +132,33 @@ def test_times_of_a_node_and_the_network(run_program: Program, slow_memory: str)
         rows += [row for row in report["collectives"] if row["function"] == "MPI_Allreduce"]
     assert rows[1]["memory_us"] == pytest.approx(9 + 9, abs=0.02)
     assert rows[1]["fabric_us"] == pytest.approx(rows[0]["fabric_us"] + rows[1]["memory_us"], abs=0.2)
+
+
+def test_a_message_in_memory_overtakes_what_is_on_its_way_over_pcie(run_program: Program, tmp_path: Path) -> None:
+    """Rank 0 goes on while a message for its neighbour is nearly there, and its own is there first: 0.1 us, not 1 us."""
+    cluster = tmp_path / "quick.toml"
+    cluster.write_text(
+        '[topology]\nshape = "ring"\nsize = [2]\n[host]\nmemory_overhead_ns = 100\npcie_latency_ns = 1000\n'
+    )
+    body = """
+        int main(int c, char** v) {
+          static char data[4096];
+          MPI_Status first, second;
+          begin(&c, &v);
+          MPI_Request sent;
+          if (rank == 2) MPI_Isend(data, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &sent);
+          if (rank == 2) MPI_Send(data, 4096, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+          if (rank == 0) MPI_Recv(data, 1, MPI_CHAR, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+          if (rank == 0) MPI_Send(data, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+          if (rank == 1) MPI_Recv(data, 4096, MPI_CHAR, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &first);
+          if (rank == 1) MPI_Recv(data, 4096, MPI_CHAR, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &second);
+          if (rank == 2) MPI_Wait(&sent, MPI_STATUS_IGNORE);
+          if (rank == 1) CHECK(first.MPI_SOURCE == 0 && second.MPI_SOURCE == 2);
+          return end();
+        }
+    """
+    run = run_program(body, 3, PER_NODE, "2", cluster=str(cluster))
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
 def test_late_ranks(run_program: Program) -> None:
