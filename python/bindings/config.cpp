@@ -94,6 +94,17 @@ void bind_config(nb::module_& module) {
           "of "
           "their elements, in the order of Operator.user0 and on. ValueError where there are none, or too many.");
 
+  nb::enum_<Sharing::Mode>(module, "SharingMode", "What of a fabric each of several jobs has for itself.")
+      .value("sub_channels", Sharing::Mode::sub_channels, "64-bit lanes of every port and unit")
+      .value("time_slots", Sharing::Mode::time_slots, "turns on all of it");
+
+  nb::class_<Sharing>(module, "Sharing", "How several jobs share one fabric: job j's weight, and whose each node is.")
+      .def(nb::init<>())
+      .def_rw("mode", &Sharing::mode)
+      .def_rw("weights", &Sharing::weights)
+      .def_rw("slot_cycles", &Sharing::slot_cycles)
+      .def_rw("job_of_node", &Sharing::job_of_node);
+
   nb::class_<FabricConfig>(module, "FabricConfig")
       .def(nb::init<>())
       .def_rw("ticks_per_second", &FabricConfig::ticks_per_second)

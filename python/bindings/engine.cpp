@@ -11,6 +11,7 @@
 
 #include "common/bits.hpp"
 #include "node/fabric.hpp"
+#include "node/shared_fabric.hpp"
 
 namespace nb = nanobind;
 using namespace thalweg;
@@ -59,9 +60,12 @@ std::vector<Block> blocks_of(const std::optional<Blocks>& given) {
   return blocks;
 }
 
+/// An engine that holds the buffers of what was given to it.
+template <class Simulated>
 class PythonFabric {
  public:
-  PythonFabric(const FabricConfig& config, Endpoint endpoint) : fabric_(config, endpoint) {}
+  template <class... Arguments>
+  explicit PythonFabric(const Arguments&... arguments) : fabric_(arguments...) {}
   PythonFabric(const PythonFabric&) = delete;
   PythonFabric& operator=(const PythonFabric&) = delete;
 
@@ -109,7 +113,7 @@ class PythonFabric {
     return completed;
   }
 
-  Fabric& fabric() { return fabric_; }
+  Simulated& fabric() { return fabric_; }
 
  private:
   struct Held {
@@ -118,8 +122,62 @@ class PythonFabric {
   };
 
   std::unordered_map<Handle, Held> held_;  ///< outlives the fabric, which refers to the memory
-  Fabric fabric_;
+  Simulated fabric_;
 };
+
+/// What all of them have.
+template <class Simulated>
+nb::class_<PythonFabric<Simulated>> bind_fabric(nb::module_& module, const char* name, const char* what) {
+  using Bound = PythonFabric<Simulated>;
+  return nb::class_<Bound>(module, name, what)
+      .def_prop_ro("now", [](Bound& self) { return self.fabric().now(); })
+      .def_prop_ro("ticks_per_second", [](Bound& self) { return self.fabric().ticks_per_second(); })
+      .def_prop_ro(
+          "idle", [](Bound& self) { return self.fabric().idle(); }, "Nothing will happen until something is submitted.")
+      .def_prop_ro(
+          "mismatch", [](Bound& self) { return self.fabric().mismatch(); },
+          "The first difference between the ranks' parts of one operation.")
+      .def_prop_ro("flit_hops", [](Bound& self) { return self.fabric().flit_hops(); })
+      .def("create_communicator", &Bound::create_communicator, nb::arg("members"), nb::arg("handles"), nb::arg("at"),
+           "Node members[i] is rank i; a completion of kind table per member, with handles[i]. None: no row is free.")
+      .def(
+          "computes",
+          [](Bound& self, ContextId context, unsigned collective) {
+            return self.fabric().computes(context, named<spec::Collective>(collective, spec::collective_names));
+          },
+          nb::arg("context"), nb::arg("collective"), "The network computes this collective on this communicator.")
+      .def(
+          "algorithms",
+          [](Bound& self, ContextId context, unsigned collective) {
+            return self.fabric().algorithms(context, named<spec::Collective>(collective, spec::collective_names));
+          },
+          nb::arg("context"), nb::arg("collective"),
+          "The algorithms that a communicator has for a collective, bit i that of code i of thalweg.spec.Algorithm.")
+      .def(
+          "free_communicator", [](Bound& self, ContextId context) { self.fabric().free_communicator(context); },
+          nb::arg("context"))
+      .def(
+          "group", [](Bound& self, ContextId context) { return self.fabric().group(context); }, nb::arg("context"),
+          "The vertices and edges of a communicator.")
+      .def("submit", &Bound::submit, nb::kw_only(), nb::arg("handle"), nb::arg("context"), nb::arg("rank"),
+           nb::arg("collective"), nb::arg("algorithm") = 0, nb::arg("op") = 0, nb::arg("type") = 0, nb::arg("root") = 0,
+           nb::arg("count") = 0, nb::arg("send") = nb::none(), nb::arg("receive") = nb::none(),
+           nb::arg("vector") = false, nb::arg("send_blocks") = nb::none(), nb::arg("receive_blocks") = nb::none(),
+           nb::arg("at") = nb::none(),
+           "One rank's part of a collective; thalweg.spec has the enumerations, `count` is in elements of one block. "
+           "A v-form says `vector` and lists where the block of each rank lies: (first element, elements). Buffers "
+           "are contiguous, and held until the completion.\n\nRaises ValueError where the network cannot do it.")
+      .def("send", &Bound::send, nb::kw_only(), nb::arg("handle"), nb::arg("source"), nb::arg("destination"),
+           nb::arg("bytes"), nb::arg("at") = nb::none(),
+           "A message between two nodes; it takes time, and carries no payload.")
+      .def("advance", &Bound::advance, nb::arg("until"),
+           "Runs until a tick, or the end of the first tick in which something completed. NEVER: until the fabric is "
+           "idle.")
+      .def(
+          "waiting", [](Bound& self) { return self.fabric().waiting(); },
+          "Who waits for whom: in a fabric that is idle, why it is stuck.")
+      .def("link_use", [](Bound& self) { return self.fabric().link_use(); }, "Flits sent by each link port.");
+}
 
 }  // namespace
 
@@ -196,56 +254,16 @@ void bind_engine(nb::module_& module) {
           "rank "
           "that is folded in before.");
 
-  nb::class_<PythonFabric>(module, "Fabric", "The simulated cluster. Times are in ticks; ranks are a communicator's.")
+  bind_fabric<Fabric>(module, "Fabric", "The simulated cluster. Times are in ticks; ranks are a communicator's.")
       .def(nb::init<const FabricConfig&, Endpoint>(), nb::arg("config"), nb::arg("endpoint") = Endpoint::host,
-           "Raises ValueError when the configuration is none.")
-      .def_prop_ro("now", [](PythonFabric& self) { return self.fabric().now(); })
-      .def_prop_ro("ticks_per_second", [](PythonFabric& self) { return self.fabric().ticks_per_second(); })
-      .def_prop_ro(
-          "idle", [](PythonFabric& self) { return self.fabric().idle(); },
-          "Nothing will happen until something is submitted.")
-      .def_prop_ro(
-          "mismatch", [](PythonFabric& self) { return self.fabric().mismatch(); },
-          "The first difference between the ranks' parts of one operation.")
-      .def_prop_ro("flit_hops", [](PythonFabric& self) { return self.fabric().flit_hops(); })
-      .def("create_communicator", &PythonFabric::create_communicator, nb::arg("members"), nb::arg("handles"),
-           nb::arg("at"),
-           "Node members[i] is rank i; a completion of kind table per member, with handles[i]. None: no row is free.")
+           "Raises ValueError when the configuration is none.");
+
+  bind_fabric<SharedFabric>(module, "SharedFabric", "A cluster that jobs share; each has some of its nodes.")
+      .def(nb::init<const FabricConfig&, const Sharing&, Endpoint>(), nb::arg("config"), nb::arg("sharing"),
+           nb::arg("endpoint") = Endpoint::host,
+           "Raises ValueError when the configuration is none, or cannot be shared so.")
       .def(
-          "computes",
-          [](PythonFabric& self, ContextId context, unsigned collective) {
-            return self.fabric().computes(context, named<spec::Collective>(collective, spec::collective_names));
-          },
-          nb::arg("context"), nb::arg("collective"), "The network computes this collective on this communicator.")
-      .def(
-          "algorithms",
-          [](PythonFabric& self, ContextId context, unsigned collective) {
-            return self.fabric().algorithms(context, named<spec::Collective>(collective, spec::collective_names));
-          },
-          nb::arg("context"), nb::arg("collective"),
-          "The algorithms that a communicator has for a collective, bit i that of code i of thalweg.spec.Algorithm.")
-      .def(
-          "free_communicator", [](PythonFabric& self, ContextId context) { self.fabric().free_communicator(context); },
-          nb::arg("context"))
-      .def(
-          "group", [](PythonFabric& self, ContextId context) { return self.fabric().group(context); },
-          nb::arg("context"), "The vertices and edges of a communicator.")
-      .def("submit", &PythonFabric::submit, nb::kw_only(), nb::arg("handle"), nb::arg("context"), nb::arg("rank"),
-           nb::arg("collective"), nb::arg("algorithm") = 0, nb::arg("op") = 0, nb::arg("type") = 0, nb::arg("root") = 0,
-           nb::arg("count") = 0, nb::arg("send") = nb::none(), nb::arg("receive") = nb::none(),
-           nb::arg("vector") = false, nb::arg("send_blocks") = nb::none(), nb::arg("receive_blocks") = nb::none(),
-           nb::arg("at") = nb::none(),
-           "One rank's part of a collective; thalweg.spec has the enumerations, `count` is in elements of one block. "
-           "A v-form says `vector` and lists where the block of each rank lies: (first element, elements). Buffers "
-           "are contiguous, and held until the completion.\n\nRaises ValueError where the network cannot do it.")
-      .def("send", &PythonFabric::send, nb::kw_only(), nb::arg("handle"), nb::arg("source"), nb::arg("destination"),
-           nb::arg("bytes"), nb::arg("at") = nb::none(),
-           "A message between two nodes; it takes time, and carries no payload.")
-      .def("advance", &PythonFabric::advance, nb::arg("until"),
-           "Runs until a tick, or the end of the first tick in which something completed. NEVER: until the fabric is "
-           "idle.")
-      .def(
-          "waiting", [](PythonFabric& self) { return self.fabric().waiting(); },
-          "Who waits for whom: in a fabric that is idle, why it is stuck.")
-      .def("link_use", [](PythonFabric& self) { return self.fabric().link_use(); }, "Flits sent by each link port.");
+          "job_link_use",
+          [](PythonFabric<SharedFabric>& self, std::uint32_t job) { return self.fabric().part(job).link_use(); },
+          nb::arg("job"), "Flits of a job sent by each link port.");
 }

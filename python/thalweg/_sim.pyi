@@ -205,6 +205,46 @@ class CollectiveConfig:
         Puts the operators of a shared library (thalweg_operator.hpp) into the switches; their names and the bytes of their elements, in the order of Operator.user0 and on. ValueError where there are none, or too many.
         """
 
+class SharingMode(enum.Enum):
+    """What of a fabric each of several jobs has for itself."""
+
+    sub_channels = 0
+    """64-bit lanes of every port and unit"""
+
+    time_slots = 1
+    """turns on all of it"""
+
+class Sharing:
+    """
+    How several jobs share one fabric: job j's weight, and whose each node is.
+    """
+
+    def __init__(self) -> None: ...
+
+    @property
+    def mode(self) -> SharingMode: ...
+
+    @mode.setter
+    def mode(self, arg: SharingMode, /) -> None: ...
+
+    @property
+    def weights(self) -> list[int]: ...
+
+    @weights.setter
+    def weights(self, arg: Sequence[int], /) -> None: ...
+
+    @property
+    def slot_cycles(self) -> int: ...
+
+    @slot_cycles.setter
+    def slot_cycles(self, arg: int, /) -> None: ...
+
+    @property
+    def job_of_node(self) -> list[int]: ...
+
+    @job_of_node.setter
+    def job_of_node(self, arg: Sequence[int], /) -> None: ...
+
 class FabricConfig:
     def __init__(self) -> None: ...
 
@@ -421,6 +461,73 @@ class Fabric:
 
     def link_use(self) -> list[LinkUse]:
         """Flits sent by each link port."""
+
+class SharedFabric:
+    """A cluster that jobs share; each has some of its nodes."""
+
+    def __init__(self, config: FabricConfig, sharing: Sharing, endpoint: Endpoint = Endpoint.host) -> None:
+        """
+        Raises ValueError when the configuration is none, or cannot be shared so.
+        """
+
+    @property
+    def now(self) -> int: ...
+
+    @property
+    def ticks_per_second(self) -> int: ...
+
+    @property
+    def idle(self) -> bool:
+        """Nothing will happen until something is submitted."""
+
+    @property
+    def mismatch(self) -> str | None:
+        """The first difference between the ranks' parts of one operation."""
+
+    @property
+    def flit_hops(self) -> int: ...
+
+    def create_communicator(self, members: Sequence[int], handles: Sequence[int], at: int) -> int | None:
+        """
+        Node members[i] is rank i; a completion of kind table per member, with handles[i]. None: no row is free.
+        """
+
+    def computes(self, context: int, collective: int) -> bool:
+        """The network computes this collective on this communicator."""
+
+    def algorithms(self, context: int, collective: int) -> int:
+        """
+        The algorithms that a communicator has for a collective, bit i that of code i of thalweg.spec.Algorithm.
+        """
+
+    def free_communicator(self, context: int) -> None: ...
+
+    def group(self, context: int) -> Group:
+        """The vertices and edges of a communicator."""
+
+    def submit(self, *, handle: int, context: int, rank: int, collective: int, algorithm: int = 0, op: int = 0, type: int = 0, root: int = 0, count: int = 0, send: object | None = None, receive: object | None = None, vector: bool = False, send_blocks: Sequence[tuple[int, int]] | None = None, receive_blocks: Sequence[tuple[int, int]] | None = None, at: int | None = None) -> None:
+        """
+        One rank's part of a collective; thalweg.spec has the enumerations, `count` is in elements of one block. A v-form says `vector` and lists where the block of each rank lies: (first element, elements). Buffers are contiguous, and held until the completion.
+
+        Raises ValueError where the network cannot do it.
+        """
+
+    def send(self, *, handle: int, source: int, destination: int, bytes: int, at: int | None = None) -> None:
+        """A message between two nodes; it takes time, and carries no payload."""
+
+    def advance(self, until: int) -> list[Completion]:
+        """
+        Runs until a tick, or the end of the first tick in which something completed. NEVER: until the fabric is idle.
+        """
+
+    def waiting(self) -> list[Waiting]:
+        """Who waits for whom: in a fabric that is idle, why it is stuck."""
+
+    def link_use(self) -> list[LinkUse]:
+        """Flits sent by each link port."""
+
+    def job_link_use(self, job: int) -> list[LinkUse]:
+        """Flits of a job sent by each link port."""
 
 class Ending(enum.Enum):
     finished = 0

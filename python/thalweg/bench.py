@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from thalweg.errors import FabricStopped, InputError
 from thalweg.spec import OPERATORS, SIZE, Algorithm, Collective, Datatype, Operator
 
 if TYPE_CHECKING:
-    from thalweg._sim import CompletionKind, Fabric, FabricConfig
+    from thalweg._sim import CompletionKind, Fabric, FabricConfig, SharedFabric
+
+    AnyFabric: TypeAlias = Fabric | SharedFabric
 
 Row = dict[str, Any]
 
@@ -166,7 +168,7 @@ def _silent(_: float) -> None:
 
 
 @dataclass
-class _Timed:
+class Timed:
     """What one operation took in ticks, what each rank has in its memory then, and the flits on the busiest link."""
 
     ticks: int
@@ -175,7 +177,7 @@ class _Timed:
     order: reduction.Order
 
 
-def _finish(fabric: Fabric, awaited: set[int], kind: CompletionKind) -> int:
+def _finish(fabric: AnyFabric, awaited: set[int], kind: CompletionKind) -> int:
     """Runs until the completions of `kind` came for the handles in `awaited`: the time of the last. Raises FabricStopped."""
     from thalweg import _sim
 
@@ -191,23 +193,39 @@ def _finish(fabric: Fabric, awaited: set[int], kind: CompletionKind) -> int:
     return last
 
 
-def _run_collective(
-    config: FabricConfig, host: bool, plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray], size: int
-) -> _Timed:
+def communicator(fabric: AnyFabric, plan: CollectivePlan, handles: Sequence[int]) -> int:
+    """A communicator of the plan's ranks, its rows loaded. Raises FabricStopped."""
     from thalweg import _sim
 
-    fabric = _sim.Fabric(config, _sim.Endpoint.host if host else _sim.Endpoint.kernel)
-    members = list(range(plan.ranks))
-    context = fabric.create_communicator(plan.nodes, members, 0)
+    context = fabric.create_communicator(plan.nodes, list(handles), fabric.now)
     if context is None:
         raise FabricStopped("the communicator tables have no row for the ranks")
-    _finish(fabric, set(members), _sim.CompletionKind.table)
+    _finish(fabric, set(handles), _sim.CompletionKind.table)
     fabric.advance(_sim.NEVER)  # the rows of switches, which no rank hears of
-    start = fabric.now
-    results = [np.zeros(_blocks(_GETS, plan, rank) * (size // plan.dtype.itemsize), plan.dtype) for rank in members]
-    for rank in members:
+    return context
+
+
+def room(plan: CollectivePlan, size: int) -> list[np.ndarray]:
+    """For what each rank receives."""
+    elements = size // plan.dtype.itemsize
+    return [np.zeros(_blocks(_GETS, plan, rank) * elements, plan.dtype) for rank in range(plan.ranks)]
+
+
+def submit(
+    fabric: AnyFabric,
+    plan: CollectivePlan,
+    algorithm: Algorithm,
+    context: int,
+    size: int,
+    given: Sequence[np.ndarray],
+    results: Sequence[np.ndarray],
+    handles: Sequence[int],
+    at: int,
+) -> None:
+    """Hands the parts of all ranks of one operation to the fabric."""
+    for rank, handle in enumerate(handles):
         fabric.submit(
-            handle=rank,
+            handle=handle,
             context=context,
             rank=rank,
             collective=COLLECTIVES[plan.operation],
@@ -218,11 +236,24 @@ def _run_collective(
             count=size // plan.dtype.itemsize,
             send=given[rank].view("u1"),
             receive=results[rank].view("u1"),
-            at=start,
+            at=at,
         )
+
+
+def _run_collective(
+    config: FabricConfig, host: bool, plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray], size: int
+) -> Timed:
+    from thalweg import _sim
+
+    fabric = _sim.Fabric(config, _sim.Endpoint.host if host else _sim.Endpoint.kernel)
+    members = list(range(plan.ranks))
+    context = communicator(fabric, plan, members)
+    start = fabric.now
+    results = room(plan, size)
+    submit(fabric, plan, algorithm, context, size, given, results, members, start)
     ticks = _finish(fabric, set(members), _sim.CompletionKind.collective) - start
     busiest = max((link.flits for link in fabric.link_use()), default=0)
-    return _Timed(ticks, results, busiest, reduction.Order.of(fabric.group(context)))
+    return Timed(ticks, results, busiest, reduction.Order.of(fabric.group(context)))
 
 
 _NONE, _ONE, _EACH = range(3)
@@ -259,7 +290,7 @@ def _blocks(table: dict[str, tuple[int, int]], plan: CollectivePlan, rank: int) 
     return (0, 1, plan.ranks)[table[plan.operation][rank != plan.root]]
 
 
-def _operands(plan: CollectivePlan, size: int) -> list[np.ndarray]:
+def operands(plan: CollectivePlan, size: int) -> list[np.ndarray]:
     """What each rank gives. Random bits where bits are moved or integers reduced, else random numbers."""
     random = np.random.default_rng([plan.seed, size])
     dtype = plan.dtype
@@ -279,7 +310,7 @@ def _operands(plan: CollectivePlan, size: int) -> list[np.ndarray]:
     return [block(_blocks(_GIVES, plan, rank) * size) for rank in range(plan.ranks)]
 
 
-def _right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray], run: _Timed) -> bool:
+def right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray], run: Timed) -> bool:
     """Whether every rank has, to the bit, what the operation means."""
     if plan.operation == "alltoall":
         sent = np.stack(given).reshape(plan.ranks, plan.ranks, -1)
@@ -326,14 +357,14 @@ def measure_collective(plan: CollectivePlan, progress: Progress = _silent) -> It
     work = [plan.ranks * (size + 64) for size in plan.measured_sizes]
     for index, size in enumerate(plan.measured_sizes):
         _check_memory(plan, size)
-        given = _operands(plan, size)
+        given = operands(plan, size)
         kernels = {a: _run_collective(config, False, plan, a, given, size) for a in algorithms}
         best = min(algorithms, key=lambda algorithm: kernels[algorithm].ticks)
         # Larger messages only widen the distance: what is twice as slow is not tried with them again.
         algorithms = [a for a in algorithms if kernels[a].ticks <= 2 * kernels[best].ticks or size < _LONG]
         runs = [kernels[best], _run_collective(config, True, plan, best, given, size)]
         limits = collective_limits(network, plan, size, us)
-        verified = all(_right(plan, best, given, run) for run in runs)
+        verified = all(right(plan, best, given, run) for run in runs)
         progress(sum(work[: index + 1]) / sum(work))
         times = [run.ticks * us for run in runs]
         name = best.name.lower()
@@ -365,7 +396,7 @@ def host_time(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) 
     _check_memory(plan, size)
     config = plan.cluster.fabric_config()
     us = 1e6 / config.ticks_per_second
-    given = _operands(plan, size)
+    given = operands(plan, size)
     runs = {algorithm: _run_collective(config, True, plan, algorithm, given, size) for algorithm in algorithms}
     best = min(runs, key=lambda algorithm: runs[algorithm].ticks)
     run = runs[best]
@@ -375,7 +406,7 @@ def host_time(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) 
         best,
         run.busiest * bounds.FLIT_BYTES,
         run.busiest / run.ticks,
-        _right(plan, best, given, run),
+        right(plan, best, given, run),
     )
 
 

@@ -1,4 +1,4 @@
-"""Pictures of what `thalweg bench` measured: time over size beside its bound, latency over load."""
+"""Pictures of what `thalweg bench` measured: time over size beside its bound, latency over load, rates by share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,14 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
-    (_latency_over_load if rows[0]["operation"] == "traffic" else _time_over_size)(axes, rows)
+    draw = (
+        _rate_by_share
+        if "share" in rows[0]
+        else _latency_over_load
+        if rows[0]["operation"] == "traffic"
+        else _time_over_size
+    )
+    draw(axes, rows)
     axes.grid(True, which="major", alpha=0.3)
     axes.legend(frameon=False)
     try:
@@ -90,3 +97,23 @@ def _short(size: float) -> str:
         if size >= unit and size % unit == 0:
             return f"{size / unit:g}{name}"
     return f"{size:g}"
+
+
+def _rate_by_share(axes: Axes, rows: Sequence[Row]) -> None:
+    """Groups of bars, one for each way of sharing: what each job keeps of its rate, at the largest size."""
+    largest = [row for row in rows if row["bytes"] == max(row["bytes"] for row in rows)]
+    shares = list(dict.fromkeys(row["share"] for row in largest))
+    jobs = sorted({row["job"] for row in largest})
+    width = 0.8 / len(jobs)
+    for job in jobs:
+        own = [row for row in largest if row["job"] == job]
+        places = [shares.index(row["share"]) + (job - (len(jobs) - 1) / 2) * width for row in own]
+        axes.bar(places, [row["rate"] for row in own], 0.9 * width, label=f"job {job}: {own[0]['operation']}")
+        parts = [(place, row["part"]) for place, row in zip(places, own, strict=True) if row["part"] is not None]
+        for place, part in parts:
+            axes.plot([place - width / 2, place + width / 2], [part, part], color="black", linewidth=1)
+    axes.set_xticks(range(len(shares)), shares)
+    axes.set_ylabel("rate, of that on an unshared fabric")
+    axes.set_title(
+        f"{len(jobs)} jobs on {rows[0]['cluster']}, {largest[0]['bytes']} bytes; lines: their parts", fontsize=11
+    )

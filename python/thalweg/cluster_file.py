@@ -106,6 +106,10 @@ class CollectiveTable(_Table):
     lane_latency_cycles: int = Field(ge=1, le=1024, description="cycles of one combining step")
 
 
+class SharingTable(_Table):
+    slot_cycles: int = Field(ge=1, le=2**20, description="cycles of a slot, where jobs share the fabric by time slots")
+
+
 class ClusterTable(_Table):
     """A cluster file, laid over its base."""
 
@@ -120,6 +124,7 @@ class ClusterTable(_Table):
     router: RouterTable
     host: HostTable
     collective: CollectiveTable
+    sharing: SharingTable
 
 
 class Place(NamedTuple):

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/types.hpp"
+#include "fabric/share.hpp"
 
 namespace thalweg {
 
@@ -35,6 +36,7 @@ struct RouterConfig {
   /// vc_mask[message class][route class]: the virtual channels that a packet may take at the next input port.
   /// Message class 0 is point to point, 1 is collective; a fabric without collectives may give both the same masks.
   std::vector<std::vector<std::uint32_t>> vc_mask;
+  Share share;  ///< of every port and aggregation unit
 };
 
 /// Where a router sends a packet for one destination. route_class picks the mask; kKeepClass keeps the packet's own.
@@ -79,6 +81,18 @@ struct CollectiveConfig {
   unsigned packet_flits = 16;         ///< longest network packet, a power of two
   unsigned lane_latency = 14;         ///< cycles of one combining step
   std::vector<UserOperator> operators;
+};
+
+/// How several jobs share one fabric. Each has some of the nodes, and of all else in a node only what is its own.
+struct Sharing {
+  enum class Mode : std::uint8_t {
+    sub_channels,  ///< of 64 bits: weights[j] of every port's and unit's `kSubChannels` are job j's
+    time_slots,    ///< the jobs take turns on all of it, weights[j] slots in every frame
+  };
+  Mode mode = Mode::sub_channels;
+  std::vector<unsigned> weights;
+  Tick slot_cycles = 0;                    ///< time slots: cycles of one
+  std::vector<std::uint32_t> job_of_node;  ///< whose host a node's is; of switches unused
 };
 
 struct FabricConfig {

@@ -29,8 +29,9 @@ void check_router(const RouterConfig& router) {
               "a mask of vc_mask names 1 to virtual_channels channels");
   }
   if (router.flow == FlowControl::margin)
-    require(static_cast<Tick>(router.local_buffer_flits) > least_margin(1),
-            "under margin flow control local_buffer_flits is at least " + std::to_string(least_margin(1) + 1));
+    require(static_cast<Tick>(router.local_buffer_flits) > least_margin(1, router.share),
+            "under margin flow control local_buffer_flits is at least " +
+                std::to_string(least_margin(1, router.share) + 1));
 }
 
 void check_link(const FabricConfig& config, const LinkConfig& link, std::vector<bool>& used) {
@@ -46,9 +47,10 @@ void check_link(const FabricConfig& config, const LinkConfig& link, std::vector<
   require(link.rate_flits >= 1 && link.rate_cycles >= link.rate_flits,
           "a link's rate is more than 0 and at most 1 flit a cycle");
   if (router.flow == FlowControl::margin) {
-    require(static_cast<Tick>(router.margin_flits) >= least_margin(link.latency),
-            "the link at " + port_name(link.node_a, link.port_a) + " needs a margin of at least " +
-                std::to_string(least_margin(link.latency)) + " flits");
+    const Tick least = least_margin(link.latency, router.share);
+    require(static_cast<Tick>(router.margin_flits) >= least, "the link at " + port_name(link.node_a, link.port_a) +
+                                                                 " needs a margin of at least " +
+                                                                 std::to_string(least) + " flits");
     require(router.margin_flits < router.buffer_flits, "margin_flits is smaller than buffer_flits");
   }
 }
@@ -85,14 +87,16 @@ VcRouter make_router(const FabricConfig& config, NodeId node) {
 Tick horizon(const FabricConfig& config) {
   Tick longest = 1;
   for (const auto& link : config.links) longest = std::max(longest, link.latency);
-  return longest + 1;
+  return longest + config.router.share.delay() + 1;
 }
 
 void connect_links(const FabricConfig& config, std::span<VcRouter* const> routers) {
   for (const auto& link : config.links) {
     const auto connect = [&](VcRouter& from, unsigned output, VcRouter& to, unsigned input) {
-      const auto wire = to.connect_input(input, link.latency + 1, from.events(output, link.latency));
-      from.connect_output(output, wire, to.depth(input), RateLimit(link.rate_flits, link.rate_cycles));
+      const Share& share = config.router.share;
+      const auto wire = to.connect_input(input, link.latency + share.delay() + 1, from.events(output, link.latency));
+      from.connect_output(output, wire, to.depth(input),
+                          RateLimit(link.rate_flits * share.flits, link.rate_cycles * share.cycles));
     };
     connect(*routers[link.node_a], link.port_a, *routers[link.node_b], link.port_b);
     connect(*routers[link.node_b], link.port_b, *routers[link.node_a], link.port_a);
@@ -100,14 +104,15 @@ void connect_links(const FabricConfig& config, std::span<VcRouter* const> router
 }
 
 void connect_sender(const RouterConfig& config, FlitSender& sender, VcRouter& router, unsigned port) {
-  const auto wire = router.connect_input(port, 1, EventWire(sender.inbox(), 0, 1));
-  sender.connect(wire, config.flow, config.virtual_channels, router.depth(port));
+  const auto wire = router.connect_input(port, 1 + config.share.delay(), EventWire(sender.inbox(), 0, 1));
+  sender.connect(wire, config.flow, config.virtual_channels, router.depth(port), config.share);
 }
 
 void connect_receiver(const RouterConfig& config, VcRouter& router, unsigned port, FlitReceiver& receiver,
                       unsigned depth) {
-  const auto wire = receiver.connect(2, router.events(port, 1), config.flow, config.virtual_channels, depth);
-  router.connect_output(port, wire, depth);
+  const auto wire = receiver.connect(2 + config.share.delay(), router.events(port, 1), config.flow,
+                                     config.virtual_channels, depth, config.share);
+  router.connect_output(port, wire, depth, RateLimit(config.share.flits, config.share.cycles));
 }
 
 }  // namespace thalweg

@@ -9,6 +9,7 @@
 #include "core/wire.hpp"
 #include "link/buffer.hpp"
 #include "link/flow.hpp"
+#include "link/rate.hpp"
 
 namespace thalweg {
 
@@ -18,15 +19,20 @@ class FlitSender {
   static constexpr unsigned kMaxChannels = 16;
 
   [[nodiscard]] Inbox& inbox() { return inbox_; }
-  void connect(FlitWire to, FlowControl flow, unsigned channels, unsigned depth) {
+  void connect(FlitWire to, FlowControl flow, unsigned channels, unsigned depth, const Share& share = {}) {
     to_ = to;
+    share_ = share;
+    rate_ = RateLimit(share.flits, share.cycles);
     for (unsigned vc = 0; vc < channels; ++vc) flow_[vc] = FlowSender(flow, depth);
   }
 
+  /// The wire takes a flit in this cycle.
+  [[nodiscard]] bool open(Tick now) const { return share_.open(now) && rate_.ready(now); }
   [[nodiscard]] bool ready(unsigned vc) const { return flow_[vc].ready(); }
-  /// The place to fill with a flit for channel `vc`, which is ready; once in a cycle. Its `vc` is set.
+  /// The place to fill with a flit for channel `vc`, which is ready; once in a cycle that is open. Its `vc` is set.
   Flit& send(Tick now, unsigned vc) {
     flow_[vc].send();
+    rate_.send(now);
     return to_.write(now, vc);
   }
   /// Registers the credits or stop bits on the wires in `now`. Last in every step of the component.
@@ -38,6 +44,8 @@ class FlitSender {
  private:
   Inbox inbox_;
   FlitWire to_;
+  Share share_;
+  RateLimit rate_;
   std::array<FlowSender, kMaxChannels> flow_{};
 };
 
@@ -49,11 +57,12 @@ class FlitReceiver {
   [[nodiscard]] Inbox& inbox() { return inbox_; }
   [[nodiscard]] unsigned depth() const { return depth_; }
   /// `depth`: flits of one channel that the owner takes before it releases any.
-  FlitWire connect(Tick latency, EventWire back, FlowControl flow, unsigned channels, unsigned depth) {
+  FlitWire connect(Tick latency, EventWire back, FlowControl flow, unsigned channels, unsigned depth,
+                   const Share& share = {}) {
     back_ = back;
     depth_ = depth;
     for (unsigned vc = 0; vc < channels; ++vc) {
-      flow_[vc] = FlowReceiver(flow, depth, static_cast<unsigned>(least_margin(1)));
+      flow_[vc] = FlowReceiver(flow, depth, static_cast<unsigned>(least_margin(1, share)));
       buffers_.set_depth(vc, depth);
     }
     return FlitWire(inbox_, buffers_, 0, latency);

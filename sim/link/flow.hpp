@@ -59,10 +59,10 @@ class FlowReceiver {
   bool stop_ = false;
 };
 
-/// The margin at which a buffer cannot overflow: flits sent until the stop bit has reached the sender, one a cycle.
+/// The margin at which a buffer cannot overflow: flits sent until the stop bit has reached the sender, one a cycle at most.
 /// `latency` is that of the link, each way; the sender's switch stage and its own register add one each.
-[[nodiscard]] constexpr Tick least_margin(Tick latency) {
-  return 2 * latency + 1;
+[[nodiscard]] constexpr Tick least_margin(Tick latency, const Share& share = {}) {
+  return share.most(2 * latency + share.delay() + 1);
 }
 
 }  // namespace thalweg

@@ -212,8 +212,14 @@ bool CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   const Execution& execution = op.execution[p];
   if (!op.active || !execution.running || now < execution.free_at || blockage(id, p, now)) return false;
   const Step& step = op.program.steps[op.program.processes[p].first + execution.step];
+  const Share& share = config_.router.share;
+  if (!share.open(now)) {
+    events_.add({share.next(now), Event::Kind::process, process});
+    return false;
+  }
   const bool combines = execution.packet > 0;  // descriptors are equal, one of them goes on
-  const Tick latency = 1 + (combines ? static_cast<Tick>(join_depth(step.inputs()) * op.lane_latency) : 0);
+  const Tick latency =
+      1 + share.delay() + (combines ? static_cast<Tick>(join_depth(step.inputs()) * op.lane_latency) : 0);
   Tick later = kNever;
   const auto unit = choose_unit(contexts_[context_of(id)], step, process, latency, now, later);
   if (!unit) {
@@ -328,15 +334,18 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
     execution.count = spec::descriptor::count(descriptor);
   }
   if (process.interleaved) execution.block = step.block ^ execution.stream;
-  units_[unit].input_free = execution.free_at = now + first.flits;
-  units_[unit].output_free = now + latency + first.flits;
+  const Share& share = config_.router.share;
+  units_[unit].input_free = execution.free_at = share.after(now, first.flits);
+  // Where reading pauses, the result begins as much later, and goes on without a pause.
+  const Tick ready = execution.free_at - share.time(first.flits) + latency;
+  units_[unit].output_free = ready + share.time(first.flits);
   execution.since = now;
   events_.add({execution.free_at, Event::Kind::process, process_id(id, p)});
 
   const std::uint64_t elements =
       execution.packet == 0 ? 0 : op.packetizer.elements_in(execution.packet - 1, execution.count);
   const PacketId result = n > 1 && elements > 0 ? combine(op, {operands.data(), n}, elements) : operands[0];
-  hand_on(id, p, unit, result, elements, now + latency);
+  hand_on(id, p, unit, result, elements, ready);
   for (unsigned i = 1; i < n; ++i) pool_.release(operands[i]);
   pool_.release(result);
   proceed(id, p, last);
@@ -375,8 +384,9 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     ++packet.references;
   }
   each_bit(step.to_stages, [&](unsigned stage) {
-    op.staged[stage].push({result, ready + packet.flits});
-    events_.add({ready + packet.flits, Event::Kind::process, process_id(id, op.stage_reader[stage])});
+    const Tick whole = ready + config_.router.share.time(packet.flits);
+    op.staged[stage].push({result, whole});
+    events_.add({whole, Event::Kind::process, process_id(id, op.stage_reader[stage])});
     ++packet.references;
   });
   if (step.to_edges || step.to_host) events_.add({ready, Event::Kind::output});

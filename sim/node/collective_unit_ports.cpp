@@ -49,6 +49,7 @@ bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
 
 void CollectiveUnit::inject(unsigned index, Tick now) {
   Port& port = ports_[index];
+  if (!port.sender.open(now)) return;
   if (!port.packet) {
     if (!port.due.empty()) return send_credit(index, now);
     if (!begin(port, index, now)) return;

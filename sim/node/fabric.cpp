@@ -76,11 +76,12 @@ CollectiveRequest normal(CollectiveRequest request) {
 
 }  // namespace
 
-Fabric::Fabric(FabricConfig config, Endpoint endpoint)
+Fabric::Fabric(FabricConfig config, Endpoint endpoint, Scheduler* scheduler)
     : config_(checked(config)),
       graph_(config_),
       endpoint_(endpoint),
-      scheduler_(horizon(config)),
+      own_scheduler_(scheduler ? nullptr : std::make_unique<Scheduler>(horizon(config_))),
+      scheduler_(scheduler ? *scheduler : *own_scheduler_),
       rows_in_use_(config.nodes) {
   std::vector<VcRouter*> routers;
   for (NodeId node = 0; node < config_.nodes; ++node) {
@@ -120,7 +121,9 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
     used |= rows_in_use_[node];
   }
   if (used == ~std::uint32_t{0}) return std::nullopt;
-  const auto row = static_cast<std::uint32_t>(std::countr_one(used));
+  std::uint32_t everywhere = used;  // the tree may need other nodes: better a row that they have free, too
+  for (const std::uint32_t rows : rows_in_use_) everywhere |= rows;
+  const auto row = static_cast<std::uint32_t>(std::countr_one(everywhere == ~std::uint32_t{0} ? used : everywhere));
 
   const auto available = [&](NodeId node) { return !(rows_in_use_[node] >> row & 1); };
   std::optional<Group> group = Group::make(config_, graph_, members, available, row);
@@ -304,6 +307,10 @@ void Fabric::advance(Tick until, std::vector<Completion>& completed) {
   } else {
     scheduler_.advance(until);
   }
+  take_completed(completed);
+}
+
+void Fabric::take_completed(std::vector<Completion>& completed) {
   completed.insert(completed.end(), completed_.begin(), completed_.end());
   completed_.clear();
 }

@@ -27,8 +27,9 @@ struct Waiting {
 
 class Fabric final : public Engine {
  public:
+  /// `scheduler`: one that several fabrics share, whose owner advances it; null: its own.
   /// Throws std::invalid_argument, one line, when the configuration is none.
-  explicit Fabric(FabricConfig config, Endpoint endpoint = Endpoint::host);
+  explicit Fabric(FabricConfig config, Endpoint endpoint = Endpoint::host, Scheduler* scheduler = nullptr);
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
@@ -51,6 +52,8 @@ class Fabric final : public Engine {
   void submit(const CollectiveRequest& request, Tick at) override;
   void send(const MessageRequest& request, Tick at) override;
   void advance(Tick until, std::vector<Completion>& completed) override;
+  /// What has completed since this was last asked is appended.
+  void take_completed(std::vector<Completion>& completed);
   [[nodiscard]] bool idle() const override;
   [[nodiscard]] std::optional<std::string> mismatch() const override { return mismatch_; }
   [[nodiscard]] std::vector<LinkUse> link_use() const override;
@@ -104,7 +107,8 @@ class Fabric final : public Engine {
   FabricConfig config_;
   Graph graph_;
   Endpoint endpoint_;
-  Scheduler scheduler_;
+  std::unique_ptr<Scheduler> own_scheduler_;
+  Scheduler& scheduler_;
   Messages messages_;
   std::vector<Completion> completed_;
   std::vector<std::unique_ptr<Node>> nodes_;

@@ -25,8 +25,9 @@ HostPort::HostPort(const FabricConfig& config, NodeId self, Endpoint endpoint, C
       uploads_(row_source_ + 1),
       downloads_(unit.queues() + 1),
       outgoing_(kMessagePackets) {
-  const double port = kFlitBytes;
-  const double dma = port * config.host.dma_flits_per_cycle;
+  const Share& share = config.router.share;
+  const double port = kFlitBytes * static_cast<double>(share.flits) / share.cycles;
+  const double dma = double{kFlitBytes} * config.host.dma_flits_per_cycle;
   const double pcie = config.host.pcie_bytes_per_tick;
   upload_pipe_ = download_pipe_ = Pipe(pcie > 0 ? std::min(pcie, dma) : dma);
   for (Upload& upload : uploads_) upload.pipe = Pipe(port);
@@ -146,7 +147,7 @@ void HostPort::start_downloads(Tick now) {
       const HostPacket& result = download.result;
       const std::uint64_t bytes = result.elements ? result.elements * unit_.packetizer(result.operation).element_bytes()
                                                   : std::uint64_t{kHeaderBytes};
-      end = std::max(pipe.pass(now, bytes), result.ready + pool_[result.packet].flits);
+      end = std::max(pipe.pass(now, bytes), result.ready + config_.router.share.time(pool_[result.packet].flits));
     }
     download.busy = downloading_ = true;
     events_.add({std::max(now + 1, end), Event::Kind::download, queue});
@@ -182,7 +183,7 @@ void HostPort::downloaded(std::uint32_t queue, Tick now) {
 // ---------------------------------------------------------------------------------------------- Messages' own port
 
 void HostPort::send_flit(Tick now) {
-  if (outgoing_.empty()) return;
+  if (outgoing_.empty() || !sender_.open(now)) return;
   const MessagePacket& packet = outgoing_.front();
   const NodeId destination = messages_[packet.message].request.destination;
   if (flit_ == 0) {

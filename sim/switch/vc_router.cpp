@@ -71,14 +71,16 @@ class VcRouter::Pipeline final : public Stages {
 
   unsigned bits_, channels_, ports_;
   FlowControl flow_;
+  Share share_;
   std::uint64_t limited_ = 0;  ///< output ports whose link has a rate
   std::array<Inbox, kChannels / 64> inbox_;
   std::array<Port, std::min(kMaxPorts, kChannels)> port_;
   std::array<Input, kChannels> input_;
   std::array<Output, kChannels> output_;
   FlitBuffers buffers_;
-  std::array<FlowReceiver, kChannels> stop_;  ///< under margin flow control
-  std::array<RateLimit, kMaxPorts> rate_;
+  std::array<FlowReceiver, kChannels> stop_;    ///< under margin flow control
+  std::array<RateLimit, kMaxPorts> rate_;       ///< of output ports
+  std::array<RateLimit, kMaxPorts> read_rate_;  ///< of input ports, where the share is narrow
   RouteTable table_;
 };
 
@@ -88,12 +90,15 @@ VcRouter::Pipeline<Mask>::Pipeline(const RouterConfig& config, NodeId self, std:
       channels_(config.virtual_channels),
       ports_(config.link_ports + config.local_ports),
       flow_(config.flow),
+      share_(config.share),
       table_(config, self, row) {
+  read_rate_.fill(RateLimit(share_.flits, share_.cycles));
   for (unsigned port = 0; port < ports_; ++port) {
     const unsigned depth = port < config.link_ports ? config.buffer_flits : config.local_buffer_flits;
     if (depth == 0) throw std::invalid_argument("an input buffer holds at least one flit");
     // Local wires take one cycle, and their margin is the one that follows from it.
-    const auto margin = port < config.link_ports ? config.margin_flits : static_cast<unsigned>(least_margin(1));
+    const auto margin =
+        port < config.link_ports ? config.margin_flits : static_cast<unsigned>(least_margin(1, config.share));
     if (flow_ == FlowControl::margin && margin >= depth)
       throw std::invalid_argument("a port's margin must be smaller than its input buffer");
     for (unsigned vc = 0; vc < channels_; ++vc) {
@@ -191,6 +196,7 @@ void VcRouter::Pipeline<Mask>::allocate_channels(Mask inputs) {
 /// it.
 template <class Mask>
 Mask VcRouter::Pipeline<Mask>::allocate_switch(Tick now, Mask inputs) {
+  if (!share_.open(now)) return 0;
   if (limited_) inputs = without_rate(now, inputs);
   Mask popped = 0;
   std::uint64_t wanted = 0;
@@ -218,12 +224,13 @@ Mask VcRouter::Pipeline<Mask>::allocate_switch(Tick now, Mask inputs) {
   return popped;
 }
 
-/// Without the channels whose output port's link cannot take a flit in this cycle.
+/// Without the channels whose output port's link cannot take a flit in this cycle, or whose input port gives none.
 template <class Mask>
 Mask VcRouter::Pipeline<Mask>::without_rate(Tick now, Mask inputs) const {
   for (Mask rest = inputs; rest; rest &= rest - 1) {
-    const unsigned port = input_[first(rest)].port;
-    if (limited_ >> port & 1 && !rate_[port].ready(now)) inputs &= ~(rest & -rest);
+    const unsigned i = first(rest), port = input_[i].port;
+    if ((limited_ >> port & 1 && !rate_[port].ready(now)) || (share_.narrow() && !read_rate_[i >> bits_].ready(now)))
+      inputs &= ~(rest & -rest);
   }
   return inputs;
 }
@@ -245,6 +252,7 @@ void VcRouter::Pipeline<Mask>::traverse(Tick now, unsigned i) {
   output.flow.send();
   ++port.sent;
   if (limited_ >> input.port & 1) rate_[input.port].send(now);
+  if (share_.narrow()) read_rate_[i >> bits_].send(now);
   if (flit.tail) {
     active_ &= ~bit(i);
     sendable_ &= ~bit(i);

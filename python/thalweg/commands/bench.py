@@ -11,6 +11,7 @@ import click
 from thalweg import bench, bench_model, placement
 from thalweg.bench_plot import check_plot, plot
 from thalweg.cluster import Cluster
+from thalweg.commands.bench_jobs import jobs
 from thalweg.errors import CheckFailed, InputError
 from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json
 from thalweg.spec import Algorithm, Datatype, Operator
@@ -258,6 +259,9 @@ def _message(name: str) -> click.Command:
 
 for _name in DESCRIPTIONS:
     command.add_command(_message(_name) if _name in ("latency", "bandwidth") else _collective(_name))
+
+
+command.add_command(jobs)
 
 
 class Load(click.ParamType[float | str]):

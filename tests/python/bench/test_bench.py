@@ -109,7 +109,7 @@ def test_wrong_results_are_seen(
     if damage == "bit":
         honest = bench._run_collective
 
-        def flip(*words: object) -> bench._Timed:
+        def flip(*words: object) -> bench.Timed:
             timed = honest(*words)  # type: ignore[arg-type]
             timed.results[-1].view("u1")[-1] ^= 1
             return timed

@@ -99,6 +99,18 @@ TEST(TopologyTree, GoesUpToOneSpineOfAFatTree) {
   verify(job, world.order(all));
 }
 
+TEST(TopologyTree, CommunicatorsUnderTheSameSwitchesHaveTheSameTree) {
+  FabricConfig config = with_hosts(fat_tree(2, 4, 2), 3);
+  config.collective.trees = Trees::by_topology;
+  World world(config);
+  const Group& even = world.fabric.group(world.communicator({0, 2, 4, 6}));
+  const Group& odd = world.fabric.group(world.communicator({1, 3, 5, 7}));
+  ASSERT_GT(even.vertices().size(), even.ranks());
+  ASSERT_EQ(odd.vertices().size(), even.vertices().size());
+  for (std::uint32_t v = even.ranks(); v < even.vertices().size(); ++v)
+    EXPECT_EQ(odd.vertices()[v].node, even.vertices()[v].node);
+}
+
 TEST(TopologyTree, RowsOfFreedCommunicatorsDoNotComeBack) {
   FabricConfig config = with_hosts(fat_tree(3, 2, 1), 200);  // rows take long to the switches
   config.collective.trees = Trees::by_topology;

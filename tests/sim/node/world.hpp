@@ -83,9 +83,11 @@ struct Job {
   std::vector<Tick> done{};                                         ///< of each rank; -1: not yet
 };
 
-class World {
+template <class Simulated>
+class WorldOf {
  public:
-  explicit World(const FabricConfig& config, Endpoint endpoint = Endpoint::host) : fabric(config, endpoint) {}
+  template <class... Arguments>
+  explicit WorldOf(const FabricConfig& config, const Arguments&... arguments) : fabric(config, arguments...) {}
 
   /// Creates a communicator and waits until its rows are loaded.
   ContextId communicator(const std::vector<NodeId>& members) {
@@ -147,7 +149,7 @@ class World {
     }
   }
 
-  Fabric fabric;
+  Simulated fabric;
   std::vector<Completion> messages;
 
  private:
@@ -162,5 +164,7 @@ class World {
   std::size_t tables_ = 0;
   std::vector<Completion> completed_;
 };
+
+using World = WorldOf<Fabric>;
 
 }  // namespace thalweg::test
