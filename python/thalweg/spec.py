@@ -349,6 +349,39 @@ class ProcessorHeader:
 
 
 @dataclass(frozen=True)
+class RelayHeader:
+    """Behind the personal header of a packet that nodes on the way hand on from link to link: where it ends, and the place that it takes at the next node."""
+
+    BITS: ClassVar[int] = 64
+
+    receiver: int = 0
+    link: int = 0
+    route_class: int = 0
+
+    def pack(self) -> bytes:
+        """The bytes on the wire; ValueError where a value doesn't fit its field."""
+        packed = (
+            0x0
+            | _field(self.receiver, 16, 0, "receiver")
+            | _field(self.link, 8, 16, "link")
+            | _field(self.route_class, 8, 24, "route_class")
+        )
+        return packed.to_bytes(8, "little")
+
+    @classmethod
+    def unpack(cls, data: bytes) -> RelayHeader:
+        """Reads the first 8 bytes; ValueError where they are fewer, or a code has no meaning."""
+        if len(data) < 8:
+            raise ValueError(f"relay_header has 8 bytes, not {len(data)}")
+        packed = int.from_bytes(data[:8], "little")
+        return cls(
+            receiver=int(packed & 0xFFFF),
+            link=int(packed >> 16 & 0xFF),
+            route_class=int(packed >> 24 & 0xFF),
+        )
+
+
+@dataclass(frozen=True)
 class Credit:
     """Returns room in the buffer of a tree edge to the sender of its packets."""
 
@@ -464,7 +497,7 @@ class Descriptor:
 
 @dataclass(frozen=True)
 class PersonalHeader:
-    """Header of a data packet of an all-to-all, which goes straight from one rank to another: the rank that it comes from stands behind the network header."""
+    """Header of a packet of an all-to-all: data, or a descriptor, which announces that its sender has a place for data. The rank that it comes from stands behind the network header, whose destination is the next node on the way. The relay header follows."""
 
     BITS: ClassVar[int] = 64
 
@@ -474,6 +507,7 @@ class PersonalHeader:
     algorithm: Algorithm = Algorithm(0)
     size: int = 0
     sequence: int = 0
+    kind: Kind = Kind(0)
     edge: int = 0
     last: bool = False
     source: int = 0
@@ -488,6 +522,7 @@ class PersonalHeader:
             | _field(self.algorithm, 3, 25, "algorithm")
             | _field(self.size, 3, 28, "size")
             | _field(self.sequence, 2, 35, "sequence")
+            | _field(self.kind, 2, 37, "kind")
             | _field(self.edge, 5, 39, "edge")
             | _field(self.last, 1, 44, "last")
             | _field(self.source, 16, 48, "source")
@@ -507,7 +542,62 @@ class PersonalHeader:
             algorithm=Algorithm(packed >> 25 & 0x7),
             size=int(packed >> 28 & 0x7),
             sequence=int(packed >> 35 & 0x3),
+            kind=Kind(packed >> 37 & 0x3),
             edge=int(packed >> 39 & 0x1F),
             last=bool(packed >> 44 & 0x1),
             source=int(packed >> 48 & 0xFFFF),
+        )
+
+
+@dataclass(frozen=True)
+class RelayCredit:
+    """Returns room in a buffer of the relay to the other end of its link."""
+
+    BITS: ClassVar[int] = 256
+
+    destination: int = 0
+    context: int = 0
+    operation: Operator = Operator(0)
+    algorithm: Algorithm = Algorithm(0)
+    sequence: int = 0
+    edge: int = 0
+    last: bool = False
+    count: int = 0
+    link: int = 0
+    route_class: int = 0
+
+    def pack(self) -> bytes:
+        """The bytes on the wire; ValueError where a value doesn't fit its field."""
+        packed = (
+            0x4480000000
+            | _field(self.destination, 16, 0, "destination")
+            | _field(self.context, 5, 16, "context")
+            | _field(self.operation, 4, 21, "operation")
+            | _field(self.algorithm, 3, 25, "algorithm")
+            | _field(self.sequence, 2, 35, "sequence")
+            | _field(self.edge, 5, 39, "edge")
+            | _field(self.last, 1, 44, "last")
+            | _field(self.count, 32, 64, "count")
+            | _field(self.link, 8, 96, "link")
+            | _field(self.route_class, 8, 104, "route_class")
+        )
+        return packed.to_bytes(32, "little")
+
+    @classmethod
+    def unpack(cls, data: bytes) -> RelayCredit:
+        """Reads the first 32 bytes; ValueError where they are fewer, or a code has no meaning."""
+        if len(data) < 32:
+            raise ValueError(f"relay_credit has 32 bytes, not {len(data)}")
+        packed = int.from_bytes(data[:32], "little")
+        return cls(
+            destination=int(packed & 0xFFFF),
+            context=int(packed >> 16 & 0x1F),
+            operation=Operator(packed >> 21 & 0xF),
+            algorithm=Algorithm(packed >> 25 & 0x7),
+            sequence=int(packed >> 35 & 0x3),
+            edge=int(packed >> 39 & 0x1F),
+            last=bool(packed >> 44 & 0x1),
+            count=int(packed >> 64 & 0xFFFFFFFF),
+            link=int(packed >> 96 & 0xFF),
+            route_class=int(packed >> 104 & 0xFF),
         )

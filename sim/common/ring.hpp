@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace thalweg {
@@ -23,6 +24,15 @@ class Ring {
   void push(const T& value) {
     const std::size_t at = head_ + size_++;
     slots_[at < slots_.size() ? at : at - slots_.size()] = value;
+  }
+  /// As `push`, with room for twice as many where it is full.
+  void push_growing(const T& value) {
+    if (full()) {
+      Ring larger(slots_.empty() ? 4 : 2 * slots_.size());
+      for (; !empty(); pop()) larger.push(front());
+      *this = std::move(larger);
+    }
+    push(value);
   }
   /// Only when not empty.
   void pop() {

@@ -1,5 +1,5 @@
-// How the elements of a stream lie in network packets: from byte 8 of the first flit on, behind the header.
-// An element of 16 bytes stands alone in the first flit (bytes 8 to 23) and in pairs in the others, so that no element
+// How the elements of a stream lie in network packets: from byte 8 of the first flit on, behind the header, or 16 where a relay
+// header follows that. An element of 16 bytes stands alone in the first flit and in pairs in the others, so that no element
 // straddles a flit; the smaller ones are contiguous.
 #pragma once
 
@@ -16,8 +16,8 @@ inline constexpr unsigned kHeaderBytes = 8;
 class Packetizer {
  public:
   Packetizer() = default;
-  Packetizer(std::size_t element_bytes, unsigned packet_flits)
-      : element_(element_bytes), capacity_(capacity(packet_flits)) {}
+  Packetizer(std::size_t element_bytes, unsigned packet_flits, unsigned header_bytes = kHeaderBytes)
+      : element_(element_bytes), header_(header_bytes), capacity_(capacity(packet_flits)) {}
 
   /// Elements of a full packet.
   [[nodiscard]] std::uint64_t elements_per_packet() const { return capacity_; }
@@ -36,20 +36,28 @@ class Packetizer {
     return flits;
   }
 
+  /// Elements of the next packet of a stream that fills its packets: `left` are left. A packet that would be less than three
+  /// quarters full gives way to a full one of half the flits, and another one after it.
+  [[nodiscard]] std::uint64_t filled(std::uint64_t left) const {
+    const std::uint64_t most = std::min(left, capacity_);
+    const unsigned size = flits(most);
+    return size > 2 && most <= capacity(size / 4 * 3) ? std::min(most, capacity(size / 2)) : most;
+  }
+
   /// Calls visit(offset in the packet, first element, elements) for each contiguous piece of the payload.
   template <class Visit>
   void pieces(std::uint64_t elements, Visit&& visit) const {
     const std::uint64_t first = element_ == 16 ? std::min<std::uint64_t>(elements, 1) : elements;
-    if (first > 0) visit(std::size_t{kHeaderBytes}, std::uint64_t{0}, first);
+    if (first > 0) visit(header_, std::uint64_t{0}, first);
     if (elements > first) visit(std::size_t{kFlitBytes}, first, elements - first);
   }
 
  private:
   [[nodiscard]] std::uint64_t capacity(unsigned flits) const {
-    return element_ == 16 ? 2 * std::uint64_t{flits} - 1 : (kFlitBytes * flits - kHeaderBytes) / element_;
+    return element_ == 16 ? 2 * std::uint64_t{flits} - 1 : (kFlitBytes * flits - header_) / element_;
   }
 
-  std::size_t element_ = 1;
+  std::size_t element_ = 1, header_ = kHeaderBytes;
   std::uint64_t capacity_ = 1;
 };
 

@@ -14,7 +14,8 @@ namespace thalweg {
 
 namespace network_header = spec::network_header;
 
-CollectiveUnit::CollectiveUnit(const FabricConfig& config, NodeId self, PacketPool& pool, Events& events)
+CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, NodeId self, PacketPool& pool,
+                               Events& events)
     : config_(config),
       self_(self),
       pool_(pool),
@@ -23,7 +24,8 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, NodeId self, PacketPo
       credit_batch_(static_cast<std::uint16_t>(std::max(1u, config.collective.slot_packets / 4))),
       contexts_(config.collective.contexts),
       units_(config.collective.aggregation_units),
-      ports_(config.router.local_ports - 1) {
+      ports_(config.router.local_ports - 1),
+      relay_(config, graph, self, ports()) {
   for (Context& context : contexts_) {
     context.operations.resize(in_flight_);
     for (Edge& edge : context.edges) edge.credits = static_cast<std::uint16_t>(config.collective.slot_packets);
@@ -38,9 +40,6 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, NodeId self, PacketPo
   for (Port& port : ports_) {
     port.due = Ring<std::uint16_t>(contexts_.size() * kMaxEdges);
     port.personal = Ring<PacketId>(kForkPackets);
-    // While the host is behind, what is in flight and in the buffers of the port still comes.
-    port.to_host =
-        Ring<HostPacket>(kForkPackets + std::size_t{config.router.local_buffer_flits} * config.router.virtual_channels);
   }
 }
 
@@ -84,7 +83,10 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   op.gets = gets(request.collective, request.rank, at_root);
   op.number = context.started++;
   op.sequence = algorithm == spec::Algorithm::tree ? context.on_tree++ : op.number;
-  op.packetizer = Packetizer(spec::size_of(request.type), config_.collective.packet_flits);
+  op.packetizer = request.collective == spec::Collective::alltoall
+                      ? Packetizer(spec::size_of(request.type), config_.collective.alltoall_packet_flits,
+                                   2 * kHeaderBytes)  // the relay's as well
+                      : Packetizer(spec::size_of(request.type), config_.collective.packet_flits);
   const UserOperator* user = user_operator(config_.collective, request.op);
   op.combine = user ? user->combine : lane(request.op, request.type);
   op.lane_latency = user ? user->latency : config_.collective.lane_latency;
@@ -155,7 +157,7 @@ HostPacket CollectiveUnit::take_result(unsigned index) {
   Ring<HostPacket>& results = queue(index);
   const HostPacket result = results.front();
   results.pop();
-  if (index >= units()) ports_[index - units()].behind = results.size() >= kForkPackets;
+  if (index >= units()) taken_personal(ports_[index - units()], result.packet);
   if (results.empty()) with_result_ &= ~(std::uint64_t{1} << index);
   release_stalled();
   return result;
@@ -181,7 +183,6 @@ bool CollectiveUnit::step(Tick now) {
   for (Port& port : ports_) {
     receive(port, index++, now);
     port.sender.update(now);
-    active |= port.holding != 0;
   }
   if (arrived_) each_bit(std::exchange(arrived_, 0), [&](unsigned context) { start_arrived(context, now); });
   each_bit(to_send_, [&](unsigned port) { active |= can_send(port, now + 1); });
@@ -526,7 +527,7 @@ std::uint64_t CollectiveUnit::credits_out() const {
   std::uint64_t out = 0;
   for (const Context& context : contexts_)
     for (const Edge& edge : context.edges) out += config_.collective.slot_packets - edge.credits;
-  return out;
+  return out + static_cast<std::uint64_t>(relay_.places_out());
 }
 
 }  // namespace thalweg

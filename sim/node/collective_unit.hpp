@@ -22,6 +22,7 @@
 #include "node/packet.hpp"
 #include "node/personal.hpp"
 #include "node/process_set.hpp"
+#include "node/relay.hpp"
 #include "reduce/fork.hpp"
 #include "reduce/lane.hpp"
 
@@ -55,7 +56,7 @@ struct Blockage {
 
 class CollectiveUnit {
  public:
-  CollectiveUnit(const FabricConfig& config, NodeId self, PacketPool& pool, Events& events);
+  CollectiveUnit(const FabricConfig& config, const Graph& graph, NodeId self, PacketPool& pool, Events& events);
 
   // Its local ports, counted from 0; edge k uses port k modulo their number.
 
@@ -89,7 +90,7 @@ class CollectiveUnit {
   /// Payload bytes of the next packet from the host; a descriptor has none, and counts as its header.
   [[nodiscard]] std::uint64_t upload_bytes(std::uint32_t process) const;
   /// That packet has come. False: it was the process's last.
-  bool upload(std::uint32_t process);
+  bool upload(std::uint32_t process, Tick now);
 
   // The host's side of the results: a queue per aggregation unit, then one per port, for what comes straight to the host.
 
@@ -223,22 +224,28 @@ class CollectiveUnit {
   struct Port {
     FlitSender sender;
     FlitReceiver receiver;
-    bool behind = false;        ///< the host is: `to_host` is full
-    std::uint32_t holding = 0;  ///< channels of which `held` is not 0
     Arbiter choose_unit;
-    std::uint64_t waiting = 0;    ///< units whose fork queue holds something; one beyond: `personal` does
+    std::uint64_t waiting = 0;    ///< units whose fork queue holds something; one beyond: `personal` or the relay does
     unsigned unit = 0, flit = 0;  ///< of the packet that is being sent
     unsigned vc = 0;
     const Packet* packet = nullptr;  ///< nullptr: none is
-    Edge* edge = nullptr;            ///< nullptr: it goes straight to another host
+    Edge* edge = nullptr;            ///< nullptr: it is of an all-to-all
+    PacketId straight = 0;           ///< that one
+    Relay::Hop place;                ///< what it leaves here
     std::uint64_t header = 0;
     std::array<PacketId, FlitReceiver::kMaxChannels> incoming{};
     std::array<std::uint8_t, FlitReceiver::kMaxChannels> received{};  ///< flits of it
     Ring<std::uint16_t> due;   ///< context * kMaxEdges + edge of the credit packets to send
-    Ring<PacketId> personal;   ///< to go straight to another host
+    Ring<PacketId> personal;   ///< the host's own, of all-to-alls
     unsigned uploading = 0;    ///< places in it that are taken
-    Ring<HostPacket> to_host;  ///< came straight from another host
-    std::array<unsigned, FlitReceiver::kMaxChannels> held{};  ///< flits whose room is not given back
+    Ring<HostPacket> to_host;  ///< of all-to-alls
+    unsigned to_itself = 0;    ///< places in it that are taken by what the host has for itself
+  };
+
+  /// A packet of an all-to-all, from the own host or from the relay.
+  struct Straight {
+    Relay::Hop hop;
+    bool announces = false, own = false;
   };
 
   [[nodiscard]] Operation& operation(OperationId id) { return contexts_[id / in_flight_].operations[id % in_flight_]; }
@@ -259,11 +266,19 @@ class CollectiveUnit {
   [[nodiscard]] unsigned channel_to(NodeId node) const;
 
   void start_personal(OperationId id);
-  bool upload_personal(OperationId id, unsigned lane);
-  void receive_personal(unsigned port, std::uint64_t header, PacketId packet, Tick now);
-  [[nodiscard]] bool begin_personal(Port& port);
-  static void hold(Port& port, unsigned vc);
-  static void give_back(Port& port);
+  bool upload_personal(OperationId id, unsigned lane, Tick now);
+  [[nodiscard]] bool may_upload(const Operation& op, const Context& context, const Port& port,
+                                std::uint32_t peer) const;
+  void receive_personal(unsigned port, PacketId packet, Tick now);
+  void deliver_personal(unsigned port, PacketId packet, Tick now);
+  [[nodiscard]] std::optional<Straight> next_personal(unsigned port) const;
+  void begin_personal(Port& port, unsigned index);
+  void taken_personal(Port& port, PacketId packet);
+  void leave_place(Relay::Hop place, unsigned flits);
+  void send_relay_credit(unsigned port, Tick now);
+  [[nodiscard]] bool idle(unsigned port) const {
+    return !ports_[port].waiting && ports_[port].due.empty() && !relay_.credit_due(port);
+  }
   [[nodiscard]] bool over(const Operation& op) const;
 
   void issue(Tick now);
@@ -306,6 +321,7 @@ class CollectiveUnit {
   std::vector<Context> contexts_;
   std::vector<Unit> units_;
   std::vector<Port> ports_;
+  Relay relay_;
   ProcessSet pending_;  ///< processes that may be able to go on
   ProcessSet stalled_;  ///< processes that wait for a unit or its queues
   std::uint32_t next_process_ = 0;

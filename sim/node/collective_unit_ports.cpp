@@ -16,25 +16,31 @@ bool CollectiveUnit::can_send(unsigned index, Tick now) const {
   if (port.packet) return port.sender.ready(port.vc);
   if (!port.due.empty())
     return port.sender.ready(contexts_[port.due.front() / kMaxEdges].edges[port.due.front() % kMaxEdges].vc);
+  if (relay_.credit_due(index)) return port.sender.ready(channel_to(relay_.credit_destination(index)));
   for (std::uint64_t rest = port.waiting; rest; rest &= rest - 1) {
     const auto unit = static_cast<unsigned>(std::countr_zero(rest));
-    if (unit == units() || units_[unit].to_port[index].front().ready <= now) return true;
+    if (unit == units() ? next_personal(index).has_value() : units_[unit].to_port[index].front().ready <= now)
+      return true;
   }
   return false;
 }
 
-/// Chooses the packet that the port sends next: the units, and what goes straight to other hosts, take turns.
+/// Chooses the packet that the port sends next: the units, and the all-to-alls' packets, take turns.
 bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
   std::uint64_t ready = 0;
   for (std::uint64_t rest = port.waiting; rest; rest &= rest - 1) {
     const auto unit = static_cast<unsigned>(std::countr_zero(rest));
-    if (unit == units() || units_[unit].to_port[index].front().ready <= now) ready |= rest & -rest;
+    if (unit == units() ? next_personal(index).has_value() : units_[unit].to_port[index].front().ready <= now)
+      ready |= rest & -rest;
   }
   if (!ready) return false;
   port.unit = port.choose_unit.pick(ready);
   port.choose_unit.accept(port.unit, units() + 1);
   port.flit = 0;
-  if (port.unit == units()) return begin_personal(port);
+  if (port.unit == units()) {
+    begin_personal(port, index);
+    return true;
+  }
   const Copies& copies = units_[port.unit].to_port[index].front();
   const auto k = static_cast<unsigned>(std::countr_zero(copies.edges));
   port.edge = &contexts_[copies.context].edges[k];
@@ -52,6 +58,7 @@ void CollectiveUnit::inject(unsigned index, Tick now) {
   if (!port.sender.open(now)) return;
   if (!port.packet) {
     if (!port.due.empty()) return send_credit(index, now);
+    if (relay_.credit_due(index)) return send_relay_credit(index, now);
     if (!begin(port, index, now)) return;
   }
   if (!port.sender.ready(port.vc)) return;
@@ -65,20 +72,23 @@ void CollectiveUnit::inject(unsigned index, Tick now) {
 
 /// The port's packet has left: its copy is done, or the whole copies.
 void CollectiveUnit::sent(Port& port, unsigned index) {
-  const auto done = [&](auto& queue, PacketId packet) {
-    pool_.release(packet);
-    queue.pop();
-    if (queue.empty()) port.waiting &= ~(std::uint64_t{1} << port.unit);
-    if (!port.waiting && port.due.empty()) to_send_ &= ~(1u << index);
-  };
-  port.packet = nullptr;
-  if (!port.edge) return done(port.personal, port.personal.front());
-  Ring<Copies>& queue = units_[port.unit].to_port[index];
-  Copies& copies = queue.front();
-  --port.edge->queued;
-  copies.edges &= copies.edges - 1;
-  if (copies.edges == 0) done(queue, copies.packet);
-  release_stalled();
+  const unsigned flits = std::exchange(port.packet, nullptr)->flits;
+  if (!port.edge) {
+    leave_place(port.place, flits);
+    pool_.release(port.straight);
+  } else {
+    Ring<Copies>& queue = units_[port.unit].to_port[index];
+    Copies& copies = queue.front();
+    --port.edge->queued;
+    copies.edges &= copies.edges - 1;
+    if (copies.edges == 0) {
+      pool_.release(copies.packet);
+      queue.pop();
+      if (queue.empty()) port.waiting &= ~(std::uint64_t{1} << port.unit);
+    }
+    release_stalled();
+  }
+  if (idle(index)) to_send_ &= ~(1u << index);
 }
 
 void CollectiveUnit::send_credit(unsigned index, Tick now) {
@@ -98,24 +108,20 @@ void CollectiveUnit::send_credit(unsigned index, Tick now) {
   flit.head = flit.tail = true;
   edge.due = false;
   port.due.pop();
-  if (!port.waiting && port.due.empty()) to_send_ &= ~(1u << index);
+  if (idle(index)) to_send_ &= ~(1u << index);
 }
 
 void CollectiveUnit::receive(Port& port, unsigned index, Tick now) {
   const Flit* flit = port.receiver.receive(now);
-  if (!port.behind && !port.holding) {
-    if (!flit) return;
-    port.receiver.release(flit->vc);  // at once: there is room in the slot
-  } else {                            // the host has been behind with what goes straight to it
-    if (flit) hold(port, flit->vc);
-    if (!port.behind) give_back(port);
-  }
-  port.receiver.update(now);
   if (!flit) return;
+  port.receiver.release(flit->vc);  // at once: there is a place for every packet
+  port.receiver.update(now);
   const unsigned vc = flit->vc;
   if (flit->head) {
     const std::uint64_t head = flit->data[0];
     if (network_header::kind(head) == spec::Kind::credit) {
+      if (network_header::collective(head) == spec::Collective::alltoall)
+        return relay_.credit(spec::RelayCredit::unpack(flit->data));
       Edge& edge = contexts_[network_header::context(head)].edges[network_header::edge(head)];
       edge.credits = static_cast<std::uint16_t>(edge.credits + spec::credit::count(flit->data));
       wake_edge(network_header::context(head), network_header::edge(head), false);
@@ -132,7 +138,7 @@ void CollectiveUnit::receive(Port& port, unsigned index, Tick now) {
 }
 
 void CollectiveUnit::arrived(unsigned port, std::uint64_t head, PacketId packet, Tick now) {
-  if (network_header::collective(head) == spec::Collective::alltoall) return receive_personal(port, head, packet, now);
+  if (network_header::collective(head) == spec::Collective::alltoall) return receive_personal(port, packet, now);
   const unsigned k = network_header::edge(head);
   Ring<PacketId>& slot = contexts_[network_header::context(head)].edges[k].slot;
   if (slot.capacity() == 0) slot = Ring<PacketId>(config_.collective.slot_packets);

@@ -22,9 +22,8 @@ bool CollectiveUnit::upload_room(std::uint32_t process) {
   if (op.request.collective != spec::Collective::alltoall) return !op.upload[p].queue.full();
   Port& port = ports_[p];
   const Context& context = contexts_[context_of(process / Program::kMaxProcesses)];
-  if (port.personal.size() + port.uploading == kForkPackets || !op.personal.choose(p, [&](std::uint32_t rank) {
-        return rank < context.announced.size() && context.announced[rank] >> (op.number & 3) & 1;
-      }))
+  if (port.personal.size() + port.uploading == kForkPackets ||
+      !op.personal.choose(p, [&](std::uint32_t peer) { return may_upload(op, context, port, peer); }))
     return false;
   ++port.uploading;
   return true;
@@ -56,12 +55,12 @@ void CollectiveUnit::begin_stream(OperationId id, unsigned p) {
   upload.block = op.gives == Holding::block_per_rank ? request.send_block(upload.rank) : Block{0, request.count};
 }
 
-bool CollectiveUnit::upload(std::uint32_t process_number) {
+bool CollectiveUnit::upload(std::uint32_t process_number, Tick now) {
   const OperationId id = process_number / Program::kMaxProcesses;
   const unsigned p = process_number % Program::kMaxProcesses;
   Operation& op = operation(id);
   const CollectiveRequest& request = op.request;
-  if (request.collective == spec::Collective::alltoall) return upload_personal(id, p);
+  if (request.collective == spec::Collective::alltoall) return upload_personal(id, p, now);
   Upload& upload = op.upload[p];
   const Packetizer& layout = op.packetizer;
   const PacketId packet_id = pool_.take();

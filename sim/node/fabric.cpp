@@ -36,6 +36,10 @@ const FabricConfig& checked(const FabricConfig& config) {
   require(collective.slot_packets >= 1 && collective.slot_packets <= 65535, "a slot holds 1 to 65535 packets");
   require(std::has_single_bit(collective.packet_flits) && collective.packet_flits <= kMaxPacketFlits,
           "a packet has 1, 2, 4, 8, 16, 32 or 64 flits at most");
+  require(std::has_single_bit(collective.alltoall_packet_flits) && collective.alltoall_packet_flits <= kMaxPacketFlits,
+          "a packet of an all-to-all has 1, 2, 4, 8, 16, 32 or 64 flits at most");
+  require(collective.relay_flits >= 2 * collective.alltoall_packet_flits,
+          "relay_flits is room for two packets of an all-to-all: for one, and for what is freed and not yet told");
   require(config.host.dma_flits_per_cycle >= 1, "the DMA moves at least one flit a cycle");
   for (const std::uint32_t mask : config.router.vc_mask.back())
     require(std::has_single_bit(mask),
@@ -85,7 +89,7 @@ Fabric::Fabric(FabricConfig config, Endpoint endpoint, Scheduler* scheduler)
       rows_in_use_(config.nodes) {
   std::vector<VcRouter*> routers;
   for (NodeId node = 0; node < config_.nodes; ++node) {
-    nodes_.push_back(std::make_unique<Node>(config_, node, endpoint, messages_, scheduler_, completed_));
+    nodes_.push_back(std::make_unique<Node>(config_, graph_, node, endpoint, messages_, scheduler_, completed_));
     routers.push_back(&nodes_.back()->router());
   }
   connect_links(config_, routers);

@@ -118,7 +118,7 @@ void HostPort::uploaded(std::uint32_t source, Tick now) {
     }
     over = messages_to_send_.empty();
   } else {
-    over = !unit_.upload(source);
+    over = !unit_.upload(source, now);
   }
   if (over) std::erase(turn_, source);
 }

@@ -6,14 +6,14 @@
 
 namespace thalweg {
 
-Node::Node(const FabricConfig& config, NodeId self, Endpoint endpoint, Messages& messages, Scheduler& scheduler,
-           std::vector<Completion>& completed)
+Node::Node(const FabricConfig& config, const Graph& graph, NodeId self, Endpoint endpoint, Messages& messages,
+           Scheduler& scheduler, std::vector<Completion>& completed)
     : messages_(messages),
       scheduler_(scheduler),
       completed_(completed),
       id_(scheduler.add(*this)),
       router_(make_router(config, self)),
-      unit_(config, self, pool_, events_),
+      unit_(config, graph, self, pool_, events_),
       host_(config, self, endpoint, unit_, messages, pool_, events_, *this),
       commands_(config.collective.contexts),
       new_rows_(config.collective.contexts),

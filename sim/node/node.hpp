@@ -12,8 +12,8 @@ namespace thalweg {
 
 class Node final : public Component, private HostPort::Listener {
  public:
-  Node(const FabricConfig& config, NodeId self, Endpoint endpoint, Messages& messages, Scheduler& scheduler,
-       std::vector<Completion>& completed);
+  Node(const FabricConfig& config, const Graph& graph, NodeId self, Endpoint endpoint, Messages& messages,
+       Scheduler& scheduler, std::vector<Completion>& completed);
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 

@@ -1,75 +1,80 @@
 #include "node/personal.hpp"
 
+#include <algorithm>
+#include <functional>
+
 namespace thalweg {
 
-/// On to the next rank that is to be told.
-void Personal::skip(Lane& lane) const {
-  while (lane.announce < ranks_ && request_->receive_block(rank_at(lane.announce)).count == 0)
-    lane.announce += static_cast<std::uint32_t>(lanes_.size());
-}
-
-void Personal::start(const CollectiveRequest& request, std::uint32_t ranks, unsigned lanes, const Packetizer& layout) {
+void Personal::begin(const CollectiveRequest& request, std::uint32_t ranks, unsigned lanes, const Packetizer& layout) {
   request_ = &request;
   layout_ = &layout;
-  ranks_ = ranks;
-  lanes_.assign(lanes, {});
+  lanes_.resize(lanes);
+  for (Lane& lane : lanes_) {
+    lane.peers.clear();
+    lane.announce = lane.send = lane.sending = 0;
+    lane.chosen = false;
+  }
   to_send_.resize(ranks);
-  received_.assign(ranks, 0);
+  to_come_.resize(ranks);
   expected_ = 0;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) expected_ += layout.packets(request.receive_block(rank).count);
-  for (std::uint32_t offset = 0; offset < ranks; ++offset) {
-    const std::uint32_t peer = rank_at(offset);
-    to_send_[peer] = layout.packets(request.send_block(peer).count);
-    lanes_[offset % lanes].sending += to_send_[peer] > 0;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) expected_ += to_come_[rank] = request.receive_block(rank).count;
+}
+
+void Personal::prepare(Lane& lane) {
+  std::ranges::stable_sort(lane.peers, std::greater{}, &Peer::hops);
+  for (const Peer& peer : lane.peers) {
+    to_send_[peer.rank] = request_->send_block(peer.rank).count;
+    lane.sending += to_send_[peer.rank] > 0;
   }
-  for (unsigned index = 0; index < lanes; ++index) {
-    lanes_[index].announce = lanes_[index].send = index;
-    skip(lanes_[index]);
-  }
+  skip(lane);
+}
+
+/// On to the next rank that is to be told: itself a rank need not tell.
+void Personal::skip(Lane& lane) const {
+  const auto told = [&](std::uint32_t peer) {
+    return peer == request_->rank || request_->receive_block(peer).count == 0;
+  };
+  while (lane.announces() && told(lane.peers[lane.announce].rank)) ++lane.announce;
 }
 
 std::uint32_t Personal::lanes() const {
   std::uint32_t active = 0;
   for (std::size_t index = 0; index < lanes_.size(); ++index)
-    if (lanes_[index].announce < ranks_ || lanes_[index].sending > 0) active |= 1u << index;
+    if (lanes_[index].announces() || lanes_[index].sending > 0) active |= 1u << index;
   return active;
 }
 
 Personal::Next Personal::next(unsigned index) const {
   const Lane& lane = lanes_[index];
-  if (lane.announce < ranks_) {
-    const std::uint32_t peer = rank_at(lane.announce);
-    return {.peer = peer, .announces = true, .first = request_->receive_block(peer).count, .last = true};
-  }
-  const std::uint32_t peer = rank_at(lane.send);
+  if (lane.announces()) return {.peer = lane.peers[lane.announce].rank, .announces = true, .last = true};
+  const std::uint32_t peer = lane.peers[lane.send].rank;
   const Block data = request_->send_block(peer);
-  const std::uint64_t packet = layout_->packets(data.count) - to_send_[peer];
-  return {.peer = peer,
-          .first = data.first + packet * layout_->elements_per_packet(),
-          .elements = layout_->elements_in(packet, data.count),
-          .last = to_send_[peer] == 1};
+  const std::uint64_t left = to_send_[peer], elements = layout_->filled(left);
+  return {.peer = peer, .first = data.first + data.count - left, .elements = elements, .last = elements == left};
 }
 
 bool Personal::done(unsigned index) {
   Lane& lane = lanes_[index];
-  const auto step = static_cast<std::uint32_t>(lanes_.size());
   lane.chosen = false;
-  if (lane.announce < ranks_) {
-    lane.announce += step;
+  if (lane.announces()) {
+    ++lane.announce;
     skip(lane);
   } else {
-    lane.sending -= --to_send_[rank_at(lane.send)] == 0;
-    lane.send += step;
-    if (lane.send >= ranks_) lane.send = index;
+    std::uint64_t& left = to_send_[lane.peers[lane.send].rank];
+    left -= layout_->filled(left);
+    lane.sending -= left == 0;
+    lane.turn();
   }
-  return lane.announce >= ranks_ && lane.sending == 0;
+  return !lane.announces() && lane.sending == 0;
 }
 
 Personal::Place Personal::arrived(std::uint32_t source) {
   const Block data = request_->receive_block(source);
-  const std::uint64_t packet = received_[source]++;
-  --expected_;
-  return {data.first + packet * layout_->elements_per_packet(), layout_->elements_in(packet, data.count)};
+  std::uint64_t& left = to_come_[source];
+  const Place place{data.first + data.count - left, layout_->filled(left)};
+  left -= place.elements;
+  expected_ -= place.elements;
+  return place;
 }
 
 }  // namespace thalweg

@@ -430,6 +430,57 @@ struct ProcessorHeader {
   friend bool operator==(const ProcessorHeader&, const ProcessorHeader&) = default;
 };
 
+/// Single fields of a RelayHeader, for code that needs no other.
+namespace relay_header {
+inline constexpr unsigned bits = 64;
+/// node that it is for
+[[nodiscard]] constexpr std::uint16_t receiver(std::uint64_t word) {
+  return static_cast<std::uint16_t>(word >> 0 & 0xffff);
+}
+/// the link that it comes over, as the next node numbers its ports; 255 where it takes no place
+[[nodiscard]] constexpr std::uint8_t link(std::uint64_t word) {
+  return static_cast<std::uint8_t>(word >> 16 & 0xff);
+}
+/// class of the buffer there
+[[nodiscard]] constexpr std::uint8_t route_class(std::uint64_t word) {
+  return static_cast<std::uint8_t>(word >> 24 & 0xff);
+}
+/// The word with another receiver.
+[[nodiscard]] constexpr std::uint64_t with_receiver(std::uint64_t word, std::uint16_t receiver) {
+  return (word & ~(std::uint64_t{0xffff} << 0)) | (static_cast<std::uint64_t>(receiver) & 0xffff) << 0;
+}
+/// The word with another link.
+[[nodiscard]] constexpr std::uint64_t with_link(std::uint64_t word, std::uint8_t link) {
+  return (word & ~(std::uint64_t{0xff} << 16)) | (static_cast<std::uint64_t>(link) & 0xff) << 16;
+}
+/// The word with another route_class.
+[[nodiscard]] constexpr std::uint64_t with_route_class(std::uint64_t word, std::uint8_t route_class) {
+  return (word & ~(std::uint64_t{0xff} << 24)) | (static_cast<std::uint64_t>(route_class) & 0xff) << 24;
+}
+}  // namespace relay_header
+
+/// Behind the personal header of a packet that nodes on the way hand on from link to link: where it ends, and the place that it takes at the next node.
+struct RelayHeader {
+  std::uint16_t receiver{};  ///< node that it is for
+  std::uint8_t link{};  ///< the link that it comes over, as the next node numbers its ports; 255 where it takes no place
+  std::uint8_t route_class{};  ///< class of the buffer there
+
+  [[nodiscard]] static constexpr RelayHeader unpack(std::uint64_t word) {
+    return {
+        .receiver = relay_header::receiver(word),
+        .link = relay_header::link(word),
+        .route_class = relay_header::route_class(word),
+    };
+  }
+  /// A value that is wider than its field is cut.
+  [[nodiscard]] constexpr std::uint64_t pack() const {
+    return (static_cast<std::uint64_t>(receiver) & 0xffff) << 0 |
+           (static_cast<std::uint64_t>(link) & 0xff) << 16 |
+           (static_cast<std::uint64_t>(route_class) & 0xff) << 24;
+  }
+  friend bool operator==(const RelayHeader&, const RelayHeader&) = default;
+};
+
 /// Single fields of a Credit, for code that needs no other.
 namespace credit {
 inline constexpr unsigned bits = 256;
@@ -660,6 +711,10 @@ inline constexpr unsigned bits = 64;
 [[nodiscard]] constexpr std::uint8_t sequence(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 35 & 0x3);
 }
+/// what the packet carries
+[[nodiscard]] constexpr Kind kind(std::uint64_t word) {
+  return static_cast<Kind>(word >> 37 & 0x3);
+}
 /// the tree edge, as the receiver numbers it
 [[nodiscard]] constexpr std::uint8_t edge(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 39 & 0x1f);
@@ -668,7 +723,7 @@ inline constexpr unsigned bits = 64;
 [[nodiscard]] constexpr bool last(std::uint64_t word) {
   return static_cast<bool>(word >> 44 & 0x1);
 }
-/// rank that the data is from
+/// rank that it comes from
 [[nodiscard]] constexpr std::uint16_t source(std::uint64_t word) {
   return static_cast<std::uint16_t>(word >> 48 & 0xffff);
 }
@@ -696,6 +751,10 @@ inline constexpr unsigned bits = 64;
 [[nodiscard]] constexpr std::uint64_t with_sequence(std::uint64_t word, std::uint8_t sequence) {
   return (word & ~(std::uint64_t{0x3} << 35)) | (static_cast<std::uint64_t>(sequence) & 0x3) << 35;
 }
+/// The word with another kind.
+[[nodiscard]] constexpr std::uint64_t with_kind(std::uint64_t word, Kind kind) {
+  return (word & ~(std::uint64_t{0x3} << 37)) | (static_cast<std::uint64_t>(kind) & 0x3) << 37;
+}
 /// The word with another edge.
 [[nodiscard]] constexpr std::uint64_t with_edge(std::uint64_t word, std::uint8_t edge) {
   return (word & ~(std::uint64_t{0x1f} << 39)) | (static_cast<std::uint64_t>(edge) & 0x1f) << 39;
@@ -710,11 +769,11 @@ inline constexpr unsigned bits = 64;
 }
 /// True where the fields that make a packet one of this format have their values.
 [[nodiscard]] constexpr bool matches(std::uint64_t word) {
-  return (word >> 31 & 0xf) == 9 && (word >> 37 & 0x3) == 0;
+  return (word >> 31 & 0xf) == 9;
 }
 }  // namespace personal_header
 
-/// Header of a data packet of an all-to-all, which goes straight from one rank to another: the rank that it comes from stands behind the network header.
+/// Header of a packet of an all-to-all: data, or a descriptor, which announces that its sender has a place for data. The rank that it comes from stands behind the network header, whose destination is the next node on the way. The relay header follows.
 struct PersonalHeader {
   std::uint16_t destination{};  ///< node
   std::uint8_t context{};  ///< row of the communicator table
@@ -722,9 +781,10 @@ struct PersonalHeader {
   Algorithm algorithm{};  ///< how the collective moves
   std::uint8_t size{};  ///< log2 of the packet's flits
   std::uint8_t sequence{};  ///< operation number modulo 4
+  Kind kind{};  ///< what the packet carries
   std::uint8_t edge{};  ///< the tree edge, as the receiver numbers it
   bool last{};  ///< last packet of its stream
-  std::uint16_t source{};  ///< rank that the data is from
+  std::uint16_t source{};  ///< rank that it comes from
 
   [[nodiscard]] static constexpr PersonalHeader unpack(std::uint64_t word) {
     return {
@@ -734,6 +794,7 @@ struct PersonalHeader {
         .algorithm = personal_header::algorithm(word),
         .size = personal_header::size(word),
         .sequence = personal_header::sequence(word),
+        .kind = personal_header::kind(word),
         .edge = personal_header::edge(word),
         .last = personal_header::last(word),
         .source = personal_header::source(word),
@@ -747,12 +808,109 @@ struct PersonalHeader {
            (static_cast<std::uint64_t>(algorithm) & 0x7) << 25 |
            (static_cast<std::uint64_t>(size) & 0x7) << 28 |
            (static_cast<std::uint64_t>(sequence) & 0x3) << 35 |
+           (static_cast<std::uint64_t>(kind) & 0x3) << 37 |
            (static_cast<std::uint64_t>(edge) & 0x1f) << 39 |
            (static_cast<std::uint64_t>(last) & 0x1) << 44 |
            (static_cast<std::uint64_t>(source) & 0xffff) << 48 |
            std::uint64_t{9} << 31;
   }
   friend bool operator==(const PersonalHeader&, const PersonalHeader&) = default;
+};
+
+/// Single fields of a RelayCredit, for code that needs no other.
+namespace relay_credit {
+inline constexpr unsigned bits = 256;
+/// node
+[[nodiscard]] constexpr std::uint16_t destination(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint16_t>(words[0] >> 0 & 0xffff);
+}
+/// row of the communicator table
+[[nodiscard]] constexpr std::uint8_t context(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint8_t>(words[0] >> 16 & 0x1f);
+}
+/// operator of a reduction
+[[nodiscard]] constexpr Operator operation(std::span<const std::uint64_t, 4> words) {
+  return static_cast<Operator>(words[0] >> 21 & 0xf);
+}
+/// how the collective moves
+[[nodiscard]] constexpr Algorithm algorithm(std::span<const std::uint64_t, 4> words) {
+  return static_cast<Algorithm>(words[0] >> 25 & 0x7);
+}
+/// operation number modulo 4
+[[nodiscard]] constexpr std::uint8_t sequence(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint8_t>(words[0] >> 35 & 0x3);
+}
+/// the tree edge, as the receiver numbers it
+[[nodiscard]] constexpr std::uint8_t edge(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint8_t>(words[0] >> 39 & 0x1f);
+}
+/// last packet of its stream
+[[nodiscard]] constexpr bool last(std::span<const std::uint64_t, 4> words) {
+  return static_cast<bool>(words[0] >> 44 & 0x1);
+}
+/// flits that have left the buffer
+[[nodiscard]] constexpr std::uint32_t count(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint32_t>(words[1] >> 0 & 0xffffffff);
+}
+/// the link, as the receiver of the credit numbers its ports
+[[nodiscard]] constexpr std::uint8_t link(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint8_t>(words[1] >> 32 & 0xff);
+}
+/// class of the buffer
+[[nodiscard]] constexpr std::uint8_t route_class(std::span<const std::uint64_t, 4> words) {
+  return static_cast<std::uint8_t>(words[1] >> 40 & 0xff);
+}
+/// True where the fields that make a packet one of this format have their values.
+[[nodiscard]] constexpr bool matches(std::span<const std::uint64_t, 4> words) {
+  return (words[0] >> 28 & 0x7) == 0 && (words[0] >> 31 & 0xf) == 9 && (words[0] >> 37 & 0x3) == 2;
+}
+}  // namespace relay_credit
+
+/// Returns room in a buffer of the relay to the other end of its link.
+struct RelayCredit {
+  std::uint16_t destination{};  ///< node
+  std::uint8_t context{};  ///< row of the communicator table
+  Operator operation{};  ///< operator of a reduction
+  Algorithm algorithm{};  ///< how the collective moves
+  std::uint8_t sequence{};  ///< operation number modulo 4
+  std::uint8_t edge{};  ///< the tree edge, as the receiver numbers it
+  bool last{};  ///< last packet of its stream
+  std::uint32_t count{};  ///< flits that have left the buffer
+  std::uint8_t link{};  ///< the link, as the receiver of the credit numbers its ports
+  std::uint8_t route_class{};  ///< class of the buffer
+
+  [[nodiscard]] static constexpr RelayCredit unpack(std::span<const std::uint64_t, 4> words) {
+    return {
+        .destination = relay_credit::destination(words),
+        .context = relay_credit::context(words),
+        .operation = relay_credit::operation(words),
+        .algorithm = relay_credit::algorithm(words),
+        .sequence = relay_credit::sequence(words),
+        .edge = relay_credit::edge(words),
+        .last = relay_credit::last(words),
+        .count = relay_credit::count(words),
+        .link = relay_credit::link(words),
+        .route_class = relay_credit::route_class(words),
+    };
+  }
+  /// A value that is wider than its field is cut.
+  [[nodiscard]] constexpr std::array<std::uint64_t, 4> pack() const {
+    return {(static_cast<std::uint64_t>(destination) & 0xffff) << 0 |
+           (static_cast<std::uint64_t>(context) & 0x1f) << 16 |
+           (static_cast<std::uint64_t>(operation) & 0xf) << 21 |
+           (static_cast<std::uint64_t>(algorithm) & 0x7) << 25 |
+           (static_cast<std::uint64_t>(sequence) & 0x3) << 35 |
+           (static_cast<std::uint64_t>(edge) & 0x1f) << 39 |
+           (static_cast<std::uint64_t>(last) & 0x1) << 44 |
+           std::uint64_t{9} << 31 |
+           std::uint64_t{2} << 37,
+            (static_cast<std::uint64_t>(count) & 0xffffffff) << 0 |
+           (static_cast<std::uint64_t>(link) & 0xff) << 32 |
+           (static_cast<std::uint64_t>(route_class) & 0xff) << 40,
+            0,
+            0};
+  }
+  friend bool operator==(const RelayCredit&, const RelayCredit&) = default;
 };
 
 }  // namespace thalweg::spec

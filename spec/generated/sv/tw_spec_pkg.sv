@@ -117,6 +117,20 @@ package tw_spec_pkg;
     return packet;
   endfunction
 
+  // Behind the personal header of a packet that nodes on the way hand on from link to link: where it ends, and the place that it takes at the next node.
+  typedef struct packed {
+    logic [31:0] reserved;  // always 0
+    logic [7:0] route_class;  // class of the buffer there
+    logic [7:0] link;  // the link that it comes over, as the next node numbers its ports; 255 where it takes no place
+    logic [15:0] receiver;  // node that it is for
+  } relay_header_t;
+  // All fields 0, but those that are constant.
+  function automatic relay_header_t relay_header_empty();
+    relay_header_t packet;
+    packet = relay_header_t'(64'd0);
+    return packet;
+  endfunction
+
   // Returns room in the buffer of a tree edge to the sender of its packets.
   typedef struct packed {
     logic [175:0] reserved_count;  // always 0
@@ -172,13 +186,13 @@ package tw_spec_pkg;
     return packet;
   endfunction
 
-  // Header of a data packet of an all-to-all, which goes straight from one rank to another: the rank that it comes from stands behind the network header.
+  // Header of a packet of an all-to-all: data, or a descriptor, which announces that its sender has a place for data. The rank that it comes from stands behind the network header, whose destination is the next node on the way. The relay header follows.
   typedef struct packed {
-    logic [15:0] source;  // rank that the data is from
+    logic [15:0] source;  // rank that it comes from
     logic [2:0] spare;  // always 0
     logic last;  // last packet of its stream
     logic [4:0] edge_;  // the tree edge, as the receiver numbers it
-    logic [1:0] kind;  // always 0
+    kind_e kind;  // what the packet carries
     logic [1:0] sequence_;  // operation number modulo 4
     logic [3:0] collective;  // always 9
     logic [2:0] size;  // log2 of the packet's flits
@@ -192,6 +206,34 @@ package tw_spec_pkg;
     personal_header_t packet;
     packet = personal_header_t'(64'd0);
     packet.collective = 4'd9;
+    return packet;
+  endfunction
+
+  // Returns room in a buffer of the relay to the other end of its link.
+  typedef struct packed {
+    logic [143:0] reserved_count;  // always 0
+    logic [7:0] route_class;  // class of the buffer
+    logic [7:0] link;  // the link, as the receiver of the credit numbers its ports
+    logic [31:0] count;  // flits that have left the buffer
+    logic [15:0] reserved;  // always 0
+    logic [2:0] spare;  // always 0
+    logic last;  // last packet of its stream
+    logic [4:0] edge_;  // the tree edge, as the receiver numbers it
+    logic [1:0] kind;  // always 2
+    logic [1:0] sequence_;  // operation number modulo 4
+    logic [3:0] collective;  // always 9
+    logic [2:0] size;  // always 0
+    algorithm_e algorithm;  // how the collective moves
+    operator_e operation;  // operator of a reduction
+    logic [4:0] context_;  // row of the communicator table
+    logic [15:0] destination;  // node
+  } relay_credit_t;
+  // All fields 0, but those that are constant.
+  function automatic relay_credit_t relay_credit_empty();
+    relay_credit_t packet;
+    packet = relay_credit_t'(256'd0);
+    packet.collective = 4'd9;
+    packet.kind = 2'd2;
     return packet;
   endfunction
 

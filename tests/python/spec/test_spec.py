@@ -23,6 +23,8 @@ FORMATS: dict[str, Any] = {
     "descriptor": spec.Descriptor,
     "credit": spec.Credit,
     "personal_header": spec.PersonalHeader,
+    "relay_header": spec.RelayHeader,
+    "relay_credit": spec.RelayCredit,
 }
 
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <tuple>
+#include <vector>
 
 #include "dma/pipe.hpp"
 
@@ -37,22 +39,43 @@ TEST(Packetizer, APacketIsTheSmallestPowerOfTwoOfFlits) {
   EXPECT_EQ(doubles.elements_in(1, 64), 1u);
 }
 
+TEST(Packetizer, FillsPacketsToThreeQuarters) {
+  const Packetizer bytes(1, 64, 16);                     // n flits hold 32 n - 16 bytes
+  for (const auto& [left, next] : {std::pair{16u, 16u},  // 1 flit
+                                   {48u, 48u},           // 2
+                                   {80u, 48u},           // 3 of 4 are just three quarters: 2
+                                   {81u, 81u},           // 4
+                                   {176u, 112u},         // 6 of 8
+                                   {177u, 177u},
+                                   {1024u, 1008u},  // 33 of 64
+                                   {1520u, 1008u},  // 48 of 64
+                                   {1521u, 1521u},
+                                   {2032u, 2032u},  // 64
+                                   {100'000u, 2032u}})
+    EXPECT_EQ(bytes.filled(left), next) << left;
+}
+
 TEST(Packetizer, NoElementStraddlesAFlitOrTouchesTheHeader) {
-  for (std::size_t size : {1, 2, 4, 8, 16})
-    for (unsigned flits : {1, 2, 4, 8, 16}) {
-      const Packetizer layout(size, flits);
-      std::set<std::size_t> taken;
-      layout.pieces(layout.elements_per_packet(), [&](std::size_t at, std::uint64_t, std::uint64_t n) {
-        for (std::uint64_t i = 0; i < n; ++i) {
-          const std::size_t begin = at + i * size;
-          EXPECT_GE(begin, 8u);
-          EXPECT_LE(begin + size, flits * 32u);
-          EXPECT_EQ(begin / 32, (begin + size - 1) / 32);
-          EXPECT_TRUE(taken.insert(begin).second);
-        }
-      });
-      EXPECT_EQ(taken.size(), layout.elements_per_packet());
-    }
+  for (const auto& [header, size, flits] : [] {
+         std::vector<std::tuple<unsigned, std::size_t, unsigned>> cases;
+         for (const unsigned h : {8u, 16u})
+           for (const std::size_t s : {1u, 2u, 4u, 8u, 16u})
+             for (const unsigned f : {1u, 2u, 4u, 8u, 16u}) cases.emplace_back(h, s, f);
+         return cases;
+       }()) {
+    const Packetizer layout(size, flits, header);
+    std::set<std::size_t> taken;
+    layout.pieces(layout.elements_per_packet(), [&](std::size_t at, std::uint64_t, std::uint64_t n) {
+      for (std::uint64_t i = 0; i < n; ++i) {
+        const std::size_t begin = at + i * size;
+        EXPECT_GE(begin, header);
+        EXPECT_LE(begin + size, flits * 32u);
+        EXPECT_EQ(begin / 32, (begin + size - 1) / 32);
+        EXPECT_TRUE(taken.insert(begin).second);
+      }
+    });
+    EXPECT_EQ(taken.size(), layout.elements_per_packet());
+  }
 }
 
 TEST(Pipe, KeepsItsRateAcrossPackets) {

@@ -44,6 +44,8 @@ FabricConfig random_cluster(std::mt19937_64& random) {
   config.collective.aggregation_units = 1 + below(random, 6);
   config.collective.slot_packets = one_of(random, {1u, 2u, 3u, 5u, 8u, 10u, 64u});
   config.collective.packet_flits = one_of(random, {1u, 2u, 4u, 16u});
+  config.collective.alltoall_packet_flits = one_of(random, {1u, 2u, 8u, 16u, 64u});
+  config.collective.relay_flits = config.collective.alltoall_packet_flits * one_of(random, {2u, 3u, 20u});
   config.collective.lane_latency = one_of(random, {1u, 5u, 14u});
   config.host.pcie_latency = below(random, 100);
   config.host.pcie_bytes_per_tick = one_of(random, {3.7, 52.0, 0.0});
@@ -88,16 +90,25 @@ Job random_job(std::uint32_t ranks, unsigned packet_bytes, std::mt19937_64& rand
   return make_job(collective, algorithm, op, type, ranks, below(random, ranks), below(random, 4 * packet + 2), random);
 }
 
+Job random_personal_job(std::uint32_t ranks, unsigned packet_bytes, std::mt19937_64& random) {
+  std::vector<std::vector<std::uint64_t>> counts(ranks, std::vector<std::uint64_t>(ranks));
+  for (auto& row : counts)
+    for (auto& count : row) count = random() % 4 ? below(random, 6 * packet_bytes) : 0;
+  return make_personal_job(Datatype::byte, counts, random);
+}
+
 /// A communicator with a queue of operations; every rank submits each of its parts at a time of its own.
 struct Group {
-  Group(World& world, const FabricConfig& config, std::vector<NodeId> nodes, std::mt19937_64& random) {
+  Group(World& world, const FabricConfig& config, bool personal, std::vector<NodeId> nodes, std::mt19937_64& random) {
     std::ranges::shuffle(nodes, random);
     const std::uint32_t ranks = 1 + below(random, static_cast<unsigned>(nodes.size()));
     context = world.communicator({nodes.begin(), nodes.begin() + ranks});
     order = world.order(context);
     const unsigned skew = one_of(random, {1u, 300u, 3000u});
     for (unsigned i = 1 + below(random, 6); i > 0; --i)
-      jobs.push_back(std::make_unique<Job>(random_job(ranks, 32 * config.collective.packet_flits, random)));
+      jobs.push_back(std::make_unique<Job>(
+          personal ? random_personal_job(ranks, 32 * config.collective.alltoall_packet_flits, random)
+                   : random_job(ranks, 32 * config.collective.packet_flits, random)));
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       Tick at = world.fabric.now();
       for (auto& job : jobs) world.submit(context, *job, rank, at += below(random, skew));
@@ -113,8 +124,9 @@ struct Group {
   std::vector<std::unique_ptr<Job>> jobs;
 };
 
-/// One random cluster; several communicators at once, some freed and others created in their place while it runs.
-void run(std::uint64_t seed) {
+/// One random cluster; several communicators at once, some freed and others created in their place while it runs. `personal`:
+/// with all-to-alls alone.
+void run(std::uint64_t seed, bool personal) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937_64 random{seed};
   const FabricConfig config = random_cluster(random);
@@ -122,7 +134,7 @@ void run(std::uint64_t seed) {
   std::vector<NodeId> nodes(config.nodes - config.switches);
   std::iota(nodes.begin(), nodes.end(), 0u);
   std::deque<Group> groups;
-  for (unsigned i = 1 + below(random, 5); i > 0; --i) groups.emplace_back(world, config, nodes, random);
+  for (unsigned i = 1 + below(random, 5); i > 0; --i) groups.emplace_back(world, config, personal, nodes, random);
   for (unsigned i = below(random, 20); i > 0; --i)
     world.fabric.send({i, below(random, config.nodes), below(random, config.nodes), below(random, 5000)},
                       world.fabric.now() + below(random, 1000));
@@ -133,7 +145,7 @@ void run(std::uint64_t seed) {
         ++replaced;
         for (const auto& job : group.jobs) ASSERT_NO_FATAL_FAILURE(verify(*job, group.order));
         world.fabric.free_communicator(group.context);
-        group = Group(world, config, nodes, random);
+        group = Group(world, config, personal, nodes, random);
       }
   } while (world.step());
   for (const Group& group : groups)
@@ -149,12 +161,20 @@ std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   return given ? std::strtoull(given, nullptr, 10) : otherwise;
 }
 
-TEST(Stress, RandomFabrics) {
-  const std::uint64_t first = setting("THALWEG_SEED", 1), runs = setting("THALWEG_RUNS", 150);
-  for (std::uint64_t seed = first; seed < first + runs; ++seed) {
-    ASSERT_NO_FATAL_FAILURE(run(seed));
+void runs(std::uint64_t otherwise, bool personal) {
+  const std::uint64_t first = setting("THALWEG_SEED", 1), count = setting("THALWEG_RUNS", otherwise);
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    ASSERT_NO_FATAL_FAILURE(run(seed, personal));
     if (testing::Test::HasNonfatalFailure()) FAIL() << "THALWEG_SEED=" << seed << " THALWEG_RUNS=1 shows it again";
   }
+}
+
+TEST(Stress, RandomFabrics) {
+  runs(150, false);
+}
+
+TEST(Stress, RandomAllToAlls) {
+  runs(50, true);
 }
 
 }  // namespace
