@@ -2,6 +2,7 @@
 #include "mpi/server/server.hpp"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -18,12 +19,15 @@ using namespace thalweg::mpi;
 
 namespace {
 
-using Wanted = std::tuple<std::uint32_t, std::uint64_t, unsigned, unsigned>;  ///< Choice::From
+using ChoiceRow = std::tuple<std::uint32_t, std::uint64_t, unsigned, std::vector<unsigned>>;  ///< Choice::From
 
-Choice choice_of(const std::vector<Wanted>& given) {
+Choice choice_of(const std::vector<ChoiceRow>& given) {
   std::vector<Choice::From> rows;
-  for (const auto& [ranks, bytes, collective, algorithm] : given)
-    rows.push_back({ranks, bytes, static_cast<spec::Collective>(collective), static_cast<spec::Algorithm>(algorithm)});
+  for (const auto& [ranks, bytes, collective, algorithms] : given) {
+    Choice::From& row = rows.emplace_back();
+    row = {ranks, bytes, static_cast<spec::Collective>(collective), {}};
+    for (const unsigned algorithm : algorithms) row.algorithms.push_back(static_cast<spec::Algorithm>(algorithm));
+  }
   return Choice(std::move(rows));
 }
 
@@ -35,11 +39,10 @@ HostMemory memory_of(const HostConfig& host) {
 class SimulatedServer {
  public:
   SimulatedServer(const FabricConfig& config, std::vector<NodeId> nodes, int listener,
-                  std::vector<std::string> functions, double compute_scale, double patience_s,
-                  const std::vector<Wanted>& choice)
+                  std::vector<std::string> functions, double compute_scale, double patience_s, Choice choice)
       : fabric_(config),
         server_(fabric_, {std::move(nodes), listener, std::move(functions), compute_scale, patience_s,
-                          config.host.message_overhead, choice_of(choice), memory_of(config.host),
+                          config.host.message_overhead, std::move(choice), memory_of(config.host),
                           config.collective.operators}) {}
 
   nb::dict run() {
@@ -158,14 +161,26 @@ void bind_server(nb::module_& module) {
       nb::arg("config"), nb::arg("nodes"), nb::arg("pattern"), nb::arg("bytes"), nb::arg("root") = 0,
       "Ticks that a collective of `bytes` a block takes as the messages of its usual software algorithm, on links that "
       "carry nothing else; rank i is on nodes[i]. Not for patterns whose ranks give lists.");
+  nb::class_<Choice>(module, "Choice",
+                     "Which algorithm a collective takes, by the size of the communicator and of a block.")
+      .def(
+          "__init__", [](Choice* self, const std::vector<ChoiceRow>& rows) { new (self) Choice(choice_of(rows)); },
+          nb::arg("rows"),
+          "Rows are (ranks, bytes, collective, algorithms): the best first, from so many ranks and bytes on.")
+      .def(
+          "of",
+          [](const Choice& self, unsigned collective, std::uint32_t ranks, std::uint64_t bytes, std::uint32_t known) {
+            const auto found = self.of(static_cast<spec::Collective>(collective), ranks, bytes, known);
+            return found ? std::optional(static_cast<unsigned>(*found)) : std::nullopt;
+          },
+          nb::arg("collective"), nb::arg("ranks"), nb::arg("bytes"), nb::arg("known"),
+          "The best of the algorithms that there are, the bits of `known`; None where the rows say nothing.");
   nb::class_<SimulatedServer>(module, "MpiServer")
-      .def(nb::init<const FabricConfig&, std::vector<NodeId>, int, std::vector<std::string>, double, double,
-                    const std::vector<Wanted>&>(),
+      .def(nb::init<const FabricConfig&, std::vector<NodeId>, int, std::vector<std::string>, double, double, Choice>(),
            nb::arg("config"), nb::arg("nodes"), nb::arg("listener"), nb::arg("functions"), nb::arg("compute_scale"),
-           nb::arg("patience_s"), nb::arg("choice") = std::vector<Wanted>(),
+           nb::arg("patience_s"), nb::arg("choice"),
            "Serves ranks that connect to the listening Unix socket `listener`, which it takes over; rank i is on "
-           "nodes[i]. "
-           "`choice`: (ranks, bytes, collective, algorithm), an algorithm from so many ranks and bytes of a block on.")
+           "nodes[i].")
       .def("run", &SimulatedServer::run,
            "Serves until the program ends or cannot go on; says how it went. Times are ticks.")
       .def("stop", &SimulatedServer::stop, "From another thread: makes run() return soon.")

@@ -615,10 +615,25 @@ def software_ticks(config: FabricConfig, nodes: Sequence[int], pattern: Software
     Ticks that a collective of `bytes` a block takes as the messages of its usual software algorithm, on links that carry nothing else; rank i is on nodes[i]. Not for patterns whose ranks give lists.
     """
 
-class MpiServer:
-    def __init__(self, config: FabricConfig, nodes: Sequence[int], listener: int, functions: Sequence[str], compute_scale: float, patience_s: float, choice: Sequence[tuple[int, int, int, int]] = []) -> None:
+class Choice:
+    """
+    Which algorithm a collective takes, by the size of the communicator and of a block.
+    """
+
+    def __init__(self, rows: Sequence[tuple[int, int, int, Sequence[int]]]) -> None:
         """
-        Serves ranks that connect to the listening Unix socket `listener`, which it takes over; rank i is on nodes[i]. `choice`: (ranks, bytes, collective, algorithm), an algorithm from so many ranks and bytes of a block on.
+        Rows are (ranks, bytes, collective, algorithms): the best first, from so many ranks and bytes on.
+        """
+
+    def of(self, collective: int, ranks: int, bytes: int, known: int) -> int | None:
+        """
+        The best of the algorithms that there are, the bits of `known`; None where the rows say nothing.
+        """
+
+class MpiServer:
+    def __init__(self, config: FabricConfig, nodes: Sequence[int], listener: int, functions: Sequence[str], compute_scale: float, patience_s: float, choice: Choice) -> None:
+        """
+        Serves ranks that connect to the listening Unix socket `listener`, which it takes over; rank i is on nodes[i].
         """
 
     def run(self) -> dict:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -360,8 +360,7 @@ def measure_collective(plan: CollectivePlan, progress: Progress = _silent) -> It
         given = operands(plan, size)
         kernels = {a: _run_collective(config, False, plan, a, given, size) for a in algorithms}
         best = min(algorithms, key=lambda algorithm: kernels[algorithm].ticks)
-        # Larger messages only widen the distance: what is twice as slow is not tried with them again.
-        algorithms = [a for a in algorithms if kernels[a].ticks <= 2 * kernels[best].ticks or size < _LONG]
+        algorithms = promising({a: kernels[a].ticks for a in algorithms}, size)
         runs = [kernels[best], _run_collective(config, True, plan, best, given, size)]
         limits = collective_limits(network, plan, size, us)
         verified = all(right(plan, best, given, run) for run in runs)
@@ -391,6 +390,15 @@ def host_bound_us(plan: CollectivePlan, size: int) -> float | None:
     return collective_limits(network_of(config, plan.cluster), plan, size, 1e6 / config.ticks_per_second)[1]
 
 
+def host_times(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) -> dict[Algorithm, float]:
+    """What each of the given algorithms takes host to host, in us. Raises FabricStopped where an operation never ends."""
+    _check_memory(plan, size)
+    config = plan.cluster.fabric_config()
+    us = 1e6 / config.ticks_per_second
+    given = operands(plan, size)
+    return {a: us * _run_collective(config, True, plan, a, given, size).ticks for a in algorithms}
+
+
 def host_time(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) -> HostTime:
     """Measures the given ones of the plan's algorithms. Raises FabricStopped where an operation never ends."""
     _check_memory(plan, size)
@@ -412,6 +420,11 @@ def host_time(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) 
 
 _LONG = 1 << 14
 """Bytes from which on the algorithms' order no longer turns."""
+
+
+def promising(times: Mapping[Algorithm, float], size: int) -> list[Algorithm]:
+    """Those to try with longer messages, which only widen the distance: what is twice as slow is not tried again."""
+    return [a for a, time in times.items() if time <= 2 * min(times.values()) or size < _LONG]
 
 
 def _check_memory(plan: CollectivePlan, size: int) -> None:

@@ -1,6 +1,6 @@
 """Which algorithm a collective takes: what the user says (`--algorithm`), and what `--reproducible` asks for.
 
-What nobody chose is chosen by the fabric (sim/fabric/engine.hpp).
+What neither says is as measured (thalweg/tuning.py). The server looks it up in one list (sim/fabric/choice.hpp).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ REDUCTIONS = tuple(COLLECTIVES[name] for name in ("reduce", "allreduce", "reduce
 
 
 class From(NamedTuple):
-    """An algorithm for communicators of so many ranks or more and blocks of so many bytes or more."""
+    """For communicators of so many ranks or more and blocks of so many bytes or more: the algorithms, the best first."""
 
     ranks: int
     bytes: int
     collective: Collective
-    algorithm: Algorithm
+    algorithms: tuple[Algorithm, ...]
 
 
 class AlgorithmType(click.ParamType[dict[Collective, Algorithm]]):
@@ -83,9 +83,10 @@ def check(wanted: Mapping[Collective, Algorithm], known: Mapping[Collective, Seq
             raise InputError(f"{collective.name.lower()} of {where} has no {algorithm.name.lower()}; it has {has}")
 
 
-def everywhere(wanted: Mapping[Collective, Algorithm]) -> list[From]:
-    """The same for all sizes."""
-    return [From(0, 0, collective, algorithm) for collective, algorithm in wanted.items()]
+def over(tuned: Sequence[From], wanted: Mapping[Collective, Algorithm]) -> list[From]:
+    """What is wanted, whatever the size, and what is tuned of the other collectives."""
+    everywhere = [From(0, 0, collective, (algorithm,)) for collective, algorithm in wanted.items()]
+    return everywhere + [row for row in tuned if row.collective not in wanted]
 
 
 def reproducible(

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "thalweg_spec.hpp"
@@ -17,21 +18,25 @@ class Choice {
     std::uint32_t ranks = 0;
     std::uint64_t bytes = 0;
     spec::Collective collective = spec::Collective::barrier;
-    spec::Algorithm algorithm = spec::Algorithm::tree;
+    std::vector<spec::Algorithm> algorithms;  ///< the best first
   };
 
   Choice() = default;
   explicit Choice(std::vector<From> rows) : rows_(std::move(rows)) {}
 
-  /// What is said last, by ranks and then by bytes; nothing where nothing is said.
-  [[nodiscard]] std::optional<spec::Algorithm> of(spec::Collective collective, std::uint32_t ranks,
-                                                  std::uint64_t bytes) const {
+  /// The best of the algorithms that there are (`known`, as bits), as is said from the largest number of ranks and of
+  /// bytes on. Nothing where nothing is said.
+  [[nodiscard]] std::optional<spec::Algorithm> of(spec::Collective collective, std::uint32_t ranks, std::uint64_t bytes,
+                                                  std::uint32_t known) const {
     const From* found = nullptr;
     for (const From& row : rows_)
       if (row.collective == collective && row.ranks <= ranks && row.bytes <= bytes &&
-          (!found || std::tie(row.ranks, row.bytes) >= std::tie(found->ranks, found->bytes)))
+          (!found || std::tie(row.ranks, row.bytes) > std::tie(found->ranks, found->bytes)))
         found = &row;
-    return found ? std::optional(found->algorithm) : std::nullopt;
+    if (found)
+      for (const spec::Algorithm algorithm : found->algorithms)
+        if (known >> static_cast<unsigned>(algorithm) & 1) return algorithm;
+    return std::nullopt;
   }
 
  private:

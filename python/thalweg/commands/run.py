@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from thalweg import choice, placement
+from thalweg import choice, placement, tuning
 from thalweg.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.output import json_option, write_json
@@ -84,6 +84,13 @@ def _cluster(name: str | None, nodes: int) -> tuple[Cluster, str]:
     help="Algorithms of collectives in the network, such as allreduce=tree,allgather=exchange.",
 )
 @click.option(
+    "--tuning",
+    "tuning_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The fastest algorithms by size, as `thalweg tune` found them. [default: those of the presets]",
+)
+@click.option(
     "--reproducible",
     is_flag=True,
     help="Combine in an order of the ranks' numbers alone: the same bits on every cluster, in every placement.",
@@ -139,6 +146,7 @@ def command(
     cluster: str | None,
     placement_name: str,
     algorithms: dict[Collective, Algorithm],
+    tuning_file: Path | None,
     reproducible: bool,
     engine: str,
     compute: float,
@@ -171,6 +179,7 @@ def command(
     path = Path(find_program(program[0]))
     library = find_library(mpi)
     config = loaded.fabric_config(collectives=True)
+    tuned = tuning.load(tuning_file, loaded) if tuning_file else tuning.default(loaded)
     if algorithms or reproducible:
         known = choice.algorithms(config, list(dict.fromkeys(nodes)))
         choice.check(algorithms, known, f"{len(nodes)} ranks on {name}")
@@ -178,7 +187,16 @@ def command(
             algorithms = choice.reproducible(algorithms, known)
     own = load_operators(config.collective, operators) if operators else {}
     result = run_program(
-        program, nodes, config, library, interposer(library), compute, timeout, own, skew, choice.everywhere(algorithms)
+        program,
+        nodes,
+        config,
+        library,
+        interposer(library),
+        compute,
+        timeout,
+        own,
+        skew,
+        choice.over(tuned, algorithms),
     )
     sys.stdout.flush()
     for line in result.complaint:

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from thalweg._sim import Ending, FabricConfig, MpiServer
+from thalweg._sim import Choice, Ending, FabricConfig, MpiServer
 from thalweg.choice import From
 from thalweg.errors import FabricStopped, InputError
 from thalweg.mpi.library import Interposer, MpiLibrary
@@ -70,7 +70,9 @@ def run_program(
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         listener.bind(address)
         listener.listen(ranks)
-        server = MpiServer(config, nodes, listener.detach(), interposer.functions, compute_scale, patience_s, choice)
+        server = MpiServer(
+            config, nodes, listener.detach(), interposer.functions, compute_scale, patience_s, Choice(choice)
+        )
         variables = {"THALWEG_SOCKET": address}
         if operators:
             variables["THALWEG_OPERATORS"] = " ".join(f"{name} {size}" for name, size in operators.items())

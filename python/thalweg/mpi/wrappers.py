@@ -88,6 +88,11 @@ REQUESTS = {
     "Startall": "Startall(count, array_of_requests)",
     "Request_free": "Request_free(native, request)",
     "Request_get_status": "Request_get_status(native, request, flag, status)",
+    "Request_get_status_all": "Request_get_status_all(count, array_of_requests, flag, array_of_statuses)",
+    "Request_get_status_any": "Request_get_status_any(PMPI_Request_get_status_any, count, array_of_requests, index, flag, "
+    "status)",
+    "Request_get_status_some": "Request_get_status_some(PMPI_Request_get_status_some, incount, array_of_requests, outcount, "
+    "array_of_indices, array_of_statuses)",
     "Cancel": "Cancel(native, request)",
 }
 

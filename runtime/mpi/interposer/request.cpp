@@ -49,6 +49,8 @@ int retire(MPI_Request* handle, MPI_Status* status) {
 /// An array of requests, ours and MPI's.
 class Mixed {
  public:
+  /// For looking only.
+  Mixed(int count, const MPI_Request* handles) : Mixed(count, const_cast<MPI_Request*>(handles)) {}
   Mixed(int count, MPI_Request* handles) : handles_(handles, static_cast<std::size_t>(std::max(count, 0))) {
     for (std::size_t i = 0; i < handles_.size(); ++i) {
       Request* request = handles_[i] == MPI_REQUEST_NULL ? nullptr : find_request(handles_[i]);
@@ -66,6 +68,11 @@ class Mixed {
   }
   [[nodiscard]] bool complete() const {
     return std::ranges::all_of(ours_, [](const Request* request) { return !request || request->complete(); });
+  }
+  /// Request `i` is ours, active and complete.
+  [[nodiscard]] bool complete(int i) const {
+    const Request* request = ours_[static_cast<std::size_t>(i)];
+    return request && request->active && request->complete();
   }
   /// The first of ours that is active and complete, or size().
   [[nodiscard]] int first_complete() const {
@@ -90,6 +97,11 @@ class Mixed {
   void store_natives() {
     for (std::size_t i = 0; i < handles_.size(); ++i)
       if (!ours_[i]) handles_[i] = natives_[i];
+  }
+  /// What the status of one of ours would say: nothing, where it is not active.
+  [[nodiscard]] Outcome outcome(int i) const {
+    const Request* request = ours_[static_cast<std::size_t>(i)];
+    return request->active ? request->outcome : Outcome{};
   }
   /// Afterwards it is no longer looked at.
   int retire_at(int i, MPI_Status* status) {
@@ -369,6 +381,56 @@ int Request_get_status(Native native, MPI_Request request, int* flag, MPI_Status
   if (!ours->complete()) process().poll(std::span(&ours->id, ours->done ? 0 : 1));
   *flag = ours->complete();
   if (*flag) write_status(status, ours->active ? ours->outcome : Outcome{});
+  return MPI_SUCCESS;
+}
+
+int Request_get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  Mixed mixed(count, requests);
+  *flag = 0;
+  for (int pass = 0; pass < 2 && !*flag; ++pass) {
+    if (pass == 1) mixed.poll();
+    *flag = mixed.complete();
+    for (int i = 0; i < mixed.size() && *flag; ++i) {
+      if (mixed.ours(static_cast<std::size_t>(i)))
+        write_status(entry(statuses, i), mixed.outcome(i));
+      else if (const int error = PMPI_Request_get_status(mixed.natives()[i], flag, entry(statuses, i)))
+        return error;
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+int Request_get_status_any(GetStatusAny* native, int count, const MPI_Request* requests, int* index, int* flag,
+                           MPI_Status* status) {
+  Mixed mixed(count, requests);
+  for (int pass = 0; pass < 2; ++pass) {
+    if (pass == 1) mixed.poll();
+    if (*index = mixed.first_complete(); *index < mixed.size()) {
+      *flag = 1;
+      write_status(status, mixed.outcome(*index));
+      return MPI_SUCCESS;
+    }
+    const int error = native(count, mixed.natives(), index, flag, status);
+    if (error || (*flag && (*index != MPI_UNDEFINED || !mixed.any_active()))) return error;
+  }
+  *flag = 0;
+  *index = MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+
+int Request_get_status_some(GetStatusSome* native, int count, const MPI_Request* requests, int* found, int* indices,
+                            MPI_Status* statuses) {
+  Mixed mixed(count, requests);
+  // Those that are complete stay in the array: a program that waits for one more sees time pass all the same.
+  if (!mixed.complete() || mixed.any_native()) mixed.poll();
+  const int error = native(count, mixed.natives(), found, indices, statuses);
+  if (error || (*found == MPI_UNDEFINED && !mixed.any_active())) return error;
+  if (*found == MPI_UNDEFINED) *found = 0;
+  for (int i = 0; i < mixed.size(); ++i) {
+    if (!mixed.complete(i)) continue;
+    write_status(entry(statuses, *found), mixed.outcome(i));
+    indices[(*found)++] = i;
+  }
   return MPI_SUCCESS;
 }
 

@@ -78,6 +78,14 @@ int Start(Native native, MPI_Request* request);
 int Startall(int count, MPI_Request* requests);
 int Request_free(Native native, MPI_Request* request);
 int Request_get_status(Native native, MPI_Request request, int* flag, MPI_Status* status);
+int Request_get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses);
+/// `native`: the library's own, where it has it.
+using GetStatusAny = int(int, const MPI_Request*, int*, int*, MPI_Status*);
+int Request_get_status_any(GetStatusAny* native, int count, const MPI_Request* requests, int* index, int* flag,
+                           MPI_Status* status);
+using GetStatusSome = int(int, const MPI_Request*, int*, int*, MPI_Status*);
+int Request_get_status_some(GetStatusSome* native, int count, const MPI_Request* requests, int* found, int* indices,
+                            MPI_Status* statuses);
 int Cancel(Native native, MPI_Request* request);
 
 }  // namespace on

@@ -9,29 +9,6 @@
 
 namespace thalweg::mpi {
 
-/// Longest allreduce that is exchanged: up to here that is faster on every preset (thalweg bench allreduce), beyond it
-/// depends on how well log2(ranks) times the bytes spread over the links.
-constexpr std::uint64_t kExchangeBytes = 16384;
-
-namespace {
-
-/// The shape that suits a collective of `bytes` a block: exchanges are short, trees carry each byte once.
-spec::Algorithm algorithm_for(spec::Collective collective, std::uint64_t bytes) {
-  switch (collective) {
-    case spec::Collective::barrier:
-    case spec::Collective::allgather:
-      return spec::Algorithm::exchange;
-    case spec::Collective::reduce_scatter:
-      return spec::Algorithm::halving;
-    case spec::Collective::allreduce:
-      return bytes <= kExchangeBytes ? spec::Algorithm::exchange : spec::Algorithm::tree;
-    default:
-      return spec::Algorithm::tree;
-  }
-}
-
-}  // namespace
-
 void Server::drain(unsigned rank) {
   Submission part;
   while (memory_.slot(rank).submissions.take(part)) accept(rank, part);
@@ -144,11 +121,8 @@ spec::Algorithm Server::algorithm_of(const Communicator& communicator, const Col
   const spec::Collective kind = part.collective;
   if (part.vector) bytes = std::numeric_limits<std::uint64_t>::max();
   const std::uint32_t known = timeline_.engine().algorithms(*communicator.context, kind, part.vector);
-  const auto has = [&](spec::Algorithm algorithm) { return known >> static_cast<unsigned>(algorithm) & 1; };
-  const auto wanted = options_.choice.of(kind, static_cast<std::uint32_t>(communicator.places.hosts().size()), bytes);
-  if (wanted && has(*wanted)) return *wanted;
-  const spec::Algorithm usual = algorithm_for(kind, bytes);
-  return has(usual) ? usual : static_cast<spec::Algorithm>(std::countr_zero(known));
+  const auto ranks = static_cast<std::uint32_t>(communicator.places.hosts().size());
+  return options_.choice.of(kind, ranks, bytes, known).value_or(static_cast<spec::Algorithm>(std::countr_zero(known)));
 }
 
 void Server::collective(unsigned rank, const Submission& part) {

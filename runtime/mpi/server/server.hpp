@@ -29,7 +29,7 @@ struct ServerOptions {
   double compute_scale = 1;               ///< virtual time of a rank's own processor time; 0: none
   double patience_s = 0;                  ///< give up after so many seconds in which no rank gets any further; 0: never
   Tick message_overhead = 0;              ///< software time of each message of a collective that falls back
-  Choice choice;                          ///< algorithms that are wanted; the others are chosen here
+  Choice choice;                          ///< of algorithms; where it says nothing: a tree, or what there is
   HostMemory memory{};                    ///< between the ranks of a node
   std::vector<UserOperator> operators{};  ///< of the user, as the engine has them
 

@@ -74,6 +74,12 @@ def test_partitioned_collectives_of_python(tmp_path: Path) -> None:
     assert run.report["offloaded"]["MPI_Bcast_init"] == 4 * 4
 
 
+def test_the_status_of_several_requests(run_program: Program) -> None:
+    run = run_program("status.c", 4)
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+    assert run.report["fallback"] == {}
+
+
 def test_odd_numbers_of_ranks(run_program: Program) -> None:
     for ranks in (2, 3, 7):
         run = run_program("messages.c", ranks)

@@ -15,7 +15,7 @@ SHAPES = ["torus:4x2", "fattree:12", "ring:9", "star:8", "mesh:3x3"]
 PLACEMENTS = ["block", "random:1", "random:2"]
 SETTINGS = [
     (),
-    ("--algorithm", "allreduce=tree,allgather=tree"),
+    ("--algorithm", "allreduce=tree,allgather=tree", "--skew", "uniform:9"),
     ("--algorithm", "barrier=tree", "--skew", "exponential:3:5"),
 ]
 
@@ -43,6 +43,20 @@ def test_the_same_bits_on_every_shape_in_every_placement(bits: Program, ranks: i
         case: bits(case[0], "--reproducible", "--placement", case[1], *case[2], ranks=ranks).stdout for case in cases
     }
     assert len(set(seen.values())) == 1, seen
+
+
+def test_settings_that_keep_the_order_keep_the_bits(bits: Program) -> None:
+    """Along one tree: whatever other collectives do, and whoever comes late. An exchange has another order."""
+    tree = "allreduce=tree,reduce_scatter=tree"
+    kept = [
+        ("--algorithm", tree),
+        ("--algorithm", f"{tree},allgather=tree,barrier=tree"),
+        ("--algorithm", f"{tree},barrier=exchange", "--skew", "uniform:20:3"),
+        ("--algorithm", tree, "--skew", "exponential:1", "--compute", "measured"),
+    ]
+    seen = {bits("torus:4x2", *options, ranks=8).stdout for options in kept}
+    assert len(seen) == 1
+    assert bits("torus:4x2", "--algorithm", "allreduce=exchange", ranks=8).stdout not in seen
 
 
 def test_other_orders_give_other_bits(bits: Program) -> None:

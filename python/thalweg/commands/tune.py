@@ -1,0 +1,67 @@
+"""`thalweg tune`: which algorithm is the fastest for which collective, at which size."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from thalweg import bench, tuning
+from thalweg.cluster import Cluster
+from thalweg.errors import InputError
+from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json, write_text
+
+
+def _ranks(text: str | None, hosts: int) -> list[int]:
+    """The given numbers, ascending; by default all hosts, and the powers of two below."""
+    if text is None:
+        return sorted({hosts, *(1 << k for k in range(1, hosts.bit_length()) if 1 << k <= hosts)})
+    words = text.split(",")
+    if not all(word.isdecimal() and int(word) > 1 for word in words):
+        raise InputError(f"{text!r} is no list of ranks such as 8,64; a communicator of one rank has no choice")
+    return sorted({int(word) for word in words})
+
+
+@click.command()
+@click.option(
+    "--cluster", "cluster_name", required=True, metavar="C", help="A preset, a cluster file, or a shape in place."
+)
+@click.option("--ranks", metavar="N,..", help="Sizes of communicators. [default: powers of two, and all nodes]")
+@click.option(
+    "--sizes",
+    default="8,32,128,512,2K,8K,32K,128K,512K",
+    show_default=True,
+    metavar="S",
+    help="Bytes: a list such as 8,64,1K, or 8:1M, doubling.",
+)
+@click.option("-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="The tuning file.")
+@json_option
+def command(cluster_name: str, ranks: str | None, sizes: str, output: Path, json_file: Path | None) -> None:
+    """Measure every algorithm of every collective on the simulator, and write which is the fastest from which size on.
+
+    `thalweg run --tuning FILE` takes what came out. Ranks are on the first nodes; times are host to host.
+    A rank has at most 1 MB of data.
+    """
+    cluster = Cluster.load(cluster_name)
+    wanted = _ranks(ranks, cluster.topology.hosts)
+    with progress_bar("tune") as progress:
+        rows = list(tuning.measure(cluster, wanted, bench.parse_sizes(sizes), progress))
+    how = f"thalweg tune --cluster {cluster_name} --ranks {','.join(map(str, wanted))} --sizes {sizes}"
+    write_text(output, tuning.text(cluster, rows, how))
+    write_json(
+        json_file, [{**asdict(row), "times": {a.name.lower(): us for a, us in row.times.items()}} for row in rows]
+    )
+    print_table(
+        ["ranks", "collective", "from bytes", "fastest", "us", "next", "us"],
+        (
+            [
+                here.ranks,
+                row.operation,
+                here.bytes,
+                *(cell for a, us in list(row.times.items())[:2] for cell in (a.name.lower(), us)),
+            ]
+            for here, row in tuning.crossings(rows)
+        ),
+        left=("collective", "fastest", "next"),
+    )
