@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "reduce/user_operators.hpp"
@@ -86,15 +87,25 @@ void bind_config(nb::module_& module) {
       .def(
           "load_operators",
           [](CollectiveConfig& config, const std::string& library) {
-            config.operators = load_operators(library);
+            load_operators(config, library);
             std::vector<std::pair<std::string, std::size_t>> found;
             for (const UserOperator& op : config.operators) found.emplace_back(op.name, op.bytes);
             return found;
           },
           nb::arg("library"),
-          "Puts the operators of a shared library (thalweg_operator.hpp) into the switches; their names and the bytes "
-          "of "
-          "their elements, in the order of Operator.user0 and on. ValueError where there are none, or too many.");
+          "Puts the operators and units of a shared library (thalweg_operator.hpp, thalweg_unit.hpp) into the "
+          "switches; "
+          "the operators' names and the bytes of their elements, in the order of Operator.user0 and on. ValueError "
+          "where "
+          "there are none, or too many.")
+      .def_prop_ro(
+          "has_units",
+          [](const CollectiveConfig& config) {
+            return !config.units.empty() || std::ranges::any_of(config.operators, [](const UserOperator& op) {
+              return op.units.before.map != nullptr || op.units.after.map != nullptr;
+            });
+          },
+          "Units of the user's stand between hosts and switches.");
 
   nb::enum_<Sharing::Mode>(module, "SharingMode", "What of a fabric each of several jobs has for itself.")
       .value("sub_channels", Sharing::Mode::sub_channels, "64-bit lanes of every port and unit")

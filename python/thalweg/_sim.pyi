@@ -214,8 +214,12 @@ class CollectiveConfig:
 
     def load_operators(self, library: str) -> list[tuple[str, int]]:
         """
-        Puts the operators of a shared library (thalweg_operator.hpp) into the switches; their names and the bytes of their elements, in the order of Operator.user0 and on. ValueError where there are none, or too many.
+        Puts the operators and units of a shared library (thalweg_operator.hpp, thalweg_unit.hpp) into the switches; the operators' names and the bytes of their elements, in the order of Operator.user0 and on. ValueError where there are none, or too many.
         """
+
+    @property
+    def has_units(self) -> bool:
+        """Units of the user's stand between hosts and switches."""
 
 class SharingMode(enum.Enum):
     """What of a fabric each of several jobs has for itself."""

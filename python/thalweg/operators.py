@@ -1,4 +1,5 @@
-"""Operators of the user's own in the switches: C++ files with `thalweg_operator.hpp`, compiled into one library."""
+"""Operators and units of the user's own in the switches: C++ files with `thalweg_operator.hpp` and `thalweg_unit.hpp`, compiled
+into one library."""
 
 from __future__ import annotations
 
@@ -41,8 +42,8 @@ def _compiled(files: Sequence[Path]) -> Iterator[Path]:
 
 
 def load_operators(collective: CollectiveConfig, files: Sequence[Path]) -> dict[str, int]:
-    """Puts the operators of C++ `files` into the switches; the bytes of an element of each, by name, in the order of their
-    codes. Raises InputError where a file does not compile, or its operators cannot be built into a switch."""
+    """Puts the operators and units of C++ `files` into the switches; the operators' names and of their elements, in the order
+    of their codes. Raises InputError where a file does not compile, or what it has cannot be built into a switch."""
     for file in files:
         if not file.is_file():
             raise InputError(f"there is no file {file}")

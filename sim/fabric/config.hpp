@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,18 @@ struct HostConfig {
   double memory_bytes_per_tick = 0;  ///< the rate at which its data is copied
 };
 
+/// Logic of the user's own between a host and its switch: maps the elements of what passes, in place, a flit a cycle.
+struct UserUnit {
+  std::size_t bytes = 0;                                         ///< of an element
+  unsigned latency = 0;                                          ///< cycles
+  void (*map)(std::byte* data, std::size_t elements) = nullptr;  ///< null: there is none
+};
+
+/// What enters the switch passes the one, what leaves it for the host the other.
+struct UserUnits {
+  UserUnit before, after;
+};
+
 /// An operator that the user puts into the switches, as Operator::user0 and on: a unit that takes a pair of elements a lane
 /// and cycle, like those of the other operators.
 struct UserOperator {
@@ -64,6 +77,7 @@ struct UserOperator {
   unsigned latency = 0;   ///< cycles
   /// Combines `elements` elements at `operand` into those at `accumulator`.
   void (*combine)(std::byte* accumulator, const std::byte* operand, std::size_t elements) = nullptr;
+  UserUnits units{};  ///< of reductions with it
 };
 
 /// What a communicator's tree follows.
@@ -83,6 +97,7 @@ struct CollectiveConfig {
   unsigned relay_flits = 1024;          ///< buffer of packets of all-to-alls behind a link, of each route class
   unsigned lane_latency = 14;           ///< cycles of one combining step
   std::vector<UserOperator> operators;
+  std::map<std::uint8_t, UserUnits> units;  ///< of collectives that move data, by their codes
 };
 
 /// How several jobs share one fabric. Each has some of the nodes, and of all else in a node only what is its own.

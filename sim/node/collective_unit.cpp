@@ -25,7 +25,9 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       contexts_(config.collective.contexts),
       units_(config.collective.aggregation_units),
       ports_(config.router.local_ports - 1),
-      relay_(config, graph, self, ports()) {
+      relay_(config, graph, self, ports()),
+      before_(kFlitBytes * static_cast<double>(config.router.share.flits) / config.router.share.cycles),
+      after_(before_) {
   for (Context& context : contexts_) {
     context.operations.resize(in_flight_);
     for (Edge& edge : context.edges) edge.credits = static_cast<std::uint16_t>(config.collective.slot_packets);
@@ -90,6 +92,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   const UserOperator* user = user_operator(config_.collective, request.op);
   op.combine = user ? user->combine : lane(request.op, request.type);
   op.lane_latency = user ? user->latency : config_.collective.lane_latency;
+  op.units = thalweg::user_units(config_.collective, request.collective, request.op);
   op.reading = op.writing = 0;
   op.to_host = 0;
   op.reader.fill(kNone);
@@ -254,7 +257,8 @@ std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tic
     return blocked(static_cast<unsigned>(std::countr_zero(held)), Blockage::Need::turn);
   if (const std::uint32_t held = step.to_edges & held_by_earlier(context, op, &Operation::writing))
     return blocked(static_cast<unsigned>(std::countr_zero(held)), Blockage::Need::turn);
-  if (step.from_host && op.upload[p].queue.empty()) return blocked(kMaxEdges, Blockage::Need::data);
+  if (step.from_host && (op.upload[p].queue.empty() || pool_[op.upload[p].queue.front()].ready > now))
+    return blocked(kMaxEdges, Blockage::Need::data);
   for (std::uint64_t rest = step.from_stages; rest; rest &= rest - 1)
     if (const auto& stage = op.staged[static_cast<std::size_t>(std::countr_zero(rest))];
         stage.empty() || stage.front().whole > now)
@@ -378,8 +382,14 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
   }
   if (step.to_host) {
     const std::uint64_t first = elements ? (execution.packet - 1) * op.packetizer.elements_per_packet() : 0;
+    Tick passed = ready;
+    if (op.units && op.units->after.map) {
+      passed = after_.pass(ready, packet.flits * kFlitBytes) - config_.router.share.time(packet.flits) +
+               op.units->after.latency;
+      events_.add({passed, Event::Kind::output});
+    }
     units_[unit].to_host.push(
-        {result, id, (place(op, execution) + first) * op.packetizer.element_bytes(), elements, ready});
+        {result, id, (place(op, execution) + first) * op.packetizer.element_bytes(), elements, passed});
     with_result_ |= std::uint64_t{1} << unit;
     ++op.to_host;
     ++packet.references;

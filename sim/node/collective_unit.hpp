@@ -12,6 +12,7 @@
 #include "common/arbiter.hpp"
 #include "common/ring.hpp"
 #include "dma/packetizer.hpp"
+#include "dma/pipe.hpp"
 #include "fabric/config.hpp"
 #include "fabric/engine.hpp"
 #include "link/endpoint.hpp"
@@ -80,6 +81,8 @@ class CollectiveUnit {
                                                  const Group* group, std::uint32_t context, Tick now);
   [[nodiscard]] const CollectiveRequest& request(OperationId id) const { return operation(id).request; }
   [[nodiscard]] const Packetizer& packetizer(OperationId id) const { return operation(id).packetizer; }
+  /// The user's units that its packets pass; null: none.
+  [[nodiscard]] const UserUnits* user_units(OperationId id) const { return operation(id).units; }
   [[nodiscard]] std::uint32_t context_of(OperationId id) const { return id / in_flight_; }
   /// Processes that take streams from this rank's host, as bits. Each has a queue of its own, by its number in the unit:
   /// `first_process(id)` and the processes after it.
@@ -183,6 +186,7 @@ class CollectiveUnit {
     Packetizer packetizer;
     Lane combine = nullptr;
     unsigned lane_latency = 0;
+    const UserUnits* units = nullptr;
     std::array<Execution, Program::kMaxProcesses> execution;
     std::array<std::uint32_t, Program::kMaxProcesses> reads, writes;  ///< edges of a process
     std::uint32_t reading = 0, writing = 0;                           ///< edges that it is not done with
@@ -329,6 +333,7 @@ class CollectiveUnit {
   std::uint64_t with_result_ = 0;  ///< queues to the host that are not empty
   std::uint32_t arrived_ = 0;      ///< contexts without a rank here whose next operation may have arrived
   std::vector<OperationId> ended_;
+  Pipe before_, after_;  ///< the user's units, of all operations
   std::array<std::byte, kMaxPacketFlits * kFlitBytes> scratch_;
 };
 

@@ -82,9 +82,16 @@ bool CollectiveUnit::upload(std::uint32_t process_number, Tick now) {
     packet.words[0] = header(op, context_of(id), spec::Kind::data, packet.flits, last);
     const std::uint64_t from = upload.block.first + (upload.packet - 1) * layout.elements_per_packet();
     layout.pieces(elements, [&](std::size_t at, std::uint64_t first, std::uint64_t n) {
-      std::copy_n(request.send.data() + (from + first) * layout.element_bytes(), n * layout.element_bytes(),
-                  packet.bytes() + at);
+      const std::size_t size = n * layout.element_bytes();
+      std::copy_n(request.send.data() + (from + first) * layout.element_bytes(), size, packet.bytes() + at);
+      if (op.units && op.units->before.map) op.units->before.map(packet.bytes() + at, size / op.units->before.bytes);
     });
+  }
+  packet.ready = now;
+  if (op.units && op.units->before.map) {
+    const Tick passing = config_.router.share.time(packet.flits);
+    packet.ready = std::max(now, before_.pass(now - passing, packet.flits * kFlitBytes)) + op.units->before.latency;
+    events_.add({packet.ready, Event::Kind::process, process_number});
   }
   upload.queue.push(packet_id);
   wake(process_number);

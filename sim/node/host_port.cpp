@@ -158,9 +158,12 @@ void HostPort::store(const HostPacket& result) {
   const CollectiveRequest& request = unit_.request(result.operation);
   const Packetizer& layout = unit_.packetizer(result.operation);
   const std::size_t size = layout.element_bytes();
+  const UserUnits* units = unit_.user_units(result.operation);
   const std::byte* from = pool_[result.packet].bytes();
   layout.pieces(result.elements, [&](std::size_t at, std::uint64_t first, std::uint64_t n) {
-    std::copy_n(from + at, n * size, request.receive.data() + result.offset + first * size);
+    std::byte* const to = request.receive.data() + result.offset + first * size;
+    std::copy_n(from + at, n * size, to);
+    if (units && units->after.map) units->after.map(to, n * size / units->after.bytes);
   });
 }
 

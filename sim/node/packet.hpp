@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/types.hpp"
 #include "dma/packetizer.hpp"
 
 namespace thalweg {
@@ -20,6 +21,7 @@ struct Packet {
   alignas(64) std::array<std::uint64_t, kMaxPacketFlits * kFlitBytes / 8> words;
   std::uint8_t flits = 1;
   std::uint8_t references = 0;
+  Tick ready = 0;  ///< from the host: when its last flit is there
 
   /// Gives it a length, all of it zero.
   void clear(unsigned length) {

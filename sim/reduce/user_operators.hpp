@@ -1,4 +1,4 @@
-// Operators of the user's own, from a library that was built with thalweg_operator.hpp.
+// Operators and units of the user's own, from a library that was built with thalweg_operator.hpp and thalweg_unit.hpp.
 #pragma once
 
 #include <string>
@@ -22,8 +22,12 @@ inline constexpr std::size_t kMaxUserOperators =
   return user_operator(config.operators, op);
 }
 
-/// The operators of a shared library, in the order of its file; it stays loaded. Throws std::invalid_argument, which says
-/// what is wrong, where it has none or one cannot be built into a switch.
-[[nodiscard]] std::vector<UserOperator> load_operators(const std::string& library);
+/// The units that a collective's packets pass; null: none.
+[[nodiscard]] const UserUnits* user_units(const CollectiveConfig& config, spec::Collective collective,
+                                          spec::Operator op);
+
+/// Puts the operators and units of a shared library into the switches, operators in the order of its file; it stays loaded.
+/// Throws std::invalid_argument, which says what is wrong, where it has none or one cannot be built.
+void load_operators(CollectiveConfig& config, const std::string& library);
 
 }  // namespace thalweg

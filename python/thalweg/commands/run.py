@@ -136,7 +136,7 @@ def _cluster(name: str | None, nodes: int) -> tuple[Cluster, str]:
     type=click.Path(path_type=Path),
     multiple=True,
     metavar="FILE.cpp",
-    help="Operators of your own in the switches, for operations that the program names.",
+    help="Operators of your own in the switches, for operations that the program names, and units before and after them.",
 )
 @json_option
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
@@ -186,6 +186,8 @@ def command(
         if reproducible:
             algorithms = choice.reproducible(algorithms, known)
     own = load_operators(config.collective, operators) if operators else {}
+    if config.collective.has_units and ranks_per_node > 1:
+        raise InputError("units stand between host and switch: what ranks on one node exchange would pass none of them")
     result = run_program(
         program,
         nodes,

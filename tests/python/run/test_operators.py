@@ -96,6 +96,41 @@ def test_what_the_network_cannot_do_is_left_to_mpi(run_program: Program) -> None
     assert run.report["fallback"]["user-defined operation"] == 4
 
 
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("units") / "units"
+    include = ROOT / "runtime/mpi/include"
+    subprocess.run([MPICC, "-O2", "-Wall", "-I", include, "-o", program, EXAMPLE / "units.c", "-lm"], check=True)
+    return program
+
+
+@pytest.mark.parametrize("algorithm", ["tree", "exchange"])
+def test_units_convert_on_the_way(converted: Path, tmp_path: Path, algorithm: str) -> None:
+    def run(units: Path) -> Run:
+        options = ("--compute", "none", "--operators", str(units), "--algorithm", f"allreduce={algorithm}")
+        done = thalweg_run(tmp_path, 6, "mpi-fpga-torus-2x2x2", [converted], *options)
+        assert (done.exit_code, done.stdout) == (0, "0 wrong\n"), done.stderr
+        assert done.report["fallback"] == {} and done.report["offloaded"] == {"MPI_Allreduce": 12, "MPI_Bcast": 36}
+        return done
+
+    slower = tmp_path / "slower.cpp"
+    slower.write_text((EXAMPLE / "units.cpp").read_text().replace("double, 6", "double, 256"))
+    # One allreduce passes two units, each of which takes 250 cycles more.
+    gain = run(slower).report["virtual_time_us"] - run(EXAMPLE / "units.cpp").report["virtual_time_us"]
+    assert gain == pytest.approx(2 * 250 * 0.004, abs=0.02)
+
+
+def test_units_without_the_network_change_nothing(converted: Path, tmp_path: Path) -> None:
+    done = thalweg_run(tmp_path, 6, "mpi-fpga-torus-2x2x2", [converted], "--compute", "none")
+    assert (done.exit_code, done.stdout) == (0, "0 wrong\n"), done.stderr
+
+
+def test_units_are_between_host_and_switch() -> None:
+    options = ["-n", "4", "--ranks-per-node", "2", "--operators", EXAMPLE / "units.cpp"]
+    done = execute([sys.executable, "-m", "thalweg", "run", *options, "--", "/bin/true"])
+    assert done.returncode == 125 and "units stand between host and switch" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -105,12 +140,20 @@ def test_what_the_network_cannot_do_is_left_to_mpi(run_program: Program) -> None
         ("struct T { char c[32]; }; THALWEG_OPERATOR(wide, T, 1) { return a; }", "1, 2, 4, 8 or 16 bytes, not 32"),
         ("".join(f"THALWEG_OPERATOR(o{i}, int, 1) {{ return a; }}\n" for i in range(4)), "4 operators"),
         ("THALWEG_OPERATOR(slow, int, 100000) { return a; }", "1 to 1024 cycles, not 100000"),
+        ("THALWEG_BEFORE(mean, int, 1) { return x; }", "THALWEG_BEFORE(mean): that is no operator of the files, nor"),
+        ("THALWEG_AFTER(alltoall, int, 1) { return x; }", "nor broadcast, gather, scatter, allgather"),
+        ("THALWEG_AFTER(gather, int, 2000) { return x; }", "THALWEG_AFTER(gather): a unit takes 1 to 1024 cycles"),
+        ("THALWEG_BEFORE(gather, long double, 1) { return x; }", "has 1, 2, 4 or 8 bytes, not 16"),
+        (
+            "THALWEG_OPERATOR(own, int, 1) { return a; } THALWEG_AFTER(own, double, 1) { return x; }",
+            "THALWEG_AFTER(own): its elements have 8 bytes, the operator's 4",
+        ),
     ],
 )
 def test_files_that_are_no_good(tmp_path: Path, text: str | None, said: str) -> None:
     file = tmp_path / "operators.cpp"
     if text is not None:
-        file.write_text(f"#include <thalweg_operator.hpp>\n{text}\n")
+        file.write_text(f"#include <thalweg_operator.hpp>\n#include <thalweg_unit.hpp>\n{text}\n")
     done = execute([sys.executable, "-m", "thalweg", "run", "-n", "2", "--operators", file, "--", "/bin/true"])
     assert (done.returncode, done.stdout) == (125, ""), done.stderr
     assert said in done.stderr

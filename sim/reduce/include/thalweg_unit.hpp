@@ -1,0 +1,49 @@
+// Write a unit that what a host sends passes before its switch, or what it receives after it: C++ in the simulator, a module in
+// hardware.
+//
+//   THALWEG_BEFORE(fixed_sum, double, 6) { return encoded(x); }     what reductions by fixed_sum combine
+//   THALWEG_AFTER(fixed_sum, double, 6) { return decoded(x); }      what their results become
+//   THALWEG_BEFORE(broadcast, std::uint64_t, 2) { return x ^ key; }
+//
+// defines what becomes of each element `x` of a type, and how many cycles it is under way; a flit a cycle passes. A unit
+// belongs to an operator (thalweg_operator.hpp) of the same element size, or to a collective that moves data: broadcast, gather,
+// scatter or allgather, whose blocks are taken as elements of 1, 2, 4 or 8 bytes; what is left at a block's end passes
+// unchanged. The result must depend on the element alone. `thalweg run --operators FILE.cpp` builds it in.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+extern "C" struct thalweg_unit {
+  const char* owner;
+  bool after;
+  std::size_t bytes;
+  unsigned latency;
+  void (*map)(std::byte* data, std::size_t elements);
+  const thalweg_unit* next;
+};
+
+/// The units of this library, the last one first.
+extern "C" {
+[[gnu::visibility("default")]] inline const thalweg_unit* thalweg_units = nullptr;
+}
+
+template <class T, T (*Map)(T)>
+void thalweg_map(std::byte* data, std::size_t elements) {
+  for (std::size_t i = 0; i < elements; ++i, data += sizeof(T)) {
+    T x;
+    std::memcpy(&x, data, sizeof x);
+    const T result = Map(x);
+    std::memcpy(data, &result, sizeof result);
+  }
+}
+
+#define THALWEG_UNIT_(owner, place, is_after, type, latency)                                          \
+  static type owner##_##place(type x);                                                                \
+  static const thalweg_unit owner##_##place##_entry{                                                  \
+      #owner, is_after, sizeof(type), latency, thalweg_map<type, owner##_##place>, thalweg_units};    \
+  static const bool owner##_##place##_listed = (thalweg_units = &owner##_##place##_entry) != nullptr; \
+  static type owner##_##place([[maybe_unused]] type x)
+
+#define THALWEG_BEFORE(owner, type, latency) THALWEG_UNIT_(owner, before, false, type, latency)
+#define THALWEG_AFTER(owner, type, latency) THALWEG_UNIT_(owner, after, true, type, latency)
