@@ -6,8 +6,8 @@
     0 = ["exchange", "tree"]      # from 0 bytes on
     524288 = ["tree", "exchange"]
 
-Of those, a communicator takes the first that it has. `thalweg tune` writes them. Those in clusters/tuning are the defaults: presets have their own, other clusters take that of
-their kind.
+Of those, a communicator takes the first that it has. `thalweg tune` writes such files. Those in clusters/tuning are the
+defaults: presets have their own, other clusters take that of a preset of their kind.
 """
 
 from __future__ import annotations
