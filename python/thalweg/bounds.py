@@ -23,7 +23,9 @@ scatter     combined with what passes or not
 scan,       what a rank gives goes to every rank above: d + the larger of m/B at both ends and, where it is combined on its
 exscan      way, a lane
 alltoall    as scatter and gather, for every rank; and every block uses as many links as its ranks are hops apart, at least:
-            the sum of blocks times hops over the sum of all links' rates, N m k/(8b) on a whole k-ary n-cube with k even
+            the sum of blocks times hops over the sum of all links' rates, N m k/(8b) on a whole k-ary n-cube with k even;
+            and below each switch of a fat tree s ranks' blocks for the N-s others, s (N-s) m, over its links upwards,
+            and as many downwards
 message     one route, whose first link carries all: d + m/b
 
 Host to host, PCIe's latency comes at both ends, and B is at most what PCIe and the DMA carry. The time that a flit spends in
@@ -50,7 +52,7 @@ FLIT_BYTES = 32
 ROUTER_CYCLES = 4
 """Source: the MPI-FPGA paper, section 4.1: the four stages of the router, a cycle each."""
 SHAPES = frozenset({"ring", "torus", "line", "star", "fattree"})
-"""Shapes of which no cut is narrower, for what must cross it, than the links of one node: others get no bounds."""
+"""Shapes of which no cut is narrower, for what must cross it, than those that are counted: others get no bounds."""
 OPERATIONS = tuple(collective.name.lower() for collective in Collective if collective)
 
 
@@ -67,6 +69,8 @@ class Network:
     pcie_latency: int = 0
     pcie_rate: float = inf
     """Bytes a tick between host memory and node, each direction: the slower of PCIe and DMA."""
+    switches: int = 0
+    """The last so many nodes have no host."""
     _known: dict[int, dict[int, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
@@ -84,6 +88,7 @@ class Network:
             config.collective.lane_latency,
             config.host.pcie_latency,
             min(dma, config.host.pcie_bytes_per_tick),
+            config.switches,
         )
 
     @cached_property
@@ -94,6 +99,17 @@ class Network:
             if not graph.has_edge(tail, head) or latency < graph[tail][head]["weight"]:
                 graph.add_edge(tail, head, weight=latency)
         return graph
+
+    @cached_property
+    def subtrees(self) -> list[set[int]]:
+        """What hangs together below each level of switches, counted from the hosts; without switches there is none."""
+        hosts = range(self.nodes - self.switches)
+        level: dict[int, int] = nx.multi_source_dijkstra_path_length(self._graph, set(hosts), weight=None)
+        found: list[set[int]] = []
+        for height in range(1, max(level.values())):
+            below = self._graph.subgraph(node for node, at in level.items() if at <= height)
+            found += nx.weakly_connected_components(below)
+        return found
 
     def distances(self, node: int) -> dict[int, int]:
         """Ticks from a node to every node that it reaches."""
@@ -177,6 +193,18 @@ class _Ranks:
             hops += sum(from_node[other] for other in self.members)
         return hops * self.size / sum(rate for *_, rate in self.network.links)
 
+    def cross(self) -> float:
+        """A block from every rank to every other, out of and into each subtree."""
+        longest = 0.0
+        for part in self.network.subtrees:
+            inside = sum(node in part for node in self.members)
+            leaving = sum(rate for tail, head, _, rate in self.network.links if tail in part and head not in part)
+            arriving = sum(rate for tail, head, _, rate in self.network.links if tail not in part and head in part)
+            if 0 < inside < len(self.members):
+                blocks = inside * (len(self.members) - inside)
+                longest = max(longest, blocks * self.size / min(leaving, arriving))
+        return longest
+
     def exchange(self) -> float:
         """2(N-1) transfers of every byte, over the links at the ranks."""
         return 2 * (len(self.all) - 1) * self.size / self.links
@@ -202,7 +230,9 @@ def collective_ticks(
         "gather": lambda: max(ranks.collect(root), *(ranks.sent(r, root) for r in ranks.others(root))),
         "allgather": lambda: max(*map(ranks.spread, ranks.all), *map(ranks.collect, ranks.all)),
         "reduce_scatter": lambda: max(*map(ranks.distribute, ranks.all), *map(ranks.combine, ranks.all)),
-        "alltoall": lambda: max(ranks.carry(), *map(ranks.distribute, ranks.all), *map(ranks.collect, ranks.all)),
+        "alltoall": lambda: max(
+            ranks.carry(), ranks.cross(), *map(ranks.distribute, ranks.all), *map(ranks.collect, ranks.all)
+        ),
         "scan": lambda: ranks.upwards(inclusive=True),
         "exscan": lambda: ranks.upwards(inclusive=False),
         "scatter": lambda: max(ranks.distribute(root), *(ranks.received(root, r) for r in ranks.others(root))),

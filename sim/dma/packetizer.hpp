@@ -36,12 +36,12 @@ class Packetizer {
     return flits;
   }
 
-  /// Elements of the next packet of a stream that fills its packets: `left` are left. A packet that would be less than three
-  /// quarters full gives way to a full one of half the flits, and another one after it.
+  /// Elements of the next packet of a stream that fills its packets: `left` are left. A packet that would need less than three
+  /// quarters of its flits gives way to a full one of half of them, and another one after it.
   [[nodiscard]] std::uint64_t filled(std::uint64_t left) const {
     const std::uint64_t most = std::min(left, capacity_);
     const unsigned size = flits(most);
-    return size > 2 && most <= capacity(size / 4 * 3) ? std::min(most, capacity(size / 2)) : most;
+    return size > 4 && most <= capacity(size / 4 * 3 - 1) ? capacity(size / 2) : most;
   }
 
   /// Calls visit(offset in the packet, first element, elements) for each contiguous piece of the payload.

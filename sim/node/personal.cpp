@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 namespace thalweg {
 
@@ -18,6 +19,12 @@ void Personal::begin(const CollectiveRequest& request, std::uint32_t ranks, unsi
   to_come_.resize(ranks);
   expected_ = 0;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) expected_ += to_come_[rank] = request.receive_block(rank).count;
+}
+
+std::uint32_t Personal::stride_through(std::uint32_t ranks) {
+  auto stride = static_cast<std::uint32_t>(0.618 * ranks) + 1;
+  while (std::gcd(stride, ranks) != 1) ++stride;
+  return stride;
 }
 
 void Personal::prepare(Lane& lane) {

@@ -35,8 +35,8 @@ class Personal {
   void start(const CollectiveRequest& request, std::uint32_t ranks, unsigned lanes, const Packetizer& layout,
              WayTo&& way_to) {
     begin(request, ranks, lanes, layout);
-    for (std::uint32_t offset = 0; offset < ranks; ++offset) {
-      const std::uint32_t peer = (request.rank + offset) % ranks;
+    const std::uint32_t stride = stride_through(ranks);
+    for (std::uint32_t i = 0, peer = request.rank; i < ranks; ++i, peer = (peer + stride) % ranks) {
       const Way way = way_to(peer);
       lanes_[way.lane].peers.push_back({peer, way.hops});
     }
@@ -67,7 +67,7 @@ class Personal {
     std::uint32_t rank, hops;
   };
   struct Lane {
-    std::vector<Peer> peers;     ///< the farthest first, else from the own rank on
+    std::vector<Peer> peers;     ///< the farthest first
     std::uint32_t announce = 0;  ///< place of the next one to announce itself to; beyond the last one: all are told
     std::uint32_t send = 0;      ///< place of the next one to send to
 
@@ -78,6 +78,9 @@ class Personal {
   };
 
   void begin(const CollectiveRequest& request, std::uint32_t ranks, unsigned lanes, const Packetizer& layout);
+  /// Through all ranks in steps of about the golden section, so that ranks that are close, and may share links, come far
+  /// apart.
+  [[nodiscard]] static std::uint32_t stride_through(std::uint32_t ranks);
   void prepare(Lane& lane);
   void skip(Lane& lane) const;
 

@@ -43,7 +43,7 @@ def command() -> None:
     """Measure one operation on a cluster, verified, beside the time that nothing can beat.
 
     Times are kernel to kernel, from node to node, and host to host, through PCIe; share is bound / time. A bound is printed
-    where one is proved: for rings, tori, lines and stars.
+    where one is proved: for rings, tori, lines, stars and fat trees.
     """
 
 

@@ -194,6 +194,16 @@ def test_closed_forms_on_whole_tori(size: tuple[int, ...]) -> None:
         assert collective_ticks(network, members, operation, 0) == hops + (14 if operation == "reduce_scatter" else 0)
 
 
+def test_an_all_to_all_passes_the_links_above_each_switch() -> None:
+    """6 hosts below switch 8, 2 below switch 9, a link from each to switch 10."""
+    pairs = [*((host, 8 if host < 6 else 9) for host in range(8)), (8, 10), (9, 10)]
+    links = [(a, b, 1, 2.0) for a, b in pairs] + [(b, a, 1, 2.0) for a, b in pairs]
+    network = Network(11, links, switches=3)
+    assert collective_ticks(network, range(8), "alltoall", 1000) == 6 * 2 * 1000 / 2.0
+    assert collective_ticks(network, [0, 1, 6], "alltoall", 1000) == pytest.approx(2 * 1 * 1000 / 2.0, abs=4)
+    assert collective_ticks(network, [0, 1, 2], "alltoall", 1000) == pytest.approx(2 * 1000 / 2.0, abs=2)
+
+
 def test_a_message_takes_one_route() -> None:
     network = Network(16, [(a, b, 10, 32.0) for a, b in torus(4, 4)], pcie_latency=7, pcie_rate=16.0)
     assert message_ticks(network, 0, 10, 3200) == 40 + 100

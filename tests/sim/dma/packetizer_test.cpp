@@ -43,14 +43,13 @@ TEST(Packetizer, FillsPacketsToThreeQuarters) {
   const Packetizer bytes(1, 64, 16);                     // n flits hold 32 n - 16 bytes
   for (const auto& [left, next] : {std::pair{16u, 16u},  // 1 flit
                                    {48u, 48u},           // 2
-                                   {80u, 48u},           // 3 of 4 are just three quarters: 2
-                                   {81u, 81u},           // 4
-                                   {176u, 112u},         // 6 of 8
-                                   {177u, 177u},
-                                   {1024u, 1008u},  // 33 of 64
-                                   {1520u, 1008u},  // 48 of 64
-                                   {1521u, 1521u},
-                                   {2032u, 2032u},  // 64
+                                   {49u, 49u},           // 3 of 4
+                                   {144u, 112u},         // 5 of 8: 4
+                                   {145u, 145u},         // 6 of 8
+                                   {1024u, 1008u},       // 33 of 64: 32
+                                   {1488u, 1008u},       // 47 of 64
+                                   {1489u, 1489u},       // 48 of 64
+                                   {2032u, 2032u},       // 64
                                    {100'000u, 2032u}})
     EXPECT_EQ(bytes.filled(left), next) << left;
 }
