@@ -25,7 +25,7 @@ inline int unpack(const void* from, MPI_Count bytes, void* to, MPI_Count count, 
 inline MPI_Count elements_per_piece(MPI_Datatype type) {
   MPI_Count size = 1;
   PMPI_Type_size_x(type, &size);
-  return size == 0 ? INT_MAX : INT_MAX / size;
+  return size == 0 ? INT_MAX : size > INT_MAX ? 1 : INT_MAX / size;
 }
 template <class Piece>
 int in_pieces(MPI_Count count, MPI_Datatype type, Piece piece) {

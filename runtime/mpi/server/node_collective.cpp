@@ -120,7 +120,7 @@ void NodeCollective::take_in(std::uint32_t host) {
   last_in_ = std::max(last_in_, at);
   collect(host);
   if (hosts_.size() == 1) {
-    hosts_[host].receive = hosts_[host].send;
+    hosts_[host].receive = std::move(hosts_[host].send);
     setting_.timeline.at(at, [self = shared_from_this(), host, at] { self->hand_out(host, at); });
     return;
   }
@@ -300,8 +300,9 @@ void NodeCollective::distribute_prefixes(std::uint32_t host) {
 /// Gives the ranks of a host what has come for them.
 void NodeCollective::distribute(std::uint32_t host) {
   const CollectiveRequest& any = any_part(host);
-  std::span<const std::byte> rest = hosts_[host].receive;
-  if (any.collective == Collective::broadcast && places_.host_of(any.root) == host) rest = hosts_[host].send;
+  // What a broadcast brings the root's host has left it.
+  const bool sent = any.collective == Collective::broadcast && hosts_[host].receive.empty();
+  std::span<const std::byte> rest = sent ? hosts_[host].send : hosts_[host].receive;
   const auto next = [&](std::span<std::byte> to) {
     std::ranges::copy(rest.first(to.size()), to.begin());
     rest = rest.subspan(to.size());

@@ -21,7 +21,12 @@ def run_program(tmp_path: Path) -> Program:
     """Compiles a program of programs/, or the given C text, and runs it on the fabric: its own work takes no time."""
 
     def run(
-        source: str, ranks: int = 4, *options: str, arguments: tuple[str, ...] = (), cluster: str = "torus:2x2x2"
+        source: str,
+        ranks: int = 4,
+        *options: str,
+        arguments: tuple[str, ...] = (),
+        cluster: str = "torus:2x2x2",
+        timeout: float = 120,
     ) -> Run:
         file = PROGRAMS / source
         if not source.endswith(".c"):
@@ -32,6 +37,6 @@ def run_program(tmp_path: Path) -> Program:
             [MPICC, "-O1", "-w", "-I", PROGRAMS, "-I", ROOT / "runtime/mpi/include", "-o", program, file], check=True
         )
         chosen = options if "--compute" in options else ("--compute", "none", *options)
-        return thalweg_run(tmp_path, ranks, cluster, [program, *arguments], *chosen, timeout=120)
+        return thalweg_run(tmp_path, ranks, cluster, [program, *arguments], *chosen, timeout=timeout)
 
     return run

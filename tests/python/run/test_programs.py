@@ -80,6 +80,22 @@ def test_the_status_of_several_requests(run_program: Program) -> None:
     assert run.report["fallback"] == {}
 
 
+@pytest.mark.parametrize("options", [(), ("--ranks-per-node", "2")])
+def test_what_an_int_does_not_hold(run_program: Program, options: tuple[str, ...]) -> None:
+    run = run_program("big.c", 4, *options)
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+    assert run.report["fallback"] == {}
+
+
+@pytest.mark.long
+def test_more_than_two_gigabytes(run_program: Program) -> None:
+    """In one reduction, one broadcast and one message: 9 GB of memory."""
+    run = run_program("big.c", 2, arguments=(str(2**31 + 5),), timeout=1200)
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+    (row,) = (row for row in run.report["collectives"] if row["function"] == "MPI_Reduce")
+    assert (row["in"], row["bytes"]) == ("network", 2**31 + 5)
+
+
 def test_odd_numbers_of_ranks(run_program: Program) -> None:
     for ranks in (2, 3, 7):
         run = run_program("messages.c", ranks)
