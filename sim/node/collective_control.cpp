@@ -118,19 +118,37 @@ class Compiler {
     scatter_from(row_.up);
   }
 
-  /// The streams of all ranks in the order of their labels, one after another, each down the tree that its rank is the root
-  /// of.
+  /// The streams of all ranks, each down the tree that its rank is the root of. Every edge has them in the order of their
+  /// labels; what is below a vertex goes up without waiting for its turn among those that go down, which a stage keeps it for.
   void allgather_tree() {
-    const std::uint32_t edges = row_.tree();
     const bool host = row_.has_rank();
-    const auto from = [&](std::uint32_t edge, std::uint32_t streams) {
-      if (streams > 0) step({.from_edges = edge, .to_edges = edges & ~edge, .to_host = host, .streams = streams});
-    };
+    constexpr std::uint64_t kept = 1;
     process();
-    from(row_.up, row_.label);
-    if (host) step({.to_edges = edges, .from_host = true, .to_host = true, .block = row_.label});
-    each_bit(row_.down, [&](unsigned k) { from(1u << k, row_.behind(1u << k)); });
-    from(row_.up, row_.ranks - row_.label - row_.below);
+    const auto upwards = [&](std::uint32_t edge, std::uint32_t streams) {
+      Step out{.from_edges = edge, .to_edges = row_.down & ~edge, .from_host = edge == 0, .to_host = host};
+      if (row_.up) {
+        out.to_stages = out.to_edges ? kept : 0;
+        out.to_edges = row_.up;
+      }
+      out.streams = streams;
+      out.block = row_.label;
+      step(out);
+    };
+    if (host) upwards(0, 1);
+    each_bit(row_.down, [&](unsigned k) { upwards(1u << k, row_.behind(1u << k)); });
+    if (!row_.up) return;
+
+    process();
+    const auto downwards = [&](std::uint32_t streams) {
+      if (streams > 0) step({.from_edges = row_.up, .to_edges = row_.down, .to_host = host, .streams = streams});
+    };
+    const auto from_stage = [&](std::uint32_t edge, std::uint32_t streams) {
+      if (row_.down & ~edge) step({.to_edges = row_.down & ~edge, .from_stages = kept, .streams = streams});
+    };
+    downwards(row_.label);
+    if (host) from_stage(0, 1);
+    each_bit(row_.down, [&](unsigned k) { from_stage(1u << k, row_.behind(1u << k)); });
+    downwards(row_.ranks - row_.label - row_.below);
   }
 
   /// Recursive doubling: what came on an edge goes on over those of later stages. Packet by packet, because every edge
