@@ -82,7 +82,7 @@ def test_a_rank_computes_while_its_collective_goes_on(thalweg: Thalweg, osu: Pat
 def test_the_sweep() -> None:
     done = execute([sys.executable, ROOT / "apps/osu/sweep.py"], timeout=5000)
     assert done.returncode == 0, done.stdout[-2000:]
-    assert done.stdout.count(": right, ") == 21
+    assert done.stdout.count(": right, ") == 39
 
 
 @pytest.mark.long
