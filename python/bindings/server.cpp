@@ -12,6 +12,7 @@
 
 #include "mpi/server/software_run.hpp"
 #include "node/fabric.hpp"
+#include "node/shared_fabric.hpp"
 
 namespace nb = nanobind;
 using namespace thalweg;
@@ -35,15 +36,21 @@ HostMemory memory_of(const HostConfig& host) {
   return {host.memory_overhead, host.memory_bytes_per_tick};
 }
 
+std::unique_ptr<Engine> fabric_of(const FabricConfig& config, const std::optional<Sharing>& sharing) {
+  if (sharing) return std::make_unique<SharedFabric>(config, *sharing);
+  return std::make_unique<Fabric>(config);
+}
+
 /// The server, and the fabric that it runs on.
 class SimulatedServer {
  public:
   SimulatedServer(const FabricConfig& config, std::vector<NodeId> nodes, int listener,
-                  std::vector<std::string> functions, double compute_scale, double patience_s, Choice choice)
-      : fabric_(config),
-        server_(fabric_, {std::move(nodes), listener, std::move(functions), compute_scale, patience_s,
-                          config.host.message_overhead, std::move(choice), memory_of(config.host),
-                          config.collective.operators}) {}
+                  std::vector<std::string> functions, double compute_scale, double patience_s, Choice choice,
+                  std::vector<std::uint32_t> programs, const std::optional<Sharing>& sharing)
+      : fabric_(fabric_of(config, sharing)),
+        server_(*fabric_, {std::move(nodes), listener, std::move(functions), compute_scale, patience_s,
+                           config.host.message_overhead, std::move(choice), memory_of(config.host),
+                           config.collective.operators, std::move(programs)}) {}
 
   nb::dict run() {
     Outcome outcome;
@@ -63,6 +70,8 @@ class SimulatedServer {
     result["what"] = outcome.what;
     result["waiting"] = outcome.waiting;
     result["virtual_time"] = outcome.virtual_time;
+    result["clocks"] = outcome.clocks;
+    result["aborter"] = outcome.aborter;
     result["joined"] = outcome.joined;
     result["messages"] = outcome.messages;
     result["message_bytes"] = outcome.message_bytes;
@@ -107,7 +116,7 @@ class SimulatedServer {
     return result;
   }
 
-  Fabric fabric_;
+  std::unique_ptr<Engine> fabric_;
   Server server_;
 };
 
@@ -176,11 +185,13 @@ void bind_server(nb::module_& module) {
           nb::arg("collective"), nb::arg("ranks"), nb::arg("bytes"), nb::arg("known"),
           "The best of the algorithms that there are, the bits of `known`; None where the rows say nothing.");
   nb::class_<SimulatedServer>(module, "MpiServer")
-      .def(nb::init<const FabricConfig&, std::vector<NodeId>, int, std::vector<std::string>, double, double, Choice>(),
+      .def(nb::init<const FabricConfig&, std::vector<NodeId>, int, std::vector<std::string>, double, double, Choice,
+                    std::vector<std::uint32_t>, const std::optional<Sharing>&>(),
            nb::arg("config"), nb::arg("nodes"), nb::arg("listener"), nb::arg("functions"), nb::arg("compute_scale"),
-           nb::arg("patience_s"), nb::arg("choice"),
+           nb::arg("patience_s"), nb::arg("choice"), nb::arg("programs") = std::vector<std::uint32_t>{},
+           nb::arg("sharing") = nb::none(),
            "Serves ranks that connect to the listening Unix socket `listener`, which it takes over; rank i is on "
-           "nodes[i].")
+           "nodes[i]. `programs`: the first rank of each, where there are several.")
       .def("run", &SimulatedServer::run,
            "Serves until the program ends or cannot go on; says how it went. Times are ticks.")
       .def("stop", &SimulatedServer::stop, "From another thread: makes run() return soon.")

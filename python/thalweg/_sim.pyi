@@ -635,9 +635,9 @@ class Choice:
         """
 
 class MpiServer:
-    def __init__(self, config: FabricConfig, nodes: Sequence[int], listener: int, functions: Sequence[str], compute_scale: float, patience_s: float, choice: Choice) -> None:
+    def __init__(self, config: FabricConfig, nodes: Sequence[int], listener: int, functions: Sequence[str], compute_scale: float, patience_s: float, choice: Choice, programs: Sequence[int] = [], sharing: Sharing | None = None) -> None:
         """
-        Serves ranks that connect to the listening Unix socket `listener`, which it takes over; rank i is on nodes[i].
+        Serves ranks that connect to the listening Unix socket `listener`, which it takes over; rank i is on nodes[i]. `programs`: the first rank of each, where there are several.
         """
 
     def run(self) -> dict:

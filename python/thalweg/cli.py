@@ -1,7 +1,7 @@
 """The command `thalweg`: finds the subcommand, runs it, and turns whatever ends it early into one line and an exit code.
 
-Exit codes: 0 right, 1 a check failed, 2 bad input, 3 the fabric could not go on, 130 interrupted. `thalweg run` returns the
-program's own status instead, 124 when the fabric could not go on, 125 for bad input.
+Exit codes: 0 right, 1 a check failed, 2 bad input, 3 the fabric could not go on, 130 interrupted. `thalweg run` and `thalweg
+jobs` return the program's own status instead, 124 when the fabric could not go on, 125 for bad input.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from thalweg.errors import InputError, ThalwegError, one_line
 
 COMMANDS = {
     "run": "Run an MPI program, unchanged, on a simulated cluster.",
+    "jobs": "Run MPI programs at once on one cluster, each with a share.",
     "bench": "Measure one operation on a cluster over sizes and ranks.",
     "cluster": "List, show, check and draw clusters.",
     "route": "Compute routes and prove that they cannot deadlock.",
@@ -122,4 +123,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line `arguments` (default: the process's own) and returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = next((word for word in given if not word.startswith("-")), None)
-    return _invoke(given, in_run=command == "run")
+    return _invoke(given, in_run=command in ("run", "jobs"))

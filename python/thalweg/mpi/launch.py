@@ -9,13 +9,14 @@ import socket
 import subprocess
 import tempfile
 import threading
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from thalweg._sim import Choice, Ending, FabricConfig, MpiServer
+from thalweg._sim import Choice, Ending, FabricConfig, MpiServer, Sharing
 from thalweg.choice import From
 from thalweg.errors import FabricStopped, InputError
 from thalweg.mpi.library import Interposer, MpiLibrary
@@ -50,6 +51,14 @@ def find_program(name: str) -> str:
     return found
 
 
+@dataclass(frozen=True)
+class Program:
+    """A program of a run: its command line, and the node of each of its ranks."""
+
+    command: Sequence[str]
+    nodes: Sequence[int]
+
+
 def run_program(
     command: Sequence[str],
     nodes: Sequence[int],
@@ -62,45 +71,85 @@ def run_program(
     skew: str | None = None,
     choice: Sequence[From] = (),
 ) -> RunResult:
-    """Runs `command` with rank i on nodes[i]; returns when no process of it is left. `operators`: those of the user in `config`, and
-    the bytes of their elements. `skew`: distribution, us and seed of the ranks' delays. `choice`: the algorithms that are wanted. Raises InputError where it is no MPI program."""
-    program, ranks = find_program(command[0]), len(nodes)
+    """`run_programs` of one program."""
+    programs = [Program(command, nodes)]
+    return run_programs(
+        programs, config, library, interposer, compute_scale, patience_s, operators, skew=skew, choice=choice
+    )
+
+
+def run_programs(
+    programs: Sequence[Program],
+    config: FabricConfig,
+    library: MpiLibrary,
+    interposer: Interposer,
+    compute_scale: float,
+    patience_s: float,
+    operators: Mapping[str, int],
+    *,
+    skew: str | None = None,
+    choice: Sequence[From] = (),
+    sharing: Sharing | None = None,
+) -> RunResult:
+    """Runs programs at once on one cluster, each with its ranks' MPI_COMM_WORLD; returns when no process of them is left.
+
+    `operators`: those of the user in `config`, and the bytes of their elements. `skew`: distribution, us and seed of the ranks'
+    delays. `choice`: the algorithms that are wanted. `sharing`: what each program has of the fabric. Raises InputError where one
+    is no MPI program."""
+    paths = [find_program(program.command[0]) for program in programs]
+    nodes = [node for program in programs for node in program.nodes]
+    firsts = [sum(len(program.nodes) for program in programs[:job]) for job in range(len(programs))]
     with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
         address = f"{folder}/socket"
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         listener.bind(address)
-        listener.listen(ranks)
+        listener.listen(len(nodes))
         server = MpiServer(
-            config, nodes, listener.detach(), interposer.functions, compute_scale, patience_s, Choice(choice)
+            *(config, nodes, listener.detach(), interposer.functions, compute_scale, patience_s, Choice(choice)),
+            firsts if len(programs) > 1 else [],
+            sharing,
         )
         variables = {"THALWEG_SOCKET": address}
         if operators:
             variables["THALWEG_OPERATORS"] = " ".join(f"{name} {size}" for name, size in operators.items())
         if skew is not None:
             variables["THALWEG_SKEW"] = skew
-        launch = library.launch(ranks, interposer.path, variables)
-        environment = {**os.environ, **library.environment, **variables}
         previous = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-        processes = Processes([*launch, program, *command[1:]], environment, address)
+        started: list[Processes] = []
         try:
-            books = _serve(server, processes.launcher)
-            status = processes.launcher.wait() if books["ending"] in _LEAVES_ALONE else None
+            for path, program, first in zip(paths, programs, firsts, strict=True):
+                own = variables | ({"THALWEG_JOB": f"{first} {len(nodes)}"} if len(programs) > 1 else {})
+                launch = library.launch(len(program.nodes), interposer.path, own)
+                environment = {**os.environ, **library.environment, **own}
+                prefix = f"{len(started)}: " if len(programs) > 1 else ""
+                started.append(Processes([*launch, path, *program.command[1:]], environment, address, prefix))
+            launchers = [processes.launcher for processes in started]
+            books = _serve(server, launchers, [*firsts, len(nodes)])
+            status = _status(books, launchers, firsts)
         finally:
-            processes.end()
+            for processes in started:
+                processes.end()
             for number, handler in previous.items():
                 signal.signal(number, handler)
-    return _result(books, status, ranks, program)
+    return _result(books, status, len(nodes), " and ".join(paths))
 
 
-_LEAVES_ALONE = (Ending.finished, Ending.aborted)  # the ranks, which end by themselves
+def _status(books: dict[str, Any], launchers: Sequence[subprocess.Popen[bytes]], firsts: Sequence[int]) -> int | None:
+    """The programs' own: the first that is not 0, or the aborted one's. None where they did not end by themselves."""
+    if books["ending"] == Ending.finished:
+        return next(filter(None, [launcher.wait() for launcher in launchers]), 0)
+    if books["ending"] == Ending.aborted:  # the others know nothing of it
+        return launchers[bisect_right(firsts, books["aborter"]) - 1].wait()
+    return None
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
-def _serve(server: MpiServer, launcher: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """Serves until the program is over, or the server says that it will not go on."""
+def _serve(server: MpiServer, launchers: Sequence[subprocess.Popen[bytes]], ranks: Sequence[int]) -> dict[str, Any]:
+    """Serves until the programs are over, or the server says that they will not go on. Ranks ranks[i] up to ranks[i+1] are
+    of launcher i."""
     outcome: list[dict[str, Any] | Exception] = []
 
     def serve() -> None:
@@ -109,10 +158,18 @@ def _serve(server: MpiServer, launcher: subprocess.Popen[bytes]) -> dict[str, An
         except Exception as error:
             outcome.append(error)
 
+    def left_out(job: int) -> bool:
+        """Whether a program has ended before all of its ranks came."""
+        came = server.processes()[ranks[job] : ranks[job + 1]]
+        return launchers[job].poll() is not None and not all(came)
+
+    def over() -> bool:
+        return all(launcher.poll() is not None for launcher in launchers) or any(map(left_out, range(len(launchers))))
+
     thread = threading.Thread(target=serve, name="server")
     thread.start()
     try:
-        while thread.is_alive() and launcher.poll() is None:
+        while thread.is_alive() and not over():
             thread.join(_LOOK_S)
         thread.join(_GOODBYE_S)
     finally:

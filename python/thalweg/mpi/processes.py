@@ -7,6 +7,8 @@ import ctypes
 import os
 import signal
 import subprocess
+import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,14 +20,28 @@ _GRACE_S = 5.0
 class Processes:
     """A launcher and everything below it. `mark` is a text that its environment holds and no other process's does."""
 
-    def __init__(self, command: Sequence[str], environment: dict[str, str], mark: str) -> None:
-        """Starts `command`; it is killed when this process dies, and what its children leave behind becomes our child."""
+    def __init__(self, command: Sequence[str], environment: dict[str, str], mark: str, prefix: str = "") -> None:
+        """Starts `command`; it is killed when this process dies, and what its children leave behind becomes our child. Where
+        there is a `prefix`, it has no input, and its output is passed on line by line behind that."""
         libc = ctypes.CDLL(None)
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
         self._mark = mark.encode()
         self.launcher = subprocess.Popen(
-            command, env=environment, preexec_fn=lambda: libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL if prefix else None,
+            stdout=subprocess.PIPE if prefix else None,
+            preexec_fn=lambda: libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
         )
+        self._reader = threading.Thread(target=self._pass_on, args=(prefix.encode(),), name="output")
+        if prefix:
+            self._reader.start()
+
+    def _pass_on(self, prefix: bytes) -> None:
+        assert self.launcher.stdout is not None
+        for line in self.launcher.stdout:
+            sys.stdout.buffer.write(prefix + line)
+            sys.stdout.buffer.flush()
 
     def end(self) -> None:
         """Kills all that still run, and waits until they are gone."""
@@ -36,6 +52,8 @@ class Processes:
                     os.kill(process, signal.SIGKILL)
             self._reap(alive)
             time.sleep(0.01)
+        if self._reader.is_alive():
+            self._reader.join(_GRACE_S)
 
     def _alive(self) -> list[int]:
         running = [] if self.launcher.poll() is not None else [self.launcher.pid, *_descendants(self.launcher.pid)]

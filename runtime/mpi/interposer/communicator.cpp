@@ -23,7 +23,7 @@ void release(std::uint32_t number) {
   process().post(part, false);
 }
 
-/// The world ranks of a group's members.
+/// The ranks of a group's members in the run.
 std::vector<std::uint32_t> in_world(MPI_Group group) {
   MPI_Group world;
   PMPI_Comm_group(MPI_COMM_WORLD, &world);
@@ -34,6 +34,8 @@ std::vector<std::uint32_t> in_world(MPI_Group group) {
   PMPI_Group_translate_ranks(group, size, own.data(), world, ranks.data());
   PMPI_Group_free(&world);
   PMPI_Group_free(&group);
+  for (int& rank : ranks)
+    if (rank != MPI_UNDEFINED) rank += process().first();
   return {ranks.begin(), ranks.end()};
 }
 

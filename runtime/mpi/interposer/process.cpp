@@ -100,13 +100,17 @@ void Process::join() {
   if (path == nullptr || joined()) return;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   PMPI_Comm_size(MPI_COMM_WORLD, &size_);
+  if (const char* job = std::getenv("THALWEG_JOB")) {
+    std::sscanf(job, "%d %d", &first_, &size_);
+    rank_ += first_;
+  }
   process_ = getpid();
   // Where the launcher is killed, its ranks end with it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   connect(path);
   heap_.place(memory_, descriptor_, heap_offset(header_->ranks, static_cast<std::uint64_t>(rank_)),
               heap_offset(header_->ranks, static_cast<std::uint64_t>(rank_) + 1));
-  if (const char* skew = std::getenv("THALWEG_SKEW")) skew_ = Skew(skew, rank_, ticks_per_second_);
+  if (const char* skew = std::getenv("THALWEG_SKEW")) skew_ = Skew(skew, rank_ - first_, ticks_per_second_);
   auto* shared = reinterpret_cast<std::array<std::atomic<std::uint64_t>, kFunctions>*>(&slot_->calls);
   for (std::size_t f = 0; f < kFunctions; ++f) (*shared)[f] = early_calls_[f].load();
   calls_ = shared;

@@ -105,8 +105,8 @@ class Process {
   [[nodiscard]] Heap& heap() { return heap_; }
   [[nodiscard]] std::byte* at(std::uint64_t offset) { return memory_ + offset; }
   void free_remote(std::uint64_t offset) { Heap::mark_free(memory_, offset); }
-  [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] int size() const { return size_; }
+  /// The rank of the run that rank 0 of this program is: a run may have several programs.
+  [[nodiscard]] int first() const { return first_; }
 
  private:
   void connect(const char* path);
@@ -124,7 +124,8 @@ class Process {
   Slot* slot_ = nullptr;
   int socket_ = -1;
   int descriptor_ = -1;
-  int rank_ = 0, size_ = 1;
+  int rank_ = 0, size_ = 1;  ///< of the run
+  int first_ = 0;
   int process_ = 0;
   Heap heap_;
   Skew skew_;

@@ -43,6 +43,13 @@ void Server::accept(unsigned rank, const Submission& part) {
   }
 }
 
+/// What tells its communicators from those of the run's other programs.
+std::string Server::program_of(std::uint32_t rank) const {
+  if (options_.programs.empty()) return "";
+  const auto next = std::ranges::upper_bound(options_.programs, rank);
+  return "job " + std::to_string(next - options_.programs.begin() - 1) + ": ";
+}
+
 void Server::create(unsigned rank, const Submission& part) {
   const auto given = memory_.at<const std::uint32_t>(part.send, part.count);
   auto creation = creations_.enter(rank, {given.begin(), given.end()}, part);
@@ -51,8 +58,8 @@ void Server::create(unsigned rank, const Submission& part) {
   Communicator& made = communicators_[number];
   made.number = number;
   // The world's own are known by their names, others by what made them.
-  made.name = creation->name.find("COMM_") == std::string::npos ? creation->name + " #" + std::to_string(number)
-                                                                : creation->name;
+  const bool own = creation->name.find("COMM_") != std::string::npos;
+  made.name = program_of(rank) + creation->name + (own ? "" : " #" + std::to_string(number));
   made.members = creation->members;
   made.entered.resize(made.members.size());
   made.places = places_of(made.members);

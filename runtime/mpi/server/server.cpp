@@ -92,9 +92,11 @@ bool Server::over(Outcome& outcome) {
   };
   if (!connections_.refusal().empty()) return end(Ending::refused, connections_.refusal());
   for (unsigned rank = 0; rank < options_.ranks(); ++rank)
-    if (const Slot& slot = memory_.slot(rank); slot.aborting.load() != 0)
+    if (const Slot& slot = memory_.slot(rank); slot.aborting.load() != 0) {
+      outcome.aborter = rank;
       return end(Ending::aborted,
                  "rank " + std::to_string(rank) + " called MPI_Abort with code " + std::to_string(slot.abort_code));
+    }
   // A launcher kills the others when one dies: the first one names the cause.
   const auto died = std::ranges::find_if(
       connections_.lost(), [&](unsigned rank) { return memory_.slot(rank).state.load() != State::finished; });

@@ -32,6 +32,7 @@ struct ServerOptions {
   Choice choice;                          ///< of algorithms; where it says nothing: a tree, or what there is
   HostMemory memory{};                    ///< between the ranks of a node
   std::vector<UserOperator> operators{};  ///< of the user, as the engine has them
+  std::vector<std::uint32_t> programs{};  ///< the first rank of each, where the run has several
 
   [[nodiscard]] unsigned ranks() const { return static_cast<unsigned>(nodes.size()); }
 };
@@ -79,6 +80,7 @@ struct FallbackKey {
 struct Outcome {
   Ending ending = Ending::stopped;
   std::string what;                  ///< one line, where the run did not finish
+  unsigned aborter = 0;              ///< the rank that called MPI_Abort
   std::vector<std::string> waiting;  ///< who waits for whom, on what, since when
   Tick virtual_time = 0;             ///< the last rank's clock
   std::vector<Tick> clocks;
@@ -135,6 +137,7 @@ class Server {
   void drain(unsigned rank);
   void accept(unsigned rank, const Submission& part);
   void create(unsigned rank, const Submission& part);
+  [[nodiscard]] std::string program_of(std::uint32_t rank) const;
   [[nodiscard]] std::uint32_t collectives_of(std::uint32_t communicator) const;
   void release(const Submission& part);
   void free_if_unused(std::uint32_t number);

@@ -1,0 +1,140 @@
+"""`thalweg jobs`: several unchanged MPI programs at once on one simulated cluster, each with its share of the fabric."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from thalweg import bench_jobs, choice, tuning
+from thalweg.cluster import Cluster
+from thalweg.commands.bench_jobs import ShareType
+from thalweg.commands.run import ComputeScale
+from thalweg.errors import InputError
+from thalweg.output import json_option, print_table, write_json
+from thalweg.sharing import Share
+
+
+def _programs(words: Sequence[str]) -> list[list[str]]:
+    """The command lines, which a lone colon parts. Raises InputError where one is empty."""
+    commands: list[list[str]] = [[]]
+    for word in words:
+        if word == ":":
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    if not all(commands):
+        raise InputError("a program is missing beside a colon: ./one arguments : ./other arguments")
+    return commands
+
+
+@click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+@click.option(
+    "--cluster", "cluster_name", required=True, metavar="C", help="Preset, file, or shape in place such as torus:4x4."
+)
+@click.option(
+    "-n", "--ranks", type=click.IntRange(1), help="Ranks of each program. [default: the hosts, in equal parts]"
+)
+@click.option("--share", type=ShareType(), required=True, help="What each program has of the fabric.")
+@click.option(
+    "--placement",
+    type=click.Choice(bench_jobs.PLACEMENTS),
+    default="interleaved",
+    show_default=True,
+    help="Hosts dealt out in turn, so that the programs' ways cross, or in blocks.",
+)
+@click.option(
+    "--only", type=click.IntRange(0), metavar="JOB", help="Run this one alone, with its share and on its hosts."
+)
+@click.option(
+    "--compute",
+    type=ComputeScale(),
+    default="measured",
+    show_default=True,
+    help="How the ranks' own processor time counts as virtual time.",
+)
+@click.option("--mpi", default="mpich", show_default=True, metavar="MPI", help="As for thalweg run.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0),
+    default=600.0,
+    show_default=True,
+    metavar="S",
+    help="Give up when no rank gets any further for so many seconds; 0 never does.",
+)
+@json_option
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, required=True, metavar="PROGRAM [ARGS] : PROGRAM [ARGS]")
+def command(
+    cluster_name: str,
+    ranks: int | None,
+    share: Share | None,
+    placement: str,
+    only: int | None,
+    compute: float,
+    mpi: str,
+    timeout: float,
+    json_file: Path | None,
+    words: tuple[str, ...],
+) -> None:
+    """Run MPI programs at once on one cluster, each on hosts and with an MPI_COMM_WORLD of its own:
+    `thalweg jobs --cluster torus:4x4 --share sub-channels:1:3 -- ./one arguments : ./other arguments`.
+
+    Each line of output begins with its job's number. Ranks are counted through all programs where what went wrong is told. Exit code: that of the first program that did
+    not end with 0; 124 when the fabric could not go on, 125 for bad input.
+    """
+    from thalweg.mpi.launch import Program, run_programs
+    from thalweg.mpi.library import find_library, interposer
+    from thalweg.mpi.report import Report
+
+    commands = _programs(words)
+    cluster = Cluster.load(cluster_name)
+    if share and len(share.weights) != len(commands):
+        raise InputError(f"{share} is for {len(share.weights)} programs, not {len(commands)}")
+    if only is not None and only >= len(commands):
+        raise InputError(f"there is no job {only}: the programs are jobs 0 to {len(commands) - 1}")
+    hosts = cluster.topology.hosts
+    each = ranks or hosts // len(commands)
+    if not 1 <= each * len(commands) <= hosts:
+        raise InputError(
+            f"{len(commands)} programs of {max(each, 1)} ranks do not fit on the {hosts} hosts of {cluster.name}"
+        )
+    nodes = [part[:each] for part in bench_jobs.place(hosts, len(commands), placement)]
+    jobs = [only] if only is not None else list(range(len(commands)))
+    config = cluster.fabric_config()
+    library = find_library(mpi)
+    try:
+        result = run_programs(
+            [Program(commands[job], nodes[job]) for job in jobs],
+            *(config, library, interposer(library), compute, timeout, {}),
+            choice=choice.over(tuning.default(cluster), {}),
+            sharing=share.on(cluster, nodes) if share else None,
+        )
+    except ValueError as error:
+        raise InputError(f"{cluster.name}, {share}: {error}") from None
+    sys.stdout.flush()
+    for line in result.complaint:
+        print(f"thalweg: {line}", file=sys.stderr)
+    report = Report(result, config, cluster.name, [node for job in jobs for node in nodes[job]])
+    report.print(sys.stderr)
+    clocks = iter(result.books["clocks"])
+    rows = [
+        {
+            "job": job,
+            "program": commands[job],
+            "nodes": nodes[job],
+            "part": share.weights[job] / share.parts if share else None,
+            "virtual_time_us": max(next(clocks) for _ in nodes[job]) * 1e6 / config.ticks_per_second,
+        }
+        for job in jobs
+    ]
+    print(file=sys.stderr)
+    print_table(
+        ["job", "program", "ranks", "part", "virtual time us"],
+        ([row["job"], row["program"][0], each, row["part"], row["virtual_time_us"]] for row in rows),
+        left=["program"],
+        file=sys.stderr,
+    )
+    write_json(json_file, {**report.as_json(), "share": str(share or bench_jobs.UNSHARED), "jobs": rows})
+    sys.exit(result.exit_code)
