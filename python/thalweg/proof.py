@@ -4,7 +4,8 @@
 2. A packet that holds one buffer and waits for the next is an edge between (link, virtual channel) pairs; the graph of all
    such edges, over all pairs of nodes, message classes and virtual channels, has no cycle (Dally and Seitz, 1987).
 3. What arrives always leaves: message classes and route classes have virtual channels of their own, so a plain message never
-   waits for a collective's; and a collective packet enters the network only with a credit for the slot at its end.
+   waits for a collective's; and a collective packet enters the network only with a credit for the slot at its end, or for
+   the relay's buffer at the next node, of which there is one for each link and route class: 2 orders these as well.
 4. The slots do not wait in a circle either: over the tree of the communicator of all hosts (any root), through its top as
    an allreduce goes, and over the stages of an exchange, the graph of which slot waits for which has no cycle.
 """
