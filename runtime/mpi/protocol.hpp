@@ -165,6 +165,7 @@ struct Slot {
   std::atomic<std::uint32_t> exiting{0};     ///< the process calls exit
   std::atomic<std::uint32_t> aborting{0};    ///< MPI_Abort was called, with `abort_code`
   std::int32_t abort_code = 0;
+  std::uint32_t node = 0;  ///< that the rank is on
   // Why the rank is parked: until `need` of the named requests have completed, or until a time.
   Time clock = 0;  ///< in: when it parked; out: when it goes on
   Time until = kForever;

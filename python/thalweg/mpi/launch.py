@@ -120,7 +120,8 @@ def run_programs(
             for path, program, first in zip(paths, programs, firsts, strict=True):
                 own = variables | ({"THALWEG_JOB": f"{first} {len(nodes)}"} if len(programs) > 1 else {})
                 launch = library.launch(len(program.nodes), interposer.path, own)
-                environment = {**os.environ, **library.environment, **own}
+                share_memory = len(set(program.nodes)) < len(program.nodes)
+                environment = {**os.environ, **library.environment(share_memory), **own}
                 prefix = f"{len(started)}: " if len(programs) > 1 else ""
                 started.append(Processes([*launch, path, *program.command[1:]], environment, address, prefix))
             launchers = [processes.launcher for processes in started]

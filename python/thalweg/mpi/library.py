@@ -44,11 +44,12 @@ class MpiLibrary:
         command = [str(self.mpiexec), "--bind-to", "none", "--oversubscribe", "-n", str(ranks)]
         return command + [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """What lets many ranks share few processors: each sleeps in the kernel while it waits for a message."""
+    def environment(self, share_memory: bool) -> dict[str, str]:
+        """What lets many ranks share few processors: each sleeps in the kernel while it waits for a message. MPICH's then
+        cannot `share_memory` in windows."""
         if self.family == "mpich":
-            return {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
+            local = {} if share_memory else {"MPIR_CVAR_NOLOCAL": "1"}
+            return {**local, "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
         return {
             "OMPI_MCA_mpi_yield_when_idle": "1",
             "OMPI_ALLOW_RUN_AS_ROOT": "1",

@@ -97,7 +97,7 @@ REQUESTS = {
 }
 
 _MADE_OF = {
-    "comm, newcomm": ["Comm_dup", "Comm_dup_with_info", "Comm_split", "Comm_split_type", "Comm_create", "Cart_sub"],
+    "comm, newcomm": ["Comm_dup", "Comm_dup_with_info", "Comm_split", "Comm_create", "Cart_sub"],
     "comm_old, comm_cart": ["Cart_create"],
     "comm_old, comm_graph": ["Graph_create"],
     "comm_old, comm_dist_graph": ["Dist_graph_create", "Dist_graph_create_adjacent"],
@@ -113,6 +113,7 @@ _MADE_APART = {
 COMMUNICATORS = {
     **{name: f'Create(native, {arguments}, "MPI_{name}")' for arguments, names in _MADE_OF.items() for name in names},
     **{name: f'Create_apart(native, {made}, "MPI_{name}")' for made, names in _MADE_APART.items() for name in names},
+    "Comm_split_type": "Comm_split_type(native, comm, split_type, key, newcomm)",
     "Comm_idup": "Comm_idup(native, comm, newcomm, request)",
     "Comm_idup_with_info": "Comm_idup(native, comm, newcomm, request)",
 }

@@ -107,6 +107,7 @@ class Process {
   void free_remote(std::uint64_t offset) { Heap::mark_free(memory_, offset); }
   /// The rank of the run that rank 0 of this program is: a run may have several programs.
   [[nodiscard]] int first() const { return first_; }
+  [[nodiscard]] int node() const { return static_cast<int>(slot_->node); }
 
  private:
   void connect(const char* path);

@@ -44,6 +44,17 @@ int Create(Native native, MPI_Comm parent, MPI_Comm* made, const char* function)
   return error;
 }
 
+/// Ranks share memory where they share a node of the cluster. Each may want to be in no part.
+int Comm_split_type(Native native, MPI_Comm parent, int type, int key, MPI_Comm* made) {
+  const auto split = [&] {
+    int shared = type == MPI_COMM_TYPE_SHARED;
+    if (const int error = PMPI_Allreduce(MPI_IN_PLACE, &shared, 1, MPI_INT, MPI_MAX, parent)) return error;
+    if (!shared) return native();
+    return PMPI_Comm_split(parent, type == MPI_UNDEFINED ? MPI_UNDEFINED : process().node(), key, made);
+  };
+  return Create(process().joined() ? Native(split) : native, parent, made, "MPI_Comm_split_type");
+}
+
 int Create_apart(Native native, MPI_Comm* made, const char* function) {
   const int error = process().outside(native);
   if (error == MPI_SUCCESS) adopt(*made, function);

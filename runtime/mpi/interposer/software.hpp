@@ -32,6 +32,7 @@ int Neighbours(Native native, MPI_Comm comm, Bytes bytes, Form form = {}) {
 
 /// A call that makes a communicator out of `parent`, collective over that.
 int Create(Native native, MPI_Comm parent, MPI_Comm* made, const char* function);
+int Comm_split_type(Native native, MPI_Comm parent, int type, int key, MPI_Comm* made);
 /// One that only some members of a communicator make, or none.
 int Create_apart(Native native, MPI_Comm* made, const char* function);
 int Comm_idup(Native native, MPI_Comm parent, MPI_Comm* made, MPI_Request* request);

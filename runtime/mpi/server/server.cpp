@@ -22,7 +22,9 @@ Server::Server(Engine& engine, ServerOptions options)
       connections_(options_.listener, options_.ranks(), memory_.descriptor(),
                    Welcome{engine.ticks_per_second(), options_.compute_scale}),
       timeline_(engine, options_.memory),
-      ranks_(options_.ranks()) {}
+      ranks_(options_.ranks()) {
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) memory_.slot(rank).node = options_.nodes[rank];
+}
 
 Outcome Server::run() {
   while (connections_.joined() < options_.ranks() && !over(books_)) connections_.poll(kLookMilliseconds);

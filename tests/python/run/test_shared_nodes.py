@@ -62,6 +62,44 @@ def test_no_row_is_needed_on_one_node_and_one_on_each_of_several(run_program: Pr
     assert run.report["fallback"] == {"no row free in the network's tables": 8}
 
 
+@pytest.mark.parametrize("per_node", [1, 2])
+def test_ranks_share_memory_where_they_share_a_node(run_program: Program, per_node: int) -> None:
+    body = f"""
+        int main(int c, char** v) {{
+          int size, sum, *own, *other, unit;
+          MPI_Comm node, none;
+          MPI_Aint bytes;
+          MPI_Win window;
+          begin(&c, &v);
+          MPI_Comm_split_type(MPI_COMM_WORLD, rank == 1 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &none);
+          CHECK(rank != 1 || none == MPI_COMM_NULL);
+          if (rank != 1) MPI_Comm_size(none, &size), MPI_Comm_free(&none);
+          CHECK(rank == 1 || size == (rank == 0 ? 1 : {per_node}));
+          MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, -rank, MPI_INFO_NULL, &node);
+          MPI_Comm_size(node, &size);
+          CHECK(size == {per_node});
+          MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, node);
+          CHECK(sum == ({per_node} == 1 ? rank : rank / 2 * 4 + 1));
+          MPI_Win_allocate_shared(sizeof *own, sizeof *own, MPI_INFO_NULL, node, &own, &window);
+          *own = rank;
+          MPI_Win_fence(0, window);
+          MPI_Win_shared_query(window, 0, &bytes, &unit, &other); /* the highest rank of the node */
+          CHECK(*other == rank / {per_node} * {per_node} + {per_node} - 1);
+          MPI_Win_free(&window);
+          return end();
+        }}
+    """
+    run = run_program(body, 4, PER_NODE, str(per_node))
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+
+
+def test_ranks_are_placed_together(run_program: Program) -> None:
+    run = run_program("nodes.c", 4, PER_NODE, "2", "--placement", "3,1")
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+    assert run.report["nodes"] == [3, 3, 1, 1]
+    assert {1, 3} <= {link["node"] for link in run.report["links"]}
+
+
 @pytest.fixture
 def slow_memory(tmp_path: Path) -> str:
     """Between two ranks of a node: 1 us, and 1 ns a byte. Over links: nothing is faster than 2 us, there and back."""

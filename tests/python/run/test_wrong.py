@@ -118,6 +118,7 @@ def test_the_programs_own_status_is_kept(run_program: Program) -> None:
             "9 ranks do not fit on ring:4, which has 4 hosts: --ranks-per-node 3 is enough",
         ),
         (["--ranks-per-node", "0"], ["/bin/true"], "0 is not in the range"),
+        (["--ranks-per-node", "2", "--reproducible"], ["/bin/true"], "--reproducible needs a node for each rank"),
         (["--ranks-per-node", "2", "-n", "9", "--cluster", "ring:4"], ["/bin/true"], "9 ranks do not fit on ring:4"),
         (["-n", "0"], ["/bin/true"], "0 is not in the range"),
         (["--compute", "some"], ["/bin/true"], "'some' is not measured, none, or scale:X"),
