@@ -71,17 +71,18 @@ class VcRouter::Pipeline final : public Stages {
 
   unsigned bits_, channels_, ports_;
   FlowControl flow_;
-  Share share_;
   std::uint64_t limited_ = 0;  ///< output ports whose link has a rate
   std::array<Inbox, kChannels / 64> inbox_;
   std::array<Port, std::min(kMaxPorts, kChannels)> port_;
   std::array<Input, kChannels> input_;
   std::array<Output, kChannels> output_;
   FlitBuffers buffers_;
-  std::array<FlowReceiver, kChannels> stop_;    ///< under margin flow control
-  std::array<RateLimit, kMaxPorts> rate_;       ///< of output ports
-  std::array<RateLimit, kMaxPorts> read_rate_;  ///< of input ports, where the share is narrow
+  std::array<FlowReceiver, kChannels> stop_;  ///< under margin flow control
+  std::array<RateLimit, kMaxPorts> rate_;     ///< of output ports
   RouteTable table_;
+  Share share_;
+  std::array<RateLimit, kMaxPorts>
+      read_rate_;  ///< of input ports, where the share is narrow: then all outputs have one
 };
 
 template <class Mask>
@@ -90,8 +91,8 @@ VcRouter::Pipeline<Mask>::Pipeline(const RouterConfig& config, NodeId self, std:
       channels_(config.virtual_channels),
       ports_(config.link_ports + config.local_ports),
       flow_(config.flow),
-      share_(config.share),
-      table_(config, self, row) {
+      table_(config, self, row),
+      share_(config.share) {
   read_rate_.fill(RateLimit(share_.flits, share_.cycles));
   for (unsigned port = 0; port < ports_; ++port) {
     const unsigned depth = port < config.link_ports ? config.buffer_flits : config.local_buffer_flits;
@@ -251,8 +252,10 @@ void VcRouter::Pipeline<Mask>::traverse(Tick now, unsigned i) {
   if (flow_ == FlowControl::credits) port_[i >> bits_].back.write(now, std::uint64_t{1} << vc_of(i));
   output.flow.send();
   ++port.sent;
-  if (limited_ >> input.port & 1) rate_[input.port].send(now);
-  if (share_.narrow()) read_rate_[i >> bits_].send(now);
+  if (limited_ >> input.port & 1) {
+    rate_[input.port].send(now);
+    read_rate_[i >> bits_].send(now);
+  }
   if (flit.tail) {
     active_ &= ~bit(i);
     sendable_ &= ~bit(i);
