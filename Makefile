@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := $(shell find sim runtime python/bindings tests benches apps examples -name '*.[ch]' -o -name '*.[ch]pp')
 PYTHON := $(wildcard python spec tests benches examples tools/*.py)
 
-.PHONY: help setup run check test test-long format stub clean
+.PHONY: help setup run check test test-long format stub tune clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,11 @@ format:  ## format C++ and Python in place
 stub:  ## write python/thalweg/_sim.pyi after a change to the bindings
 	@tools/setup test
 	@$(BIN)/python -m nanobind.stubgen -q -m thalweg._sim -o python/thalweg/_sim.pyi
+
+tune:  ## measure anew which algorithms are the fastest on the presets (clusters/tuning); minutes
+	@tools/setup run
+	@for file in clusters/*.toml; do name=$$(basename $$file .toml); \
+	  $(BIN)/thalweg tune --cluster $$name -o clusters/tuning/$$name.toml || exit; done
 
 clean:  ## remove everything that was built or installed here
 	rm -rf .venv build dist .cache .pytest_cache .ruff_cache .mypy_cache .hypothesis
