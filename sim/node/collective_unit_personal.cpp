@@ -133,7 +133,7 @@ void CollectiveUnit::deliver_personal(unsigned index, PacketId id, Tick now) {
     const auto operation = static_cast<OperationId>(&op - context.operations.data());
     const auto row = static_cast<OperationId>(&context - contexts_.data());
     ports_[index].to_host.push_growing({id, row * in_flight_ + operation, place.first * op.packetizer.element_bytes(),
-                                        place.elements, now - pool_[id].flits});
+                                        place.elements, now - config_.router.share.time(pool_[id].flits)});
     with_result_ |= std::uint64_t{1} << (units() + index);
     ++op.to_host;
     return;
