@@ -81,7 +81,7 @@ void bind_config(nb::module_& module) {
       .def_rw("aggregation_units", &CollectiveConfig::aggregation_units)
       .def_rw("slot_packets", &CollectiveConfig::slot_packets)
       .def_rw("packet_flits", &CollectiveConfig::packet_flits)
-      .def_rw("alltoall_packet_flits", &CollectiveConfig::alltoall_packet_flits)
+      .def_rw("long_packet_flits", &CollectiveConfig::long_packet_flits)
       .def_rw("relay_flits", &CollectiveConfig::relay_flits)
       .def_rw("lane_latency", &CollectiveConfig::lane_latency)
       .def(

@@ -159,6 +159,13 @@ nb::class_<PythonFabric<Simulated>> bind_fabric(nb::module_& module, const char*
       .def(
           "group", [](Bound& self, ContextId context) { return self.fabric().group(context); }, nb::arg("context"),
           "The vertices and edges of a communicator.")
+      .def(
+          "parts",
+          [](Bound& self, ContextId context, unsigned algorithm) {
+            return self.fabric().parts(context, named<spec::Algorithm>(algorithm, spec::algorithm_names));
+          },
+          nb::arg("context"), nb::arg("algorithm"),
+          "The groups between which an algorithm deals out the packets of an operation; one where it does not.")
       .def("submit", &Bound::submit, nb::kw_only(), nb::arg("handle"), nb::arg("context"), nb::arg("rank"),
            nb::arg("collective"), nb::arg("algorithm") = 0, nb::arg("op") = 0, nb::arg("type") = 0, nb::arg("root") = 0,
            nb::arg("count") = 0, nb::arg("send") = nb::none(), nb::arg("receive") = nb::none(),
@@ -232,6 +239,20 @@ void bind_engine(nb::module_& module) {
             return result;
           },
           "For each vertex its edges of the tree, ascending: the vertex at the other end, and whether it leads up.")
+      .def(
+          "tree_of",
+          [](const Group& self, std::uint32_t root) {
+            std::vector<std::vector<std::uint32_t>> result;
+            for (const Group::Vertex& vertex : self.vertices()) {
+              const std::uint32_t label = self.label(root);
+              auto& edges = result.emplace_back();
+              each_bit(vertex.row.towards(label) | vertex.row.away_from(label),
+                       [&](unsigned k) { edges.push_back(vertex.peer[k]); });
+            }
+            return result;
+          },
+          nb::arg("root"),
+          "For each vertex its neighbours on the tree that rank `root` is the root of, by ascending edge.")
       .def_prop_ro("by_dimensions", &Group::by_dimensions,
                    "Its exchange goes by dimensions; else it is recursive doubling over the ranks' numbers.")
       .def_prop_ro("doubles", &Group::doubles, "There are edges between ranks whose numbers differ in one bit.")

@@ -195,10 +195,10 @@ class CollectiveConfig:
     def packet_flits(self, arg: int, /) -> None: ...
 
     @property
-    def alltoall_packet_flits(self) -> int: ...
+    def long_packet_flits(self) -> int: ...
 
-    @alltoall_packet_flits.setter
-    def alltoall_packet_flits(self, arg: int, /) -> None: ...
+    @long_packet_flits.setter
+    def long_packet_flits(self, arg: int, /) -> None: ...
 
     @property
     def relay_flits(self) -> int: ...
@@ -400,6 +400,11 @@ class Group:
         For each vertex its edges of the tree, ascending: the vertex at the other end, and whether it leads up.
         """
 
+    def tree_of(self, root: int) -> list[list[int]]:
+        """
+        For each vertex its neighbours on the tree that rank `root` is the root of, by ascending edge.
+        """
+
     @property
     def by_dimensions(self) -> bool:
         """
@@ -456,6 +461,11 @@ class Fabric:
 
     def group(self, context: int) -> Group:
         """The vertices and edges of a communicator."""
+
+    def parts(self, context: int, algorithm: int) -> list[Group]:
+        """
+        The groups between which an algorithm deals out the packets of an operation; one where it does not.
+        """
 
     def submit(self, *, handle: int, context: int, rank: int, collective: int, algorithm: int = 0, op: int = 0, type: int = 0, root: int = 0, count: int = 0, send: object | None = None, receive: object | None = None, vector: bool = False, send_blocks: Sequence[tuple[int, int]] | None = None, receive_blocks: Sequence[tuple[int, int]] | None = None, at: int | None = None) -> None:
         """
@@ -520,6 +530,11 @@ class SharedFabric:
 
     def group(self, context: int) -> Group:
         """The vertices and edges of a communicator."""
+
+    def parts(self, context: int, algorithm: int) -> list[Group]:
+        """
+        The groups between which an algorithm deals out the packets of an operation; one where it does not.
+        """
 
     def submit(self, *, handle: int, context: int, rank: int, collective: int, algorithm: int = 0, op: int = 0, type: int = 0, root: int = 0, count: int = 0, send: object | None = None, receive: object | None = None, vector: bool = False, send_blocks: Sequence[tuple[int, int]] | None = None, receive_blocks: Sequence[tuple[int, int]] | None = None, at: int | None = None) -> None:
         """

@@ -21,7 +21,7 @@ from thalweg.errors import FabricStopped, InputError
 from thalweg.spec import OPERATORS, SIZE, Algorithm, Collective, Datatype, Operator
 
 if TYPE_CHECKING:
-    from thalweg._sim import CompletionKind, Fabric, FabricConfig, SharedFabric
+    from thalweg._sim import CompletionKind, Fabric, FabricConfig, Group, SharedFabric
 
     AnyFabric: TypeAlias = Fabric | SharedFabric
 
@@ -174,7 +174,7 @@ class Timed:
     ticks: int
     results: list[np.ndarray]
     busiest: int
-    order: reduction.Order
+    groups: list[Group]
 
 
 def _finish(fabric: AnyFabric, awaited: set[int], kind: CompletionKind) -> int:
@@ -253,7 +253,7 @@ def _run_collective(
     submit(fabric, plan, algorithm, context, size, given, results, members, start)
     ticks = _finish(fabric, set(members), _sim.CompletionKind.collective) - start
     busiest = max((link.flits for link in fabric.link_use()), default=0)
-    return Timed(ticks, results, busiest, reduction.Order.of(fabric.group(context)))
+    return Timed(ticks, results, busiest, fabric.parts(context, algorithm))
 
 
 _NONE, _ONE, _EACH = range(3)
@@ -310,6 +310,27 @@ def operands(plan: CollectivePlan, size: int) -> list[np.ndarray]:
     return [block(_blocks(_GIVES, plan, rank) * size) for rank in range(plan.ranks)]
 
 
+def _reduced(plan: CollectivePlan, algorithm: Algorithm, operands: np.ndarray, groups: Sequence[Group]) -> np.ndarray:
+    """The reduction of operands, shape (ranks, elements), in the order that the algorithm takes."""
+    root = plan.root if plan.operation == "reduce" else None
+    if len(groups) == 1:
+        order = reduction.Order.of(groups[0])
+        return reduction.evaluate(algorithm, plan.operator, plan.datatype, operands, root, order)
+    scatters = plan.operation == "reduce_scatter"
+    blocks = np.split(operands, plan.ranks, axis=1) if scatters else [operands]
+    bytes_ = bounds.FLIT_BYTES * plan.cluster.fabric_config().collective.packet_flits
+    wide = plan.dtype.itemsize == 16  # one element in the first flit, two in each of the others
+    per_packet = (bytes_ - (16 if wide else 8)) // plan.dtype.itemsize
+    parts = []
+    for rank, block in enumerate(blocks):
+        for piece, group in zip(reduction.pieces(block.shape[1], per_packet, len(groups)), groups, strict=False):
+            order = reduction.Order.rooted(group, rank if scatters else root)
+            parts.append(
+                reduction.evaluate(Algorithm.TREE, plan.operator, plan.datatype, block[:, piece], order.top, order)
+            )
+    return np.concatenate(parts)
+
+
 def right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray], run: Timed) -> bool:
     """Whether every rank has, to the bit, what the operation means."""
     if plan.operation == "alltoall":
@@ -323,15 +344,8 @@ def right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray
             if prefix.size
         )
     if plan.operation in REDUCTIONS:
-        root = plan.root if plan.operation == "reduce" else None
-        expected = reduction.evaluate(
-            algorithm,
-            plan.operator,
-            plan.datatype,
-            np.stack([part.view("u1") for part in given]).view(plan.dtype),
-            root,
-            run.order,
-        )
+        operands = np.stack([part.view("u1") for part in given]).view(plan.dtype)
+        expected = _reduced(plan, algorithm, operands, run.groups)
     elif plan.operation in ("broadcast", "scatter"):
         expected = given[plan.root]
     else:

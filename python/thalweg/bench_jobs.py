@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg import bench, reduction
+from thalweg import bench
 from thalweg.bench import CollectivePlan, Row
 from thalweg.cluster import Cluster
 from thalweg.errors import FabricStopped, InputError
@@ -101,7 +101,7 @@ def _run(fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int]) -> d
         own = plan.job(job)
         given = bench.operands(own, size)
         context = bench.communicator(fabric, own, [_handle(job, rank) for rank in range(own.ranks)])
-        parts[job] = (own, given, context, reduction.Order.of(fabric.group(context)))
+        parts[job] = (own, given, context, fabric.parts(context, own.algorithms[0]))
     start = -(-fabric.now // plan.frame) * plan.frame
     fabric.advance(start)
     done: dict[int, _Job] = {}
@@ -131,9 +131,9 @@ def _run(fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int]) -> d
             missing[job] -= 1
             if missing[job]:
                 continue
-            own, given, _, order = parts[job]
+            own, given, _, groups = parts[job]
             if job not in done:
-                run = bench.Timed(completion.at - start, results[job], use(job) - before[job], order)
+                run = bench.Timed(completion.at - start, results[job], use(job) - before[job], groups)
                 right = bench.right(own, own.algorithms[0], given, run)
                 done[job] = _Job(run.ticks, run.results, run.busiest, right)
             if len(done) < len(jobs):

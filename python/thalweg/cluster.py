@@ -255,9 +255,9 @@ class Cluster:
         collective.aggregation_units = values.collective.aggregation_units
         collective.slot_packets = values.collective.slot_packets
         collective.packet_flits = values.collective.packet_flits
-        collective.alltoall_packet_flits = values.collective.alltoall_packet_flits or values.collective.packet_flits
+        collective.long_packet_flits = values.collective.long_packet_flits or values.collective.packet_flits
         slot_flits = values.collective.slot_packets * values.collective.packet_flits
-        collective.relay_flits = max(slot_flits, 2 * collective.alltoall_packet_flits)
+        collective.relay_flits = max(slot_flits, 2 * collective.long_packet_flits)
         collective.lane_latency = values.collective.lane_latency_cycles
         config.collective = collective
 

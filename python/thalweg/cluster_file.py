@@ -101,10 +101,12 @@ class CollectiveTable(_Table):
     contexts: int = Field(ge=1, le=32, description="rows of the communicator table")
     operations_in_flight: int = Field(ge=1, le=4, description="operations of one communicator under way at once")
     aggregation_units: int = Field(ge=1, le=64, description="joins that a node serves in the same cycle")
-    slot_packets: int = Field(ge=1, le=65_536, description="buffer of one communicator and tree edge in packets")
+    slot_packets: int = Field(
+        ge=1, le=65_536, description="buffer of one communicator and tree edge in packets of packet_flits"
+    )
     packet_flits: Literal[1, 2, 4, 8, 16, 32, 64] = Field(description="longest network packet in flits")
-    alltoall_packet_flits: Literal[1, 2, 4, 8, 16, 32, 64] | None = Field(
-        None, description="longest packet of an all-to-all in flits; packet_flits if left out"
+    long_packet_flits: Literal[1, 2, 4, 8, 16, 32, 64] | None = Field(
+        None, description="longest packet of long streams and of all-to-alls in flits; packet_flits if left out"
     )
     lane_latency_cycles: int = Field(ge=1, le=1024, description="cycles of one combining step")
 

@@ -180,6 +180,11 @@ class Order:
             [[peer for peer, _ in edges] for edges in group.tree], top, group.exchange if group.by_dimensions else ()
         )
 
+    @classmethod
+    def rooted(cls, group: Group, root: int | None) -> Order:
+        """That of one of a communicator's several trees, for a root; None: for an allreduce."""
+        return cls.of(group) if root is None else cls(group.tree_of(root), root)
+
     def tree(self, combine: Combine, operands: Array, vertex: int, parent: int = -1) -> Array:
         """The reduction to a vertex of what is not behind its parent."""
         own = [operands[vertex]] if vertex < len(operands) else []
@@ -235,6 +240,14 @@ def evaluate(
     if algorithm == Algorithm.HALVING:
         return _halving(combine, operands)
     return order.tree(combine, operands, order.top if root is None else root)
+
+
+def pieces(elements: int, per_packet: int, trees: int) -> list[slice]:
+    """What each of several trees carries of a block: whole packets, dealt out evenly; at most as many trees as packets."""
+    packets = -(-elements // per_packet)
+    trees = min(trees, max(packets, 1))
+    ends = [min(elements, packets * tree // trees * per_packet) for tree in range(trees + 1)]
+    return [slice(*ends[tree : tree + 2]) for tree in range(trees)]
 
 
 def scan(operator: Operator, datatype: Datatype, operands: Array, inclusive: bool) -> list[Array]:

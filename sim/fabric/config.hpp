@@ -88,14 +88,14 @@ enum class Trees : std::uint8_t {
 
 struct CollectiveConfig {
   Trees trees = Trees::by_rank;
-  unsigned contexts = 32;               ///< rows of the communicator table
-  unsigned operations_in_flight = 2;    ///< per communicator (W)
-  unsigned aggregation_units = 6;       ///< joins that one node serves in the same cycle (S)
-  unsigned slot_packets = 64;           ///< buffer per communicator and tree edge, in packets
-  unsigned packet_flits = 16;           ///< longest network packet, a power of two
-  unsigned alltoall_packet_flits = 16;  ///< longest one of an all-to-all, which takes no slot; a power of two
-  unsigned relay_flits = 1024;          ///< buffer of packets of all-to-alls behind a link, of each route class
-  unsigned lane_latency = 14;           ///< cycles of one combining step
+  unsigned contexts = 32;             ///< rows of the communicator table
+  unsigned operations_in_flight = 2;  ///< per communicator (W)
+  unsigned aggregation_units = 6;     ///< joins that one node serves in the same cycle (S)
+  unsigned slot_packets = 64;         ///< buffer per communicator and tree edge, in packets of packet_flits
+  unsigned packet_flits = 16;         ///< longest network packet, a power of two
+  unsigned long_packet_flits = 16;    ///< the same for long streams on trees and for all-to-alls; at least as much
+  unsigned relay_flits = 1024;        ///< buffer of packets of all-to-alls behind a link, of each route class
+  unsigned lane_latency = 14;         ///< cycles of one combining step
   std::vector<UserOperator> operators;
   std::map<std::uint8_t, UserUnits> units;  ///< of collectives that move data, by their codes
 };

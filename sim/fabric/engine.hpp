@@ -47,11 +47,18 @@ struct CollectiveRequest {
   std::span<std::byte> receive;
   std::span<const Block> send_blocks{};     ///< v-forms of scatter (at the root), reduce_scatter and alltoall
   std::span<const Block> receive_blocks{};  ///< v-forms of gather (at the root), allgather and alltoall
+  /// Inside an engine, where an operation is cut: the piece of every block that one of several trees carries.
+  std::optional<Block> piece{};
 
   /// The block for a rank in a send buffer of one for each, and that of a rank in such a receive buffer.
-  [[nodiscard]] Block send_block(std::uint32_t i) const { return vector ? send_blocks[i] : Block{i * count, count}; }
-  [[nodiscard]] Block receive_block(std::uint32_t i) const {
-    return vector ? receive_blocks[i] : Block{i * count, count};
+  [[nodiscard]] Block send_block(std::uint32_t i) const { return vector ? send_blocks[i] : within(i * count); }
+  [[nodiscard]] Block receive_block(std::uint32_t i) const { return vector ? receive_blocks[i] : within(i * count); }
+  /// What this rank contributes, and what it receives, where that is one block.
+  [[nodiscard]] Block own_block() const { return within(0); }
+
+ private:
+  [[nodiscard]] Block within(std::uint64_t start) const {
+    return piece ? Block{start + piece->first, piece->count} : Block{start, count};
   }
 };
 

@@ -52,7 +52,7 @@ FabricConfig part_of(const FabricConfig& config, const Sharing& sharing, std::ui
   router.local_buffer_flits = std::max(least, std::min(router.local_buffer_flits, router.buffer_flits));
   part.collective.contexts = divided(config.collective.contexts);
   part.collective.relay_flits =
-      std::max(divided(config.collective.relay_flits), 2 * config.collective.alltoall_packet_flits);
+      std::max(divided(config.collective.relay_flits), 2 * config.collective.long_packet_flits);
   return part;
 }
 

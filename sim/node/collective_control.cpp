@@ -17,8 +17,8 @@ class Compiler {
   Compiler(const Row& row, std::uint32_t root, Program& program) : row_(row), program_(program) {
     program_.step_count = program_.process_count = 0;
     at_root_ = row.has_rank() && row.label == root;
-    parent_ = at_root_ ? 0 : row.towards(root);
-    children_ = row.tree() & ~parent_;
+    parent_ = row.towards(root);
+    children_ = row.away_from(root);
   }
 
   void reduce() {
@@ -149,6 +149,30 @@ class Compiler {
     if (host) from_stage(0, 1);
     each_bit(row_.down, [&](unsigned k) { from_stage(1u << k, row_.behind(1u << k)); });
     downwards(row_.ranks - row_.label - row_.below);
+  }
+
+  /// The streams of all roots, each down its own tree or, reduced, up. All vertices take them in the same order: the next root
+  /// is near the one before in its tree, and when reduced the other way round, so that few have to wait when it begins.
+  void of_all_roots(bool reduced) {
+    const auto streams = [&](std::uint32_t first, std::uint32_t count) {
+      if (count == 0) return;
+      step({.from_host = reduced,
+            .to_host = !reduced,
+            .streams = count,
+            .rooted = true,
+            .block = first,
+            .upwards = !reduced});
+      aim(row_, 0, reduced, program_.steps[program_.step_count - 1]);
+    };
+    const std::uint32_t own = row_.label, after = row_.ranks - 1 - own, children = row_.away_from(own);
+    process();
+    streams(reduced ? row_.ranks - 1 : 0, reduced ? after : own);
+    step({.from_edges = reduced ? children : 0,
+          .to_edges = reduced ? 0 : children,
+          .from_host = true,
+          .to_host = true,
+          .block = own});
+    streams(reduced ? own - 1 : own + 1, reduced ? own : after);
   }
 
   /// Recursive doubling: what came on an edge goes on over those of later stages. Packet by packet, because every edge
@@ -386,6 +410,8 @@ Holding gets(Collective collective, std::uint32_t rank, bool at_root) {
 std::uint32_t algorithms(Collective collective, const Abilities& abilities, bool vector) {
   constexpr auto bit = [](Algorithm algorithm) { return 1u << static_cast<unsigned>(algorithm); };
   const std::uint32_t ranks = abilities.ranks, tree = bit(Algorithm::tree), exchange = bit(Algorithm::exchange);
+  const std::uint32_t several =
+      vector ? 0 : (abilities.trees ? bit(Algorithm::trees) : 0) | (abilities.rings ? bit(Algorithm::ring) : 0);
   const bool halves = abilities.doubles && !vector && std::has_single_bit(ranks);
   switch (collective) {
     case Collective::point_to_point:
@@ -398,12 +424,16 @@ std::uint32_t algorithms(Collective collective, const Abilities& abilities, bool
       return abilities.doubles && fits ? exchange : 0;
     }
     case Collective::barrier:
-    case Collective::allreduce:
       return tree | exchange;
+    case Collective::allreduce:
+      return tree | exchange | several;
+    case Collective::broadcast:
+    case Collective::reduce:
+      return tree | several;
     case Collective::allgather:
-      return tree | (halves && ranks / 2 <= abilities.slot_packets ? exchange : 0);
+      return tree | several | (halves && ranks / 2 <= abilities.slot_packets ? exchange : 0);
     case Collective::reduce_scatter:
-      return tree | (halves && ranks > 1 ? bit(Algorithm::halving) : 0);
+      return tree | several | (halves && ranks > 1 ? bit(Algorithm::halving) : 0);
     default:
       return tree;
   }
@@ -413,6 +443,12 @@ Algorithm effective_algorithm(const CollectiveRequest& request, const Abilities&
   const std::uint32_t known = algorithms(request.collective, abilities, request.vector);
   if (known >> static_cast<unsigned>(request.algorithm) & 1) return request.algorithm;
   return static_cast<Algorithm>(std::countr_zero(known));
+}
+
+void aim(const Row& row, std::uint32_t i, bool reduces, Step& step) {
+  const std::uint32_t root = step.label(i, row.ranks), up = row.towards(root), down = row.away_from(root);
+  step.from_edges = reduces ? down : up;
+  step.to_edges = reduces ? up : down;
 }
 
 void compile(Collective collective, Algorithm algorithm, const Row& row, std::uint32_t root, Program& program) {
@@ -427,11 +463,13 @@ void compile(Collective collective, Algorithm algorithm, const Row& row, std::ui
     case Collective::scatter:
       return compiler.scatter();
     case Collective::reduce_scatter:
+      if (row.rooted) return compiler.of_all_roots(true);
       return algorithm == Algorithm::halving ? compiler.reduce_scatter_halving() : compiler.reduce_scatter();
     case Collective::scan:
     case Collective::exscan:
       return compiler.scan(collective == Collective::scan);
     case Collective::allgather:
+      if (row.rooted) return compiler.of_all_roots(false);
       return algorithm == Algorithm::exchange ? compiler.allgather_exchange() : compiler.allgather_tree();
     default:
       return algorithm == Algorithm::exchange ? compiler.allreduce_exchange() : compiler.allreduce_tree();

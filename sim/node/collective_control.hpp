@@ -21,10 +21,17 @@ struct Step {
   bool from_host = false, to_host = false;
   std::uint8_t place = 0;  ///< edges whose packets come before the host's or the stages'
   std::uint32_t streams = 1;
+  /// Each stream takes the tree of another root, that of its block's label; the edges are those of the stream that is on.
+  bool rooted = false;
   /// From the host: stream i carries the block of label (block - i) modulo the ranks. Interleaved: place i in the turn has
   /// that of rank block xor i, or, where the process says so, block xor the lowest bits of i, reversed.
   std::uint32_t block = 0;
+  bool upwards = false;  ///< label (block + i) instead
 
+  /// The label of stream i.
+  [[nodiscard]] std::uint32_t label(std::uint32_t i, std::uint32_t ranks) const {
+    return (block + (upwards ? i : ranks - i)) % ranks;
+  }
   [[nodiscard]] unsigned inputs() const {
     return static_cast<unsigned>(std::popcount(from_edges) + std::popcount(from_stages)) + from_host;
   }
@@ -64,15 +71,21 @@ struct Abilities {
   std::uint32_t ranks = 0;
   unsigned slot_packets = 0;
   bool doubles = true;  ///< there are edges between ranks whose numbers differ in one bit
+  bool trees = false;   ///< there are rows with several trees
+  bool rings = false;   ///< there are rows with rings
 };
 
 /// The algorithms that there are for a collective, bit i that of code i; 0: it is not computed in the network. Exchange of
 /// allgather and halving of reduce_scatter take a power of two of ranks, and no v-form; the packets of one turn of that
-/// exchange, ranks / 2 on the last edge, have to fit into a slot.
+/// exchange, ranks / 2 on the last edge, have to fit into a slot. Trees and rings are for broadcast, reduce, allreduce,
+/// allgather and reduce_scatter, and no v-form.
 [[nodiscard]] std::uint32_t algorithms(spec::Collective collective, const Abilities& abilities, bool vector = false);
 
 /// The algorithm that runs: the one asked for where there is it, else tree, else the one that there is.
 [[nodiscard]] spec::Algorithm effective_algorithm(const CollectiveRequest& request, const Abilities& abilities);
+
+/// Turns a rooted step to the tree of stream i.
+void aim(const Row& row, std::uint32_t i, bool reduces, Step& step);
 
 /// The program of one vertex. `algorithm` is an effective one, `root` a label.
 void compile(spec::Collective collective, spec::Algorithm algorithm, const Row& row, std::uint32_t root,

@@ -86,7 +86,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   op.number = context.started++;
   op.sequence = algorithm == spec::Algorithm::tree ? context.on_tree++ : op.number;
   op.packetizer = request.collective == spec::Collective::alltoall
-                      ? Packetizer(spec::size_of(request.type), config_.collective.alltoall_packet_flits,
+                      ? Packetizer(spec::size_of(request.type), config_.collective.long_packet_flits,
                                    2 * kHeaderBytes)  // the relay's as well
                       : Packetizer(spec::size_of(request.type), config_.collective.packet_flits);
   const UserOperator* user = user_operator(config_.collective, request.op);
@@ -102,16 +102,22 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     return id;
   }
   compile(request.collective, algorithm, context.row, request.root, op.program);
+  op.longest_packet = config_.collective.long_packet_flits;
+  for (unsigned p = 0; p < op.program.process_count; ++p)  // a turn is sized for short ones
+    if (op.program.processes[p].interleaved) op.longest_packet = config_.collective.packet_flits;
   op.uploads = 0;
   op.running = op.program.process_count;
   for (unsigned p = 0; p < op.program.process_count; ++p) {
     const Process& process = op.program.processes[p];
-    op.execution[p] = {.running = true, .free_at = now + 1, .since = now};
+    op.execution[p] = {};
+    op.execution[p].running = true;
+    op.execution[p].free_at = now + 1;
+    op.execution[p].since = now;
     op.reads[p] = op.writes[p] = 0;
     for (unsigned s = 0; s < process.steps; ++s) {
-      op.reads[p] |= op.program.steps[process.first + s].from_edges;
-      op.writes[p] |= op.program.steps[process.first + s].to_edges;
       const Step& step = op.program.steps[process.first + s];
+      op.reads[p] |= step.rooted ? context.row.used : step.from_edges;
+      op.writes[p] |= step.rooted ? context.row.used : step.to_edges;
       each_bit(step.from_stages, [&](unsigned stage) { op.stage_reader[stage] = static_cast<std::uint8_t>(p); });
       each_bit(step.to_stages, [&](unsigned stage) {
         op.stage_writer[stage] = static_cast<std::uint8_t>(p);
@@ -266,13 +272,23 @@ std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tic
   for (std::uint32_t rest = step.from_edges; rest; rest &= rest - 1)
     if (const auto edge = static_cast<unsigned>(std::countr_zero(rest)); context.edges[edge].slot.empty())
       return blocked(edge, Blockage::Need::data);
+  const unsigned needed = step.to_edges ? places(next_operand(context, op, p)) : 0;
   for (std::uint32_t rest = step.to_edges; rest; rest &= rest - 1)
-    if (const auto edge = static_cast<unsigned>(std::countr_zero(rest)); context.edges[edge].credits == 0)
+    if (const auto edge = static_cast<unsigned>(std::countr_zero(rest)); context.edges[edge].credits < needed)
       return blocked(edge, Blockage::Need::credit);
   for (std::uint64_t rest = step.to_stages; rest; rest &= rest - 1)
     if (op.staged[static_cast<std::size_t>(std::countr_zero(rest))].full())
       return blocked(kMaxEdges, Blockage::Need::stage);
   return std::nullopt;
+}
+
+/// One of the packets that the process takes next; all have the same length.
+const Packet& CollectiveUnit::next_operand(const Context& context, const Operation& op, unsigned p) const {
+  const Step& step = op.program.steps[op.program.processes[p].first + op.execution[p].step];
+  if (step.from_host) return pool_[op.upload[p].queue.front()];
+  if (step.from_edges)
+    return pool_[context.edges[static_cast<unsigned>(std::countr_zero(step.from_edges))].slot.front()];
+  return pool_[op.staged[static_cast<std::size_t>(std::countr_zero(step.from_stages))].front().packet];
 }
 
 /// A unit that can take the step now: its input and, `latency` later, its output are free, and so are its queues. Where
@@ -330,13 +346,14 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   const bool last = network_header::last(first.words[0]);
   // A turn that fills a slot comes again only when all of the slot's credits are back.
   const bool fills = process.interleaved && 2 * step.streams > config_.collective.slot_packets;
-  const bool final = (last || fills) && execution.stream + 1 == step.streams;
-  each_bit(step.from_edges, [&](unsigned edge) { owe(context, edge, final); });
+  const bool final = (last || fills) && (step.rooted || execution.stream + 1 == step.streams);
+  each_bit(step.from_edges, [&](unsigned edge) { owe(context, edge, places(first), final); });
 
   if (execution.packet == 0) {
     const auto descriptor = std::span(first.words).first<4>();
     execution.block = spec::descriptor::block(descriptor);
     execution.count = spec::descriptor::count(descriptor);
+    execution.layout = layout_of(op, execution.count);
   }
   if (process.interleaved) execution.block = step.block ^ execution.stream;
   const Share& share = config_.router.share;
@@ -348,7 +365,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   events_.add({execution.free_at, Event::Kind::process, process_id(id, p)});
 
   const std::uint64_t elements =
-      execution.packet == 0 ? 0 : op.packetizer.elements_in(execution.packet - 1, execution.count);
+      execution.packet == 0 ? 0 : execution.layout.elements_in(execution.packet - 1, execution.count);
   const PacketId result = n > 1 && elements > 0 ? combine(op, {operands.data(), n}, elements) : operands[0];
   hand_on(id, p, unit, result, elements, ready);
   for (unsigned i = 1; i < n; ++i) pool_.release(operands[i]);
@@ -370,7 +387,7 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     each_bit(rest, [&](unsigned k) {
       if (edges[k].port != port) return;
       copies.edges |= 1u << k;
-      --edges[k].credits;
+      edges[k].credits = static_cast<std::uint16_t>(edges[k].credits - places(packet));
       ++edges[k].queued;
       edges[k].unit = static_cast<std::uint8_t>(unit);
     });
@@ -381,7 +398,7 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     ++packet.references;
   }
   if (step.to_host) {
-    const std::uint64_t first = elements ? (execution.packet - 1) * op.packetizer.elements_per_packet() : 0;
+    const std::uint64_t first = elements ? (execution.packet - 1) * execution.layout.elements_per_packet() : 0;
     Tick passed = ready;
     if (op.units && op.units->after.map) {
       passed = after_.pass(ready, packet.flits * kFlitBytes) - config_.router.share.time(packet.flits) +
@@ -405,7 +422,8 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
 
 /// The element of the receive buffer at which the block of the stream begins.
 std::uint64_t CollectiveUnit::place(const Operation& op, const Execution& execution) const {
-  return op.gets == Holding::block_per_rank ? op.request.receive_block(execution.block).first : 0;
+  return op.gets == Holding::block_per_rank ? op.request.receive_block(execution.block).first
+                                            : op.request.own_block().first;
 }
 
 /// Joins the operands into the first one's packet, or, where that is still on its way to another output, into a new one
@@ -431,11 +449,11 @@ PacketId CollectiveUnit::combine(const Operation& op, std::span<const PacketId> 
   return id;
 }
 
-/// A place in an edge's slot has become free: reading it has begun, and it goes on without a pause, ahead of whatever may
+/// Places in an edge's slot have become free: reading it has begun, and it goes on without a pause, ahead of whatever may
 /// be written there.
-void CollectiveUnit::owe(Context& context, unsigned k, bool final) {
+void CollectiveUnit::owe(Context& context, unsigned k, unsigned places, bool final) {
   Edge& edge = context.edges[k];
-  ++edge.owed;
+  edge.owed = static_cast<std::uint16_t>(edge.owed + places);
   if (edge.due || (!final && edge.owed < credit_batch_)) return;
   edge.due = true;
   to_send_ |= 1u << edge.port;
@@ -447,9 +465,12 @@ void CollectiveUnit::proceed(OperationId id, unsigned p, bool last) {
   Execution& execution = op.execution[p];
   const Process& process = op.program.processes[p];
   const auto next_stream = [&] {
-    if (++execution.stream == op.program.steps[process.first + execution.step].streams) {
+    Step& step = op.program.steps[process.first + execution.step];
+    if (++execution.stream == step.streams) {
       execution.stream = 0;
       ++execution.step;
+    } else if (step.rooted) {
+      aim(contexts_[context_of(id)].row, execution.stream, reduces(op.request.collective), step);
     }
   };
   if (process.interleaved) {

@@ -139,7 +139,7 @@ class CollectiveUnit {
     std::uint8_t unit = 0;  ///< the unit whose fork queue holds packets for this edge: order is kept by staying there
     bool due = false;       ///< a credit packet is queued
     std::uint16_t queued = 0;   ///< packets in that queue
-    std::uint16_t credits = 0;  ///< free places in the neighbour's slot
+    std::uint16_t credits = 0;  ///< free places in the neighbour's slot, of packet_flits each
     std::uint16_t owed = 0;     ///< places that were freed here, and not yet told
     Ring<PacketId> slot;
   };
@@ -153,6 +153,7 @@ class CollectiveUnit {
     std::uint64_t packet = 0;  ///< of the stream; 0 is the descriptor
     std::uint32_t block = 0;   ///< the rank whose block the stream carries
     std::uint64_t count = 0;   ///< elements of the stream
+    Packetizer layout;         ///< of the stream
     Tick free_at = 0;          ///< the packet before has been read
     Tick since = 0;            ///< when it last moved
   };
@@ -165,6 +166,7 @@ class CollectiveUnit {
     std::uint64_t packet = 0;  ///< of the stream; 0 is the descriptor
     std::uint32_t rank = 0;    ///< whose block it is
     Block block;               ///< in the send buffer
+    Packetizer layout;         ///< of the stream
     Ring<PacketId> queue;
   };
 
@@ -183,7 +185,8 @@ class CollectiveUnit {
     std::uint32_t number = 0;    ///< in its communicator
     std::uint32_t sequence = 0;  ///< what the header says: that, or on the tree the number among those that take it
     Program program;
-    Packetizer packetizer;
+    Packetizer packetizer;        ///< of everything but streams
+    unsigned longest_packet = 0;  ///< flits
     Lane combine = nullptr;
     unsigned lane_latency = 0;
     const UserUnits* units = nullptr;
@@ -295,8 +298,17 @@ class CollectiveUnit {
   [[nodiscard]] PacketId combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements);
   void begin_stream(OperationId id, unsigned process);
   [[nodiscard]] static bool next_upload(Upload& upload, const Process& process, const Step* steps, bool last);
+  [[nodiscard]] Packetizer layout_of(const Operation& op, std::uint64_t elements) const {
+    return Packetizer::of_stream(op.packetizer.element_bytes(), config_.collective.packet_flits, op.longest_packet,
+                                 elements);
+  }
+  /// Places that a packet takes in a slot.
+  [[nodiscard]] std::uint16_t places(const Packet& packet) const {
+    return static_cast<std::uint16_t>(std::max(1u, packet.flits / config_.collective.packet_flits));
+  }
+  [[nodiscard]] const Packet& next_operand(const Context& context, const Operation& op, unsigned process) const;
   [[nodiscard]] std::uint64_t place(const Operation& op, const Execution& execution) const;
-  void owe(Context& context, unsigned edge, bool final);
+  void owe(Context& context, unsigned edge, unsigned places, bool final);
   void proceed(OperationId id, unsigned process, bool last);
   void finish(OperationId id, unsigned process);
   void release_stalled();

@@ -38,7 +38,7 @@ std::uint64_t CollectiveUnit::upload_bytes(std::uint32_t process) const {
   }
   const Upload& upload = op.upload[p];
   if (upload.packet == 0) return kHeaderBytes;
-  return op.packetizer.elements_in(upload.packet - 1, upload.block.count) * op.packetizer.element_bytes();
+  return upload.layout.elements_in(upload.packet - 1, upload.block.count) * upload.layout.element_bytes();
 }
 
 /// Looks up which block the upload's stream is to carry.
@@ -50,9 +50,10 @@ void CollectiveUnit::begin_stream(OperationId id, unsigned p) {
   const Step& step = op.program.steps[process.first + upload.step];
   const std::uint32_t ranks = contexts_[context_of(id)].row.ranks;
   const std::uint32_t place = (upload.round * process.steps + upload.step) * step.streams + upload.stream;
-  upload.rank = process.interleaved ? block_in_turn(process, step, place)
-                                    : op.group->rank((step.block + ranks - upload.stream) % ranks);
-  upload.block = op.gives == Holding::block_per_rank ? request.send_block(upload.rank) : Block{0, request.count};
+  upload.rank =
+      process.interleaved ? block_in_turn(process, step, place) : op.group->rank(step.label(upload.stream, ranks));
+  upload.block = op.gives == Holding::block_per_rank ? request.send_block(upload.rank) : request.own_block();
+  upload.layout = layout_of(op, upload.block.count);
 }
 
 bool CollectiveUnit::upload(std::uint32_t process_number, Tick now) {
@@ -62,7 +63,7 @@ bool CollectiveUnit::upload(std::uint32_t process_number, Tick now) {
   const CollectiveRequest& request = op.request;
   if (request.collective == spec::Collective::alltoall) return upload_personal(id, p, now);
   Upload& upload = op.upload[p];
-  const Packetizer& layout = op.packetizer;
+  const Packetizer& layout = upload.layout;
   const PacketId packet_id = pool_.take();
   Packet& packet = pool_[packet_id];
   const bool last = upload.packet == layout.packets(upload.block.count);

@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "core/types.hpp"
 
@@ -31,6 +33,11 @@ struct Row {
     std::uint8_t place = 0;   ///< the rank's own
   };
 
+  /// The vertex' edges, as bits, on the tree of one root.
+  struct Branch {
+    std::uint32_t up = 0, down = 0;
+  };
+
   std::uint32_t ranks = 0;
   std::uint32_t rank = kNoRank;        ///< of the communicator
   std::uint32_t label = 0, below = 0;  ///< the labels of this vertex and what is below it: [label, label + below)
@@ -45,6 +52,10 @@ struct Row {
   std::uint32_t fold = 0;  ///< edge, as a bit, to the rank whose part is folded in before the stages
   bool beyond = false;     ///< this rank takes no part in the stages: it is what is folded in
 
+  /// Where each root has a tree of its own: for the root of every label. `up` and `down` are then of one of
+  /// these trees, with its root in its middle.
+  std::shared_ptr<const std::vector<Branch>> rooted;
+
   bool by_rank =
       false;  ///< all but the neighbours follows from rank and size: the binomial tree and recursive doubling
 
@@ -53,12 +64,17 @@ struct Row {
 
   /// The tree's edge, as a bit, in the direction of a label; 0 where it is this vertex' own.
   [[nodiscard]] std::uint32_t towards(std::uint32_t other) const {
+    if (rooted) return (*rooted)[other].up;
     if (other - label >= below) return up;
     for (std::uint32_t rest = down; rest; rest &= rest - 1) {
       const Edge& edge = edges[static_cast<unsigned>(std::countr_zero(rest))];
       if (other - edge.first < edge.behind) return rest & -rest;
     }
     return 0;
+  }
+  /// The tree's other edges, as bits, as seen from a label.
+  [[nodiscard]] std::uint32_t away_from(std::uint32_t other) const {
+    return rooted ? (*rooted)[other].down : tree() & ~towards(other);
   }
   /// The labels behind an edge of the tree, as a bit: their number, the first and the last one, modulo the ranks.
   [[nodiscard]] std::uint32_t behind(std::uint32_t edge) const {
@@ -70,10 +86,12 @@ struct Row {
   [[nodiscard]] std::uint32_t last(std::uint32_t edge) const { return (first(edge) + behind(edge) - 1) % ranks; }
 
   /// Bits that loading the row takes. By rank: MPI-FPGA, Equation 1: log(R) neighbours, size and rank of log(R) bits each,
-  /// and 8 bits of state. Else the two label bounds besides, and for each edge neighbour, number there and first label.
+  /// and 8 bits of state. Else the two label bounds besides, and for each edge neighbour, number there and first label; and
+  /// for each root with a tree of its own a bit per edge and the number of the one up.
   [[nodiscard]] unsigned bits() const {
     if (by_rank) return kRankBits * (kRankBits + 2) + 8;
     const auto count = static_cast<unsigned>(std::popcount(used));
+    if (rooted) return 3 * kRankBits + 8 + count * (kRankBits + 5) + ranks * (count + 5);
     return 4 * kRankBits + 8 + count * (2 * kRankBits + 5) + stage_count * (kMaxEdges + 5);
   }
 };

@@ -36,9 +36,12 @@ const FabricConfig& checked(const FabricConfig& config) {
   require(collective.slot_packets >= 1 && collective.slot_packets <= 65535, "a slot holds 1 to 65535 packets");
   require(std::has_single_bit(collective.packet_flits) && collective.packet_flits <= kMaxPacketFlits,
           "a packet has 1, 2, 4, 8, 16, 32 or 64 flits at most");
-  require(std::has_single_bit(collective.alltoall_packet_flits) && collective.alltoall_packet_flits <= kMaxPacketFlits,
-          "a packet of an all-to-all has 1, 2, 4, 8, 16, 32 or 64 flits at most");
-  require(collective.relay_flits >= 2 * collective.alltoall_packet_flits,
+  require(std::has_single_bit(collective.long_packet_flits) &&
+              collective.long_packet_flits >= collective.packet_flits &&
+              collective.long_packet_flits <= kMaxPacketFlits &&
+              collective.long_packet_flits <= collective.slot_packets * collective.packet_flits,
+          "a long packet has a power of two of flits, from packet_flits to 64, and fits into a slot");
+  require(collective.relay_flits >= 2 * collective.long_packet_flits,
           "relay_flits is room for two packets of an all-to-all: for one, and for what is freed and not yet told");
   require(config.host.dma_flits_per_cycle >= 1, "the DMA moves at least one flit a cycle");
   for (const std::uint32_t mask : config.router.vc_mask.back())
@@ -78,6 +81,13 @@ CollectiveRequest normal(CollectiveRequest request) {
   return request;
 }
 
+template <class Communicator, class Visit>
+void each_part(const Communicator& communicator, Visit&& visit) {
+  visit(communicator.main);
+  std::ranges::for_each(communicator.trees, visit);
+  std::ranges::for_each(communicator.rings, visit);
+}
+
 }  // namespace
 
 Fabric::Fabric(FabricConfig config, Endpoint endpoint, Scheduler* scheduler)
@@ -107,7 +117,13 @@ Fabric::Communicator& Fabric::communicator(ContextId context) {
 }
 
 const Group& Fabric::group(ContextId context) const {
-  return communicator(context).group;
+  return communicator(context).main.group;
+}
+
+std::vector<Group> Fabric::parts(ContextId context, spec::Algorithm algorithm) const {
+  std::vector<Group> groups;
+  for (const Part& part : communicator(context).parts(algorithm)) groups.push_back(part.group);
+  return groups;
 }
 
 std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
@@ -115,39 +131,71 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
   require(!members.empty() && members.size() <= (std::size_t{1} << kRankBits) - 1 && handles.size() == members.size(),
           "a communicator has 1 to 65535 members, and a handle for each");
   check_time(at);
-  std::uint32_t used = config_.collective.contexts == 32 ? 0 : ~std::uint32_t{0} << config_.collective.contexts;
   std::vector<bool> seen(config_.nodes);
   for (const NodeId node : members) {
     require(node < config_.nodes, text("node ", node, " does not exist: there are ", config_.nodes));
     require(node < config_.nodes - config_.switches, text("node ", node, " is a switch: no rank lives there"));
     require(!seen[node], text("two ranks of one communicator on node ", node));
     seen[node] = true;
-    used |= rows_in_use_[node];
   }
-  if (used == ~std::uint32_t{0}) return std::nullopt;
-  std::uint32_t everywhere = used;  // the tree may need other nodes: better a row that they have free, too
-  for (const std::uint32_t rows : rows_in_use_) everywhere |= rows;
-  const auto row = static_cast<std::uint32_t>(std::countr_one(everywhere == ~std::uint32_t{0} ? used : everywhere));
-
-  const auto available = [&](NodeId node) { return !(rows_in_use_[node] >> row & 1); };
-  std::optional<Group> group = Group::make(config_, graph_, members, available, row);
+  const std::optional<std::uint32_t> row = free_row(members, 0);
+  if (!row) return std::nullopt;
+  const auto available = [&](NodeId node) { return !(rows_in_use_[node] >> *row & 1); };
+  std::optional<Group> group = Group::make(config_, graph_, members, available, *row);
   if (!group) return std::nullopt;
-  load_rows(*group, row, handles, at);
+
+  Communicator made;
+  made.main = {std::move(*group), *row};
+  made.submitted.resize(members.size());
+  for (const Group::Vertex& vertex : made.main.group.vertices()) rows_in_use_[vertex.node] |= 1u << *row;
+  if (config_.collective.trees == Trees::by_topology) {
+    made.trees = grant(Group::by_links(config_, graph_, members), members);
+    made.rings = grant(Group::by_rings(members), members);
+  }
+  std::vector<Handle> loaded;
+  for (const Handle handle : handles)
+    loaded.push_back(expect(handle, static_cast<unsigned>(1 + made.trees.size() + made.rings.size())));
+  each_part(made, [&](const Part& part) { load_rows(part, loaded, at); });
   auto place = std::ranges::find_if(communicators_, [](const auto& known) { return !known; });
   if (place == communicators_.end()) place = communicators_.insert(place, std::nullopt);
-  *place = Communicator{.group = std::move(*group),
-                        .row = row,
-                        .submitted = std::vector<std::uint64_t>(members.size()),
-                        .complete = 0,
-                        .entered = {},
-                        .broken = false};
+  *place = std::move(made);
   return static_cast<ContextId>(place - communicators_.begin());
 }
 
+std::optional<std::uint32_t> Fabric::free_row(std::span<const NodeId> members, unsigned spare) const {
+  std::uint32_t used = config_.collective.contexts == 32 ? 0 : ~std::uint32_t{0} << config_.collective.contexts;
+  unsigned most = 0;
+  for (const NodeId node : members) {
+    used |= rows_in_use_[node];
+    most = std::max(most, static_cast<unsigned>(std::popcount(rows_in_use_[node])));
+  }
+  if (used == ~std::uint32_t{0} || most + spare >= config_.collective.contexts) return std::nullopt;
+  std::uint32_t everywhere = used;  // a tree may need other nodes: better a row that they have free, too
+  for (const std::uint32_t rows : rows_in_use_) everywhere |= rows;
+  return static_cast<std::uint32_t>(std::countr_one(everywhere == ~std::uint32_t{0} ? used : everywhere));
+}
+
+/// Rows for all of the groups or for none; half of every table stays free for other communicators.
+std::vector<Fabric::Part> Fabric::grant(std::vector<Group> groups, std::span<const NodeId> members) {
+  std::vector<Part> parts;
+  for (Group& group : groups) {
+    const auto row = free_row(members, config_.collective.contexts / 2);
+    if (!row) break;
+    for (const NodeId node : members) rows_in_use_[node] |= 1u << *row;
+    parts.push_back({std::move(group), *row});
+  }
+  if (parts.size() == groups.size()) return parts;
+  for (const Part& part : parts)
+    for (const NodeId node : members) rows_in_use_[node] &= ~(1u << part.row);
+  return {};
+}
+
 Abilities Fabric::abilities(const Communicator& communicator) const {
-  return {.ranks = communicator.group.ranks(),
+  return {.ranks = communicator.main.group.ranks(),
           .slot_packets = config_.collective.slot_packets,
-          .doubles = communicator.group.doubles()};
+          .doubles = communicator.main.group.doubles(),
+          .trees = !communicator.trees.empty(),
+          .rings = !communicator.rings.empty()};
 }
 
 std::uint32_t Fabric::algorithms(ContextId context, spec::Collective collective, bool vector) const {
@@ -156,9 +204,9 @@ std::uint32_t Fabric::algorithms(ContextId context, spec::Collective collective,
 
 /// A host loads its own node's row; that of a vertex without a rank comes as a message from a host below it, after those of
 /// the vertices between them.
-void Fabric::load_rows(const Group& group, std::uint32_t row, std::span<const Handle> handles, Tick at) {
+void Fabric::load_rows(const Part& part, std::span<const Handle> handles, Tick at) {
+  const auto& [group, row] = part;
   const auto vertices = group.vertices();
-  for (const Group::Vertex& vertex : vertices) rows_in_use_[vertex.node] |= 1u << row;
   for (std::uint32_t rank = 0; rank < group.ranks(); ++rank) {
     nodes_[vertices[rank].node]->load_row(row, vertices[rank].row, handles[rank], at);
     // Up the tree, as long as no rank with a smaller label is below: each vertex gets its row once.
@@ -177,10 +225,13 @@ void Fabric::load_rows(const Group& group, std::uint32_t row, std::span<const Ha
 
 void Fabric::free_communicator(ContextId context) {
   const Communicator& freed = communicator(context);
-  for (const Group::Vertex& vertex : freed.group.vertices()) {
-    nodes_[vertex.node]->free_row(freed.row);
-    rows_in_use_[vertex.node] &= ~(1u << freed.row);
-  }
+  const auto free = [&](const Part& part) {
+    for (const Group::Vertex& vertex : part.group.vertices()) {
+      nodes_[vertex.node]->free_row(part.row);
+      rows_in_use_[vertex.node] &= ~(1u << part.row);
+    }
+  };
+  each_part(freed, free);
   communicators_[context].reset();
 }
 
@@ -191,7 +242,7 @@ void Fabric::check_time(Tick at) const {
 }
 
 void Fabric::check(const Communicator& communicator, const CollectiveRequest& request) const {
-  const std::uint32_t ranks = communicator.group.ranks();
+  const std::uint32_t ranks = communicator.main.group.ranks();
   require(computes(request.context, request.collective),
           text(spec::name(request.collective), " is not computed in the network"));
   require(request.rank < ranks && request.root < ranks,
@@ -269,7 +320,7 @@ bool Fabric::enter(Communicator& communicator, const CollectiveRequest& request,
   const std::uint64_t index = communicator.submitted[request.rank]++ - communicator.complete;
   auto& entered = communicator.entered;
   if (index == entered.size())
-    entered.push_back({.first = request, .at = at, .ranks = std::vector<bool>(communicator.group.ranks())});
+    entered.push_back({.first = request, .at = at, .ranks = std::vector<bool>(communicator.main.group.ranks())});
   Entered& operation = entered[index];
   if (const auto differs = compare(operation, request)) {
     communicator.broken = true;
@@ -280,7 +331,7 @@ bool Fabric::enter(Communicator& communicator, const CollectiveRequest& request,
   }
   operation.ranks[request.rank] = true;
   ++operation.count;
-  for (; !entered.empty() && entered.front().count == communicator.group.ranks(); ++communicator.complete)
+  for (; !entered.empty() && entered.front().count == communicator.main.group.ranks(); ++communicator.complete)
     entered.pop_front();
   return true;
 }
@@ -291,10 +342,54 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
   check(entered, request);
   check_time(at);
   if (!enter(entered, request, at)) return;
-  const Group& group = entered.group;
   const auto algorithm = effective_algorithm(request, abilities(entered));
-  request.root = group.label(request.root);
-  nodes_[group.vertices()[request.rank].node]->submit(entered.row, request, algorithm, group, at);
+  const std::uint32_t root = request.root;
+  const auto start = [&](const Part& part) {
+    request.root = part.group.label(root);
+    nodes_[part.group.vertices()[request.rank].node]->submit(part.row, request, algorithm, part.group, at);
+  };
+  const std::span<const Part> parts = entered.parts(algorithm);
+  if (parts.size() == 1) {
+    request.handle = expect(given.handle, 1);
+    return start(entered.main);
+  }
+  // Whole packets are dealt out evenly; where there are fewer than trees, some trees have nothing to do.
+  const Packetizer layout(spec::size_of(request.type), config_.collective.packet_flits);
+  const std::uint64_t packets = layout.packets(request.count);
+  const auto trees = std::clamp<std::uint64_t>(packets, 1, parts.size());
+  request.handle = expect(given.handle, static_cast<unsigned>(trees));
+  for (std::uint64_t i = 0; i < trees; ++i) {
+    const auto end = [&](std::uint64_t of) {
+      return std::min(request.count, packets * of / trees * layout.elements_per_packet());
+    };
+    request.piece = Block{end(i), end(i + 1) - end(i)};
+    start(parts[i]);
+  }
+}
+
+/// A handle for nodes, which complete it so many times.
+Handle Fabric::expect(Handle handle, unsigned parts) {
+  Handle own = awaited_.size();
+  if (unused_.empty()) {
+    awaited_.emplace_back();
+  } else {
+    own = unused_.back();
+    unused_.pop_back();
+  }
+  awaited_[own] = {handle, parts};
+  return own;
+}
+
+void Fabric::take_completed(std::vector<Completion>& completed) {
+  for (Completion& completion : completed_) {
+    if (completion.kind == Completion::Kind::collective || completion.kind == Completion::Kind::table) {
+      Awaited& awaited = awaited_[completion.handle];
+      if (--awaited.parts > 0) continue;
+      unused_.push_back(std::exchange(completion.handle, awaited.handle));
+    }
+    completed.push_back(completion);
+  }
+  completed_.clear();
 }
 
 void Fabric::send(const MessageRequest& request, Tick at) {
@@ -306,17 +401,11 @@ void Fabric::send(const MessageRequest& request, Tick at) {
 }
 
 void Fabric::advance(Tick until, std::vector<Completion>& completed) {
-  if (until == kNever) {  // as long as there is something to do
-    while (completed_.empty() && !idle()) scheduler_.advance(scheduler_.next_due() + 1);
-  } else {
-    scheduler_.advance(until);
+  const std::size_t before = completed.size();
+  while (completed.size() == before && (until == kNever ? !idle() : now() < until)) {
+    scheduler_.advance(until == kNever ? scheduler_.next_due() + 1 : until);
+    take_completed(completed);
   }
-  take_completed(completed);
-}
-
-void Fabric::take_completed(std::vector<Completion>& completed) {
-  completed.insert(completed.end(), completed_.begin(), completed_.end());
-  completed_.clear();
 }
 
 bool Fabric::idle() const {
@@ -352,14 +441,13 @@ std::uint64_t Fabric::packets_held() const {
 }
 
 /// The rank that a vertex, or what it waits for in its turn, is the node of. Nothing: it waits for no rank that is known.
-std::optional<std::uint32_t> Fabric::rank_behind(const Communicator& communicator, std::uint32_t vertex) const {
-  const auto vertices = communicator.group.vertices();
+std::optional<std::uint32_t> Fabric::rank_behind(const Part& part, std::uint32_t vertex) const {
+  const auto vertices = part.group.vertices();
   for (std::size_t hops = 0; hops < vertices.size(); ++hops) {
     if (vertices[vertex].row.has_rank()) return vertex;
     const auto blockages = nodes_[vertices[vertex].node]->unit().blockages(now());
-    const auto next = std::ranges::find_if(blockages, [&](const Blockage& blocked) {
-      return blocked.context == communicator.row && blocked.edge != kMaxEdges;
-    });
+    const auto next = std::ranges::find_if(
+        blockages, [&](const Blockage& blocked) { return blocked.context == part.row && blocked.edge != kMaxEdges; });
     if (next == blockages.end()) return std::nullopt;
     vertex = vertices[vertex].peer[next->edge];
   }
@@ -373,23 +461,25 @@ std::vector<Waiting> Fabric::waiting() const {
     const Communicator& communicator = *communicators_[context];
     for (std::size_t i = 0; i < communicator.entered.size(); ++i) {
       const Entered& operation = communicator.entered[i];
-      for (std::uint32_t rank = 0; rank < communicator.group.ranks(); ++rank)
+      for (std::uint32_t rank = 0; rank < communicator.main.group.ranks(); ++rank)
         if (!operation.ranks[rank])
           result.push_back({context, operation.first.rank, rank,
                             text(spec::name(operation.first.collective), " (operation ", communicator.complete + i,
                                  ") has not been entered by the peer"),
                             operation.at});
     }
-    for (const Group::Vertex& vertex : communicator.group.vertices().first(communicator.group.ranks()))
-      for (const Blockage& blocked : nodes_[vertex.node]->unit().blockages(now())) {
-        if (blocked.context != communicator.row || blocked.edge == kMaxEdges) continue;
-        const std::optional<std::uint32_t> peer = rank_behind(communicator, vertex.peer[blocked.edge]);
-        if (!peer) continue;
-        const char* what = blocked.need == Blockage::Need::data     ? "data"
-                           : blocked.need == Blockage::Need::credit ? "room in the peer's slot"
-                                                                    : "its earlier operation with the peer";
-        result.push_back({context, vertex.row.rank, *peer, what, blocked.since});
-      }
+    each_part(communicator, [&](const Part& part) {
+      for (const Group::Vertex& vertex : part.group.vertices().first(part.group.ranks()))
+        for (const Blockage& blocked : nodes_[vertex.node]->unit().blockages(now())) {
+          if (blocked.context != part.row || blocked.edge == kMaxEdges) continue;
+          const std::optional<std::uint32_t> peer = rank_behind(part, vertex.peer[blocked.edge]);
+          if (!peer) continue;
+          const char* what = blocked.need == Blockage::Need::data     ? "data"
+                             : blocked.need == Blockage::Need::credit ? "room in the peer's slot"
+                                                                      : "its earlier operation with the peer";
+          result.push_back({context, vertex.row.rank, *peer, what, blocked.since});
+        }
+    });
   }
   return result;
 }

@@ -60,6 +60,8 @@ class Fabric final : public Engine {
 
   /// The vertices and edges of a communicator.
   [[nodiscard]] const Group& group(ContextId context) const;
+  /// Those between which an algorithm cuts an operation; that one where it does not.
+  [[nodiscard]] std::vector<Group> parts(ContextId context, spec::Algorithm algorithm) const;
   /// Who waits for whom, as things stand: in a fabric that is idle, why it is stuck.
   [[nodiscard]] std::vector<Waiting> waiting() const;
   /// Flits that have left a router over a link.
@@ -83,9 +85,25 @@ class Fabric final : public Engine {
     std::uint32_t count = 0;
     std::vector<Blocks> blocks{};  ///< v-form: of each rank that has entered
   };
-  struct Communicator {
+  /// What the caller gets one completion for, once all parts of it have completed.
+  struct Awaited {
+    Handle handle = 0;
+    unsigned parts = 0;
+  };
+  /// One row of a communicator in the tables of its nodes.
+  struct Part {
     Group group;
     std::uint32_t row = 0;
+  };
+  struct Communicator {
+    Part main;
+    /// Those that an algorithm cuts an operation between.
+    [[nodiscard]] std::span<const Part> parts(spec::Algorithm algorithm) const {
+      if (algorithm == spec::Algorithm::trees) return trees;
+      return algorithm == spec::Algorithm::ring ? std::span(rings) : std::span(&main, 1);
+    }
+
+    std::vector<Part> trees, rings;        ///< between which Algorithm::trees and ring cut an operation
     std::vector<std::uint64_t> submitted;  ///< parts, of each rank
     std::uint64_t complete = 0;            ///< operations that all ranks have entered
     std::deque<Entered> entered;           ///< those after
@@ -95,8 +113,12 @@ class Fabric final : public Engine {
   [[nodiscard]] const Communicator& communicator(ContextId context) const;
   [[nodiscard]] Communicator& communicator(ContextId context);
   [[nodiscard]] Abilities abilities(const Communicator& communicator) const;
-  void load_rows(const Group& group, std::uint32_t row, std::span<const Handle> handles, Tick at);
-  [[nodiscard]] std::optional<std::uint32_t> rank_behind(const Communicator& communicator, std::uint32_t vertex) const;
+  /// A row that is free at all members. Nothing: there is none, or fewer than `spare` others remain at one of them.
+  [[nodiscard]] std::optional<std::uint32_t> free_row(std::span<const NodeId> members, unsigned spare) const;
+  [[nodiscard]] std::vector<Part> grant(std::vector<Group> groups, std::span<const NodeId> members);
+  void load_rows(const Part& part, std::span<const Handle> handles, Tick at);
+  [[nodiscard]] Handle expect(Handle handle, unsigned parts);
+  [[nodiscard]] std::optional<std::uint32_t> rank_behind(const Part& part, std::uint32_t vertex) const;
   void check_time(Tick at) const;
   void check(const Communicator& communicator, const CollectiveRequest& request) const;
   [[nodiscard]] static std::optional<std::string> disagreement(const Entered& operation, std::uint32_t giver,
@@ -111,6 +133,8 @@ class Fabric final : public Engine {
   Scheduler& scheduler_;
   Messages messages_;
   std::vector<Completion> completed_;
+  std::vector<Awaited> awaited_;  ///< by the handles that nodes get for rows and collectives
+  std::vector<Handle> unused_;    ///< of these
   std::vector<std::unique_ptr<Node>> nodes_;
   std::deque<std::optional<Communicator>> communicators_;  ///< they stay where they are: nodes refer to their groups
   std::vector<std::uint32_t> rows_in_use_;                 ///< a bit per row, of each node

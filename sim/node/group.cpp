@@ -104,7 +104,8 @@ std::optional<Group> Group::by_topology(std::span<const NodeId> members, const T
     group.hang(parent, down, child, up);
   }
   group.label_from(vertex_at(tree.top));
-  group.by_dimensions_ = group.exchange_by_dimensions(config.grid);
+  const std::optional<Box> box = Box::of(members, config.grid);
+  group.by_dimensions_ = box && group.exchange_by_dimensions(*box);
   group.doubles_ = group.double_by_rank();
   if (!group.by_dimensions_) {
     if (!group.doubles_) return std::nullopt;
@@ -119,6 +120,94 @@ std::optional<Group> Group::by_topology(std::span<const NodeId> members, const T
     if (!right) return std::nullopt;
   }
   return group;
+}
+
+std::vector<Group> Group::by_roots(std::span<const NodeId> members, const PortGraph& links, const Box& box) {
+  std::vector<std::uint32_t> rank_at(members.size());
+  for (std::uint32_t rank = 0; rank < members.size(); ++rank) rank_at[box.place[rank]] = rank;
+  const auto branches = [&](const Parents& parents) {
+    std::vector<Row::Branch> result(members.size());  // of each place
+    for (std::uint32_t at = 0; at < members.size(); ++at) {
+      if (parents[at] == kRoot) continue;
+      const PortGraph::End parent = links.peer(at, parents[at]);
+      result[at].up = 1u << parents[at];
+      result[parent.vertex].down |= 1u << parent.port;
+    }
+    return result;
+  };
+  std::vector<Group> groups;
+  for (const Parents& parents : disjoint_trees(links, 0)) {
+    const auto branch = branches(parents), middle = branches(from_the_middle(links, parents));
+    Group& group = groups.emplace_back(Group(members));
+    group.doubles_ = false;
+    // Streams for all roots go in the order of the labels, from each root to a neighbour. All trees take one order, so that
+    // at any time they share no link; round a ring, where they never do, each takes the order of its way.
+    const auto first = links.peer(0, static_cast<unsigned>(std::countr_zero(branch[0].down))).vertex;
+    const bool backwards = std::ranges::max(box.size) == group.ranks() && first != box.walk(1);
+    const auto place_of = [&](std::uint32_t label) { return box.walk(backwards ? group.ranks() - 1 - label : label); };
+    for (std::uint32_t label = 0; label < group.ranks(); ++label) {
+      group.rank_[label] = rank_at[place_of(label)];
+      group.label_[group.rank_[label]] = label;
+    }
+    for (std::uint32_t rank = 0; rank < group.ranks(); ++rank) {
+      for (unsigned port = 0; port < links.ports; ++port)
+        if (const PortGraph::End end = links.peer(box.place[rank], port); end.vertex != PortGraph::kNone)
+          group.join(rank, port, rank_at[end.vertex], end.port);
+      Row& row = group.vertices_[rank].row;
+      row.ranks = group.ranks();
+      row.label = group.label_[rank];
+      std::vector<Row::Branch> rooted(group.ranks());
+      for (std::uint32_t label = 0; label < group.ranks(); ++label)
+        rooted[label] = branch[box.beyond(box.place[rank], box.opposite(place_of(label)))];
+      row.up = middle[box.place[rank]].up;
+      row.down = middle[box.place[rank]].down;
+      row.rooted = std::make_shared<const std::vector<Row::Branch>>(std::move(rooted));
+    }
+  }
+  return groups;
+}
+
+std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& graph, std::span<const NodeId> members) {
+  const std::optional<Box> box = Box::of(members, config.grid);
+  if (!box || members.size() < 2 || graph.ports() > kMaxEdges) return {};
+  for (std::size_t d = 0; d < box->size.size(); ++d)
+    if (box->size[d] != 1 && box->size[d] != config.grid[d]) return {};
+  std::vector<std::uint32_t> place(config.nodes, PortGraph::kNone);
+  for (std::size_t rank = 0; rank < members.size(); ++rank) place[members[rank]] = box->place[rank];
+  const auto direct = [&](NodeId from, unsigned port, NodeId to) {
+    return config.routes[std::size_t{from} * config.nodes + to].port == port;
+  };
+  PortGraph links(static_cast<std::uint32_t>(members.size()), graph.ports());
+  for (const NodeId node : members)
+    for (unsigned port = 0; port < graph.ports(); ++port) {
+      const Graph::End end = graph.peer(node, port);
+      if (end.node == Graph::kNone || place[end.node] == PortGraph::kNone) continue;
+      if (direct(node, port, end.node) && direct(end.node, end.port, node))
+        links.peer(place[node], port) = {place[end.node], end.port};
+    }
+  for (std::uint32_t at = 0; at < links.vertices; ++at)
+    for (unsigned port = 0; port < links.ports; ++port) {
+      const PortGraph::End first = links.peer(0, port), end = links.peer(at, port);
+      const bool none = first.vertex == PortGraph::kNone;
+      if (none ? end.vertex != first.vertex : end.vertex != box->beyond(at, first.vertex) || end.port != first.port)
+        return {};  // not the same from everywhere: no torus
+    }
+  std::vector<Group> groups = by_roots(members, links, *box);
+  if (groups.size() < 2) groups.clear();  // no more than the one tree that there is
+  return groups;
+}
+
+std::vector<Group> Group::by_rings(std::span<const NodeId> members) {
+  const auto ranks = static_cast<std::uint32_t>(members.size());
+  if (ranks < 2) return {};
+  Box box{{ranks}, std::vector<std::uint32_t>(ranks)};
+  PortGraph links(ranks, 2);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    box.place[rank] = rank;
+    links.peer(rank, 0) = {(rank + ranks - 1) % ranks, 1};
+    links.peer(rank, 1) = {(rank + 1) % ranks, 0};
+  }
+  return by_roots(members, links, box);
 }
 
 unsigned Group::free_edge(std::uint32_t vertex, unsigned wanted) const {
@@ -164,23 +253,10 @@ void Group::exchange_by_doubling() {
 
 /// A stage for each dimension in which the members differ, in the order of the dimensions: a group is what they hold of a
 /// row of the grid.
-bool Group::exchange_by_dimensions(std::span<const unsigned> grid) {
-  std::vector<std::vector<std::uint32_t>> at(grid.size());  // each member's coordinates, as places among those in use
-  std::uint32_t stride = 1, box = 1;
-  for (std::size_t d = 0; d < grid.size(); stride *= grid[d++]) {
-    std::vector<bool> in_use(grid[d]);
-    for (std::uint32_t v = 0; v < ranks(); ++v) in_use[vertices_[v].node / stride % grid[d]] = true;
-    for (std::uint32_t v = 0; v < ranks(); ++v) {
-      const auto end = in_use.begin() + static_cast<std::ptrdiff_t>(vertices_[v].node / stride % grid[d]);
-      at[d].push_back(static_cast<std::uint32_t>(std::count(in_use.begin(), end, true)));
-    }
-    box *= static_cast<std::uint32_t>(std::ranges::count(in_use, true));
-  }
-  if (grid.empty() || box != ranks()) return false;
-
+bool Group::exchange_by_dimensions(const Box& box) {
   unsigned base = ports_;
-  for (std::size_t d = 0; d < grid.size(); ++d) {
-    const unsigned size = 1 + *std::ranges::max_element(at[d]);
+  for (std::size_t d = 0; d < box.size.size(); ++d) {
+    const unsigned size = box.size[d];
     if (size == 1) continue;
     if (base + size - 1 > kMaxEdges) return false;
     base += size - 1;
@@ -190,17 +266,18 @@ bool Group::exchange_by_dimensions(std::span<const unsigned> grid) {
     if (vertex.row.used & new_edges) return false;
 
   base = ports_;
-  for (std::size_t d = 0; d < grid.size(); ++d) {
-    const unsigned size = 1 + *std::ranges::max_element(at[d]);
+  std::uint32_t stride = 1;
+  for (std::size_t d = 0; d < box.size.size(); ++d) {
+    const unsigned size = box.size[d];
     if (size == 1) continue;
-    std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> groups;  // by the other coordinates
+    std::map<std::uint32_t, std::vector<std::uint32_t>> groups;  // by the row's first place
     for (std::uint32_t v = 0; v < ranks(); ++v) {
-      std::vector<std::uint32_t> others;
-      for (std::size_t other = 0; other < grid.size(); ++other) others.push_back(other == d ? 0 : at[other][v]);
-      auto& group = groups[others];
+      const unsigned at = box.coordinate(box.place[v], d);
+      auto& group = groups[box.place[v] - at * stride];
       group.resize(size);
-      group[at[d][v]] = v;
+      group[at] = v;
     }
+    stride *= size;
     for (const auto& [key, group] : groups)
       for (unsigned place = 0; place < size; ++place) {
         Row& row = vertices_[group[place]].row;

@@ -8,7 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "node/box.hpp"
 #include "node/context_table.hpp"
+#include "node/disjoint_trees.hpp"
 #include "node/topology_tree.hpp"
 
 namespace thalweg {
@@ -38,6 +40,15 @@ class Group {
   [[nodiscard]] static std::optional<Group> by_topology(std::span<const NodeId> members, const TopologyTree& tree,
                                                         const FabricConfig& config);
 
+  /// The communicator's further rows, all with edges between neighbours and a tree for each rank as root, label by label: of
+  /// one root, no two rows' trees share a link in the same direction. Where the members are whole rows of a torus, in
+  /// all of its dimensions or some: as many as a node has links in these. Else none.
+  [[nodiscard]] static std::vector<Group> by_links(const FabricConfig& config, const Graph& graph,
+                                                   std::span<const NodeId> members);
+  /// The same over the ring that ranks form by their numbers, wherever they are: two rows, one for each way round. None for
+  /// one rank.
+  [[nodiscard]] static std::vector<Group> by_rings(std::span<const NodeId> members);
+
   [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(label_.size()); }
   /// Vertex i is rank i; vertices without a rank come after them.
   [[nodiscard]] std::span<const Vertex> vertices() const { return vertices_; }
@@ -60,7 +71,10 @@ class Group {
   /// Edges between ranks whose numbers differ in one bit; by rank, the tree's are among them. False: a row has no room.
   [[nodiscard]] bool double_by_rank();
   void exchange_by_doubling();
-  [[nodiscard]] bool exchange_by_dimensions(std::span<const unsigned> grid);
+  [[nodiscard]] bool exchange_by_dimensions(const Box& box);
+  /// `links` between the places of the box, the same as seen from each of them. Labels follow the walk through the box.
+  [[nodiscard]] static std::vector<Group> by_roots(std::span<const NodeId> members, const PortGraph& links,
+                                                   const Box& box);
   /// Gives the labels, walking down from the top over the edges that were hung.
   void label_from(std::uint32_t top);
 

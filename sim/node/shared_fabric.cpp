@@ -58,12 +58,10 @@ void SharedFabric::send(const MessageRequest& request, Tick at) {
 
 void SharedFabric::advance(Tick until, std::vector<Completion>& completed) {
   const std::size_t before = completed.size();
-  const auto advance = [&](Tick end) {
-    scheduler_.advance(end);
+  while (completed.size() == before && (until == kNever ? !idle() : now() < until)) {
+    scheduler_.advance(until == kNever ? scheduler_.next_due() + 1 : until);
     for (const auto& part : parts_) part->take_completed(completed);
-  };
-  if (until != kNever) return advance(until);
-  while (completed.size() == before && !idle()) advance(scheduler_.next_due() + 1);
+  }
 }
 
 std::optional<std::string> SharedFabric::mismatch() const {

@@ -42,6 +42,9 @@ class SharedFabric final : public Engine {
   [[nodiscard]] std::vector<LinkUse> link_use() const override;
 
   [[nodiscard]] const Group& group(ContextId context) const { return part_of(context).group(inner(context)); }
+  [[nodiscard]] std::vector<Group> parts(ContextId context, spec::Algorithm algorithm) const {
+    return part_of(context).parts(inner(context), algorithm);
+  }
   [[nodiscard]] std::vector<Waiting> waiting() const;
   [[nodiscard]] std::uint64_t flit_hops() const;
 

@@ -187,14 +187,43 @@ inline Bytes halving_value(const std::vector<Bytes>& values, const Combine& comb
   return halving_value(next, combine);
 }
 
+/// Whole packets are dealt out evenly to several trees, at most as many as packets; each combines its piece in its own order.
+inline Bytes pieces_value(const std::vector<Bytes>& given, const std::vector<const Order*>& orders, std::size_t element,
+                          unsigned packet_flits, const Combine& combine) {
+  const std::size_t packet = element == 16 ? 16 * (2 * packet_flits - 1) : (32 * packet_flits - 8) / element * element;
+  const std::size_t packets = (given[0].size() + packet - 1) / packet,
+                    trees = std::clamp<std::size_t>(packets, 1, orders.size());
+  Bytes result;
+  for (std::size_t tree = 0; tree < trees; ++tree) {
+    const auto end = [&](std::size_t i) {
+      return std::ptrdiff_t(std::min(given[0].size(), packets * i / trees * packet));
+    };
+    std::vector<Bytes> piece;
+    for (const Bytes& block : given) piece.emplace_back(block.begin() + end(tree), block.begin() + end(tree + 1));
+    const Bytes value = tree_value(piece, *orders[tree], orders[tree]->top, ~0u, combine);
+    result.insert(result.end(), value.begin(), value.end());
+  }
+  return result;
+}
+
 /// The ranks' operands for rank `receiver`, combined around vertex `root`.
 inline Bytes reduced(const Job& job, std::uint32_t root, std::uint32_t receiver, const Order& order) {
   std::vector<Bytes> given;
   for (std::uint32_t rank = 0; rank < job.send.size(); ++rank) given.push_back(block_for(job, rank, receiver));
   const Combine combine = combine_of(job.op, job.type);
-  if (job.algorithm == spec::Algorithm::halving && std::has_single_bit(given.size()))
+  if (const auto parts = order.parts.find(job.algorithm); parts != order.parts.end() && job.counts.empty()) {
+    std::vector<const Order*> orders;
+    for (std::size_t i = 0; i < parts->second.size(); ++i) {
+      const bool all = job.collective == spec::Collective::allreduce;
+      orders.push_back(all ? &order.for_all.at(job.algorithm)[i] : &parts->second[i][receiver]);
+    }
+    return pieces_value(given, orders, spec::size_of(job.type), order.packet_flits, combine);
+  }
+  if (job.algorithm == spec::Algorithm::halving && job.collective == spec::Collective::reduce_scatter &&
+      job.counts.empty() && std::has_single_bit(given.size()))
     return halving_value(given, combine);
-  if (job.algorithm != spec::Algorithm::exchange) return tree_value(given, order, root, ~0u, combine);
+  if (job.algorithm != spec::Algorithm::exchange || job.collective != spec::Collective::allreduce)
+    return tree_value(given, order, root, ~0u, combine);
   return order.places.empty() ? exchange_value(given, receiver, combine) : stages_value(given, order, combine);
 }
 

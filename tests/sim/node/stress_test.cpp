@@ -28,7 +28,7 @@ FabricConfig random_cluster(std::mt19937_64& random) {
   if (config.switches || random() % 2) {
     config.collective.trees = Trees::by_topology;
     if (!config.switches) config.grid = sides;
-    config.collective.contexts = 5 + below(random, 28);
+    config.collective.contexts = 10 + below(random, 23);  // half of them for further rows
   }
   if (random() % 2)
     for (LinkConfig& link : config.links) link.rate_cycles = 1 + below(random, 8);
@@ -44,8 +44,11 @@ FabricConfig random_cluster(std::mt19937_64& random) {
   config.collective.aggregation_units = 1 + below(random, 6);
   config.collective.slot_packets = one_of(random, {1u, 2u, 3u, 5u, 8u, 10u, 64u});
   config.collective.packet_flits = one_of(random, {1u, 2u, 4u, 16u});
-  config.collective.alltoall_packet_flits = one_of(random, {1u, 2u, 8u, 16u, 64u});
-  config.collective.relay_flits = config.collective.alltoall_packet_flits * one_of(random, {2u, 3u, 20u});
+  config.collective.long_packet_flits = config.collective.packet_flits;
+  while (random() % 2 && config.collective.long_packet_flits < 64 &&
+         2 * config.collective.long_packet_flits <= config.collective.slot_packets * config.collective.packet_flits)
+    config.collective.long_packet_flits *= 2;
+  config.collective.relay_flits = config.collective.long_packet_flits * one_of(random, {2u, 3u, 20u});
   config.collective.lane_latency = one_of(random, {1u, 5u, 14u});
   config.host.pcie_latency = below(random, 100);
   config.host.pcie_bytes_per_tick = one_of(random, {3.7, 52.0, 0.0});
@@ -63,12 +66,8 @@ Job random_job(std::uint32_t ranks, unsigned packet_bytes, std::mt19937_64& rand
       one_of(random, {Collective::barrier, Collective::broadcast, Collective::reduce, Collective::allreduce,
                       Collective::gather, Collective::allgather, Collective::scatter, Collective::reduce_scatter,
                       Collective::alltoall, Collective::scan, Collective::exscan});
-  const bool exchanges =
-      collective == Collective::barrier || collective == Collective::allreduce || collective == Collective::allgather;
-  const bool halves = collective == Collective::reduce_scatter && random() % 2;
-  const auto algorithm = halves                      ? Algorithm::halving
-                         : exchanges && random() % 2 ? Algorithm::exchange
-                                                     : Algorithm::tree;
+  const auto algorithm =
+      one_of(random, {Algorithm::tree, Algorithm::exchange, Algorithm::halving, Algorithm::trees, Algorithm::ring});
   const auto [op, type] = one_of<Type>(random, {{Operator::sum, Datatype::float64},
                                                 {Operator::sum, Datatype::float32},
                                                 {Operator::sum, Datatype::int16},
@@ -101,14 +100,14 @@ Job random_personal_job(std::uint32_t ranks, unsigned packet_bytes, std::mt19937
 struct Group {
   Group(World& world, const FabricConfig& config, bool personal, std::vector<NodeId> nodes, std::mt19937_64& random) {
     std::ranges::shuffle(nodes, random);
-    const std::uint32_t ranks = 1 + below(random, static_cast<unsigned>(nodes.size()));
+    const auto all = static_cast<std::uint32_t>(nodes.size()), ranks = random() % 3 ? 1 + below(random, all) : all;
     context = world.communicator({nodes.begin(), nodes.begin() + ranks});
     order = world.order(context);
     const unsigned skew = one_of(random, {1u, 300u, 3000u});
     for (unsigned i = 1 + below(random, 6); i > 0; --i)
-      jobs.push_back(std::make_unique<Job>(
-          personal ? random_personal_job(ranks, 32 * config.collective.alltoall_packet_flits, random)
-                   : random_job(ranks, 32 * config.collective.packet_flits, random)));
+      jobs.push_back(
+          std::make_unique<Job>(personal ? random_personal_job(ranks, 32 * config.collective.long_packet_flits, random)
+                                         : random_job(ranks, 32 * config.collective.packet_flits, random)));
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       Tick at = world.fabric.now();
       for (auto& job : jobs) world.submit(context, *job, rank, at += below(random, skew));

@@ -39,7 +39,12 @@ inline FabricConfig cluster(const std::vector<unsigned>& sides, Tick link_latenc
 struct Order {
   std::vector<std::vector<std::uint32_t>> neighbours;
   std::uint32_t top = 0;
-  std::vector<std::vector<unsigned>> places;
+  std::vector<std::vector<unsigned>> places{};
+  /// Of an algorithm that cuts an operation between several trees: for each of these, the order of each root, and that of an
+  /// allreduce.
+  std::map<spec::Algorithm, std::vector<std::vector<Order>>> parts{};
+  std::map<spec::Algorithm, std::vector<Order>> for_all{};
+  unsigned packet_flits = 0;
 
   /// The binomial tree whose edges are (v, v without its lowest bit).
   static Order by_rank(std::uint32_t ranks) {
@@ -49,6 +54,17 @@ struct Order {
         order.neighbours[v].push_back(v + bit);
         order.neighbours[v + bit].push_back(v);
       }
+    return order;
+  }
+  /// Where each rank has a tree of its own, that of one.
+  static Order of_root(const Group& group, std::uint32_t root) {
+    Order order{.neighbours = {}, .top = root};
+    for (const Group::Vertex& vertex : group.vertices()) {
+      auto& neighbours = order.neighbours.emplace_back();
+      const Row::Branch& branch = (*vertex.row.rooted)[group.label(root)];
+      for (unsigned k = 0; k < kMaxEdges; ++k)
+        if ((branch.up | branch.down) >> k & 1) neighbours.push_back(vertex.peer[k]);
+    }
     return order;
   }
   static Order of(const Group& group) {
@@ -87,7 +103,8 @@ template <class Simulated>
 class WorldOf {
  public:
   template <class... Arguments>
-  explicit WorldOf(const FabricConfig& config, const Arguments&... arguments) : fabric(config, arguments...) {}
+  explicit WorldOf(const FabricConfig& config, const Arguments&... arguments)
+      : fabric(config, arguments...), packet_flits_(config.collective.packet_flits) {}
 
   /// Creates a communicator and waits until its rows are loaded.
   ContextId communicator(const std::vector<NodeId>& members) {
@@ -101,7 +118,17 @@ class WorldOf {
     return *context;
   }
 
-  [[nodiscard]] Order order(ContextId context) const { return Order::of(fabric.group(context)); }
+  [[nodiscard]] Order order(ContextId context) const {
+    Order order = Order::of(fabric.group(context));
+    order.packet_flits = packet_flits_;
+    for (const auto algorithm : {spec::Algorithm::trees, spec::Algorithm::ring})
+      for (const Group& group : fabric.parts(context, algorithm)) {
+        auto& of_roots = order.parts[algorithm].emplace_back();
+        for (std::uint32_t root = 0; root < group.ranks(); ++root) of_roots.push_back(Order::of_root(group, root));
+        order.for_all[algorithm].push_back(Order::of(group));
+      }
+    return order;
+  }
 
   /// Submits rank's part of a job at a time.
   void submit(ContextId context, Job& job, std::uint32_t rank, Tick at) {
@@ -159,6 +186,7 @@ class WorldOf {
     Job* job;
     std::uint32_t rank;
   };
+  unsigned packet_flits_;
   std::map<Handle, Part> parts_;
   Handle next_ = 1;
   std::size_t tables_ = 0;
