@@ -1,6 +1,6 @@
 """Runs the collective part of mpi4py's own test suite with plain MPI and on the fabric, and compares them test by test.
 
-python apps/mpi4py/run.py [-n RANKS] [--only NAME] [--source FOLDER]
+python apps/mpi4py/run.py [-n RANKS] [--ranks-per-node R] [--only NAME] [--source FOLDER]
 
 The suite is not installed with mpi4py: it is taken from the source release of the version that is (pip download, once,
 into build/). Ends with 0 when every rank has the same verdict on every test and every call was intercepted, else with 1.
@@ -66,11 +66,12 @@ def plainly(ranks: int, command: list[str], folder: Path) -> Counter[str]:
     return pmpi_count.counts(counts)
 
 
-def on_the_fabric(ranks: int, command: list[str], folder: Path) -> dict[str, Any]:
+def on_the_fabric(ranks: int, per_node: int, command: list[str], folder: Path) -> dict[str, Any]:
     """Runs it on the fabric; the report."""
     report = folder / "report.json"
-    run = [sys.executable, "-m", "thalweg", "run", "-n", str(ranks), "--compute", "none", "--json", str(report), "--"]
-    done = subprocess.run([*run, *command], stderr=subprocess.PIPE, text=True, check=False)
+    run = [sys.executable, "-m", "thalweg", "run", "-n", str(ranks), "--ranks-per-node", str(per_node)]
+    options = ["--compute", "none", "--json", str(report), "--"]
+    done = subprocess.run([*run, *options, *command], stderr=subprocess.PIPE, text=True, check=False)
     if not report.exists() or json.loads(report.read_text())["exit_code"] != 0:
         raise SystemExit(done.stderr)
     return dict(json.loads(report.read_text()))
@@ -94,6 +95,7 @@ def differences(
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("-n", "--ranks", type=int, default=4)
+    options.add_argument("--ranks-per-node", type=int, default=1, metavar="R", help="on the fabric (1)")
     options.add_argument("--only", default="test_cco_", metavar="NAME", help="modules whose names begin so (test_cco_)")
     options.add_argument("--source", type=Path, metavar="FOLDER", help="an unpacked source release of mpi4py")
     given = options.parse_args()
@@ -109,7 +111,7 @@ def main() -> int:
         fabric.mkdir()
         record = [sys.executable, str(RECORD), str(tests)]
         calls = plainly(given.ranks, [*record, str(plain), *modules], folder)
-        report = on_the_fabric(given.ranks, [*record, str(fabric), *modules], folder)
+        report = on_the_fabric(given.ranks, given.ranks_per_node, [*record, str(fabric), *modules], folder)
         expected, seen = verdicts(plain, given.ranks), verdicts(fabric, given.ranks)
     wrong = differences(expected, seen, calls, report["calls"])
     print(*wrong, sep="\n", end="\n" if wrong else "")
