@@ -30,7 +30,7 @@ FOLDER = "clusters/tuning"
 KINDS = {"by rank": "mpi-fpga-torus-4x4x4", "grid": "thalweg-torus-4x4x4", "other": "thalweg-fattree-32"}
 """Presets whose tuning other clusters take: with trees of rank numbers, on a grid, and elsewhere."""
 
-LARGEST = 1 << 20
+LARGEST = 2 << 20
 """Bytes of a rank's blocks up to which is measured: beyond, the order of algorithms hardly turns."""
 
 

@@ -41,7 +41,7 @@ def command(cluster_name: str, ranks: str | None, sizes: str, output: Path, json
     """Measure every algorithm of every collective on the simulator, and write which is the fastest from which size on.
 
     `thalweg run --tuning FILE` takes what came out. Ranks are on the first nodes; times are host to host.
-    A rank has at most 1 MB of data.
+    A rank has at most 2 MB of data.
     """
     cluster = Cluster.load(cluster_name)
     wanted = _ranks(ranks, cluster.topology.hosts)

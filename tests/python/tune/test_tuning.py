@@ -113,7 +113,13 @@ def test_the_default_is_the_fastest_on_every_preset(name: str) -> None:
     """Short and long, on all nodes; between measured sizes an algorithm may be taken a little too long."""
     cluster = Cluster.load(name)
     ranks = cluster.topology.hosts
-    for operation, size in (("barrier", 0), ("allreduce", 8), ("allreduce", 12_000), ("allgather", 24), ("reduce_scatter", 24)):
+    for operation, size in (
+        ("barrier", 0),
+        ("allreduce", 8),
+        ("allreduce", 12_000),
+        ("allgather", 24),
+        ("reduce_scatter", 24),
+    ):
         algorithm, times = chosen(cluster, operation, ranks, size)
         assert times[algorithm] <= 1.15 * min(times.values()), (operation, size, times)
 
