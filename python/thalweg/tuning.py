@@ -1,10 +1,10 @@
 """Tuning files: the algorithms of a collective as measured, the fastest first, by the size of the communicator and of a block.
 
-    cluster = "mpi-fpga-torus-4x4x4"
+    cluster = "thalweg-torus-4x4x4"
 
-    [ranks.64.allreduce]          # from 64 ranks on
-    0 = ["exchange", "tree"]      # from 0 bytes on
-    524288 = ["tree", "exchange"]
+    [ranks.64.allreduce]                          # from 64 ranks on
+    0 = ["exchange", "tree", "trees", "ring"]     # from 0 bytes on
+    32768 = ["trees", "tree", "exchange", "ring"]
 
 Of those, a communicator takes the first that it has. `thalweg tune` writes such files. Those in clusters/tuning are the
 defaults: presets have their own, other clusters take that of a preset of their kind.
