@@ -19,12 +19,13 @@ class Packetizer {
   Packetizer(std::size_t element_bytes, unsigned packet_flits, unsigned header_bytes = kHeaderBytes)
       : element_(element_bytes), header_(header_bytes), capacity_(capacity(packet_flits)) {}
 
-  /// That of a stream: packets of `flits`, longer ones up to `longest` the longer it is. A router pauses between packets, and
-  /// every vertex of a tree holds a packet until it is whole: with p flits in a packet of s in the stream, 2 cycles s/p times
-  /// and p cycles on each of some 8 edges, which is least for p = sqrt(s/4).
-  [[nodiscard]] static Packetizer of_stream(std::size_t element_bytes, unsigned flits, unsigned longest,
+  /// That of a stream, its packets from `shortest` to `longest` flits long, as suits a tree: a router pauses between packets,
+  /// and every vertex holds a packet until it is whole. With p flits in a packet of s in the stream, these are 2 cycles s/p
+  /// times and p cycles on each of some 8 edges, which is least for p = sqrt(s/4).
+  [[nodiscard]] static Packetizer of_stream(std::size_t element_bytes, unsigned shortest, unsigned longest,
                                             std::uint64_t elements) {
     const std::uint64_t stream = elements * element_bytes / kFlitBytes;
+    unsigned flits = shortest;
     while (flits < longest && std::uint64_t{16} * flits * flits <= stream) flits *= 2;
     return {element_bytes, flits};
   }

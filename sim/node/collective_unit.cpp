@@ -14,6 +14,15 @@ namespace thalweg {
 
 namespace network_header = spec::network_header;
 
+namespace {
+
+/// Where packets may suit their streams, those of a short one have no more than 4 flits.
+unsigned shortest_packet(const CollectiveConfig& config) {
+  return config.long_packet_flits > config.packet_flits ? std::min(config.packet_flits, 4u) : config.packet_flits;
+}
+
+}  // namespace
+
 CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, NodeId self, PacketPool& pool,
                                Events& events)
     : config_(config),
@@ -34,7 +43,7 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
   }
   // A result has its place in the queues from its issue on: the lanes of the widest join hold that many besides.
   const unsigned widest = join_depth(config.router.link_ports + 1) * config.collective.lane_latency;
-  const unsigned depth = kForkPackets + widest / config.collective.packet_flits;
+  const unsigned depth = kForkPackets + widest / shortest_packet(config.collective);
   for (Unit& unit : units_) {
     unit.to_port = Fork<Copies>(static_cast<unsigned>(ports_.size()), depth);
     unit.to_host = Ring<HostPacket>(depth);
@@ -102,9 +111,14 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     return id;
   }
   compile(request.collective, algorithm, context.row, request.root, op.program);
-  op.longest_packet = config_.collective.long_packet_flits;
-  for (unsigned p = 0; p < op.program.process_count; ++p)  // a turn is sized for short ones
-    if (op.program.processes[p].interleaved) op.longest_packet = config_.collective.packet_flits;
+  const bool by_turns =
+      std::any_of(op.program.processes.begin(), op.program.processes.begin() + op.program.process_count,
+                  [](const Process& process) { return process.interleaved; });
+  const bool one_stream = request.collective == spec::Collective::broadcast ||
+                          request.collective == spec::Collective::reduce ||
+                          (request.collective == spec::Collective::allreduce && algorithm != spec::Algorithm::exchange);
+  op.longest_packet = by_turns ? config_.collective.packet_flits : config_.collective.long_packet_flits;
+  op.shortest_packet = one_stream ? shortest_packet(config_.collective) : config_.collective.packet_flits;
   op.uploads = 0;
   op.running = op.program.process_count;
   for (unsigned p = 0; p < op.program.process_count; ++p) {

@@ -185,8 +185,8 @@ class CollectiveUnit {
     std::uint32_t number = 0;    ///< in its communicator
     std::uint32_t sequence = 0;  ///< what the header says: that, or on the tree the number among those that take it
     Program program;
-    Packetizer packetizer;        ///< of everything but streams
-    unsigned longest_packet = 0;  ///< flits
+    Packetizer packetizer;                             ///< of everything but streams
+    unsigned shortest_packet = 0, longest_packet = 0;  ///< flits, as it suits a stream
     Lane combine = nullptr;
     unsigned lane_latency = 0;
     const UserUnits* units = nullptr;
@@ -299,8 +299,7 @@ class CollectiveUnit {
   void begin_stream(OperationId id, unsigned process);
   [[nodiscard]] static bool next_upload(Upload& upload, const Process& process, const Step* steps, bool last);
   [[nodiscard]] Packetizer layout_of(const Operation& op, std::uint64_t elements) const {
-    return Packetizer::of_stream(op.packetizer.element_bytes(), config_.collective.packet_flits, op.longest_packet,
-                                 elements);
+    return Packetizer::of_stream(op.packetizer.element_bytes(), op.shortest_packet, op.longest_packet, elements);
   }
   /// Places that a packet takes in a slot.
   [[nodiscard]] std::uint16_t places(const Packet& packet) const {
