@@ -43,7 +43,7 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
   }
   // A result has its place in the queues from its issue on: the lanes of the widest join hold that many besides.
   const unsigned widest = join_depth(config.router.link_ports + 1) * config.collective.lane_latency;
-  const unsigned depth = kForkPackets + widest / shortest_packet(config.collective);
+  const unsigned depth = kForkPackets + widest / config.collective.packet_flits;
   for (Unit& unit : units_) {
     unit.to_port = Fork<Copies>(static_cast<unsigned>(ports_.size()), depth);
     unit.to_host = Ring<HostPacket>(depth);
