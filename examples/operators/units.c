@@ -7,14 +7,18 @@
 
 enum { N = 5000 };
 
-static double rounded(double x) { return ldexp(llrint(ldexp(x, 32)), -32); }
+static double rounded(double x) {
+  return ldexp(llrint(ldexp(x, 32)), -32);
+}
 
 static void fixed_sum(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
   for (int i = 0; i < *count; i++) ((double*)inout)[i] = rounded(((double*)in)[i]) + rounded(((double*)inout)[i]);
 }
 
-static double value(int rank, int i) { return sin(rank + 0.1 * i) * pow(10, (rank + i) % 5); }
+static double value(int rank, int i) {
+  return sin(rank + 0.1 * i) * pow(10, (rank + i) % 5);
+}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

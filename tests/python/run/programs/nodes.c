@@ -55,7 +55,8 @@ int main(int argc, char** argv) {
   MPI_Comm part;
   begin(&argc, &argv);
   on(MPI_COMM_WORLD);
-  const int colours[] = {rank < 5, rank % 3 == 0, rank == 3, 0, 0}, keys[] = {rank, rank, rank, -rank, rank % 2 * ranks + rank};
+  const int colours[] = {rank < 5, rank % 3 == 0, rank == 3, 0, 0},
+            keys[] = {rank, rank, rank, -rank, rank % 2 * ranks + rank};
   for (int i = 0; i < 5; i++) {
     MPI_Comm_split(MPI_COMM_WORLD, colours[i], keys[i], &part);
     on(part);
