@@ -264,6 +264,15 @@ std::uint32_t CollectiveUnit::held_by_earlier(const Context& context, const Oper
   return held;
 }
 
+template <class Visit>
+void CollectiveUnit::each_piece(const Operation& op, Visit&& visit) const {
+  for (std::uint32_t rest = op.request.rows; rest; rest &= rest - 1) {
+    const auto context = static_cast<OperationId>(std::countr_zero(rest));
+    for (OperationId id = context * in_flight_; id < (context + 1) * in_flight_; ++id)
+      if (operation(id).active && operation(id).request.handle == op.request.handle) visit(id);
+  }
+}
+
 /// What keeps a process from its next packet, aggregation units and their queues apart.
 std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tick now) const {
   const Operation& op = operation(id);
@@ -277,6 +286,11 @@ std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tic
     return blocked(static_cast<unsigned>(std::countr_zero(held)), Blockage::Need::turn);
   if (const std::uint32_t held = step.to_edges & held_by_earlier(context, op, &Operation::writing))
     return blocked(static_cast<unsigned>(std::countr_zero(held)), Blockage::Need::turn);
+  if (execution.packet == 0 && execution.done > 0 && op.request.rows) {  // all pieces of a stream begin together
+    bool together = true;
+    each_piece(op, [&](OperationId other) { together &= operation(other).execution[p].done >= execution.done; });
+    if (!together) return blocked(kMaxEdges, Blockage::Need::turn);
+  }
   if (step.from_host && (op.upload[p].queue.empty() || pool_[op.upload[p].queue.front()].ready > now))
     return blocked(kMaxEdges, Blockage::Need::data);
   for (std::uint64_t rest = step.from_stages; rest; rest &= rest - 1)
@@ -480,6 +494,8 @@ void CollectiveUnit::proceed(OperationId id, unsigned p, bool last) {
   const Process& process = op.program.processes[p];
   const auto next_stream = [&] {
     Step& step = op.program.steps[process.first + execution.step];
+    ++execution.done;
+    if (op.request.rows) each_piece(op, [&](OperationId other) { wake(process_id(other, p)); });
     if (++execution.stream == step.streams) {
       execution.stream = 0;
       ++execution.step;

@@ -150,6 +150,7 @@ class CollectiveUnit {
     bool running = false;
     std::uint32_t round = 0;   ///< of the turn
     std::uint32_t stream = 0;  ///< of the step
+    std::uint32_t done = 0;    ///< streams, of all steps
     std::uint64_t packet = 0;  ///< of the stream; 0 is the descriptor
     std::uint32_t block = 0;   ///< the rank whose block the stream carries
     std::uint64_t count = 0;   ///< elements of the stream
@@ -322,6 +323,9 @@ class CollectiveUnit {
   [[nodiscard]] bool can_send(unsigned port, Tick now) const;
   void wake_edge(std::uint32_t context, unsigned edge, bool reader);
 
+  /// Visits the other pieces of an operation, here.
+  template <class Visit>
+  void each_piece(const Operation& op, Visit&& visit) const;
   [[nodiscard]] std::uint32_t held_by_earlier(const Context& context, const Operation& op,
                                               std::uint32_t Operation::* edges) const;
   [[nodiscard]] std::uint64_t header(const Operation& op, std::uint32_t context, spec::Kind kind, unsigned flits,

@@ -358,6 +358,7 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
   const std::uint64_t packets = layout.packets(request.count);
   const auto trees = std::clamp<std::uint64_t>(packets, 1, parts.size());
   request.handle = expect(given.handle, static_cast<unsigned>(trees));
+  for (std::uint64_t i = 0; i < trees; ++i) request.rows |= 1u << parts[i].row;
   for (std::uint64_t i = 0; i < trees; ++i) {
     const auto end = [&](std::uint64_t of) {
       return std::min(request.count, packets * of / trees * layout.elements_per_packet());
