@@ -30,6 +30,16 @@ class Packetizer {
     return {element_bytes, flits};
   }
 
+  /// The same round a ring, where a vertex holds a packet while it sends another one: so they are long, but no longer than a
+  /// quarter of the stream, for which the next vertex waits when it is short.
+  [[nodiscard]] static Packetizer of_ring(std::size_t element_bytes, unsigned shortest, unsigned longest,
+                                          std::uint64_t elements) {
+    const std::uint64_t stream = elements * element_bytes / kFlitBytes;
+    unsigned flits = shortest;
+    while (flits < longest && std::uint64_t{8} * flits <= stream) flits *= 2;
+    return {element_bytes, flits};
+  }
+
   /// Elements of a full packet.
   [[nodiscard]] std::uint64_t elements_per_packet() const { return capacity_; }
   [[nodiscard]] std::uint64_t packets(std::uint64_t elements) const { return (elements + capacity_ - 1) / capacity_; }

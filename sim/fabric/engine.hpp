@@ -49,7 +49,6 @@ struct CollectiveRequest {
   std::span<const Block> receive_blocks{};  ///< v-forms of gather (at the root), allgather and alltoall
   /// Inside an engine, where an operation is cut: the piece of every block that one of several trees carries.
   std::optional<Block> piece{};
-  std::uint32_t rows = 0;  ///< those of all pieces, as bits
 
   /// The block for a rank in a send buffer of one for each, and that of a rank in such a receive buffer.
   [[nodiscard]] Block send_block(std::uint32_t i) const { return vector ? send_blocks[i] : within(i * count); }

@@ -55,17 +55,6 @@ struct Box {
     }
     return result;
   }
-
-  /// The i-th place of a walk from neighbour to neighbour: each row is walked in the other direction than the one before.
-  [[nodiscard]] std::uint32_t walk(std::uint32_t i) const {
-    std::uint32_t result = 0, stride = 1;
-    for (const unsigned n : size) {
-      const std::uint32_t digit = i / stride % n;
-      result += (i / stride / n % 2 ? n - 1 - digit : digit) * stride;
-      stride *= n;
-    }
-    return result;
-  }
 };
 
 }  // namespace thalweg

@@ -151,28 +151,24 @@ class Compiler {
     downwards(row_.ranks - row_.label - row_.below);
   }
 
-  /// The streams of all roots, each down its own tree or, reduced, up. All vertices take them in the same order: the next root
-  /// is near the one before in its tree, and when reduced the other way round, so that few have to wait when it begins.
-  void of_all_roots(bool reduced) {
-    const auto streams = [&](std::uint32_t first, std::uint32_t count) {
-      if (count == 0) return;
-      step({.from_host = reduced,
+  /// All ranks at once: each sends its own block on round the ring, then what it gets, and keeps the last. Reduced: the block of
+  /// the rank that is farthest on the way, then each that it gets, combined with its own, and the last one is its own.
+  void ring(bool reduced) {
+    const std::uint32_t ranks = row_.ranks, own = row_.label + ranks;  // labels are modulo the ranks
+    const std::uint32_t up = row_.towards((own - 1) % ranks), down = row_.away_from(row_.label);
+    const std::uint32_t from = reduced ? down : up, to = reduced ? up : down;
+    process(Turns::burst);
+    step(
+        {.to_edges = to, .from_host = true, .to_host = !reduced, .block = reduced ? own + 1 : own, .upwards = reduced});
+    if (ranks > 2)
+      step({.from_edges = from,
+            .to_edges = to,
+            .from_host = reduced,
             .to_host = !reduced,
-            .streams = count,
-            .rooted = true,
-            .block = first,
-            .upwards = !reduced});
-      aim(row_, 0, reduced, program_.steps[program_.step_count - 1]);
-    };
-    const std::uint32_t own = row_.label, after = row_.ranks - 1 - own, children = row_.away_from(own);
-    process();
-    streams(reduced ? row_.ranks - 1 : 0, reduced ? after : own);
-    step({.from_edges = reduced ? children : 0,
-          .to_edges = reduced ? 0 : children,
-          .from_host = true,
-          .to_host = true,
-          .block = own});
-    streams(reduced ? own - 1 : own + 1, reduced ? own : after);
+            .streams = ranks - 2,
+            .block = reduced ? own + 2 : own - 1,
+            .upwards = reduced});
+    step({.from_edges = from, .from_host = reduced, .to_host = true, .block = reduced ? own : own + 1});
   }
 
   /// Recursive doubling: what came on an edge goes on over those of later stages. Packet by packet, because every edge
@@ -180,7 +176,7 @@ class Compiler {
   void allgather_exchange() {
     std::uint32_t later = 0;
     for (const std::uint32_t edge : row_.doubling) later |= edge;
-    process(true);
+    process(Turns::packet);
     step({.to_edges = later, .from_host = true, .to_host = true, .block = row_.rank});
     for (unsigned stage = 0; later; ++stage) {
       const std::uint32_t streams = 1u << stage;
@@ -198,7 +194,7 @@ class Compiler {
   void reduce_scatter_halving() {
     const auto stages = static_cast<unsigned>(std::bit_width(row_.ranks)) - 1;
     const auto turn = [&](unsigned bits, unsigned steps) {
-      process(true);
+      process(Turns::packet);
       Process& process = program_.processes[program_.process_count - 1];
       process.rounds = (1u << bits) / steps;
       process.reversed = static_cast<std::uint8_t>(bits);
@@ -338,8 +334,8 @@ class Compiler {
     }
   }
 
-  void process(bool interleaved = false) {
-    program_.processes[program_.process_count++] = {static_cast<std::uint8_t>(program_.step_count), 0, interleaved};
+  void process(Turns turns = Turns::stream) {
+    program_.processes[program_.process_count++] = {static_cast<std::uint8_t>(program_.step_count), 0, turns};
   }
   void step(const Step& step) {
     program_.steps[program_.step_count++] = step;
@@ -410,8 +406,9 @@ Holding gets(Collective collective, std::uint32_t rank, bool at_root) {
 std::uint32_t algorithms(Collective collective, const Abilities& abilities, bool vector) {
   constexpr auto bit = [](Algorithm algorithm) { return 1u << static_cast<unsigned>(algorithm); };
   const std::uint32_t ranks = abilities.ranks, tree = bit(Algorithm::tree), exchange = bit(Algorithm::exchange);
-  const std::uint32_t several =
-      vector ? 0 : (abilities.trees ? bit(Algorithm::trees) : 0) | (abilities.rings ? bit(Algorithm::ring) : 0);
+  const std::uint32_t rings = abilities.rings && !vector ? bit(Algorithm::ring) : 0,
+                      several = rings | (abilities.trees && !vector ? bit(Algorithm::trees) : 0),
+                      turning = abilities.slot_packets > 1 ? rings : 0;
   const bool halves = abilities.doubles && !vector && std::has_single_bit(ranks);
   switch (collective) {
     case Collective::point_to_point:
@@ -431,9 +428,9 @@ std::uint32_t algorithms(Collective collective, const Abilities& abilities, bool
     case Collective::reduce:
       return tree | several;
     case Collective::allgather:
-      return tree | several | (halves && ranks / 2 <= abilities.slot_packets ? exchange : 0);
+      return tree | turning | (halves && ranks / 2 <= abilities.slot_packets ? exchange : 0);
     case Collective::reduce_scatter:
-      return tree | several | (halves && ranks > 1 ? bit(Algorithm::halving) : 0);
+      return tree | turning | (halves && ranks > 1 ? bit(Algorithm::halving) : 0);
     default:
       return tree;
   }
@@ -443,12 +440,6 @@ Algorithm effective_algorithm(const CollectiveRequest& request, const Abilities&
   const std::uint32_t known = algorithms(request.collective, abilities, request.vector);
   if (known >> static_cast<unsigned>(request.algorithm) & 1) return request.algorithm;
   return static_cast<Algorithm>(std::countr_zero(known));
-}
-
-void aim(const Row& row, std::uint32_t i, bool reduces, Step& step) {
-  const std::uint32_t root = step.label(i, row.ranks), up = row.towards(root), down = row.away_from(root);
-  step.from_edges = reduces ? down : up;
-  step.to_edges = reduces ? up : down;
 }
 
 void compile(Collective collective, Algorithm algorithm, const Row& row, std::uint32_t root, Program& program) {
@@ -463,13 +454,13 @@ void compile(Collective collective, Algorithm algorithm, const Row& row, std::ui
     case Collective::scatter:
       return compiler.scatter();
     case Collective::reduce_scatter:
-      if (row.rooted) return compiler.of_all_roots(true);
+      if (algorithm == Algorithm::ring) return compiler.ring(true);
       return algorithm == Algorithm::halving ? compiler.reduce_scatter_halving() : compiler.reduce_scatter();
     case Collective::scan:
     case Collective::exscan:
       return compiler.scan(collective == Collective::scan);
     case Collective::allgather:
-      if (row.rooted) return compiler.of_all_roots(false);
+      if (algorithm == Algorithm::ring) return compiler.ring(false);
       return algorithm == Algorithm::exchange ? compiler.allgather_exchange() : compiler.allgather_tree();
     default:
       return algorithm == Algorithm::exchange ? compiler.allreduce_exchange() : compiler.allreduce_tree();

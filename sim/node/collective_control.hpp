@@ -21,10 +21,8 @@ struct Step {
   bool from_host = false, to_host = false;
   std::uint8_t place = 0;  ///< edges whose packets come before the host's or the stages'
   std::uint32_t streams = 1;
-  /// Each stream takes the tree of another root, that of its block's label; the edges are those of the stream that is on.
-  bool rooted = false;
-  /// From the host: stream i carries the block of label (block - i) modulo the ranks. Interleaved: place i in the turn has
-  /// that of rank block xor i, or, where the process says so, block xor the lowest bits of i, reversed.
+  /// Stream i carries the block of label (block - i) modulo the ranks. By doubling or halving: place i in the turn has that of
+  /// rank block xor i, or, where the process says so, block xor the lowest bits of i, reversed.
   std::uint32_t block = 0;
   bool upwards = false;  ///< label (block + i) instead
 
@@ -37,10 +35,17 @@ struct Step {
   }
 };
 
+/// What a process takes of each of its streams at a time.
+enum class Turns : std::uint8_t {
+  stream,  ///< all of it
+  packet,  ///< one packet: doubling and halving
+  burst,   ///< as many packets as fill half a slot: rings
+};
+
 struct Process {
   std::uint8_t first = 0, steps = 0;
-  bool interleaved = false;  ///< the steps take turns packet by packet, instead of stream by stream
-  /// Interleaved: a turn is so many rounds through the steps, each for another stream.
+  Turns turns = Turns::stream;
+  /// By packets: a turn is so many rounds through the steps, each for another stream.
   std::uint32_t rounds = 1;
   std::uint8_t reversed = 0;  ///< bits
 };
@@ -78,14 +83,11 @@ struct Abilities {
 /// The algorithms that there are for a collective, bit i that of code i; 0: it is not computed in the network. Exchange of
 /// allgather and halving of reduce_scatter take a power of two of ranks, and no v-form; the packets of one turn of that
 /// exchange, ranks / 2 on the last edge, have to fit into a slot. Trees and rings are for broadcast, reduce, allreduce,
-/// allgather and reduce_scatter, and no v-form.
+/// allgather and reduce_scatter, and no v-form; round rings, the latter two need room for two packets in a slot.
 [[nodiscard]] std::uint32_t algorithms(spec::Collective collective, const Abilities& abilities, bool vector = false);
 
 /// The algorithm that runs: the one asked for where there is it, else tree, else the one that there is.
 [[nodiscard]] spec::Algorithm effective_algorithm(const CollectiveRequest& request, const Abilities& abilities);
-
-/// Turns a rooted step to the tree of stream i.
-void aim(const Row& row, std::uint32_t i, bool reduces, Step& step);
 
 /// The program of one vertex. `algorithm` is an effective one, `root` a label.
 void compile(spec::Collective collective, spec::Algorithm algorithm, const Row& row, std::uint32_t root,

@@ -111,14 +111,19 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     return id;
   }
   compile(request.collective, algorithm, context.row, request.root, op.program);
-  const bool by_turns =
-      std::any_of(op.program.processes.begin(), op.program.processes.begin() + op.program.process_count,
-                  [](const Process& process) { return process.interleaved; });
+  const auto takes = [&](Turns turns) {
+    return std::any_of(op.program.processes.begin(), op.program.processes.begin() + op.program.process_count,
+                       [&](const Process& process) { return process.turns == turns; });
+  };
   const bool one_stream = request.collective == spec::Collective::broadcast ||
                           request.collective == spec::Collective::reduce ||
                           (request.collective == spec::Collective::allreduce && algorithm != spec::Algorithm::exchange);
-  op.longest_packet = by_turns ? config_.collective.packet_flits : config_.collective.long_packet_flits;
+  const unsigned quarter = std::max(1u, config_.collective.slot_packets / 4) * config_.collective.packet_flits;
+  op.longest_packet = takes(Turns::packet)  ? config_.collective.packet_flits
+                      : takes(Turns::burst) ? std::min(config_.collective.long_packet_flits, std::bit_floor(quarter))
+                                            : config_.collective.long_packet_flits;
   op.shortest_packet = one_stream ? shortest_packet(config_.collective) : config_.collective.packet_flits;
+  op.burst = burst(op);
   op.uploads = 0;
   op.running = op.program.process_count;
   for (unsigned p = 0; p < op.program.process_count; ++p) {
@@ -130,8 +135,8 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     op.reads[p] = op.writes[p] = 0;
     for (unsigned s = 0; s < process.steps; ++s) {
       const Step& step = op.program.steps[process.first + s];
-      op.reads[p] |= step.rooted ? context.row.used : step.from_edges;
-      op.writes[p] |= step.rooted ? context.row.used : step.to_edges;
+      op.reads[p] |= step.from_edges;
+      op.writes[p] |= step.to_edges;
       each_bit(step.from_stages, [&](unsigned stage) { op.stage_reader[stage] = static_cast<std::uint8_t>(p); });
       each_bit(step.to_stages, [&](unsigned stage) {
         op.stage_writer[stage] = static_cast<std::uint8_t>(p);
@@ -159,6 +164,17 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   }
   if (over(op)) ended_.push_back(id);  // nothing to do: an exclusive scan of one rank
   return id;
+}
+
+/// Packets of a stream that fill half a slot, or fewer, so that all turns are about as long.
+std::uint64_t CollectiveUnit::burst(const Operation& op) const {
+  const std::uint64_t elements = op.request.own_block().count;
+  const Packetizer layout = layout_of(op, elements);
+  const std::uint64_t packets = layout.packets(elements) + 1, places = config_.collective.slot_packets / 2,
+                      most = std::max<std::uint64_t>(
+                          1, places * config_.collective.packet_flits / layout.flits(layout.elements_per_packet())),
+                      turns = (packets + most - 1) / most;
+  return (packets + turns - 1) / turns;
 }
 
 std::uint64_t CollectiveUnit::header(const Operation& op, std::uint32_t context, spec::Kind kind, unsigned flits,
@@ -264,15 +280,6 @@ std::uint32_t CollectiveUnit::held_by_earlier(const Context& context, const Oper
   return held;
 }
 
-template <class Visit>
-void CollectiveUnit::each_piece(const Operation& op, Visit&& visit) const {
-  for (std::uint32_t rest = op.request.rows; rest; rest &= rest - 1) {
-    const auto context = static_cast<OperationId>(std::countr_zero(rest));
-    for (OperationId id = context * in_flight_; id < (context + 1) * in_flight_; ++id)
-      if (operation(id).active && operation(id).request.handle == op.request.handle) visit(id);
-  }
-}
-
 /// What keeps a process from its next packet, aggregation units and their queues apart.
 std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tick now) const {
   const Operation& op = operation(id);
@@ -286,11 +293,6 @@ std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tic
     return blocked(static_cast<unsigned>(std::countr_zero(held)), Blockage::Need::turn);
   if (const std::uint32_t held = step.to_edges & held_by_earlier(context, op, &Operation::writing))
     return blocked(static_cast<unsigned>(std::countr_zero(held)), Blockage::Need::turn);
-  if (execution.packet == 0 && execution.done > 0 && op.request.rows) {  // all pieces of a stream begin together
-    bool together = true;
-    each_piece(op, [&](OperationId other) { together &= operation(other).execution[p].done >= execution.done; });
-    if (!together) return blocked(kMaxEdges, Blockage::Need::turn);
-  }
   if (step.from_host && (op.upload[p].queue.empty() || pool_[op.upload[p].queue.front()].ready > now))
     return blocked(kMaxEdges, Blockage::Need::data);
   for (std::uint64_t rest = step.from_stages; rest; rest &= rest - 1)
@@ -373,8 +375,8 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   const Packet& first = pool_[operands[0]];
   const bool last = network_header::last(first.words[0]);
   // A turn that fills a slot comes again only when all of the slot's credits are back.
-  const bool fills = process.interleaved && 2 * step.streams > config_.collective.slot_packets;
-  const bool final = (last || fills) && (step.rooted || execution.stream + 1 == step.streams);
+  const bool fills = process.turns == Turns::packet && 2 * step.streams > config_.collective.slot_packets;
+  const bool final = (last || fills) && execution.stream + 1 == step.streams;
   each_bit(step.from_edges, [&](unsigned edge) { owe(context, edge, places(first), final); });
 
   if (execution.packet == 0) {
@@ -383,7 +385,8 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
     execution.count = spec::descriptor::count(descriptor);
     execution.layout = layout_of(op, execution.count);
   }
-  if (process.interleaved) execution.block = step.block ^ execution.stream;
+  if (process.turns == Turns::packet) execution.block = step.block ^ execution.stream;
+  if (process.turns == Turns::burst) execution.block = op.group->rank(step.label(execution.stream, context.row.ranks));
   const Share& share = config_.router.share;
   units_[unit].input_free = execution.free_at = share.after(now, first.flits);
   // Where reading pauses, the result begins as much later, and goes on without a pause.
@@ -492,32 +495,20 @@ void CollectiveUnit::proceed(OperationId id, unsigned p, bool last) {
   Operation& op = operation(id);
   Execution& execution = op.execution[p];
   const Process& process = op.program.processes[p];
-  const auto next_stream = [&] {
-    Step& step = op.program.steps[process.first + execution.step];
-    ++execution.done;
-    if (op.request.rows) each_piece(op, [&](OperationId other) { wake(process_id(other, p)); });
-    if (++execution.stream == step.streams) {
-      execution.stream = 0;
-      ++execution.step;
-    } else if (step.rooted) {
-      aim(contexts_[context_of(id)].row, execution.stream, reduces(op.request.collective), step);
-    }
-  };
-  if (process.interleaved) {
-    next_stream();
-    if (execution.step < process.steps) return;
-    execution.step = 0;
-    if (++execution.round < process.rounds) return;
-    execution.round = 0;
+  const std::uint64_t packets = at_a_time(op, process), first = execution.packet / packets * packets;
+  if (!last && (execution.packet + 1) % packets > 0) {
     ++execution.packet;
-    if (last) finish(id, p);
-  } else if (!last) {
-    ++execution.packet;
-  } else {
-    execution.packet = 0;
-    next_stream();
-    if (execution.step == process.steps) finish(id, p);
+    return;
   }
+  execution.packet = first;
+  if (++execution.stream < op.program.steps[process.first + execution.step].streams) return;
+  execution.stream = 0;
+  if (++execution.step < process.steps) return;
+  if (last && execution.round + 1 == process.rounds) return finish(id, p);
+  execution.step = 0;
+  if (++execution.round < process.rounds) return;
+  execution.round = 0;
+  execution.packet = first + packets;
 }
 
 void CollectiveUnit::finish(OperationId id, unsigned p) {

@@ -150,7 +150,6 @@ class CollectiveUnit {
     bool running = false;
     std::uint32_t round = 0;   ///< of the turn
     std::uint32_t stream = 0;  ///< of the step
-    std::uint32_t done = 0;    ///< streams, of all steps
     std::uint64_t packet = 0;  ///< of the stream; 0 is the descriptor
     std::uint32_t block = 0;   ///< the rank whose block the stream carries
     std::uint64_t count = 0;   ///< elements of the stream
@@ -188,6 +187,7 @@ class CollectiveUnit {
     Program program;
     Packetizer packetizer;                             ///< of everything but streams
     unsigned shortest_packet = 0, longest_packet = 0;  ///< flits, as it suits a stream
+    std::uint64_t burst = 0;                           ///< packets that a process takes so at a time
     Lane combine = nullptr;
     unsigned lane_latency = 0;
     const UserUnits* units = nullptr;
@@ -298,9 +298,17 @@ class CollectiveUnit {
   void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, std::uint64_t elements, Tick ready);
   [[nodiscard]] PacketId combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements);
   void begin_stream(OperationId id, unsigned process);
-  [[nodiscard]] static bool next_upload(Upload& upload, const Process& process, const Step* steps, bool last);
+  [[nodiscard]] static bool next_upload(Upload& upload, const Process& process, const Step* steps,
+                                        std::uint64_t packets, bool last);
   [[nodiscard]] Packetizer layout_of(const Operation& op, std::uint64_t elements) const {
-    return Packetizer::of_stream(op.packetizer.element_bytes(), op.shortest_packet, op.longest_packet, elements);
+    const auto suited = op.program.processes[0].turns == Turns::burst ? Packetizer::of_ring : Packetizer::of_stream;
+    return suited(op.packetizer.element_bytes(), op.shortest_packet, op.longest_packet, elements);
+  }
+  [[nodiscard]] std::uint64_t burst(const Operation& op) const;
+  /// Packets of a stream that a process takes at a time.
+  [[nodiscard]] static std::uint64_t at_a_time(const Operation& op, const Process& process) {
+    constexpr std::uint64_t all = ~std::uint64_t{0};
+    return process.turns == Turns::stream ? all : process.turns == Turns::packet ? 1 : op.burst;
   }
   /// Places that a packet takes in a slot.
   [[nodiscard]] std::uint16_t places(const Packet& packet) const {
@@ -323,9 +331,6 @@ class CollectiveUnit {
   [[nodiscard]] bool can_send(unsigned port, Tick now) const;
   void wake_edge(std::uint32_t context, unsigned edge, bool reader);
 
-  /// Visits the other pieces of an operation, here.
-  template <class Visit>
-  void each_piece(const Operation& op, Visit&& visit) const;
   [[nodiscard]] std::uint32_t held_by_earlier(const Context& context, const Operation& op,
                                               std::uint32_t Operation::* edges) const;
   [[nodiscard]] std::uint64_t header(const Operation& op, std::uint32_t context, spec::Kind kind, unsigned flits,

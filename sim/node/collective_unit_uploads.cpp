@@ -6,7 +6,7 @@
 namespace thalweg {
 namespace {
 
-/// The block at place `i` of an interleaved process's turn.
+/// The block at place `i` of a turn.
 std::uint32_t block_in_turn(const Process& process, const Step& step, std::uint32_t i) {
   if (!process.reversed) return step.block ^ i;
   std::uint32_t reversed = 0;
@@ -50,8 +50,8 @@ void CollectiveUnit::begin_stream(OperationId id, unsigned p) {
   const Step& step = op.program.steps[process.first + upload.step];
   const std::uint32_t ranks = contexts_[context_of(id)].row.ranks;
   const std::uint32_t place = (upload.round * process.steps + upload.step) * step.streams + upload.stream;
-  upload.rank =
-      process.interleaved ? block_in_turn(process, step, place) : op.group->rank(step.label(upload.stream, ranks));
+  upload.rank = process.turns == Turns::packet ? block_in_turn(process, step, place)
+                                               : op.group->rank(step.label(upload.stream, ranks));
   upload.block = op.gives == Holding::block_per_rank ? request.send_block(upload.rank) : request.own_block();
   upload.layout = layout_of(op, upload.block.count);
 }
@@ -99,28 +99,29 @@ bool CollectiveUnit::upload(std::uint32_t process_number, Tick now) {
 
   const Process& process = op.program.processes[p];
   const Step* const steps = &op.program.steps[process.first];
-  if (!next_upload(upload, process, steps, last)) return false;
-  if (upload.packet == 0 || process.interleaved) begin_stream(id, p);
+  if (!next_upload(upload, process, steps, at_a_time(op, process), last)) return false;
+  if (upload.packet == 0 || process.turns != Turns::stream) begin_stream(id, p);
   return true;
 }
 
-/// On to the host's next packet for a process. False: there is none.
-bool CollectiveUnit::next_upload(Upload& upload, const Process& process, const Step* steps, bool last) {
-  if (!process.interleaved) {
+/// On to the host's next packet for a process, which takes so many of a stream at a time. False: there is none.
+bool CollectiveUnit::next_upload(Upload& upload, const Process& process, const Step* steps, std::uint64_t packets,
+                                 bool last) {
+  const std::uint64_t first = upload.packet / packets * packets;
+  if (!last && (upload.packet + 1) % packets > 0) {
     ++upload.packet;
-    if (!last) return true;
-    upload.packet = 0;
+    return true;
   }
+  upload.packet = first;
   if (++upload.stream < steps[upload.step].streams) return true;
   upload.stream = 0;
   do {
     if (++upload.step < process.steps) continue;
-    if (!process.interleaved) return false;
+    if (last && upload.round + 1 == process.rounds) return false;
     upload.step = 0;
     if (++upload.round < process.rounds) continue;
     upload.round = 0;
-    ++upload.packet;
-    if (last) return false;
+    upload.packet = first + packets;
   } while (!steps[upload.step].from_host);
   return true;
 }

@@ -150,7 +150,7 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
   for (const Group::Vertex& vertex : made.main.group.vertices()) rows_in_use_[vertex.node] |= 1u << *row;
   if (config_.collective.trees == Trees::by_topology) {
     made.trees = grant(Group::by_links(config_, graph_, members), members);
-    made.rings = grant(Group::by_rings(members), members);
+    made.rings = grant(Group::by_rings(config_, graph_, members), members);
   }
   std::vector<Handle> loaded;
   for (const Handle handle : handles)
@@ -175,7 +175,7 @@ std::optional<std::uint32_t> Fabric::free_row(std::span<const NodeId> members, u
   return static_cast<std::uint32_t>(std::countr_one(everywhere == ~std::uint32_t{0} ? used : everywhere));
 }
 
-/// Rows for all of the groups or for none; half of every table stays free for other communicators.
+/// Rows for as many of the groups as there are, two at least; half of every table stays free for other communicators.
 std::vector<Fabric::Part> Fabric::grant(std::vector<Group> groups, std::span<const NodeId> members) {
   std::vector<Part> parts;
   for (Group& group : groups) {
@@ -184,7 +184,7 @@ std::vector<Fabric::Part> Fabric::grant(std::vector<Group> groups, std::span<con
     for (const NodeId node : members) rows_in_use_[node] |= 1u << *row;
     parts.push_back({std::move(group), *row});
   }
-  if (parts.size() == groups.size()) return parts;
+  if (parts.size() > 1) return parts;
   for (const Part& part : parts)
     for (const NodeId node : members) rows_in_use_[node] &= ~(1u << part.row);
   return {};
@@ -358,7 +358,6 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
   const std::uint64_t packets = layout.packets(request.count);
   const auto trees = std::clamp<std::uint64_t>(packets, 1, parts.size());
   request.handle = expect(given.handle, static_cast<unsigned>(trees));
-  for (std::uint64_t i = 0; i < trees; ++i) request.rows |= 1u << parts[i].row;
   for (std::uint64_t i = 0; i < trees; ++i) {
     const auto end = [&](std::uint64_t of) {
       return std::min(request.count, packets * of / trees * layout.elements_per_packet());

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <numeric>
 
 #include "common/bits.hpp"
 #include "node/collective_control.hpp"
+#include "node/disjoint_trees.hpp"
+#include "node/hamiltonian_rings.hpp"
 
 namespace thalweg {
 
@@ -122,58 +125,14 @@ std::optional<Group> Group::by_topology(std::span<const NodeId> members, const T
   return group;
 }
 
-std::vector<Group> Group::by_roots(std::span<const NodeId> members, const PortGraph& links, const Box& box) {
-  std::vector<std::uint32_t> rank_at(members.size());
-  for (std::uint32_t rank = 0; rank < members.size(); ++rank) rank_at[box.place[rank]] = rank;
-  const auto branches = [&](const Parents& parents) {
-    std::vector<Row::Branch> result(members.size());  // of each place
-    for (std::uint32_t at = 0; at < members.size(); ++at) {
-      if (parents[at] == kRoot) continue;
-      const PortGraph::End parent = links.peer(at, parents[at]);
-      result[at].up = 1u << parents[at];
-      result[parent.vertex].down |= 1u << parent.port;
-    }
-    return result;
-  };
-  std::vector<Group> groups;
-  for (const Parents& parents : disjoint_trees(links, 0)) {
-    const auto branch = branches(parents), middle = branches(from_the_middle(links, parents));
-    Group& group = groups.emplace_back(Group(members));
-    group.doubles_ = false;
-    // Streams for all roots go in the order of the labels, from each root to a neighbour. All trees take one order, so that
-    // at any time they share no link; round a ring, where they never do, each takes the order of its way.
-    const auto first = links.peer(0, static_cast<unsigned>(std::countr_zero(branch[0].down))).vertex;
-    const bool backwards = std::ranges::max(box.size) == group.ranks() && first != box.walk(1);
-    const auto place_of = [&](std::uint32_t label) { return box.walk(backwards ? group.ranks() - 1 - label : label); };
-    for (std::uint32_t label = 0; label < group.ranks(); ++label) {
-      group.rank_[label] = rank_at[place_of(label)];
-      group.label_[group.rank_[label]] = label;
-    }
-    for (std::uint32_t rank = 0; rank < group.ranks(); ++rank) {
-      for (unsigned port = 0; port < links.ports; ++port)
-        if (const PortGraph::End end = links.peer(box.place[rank], port); end.vertex != PortGraph::kNone)
-          group.join(rank, port, rank_at[end.vertex], end.port);
-      Row& row = group.vertices_[rank].row;
-      row.ranks = group.ranks();
-      row.label = group.label_[rank];
-      std::vector<Row::Branch> rooted(group.ranks());
-      for (std::uint32_t label = 0; label < group.ranks(); ++label)
-        rooted[label] = branch[box.beyond(box.place[rank], box.opposite(place_of(label)))];
-      row.up = middle[box.place[rank]].up;
-      row.down = middle[box.place[rank]].down;
-      row.rooted = std::make_shared<const std::vector<Row::Branch>>(std::move(rooted));
-    }
-  }
-  return groups;
-}
-
-std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& graph, std::span<const NodeId> members) {
-  const std::optional<Box> box = Box::of(members, config.grid);
-  if (!box || members.size() < 2 || graph.ports() > kMaxEdges) return {};
-  for (std::size_t d = 0; d < box->size.size(); ++d)
-    if (box->size[d] != 1 && box->size[d] != config.grid[d]) return {};
+/// The links between members that are whole rows of a torus, as seen from each place of their box; else nothing.
+std::optional<PortGraph> Group::torus(const FabricConfig& config, const Graph& graph, std::span<const NodeId> members,
+                                      const Box& box) {
+  if (members.size() < 2 || graph.ports() > kMaxEdges) return std::nullopt;
+  for (std::size_t d = 0; d < box.size.size(); ++d)
+    if (box.size[d] != 1 && box.size[d] != config.grid[d]) return std::nullopt;
   std::vector<std::uint32_t> place(config.nodes, PortGraph::kNone);
-  for (std::size_t rank = 0; rank < members.size(); ++rank) place[members[rank]] = box->place[rank];
+  for (std::size_t rank = 0; rank < members.size(); ++rank) place[members[rank]] = box.place[rank];
   const auto direct = [&](NodeId from, unsigned port, NodeId to) {
     return config.routes[std::size_t{from} * config.nodes + to].port == port;
   };
@@ -189,25 +148,114 @@ std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& grap
     for (unsigned port = 0; port < links.ports; ++port) {
       const PortGraph::End first = links.peer(0, port), end = links.peer(at, port);
       const bool none = first.vertex == PortGraph::kNone;
-      if (none ? end.vertex != first.vertex : end.vertex != box->beyond(at, first.vertex) || end.port != first.port)
-        return {};  // not the same from everywhere: no torus
+      if (none ? end.vertex != first.vertex : end.vertex != box.beyond(at, first.vertex) || end.port != first.port)
+        return std::nullopt;  // not the same from everywhere
     }
-  std::vector<Group> groups = by_roots(members, links, *box);
+  return links;
+}
+
+std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& graph, std::span<const NodeId> members) {
+  const std::optional<Box> box = Box::of(members, config.grid);
+  const std::optional<PortGraph> links = box ? torus(config, graph, members, *box) : std::nullopt;
+  if (!links) return {};
+  std::vector<std::uint32_t> rank_at(members.size());
+  for (std::uint32_t rank = 0; rank < members.size(); ++rank) rank_at[box->place[rank]] = rank;
+  const auto branches = [&](const Parents& parents) {
+    std::vector<Row::Branch> result(members.size());  // of each place
+    for (std::uint32_t at = 0; at < members.size(); ++at) {
+      if (parents[at] == kRoot) continue;
+      const PortGraph::End parent = links->peer(at, parents[at]);
+      result[at].up = 1u << parents[at];
+      result[parent.vertex].down |= 1u << parent.port;
+    }
+    return result;
+  };
+  std::vector<Group> groups;
+  for (const Parents& parents : disjoint_trees(*links, 0)) {
+    const auto branch = branches(parents), middle = branches(from_the_middle(*links, parents));
+    Group& group = groups.emplace_back(Group(members));
+    group.doubles_ = false;
+    group.rank_ = rank_at;
+    group.label_ = box->place;
+    for (std::uint32_t rank = 0; rank < group.ranks(); ++rank) {
+      const std::uint32_t at = box->place[rank];
+      for (unsigned port = 0; port < links->ports; ++port)
+        if (const PortGraph::End end = links->peer(at, port); end.vertex != PortGraph::kNone)
+          group.join(rank, port, rank_at[end.vertex], end.port);
+      Row& row = group.vertices_[rank].row;
+      row.ranks = group.ranks();
+      row.label = at;
+      std::vector<Row::Branch> rooted(group.ranks());
+      for (std::uint32_t label = 0; label < group.ranks(); ++label)
+        rooted[label] = branch[box->beyond(at, box->opposite(label))];
+      row.up = middle[at].up;
+      row.down = middle[at].down;
+      row.rooted = std::make_shared<const std::vector<Row::Branch>>(std::move(rooted));
+    }
+  }
   if (groups.size() < 2) groups.clear();  // no more than the one tree that there is
   return groups;
 }
 
-std::vector<Group> Group::by_rings(std::span<const NodeId> members) {
+/// A row of the ring that ranks form in some order, each with its edges to the next one and from the one before.
+Group Group::round(std::span<const NodeId> members, std::span<const std::uint32_t> order, std::span<const Way> ways) {
+  Group group(members);
+  const std::uint32_t ranks = group.ranks();
+  group.doubles_ = false;
+  for (std::uint32_t label = 0; label < ranks; ++label) {
+    const std::uint32_t rank = order[label], next = (label + 1) % ranks;
+    group.rank_[label] = rank;
+    group.label_[rank] = label;
+    group.join(rank, ways[label].out, order[next], ways[next].in);
+  }
+  for (std::uint32_t label = 0; label < ranks; ++label) {
+    Row& row = group.vertices_[order[label]].row;
+    row.ranks = ranks;
+    row.label = label;
+    const std::uint32_t next = 1u << ways[label].out, previous = 1u << ways[label].in;
+    std::vector<Row::Branch> rooted(ranks, {previous, next});
+    rooted[label].up = 0;
+    rooted[(label + 1) % ranks].down = 0;
+    row.rooted = std::make_shared<const std::vector<Row::Branch>>(std::move(rooted));
+    // Where all ranks get what all combine, the ends of the way are label 0 and the last one.
+    const std::uint32_t middle = ranks / 2, ends = (label > 0 ? previous : 0) | (label + 1 < ranks ? next : 0);
+    row.up = label < middle ? next : label > middle ? previous : 0;
+    row.down = ends & ~row.up;
+  }
+  return group;
+}
+
+std::vector<Group> Group::by_rings(const FabricConfig& config, const Graph& graph, std::span<const NodeId> members) {
   const auto ranks = static_cast<std::uint32_t>(members.size());
   if (ranks < 2) return {};
-  Box box{{ranks}, std::vector<std::uint32_t>(ranks)};
-  PortGraph links(ranks, 2);
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    box.place[rank] = rank;
-    links.peer(rank, 0) = {(rank + ranks - 1) % ranks, 1};
-    links.peer(rank, 1) = {(rank + 1) % ranks, 0};
+  std::vector<Group> groups;
+  std::vector<std::uint32_t> order(ranks);
+  std::vector<Way> ways(ranks);
+  const auto both_ways = [&] {
+    groups.push_back(round(members, order, ways));
+    std::ranges::reverse(order);
+    std::ranges::reverse(ways);
+    for (Way& way : ways) std::swap(way.in, way.out);
+    groups.push_back(round(members, order, ways));
+  };
+  const std::optional<Box> box = Box::of(members, config.grid);
+  if (const auto links = box ? torus(config, graph, members, *box) : std::nullopt) {
+    for (const RingWay& ring : hamiltonian_rings(*links)) {
+      for (std::uint32_t i = 0; i < ranks; ++i) {
+        const PortGraph::End next = links->peer(ring.vertices[i], ring.ports[i]);
+        order[i] = static_cast<std::uint32_t>(std::ranges::find(box->place, ring.vertices[i]) - box->place.begin());
+        ways[i].out = ring.ports[i];
+        ways[(i + 1) % ranks].in = next.port;
+      }
+      both_ways();
+    }
   }
-  return by_roots(members, links, box);
+  if (groups.empty()) {
+    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::fill(ways, Way{.in = 0, .out = 1});
+    both_ways();
+  }
+  return groups;
 }
 
 unsigned Group::free_edge(std::uint32_t vertex, unsigned wanted) const {

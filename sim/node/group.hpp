@@ -45,9 +45,11 @@ class Group {
   /// all of its dimensions or some: as many as a node has links in these. Else none.
   [[nodiscard]] static std::vector<Group> by_links(const FabricConfig& config, const Graph& graph,
                                                    std::span<const NodeId> members);
-  /// The same over the ring that ranks form by their numbers, wherever they are: two rows, one for each way round. None for
-  /// one rank.
-  [[nodiscard]] static std::vector<Group> by_rings(std::span<const NodeId> members);
+  /// Rows for rings through all ranks, one for each way round, labels in the order of the way. Where the members are whole rows
+  /// of a torus as above: as many rings as dimensions, which together use every link once each way. Else, or where none are
+  /// found, the one that ranks form by their numbers. None for one rank.
+  [[nodiscard]] static std::vector<Group> by_rings(const FabricConfig& config, const Graph& graph,
+                                                   std::span<const NodeId> members);
 
   [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(label_.size()); }
   /// Vertex i is rank i; vertices without a rank come after them.
@@ -72,9 +74,14 @@ class Group {
   [[nodiscard]] bool double_by_rank();
   void exchange_by_doubling();
   [[nodiscard]] bool exchange_by_dimensions(const Box& box);
-  /// `links` between the places of the box, the same as seen from each of them. Labels follow the walk through the box.
-  [[nodiscard]] static std::vector<Group> by_roots(std::span<const NodeId> members, const PortGraph& links,
-                                                   const Box& box);
+  [[nodiscard]] static std::optional<PortGraph> torus(const FabricConfig& config, const Graph& graph,
+                                                      std::span<const NodeId> members, const Box& box);
+  /// A rank's edges on a ring.
+  struct Way {
+    unsigned in = 0, out = 0;
+  };
+  [[nodiscard]] static Group round(std::span<const NodeId> members, std::span<const std::uint32_t> order,
+                                   std::span<const Way> ways);
   /// Gives the labels, walking down from the top over the edges that were hung.
   void label_from(std::uint32_t top);
 

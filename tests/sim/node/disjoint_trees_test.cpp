@@ -165,8 +165,6 @@ TEST(DisjointTrees, LongOperationsUseAllLinks) {
   EXPECT_LT(ticks(Collective::reduce, Algorithm::trees, count), flits / 4 / 0.75);
   EXPECT_LT(ticks(Collective::allreduce, Algorithm::trees, count), flits / 2 / 0.8);
   EXPECT_GT(ticks(Collective::allreduce, Algorithm::tree, count), flits) << "the test shows nothing";
-  EXPECT_LT(ticks(Collective::allgather, Algorithm::trees, count / 16), 0.7 * 15 * flits / 16);
-  EXPECT_LT(ticks(Collective::reduce_scatter, Algorithm::trees, count / 16), 0.95 * 15 * flits / 16);
 }
 
 }  // namespace

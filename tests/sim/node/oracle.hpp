@@ -211,7 +211,9 @@ inline Bytes reduced(const Job& job, std::uint32_t root, std::uint32_t receiver,
   std::vector<Bytes> given;
   for (std::uint32_t rank = 0; rank < job.send.size(); ++rank) given.push_back(block_for(job, rank, receiver));
   const Combine combine = combine_of(job.op, job.type);
-  if (const auto parts = order.parts.find(job.algorithm); parts != order.parts.end() && job.counts.empty()) {
+  const bool rings = job.algorithm == spec::Algorithm::ring && order.slot_packets > 1,
+             whole = job.collective == spec::Collective::reduce_scatter && !rings;
+  if (const auto parts = order.parts.find(job.algorithm); parts != order.parts.end() && job.counts.empty() && !whole) {
     std::vector<const Order*> orders;
     for (std::size_t i = 0; i < parts->second.size(); ++i) {
       const bool all = job.collective == spec::Collective::allreduce;

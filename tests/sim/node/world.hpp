@@ -44,7 +44,7 @@ struct Order {
   /// allreduce.
   std::map<spec::Algorithm, std::vector<std::vector<Order>>> parts{};
   std::map<spec::Algorithm, std::vector<Order>> for_all{};
-  unsigned packet_flits = 0;
+  unsigned packet_flits = 0, slot_packets = 0;
 
   /// The binomial tree whose edges are (v, v without its lowest bit).
   static Order by_rank(std::uint32_t ranks) {
@@ -104,7 +104,7 @@ class WorldOf {
  public:
   template <class... Arguments>
   explicit WorldOf(const FabricConfig& config, const Arguments&... arguments)
-      : fabric(config, arguments...), packet_flits_(config.collective.packet_flits) {}
+      : fabric(config, arguments...), collective_(config.collective) {}
 
   /// Creates a communicator and waits until its rows are loaded.
   ContextId communicator(const std::vector<NodeId>& members) {
@@ -120,7 +120,8 @@ class WorldOf {
 
   [[nodiscard]] Order order(ContextId context) const {
     Order order = Order::of(fabric.group(context));
-    order.packet_flits = packet_flits_;
+    order.packet_flits = collective_.packet_flits;
+    order.slot_packets = collective_.slot_packets;
     for (const auto algorithm : {spec::Algorithm::trees, spec::Algorithm::ring})
       for (const Group& group : fabric.parts(context, algorithm)) {
         auto& of_roots = order.parts[algorithm].emplace_back();
@@ -186,7 +187,7 @@ class WorldOf {
     Job* job;
     std::uint32_t rank;
   };
-  unsigned packet_flits_;
+  CollectiveConfig collective_;
   std::map<Handle, Part> parts_;
   Handle next_ = 1;
   std::size_t tables_ = 0;
