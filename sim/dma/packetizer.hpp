@@ -19,9 +19,10 @@ class Packetizer {
   Packetizer(std::size_t element_bytes, unsigned packet_flits, unsigned header_bytes = kHeaderBytes)
       : element_(element_bytes), header_(header_bytes), capacity_(capacity(packet_flits)) {}
 
-  /// That of a stream, its packets from `shortest` to `longest` flits long, as suits a tree: a router pauses between packets,
-  /// and every vertex holds a packet until it is whole. With p flits in a packet of s in the stream, these are 2 cycles s/p
-  /// times and p cycles on each of some 8 edges, which is least for p = sqrt(s/4).
+  /// That of a stream, or of streams that follow each other and have so many elements together, packets from `shortest` to
+  /// `longest` flits long, as suits a tree: a router pauses between packets, and every vertex holds a packet until it is
+  /// whole. With p flits in a packet of s in the stream, these are 2 cycles s/p times and p cycles on each of some 8 edges,
+  /// which is least for p = sqrt(s/4).
   [[nodiscard]] static Packetizer of_stream(std::size_t element_bytes, unsigned shortest, unsigned longest,
                                             std::uint64_t elements) {
     const std::uint64_t stream = elements * element_bytes / kFlitBytes;

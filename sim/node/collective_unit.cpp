@@ -123,6 +123,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
                       : takes(Turns::burst) ? std::min(config_.collective.long_packet_flits, std::bit_floor(quarter))
                                             : config_.collective.long_packet_flits;
   op.shortest_packet = one_stream ? shortest_packet(config_.collective) : config_.collective.packet_flits;
+  op.streams = has_vector(request.collective) ? context.row.ranks : 1;
   op.burst = burst(op);
   op.uploads = 0;
   op.running = op.program.process_count;

@@ -187,6 +187,7 @@ class CollectiveUnit {
     Program program;
     Packetizer packetizer;                             ///< of everything but streams
     unsigned shortest_packet = 0, longest_packet = 0;  ///< flits, as it suits a stream
+    std::uint32_t streams = 1;                         ///< that follow each other, one for each rank
     std::uint64_t burst = 0;                           ///< packets that a process takes so at a time
     Lane combine = nullptr;
     unsigned lane_latency = 0;
@@ -301,8 +302,10 @@ class CollectiveUnit {
   [[nodiscard]] static bool next_upload(Upload& upload, const Process& process, const Step* steps,
                                         std::uint64_t packets, bool last);
   [[nodiscard]] Packetizer layout_of(const Operation& op, std::uint64_t elements) const {
-    const auto suited = op.program.processes[0].turns == Turns::burst ? Packetizer::of_ring : Packetizer::of_stream;
-    return suited(op.packetizer.element_bytes(), op.shortest_packet, op.longest_packet, elements);
+    const bool ring = op.program.processes[0].turns == Turns::burst;
+    return ring ? Packetizer::of_ring(op.packetizer.element_bytes(), op.shortest_packet, op.longest_packet, elements)
+                : Packetizer::of_stream(op.packetizer.element_bytes(), op.shortest_packet, op.longest_packet,
+                                        elements * op.streams);
   }
   [[nodiscard]] std::uint64_t burst(const Operation& op) const;
   /// Packets of a stream that a process takes at a time.
