@@ -111,17 +111,14 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     return id;
   }
   compile(request.collective, algorithm, context.row, request.root, op.program);
-  const auto takes = [&](Turns turns) {
-    return std::any_of(op.program.processes.begin(), op.program.processes.begin() + op.program.process_count,
-                       [&](const Process& process) { return process.turns == turns; });
-  };
+  const Turns turns = op.program.processes[0].turns;  // of all processes
   const bool one_stream = request.collective == spec::Collective::broadcast ||
                           request.collective == spec::Collective::reduce ||
                           (request.collective == spec::Collective::allreduce && algorithm != spec::Algorithm::exchange);
   const unsigned quarter = std::max(1u, config_.collective.slot_packets / 4) * config_.collective.packet_flits;
-  op.longest_packet = takes(Turns::packet)  ? config_.collective.packet_flits
-                      : takes(Turns::burst) ? std::min(config_.collective.long_packet_flits, std::bit_floor(quarter))
-                                            : config_.collective.long_packet_flits;
+  op.longest_packet = turns == Turns::packet  ? config_.collective.packet_flits
+                      : turns == Turns::burst ? std::min(config_.collective.long_packet_flits, std::bit_floor(quarter))
+                                              : config_.collective.long_packet_flits;
   op.shortest_packet = one_stream ? shortest_packet(config_.collective) : config_.collective.packet_flits;
   op.streams = has_vector(request.collective) ? context.row.ranks : 1;
   op.burst = burst(op);
