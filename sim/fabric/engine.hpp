@@ -47,7 +47,7 @@ struct CollectiveRequest {
   std::span<std::byte> receive;
   std::span<const Block> send_blocks{};     ///< v-forms of scatter (at the root), reduce_scatter and alltoall
   std::span<const Block> receive_blocks{};  ///< v-forms of gather (at the root), allgather and alltoall
-  /// Inside an engine, where an operation is cut: the piece of every block that one of several trees carries.
+  /// Inside an engine, where an operation is cut: the piece of every block that one of several trees or rings carries.
   std::optional<Block> piece{};
 
   /// The block for a rank in a send buffer of one for each, and that of a rank in such a receive buffer.

@@ -82,8 +82,8 @@ struct Abilities {
 
 /// The algorithms that there are for a collective, bit i that of code i; 0: it is not computed in the network. Exchange of
 /// allgather and halving of reduce_scatter take a power of two of ranks, and no v-form; the packets of one turn of that
-/// exchange, ranks / 2 on the last edge, have to fit into a slot. Trees and rings are for broadcast, reduce, allreduce,
-/// allgather and reduce_scatter, and no v-form; round rings, the latter two need room for two packets in a slot.
+/// exchange, ranks / 2 on the last edge, have to fit into a slot. Trees and rings are for broadcast, reduce and
+/// allreduce, rings also for allgather and reduce_scatter where a slot has room for two packets, and no v-form.
 [[nodiscard]] std::uint32_t algorithms(spec::Collective collective, const Abilities& abilities, bool vector = false);
 
 /// The algorithm that runs: the one asked for where there is it, else tree, else the one that there is.

@@ -18,7 +18,7 @@ struct RingWay {
 /// two dimensions, M. Foregger, 1978, for three, J. Aubert and B. Schneider, 1982, for any number). They grow from the rings of
 /// each dimension: where the sides of a square belong by pairs to two dimensions' rings, these exchange them, unless there
 /// are more rings afterwards. The same for the same graph. None where links do not leave all vertices alike, as in a torus,
-/// or where the search, which is by chance, does not end.
+/// or where the search, a walk by chance, ends without: so it is on many tori with a dimension of 2.
 [[nodiscard]] std::vector<RingWay> hamiltonian_rings(const PortGraph& graph);
 
 }  // namespace thalweg
