@@ -148,10 +148,9 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
   made.main = {std::move(*group), *row};
   made.submitted.resize(members.size());
   for (const Group::Vertex& vertex : made.main.group.vertices()) rows_in_use_[vertex.node] |= 1u << *row;
-  if (config_.collective.trees == Trees::by_topology) {
+  if (config_.collective.trees == Trees::by_topology)
     made.trees = grant(Group::by_links(config_, graph_, members), members);
-    made.rings = grant(Group::by_rings(config_, graph_, members), members);
-  }
+  made.rings = grant(Group::by_rings(config_, graph_, members), members);
   std::vector<Handle> loaded;
   for (const Handle handle : handles)
     loaded.push_back(expect(handle, static_cast<unsigned>(1 + made.trees.size() + made.rings.size())));

@@ -238,7 +238,8 @@ std::vector<Group> Group::by_rings(const FabricConfig& config, const Graph& grap
     for (Way& way : ways) std::swap(way.in, way.out);
     groups.push_back(round(members, order, ways));
   };
-  const std::optional<Box> box = Box::of(members, config.grid);
+  const bool by_links = config.collective.trees == Trees::by_topology;
+  const std::optional<Box> box = by_links ? Box::of(members, config.grid) : std::nullopt;
   if (const auto links = box ? torus(config, graph, members, *box) : std::nullopt) {
     for (const RingWay& ring : hamiltonian_rings(*links)) {
       for (std::uint32_t i = 0; i < ranks; ++i) {

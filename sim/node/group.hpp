@@ -45,9 +45,9 @@ class Group {
   /// all of its dimensions or some: as many as a node has links in these. Else none.
   [[nodiscard]] static std::vector<Group> by_links(const FabricConfig& config, const Graph& graph,
                                                    std::span<const NodeId> members);
-  /// Rows for rings through all ranks, one for each way round, labels in the order of the way. Where the members are whole rows
-  /// of a torus as above: as many rings as dimensions, which together use every link once each way. Else, or where none are
-  /// found, the one that ranks form by their numbers. None for one rank.
+  /// Rows for rings through all ranks, one for each way round, labels in the order of the way. Where trees follow the links and
+  /// the members are whole rows of a torus as above: as many rings as dimensions, which together use every link once each way.
+  /// Else, or where none are found, the one that ranks form by their numbers. None for one rank.
   [[nodiscard]] static std::vector<Group> by_rings(const FabricConfig& config, const Graph& graph,
                                                    std::span<const NodeId> members);
 

@@ -1,6 +1,7 @@
 // Does every ring pass through all vertices of a torus, and is every link in one of them?
 #include "node/hamiltonian_rings.hpp"
 
+#include <numeric>
 #include <set>
 
 #include "oracle.hpp"
@@ -97,6 +98,7 @@ std::vector<std::vector<std::pair<NodeId, NodeId>>> steps(const std::vector<Grou
 TEST(HamiltonianRings, WholeRowsOfATorusHaveARowForEachWayRoundEach) {
   FabricConfig config = cluster({4, 3, 5});
   config.grid = {4, 3, 5};
+  config.collective.trees = Trees::by_topology;
   const Graph graph(config);
   std::vector<NodeId> plane;
   for (NodeId node = 0; node < config.nodes; ++node)
@@ -117,6 +119,7 @@ TEST(HamiltonianRings, WholeRowsOfATorusHaveARowForEachWayRoundEach) {
 TEST(HamiltonianRings, OthersFormARingByTheirNumbers) {
   FabricConfig config = cluster({4, 3});
   config.grid = {4, 3};
+  config.collective.trees = Trees::by_topology;
   const std::vector<NodeId> members{7, 0, 10, 3, 5};
   const auto rings = steps(Group::by_rings(config, Graph(config), members));
   ASSERT_EQ(rings.size(), 2u);
@@ -124,6 +127,21 @@ TEST(HamiltonianRings, OthersFormARingByTheirNumbers) {
     EXPECT_EQ(rings[0][i], std::pair(members[i], members[(i + 1) % 5]));
     EXPECT_EQ(rings[1][i], std::pair(members[4 - i], members[(8 - i) % 5]));
   }
+}
+
+TEST(HamiltonianRings, ByRankTheyFollowTheNumbersOnAWholeTorusToo) {
+  FabricConfig config = cluster({4, 3});
+  config.grid = {4, 3};
+  config.collective.trees = Trees::by_rank;
+  std::vector<NodeId> members(12);
+  std::iota(members.begin(), members.end(), 0u);
+  const auto rings = steps(Group::by_rings(config, Graph(config), members));
+  ASSERT_EQ(rings.size(), 2u);
+  for (NodeId i = 0; i < 12; ++i) EXPECT_EQ(rings[0][i], std::pair(i, (i + 1) % 12));
+  World world(config);
+  const ContextId context = world.communicator(members);
+  EXPECT_TRUE(world.fabric.algorithms(context, Collective::allgather) >> static_cast<unsigned>(Algorithm::ring) & 1);
+  EXPECT_FALSE(world.fabric.algorithms(context, Collective::broadcast) >> static_cast<unsigned>(Algorithm::trees) & 1);
 }
 
 /// A rank receives 15 blocks over four links, a flit a cycle each.
