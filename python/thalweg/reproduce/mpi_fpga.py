@@ -1,4 +1,4 @@
-"""The MPI-FPGA paper's evaluation: its equations, Tables 2 to 5, and the axes of Figures 8 to 10.
+"""The MPI-FPGA paper's evaluation: its equations, Tables 2 to 5, and the axes of Figures 8 to 14.
 
 Times are host to host, PCIe included (section 6.2.1), one rank on a node, all ranks starting at once on an idle network, with
 double precision where a size is whole in it. The paper doesn't say which tori its 32, 64 and 128 nodes are: here 4x4x2, 4x4x4
@@ -26,8 +26,14 @@ COLLECTIVES = ("allgather", "allreduce", "broadcast", "gather", "reduce", "reduc
 SOME_SIZES = (8, 1 << 10, 4 << 10, 64 << 10, 1 << 20)
 ALL_SIZES = tuple(4 << step for step in range(21))
 TABLE_SIZES = (1 << 10, 1 << 20)
-EXCHANGED = {"allreduce": 16 << 10, "allgather": 1 << 40}
-"""Bytes up to which a collective is exchanged; else it goes along the tree."""
+SHORT = 16 << 10
+"""Bytes up to which a collective takes Table 1's algorithms for short messages."""
+BY_SIZE = {
+    "allgather": ([Algorithm.EXCHANGE, Algorithm.RING], [Algorithm.RING]),
+    "allreduce": ([Algorithm.EXCHANGE], [Algorithm.TREE]),
+    "broadcast": ([Algorithm.TREE], [Algorithm.TREE, Algorithm.RING]),
+}
+"""Of Table 1 those that there are, for short messages and for long ones, of which the faster is taken; else it is the tree."""
 PCIE_NS = (0, 130, 520, 1040)
 RADICES = (8, 16, 28)
 SCALED = (2, 4, 8, 16, 32, 64, 128)
@@ -69,22 +75,22 @@ class Measurements:
         return self._known[key]
 
     def us(self, cluster: Cluster, operation: str, size: int) -> float:
-        """The time, on in a straight line from the two largest sizes that are simulated where this one is not."""
+        """The time, on in a straight line from the two largest powers of two that are simulated where this one is not."""
         if self.simulated(cluster, operation, size):
             return self.time(cluster, operation, size).us
         last = size
         while not self.simulated(cluster, operation, last):
             last //= 2
-        slope = (self.time(cluster, operation, last).us - self.time(cluster, operation, last // 4).us) / (last * 3 // 4)
-        return self.time(cluster, operation, last).us + slope * (size - last)
+        longer, shorter = (self.time(cluster, operation, each).us for each in (last, last // 2))
+        return longer + (longer - shorter) * (size - last) / (last // 2)
 
 
 def _algorithms(plan: CollectivePlan, size: int) -> list[Algorithm]:
-    """On the direct network the paper's (Table 1, section 6.2.1); where trees are the switches', the faster one, long ones the tree."""
-    exchanged = size <= EXCHANGED.get(plan.operation, 0) and Algorithm.EXCHANGE in plan.algorithms
+    """On the direct network the paper's (Table 1, section 6.2.1); where trees are the switches', tree or exchange."""
     if plan.cluster.values.collective.trees == "rank":
-        return [Algorithm.EXCHANGE if exchanged else Algorithm.TREE]
-    return plan.algorithms if size <= 1 << 10 else [Algorithm.TREE]
+        table = BY_SIZE.get(plan.operation, ([], []))[size > SHORT]
+        return [a for a in table if a in plan.algorithms] or [Algorithm.TREE]
+    return [a for a in plan.algorithms if a in (Algorithm.TREE, Algorithm.EXCHANGE)]
 
 
 def variant(cluster: Cluster, table: str, **values: float) -> Cluster:
@@ -100,22 +106,13 @@ def reshaped(cluster: Cluster, size: Sequence[int]) -> Cluster:
     return replace(cluster, name=name, topology=topology.build("torus", list(size), (), 1))
 
 
-def own_links(cluster: Cluster, exchanged: bool = False) -> Cluster:
-    """As many nodes, and a link and a local port for each edge of their binomial tree, or of their exchange, alone."""
+def own_links(cluster: Cluster) -> Cluster:
+    """As many nodes, and a link and a local port for each edge of their binomial tree alone."""
     nodes = cluster.topology.hosts
-    edges = [(rank & ~bit, rank) for rank, bit in _edges(nodes) if exchanged or rank & -rank == bit]
-    own = topology.build("edges", [nodes], edges)
-    name = f"{nodes} nodes with a link for each edge of the {'exchange' if exchanged else 'tree'}"
+    own = topology.build("edges", [nodes], [(rank & (rank - 1), rank) for rank in range(1, nodes)])
+    name = f"{nodes} nodes with a link for each edge of the tree"
     ported = variant(cluster, "collective", ports=own.link_ports)
     return replace(ported, name=name, topology=own).with_routing("up-down")
-
-
-def _edges(nodes: int) -> Iterator[tuple[int, int]]:
-    """Of an exchange among a power of two of ranks: the higher rank, and the bit that it has and the other has not."""
-    for rank in range(nodes):
-        for k in range(rank.bit_length()):
-            if rank >> k & 1:
-                yield rank, 1 << k
 
 
 def indirect(cluster: Cluster, radix: int, hosts: int) -> Cluster:
@@ -143,7 +140,7 @@ class Evaluation:
         self.collectives = collectives
         self.partial = tuple(collectives) != COLLECTIVES
         self.numbers = published(PAPER)
-        self.measured = Measurements((1 << 31) if full else (1 << 28))
+        self.measured = Measurements((1 << 31) if full else (1 << 29))
         self._evidence: dict[tuple[str, int], str] = {}
 
     @property
@@ -303,17 +300,15 @@ class Evaluation:
 
     def _mechanisms(self, nodes: int) -> Iterator[Row]:
         torus = self.direct(nodes)
-        near = variant(own_links(torus, exchanged=True), "link", latency_ns=4)
         free = variant(torus, "host", pcie_rate_gbps=1000, dma_flits_per_cycle=16)
         apart = own_links(torus)
-        turns = "with a link of one cycle for each pair, since its turns wait for a link's way there and back, and share links"
         host = "with PCIe and DMA without limits"
         shared = "with a link for each edge of its tree, which share links on the torus"
         for operation, size, without, what in (
-            ("allgather", 512 * 1024 // nodes, near, turns),
+            ("allgather", (4 << 20) // nodes, free, host),
             ("gather", 128 << 10, free, host),
             ("scatter", 128 << 10, free, host),
-            ("broadcast", 1 << 20, apart, shared),
+            ("broadcast", 1 << 20, free, host),
             ("reduce", 1 << 20, apart, shared),
             ("reduce_scatter", 1 << 20, apart, shared),
             ("allreduce", 1 << 20, apart, shared),
@@ -339,7 +334,7 @@ class Evaluation:
         return indirect(self.measured.cluster(f"mpi-fpga-fattree-{radix}"), radix, hosts)
 
     def indirect_networks(self) -> list[Row]:
-        """Figures 11 to 13: short allgathers and allreduces on fat trees, and how an allreduce grows with the hosts."""
+        """Figures 11 to 13: short allgathers and allreduces on fat trees, how an allreduce grows with the hosts, and SHArP."""
         sizes = [size for size in self.sizes if size <= 4 << 10]
         rows, ratios = [], []
         for operation in ("allgather", "allreduce"):
@@ -355,25 +350,27 @@ class Evaluation:
                         what = f"{operation}, {nodes} nodes, {short(size)}, radix {radix}"
                         rows.append(self._row("mpifpga.curves", what, time.us, bound_us=time.bound_us, **about))
                     what = f"{operation}, {nodes} nodes, radix {radix}, geometric mean of {len(sizes)} sizes up to 4 KB"
-                    note = self._streams(radix, nodes) if operation == "allgather" else ""
-                    ratios.append(self._row("mpifpga.indirect_over_direct", what, mean(faster), note, radix=radix))
+                    about = {"collective": operation, "nodes": nodes, "radix": radix}
+                    ratios.append(self._row("mpifpga.indirect_over_direct", what, mean(faster), **about))
         for nodes in SCALED:
             time = self.measured.time(self._indirect(28, nodes), "allreduce", 2 << 10)
             what = f"allreduce of 2 KB on {nodes} nodes, radix 28"
             rows.append(self._row("mpifpga.scaling", what, time.us, nodes=nodes, bytes=2 << 10, bound_us=time.bound_us))
-        return rows + ratios
+        return [*rows, *ratios, *self._sharp()]
 
-    def _streams(self, radix: int, nodes: int) -> str:
-        """What an allgather on a fat tree waits for: it is measured again with links of one cycle."""
-        cluster = self._indirect(radix, nodes)
-        plain, near = (
-            self.measured.time(c, "allgather", 8).us for c in (cluster, variant(cluster, "link", latency_ns=4))
+    def _sharp(self) -> Iterator[Row]:
+        """SHArP's own figures: an allreduce on 128 hosts, short and as long as several of its reductions."""
+        cluster = self._indirect(28, 128)
+        us = {size: self.measured.time(cluster, "allreduce", size).us for size in (8, 256, 4 << 10)}
+        note = (
+            "SHArP posts what is longer than its hardware's largest message as several reductions (section 6.2.2), here it is one "
+            f"stream: {us[4 << 10] / us[8]:.2f} times the time of 8 bytes. 16 reductions of 256 bytes one after another "
+            f"would be {16 * us[256]:.0f} us"
         )
-        tree = bench.host_time(CollectivePlan(cluster, "allgather", nodes, [8]), 8, [Algorithm.TREE]).us
-        return (
-            f"along the tree one rank's stream follows another's, {1000 * tree / nodes:.0f} ns a rank (8 bytes: {tree:.1f} us), and "
-            f"an exchange crosses the switches in every stage ({plain:.1f} us the faster of both; {near:.1f} with links of one cycle)"
-        )
+        for size, theirs in self.numbers["mpifpga.sharp"]["value"].items():
+            what = f"allreduce on 128 nodes, {short(int(size))}, radix 28, beside SHArP"
+            of = us[int(size)]
+            yield self._row("mpifpga.sharp", what, of, note, part=theirs, nodes=128, bytes=int(size))
 
     def programs(self) -> list[Row]:
         """Table 5 and Figure 14 with programs of our own, in two sizes; what a rank computes takes the time that it takes here."""

@@ -34,7 +34,9 @@ def plot(rows: Sequence[Row], folder: Path) -> list[Path]:
     drawn = []
     figures = [("figures-8-9", _curves), ("figure-10", _speedups)]
     if any(row.id == "mpifpga.scaling" for row in rows):
-        figures += [("figure-11", _indirect), ("figure-13", _scaling)]
+        figures += [("figure-11", _indirect), ("figure-12", _ratios), ("figure-13", _scaling)]
+    if any(row.id == "mpifpga.instances" for row in rows):
+        figures.append(("figure-14", _instances))
     for name, draw in figures:
         figure = draw(rows)
         path = folder / f"{name}.png"
@@ -110,6 +112,10 @@ def _indirect(rows: Sequence[Row]) -> Figure:
             for network in ("direct", "indirect-8", "indirect-16", "indirect-28"):
                 points = _of(rows, "mpifpga.curves", collective=collective, nodes=nodes, network=network)
                 axes.plot(*_line([row for row in points if row.about["bytes"] <= 4096]), "o-", ms=3.5, label=network)
+            if collective == "allreduce" and nodes == 128:
+                sharp = [(row.about["bytes"], row.published) for row in rows if row.id == "mpifpga.sharp"]
+                axes.plot(*zip(*sharp, strict=True), "x", color="black", label="SHArP, published")
+                axes.legend(*([entries[-1]] for entries in axes.get_legend_handles_labels()), frameon=False, fontsize=9)
             axes.set_title(f"{collective}, {nodes} nodes", fontsize=11)
             _logarithmic(axes)
             axes.set_xticks([8, 64, 512, 4096])
@@ -117,6 +123,47 @@ def _indirect(rows: Sequence[Row]) -> Figure:
     for axes in panels[-1]:
         axes.set_xlabel("bytes")
     panels[0, 0].legend(frameon=False, fontsize=9)
+    return figure
+
+
+def _ratios(rows: Sequence[Row]) -> Figure:
+    from matplotlib import pyplot
+
+    ours = [row for row in rows if row.id == "mpifpga.indirect_over_direct"]
+    places = list(dict.fromkeys((row.about["collective"], row.about["nodes"]) for row in ours))
+    radices = sorted({row.about["radix"] for row in ours})
+    figure, axes = pyplot.subplots(figsize=(9, 4), layout="constrained")
+    axes.axhspan(*ours[0].published, color="tab:gray", alpha=0.2, lw=0, label="the paper's, 1.2 to 1.9")  # type: ignore[misc]
+    axes.axhline(1, color="black", lw=0.8)
+    for i, radix in enumerate(radices):
+        heights = [row.measured for row in ours if row.about["radix"] == radix]
+        x = [place + 0.25 * (i - 1) for place in range(len(places))]
+        axes.bar(x, heights, 0.22, label=f"radix {radix}")  # type: ignore[arg-type]
+    axes.set_xticks(range(len(places)), [f"{collective},\n{nodes} nodes" for collective, nodes in places])
+    axes.set_ylabel("direct over indirect")
+    axes.set_title("Short messages: times on the direct network over those on indirect ones", fontsize=11)
+    axes.legend(frameon=False, fontsize=9, ncols=2)
+    axes.set_ylim(top=2.9)
+    return figure
+
+
+def _instances(rows: Sequence[Row]) -> Figure:
+    from matplotlib import pyplot
+
+    ours = [row for row in rows if row.id == "mpifpga.instances"]
+    figure, axes = pyplot.subplots(figsize=(9, 1 + 0.3 * len(ours)), layout="constrained")
+    for key, offset, label in (("software_us", -0.2, "in software"), ("fabric_us", 0.2, "in the network")):
+        axes.barh([y + offset for y in range(len(ours))], [row.about[key] for row in ours], 0.38, label=label)
+    for y, row in enumerate(ours):
+        axes.annotate(
+            f"{row.measured:.1f}x", (row.about["software_us"], y - 0.2), (4, 0), textcoords="offset points", va="center"
+        )
+    names = ("{program}, {nodes} nodes: {function}, {bytes} B, {place}".format_map(row.about) for row in ours)
+    axes.set_yticks(range(len(ours)), list(names), fontsize=9)
+    axes.invert_yaxis()
+    axes.set_xlabel("time of a call in µs, and how many times as fast in the network")
+    axes.margins(x=0.1, y=0.02)
+    figure.legend(loc="outside upper right", ncols=2, frameon=False)
     return figure
 
 
