@@ -85,11 +85,11 @@ def test_times_are_the_benchmarks() -> None:
 
 def test_a_straight_line_meets_what_is_simulated() -> None:
     cluster = Cluster.load("mpi-fpga-torus-2x2x2")
-    simulated, line = Measurements(1 << 30), Measurements(64 * (32 << 10))
-    assert line.simulated(cluster, "allgather", 32 << 10)
-    assert not line.simulated(cluster, "allgather", 64 << 10)
+    simulated, line = Measurements(1 << 30), Measurements(64 * (64 << 10))
+    assert line.simulated(cluster, "allgather", 64 << 10)
+    assert not line.simulated(cluster, "allgather", 128 << 10)
     assert line.simulated(cluster, "gather", 1 << 20)
-    for size in (64 << 10, 512 << 10):
+    for size in (128 << 10, 512 << 10):
         assert line.us(cluster, "allgather", size) == pytest.approx(
             simulated.time(cluster, "allgather", size).us, rel=0.03
         )
@@ -183,7 +183,7 @@ def test_fat_trees_of_other_sizes() -> None:
 
 def test_algorithms_of_the_direct_network() -> None:
     """Table 1: recursive doubling for short allreduces and allgathers, a ring for long allgathers, binomial trees."""
-    cluster = Cluster.load("mpi-fpga-torus-2x2x2")
+    cluster = Cluster.load("mpi-fpga-torus-4x4x2")
     for operation, size, algorithm in (
         ("allreduce", 8, Algorithm.EXCHANGE),
         ("allreduce", 64 << 10, Algorithm.TREE),
