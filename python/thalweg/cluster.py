@@ -37,6 +37,8 @@ UNIT_PORTS = 32  # of one collective unit
 
 FAT_TREE = ("radix", "oversubscription", "levels")  # keys of [topology] that only a fat tree has
 
+MOST_SLOT_FLITS = 2**16 - 1
+"""What the count of a credit packet can say."""
 _IN_PLACE = re.compile(r"(dual-)?([a-z]+):([0-9]{1,6}(?:x[0-9]{1,6})*)")
 
 
@@ -314,6 +316,23 @@ def _check(file: ClusterFile, name: str) -> Cluster:
             "router.port_buffer_bytes",
             "router.margin_flits",
             "router.virtual_channels",
+        )
+    collective = file.values.collective
+    slot = collective.slot_packets * collective.packet_flits
+    if slot > MOST_SLOT_FLITS:
+        raise file.wrong(
+            f"a slot of {collective.slot_packets} packets of {collective.packet_flits} flits has {slot} flits; "
+            f"credits count to {MOST_SLOT_FLITS}",
+            "collective.slot_packets",
+            "collective.packet_flits",
+        )
+    longest = collective.long_packet_flits or collective.packet_flits
+    if not collective.packet_flits <= longest <= slot:
+        raise file.wrong(
+            f"a longest packet of {longest} flits; packet_flits is {collective.packet_flits}, and a slot has {slot}",
+            "collective.long_packet_flits",
+            "collective.packet_flits",
+            "collective.slot_packets",
         )
     return cluster
 

@@ -100,9 +100,11 @@ class CollectiveTable(_Table):
     trees: Literal["rank", "topology"] = Field(description="what a communicator's tree follows: rank numbers or links")
     contexts: int = Field(ge=1, le=32, description="rows of the communicator table")
     operations_in_flight: int = Field(ge=1, le=4, description="operations of one communicator under way at once")
-    aggregation_units: int = Field(ge=1, le=64, description="joins that a node serves in the same cycle")
+    aggregation_units: int = Field(ge=1, le=32, description="joins that a node serves in the same cycle")
     slot_packets: int = Field(
-        ge=1, le=65_536, description="buffer of one communicator and tree edge in packets of packet_flits"
+        ge=1,
+        le=65_535,
+        description="buffer of one communicator and tree edge in packets of packet_flits, 65535 flits at most",
     )
     packet_flits: Literal[1, 2, 4, 8, 16, 32, 64] = Field(description="longest network packet in flits")
     long_packet_flits: Literal[1, 2, 4, 8, 16, 32, 64] | None = Field(

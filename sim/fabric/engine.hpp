@@ -49,6 +49,7 @@ struct CollectiveRequest {
   std::span<const Block> receive_blocks{};  ///< v-forms of gather (at the root), allgather and alltoall
   /// Inside an engine, where an operation is cut: the piece of every block that one of several trees or rings carries.
   std::optional<Block> piece{};
+  unsigned pieces = 1;  ///< of which all are about as long
 
   /// The block for a rank in a send buffer of one for each, and that of a rank in such a receive buffer.
   [[nodiscard]] Block send_block(std::uint32_t i) const { return vector ? send_blocks[i] : within(i * count); }

@@ -21,6 +21,14 @@ unsigned shortest_packet(const CollectiveConfig& config) {
   return config.long_packet_flits > config.packet_flits ? std::min(config.packet_flits, 4u) : config.packet_flits;
 }
 
+/// Flits of a slot that are free before the other end is told: a quarter, or less, so that without what is not told a longest
+/// packet finds room, and one beside a burst, which fills half of the slot.
+std::uint32_t credit_batch(const CollectiveConfig& config) {
+  const std::uint32_t slot = config.slot_packets * config.packet_flits;
+  const std::uint32_t beside_burst = std::max(slot / 2, config.packet_flits) - config.packet_flits;
+  return std::max(1u, std::min({slot / 4, slot - config.long_packet_flits, beside_burst}));
+}
+
 }  // namespace
 
 CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, NodeId self, PacketPool& pool,
@@ -30,7 +38,8 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       pool_(pool),
       events_(events),
       in_flight_(config.collective.operations_in_flight),
-      credit_batch_(static_cast<std::uint16_t>(std::max(1u, config.collective.slot_packets / 4))),
+      slot_flits_(config.collective.slot_packets * config.collective.packet_flits),
+      credit_batch_(credit_batch(config.collective)),
       contexts_(config.collective.contexts),
       units_(config.collective.aggregation_units),
       ports_(config.router.local_ports - 1),
@@ -39,14 +48,14 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       after_(before_) {
   for (Context& context : contexts_) {
     context.operations.resize(in_flight_);
-    for (Edge& edge : context.edges) edge.credits = static_cast<std::uint16_t>(config.collective.slot_packets);
+    for (Edge& edge : context.edges) edge.credits = slot_flits_;
   }
   // A result has its place in the queues from its issue on: the lanes of the widest join hold that many besides.
   const unsigned widest = join_depth(config.router.link_ports + 1) * config.collective.lane_latency;
-  const unsigned depth = kForkPackets + widest / config.collective.packet_flits;
+  const unsigned flits = kForkPackets * config.collective.long_packet_flits + widest;
   for (Unit& unit : units_) {
-    unit.to_port = Fork<Copies>(static_cast<unsigned>(ports_.size()), depth);
-    unit.to_host = Ring<HostPacket>(depth);
+    unit.to_port = Fork<Copies>(static_cast<unsigned>(ports_.size()), flits);
+    unit.host_room = flits;
   }
   for (Port& port : ports_) {
     port.due = Ring<std::uint16_t>(contexts_.size() * kMaxEdges);
@@ -121,6 +130,9 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
                                               : config_.collective.long_packet_flits;
   op.shortest_packet = one_stream ? shortest_packet(config_.collective) : config_.collective.packet_flits;
   op.streams = has_vector(request.collective) ? context.row.ranks : 1;
+  op.upwards_first = request.collective == spec::Collective::allreduce && algorithm == spec::Algorithm::trees &&
+                     request.count / request.pieces * spec::size_of(request.type) <=
+                         std::uint64_t{context.row.up_and_down} * kFlitBytes;
   op.burst = burst(op);
   op.uploads = 0;
   op.running = op.program.process_count;
@@ -194,7 +206,10 @@ HostPacket CollectiveUnit::take_result(unsigned index) {
   Ring<HostPacket>& results = queue(index);
   const HostPacket result = results.front();
   results.pop();
-  if (index >= units()) taken_personal(ports_[index - units()], result.packet);
+  if (index < units())
+    units_[index].host_room += pool_[result.packet].flits;
+  else
+    taken_personal(ports_[index - units()], result.packet);
   if (results.empty()) with_result_ &= ~(std::uint64_t{1} << index);
   release_stalled();
   return result;
@@ -259,7 +274,7 @@ bool CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   const Tick latency =
       1 + share.delay() + (combines ? static_cast<Tick>(join_depth(step.inputs()) * op.lane_latency) : 0);
   Tick later = kNever;
-  const auto unit = choose_unit(contexts_[context_of(id)], step, process, latency, now, later);
+  const auto unit = choose_unit(id, p, latency, now, later);
   if (!unit) {
     stalled_.add(process);
     if (later != kNever) events_.add({later, Event::Kind::process, process});
@@ -300,7 +315,7 @@ std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tic
   for (std::uint32_t rest = step.from_edges; rest; rest &= rest - 1)
     if (const auto edge = static_cast<unsigned>(std::countr_zero(rest)); context.edges[edge].slot.empty())
       return blocked(edge, Blockage::Need::data);
-  const unsigned needed = step.to_edges ? places(next_operand(context, op, p)) : 0;
+  const unsigned needed = step.to_edges ? next_operand(context, op, p).flits : 0;
   for (std::uint32_t rest = step.to_edges; rest; rest &= rest - 1)
     if (const auto edge = static_cast<unsigned>(std::countr_zero(rest)); context.edges[edge].credits < needed)
       return blocked(edge, Blockage::Need::credit);
@@ -320,9 +335,14 @@ const Packet& CollectiveUnit::next_operand(const Context& context, const Operati
 }
 
 /// A unit that can take the step now: its input and, `latency` later, its output are free, and so are its queues. Where
-/// an edge still has packets queued, their unit, so that order is kept. None: `later` is when time alone might give one.
-std::optional<unsigned> CollectiveUnit::choose_unit(const Context& context, const Step& step, std::uint32_t process,
-                                                    Tick latency, Tick now, Tick& later) const {
+/// an edge still has packets queued, their unit, so that order is kept; else the one with the least of them. None: `later` is
+/// when time alone might give one.
+std::optional<unsigned> CollectiveUnit::choose_unit(OperationId id, unsigned p, Tick latency, Tick now,
+                                                    Tick& later) const {
+  const Operation& op = operation(id);
+  const Context& context = contexts_[context_of(id)];
+  const Step& step = op.program.steps[op.program.processes[p].first + op.execution[p].step];
+  const unsigned flits = next_operand(context, op, p).flits;
   std::uint64_t allowed = ~std::uint64_t{0};
   std::uint32_t ports = 0;
   each_bit(step.to_edges, [&](unsigned k) {
@@ -330,15 +350,19 @@ std::optional<unsigned> CollectiveUnit::choose_unit(const Context& context, cons
     ports |= 1u << edge.port;
     if (edge.queued > 0) allowed &= std::uint64_t{1} << edge.unit;
   });
+  std::optional<unsigned> chosen;
   for (unsigned i = 0; i < units(); ++i) {
-    const unsigned index = (process + i) % units();
+    const unsigned index = (process_id(id, p) + i) % units();
     const Unit& unit = units_[index];
-    if (!(allowed >> index & 1) || !unit.to_port.room(ports) || (step.to_host && unit.to_host.full())) continue;
+    if (!(allowed >> index & 1) || !unit.to_port.room(ports, flits) || (step.to_host && unit.host_room < flits))
+      continue;
     const Tick free = std::max(unit.input_free, unit.output_free - latency);
-    if (free <= now) return index;
-    later = std::min(later, free);
+    if (free > now)
+      later = std::min(later, free);
+    else if (!chosen || unit.queued < units_[*chosen].queued)
+      chosen = index;
   }
-  return std::nullopt;
+  return chosen;
 }
 
 /// Moves one packet: takes it from every input, joins, and hands the result on.
@@ -375,7 +399,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   // A turn that fills a slot comes again only when all of the slot's credits are back.
   const bool fills = process.turns == Turns::packet && 2 * step.streams > config_.collective.slot_packets;
   const bool final = (last || fills) && execution.stream + 1 == step.streams;
-  each_bit(step.from_edges, [&](unsigned edge) { owe(context, edge, places(first), final); });
+  each_bit(step.from_edges, [&](unsigned edge) { owe(context, edge, first.flits, final); });
 
   if (execution.packet == 0) {
     const auto descriptor = std::span(first.words).first<4>();
@@ -412,16 +436,17 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
   for (std::uint32_t rest = step.to_edges; rest;) {  // one entry per port, for all of the port's edges
     auto& edges = contexts_[context_of(id)].edges;
     const unsigned port = edges[static_cast<unsigned>(std::countr_zero(rest))].port;
-    Copies copies{result, static_cast<std::uint8_t>(context_of(id)), 0, ready};
+    Copies copies{result, static_cast<std::uint8_t>(context_of(id)), op.upwards_first && p == 0, 0, ready};
     each_bit(rest, [&](unsigned k) {
       if (edges[k].port != port) return;
       copies.edges |= 1u << k;
-      edges[k].credits = static_cast<std::uint16_t>(edges[k].credits - places(packet));
+      edges[k].credits -= packet.flits;
       ++edges[k].queued;
       edges[k].unit = static_cast<std::uint8_t>(unit);
     });
     rest &= ~copies.edges;
-    units_[unit].to_port[port].push(copies);
+    units_[unit].to_port.push(port, copies, packet.flits);
+    ++units_[unit].queued;
     ports_[port].waiting |= std::uint64_t{1} << unit;
     to_send_ |= 1u << port;
     ++packet.references;
@@ -434,8 +459,9 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
                op.units->after.latency;
       events_.add({passed, Event::Kind::output});
     }
-    units_[unit].to_host.push(
+    units_[unit].to_host.push_growing(
         {result, id, (place(op, execution) + first) * op.packetizer.element_bytes(), elements, passed});
+    units_[unit].host_room -= packet.flits;
     with_result_ |= std::uint64_t{1} << unit;
     ++op.to_host;
     ++packet.references;
@@ -478,11 +504,11 @@ PacketId CollectiveUnit::combine(const Operation& op, std::span<const PacketId> 
   return id;
 }
 
-/// Places in an edge's slot have become free: reading it has begun, and it goes on without a pause, ahead of whatever may
+/// Room in an edge's slot has become free: reading it has begun, and it goes on without a pause, ahead of whatever may
 /// be written there.
-void CollectiveUnit::owe(Context& context, unsigned k, unsigned places, bool final) {
+void CollectiveUnit::owe(Context& context, unsigned k, unsigned flits, bool final) {
   Edge& edge = context.edges[k];
-  edge.owed = static_cast<std::uint16_t>(edge.owed + places);
+  edge.owed += flits;
   if (edge.due || (!final && edge.owed < credit_batch_)) return;
   edge.due = true;
   to_send_ |= 1u << edge.port;
@@ -576,7 +602,7 @@ std::vector<Blockage> CollectiveUnit::blockages(Tick now) const {
 std::uint64_t CollectiveUnit::credits_out() const {
   std::uint64_t out = 0;
   for (const Context& context : contexts_)
-    for (const Edge& edge : context.edges) out += config_.collective.slot_packets - edge.credits;
+    for (const Edge& edge : context.edges) out += slot_flits_ - edge.credits;
   return out + static_cast<std::uint64_t>(relay_.places_out());
 }
 

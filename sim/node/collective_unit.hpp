@@ -67,7 +67,7 @@ class CollectiveUnit {
 
   // The communicator table.
 
-  /// True when all places that the row's former communicator freed here have been told to its neighbours. Credits that are
+  /// True when all room that the row's former communicator freed here has been told to its neighbours. Credits that are
   /// still on their way to this node do no harm: they are counted when they come.
   [[nodiscard]] bool settled(std::uint32_t context) const;
   void load(std::uint32_t context, const Row& row);
@@ -139,8 +139,8 @@ class CollectiveUnit {
     std::uint8_t unit = 0;  ///< the unit whose fork queue holds packets for this edge: order is kept by staying there
     bool due = false;       ///< a credit packet is queued
     std::uint16_t queued = 0;   ///< packets in that queue
-    std::uint16_t credits = 0;  ///< free places in the neighbour's slot, of packet_flits each
-    std::uint16_t owed = 0;     ///< places that were freed here, and not yet told
+    std::uint32_t credits = 0;  ///< flits for which the neighbour's slot has room
+    std::uint32_t owed = 0;     ///< flits that have left the slot here, which is not yet told
     Ring<PacketId> slot;
   };
 
@@ -187,6 +187,7 @@ class CollectiveUnit {
     Program program;
     Packetizer packetizer;                             ///< of everything but streams
     unsigned shortest_packet = 0, longest_packet = 0;  ///< flits, as it suits a stream
+    bool upwards_first = false;                        ///< the way up goes before others
     std::uint32_t streams = 1;                         ///< that follow each other, one for each rank
     std::uint64_t burst = 0;                           ///< packets that a process takes so at a time
     Lane combine = nullptr;
@@ -219,6 +220,7 @@ class CollectiveUnit {
   struct Copies {
     PacketId packet = 0;
     std::uint8_t context = 0;
+    bool first = false;       ///< before others that are ready
     std::uint32_t edges = 0;  ///< copies that are still to be sent
     Tick ready = 0;
   };
@@ -226,8 +228,10 @@ class CollectiveUnit {
   struct Unit {
     Tick input_free = 0;   ///< the operands before have been read
     Tick output_free = 0;  ///< the result before has left the lanes
+    unsigned queued = 0;   ///< packets for ports
     Fork<Copies> to_port;
     Ring<HostPacket> to_host;
+    unsigned host_room = 0;  ///< flits in that queue that are free
   };
 
   struct Port {
@@ -293,8 +297,8 @@ class CollectiveUnit {
   void issue(Tick now);
   [[nodiscard]] bool attempt(std::uint32_t process, Tick now);
   [[nodiscard]] std::optional<Blockage> blockage(OperationId id, unsigned process, Tick now) const;
-  [[nodiscard]] std::optional<unsigned> choose_unit(const Context& context, const Step& step, std::uint32_t process,
-                                                    Tick latency, Tick now, Tick& later) const;
+  [[nodiscard]] std::optional<unsigned> choose_unit(OperationId id, unsigned process, Tick latency, Tick now,
+                                                    Tick& later) const;
   void execute(OperationId id, unsigned process, unsigned unit, Tick latency, Tick now);
   void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, std::uint64_t elements, Tick ready);
   [[nodiscard]] PacketId combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements);
@@ -302,6 +306,7 @@ class CollectiveUnit {
   [[nodiscard]] static bool next_upload(Upload& upload, const Process& process, const Step* steps,
                                         std::uint64_t packets, bool last);
   [[nodiscard]] Packetizer layout_of(const Operation& op, std::uint64_t elements) const {
+    if (op.request.piece) elements = op.request.count / op.request.pieces;  // so that all pieces have packets as long
     const bool ring = op.program.processes[0].turns == Turns::burst;
     return ring ? Packetizer::of_ring(op.packetizer.element_bytes(), op.shortest_packet, op.longest_packet, elements)
                 : Packetizer::of_stream(op.packetizer.element_bytes(), op.shortest_packet, op.longest_packet,
@@ -313,13 +318,9 @@ class CollectiveUnit {
     constexpr std::uint64_t all = ~std::uint64_t{0};
     return process.turns == Turns::stream ? all : process.turns == Turns::packet ? 1 : op.burst;
   }
-  /// Places that a packet takes in a slot.
-  [[nodiscard]] std::uint16_t places(const Packet& packet) const {
-    return static_cast<std::uint16_t>(std::max(1u, packet.flits / config_.collective.packet_flits));
-  }
   [[nodiscard]] const Packet& next_operand(const Context& context, const Operation& op, unsigned process) const;
   [[nodiscard]] std::uint64_t place(const Operation& op, const Execution& execution) const;
-  void owe(Context& context, unsigned edge, unsigned places, bool final);
+  void owe(Context& context, unsigned edge, unsigned flits, bool final);
   void proceed(OperationId id, unsigned process, bool last);
   void finish(OperationId id, unsigned process);
   void release_stalled();
@@ -344,7 +345,7 @@ class CollectiveUnit {
   PacketPool& pool_;
   Events& events_;
   std::uint32_t in_flight_;
-  std::uint16_t credit_batch_;
+  std::uint32_t slot_flits_, credit_batch_;
   std::vector<Context> contexts_;
   std::vector<Unit> units_;
   std::vector<Port> ports_;

@@ -19,7 +19,7 @@ bool CollectiveUnit::can_send(unsigned index, Tick now) const {
   if (relay_.credit_due(index)) return port.sender.ready(channel_to(relay_.credit_destination(index)));
   for (std::uint64_t rest = port.waiting; rest; rest &= rest - 1) {
     const auto unit = static_cast<unsigned>(std::countr_zero(rest));
-    if (unit == units() ? next_personal(index).has_value() : units_[unit].to_port[index].front().ready <= now)
+    if (unit == units() ? next_personal(index).has_value() : units_[unit].to_port.front(index).ready <= now)
       return true;
   }
   return false;
@@ -27,13 +27,18 @@ bool CollectiveUnit::can_send(unsigned index, Tick now) const {
 
 /// Chooses the packet that the port sends next: the units, and the all-to-alls' packets, take turns.
 bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
-  std::uint64_t ready = 0;
+  std::uint64_t ready = 0, first = 0;
   for (std::uint64_t rest = port.waiting; rest; rest &= rest - 1) {
     const auto unit = static_cast<unsigned>(std::countr_zero(rest));
-    if (unit == units() ? next_personal(index).has_value() : units_[unit].to_port[index].front().ready <= now)
+    if (unit == units()) {
+      if (next_personal(index)) ready |= rest & -rest;
+    } else if (const Copies& copies = units_[unit].to_port.front(index); copies.ready <= now) {
       ready |= rest & -rest;
+      if (copies.first) first |= rest & -rest;
+    }
   }
   if (!ready) return false;
+  if (first) ready = first;
   port.unit = port.choose_unit.pick(ready);
   port.choose_unit.accept(port.unit, units() + 1);
   port.flit = 0;
@@ -41,7 +46,7 @@ bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
     begin_personal(port, index);
     return true;
   }
-  const Copies& copies = units_[port.unit].to_port[index].front();
+  const Copies& copies = units_[port.unit].to_port.front(index);
   const auto k = static_cast<unsigned>(std::countr_zero(copies.edges));
   port.edge = &contexts_[copies.context].edges[k];
   port.vc = port.edge->vc;
@@ -77,14 +82,15 @@ void CollectiveUnit::sent(Port& port, unsigned index) {
     leave_place(port.place, flits);
     pool_.release(port.straight);
   } else {
-    Ring<Copies>& queue = units_[port.unit].to_port[index];
-    Copies& copies = queue.front();
+    Unit& unit = units_[port.unit];
+    Copies& copies = unit.to_port.front(index);
     --port.edge->queued;
     copies.edges &= copies.edges - 1;
     if (copies.edges == 0) {
       pool_.release(copies.packet);
-      queue.pop();
-      if (queue.empty()) port.waiting &= ~(std::uint64_t{1} << port.unit);
+      unit.to_port.pop(index, flits);
+      --unit.queued;
+      if (unit.to_port.empty(index)) port.waiting &= ~(std::uint64_t{1} << port.unit);
     }
     release_stalled();
   }
@@ -103,7 +109,7 @@ void CollectiveUnit::send_credit(unsigned index, Tick now) {
                            .collective = spec::Collective::barrier,  // any: what is 0 is point to point
                            .edge = edge.there,
                            .last = true,
-                           .count = std::exchange(edge.owed, std::uint16_t{0})}
+                           .count = static_cast<std::uint16_t>(std::exchange(edge.owed, 0u))}
                   .pack();
   flit.head = flit.tail = true;
   edge.due = false;
@@ -123,7 +129,7 @@ void CollectiveUnit::receive(Port& port, unsigned index, Tick now) {
       if (network_header::collective(head) == spec::Collective::alltoall)
         return relay_.credit(spec::RelayCredit::unpack(flit->data));
       Edge& edge = contexts_[network_header::context(head)].edges[network_header::edge(head)];
-      edge.credits = static_cast<std::uint16_t>(edge.credits + spec::credit::count(flit->data));
+      edge.credits += spec::credit::count(flit->data);
       wake_edge(network_header::context(head), network_header::edge(head), false);
       return;
     }
@@ -141,7 +147,7 @@ void CollectiveUnit::arrived(unsigned port, std::uint64_t head, PacketId packet,
   if (network_header::collective(head) == spec::Collective::alltoall) return receive_personal(port, packet, now);
   const unsigned k = network_header::edge(head);
   Ring<PacketId>& slot = contexts_[network_header::context(head)].edges[k].slot;
-  if (slot.capacity() == 0) slot = Ring<PacketId>(config_.collective.slot_packets);
+  if (slot.capacity() == 0) slot = Ring<PacketId>(slot_flits_);
   if (slot.full()) throw std::logic_error("a slot overflows: its sender ignores credits");
   slot.push(packet);
   if (!contexts_[network_header::context(head)].row.has_rank()) arrived_ |= 1u << network_header::context(head);

@@ -52,9 +52,10 @@ struct Row {
   std::uint32_t fold = 0;  ///< edge, as a bit, to the rank whose part is folded in before the stages
   bool beyond = false;     ///< this rank takes no part in the stages: it is what is folded in
 
-  /// Where each root has a tree of its own: for the root of every label. `up` and `down` are then of one of
-  /// these trees, with its root in its middle.
+  /// Where each root has a tree of its own: for the root of every label. `up` and `down` are then of another one, for
+  /// allreduce.
   std::shared_ptr<const std::vector<Branch>> rooted;
+  std::uint32_t up_and_down = 0;  ///< cycles over the links of the longest way on that one
 
   bool by_rank =
       false;  ///< all but the neighbours follows from rank and size: the binomial tree and recursive doubling
@@ -87,11 +88,11 @@ struct Row {
 
   /// Bits that loading the row takes. By rank: MPI-FPGA, Equation 1: log(R) neighbours, size and rank of log(R) bits each,
   /// and 8 bits of state. Else the two label bounds besides, and for each edge neighbour, number there and first label; and
-  /// for each root with a tree of its own a bit per edge and the number of the one up.
+  /// for each root with a tree of its own a bit per edge and the number of the one up, and 16 bits for the longest way.
   [[nodiscard]] unsigned bits() const {
     if (by_rank) return kRankBits * (kRankBits + 2) + 8;
     const auto count = static_cast<unsigned>(std::popcount(used));
-    if (rooted) return 3 * kRankBits + 8 + count * (kRankBits + 5) + ranks * (count + 5);
+    if (rooted) return 4 * kRankBits + 8 + count * (kRankBits + 5) + ranks * (count + 5);
     return 4 * kRankBits + 8 + count * (2 * kRankBits + 5) + stage_count * (kMaxEdges + 5);
   }
 };

@@ -134,39 +134,20 @@ class Growth {
 
 }  // namespace
 
+unsigned depth(const PortGraph& graph, const Parents& tree) {
+  unsigned deepest = 0;
+  for (std::uint32_t vertex = 0; vertex < graph.vertices; ++vertex) {
+    unsigned links = 0;
+    for (std::uint32_t at = vertex; tree[at] != kRoot; ++links) at = graph.peer(at, tree[at]).vertex;
+    deepest = std::max(deepest, links);
+  }
+  return deepest;
+}
+
 std::vector<Parents> disjoint_trees(const PortGraph& graph, std::uint32_t root) {
   for (unsigned trees = graph.ports; trees > 0; --trees)
     if (auto found = Growth(graph, root, trees).grow(root)) return *found;
   return {};
-}
-
-Parents from_the_middle(const PortGraph& graph, const Parents& tree) {
-  std::vector<std::vector<std::uint8_t>> ports(graph.vertices);  // of each vertex, those of the tree
-  for (std::uint32_t vertex = 0; vertex < graph.vertices; ++vertex) {
-    if (tree[vertex] == kRoot) continue;
-    const PortGraph::End parent = graph.peer(vertex, tree[vertex]);
-    ports[vertex].push_back(tree[vertex]);
-    ports[parent.vertex].push_back(static_cast<std::uint8_t>(parent.port));
-  }
-  Parents best;
-  std::size_t least = graph.vertices + 1;  // levels
-  for (std::uint32_t root = 0; root < graph.vertices; ++root) {
-    Parents parents(graph.vertices, kRoot);
-    std::vector<std::uint32_t> level{root}, next;
-    std::size_t depth = 0;
-    for (; !level.empty(); level = std::exchange(next, {}), ++depth)
-      for (const std::uint32_t vertex : level)
-        for (const std::uint8_t port : ports[vertex]) {
-          const PortGraph::End end = graph.peer(vertex, port);
-          if (port == parents[vertex]) continue;
-          parents[end.vertex] = static_cast<std::uint8_t>(end.port);
-          next.push_back(end.vertex);
-        }
-    if (depth > least) continue;
-    if (depth < least) best = parents;
-    least = depth;
-  }
-  return best;
 }
 
 }  // namespace thalweg

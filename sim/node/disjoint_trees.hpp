@@ -28,14 +28,13 @@ struct PortGraph {
 /// A spanning tree: for each vertex the port towards the root, which has kRoot.
 using Parents = std::vector<std::uint8_t>;
 inline constexpr std::uint8_t kRoot = 0xFF;
+/// Links from the root to the farthest vertex.
+[[nodiscard]] unsigned depth(const PortGraph& graph, const Parents& tree);
 
 /// J. Edmonds, "Edge-disjoint branchings" (1973): from a root, as many trees as it takes links to cut it off from some vertex.
 /// All grow together, nearest vertices first, each link only if the trees can still be completed without it, for which
 /// one flow to its head decides (L. Lovasz, "On two minimax theorems in graph", 1976). So they are shallow, and the same
 /// for the same graph.
 [[nodiscard]] std::vector<Parents> disjoint_trees(const PortGraph& graph, std::uint32_t root);
-
-/// The same tree, its links unchanged, with its root in the middle: the vertex, of several the first, from which it is least deep.
-[[nodiscard]] Parents from_the_middle(const PortGraph& graph, const Parents& tree);
 
 }  // namespace thalweg

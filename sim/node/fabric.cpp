@@ -33,9 +33,10 @@ const FabricConfig& checked(const FabricConfig& config) {
           "a communicator has 1 to 4 operations in flight");
   require(collective.aggregation_units >= 1 && collective.aggregation_units <= 32,
           "a node has 1 to 32 aggregation units");
-  require(collective.slot_packets >= 1 && collective.slot_packets <= 65535, "a slot holds 1 to 65535 packets");
   require(std::has_single_bit(collective.packet_flits) && collective.packet_flits <= kMaxPacketFlits,
           "a packet has 1, 2, 4, 8, 16, 32 or 64 flits at most");
+  require(collective.slot_packets >= 1 && collective.slot_packets <= 65535 / collective.packet_flits,
+          "a slot holds at least one packet and at most 65535 flits");
   require(std::has_single_bit(collective.long_packet_flits) &&
               collective.long_packet_flits >= collective.packet_flits &&
               collective.long_packet_flits <= kMaxPacketFlits &&
@@ -356,7 +357,8 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
   const Packetizer layout(spec::size_of(request.type), config_.collective.packet_flits);
   const std::uint64_t packets = layout.packets(request.count);
   const auto trees = std::clamp<std::uint64_t>(packets, 1, parts.size());
-  request.handle = expect(given.handle, static_cast<unsigned>(trees));
+  request.pieces = static_cast<unsigned>(trees);
+  request.handle = expect(given.handle, request.pieces);
   for (std::uint64_t i = 0; i < trees; ++i) {
     const auto end = [&](std::uint64_t of) {
       return std::min(request.count, packets * of / trees * layout.elements_per_packet());

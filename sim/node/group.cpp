@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "common/bits.hpp"
+#include "node/allreduce_trees.hpp"
 #include "node/collective_control.hpp"
 #include "node/disjoint_trees.hpp"
 #include "node/hamiltonian_rings.hpp"
@@ -171,8 +172,16 @@ std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& grap
     return result;
   };
   std::vector<Group> groups;
-  for (const Parents& parents : disjoint_trees(*links, 0)) {
-    const auto branch = branches(parents), middle = branches(from_the_middle(*links, parents));
+  // Between two collective units a flit passes two routers, two local ports and a slot.
+  constexpr Tick units = 12;
+  const Tick link = units + std::ranges::min(config.links, {}, &LinkConfig::latency).latency;
+  const std::vector<Parents> trees = disjoint_trees(*links, 0),
+                             allreduce = allreduce_trees(
+                                 *links, trees,
+                                 {.link = static_cast<unsigned>(link), .combine = config.collective.lane_latency});
+  for (std::size_t i = 0; i < trees.size(); ++i) {
+    const auto branch = branches(trees[i]), middle = branches(allreduce[i]);
+    const auto deepest = static_cast<std::uint32_t>(2 * link * depth(*links, allreduce[i]));
     Group& group = groups.emplace_back(Group(members));
     group.doubles_ = false;
     group.rank_ = rank_at;
@@ -190,6 +199,7 @@ std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& grap
         rooted[label] = branch[box->beyond(at, box->opposite(label))];
       row.up = middle[at].up;
       row.down = middle[at].down;
+      row.up_and_down = deepest;
       row.rooted = std::make_shared<const std::vector<Row::Branch>>(std::move(rooted));
     }
   }

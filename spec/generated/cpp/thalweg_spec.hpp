@@ -516,7 +516,7 @@ inline constexpr unsigned bits = 256;
 [[nodiscard]] constexpr bool last(std::span<const std::uint64_t, 4> words) {
   return static_cast<bool>(words[0] >> 44 & 0x1);
 }
-/// room that has become free, in packets of packet_flits
+/// room that has become free, in flits
 [[nodiscard]] constexpr std::uint16_t count(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint16_t>(words[1] >> 0 & 0xffff);
 }
@@ -536,7 +536,7 @@ struct Credit {
   std::uint8_t sequence{};  ///< operation number modulo 4
   std::uint8_t edge{};  ///< the tree edge, as the receiver numbers it
   bool last{};  ///< last packet of its stream
-  std::uint16_t count{};  ///< room that has become free, in packets of packet_flits
+  std::uint16_t count{};  ///< room that has become free, in flits
 
   [[nodiscard]] static constexpr Credit unpack(std::span<const std::uint64_t, 4> words) {
     return {

@@ -134,7 +134,7 @@ package tw_spec_pkg;
   // Returns room in the buffer of a tree edge to the sender of its packets.
   typedef struct packed {
     logic [175:0] reserved_count;  // always 0
-    logic [15:0] count;  // room that has become free, in packets of packet_flits
+    logic [15:0] count;  // room that has become free, in flits
     logic [15:0] reserved;  // always 0
     logic [2:0] spare;  // always 0
     logic last;  // last packet of its stream
