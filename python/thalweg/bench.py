@@ -365,6 +365,7 @@ def measure_collective(plan: CollectivePlan, progress: Progress = _silent) -> It
     network = network_of(config, plan.cluster)
     us = 1e6 / config.ticks_per_second
     algorithms = plan.algorithms
+    before: dict[Algorithm, float] = {}
     kind = {}
     if plan.operation in REDUCTIONS:
         kind = {"operator": plan.operator.name.lower(), "type": plan.datatype.name.lower()}
@@ -374,7 +375,8 @@ def measure_collective(plan: CollectivePlan, progress: Progress = _silent) -> It
         given = operands(plan, size)
         kernels = {a: _run_collective(config, False, plan, a, given, size) for a in algorithms}
         best = min(algorithms, key=lambda algorithm: kernels[algorithm].ticks)
-        algorithms = promising({a: kernels[a].ticks for a in algorithms}, size)
+        ticks: dict[Algorithm, float] = {a: kernels[a].ticks for a in algorithms}
+        algorithms, before = promising(ticks, size, before), ticks
         runs = [kernels[best], _run_collective(config, True, plan, best, given, size)]
         limits = collective_limits(network, plan, size, us)
         verified = all(right(plan, best, given, run) for run in runs)
@@ -433,12 +435,22 @@ def host_time(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) 
 
 
 _LONG = 1 << 14
-"""Bytes from which on the algorithms' order no longer turns."""
+"""Bytes from which on what is behind either comes nearer or stays there."""
 
 
-def promising(times: Mapping[Algorithm, float], size: int) -> list[Algorithm]:
-    """Those to try with longer messages, which only widen the distance: what is twice as slow is not tried again."""
-    return [a for a, time in times.items() if time <= 2 * min(times.values()) or size < _LONG]
+def promising(times: Mapping[Algorithm, float], size: int, before: Mapping[Algorithm, float]) -> list[Algorithm]:
+    """Those to try with longer messages: what is twice as slow as the fastest is not tried again, unless it has come nearer.
+
+    `before` has the times of the next shorter messages, none at first.
+    """
+
+    def behind(of: Mapping[Algorithm, float], algorithm: Algorithm) -> float:
+        return of[algorithm] / min(of.values())
+
+    def nearer(algorithm: Algorithm) -> bool:
+        return algorithm in before and behind(times, algorithm) < 0.9 * behind(before, algorithm)
+
+    return [a for a in times if behind(times, a) <= 2 or size < _LONG or nearer(a)]
 
 
 def _check_memory(plan: CollectivePlan, size: int) -> None:

@@ -109,12 +109,13 @@ def measure(
     cost = [sum(plan.ranks * _blocks(plan) * (size + 64) for size in _sizes(plan)) for plan in plans]
     for index, plan in enumerate(plans):
         tried, order = plan.algorithms, plan.algorithms
+        before: dict[Algorithm, float] = {}
         for size in _sizes(plan):
             progress(sum(cost[:index]) / sum(cost), f"{plan.operation} of {plan.ranks}")
             times = bench.host_times(plan, size, tried)
             order = sorted(tried, key=times.__getitem__) + [a for a in order if a not in tried]
             yield Measured(plan.ranks, plan.operation, size, {a: times.get(a) for a in order})
-            tried = bench.promising(times, size)
+            tried, before = bench.promising(times, size, before), times
 
 
 def _blocks(plan: CollectivePlan) -> int:
