@@ -76,8 +76,8 @@ TopologyTree topology_tree(const Graph& graph, std::span<const NodeId> members,
   for (const NodeId node : nearest_first) {
     const Vertex& vertex = vertices[node];
     if (vertex.member || vertex.children.empty()) continue;
-    const std::size_t degree = vertex.children.size() + (node != top);
-    if (degree <= 2 || !available(node)) splice(vertices, node, top);
+    const bool passes = node != top && vertex.children.size() == 1;
+    if (passes || !available(node)) splice(vertices, node, top);
   }
 
   TopologyTree tree{.top = top, .branches = {}};

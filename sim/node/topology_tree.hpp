@@ -21,8 +21,8 @@ struct TopologyTree {
   std::vector<Branch> branches;  ///< each after its parent's
 };
 
-/// The tree over `members`; nodes between them are vertices where it forks at them and `available` says that they may be.
-/// Where several nodes are in the middle, `turn` chooses one, so that trees spread over them.
+/// The tree over `members`; nodes between them are vertices where ways meet, at the top or below, if `available` says that
+/// they may be. Where several nodes are in the middle, `turn` chooses one, so that trees spread over them.
 [[nodiscard]] TopologyTree topology_tree(const Graph& graph, std::span<const NodeId> members,
                                          const std::function<bool(NodeId)>& available, unsigned turn);
 

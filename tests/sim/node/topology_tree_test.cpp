@@ -56,8 +56,12 @@ TEST(TopologyTree, UsesOtherNodesWhereWaysMeetAndARowIsFree) {
   const Graph graph(config);
   const std::vector<NodeId> ends{0, 3};
   const TopologyTree pair = topology_tree(graph, ends, everywhere, 0);
-  ASSERT_EQ(pair.branches.size(), 1u) << "a way that only passes takes no row";
-  EXPECT_EQ((std::set{pair.branches[0].node, pair.branches[0].parent}), (std::set<NodeId>{0, 3}));
+  EXPECT_EQ(pair.top, 1u) << "two ways meet half-way";
+  EXPECT_EQ(depths(pair, graph), (std::map<NodeId, unsigned>{{0, 1}, {1, 0}, {3, 2}}))
+      << "a way that only passes takes no row";
+  const TopologyTree direct = topology_tree(graph, ends, [](NodeId) { return false; }, 0);
+  ASSERT_EQ(direct.branches.size(), 1u);
+  EXPECT_EQ((std::set{direct.branches[0].node, direct.branches[0].parent}), (std::set<NodeId>{0, 3}));
 
   const FabricConfig plane = cluster({5, 5});
   const Graph grid(plane);
@@ -99,16 +103,29 @@ TEST(TopologyTree, GoesUpToOneSpineOfAFatTree) {
   verify(job, world.order(all));
 }
 
-TEST(TopologyTree, CommunicatorsUnderTheSameSwitchesHaveTheSameTree) {
+TEST(TopologyTree, TwoLeavesOfAFatTreeMeetAtASpine) {
+  const Graph graph(with_hosts(fat_tree(4, 3, 2), 10));
+  for (unsigned turn : {0u, 1u}) {
+    const TopologyTree tree = topology_tree(graph, nodes_to(6), everywhere, turn);
+    EXPECT_EQ(tree.top, 12 + 4 + turn);
+    std::map<NodeId, unsigned> expected{{tree.top, 0}, {12, 1}, {13, 1}};
+    for (NodeId host = 0; host < 6; ++host) expected[host] = 2;
+    EXPECT_EQ(depths(tree, graph), expected) << "a leaf at the top would be three links from the other leaf's hosts";
+  }
+}
+
+TEST(TopologyTree, CommunicatorsUnderTheSameSwitchesBothHaveTreesOverThem) {
   FabricConfig config = with_hosts(fat_tree(2, 4, 2), 3);
   config.collective.trees = Trees::by_topology;
   World world(config);
-  const Group& even = world.fabric.group(world.communicator({0, 2, 4, 6}));
-  const Group& odd = world.fabric.group(world.communicator({1, 3, 5, 7}));
-  ASSERT_GT(even.vertices().size(), even.ranks());
-  ASSERT_EQ(odd.vertices().size(), even.vertices().size());
-  for (std::uint32_t v = even.ranks(); v < even.vertices().size(); ++v)
-    EXPECT_EQ(odd.vertices()[v].node, even.vertices()[v].node);
+  const auto switches = [&](const std::vector<NodeId>& members) {
+    const Group& group = world.fabric.group(world.communicator(members));
+    std::set<NodeId> nodes;
+    for (const Group::Vertex& vertex : group.vertices().subspan(group.ranks())) nodes.insert(vertex.node);
+    return nodes;
+  };
+  EXPECT_EQ(switches({0, 2, 4, 6}), (std::set<NodeId>{8, 9, 10}));
+  EXPECT_EQ(switches({1, 3, 5, 7}), (std::set<NodeId>{8, 9, 11})) << "the other spine's turn";
 }
 
 TEST(TopologyTree, RowsOfFreedCommunicatorsDoNotComeBack) {
