@@ -1,4 +1,4 @@
-"""Measures one operation on the simulator: collectives, messages between two ranks, and random traffic.
+"""Measures one operation on the simulator: collectives, and messages between two ranks.
 
 Each measurement is a row, a dictionary that `thalweg bench --json` writes as it stands; times are in microseconds, sizes in
 bytes: one rank's block where the ranks have different ones, the whole buffer otherwise.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -32,11 +32,6 @@ REDUCTIONS = ("reduce", "allreduce", "reduce_scatter", "scan", "exscan")
 ROOTED = ("broadcast", "reduce", "gather", "scatter")
 WINDOW = 64
 """Messages under way in `bandwidth`, as in OSU's osu_bw."""
-
-SATURATED = 3.0
-"""A load is beyond saturation where the average latency is so many times that at `LOW_LOAD`."""
-LOW_LOAD = 0.05
-FINEST_LOAD = 0.005
 
 _SIZE = re.compile(r"([0-9]{1,15})([KMG]?)", re.IGNORECASE)
 _UNIT = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -163,7 +158,7 @@ Progress = Callable[[float], None]
 """Called with the fraction of the work that is done."""
 
 
-def _silent(_: float) -> None:
+def silent(_: float) -> None:
     pass
 
 
@@ -356,7 +351,7 @@ def right(plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray
     return all(np.array_equal(result.view("u1"), wanted) for result in run.results if result.size)
 
 
-def measure_collective(plan: CollectivePlan, progress: Progress = _silent) -> Iterator[Row]:
+def measure_collective(plan: CollectivePlan, progress: Progress = silent) -> Iterator[Row]:
     """A row for each size, from an idle network, all ranks starting at once. `auto` is the algorithm that is fastest there.
 
     Raises FabricStopped where an operation never ends.
@@ -376,7 +371,7 @@ def measure_collective(plan: CollectivePlan, progress: Progress = _silent) -> It
         kernels = {a: _run_collective(config, False, plan, a, given, size) for a in algorithms}
         best = min(algorithms, key=lambda algorithm: kernels[algorithm].ticks)
         ticks: dict[Algorithm, float] = {a: kernels[a].ticks for a in algorithms}
-        algorithms, before = promising(ticks, size, before), ticks
+        algorithms, before = choice.promising(ticks, size, before), ticks
         runs = [kernels[best], _run_collective(config, True, plan, best, given, size)]
         limits = collective_limits(network, plan, size, us)
         verified = all(right(plan, best, given, run) for run in runs)
@@ -434,25 +429,6 @@ def host_time(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) 
     )
 
 
-_LONG = 1 << 14
-"""Bytes from which on what is behind either comes nearer or stays there."""
-
-
-def promising(times: Mapping[Algorithm, float], size: int, before: Mapping[Algorithm, float]) -> list[Algorithm]:
-    """Those to try with longer messages: what is twice as slow as the fastest is not tried again, unless it has come nearer.
-
-    `before` has the times of the next shorter messages, none at first.
-    """
-
-    def behind(of: Mapping[Algorithm, float], algorithm: Algorithm) -> float:
-        return of[algorithm] / min(of.values())
-
-    def nearer(algorithm: Algorithm) -> bool:
-        return algorithm in before and behind(times, algorithm) < 0.9 * behind(before, algorithm)
-
-    return [a for a in times if behind(times, a) <= 2 or size < _LONG or nearer(a)]
-
-
 def _check_memory(plan: CollectivePlan, size: int) -> None:
     blocks = sum(_blocks(_GIVES, plan, rank) + 2 * _blocks(_GETS, plan, rank) for rank in range(plan.ranks))
     free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -475,7 +451,7 @@ def peer_at(cluster: Cluster, hops: int) -> int:
 
 
 def measure_messages(
-    cluster: Cluster, operation: str, sizes: Sequence[int], hops: int, progress: Progress = _silent
+    cluster: Cluster, operation: str, sizes: Sequence[int], hops: int, progress: Progress = silent
 ) -> Iterator[Row]:
     """A row for each size of messages from node 0 to one that is `hops` links away.
 
@@ -520,91 +496,3 @@ def message_row(
         for end, time in zip(("kernel", "host"), times, strict=True):
             row[f"bandwidth_{end}_gbps"] = size * WINDOW * 8 / time / 1e3
     return row
-
-
-@dataclass(frozen=True)
-class TrafficPlan:
-    """Random traffic on the plain network of a cluster."""
-
-    cluster: Cluster
-    pattern: str = "uniform"
-    packet: int = 8
-    cycles: int = 100_000
-    warmup: int = 10_000
-    seed: int = 1
-
-
-def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = _silent) -> Row:
-    """One row: `load` flits a node and cycle are offered. Raises FabricStopped where the network is stuck."""
-    from thalweg import _sim
-
-    traffic = _sim.TrafficConfig()
-    traffic.pattern = _sim.Pattern[plan.pattern]
-    traffic.packet_flits = plan.packet
-    traffic.load = load
-    traffic.seed = plan.seed
-    traffic.warmup = plan.warmup
-    traffic.cycles = plan.cycles
-
-    def advanced(done: int, total: int) -> bool:
-        progress(done / total)
-        return True
-
-    try:
-        result = _sim.run_traffic(plan.cluster.fabric_config(collectives=False), traffic, advanced)
-    except ValueError as error:
-        raise InputError(str(error)) from None
-    if result.stuck:
-        raise FabricStopped("nothing moves any more: " + "; ".join(result.stuck))
-    return {
-        "operation": "traffic",
-        "engine": "sim",
-        "cluster": plan.cluster.name,
-        "ranks": plan.cluster.topology.nodes,
-        "bytes": plan.packet * bounds.FLIT_BYTES,
-        "pattern": plan.pattern,
-        "packet_flits": plan.packet,
-        "seed": plan.seed,
-        "load": load,
-        "offered_load": result.offered_load,
-        "accepted_load": result.accepted_load,
-        "average_latency_cycles": result.average_latency_cycles,
-        "max_latency_cycles": result.max_latency_cycles,
-        "average_hops": result.average_hops,
-        "packets": result.packets,
-        "cycles": result.cycles,
-        "flit_hops": result.flit_hops,
-        "router_cycles": result.router_cycles,
-        "cpu_s": result.cpu_s,
-        "time_kernel_us": None,
-        "bound_kernel_us": None,
-        "time_host_us": None,
-        "bound_host_us": None,
-        "complete": result.complete,
-        "verified": result.verified,
-    }
-
-
-def sweep_traffic(plan: TrafficPlan, progress: Progress = _silent) -> Iterator[Row]:
-    """Rows from load 0.05 to saturation: in steps of 0.05, then halving the last one down to 0.005.
-
-    The row of the highest load whose latency is at most three times that at 0.05 has `saturation` set.
-    """
-    low = measure_traffic(plan, LOW_LOAD)
-    yield low
-    best, step = low, LOW_LOAD
-    while step >= FINEST_LOAD:
-        load = round(best["load"] + step, 6)
-        row = measure_traffic(plan, load, progress) if load <= 1 else None
-        beyond = (
-            row is None
-            or not row["complete"]
-            or row["average_latency_cycles"] > SATURATED * low["average_latency_cycles"]
-        )
-        if row is not None:
-            yield row
-        if not beyond and row is not None:
-            best = row
-        if beyond or step < LOW_LOAD:
-            step /= 2
-    best["saturation"] = True

@@ -1,6 +1,6 @@
 """Which algorithm a collective takes: what the user says (`--algorithm`), and what `--reproducible` asks for.
 
-What neither says is as measured (thalweg/tuning.py). The server looks it up in one list (sim/fabric/choice.hpp).
+What neither says is as measured (thalweg/tuning.py), over the sizes at which an algorithm is `promising`. The server looks it up in one list (sim/fabric/choice.hpp).
 """
 
 from __future__ import annotations
@@ -104,3 +104,22 @@ def reproducible(
                 f"{collective.name.lower()}"
             )
     return {**wanted, **dict.fromkeys(along_tree, Algorithm.TREE)}
+
+
+_LONG = 1 << 14
+"""Bytes from which on what is behind either comes nearer or stays there."""
+
+
+def promising(times: Mapping[Algorithm, float], size: int, before: Mapping[Algorithm, float]) -> list[Algorithm]:
+    """Those to try with longer messages: what is twice as slow as the fastest is not tried again, unless it has come nearer.
+
+    `before` has the times of the next shorter messages, none at first.
+    """
+
+    def behind(of: Mapping[Algorithm, float], algorithm: Algorithm) -> float:
+        return of[algorithm] / min(of.values())
+
+    def nearer(algorithm: Algorithm) -> bool:
+        return algorithm in before and behind(times, algorithm) < 0.9 * behind(before, algorithm)
+
+    return [a for a in times if behind(times, a) <= 2 or size < _LONG or nearer(a)]

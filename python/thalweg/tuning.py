@@ -115,7 +115,7 @@ def measure(
             times = bench.host_times(plan, size, tried)
             order = sorted(tried, key=times.__getitem__) + [a for a in order if a not in tried]
             yield Measured(plan.ranks, plan.operation, size, {a: times.get(a) for a in order})
-            tried, before = bench.promising(times, size, before), times
+            tried, before = choice.promising(times, size, before), times
 
 
 def _blocks(plan: CollectivePlan) -> int:

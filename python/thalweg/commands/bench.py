@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from thalweg import bench, bench_model, placement
+from thalweg import bench, bench_model, bench_traffic, placement
 from thalweg.bench_plot import check_plot, plot
 from thalweg.cluster import Cluster
 from thalweg.commands.bench_jobs import jobs
@@ -322,12 +322,12 @@ def traffic(
     """Random traffic on the plain network, every flit checked where it arrives."""
     if picture:
         check_plot(picture)
-    plan = bench.TrafficPlan(Cluster.load(cluster_name), pattern, int(packet), cycles, warmup, seed)
+    plan = bench_traffic.TrafficPlan(Cluster.load(cluster_name), pattern, int(packet), cycles, warmup, seed)
     with progress_bar("traffic") as progress:
         rows = (
-            [bench.measure_traffic(plan, load, progress)]
+            [bench_traffic.measure_traffic(plan, load, progress)]
             if isinstance(load, float)
-            else list(bench.sweep_traffic(plan, progress))
+            else list(bench_traffic.sweep_traffic(plan, progress))
         )
     rows.sort(key=lambda row: float(row["load"]))
     click.echo(

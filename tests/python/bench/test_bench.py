@@ -290,12 +290,3 @@ def test_small_exchanges_end_after_the_diameter(measured: Bench, cluster: str) -
 def test_a_long_allreduce_fills_a_fat_trees_link(measured: Bench) -> None:
     (row,) = measured("allreduce", "--cluster", "thalweg-fattree-32", "--sizes", "1M")
     assert row["verified"] and row["share_kernel"] > 0.94
-
-
-def test_what_comes_nearer_is_tried_with_longer_messages() -> None:
-    tree, ring, exchange = Algorithm.TREE, Algorithm.RING, Algorithm.EXCHANGE
-    short = {tree: 1.0, ring: 9.0, exchange: 3.0}
-    assert set(bench.promising(short, 8192, {})) == {tree, ring, exchange}
-    assert set(bench.promising({tree: 2.0, ring: 12.0, exchange: 6.0}, 1 << 15, short)) == {tree, ring}
-    assert set(bench.promising({tree: 4.0, ring: 23.0}, 1 << 16, {tree: 2.0, ring: 12.0})) == {tree}
-    assert set(bench.promising({tree: 4.0, ring: 7.9}, 1 << 16, {})) == {tree, ring}

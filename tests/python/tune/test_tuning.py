@@ -188,3 +188,12 @@ def test_bad_input_gets_one_line(words: list[str], line: str, capsys: pytest.Cap
     assert main(["tune", *words]) == 2
     captured = capsys.readouterr()
     assert captured.out == "" and line in captured.err and captured.err.count("\n") == 1
+
+
+def test_what_comes_nearer_is_tried_with_longer_messages() -> None:
+    tree, ring, exchange = Algorithm.TREE, Algorithm.RING, Algorithm.EXCHANGE
+    short = {tree: 1.0, ring: 9.0, exchange: 3.0}
+    assert set(choice.promising(short, 8192, {})) == {tree, ring, exchange}
+    assert set(choice.promising({tree: 2.0, ring: 12.0, exchange: 6.0}, 1 << 15, short)) == {tree, ring}
+    assert set(choice.promising({tree: 4.0, ring: 23.0}, 1 << 16, {tree: 2.0, ring: 12.0})) == {tree}
+    assert set(choice.promising({tree: 4.0, ring: 7.9}, 1 << 16, {})) == {tree, ring}
