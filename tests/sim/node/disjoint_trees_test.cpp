@@ -107,11 +107,7 @@ TEST(DisjointTrees, EveryRankIsTheRootOfTreesThatShareNoLink) {
   FabricConfig config = cluster({4, 3, 5});
   config.grid = {4, 3, 5};
   const Graph graph(config);
-  std::vector<NodeId> plane;
-  for (NodeId node = 0; node < config.nodes; ++node)
-    if (node / 4 % 3 == 1) plane.push_back(node);
-  std::mt19937_64 random{4};
-  std::ranges::shuffle(plane, random);
+  std::vector<NodeId> plane = plane_of_4x3x5();
   const auto groups = Group::by_links(config, graph, plane);
   ASSERT_EQ(groups.size(), 4u);
   for (std::uint32_t root = 0; root < plane.size(); ++root) {

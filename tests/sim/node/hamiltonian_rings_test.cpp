@@ -100,11 +100,7 @@ TEST(HamiltonianRings, WholeRowsOfATorusHaveARowForEachWayRoundEach) {
   config.grid = {4, 3, 5};
   config.collective.trees = Trees::by_topology;
   const Graph graph(config);
-  std::vector<NodeId> plane;
-  for (NodeId node = 0; node < config.nodes; ++node)
-    if (node / 4 % 3 == 1) plane.push_back(node);
-  std::mt19937_64 random{4};
-  std::ranges::shuffle(plane, random);
+  const std::vector<NodeId> plane = plane_of_4x3x5();
   const auto rings = steps(Group::by_rings(config, graph, plane));
   ASSERT_EQ(rings.size(), 4u);
   std::set<std::pair<NodeId, NodeId>> links;

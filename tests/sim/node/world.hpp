@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -32,6 +33,16 @@ inline FabricConfig cluster(const std::vector<unsigned>& sides, Tick link_latenc
   FabricConfig config = torus(sides);
   config.router.vc_mask = {{0b0001, 0b0010}, {0b0100, 0b1000}};
   return with_hosts(config, link_latency);
+}
+
+/// The nodes of one plane of a torus of 4 x 3 x 5, those whose second coordinate is 1, in some order.
+inline std::vector<NodeId> plane_of_4x3x5() {
+  std::vector<NodeId> plane;
+  for (NodeId node = 0; node < 4 * 3 * 5; ++node)
+    if (node / 4 % 3 == 1) plane.push_back(node);
+  std::mt19937_64 random{4};
+  std::ranges::shuffle(plane, random);
+  return plane;
 }
 
 /// What a communicator's reductions follow: the vertices' neighbours on the tree, the ranks' first, by ascending edge; its
