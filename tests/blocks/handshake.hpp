@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bisim/main.hpp"
+#include "blocks/random_port.hpp"
 
 namespace blocks {
 
@@ -17,10 +18,7 @@ class Handshake {
     bisim::Dice sender = draws.lane(0), receiver = draws.lane(1);
     if (!waiting_ && sender.chance(load_)) {
       waiting_ = true;
-      constexpr unsigned kBits = top::Parameters::Width;
-      for (unsigned bit = 0; bit < kBits; bit += 32) {
-        bisim::put_bits(data_.words, bit, std::min(32U, kBits - bit), sender.bits());
-      }
+      fill(data_, sender);
     }
     next.in_valid_i.set(waiting_);
     next.in_data_i = data_;

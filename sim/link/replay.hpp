@@ -1,0 +1,105 @@
+// One end of a link that loses nothing though its wire does, twin of rtl/link/tw_replay.sv: go-back-N. docs/links.md has
+// the protocol.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace thalweg {
+
+/// What one end tells the other in a frame. Sequence numbers count modulo twice the window.
+template <class Word>
+struct ReplayFrame {
+  std::optional<Word> word;
+  std::uint16_t sequence = 0;  ///< of the word, or of the next one that there will be
+  std::uint16_t expected = 0;  ///< sequence that the sender of the frame waits for: what is before it is acknowledged
+  bool epoch = false;          ///< how often the sender of the frame went back, modulo 2
+  bool request = false;        ///< how often it asked the other end to go back, modulo 2
+};
+
+/// Words given to one end leave the other exactly once and in order, when frames get lost or come several times in a row, in
+/// either direction. The wire must not reorder them.
+template <class Word>
+class Replay {
+ public:
+  /// `window`: words that are held until they are acknowledged, a power of two from 2 to 32768. `slack`: words that may
+  /// still come while ready() is false, below `window`. `down_cycles`: without a good frame until the link is down.
+  Replay(unsigned window, unsigned slack, unsigned down_cycles)
+      : words_(window), mask_(2 * window - 1), slack_(slack), down_cycles_(down_cycles), silent_(down_cycles) {
+    if (window < 2 || window > 32768 || (window & (window - 1)) != 0)
+      throw std::invalid_argument("a replay's window is a power of two from 2 to 32768");
+    if (slack >= window) throw std::invalid_argument("a replay's slack is below its window");
+    if (down_cycles < 1) throw std::invalid_argument("a link is down after 1 cycle at least");
+  }
+
+  [[nodiscard]] bool ready() const { return ready_; }
+  [[nodiscard]] bool up() const { return silent_ != down_cycles_; }
+  /// The word that was received, or nullptr.
+  [[nodiscard]] const Word* received() const { return received_ ? &*received_ : nullptr; }
+  /// The frame that goes out next.
+  [[nodiscard]] const ReplayFrame<Word>& frame() const { return frame_; }
+
+  /// One clock edge. in: a word to be sent, or nullptr. taken: the frame moves on. peer: a good frame of the other end, or
+  /// nullptr.
+  void step(const Word* in, bool taken, const ReplayFrame<Word>* peer) {
+    const bool send = next_ != write_;
+    if (taken) {
+      frame_.word.reset();
+      if (send) frame_.word = words_[next_ & (mask_ >> 1)];
+      frame_.sequence = static_cast<std::uint16_t>(next_);
+      frame_.expected = static_cast<std::uint16_t>(expected_);
+      frame_.epoch = epoch_;
+      frame_.request = request_;
+    }
+    const unsigned sent = since_base(next_);
+    if (taken && send) advance(next_);
+    if (in) {
+      if (since_base(write_) == words_.size()) throw std::logic_error("a replay overflows: its sender ignores ready");
+      words_[write_ & (mask_ >> 1)] = *in;
+      advance(write_);
+    }
+    received_.reset();
+    if (peer) {
+      if (since_base(peer->expected) <= sent) base_ = peer->expected;
+      receive(*peer);
+      if (peer->request != epoch_) {
+        epoch_ = peer->request;
+        next_ = base_;
+      }
+      silent_ = 0;
+    } else if (up()) {
+      ++silent_;
+    }
+    ready_ = since_base(write_) + slack_ < words_.size();
+  }
+
+ private:
+  [[nodiscard]] unsigned since_base(unsigned sequence) const { return (sequence - base_) & mask_; }
+
+  void advance(unsigned& sequence) const { sequence = (sequence + 1) & mask_; }
+
+  void receive(const ReplayFrame<Word>& frame) {
+    if (frame.epoch != request_) return;
+    const unsigned ahead = (frame.sequence - expected_) & mask_;
+    if (ahead == 0 && frame.word) {
+      received_ = frame.word;
+      advance(expected_);
+    } else if (ahead != 0 && ahead <= words_.size()) {
+      request_ = !request_;
+    }
+  }
+
+  std::vector<Word> words_;  ///< by sequence modulo window
+  unsigned mask_, slack_, down_cycles_;
+  unsigned base_ = 0, next_ = 0, write_ = 0;  ///< held words: base .. write-1; to be sent: from next on
+  unsigned expected_ = 0;
+  unsigned silent_;  ///< cycles since the last good frame, at most down_cycles
+  bool epoch_ = false, request_ = false, ready_ = true;
+  std::optional<Word> received_;
+  ReplayFrame<Word> frame_;
+};
+
+}  // namespace thalweg
