@@ -40,7 +40,7 @@ class Port:
 @dataclass(frozen=True)
 class Module:
     name: str
-    parameters: dict[str, int]
+    parameters: dict[str, tuple[int, int]]  #: value, and bits
     structs: dict[str, list[tuple[str, Element]]]
     ports: list[Port]
     files: list[Path]
@@ -89,9 +89,9 @@ def _range_bits(text: str) -> int:
     return abs(left - right) + 1
 
 
-def _constant(node: dict[str, Any]) -> int | None:
-    match = re.fullmatch(r"\d+'s?h([0-9a-f]+)", node.get("name", ""))
-    return int(match[1], 16) if match else None
+def _constant(node: dict[str, Any]) -> tuple[int, int] | None:
+    match = re.fullmatch(r"(\d+)'s?h([0-9a-f]+)", node.get("name", ""))
+    return (int(match[2], 16), int(match[1])) if match else None
 
 
 def read_module(tree: Path, meta: Path) -> Module:
@@ -99,7 +99,7 @@ def read_module(tree: Path, meta: Path) -> Module:
     root = json.loads(tree.read_text())
     types = _Types(next(entry for entry in root["miscsp"] if entry["type"] == "TYPETABLE")["typesp"])
     top = next(module for module in root["modulesp"] if module.get("level") == 1)
-    parameters: dict[str, int] = {}
+    parameters: dict[str, tuple[int, int]] = {}
     ports: list[Port] = []
     for variable in top["stmtsp"]:
         if variable["type"] != "VAR":
@@ -118,6 +118,14 @@ def read_module(tree: Path, meta: Path) -> Module:
     sources = [path for path in files if path.suffix in (".sv", ".svh") and path.name != "verilated_std.sv"]
     driven = [port for port in ports if port.name not in (CLOCK, RESET)]
     return Module(top["origName"], parameters, types.structs, driven, sources)
+
+
+def _parameter(name: str, value: int, bits: int) -> str:
+    """A number up to 64 bits, 64-bit words (lowest first) beyond."""
+    if bits <= 64:
+        return f"  static constexpr std::uint64_t {name} = {value}U;"
+    words = [f"{value >> done & (1 << 64) - 1}U" for done in range(0, bits, 64)]
+    return f"  static constexpr std::array<std::uint64_t, {len(words)}> {name}{{{', '.join(words)}}};"
 
 
 def _struct(name: str, members: list[tuple[str, Element]]) -> str:
@@ -171,7 +179,7 @@ def header(module: Module) -> str:
         "namespace top {",
         "",
         "struct Parameters {",
-        *(f"  static constexpr std::uint64_t {name} = {value}U;" for name, value in module.parameters.items()),
+        *(_parameter(name, value, bits) for name, (value, bits) in module.parameters.items()),
         "};",
         "",
     ]

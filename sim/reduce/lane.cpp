@@ -1,11 +1,16 @@
 #include "reduce/lane.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
 #include <type_traits>
+#include <utility>
+
+#include "reduce/user_operators.hpp"
 
 namespace thalweg {
 namespace {
@@ -309,6 +314,34 @@ Lane lane(Operator op, Datatype type) {
       return location<double, double, 8, 16>(op);
   }
   return nullptr;
+}
+
+FlitLane::FlitLane(unsigned latency, std::vector<UserOperator> own) : latency_(latency), own_(std::move(own)) {
+  for (const UserOperator& user : own_) latency = std::max(latency, user.latency);
+  due_.resize(latency);
+}
+
+void FlitLane::step(const FlitPair* pair) {
+  due_[now_].reset();
+  if (pair) {
+    const UserOperator* user = user_operator(own_, pair->op);
+    std::optional<Result>& due = due_[(now_ + (user ? user->latency : latency_)) % due_.size()];
+    if (due) throw std::logic_error("two results of a lane in one cycle");
+    due = combined(*pair);
+  }
+  now_ = (now_ + 1) % due_.size();
+}
+
+FlitLane::Result FlitLane::combined(const FlitPair& pair) const {
+  const UserOperator* user = user_operator(own_, pair.op);
+  const Lane combine = user ? user->combine : lane(pair.op, pair.type);
+  const std::size_t from = pair.head ? 8 : 0;
+  const std::size_t elements = (pair.bytes - from) / spec::size_of(pair.type);
+  Result result{pair.a, pair.tag};
+  auto* data = reinterpret_cast<std::byte*>(result.data.data());
+  combine(data + from, reinterpret_cast<const std::byte*>(pair.b.data()) + from, elements);
+  std::fill(data + pair.bytes, data + sizeof result.data, std::byte{0});
+  return result;
 }
 
 }  // namespace thalweg

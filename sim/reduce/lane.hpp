@@ -12,8 +12,13 @@
 //    floating type -0 comes before +0, and a NaN last.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
 
+#include "fabric/config.hpp"
 #include "thalweg_spec.hpp"
 
 namespace thalweg {
@@ -23,5 +28,42 @@ using Lane = void (*)(std::byte* accumulator, const std::byte* operand, std::siz
 
 /// The lane of an (operator, type) pair; null where the hardware has none (spec::supported).
 [[nodiscard]] Lane lane(spec::Operator op, spec::Datatype type);
+
+/// A pair of flits that goes into a lane.
+struct FlitPair {
+  spec::Operator op;
+  spec::Datatype type;
+  bool head;       ///< the first flit of a packet, whose elements lie behind the header
+  unsigned bytes;  ///< of the flit, up to the end of its last element
+  std::array<std::uint64_t, 4> a, b;
+  std::uint64_t tag;
+};
+
+/// Combines a pair of flits a cycle; twin of rtl/reduce/tw_lane.sv. The header is that of a; what is behind the elements
+/// becomes zero.
+class FlitLane {
+ public:
+  struct Result {
+    std::array<std::uint64_t, 4> data;
+    std::uint64_t tag;
+  };
+
+  /// Cycles from pair to result; the user's own operators have their own.
+  explicit FlitLane(unsigned latency, std::vector<UserOperator> own = {});
+
+  /// This cycle's result; null where there is none.
+  [[nodiscard]] const Result* result() const { return due_[now_] ? &*due_[now_] : nullptr; }
+
+  /// One clock edge. Throws std::logic_error where the pair's result would meet another one.
+  void step(const FlitPair* pair);
+
+ private:
+  [[nodiscard]] Result combined(const FlitPair& pair) const;
+
+  unsigned latency_;
+  std::vector<UserOperator> own_;
+  std::vector<std::optional<Result>> due_;  ///< by cycle, in a circle
+  std::size_t now_ = 0;
+};
 
 }  // namespace thalweg

@@ -73,6 +73,18 @@ RTL = [
            "4'(output_vc_q[offered_channel])", "4'(offered_vc[p])"),
     Mutant("rtl_router_not_reset", "switch/vc_router", "shallow", "rtl/switch/tw_vc_router.sv",
            "      waiting_q <= '0;\n", ""),
+    Mutant("rtl_lane_sticky_lost", "reduce/lane", "fp64_sum", "rtl/reduce/parts/tw_fp_add.sv",
+           "shifted[0] || lost != 0", "shifted[0]"),
+    Mutant("rtl_lane_exact_difference_negative", "reduce/lane", "fp64_sum", "rtl/reduce/parts/tw_fp_add.sv",
+           "if (zero_6_q && subtract_6_q) kind_7.sign = 1'b0;", ""),
+    Mutant("rtl_lane_tie_down", "reduce/lane", "short", "rtl/reduce/parts/tw_fp_mul.sv",
+           "(sum_8_q[2] || sum_8_q[0])", "sum_8_q[0]"),
+    Mutant("rtl_lane_index_nan_first", "reduce/lane", "short", "rtl/reduce/parts/tw_order.sv",
+           "return index.a_nan;", "return index.b_nan;"),
+    Mutant("rtl_lane_carry_between_elements", "reduce/lane", "at_once", "rtl/reduce/parts/tw_integer.sv",
+           "(i == 4 && bytes[3])", "i == 4"),
+    Mutant("rtl_lane_last_element_lost", "reduce/lane", "all", "rtl/reduce/tw_lane.sv",
+           "bytes > 6'(i", "bytes > 6'(1 + i"),
 ]  # fmt: skip
 
 CPP = [
@@ -110,6 +122,12 @@ CPP = [
            "free_ &= ~wanted;", ""),
     Mutant("cpp_router_sleeps_too_soon", "switch/vc_router", "shallow", "sim/switch/vc_router.cpp",
            "return (occupied_ & (~active_ | sendable_)) != 0;", "return (occupied_ & ~active_) != 0;"),
+    Mutant("cpp_lane_zeros_equal", "reduce/lane", "short", "sim/reduce/lane.cpp",
+           "a < b || (a == b && negative(a) && !negative(b))", "a < b"),
+    Mutant("cpp_lane_index_nan_kept", "reduce/lane", "short", "sim/reduce/lane.cpp",
+           "at_a = canonical(at_a);", ""),
+    Mutant("cpp_lane_late", "reduce/lane", "fp64_sum", "sim/reduce/lane.cpp",
+           "now_ = (now_ + 1) % due_.size();", "if (pair) now_ = (now_ + 1) % due_.size();"),
 ]  # fmt: skip
 
 MUTANTS = {mutant.name: mutant for mutant in (*RTL, *CPP)}

@@ -1,13 +1,16 @@
-"""Is every hardware module there three ways: RTL, C++ twin of the same name, and the test that holds them equal?"""
+"""Is every hardware module there three ways: RTL, C++ twin of the same name, and the test that holds them equal? Parts of
+modules (rtl/*/parts) are tested in those."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(path for path in ROOT.glob("rtl/*/tw_*.sv") if not path.stem.endswith("_pkg"))
+PARTS = sorted(ROOT.glob("rtl/*/parts/tw_*.sv"))
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -24,3 +27,10 @@ def test_no_test_without_a_module() -> None:
     tested = {path.parent.relative_to(ROOT / "tests/blocks") for path in ROOT.glob("tests/blocks/*/*/block.toml")}
     assert tested == {Path(module.parent.name, module.stem.removeprefix("tw_")) for module in MODULES}
     assert tested
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda path: path.stem)
+def test_part_is_used_in_its_folder(part: Path) -> None:
+    """By a module with a twin, or by another part; what nobody uses is tested nowhere."""
+    others = [path for path in part.parents[1].rglob("tw_*.sv") if path != part]
+    assert any(re.search(rf"^\s*{part.stem} (#\(|\w+ \()", path.read_text(), re.MULTILINE) for path in others)

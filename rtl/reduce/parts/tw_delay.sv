@@ -1,0 +1,21 @@
+// Registers in a row, without a reset; none at all is a wire. Shift registers of the FPGA's memory take them where there are
+// several.
+module tw_delay #(
+    parameter int unsigned Width  = 1,  /// bits, at least 1
+    parameter int unsigned Stages = 1   /// registers
+) (
+    input  logic             clk_i,
+    input  logic [Width-1:0] in_i,
+    output logic [Width-1:0] out_o
+);
+  if (Stages == 0) begin : wires
+    wire unused_clk = clk_i;
+    assign out_o = in_i;
+  end else if (Stages == 1) begin : register
+    always_ff @(posedge clk_i) out_o <= in_i;
+  end else begin : shift
+    logic [Stages-1:0][Width-1:0] row_q;
+    always_ff @(posedge clk_i) row_q <= {row_q[Stages-2:0], in_i};
+    assign out_o = row_q[Stages-1];
+  end
+endmodule
