@@ -14,7 +14,7 @@ from thalweg.errors import InputError
 from thalweg.spec import Algorithm, Collective
 
 if TYPE_CHECKING:
-    from thalweg._sim import FabricConfig
+    from thalweg._sim import FabricConfig, Sharing
 
 COLLECTIVES = {c.name.lower(): c for c in Collective if c != Collective.POINT_TO_POINT}
 REDUCTIONS = tuple(COLLECTIVES[name] for name in ("reduce", "allreduce", "reduce_scatter", "scan", "exscan"))
@@ -65,14 +65,21 @@ def algorithm_named(name: str) -> Algorithm:
     return Algorithm[name.upper()]
 
 
-def algorithms(config: FabricConfig, nodes: Sequence[int]) -> dict[Collective, list[Algorithm]]:
-    """Those that a fabric has for a communicator with rank i on nodes[i]; of no collective where its tables have no row for it."""
+def algorithms(
+    config: FabricConfig, *members: Sequence[int], sharing: Sharing | None = None
+) -> dict[Collective, list[Algorithm]]:
+    """Those that a fabric has for each of some communicators side by side, rank i of communicator c on members[c][i]; of no
+    collective where its tables have no row for one. Raises ValueError where it cannot be shared so.
+    """
     from thalweg import _sim
 
-    fabric = _sim.Fabric(config)
-    context = fabric.create_communicator(list(nodes), list(range(len(nodes))), 0)
-    masks = {c: 0 if context is None else fabric.algorithms(context, c) for c in COLLECTIVES.values()}
-    return {c: [a for a in Algorithm if mask >> a & 1] for c, mask in masks.items()}
+    fabric = _sim.SharedFabric(config, sharing) if sharing else _sim.Fabric(config)
+    contexts = [fabric.create_communicator(nodes, nodes, 0) for nodes in members]
+
+    def has(context: int | None, collective: Collective, algorithm: Algorithm) -> bool:
+        return context is not None and bool(fabric.algorithms(context, collective) >> algorithm & 1)
+
+    return {c: [a for a in Algorithm if all(has(x, c, a) for x in contexts)] for c in COLLECTIVES.values()}
 
 
 def check(wanted: Mapping[Collective, Algorithm], known: Mapping[Collective, Sequence[Algorithm]], where: str) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from thalweg import bench_jobs, choice, tuning
+from thalweg import bench_jobs
 from thalweg.cluster import Cluster
 from thalweg.commands.bench_jobs import ShareType
-from thalweg.commands.run import ComputeScale
+from thalweg.commands.run_settings import RunSettings, run_settings
 from thalweg.errors import InputError
 from thalweg.output import json_option, print_table, write_json
 from thalweg.sharing import Share
@@ -48,22 +49,7 @@ def _programs(words: Sequence[str]) -> list[list[str]]:
 @click.option(
     "--only", type=click.IntRange(0), metavar="JOB", help="Run this one alone, with its share and on its hosts."
 )
-@click.option(
-    "--compute",
-    type=ComputeScale(),
-    default="measured",
-    show_default=True,
-    help="How the ranks' own processor time counts as virtual time.",
-)
-@click.option("--mpi", default="mpich", show_default=True, metavar="MPI", help="As for thalweg run.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0),
-    default=600.0,
-    show_default=True,
-    metavar="S",
-    help="Give up when no rank gets any further for so many seconds; 0 never does.",
-)
+@run_settings
 @json_option
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, required=True, metavar="PROGRAM [ARGS] : PROGRAM [ARGS]")
 def command(
@@ -72,9 +58,7 @@ def command(
     share: Share | None,
     placement: str,
     only: int | None,
-    compute: float,
-    mpi: str,
-    timeout: float,
+    settings: RunSettings,
     json_file: Path | None,
     words: tuple[str, ...],
 ) -> None:
@@ -84,9 +68,7 @@ def command(
     Each line of output begins with its job's number. Ranks are counted through all programs where what went wrong is told. Exit code: that of the first program that did
     not end with 0; 124 when the fabric could not go on, 125 for bad input.
     """
-    from thalweg.mpi.launch import Program, run_programs
-    from thalweg.mpi.library import find_library, interposer
-    from thalweg.mpi.report import Report
+    from thalweg.mpi.launch import Program
 
     commands = _programs(words)
     cluster = Cluster.load(cluster_name)
@@ -102,30 +84,22 @@ def command(
         )
     nodes = [part[:each] for part in bench_jobs.place(hosts, len(commands), placement)]
     jobs = [only] if only is not None else list(range(len(commands)))
-    config = cluster.fabric_config()
-    library = find_library(mpi)
     try:
-        result = run_programs(
+        report = settings.run(
+            cluster,
             [Program(commands[job], nodes[job]) for job in jobs],
-            *(config, library, interposer(library), compute, timeout, {}),
-            choice=choice.over(tuning.default(cluster), {}),
-            sharing=share.on(cluster, nodes) if share else None,
+            share.on(cluster, nodes) if share else None,
         )
     except ValueError as error:
         raise InputError(f"{cluster.name}, {share}: {error}") from None
-    sys.stdout.flush()
-    for line in result.complaint:
-        print(f"thalweg: {line}", file=sys.stderr)
-    report = Report(result, config, cluster.name, [node for job in jobs for node in nodes[job]])
-    report.print(sys.stderr)
-    clocks = iter(result.books["clocks"])
-    rows = [
+    ends = iter(report.ends_us)
+    rows: list[dict[str, Any]] = [
         {
             "job": job,
             "program": commands[job],
             "nodes": nodes[job],
             "part": share.weights[job] / share.parts if share else None,
-            "virtual_time_us": max(next(clocks) for _ in nodes[job]) * 1e6 / config.ticks_per_second,
+            "virtual_time_us": max(next(ends) for _ in nodes[job]),
         }
         for job in jobs
     ]
@@ -137,4 +111,4 @@ def command(
         file=sys.stderr,
     )
     write_json(json_file, {**report.as_json(), "share": str(share or bench_jobs.UNSHARED), "jobs": rows})
-    sys.exit(result.exit_code)
+    sys.exit(report.result.exit_code)

@@ -1,4 +1,4 @@
-"""Runs an unchanged MPI program on a simulated cluster, from the launch of its ranks to the report."""
+"""Runs unchanged MPI programs on a simulated cluster, from the launch of their ranks to the report."""
 
 from __future__ import annotations
 
@@ -59,25 +59,6 @@ class Program:
     nodes: Sequence[int]
 
 
-def run_program(
-    command: Sequence[str],
-    nodes: Sequence[int],
-    config: FabricConfig,
-    library: MpiLibrary,
-    interposer: Interposer,
-    compute_scale: float,
-    patience_s: float,
-    operators: Mapping[str, int],
-    skew: str | None = None,
-    choice: Sequence[From] = (),
-) -> RunResult:
-    """`run_programs` of one program."""
-    programs = [Program(command, nodes)]
-    return run_programs(
-        programs, config, library, interposer, compute_scale, patience_s, operators, skew=skew, choice=choice
-    )
-
-
 def run_programs(
     programs: Sequence[Program],
     config: FabricConfig,
@@ -86,10 +67,9 @@ def run_programs(
     compute_scale: float,
     patience_s: float,
     operators: Mapping[str, int],
-    *,
-    skew: str | None = None,
-    choice: Sequence[From] = (),
-    sharing: Sharing | None = None,
+    skew: str | None,
+    choice: Sequence[From],
+    sharing: Sharing | None,
 ) -> RunResult:
     """Runs programs at once on one cluster, each with its ranks' MPI_COMM_WORLD; returns when no process of them is left.
 

@@ -170,6 +170,11 @@ class Report:
     def virtual_time_us(self) -> float:
         return float(self._books["virtual_time"] * self._us)
 
+    @property
+    def ends_us(self) -> list[float]:
+        """Of each rank, in virtual time."""
+        return [clock * self._us for clock in self._books["clocks"]]
+
     def as_json(self) -> dict[str, Any]:
         if self.instances is not None:
             time = instances.in_software_us(self.instances, self.virtual_time_us)

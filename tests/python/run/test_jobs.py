@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from programs import execute
+from programs import ROOT, execute, thalweg_run
 
 PROGRAMS = Path(__file__).parent / "programs"
 MPICC = Path(sys.executable).parent / "mpicc"
@@ -21,10 +21,21 @@ Jobs = Callable[..., tuple[int, list[str], str, Report]]
 
 
 @pytest.fixture(scope="module")
-def neighbour(tmp_path_factory: pytest.TempPathFactory) -> str:
-    program = tmp_path_factory.mktemp("jobs") / "neighbour"
-    subprocess.run([MPICC, "-O1", "-w", "-I", PROGRAMS, "-o", program, PROGRAMS / "neighbour.c"], check=True)
-    return str(program)
+def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], str]:
+    folder = tmp_path_factory.mktemp("jobs")
+
+    def compiled(source: Path) -> str:
+        program = folder / source.stem
+        include = ["-I", PROGRAMS, "-I", ROOT / "runtime/mpi/include"]
+        subprocess.run([MPICC, "-O1", "-w", *include, "-o", program, source, "-lm"], check=True)
+        return str(program)
+
+    return compiled
+
+
+@pytest.fixture(scope="module")
+def neighbour(build: Callable[[Path], str]) -> str:
+    return build(PROGRAMS / "neighbour.c")
 
 
 @pytest.fixture
@@ -62,6 +73,54 @@ def test_each_takes_the_time_that_it_takes_alone(jobs: Jobs, neighbour: str, sha
     assert together["fallback"] == {}
 
 
+@pytest.mark.parametrize("algorithm", ["tree", "exchange"])
+@pytest.mark.parametrize("option", ["--algorithm", "--tuning"])
+def test_all_take_the_algorithms_that_are_wanted(
+    jobs: Jobs, neighbour: str, tmp_path: Path, option: str, algorithm: str
+) -> None:
+    tuning = tmp_path / "tuning.toml"
+    tuning.write_text(f'cluster = "{CLUSTER}"\n[ranks.1.allreduce]\n0 = ["{algorithm}"]\n')
+    wanted = str(tuning) if option == "--tuning" else f"allreduce={algorithm}"
+    code, _, errors, report = jobs("--share", "sub-channels:1:3", option, wanted, "--", neighbour, ":", neighbour)
+    taken = {row["communicator"]: row["algorithms"] for row in report["collectives"] if "Allred" in row["function"]}
+    assert code == 0, errors
+    assert taken == {"job 0: MPI_COMM_WORLD": [algorithm], "job 1: MPI_COMM_WORLD": [algorithm]}
+
+
+def test_ranks_are_late_as_alone(jobs: Jobs, neighbour: str) -> None:
+    def run(*options: str) -> Report:
+        code, _, errors, report = jobs(
+            "--share", "sub-channels:2:2", "--compute", "none", *options, "--", neighbour, ":", neighbour
+        )
+        assert code == 0, errors
+        return report
+
+    late = ("--skew", "uniform:50:3")
+    together = run(*late)
+    assert _times(together) == [time for job in ("0", "1") for time in _times(run(*late, "--only", job))]
+    assert min(_times(together)) > max(_times(run())) + 10
+
+
+@pytest.mark.parametrize("name", ["operators", "units"])
+def test_all_have_the_operators_in_the_switches(jobs: Jobs, build: Callable[[Path], str], name: str) -> None:
+    example = ROOT / "examples/operators"
+    program = build(example / f"{name}.c")
+    for options in ((), ("--operators", str(example / f"{name}.cpp"))):
+        code, output, errors, report = jobs("--share", "sub-channels:1:3", *options, "--", program, ":", program)
+        assert (code, output) == (0, ["0: 0 wrong", "1: 0 wrong"]), errors
+        assert bool(report["fallback"]) == (not options)
+
+
+def test_reproducible_bits_are_those_of_a_run(jobs: Jobs, build: Callable[[Path], str], tmp_path: Path) -> None:
+    program = build(PROGRAMS / "bits.c")
+    run = thalweg_run(tmp_path, 4, "ring:9", [program, "alike"], "--reproducible")
+    options = ("--cluster", "torus:4x2", "--share", "none", "--reproducible")
+    code, output, errors, _ = jobs(*options, "--", program, "alike", ":", program, "alike")
+    lines = run.stdout.splitlines()
+    assert len(lines) > 1 and lines[-1] == "all right"
+    assert (code, output) == (0, sorted(f"{job}: {line}" for job in (0, 1) for line in lines)), errors
+
+
 def test_the_status_of_one_is_that_of_the_run(jobs: Jobs, neighbour: str) -> None:
     code, _, errors, _ = jobs("--share", "none", "-n", "3", "--", neighbour, ":", neighbour, "abort")
     assert code == 9 and "rank 5 called MPI_Abort with code 9" in errors
@@ -84,6 +143,10 @@ def test_one_that_is_no_mpi_program_does_not_hold_up_the_others(jobs: Jobs, neig
             "there is no job 2: the programs are jobs 0 to 1",
         ),
         (["--share", "none", "--", "true", ":", "/nowhere"], "there is no program /nowhere"),
+        (
+            ["--share", "sub-channels:2:2", "-n", "3", "--algorithm", "allgather=exchange", "--", "true", ":", "true"],
+            "allgather of 3 and 3 ranks on mpi-fpga-torus-2x2x2 has no exchange; it has tree",
+        ),
     ],
 )
 def test_bad_input_is_one_line(jobs: Jobs, words: list[str], said: str) -> None:
