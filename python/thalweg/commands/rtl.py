@@ -14,11 +14,13 @@ import click
 from thalweg.errors import CheckFailed
 from thalweg.output import json_option, print_table, write_json
 from thalweg.rtl import Block, BuildError, ParameterSet, Project, Result
+from thalweg.rtl_proof import Mutant, Proof, ProofSet, Prover
+from thalweg.rtl_proof import Result as ProofResult
 
 
 @click.group()
 def command() -> None:
-    """Lint and test the hardware. Works in a clone of the repository."""
+    """Lint, test and prove the hardware. Works in a clone of the repository."""
 
 
 blocks_argument = click.argument("blocks", nargs=-1, metavar="[BLOCK]...")
@@ -89,6 +91,52 @@ def test(blocks: tuple[str, ...], runs: int, cycles: int, seed: int | None, json
         click.echo(f"{result.block} ({result.set}): cycles, shrunk stimulus and waves are in {result.report}")
     if differing:
         raise CheckFailed(f"{len(differing)} of {len(results)} variants differ from their twins")
+
+
+@command.command()
+@blocks_argument
+@click.option("--mutants", is_flag=True, help="Instead, put known bugs into the RTL: is each one caught?")
+@json_option
+def prove(blocks: tuple[str, ...], mutants: bool, json_file: Path | None) -> None:
+    """Prove the hardware's properties, with Yosys and ABC: of all blocks, or of those named."""
+    prover = Prover()
+    chosen = [prover.proof(name) for name in blocks] if blocks else prover.proofs()
+    jobs: list[tuple[Proof, ProofSet | Mutant]]
+    if mutants:
+        jobs = [(proof, mutant) for proof in chosen for mutant in proof.mutants]
+    else:
+        jobs = [(proof, parameters) for proof in chosen for parameters in proof.sets]
+
+    def work(job: tuple[Proof, ProofSet | Mutant]) -> list[ProofResult]:
+        proof, what = job
+        return list(prover.hunt(proof, what) if isinstance(what, Mutant) else prover.prove(proof, what))
+
+    with (
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+        click.progressbar(pool.map(work, jobs), length=len(jobs), label="proving", show_pos=True) as bar,
+    ):
+        results = [(job, result) for job, found in zip(jobs, bar, strict=True) for result in found]
+    if mutants:
+        print_table(
+            ("block", "mutant", "property", "set", "cycle", "seconds", "outcome"),
+            (
+                (r.block, mutant.name, r.name, r.set, r.cycle, r.seconds, "caught" if not r.right else "SURVIVED")
+                for (_, mutant), r in results
+            ),
+            left=("block", "mutant", "property", "set", "outcome"),
+        )
+    else:
+        print_table(
+            ("block", "property", "set", "method", "cycles", "seconds", "outcome"),
+            ((r.block, r.name, r.set, r.method, r.bound or r.cycle, r.seconds, r.outcome) for _, r in results),
+            left=("block", "property", "set", "method", "outcome"),
+        )
+    write_json(json_file, [asdict(result) for _, result in results])
+    wrong = [result for _, result in results if result.right == mutants]
+    if wrong:
+        raise CheckFailed(
+            f"{len(wrong)} of {len(results)} {'mutants survived' if mutants else 'properties are not proved'}"
+        )
 
 
 def _row(result: Result) -> dict[str, Any]:

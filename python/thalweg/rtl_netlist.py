@@ -1,0 +1,118 @@
+"""Elaborates a proof with Yosys, in a process of its own: `python -m thalweg.rtl_netlist`, the request as JSON on stdin.
+
+Writes FILE.aig, with a bad state for each property; FILE.lemmas.aig, in which those that are no `properties` are constraints;
+and FILE.json, a `Netlist`. What Yosys prints goes to stdout.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING or __name__ == "__main__":
+    from pyosys import libyosys as ys
+
+
+@dataclass(frozen=True)
+class Request:
+    top: str
+    sources: list[str]
+    folders: list[str]  #: searched for the modules that the sources name
+    parameters: dict[str, int | str]
+    assumed: list[str]  #: assertions that become assumptions, as patterns
+    properties: list[str]
+    output: str  #: path without ending
+
+
+@dataclass(frozen=True)
+class Netlist:
+    """What there is to prove."""
+
+    asserted: list[str]  #: all assertions
+    covered: list[str]  #: all that is to be reached
+    bad: list[str]  #: in the order of the bad states in FILE.aig
+    bad_with_lemmas: list[str]  #: and in FILE.lemmas.aig
+
+
+# Registers that nothing initialises start at any value, which no optimisation may choose ($anyinit).
+TO_REGISTERS = ("memory_map -formal", "async2sync", "formalff -clk2ff -ff2anyinit", "opt -full")
+TO_GATES = (
+    "setundef -undriven -anyseq",
+    "formalff -anyinit2ff -fine",
+    "techmap",
+    "opt -fast",
+    "dffunmap",
+    "aigmap",
+    "clean",
+)
+
+
+def main() -> None:
+    request = Request(**json.load(sys.stdin))
+    design = ys.Design()
+
+    def run(command: str) -> None:
+        ys.run_pass(command, design)
+
+    options = [f"-G {name}={value}" for name, value in request.parameters.items()]
+    options += [f"-y {folder}" for folder in request.folders]
+    # Without -D SYNTHESIS the assertions of the RTL are there.
+    run(f"read_slang --no-synthesis-define --top {request.top} {' '.join(options + request.sources)}")
+    run("flatten")
+    module = design.top_module()
+    checks = {_label(cell): cell.getParam(ys.IdString("\\FLAVOR")).decode_string() for cell in _cells(module, "check")}
+    run("setattr -set keep 1 t:$check")  # two that are equal stay two
+    for command in TO_REGISTERS:
+        run(command)
+    _assume(module, request.assumed)
+    _negate_covers(module)
+    for command in TO_GATES:
+        run(command)
+    bad = _write(run, f"{request.output}")
+    asserted = [label for label, flavor in checks.items() if flavor == "assert" and not _fits(label, request.assumed)]
+    covered = [label for label, flavor in checks.items() if flavor == "cover"]
+    _assume(module, [label for label in asserted if not _fits(label, request.properties)])
+    bad_with_lemmas = _write(run, f"{request.output}.lemmas")
+    netlist = Netlist(asserted, covered, bad, bad_with_lemmas)
+    Path(f"{request.output}.json").write_text(json.dumps(asdict(netlist)))
+
+
+def _write(run: Callable[[str], None], file: str) -> list[str]:
+    run(f"write_aiger -B -zinit -ywmap {file}.ywmap {file}.aig")
+    asserts = json.loads(Path(f"{file}.ywmap").read_text())["asserts"]
+    return [".".join(part.removeprefix("\\") for part in path) for path in asserts]
+
+
+def _fits(label: str, patterns: list[str]) -> bool:
+    return any(fnmatchcase(label, pattern) for pattern in patterns)
+
+
+def _label(cell: ys.Cell) -> str:
+    return str(cell.name.str().removeprefix("\\"))
+
+
+def _cells(module: ys.Module, kind: str) -> list[ys.Cell]:
+    return [cell for cell in module.cells_.values() if cell.type.str() == f"${kind}"]
+
+
+def _assume(module: ys.Module, patterns: list[str]) -> None:
+    for cell in _cells(module, "assert"):
+        if _fits(_label(cell), patterns):
+            cell.type = ys.IdString("$assume")
+
+
+def _negate_covers(module: ys.Module) -> None:
+    """What is to be reached becomes the property that it is not; a counterexample is the way there."""
+    port = ys.IdString("\\A")
+    for cell in _cells(module, "cover"):
+        cell.setPort(port, module.Not(ys.IdString(f"{cell.name.str()}.never"), cell.getPort(port)))
+        cell.type = ys.IdString("$assert")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,260 @@
+"""Proofs of the hardware's properties (docs/proofs.md): finds them, and has Yosys and ABC prove them.
+
+A proof is a module around a block, with assertions in it: tests/proofs/F/S/proof.sv, and proof.toml beside it. Yosys makes an
+and-inverter graph of it, with a bad state for each property. By induction, that is for all time, ABC's `pdr` searches an
+invariant that keeps clear of the bad state (property-directed reachability); up to a bound, `bmc3` unrolls the graph.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from thalweg.errors import InputError
+from thalweg.rtl import RTL_FOLDERS, BuildError, ParameterSet, find_root
+from thalweg.rtl_netlist import Netlist, Request
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+TIME_LIMIT = 600  #: seconds for one property
+EXAMPLE_CYCLES = 200  #: an example is searched up to here
+LEMMAS = "lemmas"
+
+
+@dataclass(frozen=True)
+class ProofSet(ParameterSet):
+    """Parameters of a proof."""
+
+    bounded: dict[str, int] = field(default_factory=dict)  #: properties, as patterns: to how many cycles
+    refuted: list[str] = field(default_factory=list)  #: properties that are wrong, to show a bound tight
+    long: bool = False  #: takes minutes
+
+    def bound(self, name: str) -> int | None:
+        return next((cycles for pattern, cycles in self.bounded.items() if fnmatchcase(name, pattern)), None)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A bug in one file of the RTL with which the properties `kills` must be found wrong in the set `set`."""
+
+    name: str
+    set: str
+    kills: list[str]
+    file: str
+    old: str  #: occurs once in the file
+    new: str
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The properties of one block. Assertions of the RTL that say what it expects of its inputs are `assumed`."""
+
+    folder: str
+    stem: str
+    sets: list[ProofSet]
+    properties: dict[str, str]  #: what each one says
+    assumed: list[str]
+    mutants: list[Mutant]
+
+    @property
+    def name(self) -> str:
+        return f"{self.folder}/{self.stem}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one property, or of the lemmas together.
+
+    By induction it holds for ever; bounded, in the first `bound` cycles. What is to be reached or to be refuted has an example;
+    `cycle` is where it happens, counted from 0. `seconds` are of processor time.
+    """
+
+    block: str
+    set: str
+    name: str  #: of the property
+    method: str  #: induction, bounded or example
+    bound: int | None
+    cycle: int | None
+    seconds: float
+    outcome: str  #: proved, reached or refuted; or else wrong, not reached, not refuted, undecided
+
+    @property
+    def right(self) -> bool:
+        return self.outcome in ("proved", "reached", "refuted")
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """`holds` is None where time ran out."""
+
+    holds: bool | None
+    cycle: int | None
+    seconds: float
+
+
+class Prover:
+    """The proofs under `root`; netlists go into `build`."""
+
+    def __init__(self, root: Path | None = None, build: Path | None = None) -> None:
+        self.root = (root or find_root()).resolve()
+        self.build = (build or self.root / "build/proofs").resolve()
+        self.abc = _abc()
+
+    def proofs(self) -> list[Proof]:
+        """Every proof, by folder and name."""
+        return [_read(path) for path in sorted((self.root / "tests/proofs").glob("*/*/proof.toml"))]
+
+    def proof(self, name: str) -> Proof:
+        """The proof of the block `folder/stem` or `stem`."""
+        proofs = self.proofs()
+        for proof in proofs:
+            if name in (proof.name, proof.stem):
+                return proof
+        raise InputError(f"no proof of {name!r}; there are {', '.join(proof.name for proof in proofs)}")
+
+    def prove(self, proof: Proof, parameters: ProofSet) -> Iterator[Result]:
+        """Proves the lemmas (assertions that are no property in proof.toml) together, then with them each property."""
+        file = self.build / proof.folder / proof.stem / parameters.name
+        netlist = self._elaborate(proof, parameters, file)
+        lemmas = [name for name in netlist.asserted if name not in proof.properties]
+        proved = False
+        if lemmas:
+            together = self._settle(proof, parameters, file, LEMMAS, netlist, lemmas)
+            yield together
+            proved = together.right and together.method == "induction"
+        for name in proof.properties:
+            yield self._settle(proof, parameters, file, name, netlist, [name], proved)
+
+    def hunt(self, proof: Proof, mutant: Mutant) -> Iterator[Result]:
+        """Tries the properties that the mutant must break, each by itself; one that is wrong has caught it."""
+        text = (self.root / mutant.file).read_text()
+        if text.count(mutant.old) != 1:
+            raise InputError(f"{mutant.name}: its old text is {text.count(mutant.old)} times in {mutant.file}")
+        parameters = next(parameters for parameters in proof.sets if parameters.name == mutant.set)
+        folder = self.build / "mutants" / proof.folder / proof.stem / mutant.name
+        folder.mkdir(parents=True, exist_ok=True)
+        changed = folder / Path(mutant.file).name
+        changed.write_text(text.replace(mutant.old, mutant.new))
+        netlist = self._elaborate(proof, parameters, folder / mutant.set, changed)
+        for name in mutant.kills:
+            yield self._settle(proof, parameters, folder / mutant.set, name, netlist, [name])
+
+    def _settle(
+        self,
+        proof: Proof,
+        parameters: ProofSet,
+        file: Path,
+        name: str,
+        netlist: Netlist,
+        goals: list[str],
+        lemmas: bool = False,
+    ) -> Result:
+        example = "reached" if name in netlist.covered else "refuted" if name in parameters.refuted else None
+        bound = parameters.bound(name)
+        if example:
+            answer = self._holds(file, netlist, goals, EXAMPLE_CYCLES, False)
+        else:
+            answer = self._holds(file, netlist, goals, bound, lemmas)
+        good, bad = (example, f"not {example}") if example else ("proved", "wrong")
+        return Result(
+            proof.name,
+            parameters.name,
+            name,
+            "example" if example else "induction" if bound is None else "bounded",
+            bound,
+            answer.cycle,
+            round(answer.seconds, 2),
+            "undecided" if answer.holds is None else good if answer.holds == (example is None) else bad,
+        )
+
+    def _elaborate(self, proof: Proof, parameters: ProofSet, file: Path, changed: Path | None = None) -> Netlist:
+        """Writes what `thalweg.rtl_netlist` does to `file`; the module `changed` stands for the RTL's of the same name."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        packages = [path for folder in RTL_FOLDERS for path in sorted((self.root / folder).glob("*_pkg.sv"))]
+        source = self.root / "tests/proofs" / proof.folder / proof.stem / "proof.sv"
+        request = Request(
+            top=f"{proof.stem}_proof",
+            sources=[str(path) for path in [*packages, *([changed] if changed else []), source]],
+            folders=[str(self.root / folder) for folder in (*RTL_FOLDERS, "tests/proofs")],
+            parameters=parameters.parameters,
+            assumed=proof.assumed,
+            properties=list(proof.properties),
+            output=str(file),
+        )
+        done = subprocess.run(
+            [sys.executable, "-m", "thalweg.rtl_netlist"],
+            input=json.dumps(asdict(request)),
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        if done.returncode:
+            raise BuildError(f"the proof of {proof.name} ({parameters.name}) does not elaborate", done.stdout)
+        netlist = Netlist(**json.loads(Path(f"{file}.json").read_text()))
+        missing = set(proof.properties) - {*netlist.asserted, *netlist.covered}
+        if missing:
+            raise InputError(f"the proof of {proof.name} has no {', '.join(sorted(missing))}")
+        return netlist
+
+    def _holds(self, file: Path, netlist: Netlist, goals: list[str], bound: int | None, lemmas: bool) -> _Answer:
+        """Do all of `goals` hold, for ever or in the first `bound` cycles, where the lemmas do?"""
+        bad = netlist.bad_with_lemmas if lemmas else netlist.bad
+        wanted = [bad.index(goal) for goal in goals]
+        engine = f"pdr -T {TIME_LIMIT}" if bound is None else f"bmc3 -F {bound} -T {TIME_LIMIT}"
+        graph = f"{file}.lemmas.aig" if lemmas else f"{file}.aig"
+        cone = f"cone -N {','.join(str(number) for number in wanted)}"
+        process = subprocess.Popen(
+            [self.abc, "-q", f"read_aiger {graph}; fold; {cone}; orpos; scleanup; print_stats; {engine}"],
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert process.stdout
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = usage.ru_utime + usage.ru_stime
+        asserted = re.search(r"asserted in frame (\d+)", output)
+        if asserted:
+            return _Answer(False, int(asserted[1]), seconds)
+        if "Property proved" in output or f"No output asserted in {bound} frames" in output:
+            return _Answer(True, None, seconds)
+        if re.search(
+            r"lat = +0 +and = +0 ", output
+        ):  # nothing is left of the bad state: it is constant, and not asserted
+            return _Answer(True, None, seconds)
+        if "timeout" in output:
+            return _Answer(None, None, seconds)
+        raise BuildError(f"ABC's answer on {', '.join(goals)} is not understood", output)
+
+
+def _abc() -> Path:
+    """ABC, from the Python package `pyosys`."""
+    spec = importlib.util.find_spec("pyosys")
+    if spec is None or spec.origin is None:
+        raise InputError("Yosys is missing: install the Python package pyosys")
+    return Path(spec.origin).parent / "yosys-abc"
+
+
+def _read(path: Path) -> Proof:
+    data = tomllib.loads(path.read_text())
+    return Proof(
+        path.parent.parent.name,
+        path.parent.name,
+        [ProofSet(**{"parameters": {}, **entry}) for entry in data["sets"]],
+        data["properties"],
+        data.get("assumed", []),
+        [Mutant(**entry) for entry in data.get("mutants", [])],
+    )

@@ -1,0 +1,101 @@
+"""Do the proofs of the hardware's properties go through, and does each notice a bug? docs/proofs.md says how they are made."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from thalweg.cli import main
+from thalweg.rtl_proof import Mutant, Proof, ProofSet, Prover
+
+PROVER = Prover(Path(__file__).parents[2])
+PROOFS = PROVER.proofs()
+MUTANTS = [(proof, mutant) for proof in PROOFS for mutant in proof.mutants]
+QUICK = ("fifo_never_full", "skid_main_overwritten", "arbiter_lowest_first")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("proof", "parameters"),
+    [
+        pytest.param(
+            proof, parameters, id=f"{proof.name}-{parameters.name}", marks=[pytest.mark.long] * parameters.long
+        )
+        for proof in PROOFS
+        for parameters in proof.sets
+    ],
+)
+def test_proved(proof: Proof, parameters: ProofSet) -> None:
+    results = list(PROVER.prove(proof, parameters))
+    assert [result for result in results if not result.right] == []
+    assert len(results) >= len(proof.properties)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("proof", "mutant"),
+    [
+        pytest.param(proof, mutant, id=mutant.name, marks=[pytest.mark.long] * (mutant.name not in QUICK))
+        for proof, mutant in MUTANTS
+    ],
+)
+def test_killed(proof: Proof, mutant: Mutant) -> None:
+    results = list(PROVER.hunt(proof, mutant))
+    assert [result.name for result in results] == mutant.kills
+    assert [result for result in results if result.outcome != "wrong"] == []
+
+
+def test_every_mutant_fits_the_sources() -> None:
+    """Whoever rewrites a line that a mutant changes finds out in the quick tests, and gives the mutant its new text."""
+    counts = {mutant.name: (PROVER.root / mutant.file).read_text().count(mutant.old) for _, mutant in MUTANTS}
+    assert {name: count for name, count in counts.items() if count != 1} == {}
+    assert len(counts) == len(MUTANTS), "two mutants have one name"
+    assert set(QUICK) <= set(counts)
+
+
+@pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: proof.name)
+def test_every_property_has_a_mutant(proof: Proof) -> None:
+    """But what only has to be reached."""
+    source = (PROVER.root / "tests/proofs" / proof.name / "proof.sv").read_text()
+    shared = "".join(path.read_text() for path in (PROVER.root / "tests/proofs").glob("*.sv"))
+    killed = {name for mutant in proof.mutants for name in mutant.kills}
+    for name in proof.properties:
+        covered = f"{name.split('.')[-1]} : cover" in source + shared
+        assert covered or name in killed, f"no mutant kills {name}"
+
+
+@pytest.mark.slow
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rtl", "prove", "skid", "--json", f"{tmp_path}/r.json"]) == 0
+    assert "queue.in_order" in capsys.readouterr().out
+    rows = json.loads((tmp_path / "r.json").read_text())
+    assert {(row["name"], row["method"], row["outcome"]) for row in rows if row["set"] == "bit"} >= {
+        ("queue.in_order", "induction", "proved"),
+        ("queue.full", "example", "reached"),
+    }
+
+
+@pytest.mark.slow
+def test_a_property_that_is_wrong_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in ("rtl", "spec/generated/sv", "tests/proofs/common/skid"):
+        shutil.copytree(PROVER.root / folder, tmp_path / folder)
+    for path in (PROVER.root / "tests/proofs").glob("*.sv"):
+        shutil.copy(path, tmp_path / "tests/proofs")
+    (tmp_path / "tests/bisim").mkdir()
+    skid = tmp_path / "rtl/common/tw_skid.sv"
+    skid.write_text(skid.read_text().replace("= !spare_valid_q;", "= 1'b1;"))
+    monkeypatch.chdir(tmp_path)
+    assert main(["rtl", "prove", "skid"]) == 1
+    printed = capsys.readouterr()
+    assert "wrong" in printed.out
+    assert printed.err.count("\n") == 1 and "properties are not proved" in printed.err
+
+
+def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rtl", "prove", "fifi"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "fifi" in error

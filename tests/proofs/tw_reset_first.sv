@@ -1,0 +1,13 @@
+// The surroundings of every proof: reset in the first cycle, when registers and memories hold anything; later whenever it
+// pleases the tool.
+module tw_reset_first (
+    input logic clk_i,
+    input logic rst_i
+);
+  logic begun_q = 1'b0;
+
+  always_ff @(posedge clk_i) begin
+    begun_q <= 1'b1;
+    if (!begun_q) reset_first : assume (rst_i);
+  end
+endmodule
