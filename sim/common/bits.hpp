@@ -4,6 +4,7 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
+#include <span>
 
 namespace thalweg {
 
@@ -23,6 +24,20 @@ constexpr unsigned first(Wide bits) {
 template <std::unsigned_integral Bits, class Visit>
 void each_bit(Bits bits, Visit&& visit) {
   for (; bits; bits &= bits - 1) visit(static_cast<unsigned>(std::countr_zero(bits)));
+}
+
+/// `count` bits, 1 to 64, from bit `from` on, bit 0 being the lowest of the first word.
+[[nodiscard]] constexpr std::uint64_t get_bits(std::span<const std::uint64_t> words, unsigned from, unsigned count) {
+  const unsigned shift = from % 64;
+  std::uint64_t value = words[from / 64] >> shift;
+  if (shift + count > 64) value |= words[from / 64 + 1] << (64 - shift);
+  return value & ~std::uint64_t{0} >> (64 - count);
+}
+/// Sets bits that were 0; `value` has no more than there is room for in `words`.
+constexpr void put_bits(std::span<std::uint64_t> words, unsigned from, std::uint64_t value) {
+  const unsigned shift = from % 64;
+  words[from / 64] |= value << shift;
+  if (shift && value >> (64 - shift)) words[from / 64 + 1] |= value >> (64 - shift);
 }
 
 }  // namespace thalweg

@@ -13,11 +13,12 @@ enum class Fault { none, loss, repetition, pause };
 template <class Frame>
 class FaultyWire {
  public:
-  explicit FaultyWire(std::size_t latency = 1) : latency_(latency), frames_(latency) {}
+  /// `latency`: cycles between in and out, without faults.
+  explicit FaultyWire(std::size_t latency) : latency_(latency), frames_(latency) {}
 
   /// One cycle: what goes in, if anything; returns what comes out. A wire that paused for long loses what comes too much.
   std::optional<Frame> step(const std::optional<Frame>& in, Fault fault) {
-    if (frames_.size() < 2 * latency_) frames_.push_back(in);
+    if (frames_.size() <= 2 * latency_) frames_.push_back(in);
     if (fault == Fault::pause) return {};
     const auto out = frames_.front();
     if (fault != Fault::repetition) frames_.pop_front();
