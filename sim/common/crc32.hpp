@@ -37,8 +37,10 @@ inline constexpr auto kCrc32Bytes = [] {
     crc = 0;
     for (unsigned byte = 0; byte < 8; ++byte) crc ^= detail::kCrc32Bytes[7 - byte][mixed >> (8 * byte) & 0xFF];
   }
-  for (unsigned bit = 0; bit < bits; ++bit)
-    crc = detail::crc32_shifted(crc ^ static_cast<std::uint32_t>(words[word] >> bit & 1));
+  if (bits == 0) return ~crc;
+  std::uint64_t rest = words[word];
+  for (; bits >= 8; bits -= 8, rest >>= 8) crc = crc >> 8 ^ detail::kCrc32Bytes[0][(crc ^ rest) & 0xFF];
+  for (; bits > 0; --bits, rest >>= 1) crc = detail::crc32_shifted(crc ^ static_cast<std::uint32_t>(rest & 1));
   return ~crc;
 }
 

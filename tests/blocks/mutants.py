@@ -109,7 +109,7 @@ CPP = [
     Mutant("cpp_flow_stop_late", "link/flow", "margin", "sim/link/flow.hpp",
            "depth_ - held_ <= margin_", "depth_ - held_ < margin_"),
     Mutant("cpp_crc32_last_bit", "common/crc32", "frame", "sim/common/crc32.hpp",
-           "bit < bits;", "bit + 1 < bits;"),
+           "for (; bits > 0; --bits", "for (; bits > 1; --bits"),
     Mutant("cpp_crc32_start", "common/crc32", "words", "sim/common/crc32.hpp",
            "crc = ~std::uint32_t{0};", "crc = 0;"),
     Mutant("cpp_replay_gap_unnoticed", "link/replay", "short", "sim/link/replay.hpp",

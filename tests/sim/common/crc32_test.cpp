@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <unordered_set>
+#include <vector>
 
 namespace thalweg {
 namespace {
@@ -19,26 +21,45 @@ TEST(Crc32, HasThePublishedValues) {
   EXPECT_EQ(crc32(std::array<std::uint64_t, 2>{0x3837363534333231, 0x39}, 72), 0xE3069283u);
 }
 
-// Up to five wrong bits anywhere in a frame of at most 384 bits, CRC included, are noticed. A CRC is affine, so that an error
-// is missed if and only if what its bits change is nothing in sum. No two bits and no three or four do, if all sums of two
-// differ, and no odd number does if each bit changes an odd number of bits.
-TEST(Crc32, NoticesFiveWrongBitsInAFrame) {
-  constexpr unsigned kBits = 384 - 32;
+constexpr unsigned kBits = 384 - 32;  ///< of the largest frame, without its CRC
+
+/// What each bit of the largest frame, CRC included, changes in the difference between the CRC and the right one. A CRC is affine, so
+/// that an error is missed if and only if the changes of its bits are nothing in sum.
+std::vector<std::uint32_t> changes() {
   using Words = std::array<std::uint64_t, 6>;
-  std::vector<std::uint32_t> changes;
+  std::vector<std::uint32_t> result;
   for (unsigned bit = 0; bit < kBits; ++bit) {
     Words words{};
     words[bit / 64] = std::uint64_t{1} << (bit % 64);
-    changes.push_back(crc32(words, kBits) ^ crc32(Words{}, kBits));
+    result.push_back(crc32(words, kBits) ^ crc32(Words{}, kBits));
   }
-  for (unsigned bit = 0; bit < 32; ++bit) changes.push_back(1u << bit);
-  std::unordered_set<std::uint32_t> sums;
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    EXPECT_EQ(std::popcount(changes[i]) % 2, 1) << i;
+  for (unsigned bit = 0; bit < 32; ++bit) result.push_back(1u << bit);
+  return result;
+}
+
+// No two wrong bits and no four are missed, if all sums of two differ; no odd number, if each bit changes an odd number.
+TEST(Crc32, NoticesFiveWrongBitsInAFrame) {
+  const auto change = changes();
+  std::unordered_set<std::uint32_t> sums{0};
+  for (std::size_t i = 0; i < change.size(); ++i) {
+    EXPECT_EQ(std::popcount(change[i]) % 2, 1) << i;
     for (std::size_t j = 0; j < i; ++j)
-      EXPECT_TRUE(sums.insert(changes[i] ^ changes[j]).second) << "a sum of two is that of two others";
+      EXPECT_TRUE(sums.insert(change[i] ^ change[j]).second) << "a sum of two is that of two others";
   }
-  EXPECT_FALSE(sums.contains(0));
+}
+
+// 32 bits in a row have no sum that is nothing: they are linearly independent.
+TEST(Crc32, NoticesABurstOf32BitsInAFrame) {
+  const auto change = changes();
+  for (std::size_t from = 0; from + 32 <= change.size(); ++from) {
+    std::array<std::uint32_t, 32> basis{};  ///< by the highest bit
+    for (std::size_t i = from; i < from + 32; ++i) {
+      std::uint32_t rest = change[i];
+      while (rest && basis[std::bit_width(rest) - 1u]) rest ^= basis[std::bit_width(rest) - 1u];
+      ASSERT_NE(rest, 0u) << "bits " << from << " to " << i;
+      basis[std::bit_width(rest) - 1u] = rest;
+    }
+  }
 }
 
 }  // namespace

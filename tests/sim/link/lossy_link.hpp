@@ -1,0 +1,83 @@
+// Both ends of a link, each a replay and a framer, and a wire each way that flips bits and loses, repeats and delays frames.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <random>
+#include <utility>
+
+#include "../../blocks/link/faulty_wire.hpp"
+#include "link/framer.hpp"
+#include "link/replay.hpp"
+
+namespace thalweg {
+
+/// Flips every bit with the same probability; draws the distance to the next error.
+class BitErrors {
+ public:
+  BitErrors(double rate, std::uint64_t seed) : random_(seed), rate_(rate) { draw(); }
+
+  void damage(WireFrame& frame, unsigned bits) {
+    for (; distance_ < bits; draw(distance_ + 1)) frame[distance_ / 64] ^= std::uint64_t{1} << (distance_ % 64);
+    distance_ -= bits;
+  }
+
+ private:
+  void draw(std::uint64_t from = 0) {
+    distance_ =
+        from + (rate_ > 0 ? std::geometric_distribution<std::uint64_t>(rate_)(random_) : std::uint64_t{1} << 62);
+  }
+
+  std::mt19937_64 random_;
+  double rate_;
+  std::uint64_t distance_ = 0;  ///< bits until the next error
+};
+
+struct LinkEnd {
+  Replay<LinkWord> replay;
+  Framer framer;
+
+  /// One clock edge; `arrived` as in Framer::step.
+  void step(const LinkWord* word, std::uint32_t back, const WireFrame* arrived) {
+    const auto next = replay.frame();
+    replay.step(word, true, framer.peer());
+    framer.step(next, back, true, arrived);
+  }
+};
+
+/// A link of `latency` cycles each way, as docs/router.md counts them.
+class LossyLink {
+ public:
+  LossyLink(const FrameFormat& format, unsigned window, unsigned latency, double bit_error_rate, std::uint64_t seed,
+            unsigned slack = 0)
+      : ends{end(format, window, slack), end(format, window, slack)},
+        bits_(format.frame_bits()),
+        errors_{BitErrors(bit_error_rate, 2 * seed), BitErrors(bit_error_rate, 2 * seed + 1)},
+        wires_{blocks::FaultyWire<WireFrame>(latency - 1), blocks::FaultyWire<WireFrame>(latency - 1)} {}
+
+  std::array<LinkEnd, 2> ends;
+
+  /// One cycle. Of each end: the word that it is given, what its port returns, and what happens to the frame that reaches it.
+  void cycle(std::array<const LinkWord*, 2> words, std::array<std::uint32_t, 2> back = {},
+             std::array<blocks::Fault, 2> faults = {}) {
+    std::array<std::optional<WireFrame>, 2> arrived;
+    for (unsigned from = 0; from < 2; ++from) {
+      std::optional<WireFrame> frame;
+      if (ends[from].framer.wire()) frame = *ends[from].framer.wire();
+      if (frame) errors_[from].damage(*frame, bits_);
+      arrived[1 - from] = wires_[from].step(frame, faults[1 - from]);
+    }
+    for (unsigned i = 0; i < 2; ++i) ends[i].step(words[i], back[i], arrived[i] ? &*arrived[i] : nullptr);
+  }
+
+ private:
+  static LinkEnd end(const FrameFormat& format, unsigned window, unsigned slack) {
+    return {Replay<LinkWord>(window, slack, 1024), Framer(format)};
+  }
+
+  unsigned bits_;
+  std::array<BitErrors, 2> errors_;
+  std::array<blocks::FaultyWire<WireFrame>, 2> wires_;
+};
+
+}  // namespace thalweg

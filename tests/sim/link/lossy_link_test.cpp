@@ -1,0 +1,251 @@
+// A whole link under faults: goodput against its closed form, latencies, and flow control that heals.
+#include "lossy_link.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+namespace thalweg {
+namespace {
+
+using blocks::Fault;
+
+// docs/links.md derives both.
+constexpr unsigned round_trip(unsigned latency) {
+  return 2 * latency + 8;
+}
+constexpr unsigned window_for(unsigned latency) {
+  return 2 * latency + 9;
+}
+
+/// Stop by margin: what can arrive after the flit that sets the stop bit.
+constexpr unsigned margin_for(unsigned window) {
+  return window - 1;
+}
+
+/// Words that end 0 delivers to end 1 in `cycles`, each its own number, which is checked; as many as it takes.
+std::uint64_t delivered(LossyLink& link, std::uint64_t cycles, Fault fault = Fault::none, std::uint64_t at = 0) {
+  std::uint64_t given = 0, got = 0;
+  for (std::uint64_t t = 0; t < cycles; ++t) {
+    if (const LinkWord* word = link.ends[1].replay.received()) {
+      if ((*word)[0] != got) ADD_FAILURE() << "word " << (*word)[0] << " in place of " << got;
+      ++got;
+    }
+    const LinkWord word{given};
+    const bool ready = link.ends[0].replay.ready();
+    link.cycle({ready ? &word : nullptr, nullptr}, {}, {Fault::none, t == at ? fault : Fault::none});
+    given += ready;
+  }
+  return got;
+}
+
+// Without errors a link with the window of its round trip delivers a word a cycle. A word comes out six cycles later than it
+// would from the wire alone, which shows in cycle t + latency - 1 what it was given in t. One lost frame costs itself and the frames of a round trip.
+TEST(LossyLink, LosesOneRoundTripWithAFrame) {
+  for (const unsigned latency : {1u, 2u, 11u, 110u}) {
+    const unsigned window = std::bit_ceil(window_for(latency) + 8);
+    const FrameFormat format{.sequence_bits = static_cast<unsigned>(std::bit_width(window))};
+    LossyLink whole(format, window, latency, 0, 0), hurt(format, window, latency, 0, 0);
+    const auto all = delivered(whole, 3000);
+    EXPECT_EQ(all, 3000 - (latency - 1 + 6));
+    EXPECT_EQ(all - delivered(hurt, 3000, Fault::loss, 1000), 1 + round_trip(latency));
+  }
+}
+
+// The smallest window with which no cycle is lost is that of window_for, were it a power of two.
+TEST(LossyLink, NeedsAWindowOfARoundTrip) {
+  for (const unsigned window : {16u, 64u, 256u}) {
+    const unsigned latency = (window - window_for(0)) / 2;
+    const FrameFormat format{.sequence_bits = static_cast<unsigned>(std::bit_width(window))};
+    LossyLink enough(format, window, latency, 0, 0), short_of(format, window, latency + 1, 0, 0);
+    EXPECT_EQ(delivered(enough, 3000), 3000 - (latency - 1 + 6));
+    EXPECT_LT(delivered(short_of, 3000), 3000 - (latency + 6));
+  }
+}
+
+// From the wires of the own input port to those of the other end's output port. A wire alone takes latency - 1: a credit takes
+// five cycles longer, and until its turn comes; a stop bit three.
+TEST(LossyLink, TellsWhatFlowsBack) {
+  constexpr unsigned kLatency = 7, kVcs = 5;
+  for (const auto flow : {FlowControl::credits, FlowControl::margin}) {
+    std::array<unsigned, 2 * kVcs> took{};
+    for (unsigned at = 0; at < took.size(); ++at) {
+      LossyLink link({.vcs = kVcs, .flow = flow}, 256, kLatency, 0, 0);
+      const std::uint32_t calm = flow == FlowControl::credits ? 0 : (1u << kVcs) - 1;
+      for (unsigned t = 0; t < 100; ++t) {
+        if (t >= 50 && (link.ends[0].framer.back() ^ calm) >> 3 & 1) {
+          took[at] = t - 50 - at;
+          break;
+        }
+        link.cycle({}, {0, t == 50 + at ? calm ^ 1u << 3 : calm});
+      }
+    }
+    const auto [least, most] = std::ranges::minmax(took);
+    EXPECT_EQ(least, kLatency - 1 + (flow == FlowControl::credits ? 5 : 3));
+    EXPECT_EQ(most, least + (flow == FlowControl::credits ? kVcs - 1 : 0));
+  }
+}
+
+// The share of cycles that deliver a word is (1 - p) / (1 + p a): p the share of frames that are damaged, a the frames of a
+// round trip. Both directions have the same rate of bit errors.
+TEST(LossyLink, HasTheGoodputOfGoBackN) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  struct Case {
+    double rate;
+    unsigned latency;
+    std::uint64_t cycles;
+  };
+  for (const auto& [rate, latency, cycles] : {Case{1e-4, 1, 1'000'000},
+                                              {1e-4, 8, 2'000'000},
+                                              {1e-5, 20, 2'000'000},
+                                              {1e-6, 40, 1'000'000},
+                                              {1e-7, 110, 600'000},
+                                              {1e-8, 110, 300'000}}) {
+    const unsigned window = std::bit_ceil(window_for(latency) + 8);
+    const FrameFormat format{.sequence_bits = static_cast<unsigned>(std::bit_width(window))};
+    LossyLink link(format, window, latency, rate, seed);
+    const double goodput = static_cast<double>(delivered(link, cycles)) / static_cast<double>(cycles);
+    const double p = 1 - std::pow(1 - rate, format.frame_bits());
+    const double expected = (1 - p) / (1 + p * round_trip(latency));
+    std::printf("rate %g, latency %u: p %.3g, goodput %.5f, expected %.5f, %+.3f %%\n", rate, latency, p, goodput,
+                expected, 100 * (goodput / expected - 1));
+    EXPECT_NEAR(goodput / expected, 1, 0.01) << "bit error rate " << rate << ", latency " << latency;
+  }
+}
+
+/// A router's port, as far as its link sees it: a word is granted where flow control and the link let it, is on the output
+/// register two cycles later, and what arrives is kept in buffers and leaves them at random.
+class Port {
+ public:
+  static constexpr unsigned kVcs = 3, kSlack = 2;
+
+  Port(FlowControl flow, unsigned depth, unsigned margin) : flow_(flow) {
+    senders_.fill(FlowSender(flow, depth));
+    receivers_.fill(FlowReceiver(flow, depth, margin));
+  }
+
+  /// Before the clock edge: the word on the output register, or nullptr.
+  const LinkWord* output(const LinkEnd& end, bool send, unsigned vc) {
+    output_ = crossing_;
+    crossing_ = granted_;
+    granted_.reset();
+    if (send && end.replay.ready() && senders_[vc].ready()) {
+      senders_[vc].send();
+      granted_ = LinkWord{sent_[vc]++, vc};
+    }
+    return output_ ? &*output_ : nullptr;
+  }
+  [[nodiscard]] std::uint32_t back() const { return back_; }
+
+  /// The clock edge: what the link has for the port, and a word of the channels `leaving` goes on.
+  void step(const LinkEnd& end, std::uint32_t leaving) {
+    if (const LinkWord* word = end.replay.received()) {
+      const auto vc = (*word)[1];
+      EXPECT_EQ((*word)[0], arrived_[vc]++) << "channel " << vc;
+      EXPECT_FALSE(receivers_[vc].full());
+      receivers_[vc].push();
+    }
+    for (unsigned vc = 0; vc < kVcs; ++vc) {
+      const bool credits = flow_ == FlowControl::credits;
+      const std::uint32_t told = end.framer.back();
+      if ((credits ? told : told ^ told_) >> vc & 1) senders_[vc].event();
+      const bool leaves = (leaving >> vc & 1) && receivers_[vc].held() > 0;
+      if (leaves) receivers_[vc].pop();
+      const bool event = receivers_[vc].update(leaves);
+      back_ = (credits ? back_ & ~(1u << vc) : back_) ^ std::uint32_t{event} << vc;
+    }
+    told_ = end.framer.back();
+  }
+
+  [[nodiscard]] std::uint64_t sent() const { return sent_[0] + sent_[1] + sent_[2]; }
+  [[nodiscard]] std::uint64_t arrived() const { return arrived_[0] + arrived_[1] + arrived_[2]; }
+  /// Of the other side's buffer, as the sender has it; takes them.
+  unsigned credits(unsigned vc) {
+    unsigned count = 0;
+    for (; senders_[vc].ready(); ++count) senders_[vc].send();
+    return count;
+  }
+
+ private:
+  FlowControl flow_;
+  std::array<FlowSender, kVcs> senders_;
+  std::array<FlowReceiver, kVcs> receivers_;
+  std::optional<LinkWord> granted_, crossing_, output_;
+  std::array<std::uint64_t, kVcs> sent_{}, arrived_{};
+  std::uint32_t back_ = 0, told_ = 0;
+};
+
+// A sender fills its window while nothing arrives, and all of it arrives after the flit that sets the stop bit.
+TEST(LossyLink, StopNeedsAMarginOfTheWindow) {
+  constexpr unsigned kLatency = 5, kStopAt = 40, kLong = 1000;
+  for (const unsigned window : {16u, 32u, 64u}) {
+    const FrameFormat format{
+        .sequence_bits = static_cast<unsigned>(std::bit_width(window)), .vcs = Port::kVcs, .flow = FlowControl::margin};
+    std::uint64_t most = 0;
+    for (unsigned from = 0; from < 80; ++from) {
+      LossyLink link(format, window, kLatency, 0, 0, Port::kSlack);
+      std::array ports{Port(FlowControl::margin, kLong + kStopAt, kLong),
+                       Port(FlowControl::margin, kLong + kStopAt, kLong)};
+      for (unsigned t = 0; t < 600; ++t) {
+        const LinkWord* word = ports[0].output(link.ends[0], true, 0);
+        const std::array back{ports[0].back(), ports[1].back()};
+        for (unsigned i = 0; i < 2; ++i) ports[i].step(link.ends[i], 0);
+        link.cycle({word, nullptr}, back, {Fault::none, t >= from && t < from + 100 ? Fault::loss : Fault::none});
+      }
+      most = std::max(most, ports[1].arrived() - kStopAt);
+    }
+    EXPECT_EQ(most, margin_for(window));
+  }
+}
+
+// Bit errors, losses, repetitions, pauses and times of silence: buffers never overflow, nothing is lost, and in the end every
+// credit is back and nothing is stopped.
+TEST(LossyLink, FlowControlHeals) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int run = 0; run < 40; ++run) {
+    const auto flow = run % 2 ? FlowControl::margin : FlowControl::credits;
+    const unsigned latency = 1 + static_cast<unsigned>(random() % 20), window = 8u << random() % 4;
+    const unsigned margin = margin_for(window);
+    const unsigned depth = flow == FlowControl::margin ? margin + 1 + static_cast<unsigned>(random() % 8)
+                                                       : 1 + static_cast<unsigned>(random() % 15);
+    const FrameFormat format{
+        .sequence_bits = static_cast<unsigned>(std::bit_width(window)), .vcs = Port::kVcs, .flow = flow};
+    LossyLink link(format, window, latency, random() % 2 ? 1e-4 : 1e-3, random(), Port::kSlack);
+    std::array ports{Port(flow, depth, margin), Port(flow, depth, margin)};
+    const auto load = 1 + random() % 100, drain = 1 + random() % 100, faults = random() % 10;
+    std::uint64_t silence = 0;
+    const auto cycle = [&](bool busy) {
+      std::array<const LinkWord*, 2> words;
+      std::array<Fault, 2> of_frames{};
+      for (unsigned i = 0; i < 2; ++i)
+        words[i] =
+            ports[i].output(link.ends[i], busy && random() % 100 < load, static_cast<unsigned>(random() % Port::kVcs));
+      if (busy && random() % 1000 == 0) silence = random() % 200;
+      constexpr Fault kFaults[] = {Fault::loss, Fault::repetition, Fault::pause};
+      for (Fault& fault : of_frames)
+        if (silence || (busy && random() % 100 < faults)) fault = silence ? Fault::loss : kFaults[random() % 3];
+      silence -= silence > 0;
+      const std::array back{ports[0].back(), ports[1].back()};
+      for (unsigned i = 0; i < 2; ++i) {
+        std::uint32_t leaving = 0;
+        for (unsigned vc = 0; vc < Port::kVcs; ++vc) leaving |= std::uint32_t{!busy || random() % 100 < drain} << vc;
+        ports[i].step(link.ends[i], leaving);
+      }
+      link.cycle(words, back, of_frames);
+    };
+    for (int t = 0; t < 3000; ++t) cycle(true);
+    for (int t = 0; t < 3000; ++t) cycle(false);
+    for (unsigned i = 0; i < 2; ++i) {
+      EXPECT_GT(ports[i].sent(), 0u);
+      EXPECT_EQ(ports[1 - i].arrived(), ports[i].sent());
+      for (unsigned vc = 0; flow == FlowControl::credits && vc < Port::kVcs; ++vc)
+        EXPECT_EQ(ports[i].credits(vc), depth);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace thalweg
