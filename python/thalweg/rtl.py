@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -32,6 +32,7 @@ CXX_FLAGS = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Wconversion"]
 class ParameterSet:
     name: str
     parameters: dict[str, int | str]  #: numbers, or literals of SystemVerilog
+    silent: list[str] = field(default_factory=list)  #: outputs that never move with these
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ class Project:
 
     def _block(self, path: Path) -> Block:
         data = tomllib.loads(path.read_text())
-        sets = [ParameterSet(entry["name"], entry.get("parameters", {})) for entry in data["sets"]]
+        sets = [ParameterSet(entry["name"], entry.get("parameters", {}), entry.get("silent", [])) for entry in data["sets"]]
         return Block(path.parent.parent.name, path.parent.name, data.get("twin", []), sets)
 
     def _flags(self, block: Block, parameters: ParameterSet) -> list[str]:

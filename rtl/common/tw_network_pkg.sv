@@ -1,5 +1,5 @@
 // What moves between blocks: the flit on a port, and an entry of a routing table. Widths are the largest that any
-// configuration takes: 16 ports, 16 virtual channels.
+// configuration takes: 64 ports, 16 virtual channels.
 package tw_network_pkg;
   typedef struct packed {
     logic [255:0] data;  // bit 0 is the first on the wire; a head flit starts with the network header (tw_spec_pkg)
@@ -11,6 +11,7 @@ package tw_network_pkg;
   typedef struct packed {
     logic       keep_class;   // the packet stays in the class of the virtual channel on which it came
     logic [3:0] route_class;  // otherwise it takes this one
-    logic [3:0] port;
+    logic       last_link;    // the destination is at the other end of the port's link
+    logic [5:0] port;
   } route_entry_t;
 endpackage

@@ -1,13 +1,14 @@
 // Route computation: a node's row of the routing table, and what the virtual-channel masks make of it.
 //
 // Lookups are combinational and independent of each other; the table is written one entry a cycle and is seen in the
-// cycle after. After reset no destination can be reached. A packet that can go nowhere gets no virtual channel.
+// cycle after. After reset no destination can be reached. A packet that can go nowhere gets no virtual channel; nor does one of
+// a collective for the node itself where there is a collective unit, since tw_vc_router ejects what comes for it.
 // Storage: Nodes entries, and as many read ports as Lookups.
 module tw_route
   import tw_network_pkg::*;
 #(
     parameter int unsigned LinkPorts      = 4,  /// ports 0 .. LinkPorts-1 are links
-    parameter int unsigned LocalPorts     = 1,  /// then the host's, then the collective unit's
+    parameter int unsigned LocalPorts     = 1,  /// then the host's; more than 1: nodes have collective units
     parameter int unsigned Vcs            = 4,  /// virtual channels of a port
     parameter int unsigned Nodes          = 64, /// destinations in the table
     parameter int unsigned MessageClasses = 2,  /// 2: collectives have masks of their own
@@ -27,13 +28,13 @@ module tw_route
 
     input  logic [Lookups-1:0][15:0]    destination_i,
     input  logic [Lookups-1:0]          collective_i,  /// the packet belongs to a collective
-    input  logic [Lookups-1:0][4:0]     edge_i,        /// its tree edge: spreads collectives over the unit's ports
     input  logic [Lookups-1:0][3:0]     vc_i,          /// the virtual channel that it came on
-    output logic [Lookups-1:0][3:0]     port_o,
-    output logic [Lookups-1:0][Vcs-1:0] channels_o     /// that it may take there
+    output logic [Lookups-1:0][5:0]     port_o,
+    output logic [Lookups-1:0][Vcs-1:0] channels_o,    /// that it may take there
+    output logic [Lookups-1:0]          sinks_o        /// the next router ejects it: it needs no room there
 );
-  if (LinkPorts + LocalPorts > 16 || LocalPorts < 1) begin : check_ports
-    $error("tw_route: 1 local port at least, 16 ports at most");
+  if (LinkPorts + LocalPorts > 64 || LocalPorts < 1) begin : check_ports
+    $error("tw_route: 1 local port at least, 64 ports at most");
   end
   if (Vcs < 1 || Vcs > 16) begin : check_vcs
     $error("tw_route: 1 to 16 virtual channels");
@@ -46,13 +47,13 @@ module tw_route
   end
 
   localparam int unsigned IndexWidth = Nodes > 1 ? $clog2(Nodes) : 1;
-  localparam int unsigned CollectivePorts = LocalPorts - 1;
+  localparam bit Ejects = LocalPorts > 1;
 
   function automatic logic [Vcs-1:0] mask(int unsigned message_class, int unsigned route_class);
     return VcMask[(message_class*RouteClasses+route_class)*Vcs+:Vcs];
   endfunction
 
-  // Towards a local port the route class does not matter.
+  // Towards the host's port the route class does not matter.
   function automatic logic [Vcs-1:0] mask_of_all(int unsigned message_class);
     mask_of_all = '0;
     for (int unsigned i = 0; i < RouteClasses; i++) mask_of_all |= mask(message_class, i);
@@ -84,15 +85,16 @@ module tw_route
     always_comb begin
       port_o[l] = '0;
       channels_o[l] = '0;
+      sinks_o[l] = 1'b0;
       if (destination_i[l] == self_i) begin
-        port_o[l] = 4'(LinkPorts);
-        if (CollectivePorts > 0 && collective_i[l]) begin
-          port_o[l] = 4'(LinkPorts + 1 + 32'(edge_i[l]) % (CollectivePorts > 0 ? CollectivePorts : 1));
+        if (!Ejects || !collective_i[l]) begin
+          port_o[l] = 6'(LinkPorts);
+          channels_o[l] = mask_of_all(message_class);
         end
-        channels_o[l] = mask_of_all(message_class);
       end else if (in_table) begin
         port_o[l] = entry.port;
         channels_o[l] = mask(message_class, 32'(route_class));
+        sinks_o[l] = Ejects && collective_i[l] && entry.last_link;
       end
     end
   end
@@ -102,7 +104,7 @@ module tw_route
     if (!rst_i && table_valid_i) index_in_table : assert (32'(table_index_i) < Nodes);
     if (!rst_i && table_valid_i && table_reachable_i) begin
       class_exists : assert (table_entry_i.keep_class || 32'(table_entry_i.route_class) < RouteClasses);
-      port_exists : assert (32'(table_entry_i.port) < LinkPorts + LocalPorts);
+      port_exists : assert (32'(table_entry_i.port) < LinkPorts + 32'(!table_entry_i.last_link));
     end
   end
 `endif

@@ -5,15 +5,17 @@
 // earliest, the flits behind it one a cycle. Order: kept within an input channel and within an output channel; flits of
 // packets do not mix on an output channel. Both allocators are separable and round robin, and a turn moves only when
 // its grant is used. All outputs are registers. Storage: BufferFlits (LocalBufferFlits) flits a channel, two registers
-// a port.
+// a port, one a link.
 //
-// Ports 0 .. LinkPorts-1 are links, then come the local ports. in_back_o and out_back_i are tw_flow's: credits or stop
-// levels. The table is loaded before the first packet arrives.
+// Ports 0 .. LinkPorts-1 are links, then comes the host's, then those at which a collective unit sends. What comes for that
+// unit over a link is ejected there: it is in the register to the unit in the next cycle, and passes neither buffers nor
+// stages. The unit always takes it, so that its sender asks for no room and gets none back. in_back_o and out_back_i are
+// tw_flow's: credits or stop levels. The table is loaded before the first packet arrives.
 module tw_vc_router
   import tw_network_pkg::*;
 #(
     parameter int unsigned LinkPorts        = 4,
-    parameter int unsigned LocalPorts       = 1,
+    parameter int unsigned LocalPorts       = 1,     /// 1: the host's alone, and nothing is ejected
     parameter int unsigned Vcs              = 4,     /// virtual channels of every port
     parameter int unsigned BufferFlits      = 8,     /// input buffer of one virtual channel of a link port
     parameter int unsigned LocalBufferFlits = 8,     /// and of a local port
@@ -23,12 +25,13 @@ module tw_vc_router
     parameter int unsigned RateFlits        = 1,     /// a link takes at most RateFlits in any RateCycles cycles
     parameter int unsigned RateCycles       = 1,
     parameter int unsigned PeerFlits        = 8,     /// buffer at the other end of a link port; with credits
-    parameter int unsigned LocalPeerFlits   = 8,     /// and of a local port
+    parameter int unsigned LocalPeerFlits   = 8,     /// and of the host's port
     parameter int unsigned Nodes            = 64,    /// destinations in the table
     parameter int unsigned MessageClasses   = 2,     /// see tw_route
     parameter int unsigned RouteClasses     = 2,
     parameter logic [MessageClasses*RouteClasses*Vcs-1:0] VcMask = 16'b1100_0011_1100_0011,
-    localparam int unsigned Ports = LinkPorts + LocalPorts
+    localparam int unsigned Inputs  = LinkPorts + LocalPorts,
+    localparam int unsigned Outputs = LinkPorts + 1
 ) (
     input logic        clk_i,
     input logic        rst_i,
@@ -39,18 +42,25 @@ module tw_vc_router
     input logic         table_reachable_i,
     input route_entry_t table_entry_i,
 
-    input  logic  [Ports-1:0]          in_valid_i,
-    input  flit_t [Ports-1:0]          in_flit_i,
-    output logic  [Ports-1:0][Vcs-1:0] in_back_o,
+    input  logic  [Inputs-1:0]          in_valid_i,
+    input  flit_t [Inputs-1:0]          in_flit_i,
+    output logic  [Inputs-1:0][Vcs-1:0] in_back_o,
 
-    output logic  [Ports-1:0]          out_valid_o,
-    output flit_t [Ports-1:0]          out_flit_o,
-    input  logic  [Ports-1:0][Vcs-1:0] out_back_i
+    output logic  [Outputs-1:0]          out_valid_o,
+    output flit_t [Outputs-1:0]          out_flit_o,
+    input  logic  [Outputs-1:0][Vcs-1:0] out_back_i,
+
+    output logic  [LinkPorts-1:0] eject_valid_o,  /// of the flits of a channel, whole packets in their order
+    output flit_t [LinkPorts-1:0] eject_flit_o
 );
-  localparam int unsigned Channels = Ports * Vcs;  // numbered port * Vcs + virtual channel, at inputs and at outputs
-  localparam int unsigned PortWidth = Ports > 1 ? $clog2(Ports) : 1;
+  // Channels are numbered port * Vcs + virtual channel.
+  localparam int unsigned InChannels = Inputs * Vcs;
+  localparam int unsigned OutChannels = Outputs * Vcs;
+  localparam int unsigned InWidth = Inputs > 1 ? $clog2(Inputs) : 1;
+  localparam int unsigned OutWidth = Outputs > 1 ? $clog2(Outputs) : 1;
   localparam int unsigned VcWidth = Vcs > 1 ? $clog2(Vcs) : 1;
-  localparam int unsigned ChannelWidth = Channels > 1 ? $clog2(Channels) : 1;
+  localparam int unsigned InChannelWidth = InChannels > 1 ? $clog2(InChannels) : 1;
+  localparam int unsigned OutChannelWidth = OutChannels > 1 ? $clog2(OutChannels) : 1;
 
   typedef struct packed {
     logic [255:0] data;
@@ -58,29 +68,30 @@ module tw_vc_router
     logic         tail;
   } stored_t;
 
-  function automatic logic [ChannelWidth-1:0] channel(logic [PortWidth-1:0] port, logic [VcWidth-1:0] vc);
-    return ChannelWidth'(32'(port) * Vcs + 32'(vc));
+  function automatic logic [OutChannelWidth-1:0] channel(logic [OutWidth-1:0] port, logic [VcWidth-1:0] vc);
+    return OutChannelWidth'(32'(port) * Vcs + 32'(vc));
   endfunction
 
   // Input channels: what the packet in front has got so far. One that has nothing computes its route.
-  logic [Channels-1:0] occupied, waiting_q, active_q;
-  logic [PortWidth-1:0] output_port_q[Channels];
-  logic [VcWidth-1:0] output_vc_q[Channels];
-  logic [Vcs-1:0] allowed_q[Channels];
-  logic [Channels-1:0] push, pop, front_tail;
+  logic [InChannels-1:0] occupied, waiting_q, active_q;
+  logic [OutWidth-1:0] output_port_q[InChannels];
+  logic [VcWidth-1:0] output_vc_q[InChannels];
+  logic [Vcs-1:0] allowed_q[InChannels];
+  logic [InChannels-1:0] sinks_q;  // needs no room behind the link
+  logic [InChannels-1:0] push, pop, front_tail;
 
   // Output channels, and the links behind them.
-  logic [Channels-1:0] free_q, ready, send;
-  logic [Ports-1:0] link_ready;
+  logic [OutChannels-1:0] free_q, ready, send;
+  logic [Outputs-1:0] link_ready;
 
   // --- First stage: route computation
 
-  logic [Channels-1:0][15:0] destination;
-  logic [Channels-1:0] collective;
-  logic [Channels-1:0][4:0] tree_edge;
-  logic [Channels-1:0][3:0] input_vc, route_port;
-  logic [Channels-1:0][Vcs-1:0] route_channels;
-  wire [Channels-1:0] computing = occupied & ~waiting_q & ~active_q;
+  logic [InChannels-1:0][15:0] destination;
+  logic [InChannels-1:0] collective, route_sinks;
+  logic [InChannels-1:0][3:0] input_vc;
+  logic [InChannels-1:0][5:0] route_port;
+  logic [InChannels-1:0][Vcs-1:0] route_channels;
+  wire [InChannels-1:0] computing = occupied & ~waiting_q & ~active_q;
 
   tw_route #(
       .LinkPorts(LinkPorts),
@@ -90,7 +101,7 @@ module tw_vc_router
       .MessageClasses(MessageClasses),
       .RouteClasses(RouteClasses),
       .VcMask(VcMask),
-      .Lookups(Channels)
+      .Lookups(InChannels)
   ) route (
       .clk_i,
       .rst_i,
@@ -101,21 +112,21 @@ module tw_vc_router
       .table_entry_i,
       .destination_i(destination),
       .collective_i(collective),
-      .edge_i(tree_edge),
       .vc_i(input_vc),
       .port_o(route_port),
-      .channels_o(route_channels)
+      .channels_o(route_channels),
+      .sinks_o(route_sinks)
   );
 
   // --- Second stage: each waiting channel asks for one free output channel, which takes one of those that ask
 
-  logic [Vcs-1:0] wanted_vc[Channels];      // one-hot
-  logic [VcWidth-1:0] wanted_index[Channels];
-  logic [Channels-1:0] allocated[Channels];  // [output channel]: to whom, one-hot
-  logic [Channels-1:0] taken;                // output channels
-  logic [Channels-1:0] won;                  // input channels
+  logic [Vcs-1:0] wanted_vc[InChannels];  // one-hot
+  logic [VcWidth-1:0] wanted_index[InChannels];
+  logic [InChannels-1:0] allocated[OutChannels];  // to whom, one-hot
+  logic [OutChannels-1:0] taken;
+  logic [InChannels-1:0] won;
 
-  for (genvar i = 0; i < Channels; i++) begin : choose_channel
+  for (genvar i = 0; i < InChannels; i++) begin : choose_channel
     wire [Vcs-1:0] candidates = free_q[channel(output_port_q[i], 0)+:Vcs] & allowed_q[i];
 
     tw_arbiter #(
@@ -131,17 +142,17 @@ module tw_vc_router
     );
   end
 
-  for (genvar o = 0; o < Channels; o++) begin : choose_input
-    logic [Channels-1:0] requests;
+  for (genvar o = 0; o < OutChannels; o++) begin : choose_input
+    logic [InChannels-1:0] requests;
 
     always_comb begin
-      for (int unsigned i = 0; i < Channels; i++) begin
-        requests[i] = output_port_q[i] == PortWidth'(o / Vcs) && wanted_vc[i][o%Vcs];
+      for (int unsigned i = 0; i < InChannels; i++) begin
+        requests[i] = output_port_q[i] == OutWidth'(o / Vcs) && wanted_vc[i][o%Vcs];
       end
     end
 
     tw_arbiter #(
-        .Inputs(Channels)
+        .Inputs(InChannels)
     ) arbiter (
         .clk_i,
         .rst_i,
@@ -155,32 +166,32 @@ module tw_vc_router
 
   always_comb begin
     won = '0;
-    for (int unsigned o = 0; o < Channels; o++) won |= allocated[o];
+    for (int unsigned o = 0; o < OutChannels; o++) won |= allocated[o];
   end
 
   // --- Third stage: each input port puts forward one channel, each output port takes one of those that ask
 
-  logic [Ports-1:0] offered, granted;
-  logic [VcWidth-1:0] offered_vc[Ports];
-  logic [PortWidth-1:0] offered_to[Ports];
-  logic [Ports-1:0] switched[Ports];  // [output port]: to whom, one-hot
-  logic [Ports-1:0] crossing;
-  logic [PortWidth-1:0] crossing_from[Ports];
+  logic [Inputs-1:0] offered, granted;
+  logic [VcWidth-1:0] offered_vc[Inputs];
+  logic [OutWidth-1:0] offered_to[Inputs];
+  logic [Inputs-1:0] switched[Outputs];  // to whom, one-hot
+  logic [Outputs-1:0] crossing;
+  logic [InWidth-1:0] crossing_from[Outputs];
 
   always_comb begin
     granted = '0;
-    for (int unsigned o = 0; o < Ports; o++) granted |= switched[o];
+    for (int unsigned o = 0; o < Outputs; o++) granted |= switched[o];
   end
 
-  for (genvar o = 0; o < Ports; o++) begin : choose_port
-    logic [Ports-1:0] requests;
+  for (genvar o = 0; o < Outputs; o++) begin : choose_port
+    logic [Inputs-1:0] requests;
 
     always_comb begin
-      for (int unsigned p = 0; p < Ports; p++) requests[p] = offered[p] && offered_to[p] == PortWidth'(o);
+      for (int unsigned p = 0; p < Inputs; p++) requests[p] = offered[p] && offered_to[p] == OutWidth'(o);
     end
 
     tw_arbiter #(
-        .Inputs(Ports)
+        .Inputs(Inputs)
     ) arbiter (
         .clk_i,
         .rst_i,
@@ -194,12 +205,41 @@ module tw_vc_router
 
   // --- Input ports, with the registers between the third and the fourth stage
 
-  flit_t leaving_q[Ports];
+  flit_t leaving_q[Inputs];
 
-  for (genvar p = 0; p < Ports; p++) begin : input_port
+  for (genvar p = 0; p < Inputs; p++) begin : input_port
     localparam int unsigned Depth = p < LinkPorts ? BufferFlits : LocalBufferFlits;
     stored_t front[Vcs];
     logic [Vcs-1:0] sendable;
+    logic ejects;
+
+    if (p < LinkPorts && LocalPorts > 1) begin : ejection
+      // verilator lint_off UNUSEDSIGNAL
+      wire tw_spec_pkg::network_header_t header = in_flit_i[p].data[47:0];  // two of its fields
+      // verilator lint_on UNUSEDSIGNAL
+      logic [Vcs-1:0] ejecting_q;  // the flits to come of a packet
+
+      assign ejects = in_flit_i[p].head ?
+          header.destination == self_i && header.collective != tw_spec_pkg::CollectivePointToPoint :
+          ejecting_q[VcWidth'(in_flit_i[p].vc)];
+
+      always_ff @(posedge clk_i) begin
+        eject_flit_o[p] <= in_flit_i[p];
+        if (rst_i) begin
+          ejecting_q <= '0;
+          eject_valid_o[p] <= 1'b0;
+        end else begin
+          eject_valid_o[p] <= in_valid_i[p] && ejects;
+          if (in_valid_i[p]) ejecting_q[VcWidth'(in_flit_i[p].vc)] <= ejects && !in_flit_i[p].tail;
+        end
+      end
+    end else begin : no_ejection
+      assign ejects = 1'b0;
+      if (p < LinkPorts) begin : nothing
+        assign eject_valid_o[p] = 1'b0;
+        assign eject_flit_o[p] = '0;
+      end
+    end
 
     for (genvar v = 0; v < Vcs; v++) begin : vc
       localparam int unsigned I = p * Vcs + v;
@@ -208,15 +248,14 @@ module tw_vc_router
       wire tw_spec_pkg::network_header_t header = front[v].data[47:0];  // three of its fields are for routers
       // verilator lint_on UNUSEDSIGNAL
 
-      assign push[I] = in_valid_i[p] && in_flit_i[p].vc == 4'(v);
+      assign push[I] = in_valid_i[p] && in_flit_i[p].vc == 4'(v) && !ejects;
       assign pop[I] = granted[p] && offered_vc[p] == VcWidth'(v);
       assign front_tail[I] = front[v].tail;
       assign destination[I] = header.destination;
       assign collective[I] = header.collective != tw_spec_pkg::CollectivePointToPoint;
-      assign tree_edge[I] = header.edge_;
       assign input_vc[I] = 4'(v);
       assign sendable[v] = occupied[I] && active_q[I] && link_ready[output_port_q[I]] &&
-          ready[channel(output_port_q[I], output_vc_q[I])];
+          (sinks_q[I] || ready[channel(output_port_q[I], output_vc_q[I])]);
 
       tw_fifo #(
           .Width($bits(stored_t)),
@@ -255,7 +294,7 @@ module tw_vc_router
         .winner_index_o(offered_vc[p])
     );
 
-    wire [ChannelWidth-1:0] offered_channel = channel(PortWidth'(p), offered_vc[p]);
+    wire [InChannelWidth-1:0] offered_channel = InChannelWidth'(p * Vcs + 32'(offered_vc[p]));
     wire stored_t offered_flit = front[offered_vc[p]];
 
     assign offered_to[p] = output_port_q[offered_channel];
@@ -273,24 +312,25 @@ module tw_vc_router
 
   // --- State of the channels
 
-  logic [Channels-1:0] freed;
+  logic [OutChannels-1:0] freed;
 
   always_comb begin
     send  = '0;
     freed = '0;
-    for (int unsigned i = 0; i < Channels; i++) begin
+    for (int unsigned i = 0; i < InChannels; i++) begin
       if (pop[i]) begin
-        send[channel(output_port_q[i], output_vc_q[i])] = 1'b1;
+        if (!sinks_q[i]) send[channel(output_port_q[i], output_vc_q[i])] = 1'b1;
         if (front_tail[i]) freed[channel(output_port_q[i], output_vc_q[i])] = 1'b1;
       end
     end
   end
 
   always_ff @(posedge clk_i) begin
-    for (int unsigned i = 0; i < Channels; i++) begin
+    for (int unsigned i = 0; i < InChannels; i++) begin
       if (computing[i]) begin
-        output_port_q[i] <= PortWidth'(route_port[i]);
+        output_port_q[i] <= OutWidth'(route_port[i]);
         allowed_q[i] <= route_channels[i];
+        sinks_q[i] <= route_sinks[i];
       end
       if (won[i]) output_vc_q[i] <= wanted_index[i];
     end
@@ -305,7 +345,15 @@ module tw_vc_router
     end
   end
 
-  for (genvar c = 0; c < Channels; c++) begin : flow
+  for (genvar c = 0; c < InChannels; c++) begin : flow
+    localparam bit Sends = c < OutChannels;
+    // verilator lint_off UNUSEDSIGNAL
+    logic channel_ready;  // for nobody, where nothing is sent
+    // verilator lint_on UNUSEDSIGNAL
+    if (Sends) begin : sender
+      assign ready[c] = channel_ready;
+    end
+
     tw_flow #(
         .Credits(Credits),
         .Depth(c / Vcs < LinkPorts ? BufferFlits : LocalBufferFlits),
@@ -314,9 +362,9 @@ module tw_vc_router
     ) flow (
         .clk_i,
         .rst_i,
-        .ready_o(ready[c]),
-        .send_i(send[c]),
-        .back_i(out_back_i[c/Vcs][c%Vcs]),
+        .ready_o(channel_ready),
+        .send_i(Sends ? send[Sends?c : 0] : 1'b0),
+        .back_i(Sends ? out_back_i[Sends?c/Vcs : 0][c%Vcs] : 1'b0),
         .push_i(push[c]),
         .pop_i(pop[c]),
         .back_o(in_back_o[c/Vcs][c%Vcs])
@@ -325,10 +373,10 @@ module tw_vc_router
 
   // --- Fourth stage: switch traversal, into the output registers
 
-  logic [Ports-1:0] crossing_q;
-  logic [PortWidth-1:0] crossing_from_q[Ports];
+  logic [Outputs-1:0] crossing_q;
+  logic [InWidth-1:0] crossing_from_q[Outputs];
 
-  for (genvar o = 0; o < Ports; o++) begin : output_port
+  for (genvar o = 0; o < Outputs; o++) begin : output_port
     tw_rate #(
         .Flits (o < LinkPorts ? RateFlits : 1),
         .Cycles(o < LinkPorts ? RateCycles : 1)

@@ -44,6 +44,7 @@ struct RouterConfig {
 struct RouteEntry {
   std::uint8_t port = 0;
   std::uint8_t route_class = 0;
+  bool last_link = false;  ///< the destination is at the other end of the port's link: `make_router` finds out
 };
 inline constexpr std::uint8_t kKeepClass = 0xFF;
 inline constexpr std::uint8_t kNoRoute = 0xFF;  ///< RouteEntry::port: the destination cannot be reached

@@ -70,7 +70,7 @@ void check_network(const FabricConfig& config) {
   for (const auto& masks : router.vc_mask) classes = std::min(classes, masks.size());
   for (std::size_t i = 0; i < pairs; ++i) {
     const auto node = static_cast<NodeId>(i / config.nodes), destination = static_cast<NodeId>(i % config.nodes);
-    const auto [port, route_class] = config.routes[i];
+    const auto [port, route_class, last_link] = config.routes[i];
     if (node == destination || port == kNoRoute) continue;
     const auto entry = "the route from node " + std::to_string(node) + " to " + std::to_string(destination);
     require(port < router.link_ports && used[std::size_t{node} * router.link_ports + port], entry + " has no link");
@@ -80,23 +80,30 @@ void check_network(const FabricConfig& config) {
 }
 
 VcRouter make_router(const FabricConfig& config, NodeId node) {
-  return VcRouter(config.router, node,
-                  std::span(config.routes).subspan(std::size_t{node} * config.nodes, config.nodes));
+  const auto first = config.routes.begin() + std::ptrdiff_t{node} * config.nodes;
+  std::vector<RouteEntry> row(first, first + config.nodes);
+  for (const auto& link : config.links) {
+    if (link.node_a == node) row[link.node_b].last_link |= row[link.node_b].port == link.port_a;
+    if (link.node_b == node) row[link.node_a].last_link |= row[link.node_a].port == link.port_b;
+  }
+  return VcRouter(config.router, node, row);
 }
 
 Tick horizon(const FabricConfig& config) {
   Tick longest = 1;
   for (const auto& link : config.links) longest = std::max(longest, link.latency);
-  return longest + config.router.share.delay() + 1;
+  return longest + config.router.share.delay() + 2;
 }
 
 void connect_links(const FabricConfig& config, std::span<VcRouter* const> routers) {
   for (const auto& link : config.links) {
     const auto connect = [&](VcRouter& from, unsigned output, VcRouter& to, unsigned input) {
       const Share& share = config.router.share;
-      const auto wire = to.connect_input(input, link.latency + share.delay() + 1, from.events(output, link.latency));
+      const Tick latency = link.latency + share.delay() + 1;
+      const auto wire = to.connect_input(input, latency, from.events(output, link.latency));
+      const auto eject = to.ejected().empty() ? FlitWire{} : to.connect_ejection(input, latency);
       from.connect_output(output, wire, to.depth(input),
-                          RateLimit(link.rate_flits * share.flits, link.rate_cycles * share.cycles));
+                          RateLimit(link.rate_flits * share.flits, link.rate_cycles * share.cycles), eject);
     };
     connect(*routers[link.node_a], link.port_a, *routers[link.node_b], link.port_b);
     connect(*routers[link.node_b], link.port_b, *routers[link.node_a], link.port_a);

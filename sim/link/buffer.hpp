@@ -20,13 +20,15 @@ class FlitBuffers {
 
   /// Before the first flit; a channel that is never set up holds nothing.
   void set_depth(unsigned channel, unsigned flits) {
-    if (places_.size() + flits > UINT16_MAX)
-      throw std::invalid_argument("input buffers hold at most 65535 flits in all");
     queues_[channel].depth = static_cast<std::uint16_t>(flits);
-    for (unsigned i = 0; i < flits; ++i) {
-      places_.emplace_back();
-      places_.back().next = static_cast<std::uint16_t>(places_.size());
-    }
+    add_places(flits);
+  }
+
+  /// `flits` for the channels 0 to `channels` - 1 together.
+  void set_common_depth(unsigned channels, unsigned flits) {
+    for (unsigned channel = 0; channel < channels; ++channel)
+      queues_[channel].depth = static_cast<std::uint16_t>(flits);
+    add_places(flits);
   }
 
   /// The place for a flit that arrives at `at`, not before what was appended to this channel earlier.
@@ -68,6 +70,15 @@ class FlitBuffers {
     std::uint16_t count = 0;  ///< what is on its way included
     std::uint16_t depth = 0;
   };
+
+  void add_places(unsigned flits) {
+    if (places_.size() + flits > UINT16_MAX)
+      throw std::invalid_argument("input buffers hold at most 65535 flits in all");
+    for (unsigned i = 0; i < flits; ++i) {
+      places_.emplace_back();
+      places_.back().next = static_cast<std::uint16_t>(places_.size());
+    }
+  }
 
   std::uint16_t free_ = 0;
   std::vector<Place> places_;

@@ -1,4 +1,5 @@
-// The two ends that a unit beside a router has: it sends into a local input port and receives from a local output port.
+// The ends that a unit beside a router has: it sends into a local input port, receives from a local output port, and takes what
+// the router ejects at a link.
 #pragma once
 
 #include <array>
@@ -49,22 +50,14 @@ class FlitSender {
   std::array<FlowSender, kMaxChannels> flow_{};
 };
 
-/// Receives flits, at most one a cycle, and returns room. Whoever owns it keeps the flits until it releases them.
-class FlitReceiver {
+/// Takes flits, at most one a cycle, for which its owner always has room.
+class FlitSink {
  public:
   static constexpr unsigned kMaxChannels = 16;
 
   [[nodiscard]] Inbox& inbox() { return inbox_; }
-  [[nodiscard]] unsigned depth() const { return depth_; }
-  /// `depth`: flits of one channel that the owner takes before it releases any.
-  FlitWire connect(Tick latency, EventWire back, FlowControl flow, unsigned channels, unsigned depth,
-                   const Share& share = {}) {
-    back_ = back;
-    depth_ = depth;
-    for (unsigned vc = 0; vc < channels; ++vc) {
-      flow_[vc] = FlowReceiver(flow, depth, static_cast<unsigned>(least_margin(1, share)));
-      buffers_.set_depth(vc, depth);
-    }
+  FlitWire connect(Tick latency, unsigned channels) {
+    buffers_.set_common_depth(channels, static_cast<unsigned>(latency) + 1);  // what is on the wire
     return FlitWire(inbox_, buffers_, 0, latency);
   }
 
@@ -75,9 +68,39 @@ class FlitReceiver {
     const auto vc = static_cast<unsigned>(std::countr_zero(arrived));
     flit_ = buffers_.front(vc);
     buffers_.pop(vc, now);
-    flow_[vc].push();
-    changed_ |= 1u << vc;
     return &flit_;
+  }
+
+ private:
+  Inbox inbox_;
+  FlitBuffers buffers_;
+  Flit flit_;
+};
+
+/// Receives flits, at most one a cycle, and returns room. Whoever owns it keeps the flits until it releases them.
+class FlitReceiver {
+ public:
+  static constexpr unsigned kMaxChannels = FlitSink::kMaxChannels;
+
+  [[nodiscard]] Inbox& inbox() { return sink_.inbox(); }
+  [[nodiscard]] unsigned depth() const { return depth_; }
+  /// `depth`: flits of one channel that the owner takes before it releases any.
+  FlitWire connect(Tick latency, EventWire back, FlowControl flow, unsigned channels, unsigned depth,
+                   const Share& share = {}) {
+    back_ = back;
+    depth_ = depth;
+    for (unsigned vc = 0; vc < channels; ++vc)
+      flow_[vc] = FlowReceiver(flow, depth, static_cast<unsigned>(least_margin(1, share)));
+    return sink_.connect(latency, channels);
+  }
+
+  /// The flit on the wires in `now`, or nullptr. Once in every step of the component. Valid until the next call.
+  [[nodiscard]] const Flit* receive(Tick now) {
+    const Flit* flit = sink_.receive(now);
+    if (!flit) return nullptr;
+    flow_[flit->vc].push();
+    changed_ |= 1u << flit->vc;
+    return flit;
   }
   /// A flit of channel `vc` has left the owner's buffer; at most one of each channel in a cycle.
   void release(unsigned vc) {
@@ -94,9 +117,7 @@ class FlitReceiver {
   }
 
  private:
-  Inbox inbox_;
-  FlitBuffers buffers_;
-  Flit flit_;
+  FlitSink sink_;
   EventWire back_;
   std::array<FlowReceiver, kMaxChannels> flow_{};
   std::uint32_t changed_ = 0, released_ = 0;

@@ -27,8 +27,8 @@ std::uint32_t credit_batch(const CollectiveConfig& config) {
 
 }  // namespace
 
-CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, NodeId self, PacketPool& pool,
-                               Events& events)
+CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, NodeId self, std::span<FlitSink> links,
+                               PacketPool& pool, Events& events)
     : config_(config),
       self_(self),
       pool_(pool),
@@ -53,6 +53,7 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
     unit.to_port = Fork<Copies>(static_cast<unsigned>(ports_.size()), flits);
     unit.host_room = flits;
   }
+  for (FlitSink& sink : links) links_.push_back({.sink = &sink});
   for (Port& port : ports_) {
     port.due = Ring<std::uint16_t>(contexts_.size() * kMaxEdges);
     port.personal = Ring<PacketId>(kForkPackets);
@@ -227,11 +228,8 @@ bool CollectiveUnit::step(Tick now) {
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
   if (!pending_.empty()) issue(now);
   bool active = false;
-  unsigned index = 0;
-  for (Port& port : ports_) {
-    receive(port, index++, now);
-    port.sender.update(now);
-  }
+  for (unsigned link = 0; link < links_.size(); ++link) receive(link, now);
+  for (Port& port : ports_) port.sender.update(now);
   if (arrived_) each_bit(std::exchange(arrived_, 0), [&](unsigned context) { start_arrived(context, now); });
   each_bit(to_send_, [&](unsigned port) { active |= can_send(port, now + 1); });
   return active || !pending_.empty();

@@ -57,13 +57,14 @@ struct Blockage {
 
 class CollectiveUnit {
  public:
-  CollectiveUnit(const FabricConfig& config, const Graph& graph, NodeId self, PacketPool& pool, Events& events);
+  /// `links`: what comes for it over each of them.
+  CollectiveUnit(const FabricConfig& config, const Graph& graph, NodeId self, std::span<FlitSink> links,
+                 PacketPool& pool, Events& events);
 
-  // Its local ports, counted from 0; edge k uses port k modulo their number.
+  // The local ports through which it sends, counted from 0; edge k uses port k modulo their number.
 
   [[nodiscard]] unsigned ports() const { return static_cast<unsigned>(ports_.size()); }
   [[nodiscard]] FlitSender& sender(unsigned port) { return ports_[port].sender; }
-  [[nodiscard]] FlitReceiver& receiver(unsigned port) { return ports_[port].receiver; }
 
   // The communicator table.
 
@@ -236,7 +237,6 @@ class CollectiveUnit {
 
   struct Port {
     FlitSender sender;
-    FlitReceiver receiver;
     Arbiter choose_unit;
     std::uint64_t waiting = 0;    ///< units whose fork queue holds something; one beyond: `personal` or the relay does
     unsigned unit = 0, flit = 0;  ///< of the packet that is being sent
@@ -246,13 +246,18 @@ class CollectiveUnit {
     PacketId straight = 0;           ///< that one
     Relay::Hop place;                ///< what it leaves here
     std::uint64_t header = 0;
-    std::array<PacketId, FlitReceiver::kMaxChannels> incoming{};
-    std::array<std::uint8_t, FlitReceiver::kMaxChannels> received{};  ///< flits of it
     Ring<std::uint16_t> due;   ///< context * kMaxEdges + edge of the credit packets to send
     Ring<PacketId> personal;   ///< the host's own, of all-to-alls
     unsigned uploading = 0;    ///< places in it that are taken
     Ring<HostPacket> to_host;  ///< of all-to-alls
     unsigned to_itself = 0;    ///< places in it that are taken by what the host has for itself
+  };
+
+  /// What comes over a link.
+  struct Link {
+    FlitSink* sink = nullptr;
+    std::array<PacketId, FlitSink::kMaxChannels> incoming{};
+    std::array<std::uint8_t, FlitSink::kMaxChannels> received{};  ///< flits of it
   };
 
   /// A packet of an all-to-all, from the own host or from the relay.
@@ -282,7 +287,7 @@ class CollectiveUnit {
   bool upload_personal(OperationId id, unsigned lane, Tick now);
   [[nodiscard]] bool may_upload(const Operation& op, const Context& context, const Port& port,
                                 std::uint32_t peer) const;
-  void receive_personal(unsigned port, PacketId packet, Tick now);
+  void receive_personal(unsigned lane, PacketId packet, Tick now);
   void deliver_personal(unsigned port, PacketId packet, Tick now);
   [[nodiscard]] std::optional<Straight> next_personal(unsigned port) const;
   void begin_personal(Port& port, unsigned index);
@@ -330,8 +335,8 @@ class CollectiveUnit {
   [[nodiscard]] bool begin(Port& port, unsigned index, Tick now);
   void sent(Port& port, unsigned index);
   void send_credit(unsigned port, Tick now);
-  void receive(Port& port, unsigned index, Tick now);
-  void arrived(unsigned port, std::uint64_t header, PacketId packet, Tick now);
+  void receive(unsigned link, Tick now);
+  void arrived(unsigned link, std::uint64_t header, PacketId packet, Tick now);
   [[nodiscard]] bool can_send(unsigned port, Tick now) const;
   void wake_edge(std::uint32_t context, unsigned edge, bool reader);
 
@@ -349,6 +354,7 @@ class CollectiveUnit {
   std::vector<Context> contexts_;
   std::vector<Unit> units_;
   std::vector<Port> ports_;
+  std::vector<Link> links_;
   Relay relay_;
   ProcessSet pending_;  ///< processes that may be able to go on
   ProcessSet stalled_;  ///< processes that wait for a unit or its queues

@@ -102,15 +102,15 @@ void CollectiveUnit::begin_personal(Port& port, unsigned index) {
   port.vc = channel_to(spec::network_header::destination(port.header));
 }
 
-void CollectiveUnit::receive_personal(unsigned index, PacketId id, Tick now) {
+void CollectiveUnit::receive_personal(unsigned lane, PacketId id, Tick now) {
   const Packet& packet = pool_[id];
   const auto way = spec::RelayHeader::unpack(packet.words[1]);
   if (way.receiver != self_) {
     const Relay::Hop hop = relay_.next(way.receiver, way.route_class);
     relay_.queue(hop, announces(packet), id);
-    const unsigned lane = relay_.lane_of(hop.link);
-    ports_[lane].waiting |= std::uint64_t{1} << units();
-    to_send_ |= 1u << lane;
+    const unsigned next = relay_.lane_of(hop.link);
+    ports_[next].waiting |= std::uint64_t{1} << units();
+    to_send_ |= 1u << next;
   } else if (announces(packet)) {
     const std::uint64_t head = packet.words[0];
     auto& announced = contexts_[spec::network_header::context(head)].announced;
@@ -120,7 +120,7 @@ void CollectiveUnit::receive_personal(unsigned index, PacketId id, Tick now) {
     leave_place(Relay::place(packet), packet.flits);
     pool_.release(id);
   } else {
-    deliver_personal(index, id, now);
+    deliver_personal(lane, id, now);
   }
 }
 

@@ -1,4 +1,4 @@
-// The local ports of the collective unit: packets leave from the fork queues, arrive in the slots.
+// The ends of the collective unit: packets leave from the fork queues by its local ports, and come over the links into slots.
 #include <bit>
 #include <cstring>
 #include <stdexcept>
@@ -117,11 +117,10 @@ void CollectiveUnit::send_credit(unsigned index, Tick now) {
   if (idle(index)) to_send_ &= ~(1u << index);
 }
 
-void CollectiveUnit::receive(Port& port, unsigned index, Tick now) {
-  const Flit* flit = port.receiver.receive(now);
+void CollectiveUnit::receive(unsigned index, Tick now) {
+  Link& link = links_[index];
+  const Flit* flit = link.sink->receive(now);
   if (!flit) return;
-  port.receiver.release(flit->vc);  // at once: there is a place for every packet
-  port.receiver.update(now);
   const unsigned vc = flit->vc;
   if (flit->head) {
     const std::uint64_t head = flit->data[0];
@@ -133,18 +132,19 @@ void CollectiveUnit::receive(Port& port, unsigned index, Tick now) {
       wake_edge(network_header::context(head), network_header::edge(head), false);
       return;
     }
-    port.incoming[vc] = pool_.take();
-    port.received[vc] = 0;
+    link.incoming[vc] = pool_.take();
+    link.received[vc] = 0;
   }
-  Packet& packet = pool_[port.incoming[vc]];
-  std::memcpy(&packet.words[port.received[vc]++ * 4u], flit->data.data(), sizeof flit->data);
+  Packet& packet = pool_[link.incoming[vc]];
+  std::memcpy(&packet.words[link.received[vc]++ * 4u], flit->data.data(), sizeof flit->data);
   if (!flit->tail) return;
-  packet.flits = port.received[vc];
-  arrived(index, packet.words[0], port.incoming[vc], now);
+  packet.flits = link.received[vc];
+  arrived(index, packet.words[0], link.incoming[vc], now);
 }
 
-void CollectiveUnit::arrived(unsigned port, std::uint64_t head, PacketId packet, Tick now) {
-  if (network_header::collective(head) == spec::Collective::alltoall) return receive_personal(port, packet, now);
+void CollectiveUnit::arrived(unsigned link, std::uint64_t head, PacketId packet, Tick now) {
+  if (network_header::collective(head) == spec::Collective::alltoall)
+    return receive_personal(relay_.lane_of(link), packet, now);
   const unsigned k = network_header::edge(head);
   Ring<PacketId>& slot = contexts_[network_header::context(head)].edges[k].slot;
   if (slot.capacity() == 0) slot = Ring<PacketId>(slot_flits_);

@@ -13,21 +13,21 @@ Node::Node(const FabricConfig& config, const Graph& graph, NodeId self, Endpoint
       completed_(completed),
       id_(scheduler.add(*this)),
       router_(make_router(config, self)),
-      unit_(config, graph, self, pool_, events_),
+      unit_(config, graph, self, router_.ejected(), pool_, events_),
       host_(config, self, endpoint, unit_, messages, pool_, events_, *this),
       commands_(config.collective.contexts),
       new_rows_(config.collective.contexts),
       generation_(config.collective.contexts) {
   router_.bind(scheduler, id_);
-  const auto join = [&](FlitSender& sender, FlitReceiver& receiver, unsigned local) {
-    const unsigned port = config.router.link_ports + local;
+  const auto join = [&](FlitSender& sender, unsigned local) {
     sender.inbox().bind(scheduler, id_);
-    receiver.inbox().bind(scheduler, id_);
-    connect_sender(config.router, sender, router_, port);
-    connect_receiver(config.router, router_, port, receiver, config.router.local_buffer_flits);
+    connect_sender(config.router, sender, router_, config.router.link_ports + local);
   };
-  join(host_.sender(), host_.receiver(), 0);
-  for (unsigned port = 0; port < unit_.ports(); ++port) join(unit_.sender(port), unit_.receiver(port), port + 1);
+  join(host_.sender(), 0);
+  host_.receiver().inbox().bind(scheduler, id_);
+  connect_receiver(config.router, router_, config.router.link_ports, host_.receiver(),
+                   config.router.local_buffer_flits);
+  for (unsigned port = 0; port < unit_.ports(); ++port) join(unit_.sender(port), port + 1);
 }
 
 void Node::foresee(const Event& event) {

@@ -5,10 +5,7 @@
 namespace thalweg {
 
 RouteTable::RouteTable(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row)
-    : self_(self),
-      link_ports_(config.link_ports),
-      collective_ports_(config.local_ports - 1),
-      row_(row.begin(), row.end()) {
+    : self_(self), link_ports_(config.link_ports), ejects_(config.local_ports > 1), row_(row.begin(), row.end()) {
   for (const auto& masks : config.vc_mask) {
     auto& channels = channels_.emplace_back();
     std::uint16_t all = 0;
@@ -29,15 +26,15 @@ Route RouteTable::route(std::uint64_t header, unsigned channel) const {
   const bool collective = spec::network_header::collective(header) != spec::Collective::point_to_point;
   const std::size_t message_class = collective && channels_.size() > 1;
   const NodeId destination = spec::network_header::destination(header);
+  const bool ejects = collective && ejects_;
   if (destination == self_) {
-    unsigned port = link_ports_;
-    if (collective && collective_ports_) port += 1 + spec::network_header::edge(header) % collective_ports_;
-    return {static_cast<std::uint8_t>(port), all_channels_[message_class]};
+    if (ejects) return {};
+    return {static_cast<std::uint8_t>(link_ports_), all_channels_[message_class]};
   }
   if (destination >= row_.size() || row_[destination].port == kNoRoute) return {};
-  const auto [port, entry_class] = row_[destination];
+  const auto [port, entry_class, last_link] = row_[destination];
   const auto route_class = entry_class == kKeepClass ? class_of_[message_class][channel] : entry_class;
-  return {port, channels_[message_class][route_class]};
+  return {port, channels_[message_class][route_class], ejects && last_link};
 }
 
 }  // namespace thalweg

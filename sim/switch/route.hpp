@@ -13,6 +13,7 @@ namespace thalweg {
 struct Route {
   std::uint8_t port = 0;
   std::uint16_t channels = 0;  ///< virtual channels that the packet may take there; none: it can go nowhere
+  bool sinks = false;          ///< the next router ejects it at its input, so it needs no room there
 };
 
 /// A node's row of the routing table, and what the router's masks make of it.
@@ -25,10 +26,11 @@ class RouteTable {
 
  private:
   NodeId self_;
-  unsigned link_ports_, collective_ports_;
+  unsigned link_ports_;
+  bool ejects_;  ///< nodes have collective units
   std::vector<RouteEntry> row_;
   std::vector<std::vector<std::uint16_t>> channels_;  ///< [message class][route class]
-  std::vector<std::uint16_t> all_channels_;           ///< [message class], any route class: towards a local port
+  std::vector<std::uint16_t> all_channels_;           ///< [message class], any route class: towards the host's port
   std::vector<std::vector<std::uint8_t>> class_of_;   ///< [message class][virtual channel]: its first route class
 };
 

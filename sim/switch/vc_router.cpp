@@ -23,7 +23,7 @@ class VcRouter::Pipeline final : public Stages {
   Inbox& inbox(unsigned channel) override { return inbox_[channel / 64]; }
   [[nodiscard]] unsigned depth(unsigned port) const override { return port_[port].depth; }
   FlitWire connect_input(unsigned port, Tick latency, EventWire back) override;
-  void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate) override;
+  void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate, FlitWire eject) override;
   bool step(Tick now) override;
   [[nodiscard]] std::uint64_t flits_sent(unsigned port) const override { return port_[port].sent; }
   [[nodiscard]] bool empty() const override { return occupied_ == 0; }
@@ -34,6 +34,7 @@ class VcRouter::Pipeline final : public Stages {
     std::uint16_t allowed = 0;  ///< channels of the output port that the packet may take
     std::uint8_t port = 0;      ///< output port
     std::uint8_t output = 0;    ///< output channel
+    bool sinks = false;         ///< the packet needs no room there
     Arbiter choose_channel;
   };
   struct Output {
@@ -42,7 +43,7 @@ class VcRouter::Pipeline final : public Stages {
     Arbiter choose_input;
   };
   struct alignas(64) Port {
-    FlitWire to;              ///< out of the output port
+    FlitWire to, eject;       ///< out of the output port
     std::uint64_t sent = 0;   ///< flits, by the output port
     Arbiter choose_port;      ///< of the output port
     Arbiter choose_vc;        ///< of the input port
@@ -119,8 +120,10 @@ FlitWire VcRouter::Pipeline<Mask>::connect_input(unsigned port, Tick latency, Ev
 }
 
 template <class Mask>
-void VcRouter::Pipeline<Mask>::connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate) {
+void VcRouter::Pipeline<Mask>::connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate,
+                                              FlitWire eject) {
   port_[port].to = to;
+  port_[port].eject = eject;
   rate_[port] = rate;
   if (rate.limits()) limited_ |= std::uint64_t{1} << port;
   for (unsigned vc = 0; vc < channels_; ++vc) output_[port << bits_ | vc].flow = FlowSender(flow_, depth);
@@ -159,6 +162,7 @@ void VcRouter::Pipeline<Mask>::compute_routes(Mask inputs) {
     const Route route = table_.route(buffers_.front(i).data[0], vc_of(i));
     input.port = route.port;
     input.allowed = route.channels;
+    input.sinks = route.sinks;
   }
 }
 
@@ -189,7 +193,7 @@ void VcRouter::Pipeline<Mask>::allocate_channels(Mask inputs) {
     input_[i].choose_channel.accept(vc_of(o), channels_);
     waiting_ &= ~bit(i);
     active_ |= bit(i);
-    if (output.flow.ready()) sendable_ |= bit(i);
+    if (input_[i].sinks || output.flow.ready()) sendable_ |= bit(i);
   }
 }
 
@@ -244,13 +248,13 @@ void VcRouter::Pipeline<Mask>::traverse(Tick now, unsigned i) {
   Output& output = output_[input.output];
   Port& port = port_[input.port];
   const Flit& front = buffers_.front(i);
-  Flit& flit = port.to.write(now, vc_of(input.output));
+  Flit& flit = (input.sinks ? port.eject : port.to).write(now, vc_of(input.output));
   flit.data = front.data;
   flit.head = front.head;
   flit.tail = front.tail;
   if (!buffers_.pop(i, now)) occupied_ &= ~bit(i);
   if (flow_ == FlowControl::credits) port_[i >> bits_].back.write(now, std::uint64_t{1} << vc_of(i));
-  output.flow.send();
+  if (!input.sinks) output.flow.send();
   ++port.sent;
   if (limited_ >> input.port & 1) {
     rate_[input.port].send(now);
@@ -260,7 +264,7 @@ void VcRouter::Pipeline<Mask>::traverse(Tick now, unsigned i) {
     active_ &= ~bit(i);
     sendable_ &= ~bit(i);
     free_ |= bit(input.output);
-  } else if (!output.flow.ready()) {
+  } else if (!input.sinks && !output.flow.ready()) {
     sendable_ &= ~bit(i);
   }
 }
@@ -283,7 +287,7 @@ void VcRouter::Pipeline<Mask>::receive_flow(Mask events) {
     const unsigned o = first(events);
     Output& output = output_[o];
     output.flow.event();
-    if (free_ & bit(o)) continue;
+    if (free_ & bit(o) || input_[output.owner].sinks) continue;
     const Mask owner = bit(output.owner);
     sendable_ = output.flow.ready() ? sendable_ | owner : sendable_ & ~owner;
   }
@@ -308,7 +312,9 @@ std::vector<VcRouter::Blocked> VcRouter::Pipeline<Mask>::blocked() const {
 
 VcRouter::VcRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row)
     : bits_(static_cast<unsigned>(std::bit_width(config.virtual_channels - 1))),
-      ports_(config.link_ports + config.local_ports) {
+      channels_(config.virtual_channels),
+      ports_(config.link_ports + config.local_ports),
+      ejected_(config.local_ports > 1 ? config.link_ports : 0) {
   if (config.virtual_channels == 0 || config.virtual_channels > 16)
     throw std::invalid_argument("a port has 1 to 16 virtual channels");
   if (ports_ > kMaxPorts || ports_ << bits_ > kMaxChannels)
@@ -322,6 +328,7 @@ VcRouter::VcRouter(const RouterConfig& config, NodeId self, std::span<const Rout
 void VcRouter::bind(Scheduler& scheduler, ComponentId component) {
   for (unsigned channel = 0; channel < ports_ << bits_; channel += 64)
     pipeline_->inbox(channel).bind(scheduler, component);
+  for (FlitSink& sink : ejected_) sink.inbox().bind(scheduler, component);
 }
 
 EventWire VcRouter::events(unsigned port, Tick latency) {

@@ -10,6 +10,7 @@
 #include "core/wire.hpp"
 #include "fabric/config.hpp"
 #include "link/buffer.hpp"
+#include "link/endpoint.hpp"
 #include "link/rate.hpp"
 
 namespace thalweg {
@@ -50,10 +51,16 @@ class VcRouter {
     return pipeline_->connect_input(port, latency, back);
   }
   /// Flits of an output port go into `to`, which buffers `depth` flits a channel. `to` has the link's latency plus one:
-  /// it is written in the cycle of the switch grant, one before the switch is traversed.
-  void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate = {}) {
-    pipeline_->connect_output(port, to, depth, rate);
+  /// it is written in the cycle of the switch grant, one before the switch is traversed. `eject` leads to what the router
+  /// at the other end ejects, for which there always is room.
+  void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate = {}, FlitWire eject = {}) {
+    pipeline_->connect_output(port, to, depth, rate, eject);
   }
+  /// The wire to what is ejected at the input port of a link; `latency` as of the one into the port.
+  FlitWire connect_ejection(unsigned port, Tick latency) { return ejected_[port].connect(latency + 1, channels_); }
+  /// What link port i ejects: flits of collectives for this node, of which each channel's are whole packets in their order.
+  /// None where no unit takes them.
+  [[nodiscard]] std::span<FlitSink> ejected() { return ejected_; }
   /// The wire by which an output port's credits or stop bits come back, bit vc for channel vc.
   [[nodiscard]] EventWire events(unsigned port, Tick latency);
 
@@ -73,7 +80,7 @@ class VcRouter {
     virtual Inbox& inbox(unsigned channel) = 0;
     [[nodiscard]] virtual unsigned depth(unsigned port) const = 0;
     virtual FlitWire connect_input(unsigned port, Tick latency, EventWire back) = 0;
-    virtual void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate) = 0;
+    virtual void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate, FlitWire eject) = 0;
     virtual bool step(Tick now) = 0;
     [[nodiscard]] virtual std::uint64_t flits_sent(unsigned port) const = 0;
     [[nodiscard]] virtual bool empty() const = 0;
@@ -82,8 +89,9 @@ class VcRouter {
   template <class Mask>
   class Pipeline;
 
-  unsigned bits_, ports_;
+  unsigned bits_, channels_, ports_;
   std::unique_ptr<Stages> pipeline_;
+  std::vector<FlitSink> ejected_;  ///< of each link port
 };
 
 }  // namespace thalweg

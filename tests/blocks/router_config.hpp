@@ -27,7 +27,8 @@ namespace blocks {
 [[nodiscard]] inline thalweg::RouteEntry written_entry(const top::Inputs& in) {
   const top::route_entry_t entry = in.table_entry_i.get();
   return {.port = in.table_reachable_i.get() ? static_cast<std::uint8_t>(entry.port) : thalweg::kNoRoute,
-          .route_class = entry.keep_class ? thalweg::kKeepClass : static_cast<std::uint8_t>(entry.route_class)};
+          .route_class = entry.keep_class ? thalweg::kKeepClass : static_cast<std::uint8_t>(entry.route_class),
+          .last_link = entry.last_link != 0};
 }
 
 /// Writes a random route to entry `index`.
@@ -36,9 +37,11 @@ inline void write_entry(top::Inputs& next, unsigned index, bisim::Dice& dice, un
   next.table_valid_i.set(1);
   next.table_index_i.set(index);
   next.table_reachable_i.set(!dice.chance(unreachable_permille));
+  const unsigned port = dice.below(Parameters::LinkPorts + 1);
   next.table_entry_i.set({.keep_class = dice.chance(300),
                           .route_class = dice.below(Parameters::RouteClasses),
-                          .port = dice.below(Parameters::LinkPorts + Parameters::LocalPorts)});
+                          .last_link = port < Parameters::LinkPorts && dice.chance(300),
+                          .port = port});
 }
 
 }  // namespace blocks

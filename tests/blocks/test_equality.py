@@ -31,25 +31,25 @@ def seed() -> int:
     return int(os.environ.get("THALWEG_SEED") or secrets.randbelow(2**32))
 
 
-def check(result: Result) -> None:
+def check(result: Result, parameters: ParameterSet) -> None:
     print(f"seeds {result.seed} to {result.seed + result.runs - 1}, {result.total_cycles} cycles")
     assert result.difference is None, f"{result.difference}; see {result.report}"
     assert result.total_cycles == result.runs * result.cycles
     silent = [name for name, port in result.ports.items() if port.activity == 0]
-    assert not silent, f"the stimulus never moved {silent}: equality there says nothing"
+    assert sorted(silent) == sorted(parameters.silent), f"the stimulus never moved {silent}: equality there says nothing"
 
 
 @pytest.mark.slow
 @pytest.mark.serial
 @pytest.mark.parametrize(("block", "parameters"), VARIANTS)
 def test_equal(programs: Project, block: Block, parameters: ParameterSet) -> None:
-    check(programs.run(block, parameters, 20, CYCLES, seed()))
+    check(programs.run(block, parameters, 20, CYCLES, seed()), parameters)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("block", "parameters"), VARIANTS)
 def test_equal_in_a_thousand_runs(programs: Project, block: Block, parameters: ParameterSet) -> None:
-    check(programs.run(block, parameters, 1000, CYCLES, seed()))
+    check(programs.run(block, parameters, 1000, CYCLES, seed()), parameters)
 
 
 @pytest.mark.slow
@@ -92,7 +92,7 @@ def test_lint(block: Block, parameters: ParameterSet) -> None:
         ("reduce/lane", {"Pairs": "512'h0"}, "Pairs must name one at least"),
         ("reduce/lane", {"Pairs": "512'h4"}, "the specification does not support"),
         ("reduce/lane", {"Pairs": "512'h2000"}, "a type of another size than UserBytes"),
-        ("switch/route", {"LinkPorts": 16}, "16 ports at most"),
+        ("switch/route", {"LinkPorts": 64}, "64 ports at most"),
         ("switch/route", {"Vcs": 17, "VcMask": "68'h0"}, "1 to 16 virtual channels"),
         ("switch/route", {"MessageClasses": 3, "VcMask": "24'h0"}, "1 or 2 message classes"),
         ("switch/route", {"Nodes": 0}, "1 to 65536 nodes"),

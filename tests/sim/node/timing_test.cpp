@@ -18,9 +18,9 @@ Tick ticks(World& world, ContextId context, std::uint32_t ranks, Collective coll
 }
 
 /// From the cycle in which a flit can be injected on one node to the cycle in which a step can be issued with it on the
-/// next: local wire 1, four router stages and a link's latency, four stages, and the slot's register 1.
+/// next: local wire 1, four router stages and a link's latency, the ejection's register 1, and the slot's register 1.
 Tick hop(Tick link) {
-  return 1 + (4 + link) + 5 + 1;
+  return 1 + (4 + link) + 1 + 1;
 }
 
 std::vector<NodeId> all(std::uint32_t ranks) {

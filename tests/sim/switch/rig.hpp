@@ -10,10 +10,11 @@
 
 namespace thalweg::test {
 
-/// One flit, as it left a router's local port.
+/// One flit, as it left a router by its host's port, or was ejected by one of a link.
 struct Delivered {
   Tick at;  ///< the cycle in which it is on the wires
   Flit flit;
+  unsigned link = 0;  ///< that ejected it
 };
 
 class Rig {
@@ -49,6 +50,7 @@ class Rig {
   void run(Tick until) { scheduler_.advance(until); }
 
   [[nodiscard]] const std::vector<Delivered>& delivered(NodeId node) const { return nodes_[node].delivered; }
+  [[nodiscard]] const std::vector<Delivered>& ejected(NodeId node) const { return nodes_[node].ejected; }
   /// When the node's host port sent each of its flits.
   [[nodiscard]] const std::vector<Tick>& sent(NodeId node) const { return nodes_[node].sent; }
   [[nodiscard]] VcRouter& router(NodeId node) { return nodes_[node].router; }
@@ -63,7 +65,8 @@ class Rig {
 
     void wire(Scheduler& scheduler, const RouterConfig& config) {
       id = scheduler.add(*this);
-      for (Inbox* inbox : {&router.inbox(), &sender.inbox(), &receiver.inbox()}) inbox->bind(scheduler, id);
+      router.bind(scheduler, id);
+      for (Inbox* inbox : {&sender.inbox(), &receiver.inbox()}) inbox->bind(scheduler, id);
       connect_sender(config, sender, router, config.link_ports);
       connect_receiver(config, router, config.link_ports, receiver, config.local_buffer_flits);
     }
@@ -74,6 +77,8 @@ class Rig {
         delivered.push_back({now, *flit});
         if (!refuses) receiver.release(flit->vc);
       }
+      for (unsigned link = 0; link < router.ejected().size(); ++link)
+        if (const Flit* flit = router.ejected()[link].receive(now)) ejected.push_back({now, *flit, link});
       if (!waiting.empty() && waiting.front().at <= now && sender.ready(waiting.front().flit.vc)) {
         const Flit& flit = waiting.front().flit;
         sender.send(now, flit.vc) = flit;
@@ -90,7 +95,7 @@ class Rig {
     FlitReceiver receiver;
     ComponentId id = 0;
     std::deque<Waiting> waiting;
-    std::vector<Delivered> delivered;
+    std::vector<Delivered> delivered, ejected;
     std::vector<Tick> sent;
     bool refuses = false;
   };

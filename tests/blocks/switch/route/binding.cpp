@@ -17,11 +17,11 @@ struct Twin {
       namespace spec = thalweg::spec;
       const spec::NetworkHeader header{
           .destination = static_cast<std::uint16_t>(in.destination_i.get(i)),
-          .collective = in.collective_i.bit(i) ? spec::Collective::reduce : spec::Collective::point_to_point,
-          .edge = static_cast<std::uint8_t>(in.edge_i.get(i))};
+          .collective = in.collective_i.bit(i) ? spec::Collective::reduce : spec::Collective::point_to_point};
       const thalweg::Route route = table.route(header.pack(), static_cast<unsigned>(in.vc_i.get(i)));
       out.port_o.set(route.port, i);
       out.channels_o.set(route.channels, i);
+      out.sinks_o.set_bit(i, route.sinks);
     }
   }
 
@@ -44,7 +44,6 @@ class Stimulus {
       bisim::Dice lookup = draws.lane(i);
       next.destination_i.set(lookup.chance(30) ? lookup.below(65536) : lookup.below(Parameters::Nodes), i);
       next.collective_i.set_bit(i, lookup.chance(500));
-      next.edge_i.set(lookup.below(32), i);
       next.vc_i.set(lookup.below(Parameters::Vcs), i);
     }
     bisim::Dice writer = draws.lane(Parameters::Lookups);

@@ -13,10 +13,16 @@ using thalweg::Tick;
 using top::Inputs, top::Outputs, top::Parameters;
 
 constexpr thalweg::NodeId kSelf = Parameters::Nodes / 2;
-constexpr unsigned kPorts = Parameters::Ports, kVcs = Parameters::Vcs;
+constexpr unsigned kInputs = Parameters::Inputs, kOutputs = Parameters::Outputs, kLinks = Parameters::LinkPorts,
+                   kVcs = Parameters::Vcs;
+constexpr bool kEjects = Parameters::LocalPorts > 1;
 
 constexpr bool is_link(unsigned port) {
-  return port < Parameters::LinkPorts;
+  return port < kLinks;
+}
+
+bool of_collective(std::uint64_t header) {
+  return thalweg::spec::network_header::collective(header) != thalweg::spec::Collective::point_to_point;
 }
 
 thalweg::RouterConfig config() {
@@ -32,19 +38,22 @@ thalweg::RouterConfig config() {
 class Fabric {
  public:
   explicit Fabric(std::span<const thalweg::RouteEntry> row) : inside_{config(), kSelf, row} {
-    inside_.router.inbox().bind(scheduler_, scheduler_.add(inside_));
+    inside_.router.bind(scheduler_, scheduler_.add(inside_));
     outside_.inbox.bind(scheduler_, scheduler_.add(outside_));
     const unsigned bits = inside_.router.channel_bits();
-    for (unsigned port = 0; port < kPorts; ++port) {
+    for (unsigned port = 0; port < kInputs; ++port)
+      in_flit_[port] = inside_.router.connect_input(port, 1, thalweg::EventWire(outside_.inbox, port << bits, 1));
+    if constexpr (kEjects)
+      for (unsigned link = 0; link < kLinks; ++link) ejected_[link].in = inside_.router.connect_ejection(link, 1);
+    for (unsigned port = 0; port < kOutputs; ++port) {
       const unsigned first = port << bits;
-      in_flit_[port] = inside_.router.connect_input(port, 1, thalweg::EventWire(outside_.inbox, first, 1));
       in_back_[port] = thalweg::EventWire(inside_.router.inbox(), first, 1);
       const unsigned depth = is_link(port) ? Parameters::PeerFlits : Parameters::LocalPeerFlits;
       for (unsigned vc = 0; vc < kVcs; ++vc) outside_.buffers.set_depth(first | vc, depth);
       // two cycles: the switch, and the wires of a link of one cycle
       const thalweg::FlitWire wire(outside_.inbox, outside_.buffers, first, 2);
       if (is_link(port)) {
-        inside_.router.connect_output(port, wire, depth, {Parameters::RateFlits, Parameters::RateCycles});
+        inside_.router.connect_output(port, wire, depth, {Parameters::RateFlits, Parameters::RateCycles}, wire);
       } else {
         inside_.router.connect_output(port, wire, depth);
       }
@@ -57,9 +66,21 @@ class Fabric {
   [[nodiscard]] std::uint64_t events() const { return events_; }
   /// What is on an output port's wires, or nullptr.
   [[nodiscard]] const thalweg::Flit* flit(unsigned port) const { return flit_[port] ? &*flit_[port] : nullptr; }
+  /// What is on the wires from a link to the unit.
+  [[nodiscard]] const thalweg::Flit* ejected(unsigned link) const { return ejected_[link].flit; }
 
-  /// What is on the wires in this cycle, before step().
-  void put_flit(unsigned port, const thalweg::Flit& flit) { in_flit_[port].write(now_ - 1, flit.vc) = flit; }
+  /// What is on the wires in this cycle, before step(). In the simulator the sender knows where its packet ends.
+  void put_flit(unsigned port, const thalweg::Flit& flit) {
+    thalweg::FlitWire* wire = &in_flit_[port];
+    if (kEjects && is_link(port)) {
+      Ejected& ejected = ejected_[port];
+      bool& ends = ejected.ends[flit.vc];
+      if (flit.head)
+        ends = of_collective(flit.data[0]) && thalweg::spec::network_header::destination(flit.data[0]) == kSelf;
+      if (ends) wire = &ejected.in;
+    }
+    wire->write(now_ - 1, flit.vc) = flit;
+  }
   void put_event(unsigned port, unsigned vc) { in_back_[port].write(now_ - 1, std::uint64_t{1} << vc); }
 
   void step() {
@@ -72,6 +93,8 @@ class Fabric {
       flit_[channel >> inside_.router.channel_bits()] = outside_.buffers.front(channel);
       outside_.buffers.pop(channel, now_);
     }
+    if constexpr (kEjects)
+      for (unsigned link = 0; link < kLinks; ++link) ejected_[link].flit = inside_.router.ejected()[link].receive(now_);
   }
 
  private:
@@ -87,25 +110,34 @@ class Fabric {
     bool step(Tick) override { return false; }
   };
 
+  struct Ejected {
+    thalweg::FlitWire in;
+    std::array<bool, 16> ends{};  ///< of each channel: its packet does, here
+    const thalweg::Flit* flit = nullptr;
+  };
+
   thalweg::Scheduler scheduler_;
   Inside inside_;
   Outside outside_;
-  std::array<thalweg::FlitWire, kPorts> in_flit_;
-  std::array<thalweg::EventWire, kPorts> in_back_;
+  std::array<thalweg::FlitWire, kInputs> in_flit_;
+  std::array<thalweg::EventWire, kOutputs> in_back_;
   std::uint64_t events_ = 0;
-  std::array<std::optional<thalweg::Flit>, kPorts> flit_;
+  std::array<std::optional<thalweg::Flit>, kOutputs> flit_;
+  std::array<Ejected, kLinks> ejected_;
   Tick now_ = 0;
 };
 
 class Twin {
  public:
   void outputs(const Inputs&, Outputs& out) const {
-    for (unsigned port = 0; port < kPorts; ++port) {
-      const thalweg::Flit* flit = fabric_->flit(port);
-      out.out_valid_o.set_bit(port, flit != nullptr);
-      if (flit) out.out_flit_o.set({.data = flit->data, .vc = flit->vc, .head = flit->head, .tail = flit->tail}, port);
-      out.in_back_o.set(back_out_[port], port);
-    }
+    const auto put = [](const thalweg::Flit* flit, auto& valid, auto& flits, unsigned port) {
+      valid.set_bit(port, flit != nullptr);
+      if (flit) flits.set({.data = flit->data, .vc = flit->vc, .head = flit->head, .tail = flit->tail}, port);
+    };
+    for (unsigned port = 0; port < kOutputs; ++port) put(fabric_->flit(port), out.out_valid_o, out.out_flit_o, port);
+    for (unsigned link = 0; link < kLinks; ++link)
+      put(fabric_->ejected(link), out.eject_valid_o, out.eject_flit_o, link);
+    for (unsigned port = 0; port < kInputs; ++port) out.in_back_o.set(back_out_[port], port);
   }
 
   void step(const Inputs& in) {
@@ -113,14 +145,15 @@ class Twin {
       row_[in.table_index_i.get()] = blocks::written_entry(in);
       fabric_ = std::make_unique<Fabric>(row_);  // the table is loaded while the router is empty
     }
-    for (unsigned port = 0; port < kPorts; ++port) {
-      if (in.in_valid_i.bit(port)) {
-        const top::flit_t flit = in.in_flit_i.get(port);
-        fabric_->put_flit(port, {.data = flit.data,
-                                 .vc = static_cast<std::uint8_t>(flit.vc),
-                                 .head = flit.head != 0,
-                                 .tail = flit.tail != 0});
-      }
+    for (unsigned port = 0; port < kInputs; ++port) {
+      if (!in.in_valid_i.bit(port)) continue;
+      const top::flit_t flit = in.in_flit_i.get(port);
+      fabric_->put_flit(port, {.data = flit.data,
+                               .vc = static_cast<std::uint8_t>(flit.vc),
+                               .head = flit.head != 0,
+                               .tail = flit.tail != 0});
+    }
+    for (unsigned port = 0; port < kOutputs; ++port) {
       const std::uint64_t back = in.out_back_i.get(port);
       const std::uint64_t events = Parameters::Credits ? back : back ^ back_in_[port];
       back_in_[port] = back;
@@ -129,7 +162,7 @@ class Twin {
       }
     }
     fabric_->step();
-    for (unsigned port = 0; port < kPorts; ++port) {
+    for (unsigned port = 0; port < kInputs; ++port) {
       const std::uint64_t events = fabric_->events() >> fabric_->channel(port, 0) & ((1U << kVcs) - 1);
       back_out_[port] = Parameters::Credits ? events : back_out_[port] ^ events;
     }
@@ -138,14 +171,15 @@ class Twin {
  private:
   std::vector<thalweg::RouteEntry> row_{Parameters::Nodes, {.port = thalweg::kNoRoute}};
   std::unique_ptr<Fabric> fabric_ = std::make_unique<Fabric>(row_);
-  std::array<std::uint64_t, kPorts> back_in_{}, back_out_{};
+  std::array<std::uint64_t, kOutputs> back_in_{};
+  std::array<std::uint64_t, kInputs> back_out_{};
 };
 
 /// Loads a random table, then sends random packets, interleaved over the channels of each port as far as its flow control
 /// lets them, and gives credits or stop bits back at random. Lanes: a sender a port, a receiver a port, the table.
 class Stimulus {
  public:
-  static constexpr unsigned kLanes = 2 * kPorts + 1;
+  static constexpr unsigned kLanes = kInputs + kOutputs + 1;
 
   explicit Stimulus(bisim::Dice run)
       : load_(run.pick(200, 1000, 50, 10)),
@@ -154,8 +188,9 @@ class Stimulus {
         hot_(run.pick(0, 700)),
         stall_(run.pick(100, 500, 900, 0)),
         change_(run.pick(50, 300, 5, 1)),
-        unreachable_(run.chance(60) ? 20 : 0) {
-    for (unsigned port = 0; port < kPorts; ++port) {
+        unreachable_(run.chance(60) ? 20 : 0),
+        here_(run.pick(100, 500)) {
+    for (unsigned port = 0; port < kInputs; ++port) {
       const unsigned margin = is_link(port) ? Parameters::MarginFlits : Parameters::LocalMarginFlits;
       stop_delay_[port] = run.below(margin + 1);
       for (auto& channel : senders_[port]) {
@@ -166,16 +201,15 @@ class Stimulus {
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
     next.self_i.set(kSelf);
-    for (unsigned port = 0; port < kPorts; ++port) observe(port, seen);
+    observe(seen);
     if (loaded_ < Parameters::Nodes) {
-      bisim::Dice writer = draws.lane(2 * kPorts);
-      blocks::write_entry(next, loaded_++, writer, unreachable_);
+      bisim::Dice writer = draws.lane(kInputs + kOutputs);
+      blocks::write_entry(next, loaded_, writer, unreachable_);
+      last_link_[loaded_++] = next.table_entry_i.get().last_link != 0;
       return;
     }
-    for (unsigned port = 0; port < kPorts; ++port) {
-      send(port, draws.lane(port), next);
-      receive(port, draws.lane(kPorts + port), next);
-    }
+    for (unsigned port = 0; port < kInputs; ++port) send(port, draws.lane(port), next);
+    for (unsigned port = 0; port < kOutputs; ++port) receive(port, draws.lane(kInputs + port), next);
   }
 
  private:
@@ -183,16 +217,29 @@ class Stimulus {
     unsigned credits = 0;    ///< with credits
     unsigned remaining = 0;  ///< flits of the packet that is being sent
     bool head = false;
+    std::uint64_t header = 0;
+    bool sinks = false;  ///< the router ejects it
   };
 
   static constexpr std::uint64_t kDelays = 1 + std::max(Parameters::MarginFlits, Parameters::LocalMarginFlits);
 
-  void observe(unsigned port, const Outputs& seen) {
-    const std::uint64_t back = seen.in_back_o.get(port);
-    stops_[port][cycle_ % kDelays] = static_cast<std::uint32_t>(back);
-    if (port + 1 == kPorts) ++cycle_;
-    for (unsigned vc = 0; vc < kVcs; ++vc) senders_[port][vc].credits += static_cast<unsigned>(back >> vc & 1);
-    if (seen.out_valid_o.bit(port)) ++unreturned_[port][seen.out_flit_o.get(port).vc];
+  void observe(const Outputs& seen) {
+    for (unsigned port = 0; port < kInputs; ++port) {
+      const std::uint64_t back = seen.in_back_o.get(port);
+      stops_[port][cycle_ % kDelays] = static_cast<std::uint32_t>(back);
+      for (unsigned vc = 0; vc < kVcs; ++vc) senders_[port][vc].credits += static_cast<unsigned>(back >> vc & 1);
+    }
+    ++cycle_;
+    for (unsigned port = 0; port < kOutputs; ++port) {
+      if (!seen.out_valid_o.bit(port)) continue;
+      const top::flit_t flit = seen.out_flit_o.get(port);
+      bool& sinks = sinks_[port][flit.vc];
+      if (flit.head) {
+        const unsigned destination = thalweg::spec::network_header::destination(flit.data[0]);
+        sinks = kEjects && of_collective(flit.data[0]) && last_link_[destination] && destination != kSelf;
+      }
+      if (!sinks) ++unreturned_[port][flit.vc];
+    }
   }
 
   /// The sender's end of a link sees the stop bit late, by no more cycles than the margin is made for.
@@ -207,6 +254,9 @@ class Stimulus {
       if (sender.remaining == 0) {
         sender.remaining = 1 + dice.below(longest_);
         sender.head = true;
+        sender.header = header(port, dice);
+        sender.sinks = kEjects && is_link(port) && of_collective(sender.header) &&
+                       thalweg::spec::network_header::destination(sender.header) == kSelf;
       }
     }
     if (!dice.chance(1000) || dice.chance(pause_)) return;
@@ -214,26 +264,29 @@ class Stimulus {
     for (unsigned i = 0; i < kVcs; ++i) {
       const unsigned vc = (first + i) % kVcs;
       Sender& sender = senders_[port][vc];
-      if (sender.remaining == 0 || !may_send(port, vc)) continue;
+      if (sender.remaining == 0 || (!sender.sinks && !may_send(port, vc))) continue;
       top::flit_t flit{.data = {dice.bits(), dice.bits(), dice.bits(), dice.bits()},
                        .vc = vc,
                        .head = sender.head,
                        .tail = --sender.remaining == 0};
-      if (sender.head) flit.data[0] = header(dice);
+      if (sender.head) flit.data[0] = sender.header;
       sender.head = false;
-      --sender.credits;
+      if (!sender.sinks) --sender.credits;
       next.in_valid_i.set_bit(port);
       next.in_flit_i.set(flit, port);
       return;
     }
   }
 
-  [[nodiscard]] std::uint64_t header(bisim::Dice& dice) const {
+  [[nodiscard]] std::uint64_t header(unsigned port, bisim::Dice& dice) const {
     namespace spec = thalweg::spec;
-    const unsigned destination = dice.chance(hot_) ? 0 : dice.below(Parameters::Nodes);
+    const unsigned destination = dice.chance(hot_) ? 0 : dice.chance(here_) ? kSelf : dice.below(Parameters::Nodes);
     const std::uint64_t word =
         spec::network_header::with_destination(dice.bits(), static_cast<std::uint16_t>(destination));
-    return dice.chance(500) ? spec::network_header::with_collective(word, spec::Collective::point_to_point) : word;
+    // A unit sends nothing to itself: that would wait for ever.
+    return dice.chance(500) || (!is_link(port) && destination == kSelf)
+               ? spec::network_header::with_collective(word, spec::Collective::point_to_point)
+               : word;
   }
 
   void receive(unsigned port, bisim::Dice dice, Inputs& next) {
@@ -250,14 +303,16 @@ class Stimulus {
     }
   }
 
-  unsigned load_, pause_, longest_, hot_, stall_, change_, unreachable_;
+  unsigned load_, pause_, longest_, hot_, stall_, change_, unreachable_, here_;
   unsigned loaded_ = 0;
   std::uint64_t cycle_ = kDelays;  ///< counted from there, so that there is a past to look back at
-  std::array<std::array<Sender, kVcs>, kPorts> senders_;
-  std::array<unsigned, kPorts> stop_delay_;
-  std::array<std::array<std::uint32_t, kDelays>, kPorts> stops_{};
-  std::array<std::array<unsigned, 16>, kPorts> unreturned_{};
-  std::array<std::uint32_t, kPorts> stopped_{};
+  std::array<std::array<Sender, kVcs>, kInputs> senders_;
+  std::array<unsigned, kInputs> stop_delay_;
+  std::array<std::array<std::uint32_t, kDelays>, kInputs> stops_{};
+  std::array<std::array<unsigned, 16>, kOutputs> unreturned_{};
+  std::array<std::uint32_t, kOutputs> stopped_{};
+  std::array<std::array<bool, 16>, kOutputs> sinks_{};  ///< the packet that leaves there on a channel needs no room
+  std::array<bool, Parameters::Nodes> last_link_{};
 };
 
 }  // namespace
