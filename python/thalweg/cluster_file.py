@@ -95,7 +95,10 @@ class HostTable(_Table):
 
 class CollectiveTable(_Table):
     ports: int | None = Field(
-        None, ge=1, le=32, description="router ports at which the collective unit sends; as many as link ports if left out"
+        None,
+        ge=1,
+        le=32,
+        description="router ports at which the collective unit sends; as many as link ports if left out",
     )
     trees: Literal["rank", "topology"] = Field(description="what a communicator's tree follows: rank numbers or links")
     contexts: int = Field(ge=1, le=32, description="rows of the communicator table")

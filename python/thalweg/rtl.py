@@ -165,7 +165,9 @@ class Project:
 
     def _block(self, path: Path) -> Block:
         data = tomllib.loads(path.read_text())
-        sets = [ParameterSet(entry["name"], entry.get("parameters", {}), entry.get("silent", [])) for entry in data["sets"]]
+        sets = [
+            ParameterSet(entry["name"], entry.get("parameters", {}), entry.get("silent", [])) for entry in data["sets"]
+        ]
         return Block(path.parent.parent.name, path.parent.name, data.get("twin", []), sets)
 
     def _flags(self, block: Block, parameters: ParameterSet) -> list[str]:

@@ -36,7 +36,9 @@ def check(result: Result, parameters: ParameterSet) -> None:
     assert result.difference is None, f"{result.difference}; see {result.report}"
     assert result.total_cycles == result.runs * result.cycles
     silent = [name for name, port in result.ports.items() if port.activity == 0]
-    assert sorted(silent) == sorted(parameters.silent), f"the stimulus never moved {silent}: equality there says nothing"
+    assert sorted(silent) == sorted(parameters.silent), (
+        f"the stimulus never moved {silent}: equality there says nothing"
+    )
 
 
 @pytest.mark.slow
