@@ -25,7 +25,7 @@ class Request:
     folders: list[str]  #: searched for the modules that the sources name
     parameters: dict[str, int | str]
     assumed: list[str]  #: assertions that become assumptions, as patterns
-    properties: list[str]
+    properties: list[str]  #: as patterns
     output: str  #: path without ending
 
 
@@ -33,10 +33,14 @@ class Request:
 class Netlist:
     """What there is to prove."""
 
+    file: str  #: path without ending
     asserted: list[str]  #: all assertions
     covered: list[str]  #: all that is to be reached
     bad: list[str]  #: in the order of the bad states in FILE.aig
     bad_with_lemmas: list[str]  #: and in FILE.lemmas.aig
+
+    def fitting(self, pattern: str) -> list[str]:
+        return [name for name in (*self.asserted, *self.covered) if fnmatchcase(name, pattern)]
 
 
 # Registers that nothing initialises start at any value, which no optimisation may choose ($anyinit).
@@ -74,11 +78,11 @@ def main() -> None:
     for command in TO_GATES:
         run(command)
     bad = _write(run, f"{request.output}")
-    asserted = [label for label, flavor in checks.items() if flavor == "assert" and not _fits(label, request.assumed)]
+    asserted = [label for label, flavor in checks.items() if flavor == "assert" and not fits(label, request.assumed)]
     covered = [label for label, flavor in checks.items() if flavor == "cover"]
-    _assume(module, [label for label in asserted if not _fits(label, request.properties)])
+    _assume(module, [label for label in asserted if not fits(label, request.properties)])
     bad_with_lemmas = _write(run, f"{request.output}.lemmas")
-    netlist = Netlist(asserted, covered, bad, bad_with_lemmas)
+    netlist = Netlist(request.output, asserted, covered, bad, bad_with_lemmas)
     Path(f"{request.output}.json").write_text(json.dumps(asdict(netlist)))
 
 
@@ -88,7 +92,7 @@ def _write(run: Callable[[str], None], file: str) -> list[str]:
     return [".".join(part.removeprefix("\\") for part in path) for path in asserts]
 
 
-def _fits(label: str, patterns: list[str]) -> bool:
+def fits(label: str, patterns: list[str]) -> bool:
     return any(fnmatchcase(label, pattern) for pattern in patterns)
 
 
@@ -102,7 +106,7 @@ def _cells(module: ys.Module, kind: str) -> list[ys.Cell]:
 
 def _assume(module: ys.Module, patterns: list[str]) -> None:
     for cell in _cells(module, "assert"):
-        if _fits(_label(cell), patterns):
+        if fits(_label(cell), patterns):
             cell.type = ys.IdString("$assume")
 
 

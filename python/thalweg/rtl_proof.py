@@ -20,7 +20,7 @@ from pathlib import Path
 
 from thalweg.errors import InputError
 from thalweg.rtl import RTL_FOLDERS, BuildError, ParameterSet, find_root
-from thalweg.rtl_netlist import Netlist, Request
+from thalweg.rtl_netlist import Netlist, Request, fits
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -50,7 +50,7 @@ class Mutant:
 
     name: str
     set: str
-    kills: list[str]
+    kills: list[str]  #: names, as patterns
     file: str
     old: str  #: occurs once in the file
     new: str
@@ -63,7 +63,7 @@ class Proof:
     folder: str
     stem: str
     sets: list[ProofSet]
-    properties: dict[str, str]  #: what each one says
+    properties: dict[str, str]  #: names, as patterns, and what each one says
     assumed: list[str]
     mutants: list[Mutant]
 
@@ -125,16 +125,21 @@ class Prover:
 
     def prove(self, proof: Proof, parameters: ProofSet) -> Iterator[Result]:
         """Proves the lemmas (assertions that are no property in proof.toml) together, then with them each property."""
-        file = self.build / proof.folder / proof.stem / parameters.name
-        netlist = self._elaborate(proof, parameters, file)
-        lemmas = [name for name in netlist.asserted if name not in proof.properties]
-        proved = False
+        netlist = self._elaborate(proof, parameters, self.build / proof.folder / proof.stem / parameters.name)
+        if parameters.refuted:
+            for name in parameters.refuted:
+                yield self._settle(proof, parameters, netlist, name, netlist.fitting(name))
+            return
+        lemmas = [name for name in netlist.asserted if not fits(name, proof.properties)]
+        helped = False
         if lemmas:
-            together = self._settle(proof, parameters, file, LEMMAS, netlist, lemmas)
+            together = self._settle(proof, parameters, netlist, LEMMAS, lemmas)
             yield together
-            proved = together.right and together.method == "induction"
-        for name in proof.properties:
-            yield self._settle(proof, parameters, file, name, netlist, [name], proved)
+            helped = together.right and together.method == "induction"
+        for name in proof.properties:  # a set may leave out what it has no use for
+            goals = netlist.fitting(name)
+            if goals:
+                yield self._settle(proof, parameters, netlist, name, goals, helped)
 
     def hunt(self, proof: Proof, mutant: Mutant) -> Iterator[Result]:
         """Tries the properties that the mutant must break, each by itself; one that is wrong has caught it."""
@@ -148,35 +153,27 @@ class Prover:
         changed.write_text(text.replace(mutant.old, mutant.new))
         netlist = self._elaborate(proof, parameters, folder / mutant.set, changed)
         for name in mutant.kills:
-            yield self._settle(proof, parameters, folder / mutant.set, name, netlist, [name])
+            yield self._settle(proof, parameters, netlist, name, netlist.fitting(name))
 
     def _settle(
-        self,
-        proof: Proof,
-        parameters: ProofSet,
-        file: Path,
-        name: str,
-        netlist: Netlist,
-        goals: list[str],
-        lemmas: bool = False,
+        self, proof: Proof, parameters: ProofSet, netlist: Netlist, name: str, goals: list[str], helped: bool = False
     ) -> Result:
-        example = "reached" if name in netlist.covered else "refuted" if name in parameters.refuted else None
+        if not goals:
+            raise InputError(f"the proof of {proof.name} ({parameters.name}) has no {name}")
         bound = parameters.bound(name)
-        if example:
-            answer = self._holds(file, netlist, goals, EXAMPLE_CYCLES, False)
+        if name in parameters.refuted or goals[0] in netlist.covered:
+            method, good, bad = (
+                "example",
+                *(("refuted", "not refuted") if parameters.refuted else ("reached", "not reached")),
+            )
+            answer = self._holds(netlist, goals, EXAMPLE_CYCLES, False)
         else:
-            answer = self._holds(file, netlist, goals, bound, lemmas)
-        good, bad = (example, f"not {example}") if example else ("proved", "wrong")
-        return Result(
-            proof.name,
-            parameters.name,
-            name,
-            "example" if example else "induction" if bound is None else "bounded",
-            bound,
-            answer.cycle,
-            round(answer.seconds, 2),
-            "undecided" if answer.holds is None else good if answer.holds == (example is None) else bad,
-        )
+            method, good, bad = "induction" if bound is None else "bounded", "proved", "wrong"
+            answer = self._holds(netlist, goals, bound, helped)
+        expected = method != "example"
+        outcome = "undecided" if answer.holds is None else good if answer.holds == expected else bad
+        seconds = round(answer.seconds, 2)
+        return Result(proof.name, parameters.name, name, method, bound, answer.cycle, seconds, outcome)
 
     def _elaborate(self, proof: Proof, parameters: ProofSet, file: Path, changed: Path | None = None) -> Netlist:
         """Writes what `thalweg.rtl_netlist` does to `file`; the module `changed` stands for the RTL's of the same name."""
@@ -202,18 +199,14 @@ class Prover:
         )
         if done.returncode:
             raise BuildError(f"the proof of {proof.name} ({parameters.name}) does not elaborate", done.stdout)
-        netlist = Netlist(**json.loads(Path(f"{file}.json").read_text()))
-        missing = set(proof.properties) - {*netlist.asserted, *netlist.covered}
-        if missing:
-            raise InputError(f"the proof of {proof.name} has no {', '.join(sorted(missing))}")
-        return netlist
+        return Netlist(**json.loads(Path(f"{file}.json").read_text()))
 
-    def _holds(self, file: Path, netlist: Netlist, goals: list[str], bound: int | None, lemmas: bool) -> _Answer:
+    def _holds(self, netlist: Netlist, goals: list[str], bound: int | None, lemmas: bool) -> _Answer:
         """Do all of `goals` hold, for ever or in the first `bound` cycles, where the lemmas do?"""
         bad = netlist.bad_with_lemmas if lemmas else netlist.bad
         wanted = [bad.index(goal) for goal in goals]
         engine = f"pdr -T {TIME_LIMIT}" if bound is None else f"bmc3 -F {bound} -T {TIME_LIMIT}"
-        graph = f"{file}.lemmas.aig" if lemmas else f"{file}.aig"
+        graph = f"{netlist.file}.lemmas.aig" if lemmas else f"{netlist.file}.aig"
         cone = f"cone -N {','.join(str(number) for number in wanted)}"
         process = subprocess.Popen(
             [self.abc, "-q", f"read_aiger {graph}; fold; {cone}; orpos; scleanup; print_stats; {engine}"],
@@ -231,9 +224,8 @@ class Prover:
             return _Answer(False, int(asserted[1]), seconds)
         if "Property proved" in output or f"No output asserted in {bound} frames" in output:
             return _Answer(True, None, seconds)
-        if re.search(
-            r"lat = +0 +and = +0 ", output
-        ):  # nothing is left of the bad state: it is constant, and not asserted
+        # A bad state that is constant 0 leaves nothing to solve.
+        if "All outputs solved" in output and re.search(r"lat = +0 +and = +0 ", output):
             return _Answer(True, None, seconds)
         if "timeout" in output:
             return _Answer(None, None, seconds)

