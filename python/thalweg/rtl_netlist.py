@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -45,15 +45,8 @@ class Netlist:
 
 # Registers that nothing initialises start at any value, which no optimisation may choose ($anyinit).
 TO_REGISTERS = ("memory_map -formal", "async2sync", "formalff -clk2ff -ff2anyinit", "opt -full")
-TO_GATES = (
-    "setundef -undriven -anyseq",
-    "formalff -anyinit2ff -fine",
-    "techmap",
-    "opt -fast",
-    "dffunmap",
-    "aigmap",
-    "clean",
-)
+FREE = "setundef -undriven -anyseq"  # what has no value, such as a word behind the end of an array, may have any
+TO_GATES = (FREE, "formalff -anyinit2ff -fine", "techmap", FREE, "opt -fast", "dffunmap", "aigmap", "clean")
 
 
 def main() -> None:
@@ -92,7 +85,7 @@ def _write(run: Callable[[str], None], file: str) -> list[str]:
     return [".".join(part.removeprefix("\\") for part in path) for path in asserts]
 
 
-def fits(label: str, patterns: list[str]) -> bool:
+def fits(label: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(label, pattern) for pattern in patterns)
 
 

@@ -198,7 +198,10 @@ class Prover:
             check=False,
         )
         if done.returncode:
-            raise BuildError(f"the proof of {proof.name} ({parameters.name}) does not elaborate", done.stdout)
+            raise BuildError(
+                f"the proof of {proof.name} ({parameters.name}) does not elaborate",
+                done.stdout.rpartition("-- Running command")[2],
+            )
         return Netlist(**json.loads(Path(f"{file}.json").read_text()))
 
     def _holds(self, netlist: Netlist, goals: list[str], bound: int | None, lemmas: bool) -> _Answer:

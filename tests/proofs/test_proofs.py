@@ -13,7 +13,7 @@ from thalweg.rtl_proof import Mutant, Proof, ProofSet, Prover
 PROVER = Prover(Path(__file__).parents[2])
 PROOFS = PROVER.proofs()
 MUTANTS = [(proof, mutant) for proof in PROOFS for mutant in proof.mutants]
-QUICK = ("fifo_never_full", "arbiter_lowest_first", "flow_credit_lost", "rate_sends_too_soon")
+QUICK = ("fifo_never_full", "arbiter_lowest_first", "flow_credit_lost", "rate_sends_too_soon", "route_not_reset")
 
 
 @pytest.mark.slow

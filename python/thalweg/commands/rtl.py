@@ -111,11 +111,15 @@ def prove(blocks: tuple[str, ...], mutants: bool, json_file: Path | None) -> Non
         proof, what = job
         return list(prover.hunt(proof, what) if isinstance(what, Mutant) else prover.prove(proof, what))
 
-    with (
-        ThreadPoolExecutor(os.cpu_count()) as pool,
-        click.progressbar(pool.map(work, jobs), length=len(jobs), label="proving", show_pos=True) as bar,
-    ):
-        results = [(job, result) for job, found in zip(jobs, bar, strict=True) for result in found]
+    try:
+        with (
+            ThreadPoolExecutor(os.cpu_count()) as pool,
+            click.progressbar(pool.map(work, jobs), length=len(jobs), label="proving", show_pos=True) as bar,
+        ):
+            results = [(job, result) for job, found in zip(jobs, bar, strict=True) for result in found]
+    except BuildError as error:
+        click.echo(error.text, err=True)
+        raise
     if mutants:
         print_table(
             ("block", "mutant", "property", "set", "cycle", "seconds", "outcome"),
