@@ -23,7 +23,15 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-RTL_FOLDERS = ("spec/generated/sv", "rtl/common", "rtl/link", "rtl/reduce", "rtl/reduce/parts", "rtl/switch")
+RTL_FOLDERS = (
+    "spec/generated/sv",
+    "rtl/common",
+    "rtl/link",
+    "rtl/reduce",
+    "rtl/reduce/parts",
+    "rtl/switch",
+    "rtl/node",
+)
 # Beyond -O1 the models take twice as long to compile, and run a tenth faster.
 CXX_FLAGS = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Wconversion"]
 

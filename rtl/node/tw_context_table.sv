@@ -1,0 +1,150 @@
+// The communicator table: rows of vertices, their edges, and where each root has a tree of its own, their branches.
+//
+// A lookup by label asks for the way to a root: the edge towards it (none where it is this vertex itself), the tree's other
+// edges, and for every edge the interval of labels behind it. A lookup by edge asks for its far end. Order: answers as
+// asked. Latency: one cycle. Throughput: one lookup of each port and one write of each kind a cycle; a lookup sees what was
+// written in earlier cycles. Storage: Rows vertices, Rows x Edges edges, Rows x Roots branches; nothing is reset. All
+// outputs are registers. The longest path: a row's interval, two comparisons with the label, the edge's priority.
+module tw_context_table
+  import tw_node_pkg::*;
+#(
+    parameter int unsigned Rows  = 32,
+    parameter int unsigned Edges = 6,   /// of a row, at most 32
+    parameter int unsigned Roots = 64,  /// labels that can have a tree of their own, at least 1
+    parameter int unsigned Ends  = 6,   /// lookups of an edge's far end in a cycle
+    localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
+    localparam int unsigned EdgeWidth = Edges > 1 ? $clog2(Edges) : 1,
+    localparam int unsigned RootWidth = Roots > 1 ? $clog2(Roots) : 1
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic                vertex_valid_i,
+    input logic [RowWidth-1:0] vertex_row_i,
+    input vertex_t             vertex_i,
+
+    input logic                 edge_valid_i,
+    input logic [ RowWidth-1:0] edge_row_i,
+    input logic [EdgeWidth-1:0] edge_index_i,
+    input tree_edge_t           edge_i,
+
+    input logic                 branch_valid_i,
+    input logic [ RowWidth-1:0] branch_row_i,
+    input logic [RootWidth-1:0] branch_label_i,
+    input logic [    Edges-1:0] branch_up_i,    /// one edge, or none
+    input logic [    Edges-1:0] branch_down_i,
+
+    input logic                lookup_valid_i,
+    input logic [RowWidth-1:0] lookup_row_i,
+    input logic [        15:0] lookup_label_i,  /// below the row's ranks
+
+    output logic                   answer_valid_o,
+    output vertex_t                answer_vertex_o,
+    output logic [Edges-1:0]       answer_towards_o,
+    output logic [Edges-1:0]       answer_away_o,
+    output logic [Edges-1:0][15:0] answer_behind_o,  /// labels behind each edge of the tree; of a rooted row any
+    output logic [Edges-1:0][15:0] answer_last_o,    /// and the last of them
+
+    input  logic [Ends-1:0]                end_valid_i,
+    input  logic [Ends-1:0][ RowWidth-1:0] end_row_i,
+    input  logic [Ends-1:0][EdgeWidth-1:0] end_index_i,
+    output logic [Ends-1:0]                far_valid_o,
+    output logic [Ends-1:0][         15:0] far_neighbour_o,
+    output logic [Ends-1:0][          4:0] far_there_o
+);
+  if (Rows < 1 || Edges < 1 || Edges > 32 || Ends < 1) begin : check_sizes
+    $error("tw_context_table: at least 1 row and 1 lookup of an edge, 1 to 32 edges");
+  end
+  if (Roots < 1 || Roots > 65535) begin : check_roots
+    $error("tw_context_table: 1 to 65535 roots");
+  end
+
+  localparam int unsigned PlaceWidth = Rows * Roots > 1 ? $clog2(Rows * Roots) : 1;
+
+  vertex_t vertices_q[Rows];
+  tree_edge_t edges_q[Rows][Edges];
+
+  always_ff @(posedge clk_i) begin
+    if (vertex_valid_i) vertices_q[vertex_row_i] <= vertex_i;
+    if (edge_valid_i) edges_q[edge_row_i][edge_index_i] <= edge_i;
+  end
+
+  wire vertex_t vertex = vertices_q[lookup_row_i];
+  wire [Edges-1:0] up = vertex.up[Edges-1:0];
+  wire [Edges-1:0] down = vertex.down[Edges-1:0];
+
+  // --- By label
+
+  function automatic logic in_interval(logic [15:0] label, logic [15:0] first, logic [15:0] count);
+    return 16'(label - first) < count;
+  endfunction
+
+  // The sum of a label and a count that is at most the ranks, modulo the ranks.
+  function automatic logic [15:0] modulo(logic [16:0] label, logic [15:0] ranks);
+    return label >= {1'b0, ranks} ? 16'(label - {1'b0, ranks}) : 16'(label);
+  endfunction
+
+  logic [Edges-1:0] leads, towards;
+  logic [Edges-1:0][15:0] behind, last;
+
+  for (genvar k = 0; k < Edges; k++) begin : interval
+    // verilator lint_off UNUSEDSIGNAL
+    wire tree_edge_t tree_edge = edges_q[lookup_row_i][k];  // its far end is for the other lookup
+    // verilator lint_on UNUSEDSIGNAL
+    wire [15:0] first = up[k] ? modulo({1'b0, vertex.label} + {1'b0, vertex.below}, vertex.ranks) : tree_edge.first;
+
+    assign leads[k] = down[k] && in_interval(lookup_label_i, tree_edge.first, tree_edge.behind);
+    assign behind[k] = up[k] ? vertex.ranks - vertex.below : tree_edge.behind;
+    assign last[k] = modulo({1'b0, first} + {1'b0, behind[k]} - 17'd1, vertex.ranks);
+  end
+
+  assign towards = in_interval(lookup_label_i, vertex.label, vertex.below) ? leads & -leads : up;
+
+  logic [2*Edges-1:0] branches_q[Rows*Roots];
+
+  function automatic logic [PlaceWidth-1:0] place(logic [RowWidth-1:0] row, logic [RootWidth-1:0] label);
+    return PlaceWidth'(32'(row) * Roots + 32'(label));
+  endfunction
+
+  wire [Edges-1:0] branch_up, branch_down;
+  assign {branch_up, branch_down} = branches_q[place(lookup_row_i, RootWidth'(lookup_label_i))];
+
+  always_ff @(posedge clk_i) begin
+    if (branch_valid_i) branches_q[place(branch_row_i, branch_label_i)] <= {branch_up_i, branch_down_i};
+  end
+
+  always_ff @(posedge clk_i) begin
+    answer_vertex_o <= vertex;
+    answer_towards_o <= vertex.rooted ? branch_up : towards;
+    answer_away_o <= vertex.rooted ? branch_down : (up | down) & ~towards;
+    answer_behind_o <= behind;
+    answer_last_o <= last;
+    if (rst_i) answer_valid_o <= 1'b0;
+    else answer_valid_o <= lookup_valid_i;
+  end
+
+  // --- By edge
+
+  for (genvar i = 0; i < Ends; i++) begin : far_end
+    // verilator lint_off UNUSEDSIGNAL
+    wire tree_edge_t tree_edge = edges_q[end_row_i[i]][end_index_i[i]];  // its interval is for the other lookup
+    // verilator lint_on UNUSEDSIGNAL
+
+    always_ff @(posedge clk_i) begin
+      far_neighbour_o[i] <= tree_edge.neighbour;
+      far_there_o[i] <= tree_edge.there;
+      if (rst_i) far_valid_o[i] <= 1'b0;
+      else far_valid_o[i] <= end_valid_i[i];
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i && lookup_valid_i) begin
+      label_exists : assert (lookup_label_i < vertex.ranks);
+      root_has_branch : assert (!vertex.rooted || 32'(lookup_label_i) < Roots);
+    end
+    if (!rst_i && branch_valid_i) one_edge_up : assert ($countones(branch_up_i) <= 1);
+  end
+`endif
+endmodule
