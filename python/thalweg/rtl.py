@@ -50,6 +50,7 @@ class Block:
     folder: str
     stem: str
     twin: list[str]
+    rtl: list[str]  #: further folders that the module's parts are in
     sets: list[ParameterSet]
 
     @property
@@ -176,23 +177,27 @@ class Project:
         sets = [
             ParameterSet(entry["name"], entry.get("parameters", {}), entry.get("silent", [])) for entry in data["sets"]
         ]
-        return Block(path.parent.parent.name, path.parent.name, data.get("twin", []), sets)
+        return Block(path.parent.parent.name, path.parent.name, data.get("twin", []), data.get("rtl", []), sets)
 
-    def _flags(self, block: Block, parameters: ParameterSet) -> list[str]:
+    def _block_flags(self, block: Block, parameters: ParameterSet) -> list[str]:
+        file = self.root / "rtl" / block.folder / f"{block.module}.sv"
+        assigned = [f"-G{name}={value}" for name, value in parameters.parameters.items()]
+        return [*self._flags(block.module, file, block.rtl), *assigned]
+
+    def _flags(self, module: str, file: Path, further: Sequence[str] = ()) -> list[str]:
         return [
-            *(word for folder in RTL_FOLDERS for word in ("-y", str(self.root / folder))),
-            *("--top-module", block.module),
+            *(word for folder in (*RTL_FOLDERS, *further) for word in ("-y", str(self.root / folder))),
+            *("--top-module", module),
             str(self.root / "rtl/lint.vlt"),
             *(str(path) for folder in RTL_FOLDERS for path in sorted((self.root / folder).glob("*_pkg.sv"))),
-            *(f"-G{name}={value}" for name, value in parameters.parameters.items()),
-            str(self.root / "rtl" / block.folder / f"{block.module}.sv"),
+            str(file),
         ]
 
     # --- lint
 
     def lint(self, block: Block, parameters: ParameterSet) -> str:
         """Verilator's complaints with all warnings on; empty where it has none."""
-        done = _run_verilator(["--lint-only", "-Wall", "--assert", *self._flags(block, parameters)])
+        done = _run_verilator(["--lint-only", "-Wall", "--assert", *self._block_flags(block, parameters)])
         return done.stdout.strip() if done.returncode or "%Warning" in done.stdout else ""
 
     # --- build
@@ -206,7 +211,7 @@ class Project:
         folder.mkdir(parents=True, exist_ok=True)
         tree, meta = folder / "tree.json", folder / "meta.json"
         outputs = ("--json-only-output", tree, "--json-only-meta-output", meta, "--Mdir", folder)
-        done = _run_verilator(["--json-only", "-Wno-fatal", *outputs, *self._flags(block, parameters)])
+        done = _run_verilator(["--json-only", "-Wno-fatal", *outputs, *self._block_flags(block, parameters)])
         if done.returncode:
             raise BuildError(f"{block.module} does not elaborate", done.stdout)
         return read_module(tree, meta)
@@ -237,6 +242,7 @@ class Project:
         return [
             f"-I{self.root / 'tests'}",
             f"-I{self.root / 'sim'}",
+            f"-I{self.root / 'sim/reduce/include'}",
             f"-I{self.root / 'spec/generated/cpp'}",
             f"-isystem {include}",
             f"-isystem {include / 'vltstd'}",
@@ -250,7 +256,7 @@ class Project:
         model = folder / ("traced" if traced else "model")
         # Registers that are not reset, and values that the RTL leaves open, start at random: see Bisim::run.
         options = "--cc --prefix Vtop --assert --x-assign unique --x-initial unique -O3 --no-timing -Wno-fatal --Mdir"
-        verilate = [*options.split(), str(model), *self._flags(block, parameters)]
+        verilate = [*options.split(), str(model), *self._block_flags(block, parameters)]
         if traced:
             verilate.append("--trace-vcd")
         gathered = model / "model.cc"
@@ -263,6 +269,27 @@ class Project:
         _write_edge(out, "compile", model / "binding.o", f"{binding} | {ports} {gathered}", FLAGS=flags)
         objects = [model / "binding.o", model / "model.o", *(self._object(twin) for twin in block.twin)]
         _write_edge(out, "link", self.program(block, parameters, traced), *objects, f"{self.runtime}/libruntime.a")
+
+    def build_driver(self, top: Path, driver: Path) -> Path:
+        """A program of a module (its model is class Vtop) and the C++ source that drives it; built in `<build>/<top's name>`."""
+        with self._building:
+            self.original._build_runtime()
+            folder = self.build / top.stem
+            folder.mkdir(parents=True, exist_ok=True)
+            options = "--cc --prefix Vtop -O3 --no-timing -Wno-fatal --x-assign fast --x-initial fast --Mdir"
+            verilate = [*options.split(), str(folder / "model"), *self._flags(top.stem, top)]
+            gathered, program = folder / "model/model.cc", folder / "driver"
+            sources = [top, *(source for part in RTL_FOLDERS for source in sorted((self.root / part).glob("*.sv")))]
+            with (folder / "build.ninja").open("w") as out:
+                _write_rules(out, folder, self._include_flags())
+                _write_edge(out, "verilate", gathered, *sources, MODEL=folder / "model", FLAGS=shlex.join(verilate))
+                flags = f"-isystem {folder / 'model'} -O2"
+                _write_edge(out, "compile", folder / "model.o", gathered, FLAGS=f"{flags} -w")
+                _write_edge(out, "compile", folder / "driver.o", f"{driver} | {gathered}", FLAGS=flags)
+                objects = [folder / "driver.o", folder / "model.o"]
+                _write_edge(out, "link", program, *objects, f"{self.runtime}/libruntime.a")
+            _ninja(folder / "build.ninja")
+            return program
 
     def _build_runtime(self) -> None:
         """The Verilator runtime and the harness's hooks into it, compiled once for all tests."""

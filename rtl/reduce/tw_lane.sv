@@ -4,7 +4,7 @@
 // they end. The header is that of a, and what is behind the elements becomes zero.
 //
 // Order: kept among operators of one latency. Latency: Latency cycles; the user's own operators have their own. Throughput: a
-// flit a cycle, without back-pressure; the user gives the lane nothing that would end in the cycle of another result.
+// flit a cycle, without back-pressure; where latencies differ, nothing may come whose result would meet another one.
 // Storage: the stages of the units, and for what goes along a shift register. The output is a register; before it lies the
 // choice of the unit. Other paths are those of the units.
 module tw_lane

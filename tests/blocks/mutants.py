@@ -97,6 +97,8 @@ RTL = [
            "(i == 4 && bytes[3])", "i == 4"),
     Mutant("rtl_lane_last_element_lost", "reduce/lane", "all", "rtl/reduce/tw_lane.sv",
            "bytes > 6'(i", "bytes > 6'(1 + i"),
+    Mutant("rtl_lane_own_result_in_place", "reduce/lane", "user", "rtl/reduce/tw_lane.sv",
+           "head && Bits == 128 ? {result[191:0], 64'd0} : result", "result"),
 ]  # fmt: skip
 
 CPP = [
@@ -155,7 +157,7 @@ MUTANTS = {mutant.name: mutant for mutant in (*RTL, *CPP)}
 
 def _mirror(target: Path) -> None:
     """A copy of what the tests are built from; files that are the same are left alone, so that little is built again."""
-    for folder in ("rtl", "sim", "spec/generated", "tests/bisim", "tests/blocks"):
+    for folder in ("rtl", "sim", "spec/generated", "tests/bisim", "tests/blocks", "examples/operators"):
         for source in (ROOT / folder).rglob("*"):
             copy = target / source.relative_to(ROOT)
             if source.is_file() and not (copy.exists() and copy.read_bytes() == source.read_bytes()):

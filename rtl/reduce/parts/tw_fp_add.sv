@@ -21,10 +21,10 @@ module tw_fp_add
   localparam int unsigned E = ExponentBits;
   localparam int unsigned F = FractionBits;
   localparam int unsigned AlignBits = $clog2(F + 4);  // a shift by F+3 leaves a sticky bit alone
-  localparam int unsigned AlignHalf = AlignBits / 2;
+  localparam int unsigned AlignHalf = 2;
   localparam int unsigned Width = F + 5;  // carry, hidden bit, fraction, guard, round, sticky
   localparam int unsigned CountBits = $clog2(Width);
-  localparam int unsigned CountHalf = CountBits / 2;
+  localparam int unsigned CountHalf = 2;
 
   if (F < 2 || E <= CountBits) begin : check_format
     $error("tw_fp_add: FractionBits must be at least 2, and ExponentBits above log2(FractionBits + 5)");

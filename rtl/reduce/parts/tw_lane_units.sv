@@ -49,12 +49,12 @@ module tw_lane_units
   localparam logic [Units-1:0] Built = built_units();
 
   // The short ones.
-  unit_e unit, short_unit, last_unit;
+  logic [3:0] unit, short_unit, last_unit;
   logic [2:0][255:0] short_results;
   logic [255:0] short_result, short_result_q;
   assign unit = unit_of(operation_i, datatype_i);
   tw_delay #(
-      .Width ($bits(unit_e)),
+      .Width (4),
       .Stages(ShortStages)
   ) to_short (
       .clk_i,
@@ -62,7 +62,7 @@ module tw_lane_units
       .out_o(short_unit)
   );
   tw_delay #(
-      .Width ($bits(unit_e)),
+      .Width (4),
       .Stages(Stages - ShortStages)
   ) to_last (
       .clk_i,
@@ -120,7 +120,7 @@ module tw_lane_units
   always_comb begin
     short_result = '0;
     for (int unsigned u = 0; u < 3; u++)
-    if (Built[u] && (Built == Units'(1) << u || short_unit == unit_e'(4'(u)))) short_result |= short_results[u];
+    if (Built[u] && (Built == Units'(1) << u || short_unit == 4'(u))) short_result |= short_results[u];
   end
   tw_delay #(
       .Width (256),
@@ -172,6 +172,6 @@ module tw_lane_units
   always_comb begin
     result_o = '0;
     for (int unsigned u = 0; u < Units; u++)
-    if (Built[u] && (Built == Units'(1) << u || last_unit == unit_e'(4'(u)))) result_o |= results[u];
+    if (Built[u] && (Built == Units'(1) << u || last_unit == 4'(u))) result_o |= results[u];
   end
 endmodule

@@ -1,5 +1,7 @@
+#include "../examples/operators/operators.cpp"
 #include "bisim/main.hpp"
 #include "reduce/lane.hpp"
+#include "reduce/user_operators.hpp"
 
 namespace {
 
@@ -20,8 +22,16 @@ struct Pair {
   return pairs;
 }
 
+/// Those of examples/operators, whose list is headed by the last one.
+[[nodiscard]] std::vector<thalweg::UserOperator> own() {
+  std::vector<thalweg::UserOperator> operators;
+  for (auto entry = thalweg_operators; entry != nullptr; entry = entry->next)
+    operators.insert(operators.begin(), {entry->name, entry->bytes, entry->latency, entry->combine});
+  return operators;
+}
+
 struct Twin {
-  thalweg::FlitLane lane{Parameters::Latency};
+  thalweg::FlitLane lane{Parameters::Latency, own()};
 
   void outputs(const Inputs&, Outputs& out) const {
     const thalweg::FlitLane::Result* result = lane.result();
@@ -51,8 +61,13 @@ class Stimulus {
 
   void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice flow = draws.lane(0), data = draws.lane(1);
+    ends_ >>= 1;
     if (!flow.chance(load_)) return;
     if (!flow.chance(stay_)) pair_ = pairs_[flow.below(static_cast<unsigned>(pairs_.size()))];
+    const thalweg::UserOperator* user = thalweg::user_operator(own_, pair_.op);
+    const std::uint64_t end = std::uint64_t{1} << (user ? user->latency : Parameters::Latency);
+    if (ends_ & end) return;
+    ends_ |= end;
     const auto size = static_cast<unsigned>(thalweg::spec::size_of(pair_.type));
     const bool head = flow.chance(300);
     const unsigned from = head ? 8 : 0, most = (32 - from) / size;
@@ -97,7 +112,9 @@ class Stimulus {
   }
 
   const std::vector<Pair> pairs_ = built();
+  const std::vector<thalweg::UserOperator> own_ = own();
   Pair pair_ = pairs_.front();
+  std::uint64_t ends_ = 0;  ///< cycles from now on in which a result comes, for no other one may meet it
   unsigned load_, stay_;
 };
 

@@ -1,0 +1,33 @@
+// The operators of operators.cpp in hardware: user0 is complex_product, user1 saturating_sum. tw_lane has a unit of these for
+// every element of a flit, where its Pairs has the user's operators.
+module tw_user_operator #(
+    parameter int unsigned Index  = 0,   /// of the user's operators
+    parameter int unsigned Bits   = 64,  /// of an element
+    parameter int unsigned Stages = 0    /// registers from operands to result; one more stands behind
+) (
+    input  logic            clk_i,
+    input  logic [Bits-1:0] a_i,
+    input  logic [Bits-1:0] b_i,
+    output logic [Bits-1:0] result_o
+);
+  if (Index == 0) begin : complex_product
+    complex_product #(
+        .Stages(Stages)
+    ) operator (
+        .clk_i,
+        .a_i,
+        .b_i,
+        .result_o
+    );
+  end else begin : saturating_sum
+    saturating_sum #(
+        .Bits  (Bits),
+        .Stages(Stages)
+    ) operator (
+        .clk_i,
+        .a_i,
+        .b_i,
+        .result_o
+    );
+  end
+endmodule

@@ -1,0 +1,103 @@
+// The arithmetic of the network as the driver wants it: lanes for one kind of operators each, each with a clock of its own, so
+// that a cycle costs what one of them costs; and, without a clock, the floating parts in formats of 8 bits.
+module arithmetic
+  import tw_spec_pkg::*;
+  import tw_reduce_pkg::*;
+#(
+    parameter int unsigned Latency = 14,
+    localparam int unsigned Lanes = 9
+) (
+    input  logic      [Lanes-1:0]        clk_i,
+    input  operator_e                    operation_i,
+    input  datatype_e                    datatype_i,
+    input  logic      [    255:0]        a_i,
+    input  logic      [    255:0]        b_i,
+    output logic      [Lanes-1:0][255:0] result_o,     /// Latency + 1 cycles later
+    // Formats of 4 and 3, and of 5 and 2 bits of exponent and fraction.
+    input  logic      [      7:0]        small_a_i,
+    input  logic      [      7:0]        small_b_i,
+    output logic      [      1:0][  7:0] small_sum_o,
+    output logic      [      1:0][  7:0] small_product_o,
+    output logic      [      1:0][  4:0] small_order_o     /// b first, identical, zeros, a is a NaN, b is a NaN
+);
+  // Lane 0: integers but products and order; 1: their products; 2: order; 3 to 5: sums of 16, 32, 64 bits; 6 to 8: products.
+  function automatic int unsigned lane_of(operator_e operation, datatype_e datatype);
+    if (operation inside {OperatorMin, OperatorMax, OperatorMinloc, OperatorMaxloc}) return 2;
+    for (int unsigned f = 0; f < 3; f++)
+    if (datatype == real_type(f) || datatype == complex_type(f)) return (operation == OperatorSum ? 3 : 6) + f;
+    return operation == OperatorProd ? 1 : 0;
+  endfunction
+  function automatic pairs_t pairs_of(int unsigned lane);
+    pairs_of = all_pairs();
+    for (int unsigned t = 0; t < 32; t++)
+    for (int unsigned o = 0; o < 16; o++)
+    if (lane_of(operator_e'(4'(o)), datatype_e'(5'(t))) != lane) pairs_of[t][o] = 1'b0;
+  endfunction
+
+  for (genvar l = 0; l < Lanes; l++) begin : lanes
+    operator_e operation_q;
+    datatype_e datatype_q;
+    logic [255:0] a_q, b_q;
+    always_ff @(posedge clk_i[l]) begin
+      operation_q <= operation_i;
+      datatype_q <= datatype_i;
+      a_q <= a_i;
+      b_q <= b_i;
+    end
+    tw_lane #(
+        .Latency(Latency),
+        .Pairs  (pairs_of(l))
+    ) lane (
+        .clk_i         (clk_i[l]),
+        .rst_i         (1'b0),
+        .in_valid_i    (1'b1),
+        .in_operation_i(operation_q),
+        .in_datatype_i (datatype_q),
+        .in_head_i     (1'b0),
+        .in_bytes_i    (6'd32),
+        .in_a_i        (a_q),
+        .in_b_i        (b_q),
+        .in_tag_i      (1'b0),
+        .out_valid_o   (),
+        .out_data_o    (result_o[l]),
+        .out_tag_o     ()
+    );
+  end
+
+  for (genvar f = 0; f < 2; f++) begin : small_formats
+    tw_fp_add #(
+        .ExponentBits(4 + f),
+        .FractionBits(3 - f),
+        .Stages(0)
+    ) add (
+        .clk_i(1'b0),
+        .a_i  (small_a_i),
+        .b_i  (small_b_i),
+        .sum_o(small_sum_o[f])
+    );
+    tw_fp_mul #(
+        .ExponentBits(4 + f),
+        .FractionBits(3 - f),
+        .Stages(0)
+    ) mul (
+        .clk_i    (1'b0),
+        .a_i      (small_a_i),
+        .b_i      (small_b_i),
+        .product_o(small_product_o[f])
+    );
+    tw_compare #(
+        .ExponentBits(4 + f),
+        .FractionBits(3 - f)
+    ) compare (
+        .float_i    (1'b1),
+        .signed_i   (1'b0),
+        .a_i        (small_a_i),
+        .b_i        (small_b_i),
+        .b_first_o  (small_order_o[f][4]),
+        .identical_o(small_order_o[f][3]),
+        .zeros_o    (small_order_o[f][2]),
+        .a_nan_o    (small_order_o[f][1]),
+        .b_nan_o    (small_order_o[f][0])
+    );
+  end
+endmodule

@@ -1,0 +1,189 @@
+// The arithmetic of the RTL against the processor's: every operator on every type that has it, so many pairs of elements each,
+// directed ones first, then random ones; and all pairs of two formats of 8 bits.
+//
+//   driver PAIRS SEED [OPERATOR]    one line for each operator and type; exit code 1 where a result differs
+#include <verilated.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string_view>
+
+#include "Vtop.h"
+#include "expected.hpp"
+
+namespace {
+
+namespace spec = thalweg::spec;
+using spec::Datatype, spec::Operator;
+
+constexpr unsigned kDelay = 15;  // the lanes' latency, and the top's register
+
+/// The lane that has an operator: see arithmetic.sv.
+[[nodiscard]] unsigned lane_of(Operator op, Datatype type) {
+  using enum Operator;
+  if (op == min || op == max || op == minloc || op == maxloc) return 2;
+  const unsigned format = fields_of(type).front().format.exponent;
+  if (format > 0) return (op == sum ? 3 : 6) + (format == 5 ? 0 : format == 8 ? 1 : 2);
+  return op == prod ? 1 : 0;
+}
+
+/// An element of up to 16 bytes, of each operand.
+struct Elements {
+  std::array<std::uint64_t, 2> a{}, b{};
+
+  void put(const Field& field, Operands operands) {
+    const unsigned word = field.at / 64, bit = field.at % 64;
+    a[word] |= operands.a << bit;
+    b[word] |= operands.b << bit;
+  }
+};
+
+/// The operands of one operator and type: all directed ones, then random ones without end.
+class Source {
+ public:
+  Source(Datatype type, std::uint64_t seed) : bytes_(spec::size_of(type)), fields_(fields_of(type)), random_(seed) {
+    for (const Field& field : fields_) special_.push_back(special(field));
+    const std::vector<Operands> first = directed(fields_[0]);
+    if (fields_.size() == 1) {
+      for (const Operands pair : first) directed_.emplace_back().put(fields_[0], pair);
+      return;
+    }
+    // Of two parts, each pair of the first with some of the second: equal ones of either sign, unlike ones, any.
+    const Format& format = fields_[1].format;
+    for (const Operands pair : first) {
+      const std::uint64_t any = special_[1][random_.below(special_[1].size())];
+      const std::uint64_t other = special_[1][random_.below(special_[1].size())];
+      const std::uint64_t flip = fields_[1].floating() ? format.sign() : 1;
+      for (const Operands second : {Operands{any, any}, Operands{any, other}, Operands{any, any ^ flip}}) {
+        directed_.emplace_back().put(fields_[0], pair);
+        directed_.back().put(fields_[1], second);
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t directed_pairs() const { return directed_.size(); }
+
+  void fill(Flit& a, Flit& b) {
+    a = b = {};
+    for (std::size_t at = 0; at < sizeof(Flit); at += bytes_) {
+      const Elements elements = next();
+      std::memcpy(reinterpret_cast<std::byte*>(a.data()) + at, elements.a.data(), bytes_);
+      std::memcpy(reinterpret_cast<std::byte*>(b.data()) + at, elements.b.data(), bytes_);
+    }
+  }
+
+ private:
+  [[nodiscard]] Elements next() {
+    if (position_ < directed_.size()) return directed_[position_++];
+    Elements elements;
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      Operands operands = drawn(fields_[i], special_[i], random_);
+      if (fields_.size() > 1 && random_.below(2)) operands.b = operands.a;  // pairs whose other part decides
+      elements.put(fields_[i], operands);
+    }
+    return elements;
+  }
+
+  std::size_t bytes_;
+  std::vector<Field> fields_;
+  std::vector<std::vector<std::uint64_t>> special_;
+  std::vector<Elements> directed_;
+  std::size_t position_ = 0;
+  Random random_;
+};
+
+void print(const char* what, const Flit& flit) {
+  std::printf("  %s %016" PRIx64 " %016" PRIx64 " %016" PRIx64 " %016" PRIx64 "\n", what, flit[3], flit[2], flit[1],
+              flit[0]);
+}
+
+/// At least `pairs` pairs, and all directed ones; false where a result differs.
+[[nodiscard]] bool check(Vtop& model, Operator op, Datatype type, std::uint64_t pairs, std::uint64_t seed) {
+  const std::clock_t start = std::clock();
+  const unsigned lane = lane_of(op, type);
+  const Expect expect = expectation(op, type);
+  Source source(type, seed);
+  pairs = std::max<std::uint64_t>(pairs, source.directed_pairs());
+  const std::uint64_t flits = (pairs * spec::size_of(type) + sizeof(Flit) - 1) / sizeof(Flit);
+  std::array<Flit, kDelay> a, b;
+  model.operation_i = static_cast<std::uint8_t>(op);
+  model.datatype_i = static_cast<std::uint8_t>(type);
+  for (std::uint64_t t = 0; t < flits + kDelay; ++t) {
+    Flit &now_a = a[t % kDelay], &now_b = b[t % kDelay];
+    if (t >= kDelay) {
+      Flit expected, got;
+      expect(now_a, now_b, expected);
+      std::memcpy(got.data(), &model.result_o[8 * lane], sizeof got);
+      if (got != expected) {
+        std::printf("%s of %s: seed %" PRIu64 ", flit %" PRIu64 " differs\n", spec::name(op).data(),
+                    spec::name(type).data(), seed, t - kDelay);
+        print("a       ", now_a);
+        print("b       ", now_b);
+        print("expected", expected);
+        print("got     ", got);
+        return false;
+      }
+    }
+    source.fill(now_a, now_b);
+    std::memcpy(&model.a_i, now_a.data(), sizeof now_a);
+    std::memcpy(&model.b_i, now_b.data(), sizeof now_b);
+    model.clk_i = 0;
+    model.eval();
+    model.clk_i = static_cast<std::uint16_t>(1 << lane);
+    model.eval();
+  }
+  std::printf("%-6s %-21s %11" PRIu64 " pairs equal, %zu of them directed, %.1f s\n", spec::name(op).data(),
+              spec::name(type).data(), flits * sizeof(Flit) / spec::size_of(type), source.directed_pairs(),
+              static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+  std::fflush(stdout);
+  return true;
+}
+
+/// All pairs of a format of 8 bits.
+[[nodiscard]] bool check_small(Vtop& model, unsigned index, Format format) {
+  for (unsigned a = 0; a < 256; ++a)
+    for (unsigned b = 0; b < 256; ++b) {
+      model.small_a_i = static_cast<std::uint8_t>(a);
+      model.small_b_i = static_cast<std::uint8_t>(b);
+      model.eval();
+      const double x = format.value(a), y = format.value(b);
+      const bool number_x = x == x, number_y = y == y, zeros = x == 0 && y == 0;
+      const bool y_first = y < x || (zeros && std::signbit(y) && !std::signbit(x));
+      const unsigned order =
+          (y_first ? 16U : 0) | (a == b ? 8U : 0) | (zeros ? 4U : 0) | (number_x ? 0 : 2U) | (number_y ? 0 : 1U);
+      const unsigned compared = number_x && number_y ? 31 : 15;  // a NaN has no place in the order
+      const auto got = [&](auto port, unsigned bits) {
+        return static_cast<unsigned>(port >> (bits * index) & ((1U << bits) - 1));
+      };
+      if (got(model.small_sum_o, 8) != format.rounded(x + y) ||
+          got(model.small_product_o, 8) != format.rounded(x * y) ||
+          ((got(model.small_order_o, 5) ^ order) & compared) != 0) {
+        std::printf("%02x, %02x with %u bits of exponent: sum %02x, product %02x, order %02x\n", a, b, format.exponent,
+                    got(model.small_sum_o, 8), got(model.small_product_o, 8), got(model.small_order_o, 5));
+        return false;
+      }
+    }
+  std::printf("sum, product, order of %u + %u bits: all 65536 pairs equal\n", format.exponent, format.fraction);
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "driver PAIRS SEED [OPERATOR]\n");
+    return 2;
+  }
+  const std::uint64_t pairs = std::strtoull(argv[1], nullptr, 10), seed = std::strtoull(argv[2], nullptr, 10);
+  const std::string_view wanted = argc > 3 ? argv[3] : "";
+  VerilatedContext context;
+  Vtop model{&context};
+  bool equal = check_small(model, 0, {4, 3}) && check_small(model, 1, {5, 2});
+  for (unsigned op = 0; op < spec::operator_names.size(); ++op)
+    for (unsigned type = 0; type < spec::datatype_names.size(); ++type)
+      if (spec::supported(Operator(op), Datatype(type)) && (wanted.empty() || spec::name(Operator(op)) == wanted))
+        equal = check(model, Operator(op), Datatype(type), pairs, seed) && equal;
+  return equal ? 0 : 1;
+}
