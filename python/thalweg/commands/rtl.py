@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -16,11 +17,12 @@ from thalweg.output import json_option, print_table, write_json
 from thalweg.rtl import Block, BuildError, ParameterSet, Project, Result
 from thalweg.rtl_proof import Mutant, Proof, ProofSet, Prover
 from thalweg.rtl_proof import Result as ProofResult
+from thalweg.rtl_synth import Node, Resources, Synthesizer
 
 
 @click.group()
 def command() -> None:
-    """Lint, test and prove the hardware. Works in a clone of the repository."""
+    """Lint, test, prove and synthesize the hardware. Works in a clone of the repository."""
 
 
 blocks_argument = click.argument("blocks", nargs=-1, metavar="[BLOCK]...")
@@ -141,6 +143,87 @@ def prove(blocks: tuple[str, ...], mutants: bool, json_file: Path | None) -> Non
         raise CheckFailed(
             f"{len(wrong)} of {len(results)} {'mutants survived' if mutants else 'properties are not proved'}"
         )
+
+
+@command.command()
+@blocks_argument
+@click.option(
+    "--set", "sets", multiple=True, metavar="NAME", help="A parameter set of the blocks' tests; several times."
+)
+@click.option("--place", is_flag=True, help="Instead, place and route on an ECP5: how fast is each block, and why?")
+@json_option
+def synth(blocks: tuple[str, ...], sets: tuple[str, ...], place: bool, json_file: Path | None) -> None:
+    """Map blocks for UltraScale+ with Yosys, and count LUTs, flip-flops, DSPs and block RAMs: of all blocks, or of those named.
+
+    Without --set the parameter sets are those of rtl/synthesis.toml. With all of its blocks a node is summed up, too.
+    """
+    synthesizer = Synthesizer()
+    chosen = synthesizer.select(blocks, sets)
+    try:
+        (_place if place else _map)(synthesizer, chosen, json_file)
+    except BuildError as error:
+        click.echo(error.text, err=True)
+        raise
+
+
+T = TypeVar("T")
+Chosen = list[tuple[Block, ParameterSet]]
+RESOURCES = ("LUT", "of them memory", "FF", "DSP", "BRAM")
+
+
+def _each(work: Callable[[Block, ParameterSet], T], chosen: Chosen, label: str) -> dict[tuple[str, str], T]:
+    """What `work` says of each block and parameter set."""
+    with (
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+        click.progressbar(
+            pool.map(lambda variant: work(*variant), chosen), length=len(chosen), label=label, show_pos=True
+        ) as bar,
+    ):
+        return {(block.name, parameters.name): result for (block, parameters), result in zip(chosen, bar, strict=True)}
+
+
+def _map(synthesizer: Synthesizer, chosen: Chosen, json_file: Path | None) -> None:
+    found = _each(synthesizer.resources, chosen, "mapping")
+    print_table(
+        ("block", "set", *RESOURCES),
+        ((*names, *astuple(resources)) for names, resources in found.items()),
+        left=("block", "set"),
+    )
+    nodes = [node for node in synthesizer.nodes if node.parts.keys() <= found.keys()]
+    for node in nodes:
+        _print_node(node, found)
+    rows = [{"block": block, "set": name, **asdict(resources)} for (block, name), resources in found.items()]
+    sums = [{"node": node.name, "so_far": asdict(node.sum(found)), "paper": node.paper} for node in nodes]
+    write_json(json_file, {"blocks": rows, "nodes": sums})
+
+
+def _place(synthesizer: Synthesizer, chosen: Chosen, json_file: Path | None) -> None:
+    found = _each(synthesizer.critical_path, chosen, "placing")
+    print_table(
+        ("block", "set", "MHz", "from", "to", "levels", "logic ns", "routing ns"),
+        ((*names, *astuple(path)) for names, path in found.items()),
+        left=("block", "set", "from", "to"),
+    )
+    rows = [{"block": block, "set": name, **asdict(path)} for (block, name), path in found.items()]
+    write_json(json_file, rows)
+
+
+def _print_node(node: Node, resources: dict[tuple[str, str], Resources]) -> None:
+    total = node.sum(resources)
+    paper = {**dict.fromkeys(asdict(total)), **node.paper}
+    click.echo(f"\nA {node.name} so far: a sum of the blocks that there are, not a synthesized node.")
+    print_table(
+        ("", *RESOURCES),
+        [
+            *(
+                (f"{count} x {block} ({name})", *astuple(count * resources[block, name]))
+                for (block, name), count in node.parts.items()
+            ),
+            ("so far", *astuple(total)),
+            (node.source, *paper.values()),
+        ],
+        left=("",),
+    )
 
 
 def _row(result: Result) -> dict[str, Any]:
