@@ -4,7 +4,9 @@
 module replay_proof #(
     parameter int unsigned Width  = 1,
     parameter int unsigned Window = 2,
-    parameter int unsigned Places = 1  // of a wire: frames on their way, beside the one in the sender's register
+    parameter int unsigned Places = 1,  // of a wire: frames on their way, beside the one in the sender's register
+    // Cycles without a fault until every word has come out: the wire there, back and there again, the words, and five registers
+    parameter int unsigned Calm   = 3 * Places + Window + 5
 ) (
     input logic              clk_i,
     input logic              rst_i,
@@ -140,8 +142,19 @@ module replay_proof #(
     end
   end
 
+  // Frames move and are delivered, and nothing new is given.
+  logic [$clog2(Calm+1)-1:0] calm_q;
+
+  wire calm = near_takes_i && far_takes_i && &there_moves_i && &back_moves_i && there_delivers_i && back_delivers_i && !push;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || !calm) calm_q <= 0;
+    else if (32'(calm_q) != Calm) calm_q <= calm_q + 1;
+  end
+
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
+      heals : assert (32'(calm_q) != Calm || held_q == 0);
       invents_nothing : assert (!out_valid || held_q != 0);
       in_order_and_once : assert (!out_valid || !watched_q || ahead_q != 0 || out_word == word_q);
       watched_comes_out : cover (watched_q && ahead_q == 0 && out_valid);
