@@ -178,7 +178,7 @@ class Synthesizer:
         request = Request(
             top=block.module,
             sources=[str(path) for path in [*packages, self.root / "rtl" / block.folder / f"{block.module}.sv"]],
-            folders=[str(self.root / folder) for folder in RTL_FOLDERS],
+            folders=[str(self.root / folder) for folder in (*RTL_FOLDERS, *block.rtl)],
             parameters=parameters.parameters,
             cells=cells,
             netlist=netlist,

@@ -50,17 +50,19 @@ class Source {
       for (const Operands pair : first) directed_.emplace_back().put(fields_[0], pair);
       return;
     }
-    // Of two parts, each pair of the first with some of the second: equal ones of either sign, unlike ones, any.
-    const Format& format = fields_[1].format;
+    // Of two parts, each pair of the first with some of the second: equal ones, ones that differ in the sign or the lowest bit,
+    // any; and zeros of the first, where the second decides, with all.
+    const std::uint64_t flip = fields_[1].floating() ? fields_[1].format.sign() : 1;
     for (const Operands pair : first) {
       const std::uint64_t any = special_[1][random_.below(special_[1].size())];
       const std::uint64_t other = special_[1][random_.below(special_[1].size())];
-      const std::uint64_t flip = fields_[1].floating() ? format.sign() : 1;
-      for (const Operands second : {Operands{any, any}, Operands{any, other}, Operands{any, any ^ flip}}) {
-        directed_.emplace_back().put(fields_[0], pair);
-        directed_.back().put(fields_[1], second);
-      }
+      for (const Operands second : {Operands{any, any}, Operands{any, any ^ flip}, Operands{any, other}})
+        add(pair, second);
     }
+    const std::uint64_t sign = fields_[0].floating() ? fields_[0].format.sign() : 0;
+    for (const Operands zeros : {Operands{0, 0}, Operands{0, sign}, Operands{sign, 0}, Operands{sign, sign}})
+      for (const std::uint64_t a : special_[1])
+        for (const std::uint64_t b : special_[1]) add(zeros, {a, b});
   }
 
   [[nodiscard]] std::size_t directed_pairs() const { return directed_.size(); }
@@ -75,6 +77,11 @@ class Source {
   }
 
  private:
+  void add(Operands first, Operands second) {
+    directed_.emplace_back().put(fields_[0], first);
+    directed_.back().put(fields_[1], second);
+  }
+
   [[nodiscard]] Elements next() {
     if (position_ < directed_.size()) return directed_[position_++];
     Elements elements;
