@@ -7,13 +7,14 @@ import importlib.util
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 from thalweg.errors import CheckFailed, InputError
 from thalweg.rtl_ports import Module, header, read_module
@@ -32,8 +33,15 @@ RTL_FOLDERS = (
     "rtl/switch",
     "rtl/node",
 )
-# Beyond -O1 the models take twice as long to compile, and run a tenth faster.
-CXX_FLAGS = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Wconversion"]
+CXX_FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion"]
+
+#: How a test program is built: for speed, with waves in it, or with coverage and without assertions.
+Kind = Literal["model", "traced", "covered"]
+KIND_FLAGS: dict[Kind, list[str]] = {
+    "model": ["--assert"],
+    "traced": ["--assert", "--trace-vcd"],
+    "covered": ["-DSYNTHESIS", "--coverage-line", "--coverage-toggle", "--coverage-max-width", "4096"],
+}
 
 
 @dataclass(frozen=True)
@@ -151,6 +159,10 @@ class BuildError(CheckFailed):
 class Project:
     """The sources under `root`, built into `build`; a copy shares the compiled Verilator runtime of its `original`."""
 
+    # Beyond -O1 the models take twice as long to compile, and run a tenth faster.
+    optimization = "-O1"
+    warnings = "-Wno-fatal"  #: of Verilator; lint has them all
+
     def __init__(self, root: Path | None = None, build: Path | None = None, original: Project | None = None) -> None:
         self.root = (root or find_root()).resolve()
         self.build = (build or self.root / "build/rtl").resolve()
@@ -216,30 +228,42 @@ class Project:
             raise BuildError(f"{block.module} does not elaborate", done.stdout)
         return read_module(tree, meta)
 
-    def build_tests(self, wanted: Iterable[tuple[Block, ParameterSet]], traced: bool = False) -> None:
+    def build_tests(self, wanted: Iterable[tuple[Block, ParameterSet]], kind: Kind = "model") -> None:
         """Brings the test programs up to date; raises BuildError where one does not compile."""
         with self._building:
             self.original._build_runtime()
-            self.build.mkdir(parents=True, exist_ok=True)
-            wanted = list(wanted)
-            file = self.build / ("traced.ninja" if traced else "build.ninja")
-            with file.open("w") as out:
-                _write_rules(out, self.build, self._include_flags())
-                for twin in sorted({twin for block, _ in wanted for twin in block.twin}):
-                    _write_edge(out, "compile", self._object(twin), self.root / "sim" / twin, FLAGS="")
-                for block, parameters in wanted:
-                    self._write_test(out, block, parameters, traced)
-            _ninja(file)
+            _ninja(self._write_tests(list(wanted), kind))
 
-    def program(self, block: Block, parameters: ParameterSet, traced: bool = False) -> Path:
-        return self.folder(block, parameters) / ("bisim_traced" if traced else "bisim")
+    def model(self, block: Block, parameters: ParameterSet) -> tuple[str, int]:
+        """What Verilator makes of the module: its hash, and its size in bytes. Raises BuildError where it refuses."""
+        gathered = self.folder(block, parameters) / "model/model.cc"
+        with self._building:
+            _ninja(self._write_tests([(block, parameters)]), gathered)
+        size = sum(path.stat().st_size for path in gathered.parent.glob("*.cpp"))
+        return gathered.read_text().splitlines()[0], size
+
+    def _write_tests(self, wanted: list[tuple[Block, ParameterSet]], kind: Kind = "model") -> Path:
+        self.build.mkdir(parents=True, exist_ok=True)
+        file = self.build / f"{kind}.ninja"
+        with file.open("w") as out:
+            _write_rules(out, self.build, self._compiler_flags())
+            for twin in sorted({twin for block, _ in wanted for twin in block.twin}):
+                _write_edge(out, "compile", self._object(twin), self.root / "sim" / twin, FLAGS="")
+            for block, parameters in wanted:
+                self._write_test(out, block, parameters, kind)
+        return file
+
+    def program(self, block: Block, parameters: ParameterSet, kind: Kind = "model") -> Path:
+        return self.folder(block, parameters) / kind / "bisim"
 
     def _object(self, twin: str) -> Path:
         return self.build / "twin" / f"{twin}.o"
 
-    def _include_flags(self) -> list[str]:
+    def _compiler_flags(self) -> list[str]:
         include = verilator()[1] / "include"
         return [
+            *CXX_FLAGS,
+            self.optimization,
             f"-I{self.root / 'tests'}",
             f"-I{self.root / 'sim'}",
             f"-I{self.root / 'sim/reduce/include'}",
@@ -248,27 +272,32 @@ class Project:
             f"-isystem {include / 'vltstd'}",
         ]
 
-    def _write_test(self, out: TextIO, block: Block, parameters: ParameterSet, traced: bool) -> None:
+    def _write_test(self, out: TextIO, block: Block, parameters: ParameterSet, kind: Kind) -> None:
         module = self.module(block, parameters)
         folder = self.folder(block, parameters)
         ports = folder / "ports/top.hpp"
         _write_if_changed(ports, header(module))
-        model = folder / ("traced" if traced else "model")
+        model = folder / kind
         # Registers that are not reset, and values that the RTL leaves open, start at random: see Bisim::run.
-        options = "--cc --prefix Vtop --assert --x-assign unique --x-initial unique -O3 --no-timing -Wno-fatal --Mdir"
-        verilate = [*options.split(), str(model), *self._block_flags(block, parameters)]
-        if traced:
-            verilate.append("--trace-vcd")
-        gathered = model / "model.cc"
-        _write_edge(
-            out, "verilate", gathered, *module.files, MODEL=model, FLAGS=shlex.join(verilate).replace("$", "$$")
-        )
-        flags = f"-isystem {model} -I{ports.parent} -DVM_TRACE={int(traced)} -DVM_TRACE_VCD={int(traced)}"
+        options = "--cc --prefix Vtop --x-assign unique --x-initial unique -O3 --no-timing --Mdir"
+        verilate = [
+            *options.split(),
+            f"{model}.new",
+            self.warnings,
+            *KIND_FLAGS[kind],
+            *self._block_flags(block, parameters),
+        ]
+        gathered, top = model / "model.cc", model / "Vtop.h"
+        flags = shlex.join(verilate).replace("$", "$$")
+        _write_edge(out, "verilate", f"{gathered} | {top}", *module.files, MODEL=model, FLAGS=flags)
+        traced, covered = int(kind == "traced"), int(kind == "covered")
+        macros = f"-DVM_TRACE={traced} -DVM_TRACE_VCD={traced} -DVM_COVERAGE={covered}"
+        flags = f"-isystem {model} -I{ports.parent} {macros}"
         binding = self.root / "tests/blocks" / block.folder / block.stem / "binding.cpp"
         _write_edge(out, "compile", model / "model.o", gathered, FLAGS=f"{flags} -w")
-        _write_edge(out, "compile", model / "binding.o", f"{binding} | {ports} {gathered}", FLAGS=flags)
+        _write_edge(out, "compile", model / "binding.o", f"{binding} | {ports} {top}", FLAGS=flags)
         objects = [model / "binding.o", model / "model.o", *(self._object(twin) for twin in block.twin)]
-        _write_edge(out, "link", self.program(block, parameters, traced), *objects, f"{self.runtime}/libruntime.a")
+        _write_edge(out, "link", self.program(block, parameters, kind), *objects, f"{self.runtime}/libruntime.a")
 
     def build_driver(self, top: Path, driver: Path) -> Path:
         """A program of a module (its model is class Vtop) and the C++ source that drives it; built in `<build>/<top's name>`."""
@@ -277,11 +306,11 @@ class Project:
             folder = self.build / top.stem
             folder.mkdir(parents=True, exist_ok=True)
             options = "--cc --prefix Vtop -O3 --no-timing -Wno-fatal --x-assign fast --x-initial fast --Mdir"
-            verilate = [*options.split(), str(folder / "model"), *self._flags(top.stem, top)]
+            verilate = [*options.split(), f"{folder / 'model'}.new", *self._flags(top.stem, top)]
             gathered, program = folder / "model/model.cc", folder / "driver"
             sources = [top, *(source for part in RTL_FOLDERS for source in sorted((self.root / part).glob("*.sv")))]
             with (folder / "build.ninja").open("w") as out:
-                _write_rules(out, folder, self._include_flags())
+                _write_rules(out, folder, self._compiler_flags())
                 _write_edge(out, "verilate", gathered, *sources, MODEL=folder / "model", FLAGS=shlex.join(verilate))
                 flags = f"-isystem {folder / 'model'} -O2"
                 _write_edge(out, "compile", folder / "model.o", gathered, FLAGS=f"{flags} -w")
@@ -299,8 +328,11 @@ class Project:
         flags = f"-w -include {hooks}.hpp -DVL_PRINTF=bisim_printf -DVL_USER_STOP -DVL_USER_FATAL"
         file = self.runtime / "build.ninja"
         with file.open("w") as out:
-            _write_rules(out, self.runtime, self._include_flags())
-            sources = [include / f"{name}.cpp" for name in ("verilated", "verilated_threads", "verilated_vcd_c")]
+            _write_rules(out, self.runtime, self._compiler_flags())
+            sources = [
+                include / f"{name}.cpp"
+                for name in ("verilated", "verilated_cov", "verilated_threads", "verilated_vcd_c")
+            ]
             objects = []
             for source in [*sources, hooks.with_suffix(".cpp")]:
                 objects.append(self.runtime / f"{source.stem}.o")
@@ -311,41 +343,57 @@ class Project:
     # --- run
 
     def run(
-        self, block: Block, parameters: ParameterSet, runs: int, cycles: int, seed: int, replay: bool = True
-    ) -> Result:
-        """Runs the seeds `seed` .. `seed + runs - 1`, each in `cycles` cycles, until one shows a difference.
-
-        The test program must have been built. With `replay` a difference is run again, from its seed, by a program with
-        waves in it, which also shrinks the stimulus; the report's folder is named in the result.
-        """
-        result = self._execute(self.program(block, parameters), block, parameters, runs, cycles, seed)
-        if result.difference is None or not replay:
-            return result
-        self.build_tests([(block, parameters)], traced=True)
-        report = self.folder(block, parameters) / f"seed-{result.difference.seed}"
-        report.mkdir(exist_ok=True)
-        traced = self.program(block, parameters, traced=True)
-        again = self._execute(traced, block, parameters, 1, cycles, result.difference.seed, report)
-        difference = again.difference or result.difference
-        return replace(result, difference=difference, report=report)
-
-    def _execute(
         self,
-        program: Path,
         block: Block,
         parameters: ParameterSet,
         runs: int,
         cycles: int,
         seed: int,
-        report: Path | None = None,
+        replay: bool = True,
+        seconds: float | None = None,
     ) -> Result:
+        """Runs the seeds `seed` .. `seed + runs - 1`, each in `cycles` cycles, until one shows a difference.
+
+        The test program must have been built. With `replay` a difference is run again, from its seed, by a program with
+        waves in it, which also shrinks the stimulus; the report's folder is named in the result. Raises
+        subprocess.TimeoutExpired where the runs take more than `seconds`.
+        """
+        result = self._execute("model", block, parameters, runs, cycles, seed, seconds=seconds)
+        if result.difference is None or not replay:
+            return result
+        self.build_tests([(block, parameters)], "traced")
+        report = self.folder(block, parameters) / f"seed-{result.difference.seed}"
+        report.mkdir(exist_ok=True)
+        again = self._execute("traced", block, parameters, 1, cycles, result.difference.seed, ["--report", report])
+        difference = again.difference or result.difference
+        return replace(result, difference=difference, report=report)
+
+    def cover(self, block: Block, parameters: ParameterSet, runs: int, cycles: int, seed: int) -> Result:
+        """As `run`, by the program that counts what the runs reach; its counts are files in the folder `coverage`."""
+        folder = self.folder(block, parameters) / "coverage"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        return self._execute("covered", block, parameters, runs, cycles, seed, ["--coverage", folder])
+
+    def _execute(
+        self,
+        kind: Kind,
+        block: Block,
+        parameters: ParameterSet,
+        runs: int,
+        cycles: int,
+        seed: int,
+        more: Sequence[str | Path] = (),
+        seconds: float | None = None,
+    ) -> Result:
+        program = self.program(block, parameters, kind)
         output = self.folder(block, parameters) / "result.json"
         output.unlink(missing_ok=True)
         command: list[str | Path] = [program, "--json", output]
-        command += ["--runs", str(runs), "--cycles", str(cycles), "--seed", str(seed)]
-        if report:
-            command += ["--report", report]
-        done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        command += ["--runs", str(runs), "--cycles", str(cycles), "--seed", str(seed), *more]
+        done = subprocess.run(
+            command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=seconds
+        )
         if done.returncode not in (0, 1) or not output.exists():
             raise BuildError(f"{program} ended with status {done.returncode}", done.stdout)
         data: dict[str, Any] = json.loads(output.read_text())
@@ -360,16 +408,19 @@ def _write_if_changed(path: Path, text: str) -> None:
         path.write_text(text)
 
 
-def _write_rules(out: TextIO, build: Path, includes: list[str]) -> None:
+def _write_rules(out: TextIO, build: Path, flags: list[str]) -> None:
     program, root = verilator()
-    # A model's parts, gathered into one file: first those that run in every cycle, then those that run once.
-    include = """printf '#include "%s"\\n' $$(ls $MODEL/*.cpp | grep {} Slow)"""
-    gather = f"({include.format('-v')}; echo '#pragma GCC optimize (\"O0\")'; {include.format('')}) > $out"
-    flags = " ".join([*CXX_FLAGS, *includes])
+    # A model's parts, gathered into one file: first those that run in every cycle, then those that run once. What is as it was
+    # keeps its time, so that little is compiled again; the hash of all parts is in the file that stands for them.
+    include = """printf '#include "%s"\\n' $$(ls *.cpp | grep {} Slow)"""
+    first = "cat *.h *.cpp | sha256sum | sed 's#^#// #'"
+    gather = f"({first}; {include.format('-v')}; echo '#pragma GCC optimize (\"O0\")'; {include.format('')}) > model.cc"
+    keep = "mkdir -p $MODEL && for f in *.h *.cpp *.cc; do cmp -s $$f $MODEL/$$f || cp $$f $MODEL || exit 1; done"
+    verilate = f"rm -rf $MODEL.new && VERILATOR_ROOT={root} {program} $FLAGS && cd $MODEL.new && {gather} && {keep}"
     out.write(f"builddir = {build}\n")
-    out.write(f"rule verilate\n  command = rm -rf $MODEL && VERILATOR_ROOT={root} {program} $FLAGS && {gather}\n")
+    out.write(f"rule verilate\n  command = {verilate}\n  restat = 1\n")
     out.write(
-        f"rule compile\n  command = c++ {flags} $FLAGS -MMD -MF $out.d -c $in -o $out\n  depfile = $out.d\n  deps = gcc\n"
+        f"rule compile\n  command = c++ {' '.join(flags)} $FLAGS -MMD -MF $out.d -c $in -o $out\n  depfile = $out.d\n  deps = gcc\n"
     )
     out.write("rule archive\n  command = rm -f $out && ar rcs $out $in\n")
     out.write("rule link\n  command = c++ $in -pthread -o $out\n")
@@ -381,11 +432,11 @@ def _write_edge(out: TextIO, rule: str, target: str | Path, *sources: str | Path
         out.write(f"  {name} = {value}\n")
 
 
-def _ninja(file: Path) -> None:
+def _ninja(file: Path, *targets: Path) -> None:
     if importlib.util.find_spec("ninja") is None:
         raise InputError("Ninja is missing: install the Python package ninja")
     done = subprocess.run(
-        [sys.executable, "-m", "ninja", "--quiet", "-j2", "-f", file],
+        [sys.executable, "-m", "ninja", "--quiet", "-j2", "-f", file, *targets],
         text=True,
         check=False,
         stdout=subprocess.PIPE,

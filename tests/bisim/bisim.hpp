@@ -28,6 +28,9 @@
 #if VM_TRACE
 #include <verilated_vcd_c.h>
 #endif
+#if VM_COVERAGE
+#include <verilated_cov.h>
+#endif
 
 namespace bisim {
 
@@ -104,6 +107,8 @@ struct Waves {
 template <class Twin, class Stimulus>
 class Bisim {
  public:
+  std::string coverage;  ///< the folder for what each run covers, one file a run; of a program built for that
+
   /// Runs a schedule; where `waves` is named, the module's signals from cycle `from` on are written there.
   std::optional<Difference> run(std::uint64_t seed, const Schedule& schedule, const std::string& waves = {},
                                 std::size_t from = 0) {
@@ -164,6 +169,9 @@ class Bisim {
       }
     }
     totals_.cycles += schedule.size();
+#if VM_COVERAGE
+    if (!coverage.empty()) context.coveragep()->write(coverage + "/" + std::to_string(seed) + ".dat");
+#endif
     return std::nullopt;
   }
 

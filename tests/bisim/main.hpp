@@ -17,14 +17,17 @@ inline constexpr std::uint64_t kShrinkBudget = 20'000'000;  ///< cycles simulate
 
 struct Options {
   std::uint64_t runs = 1, cycles = 10'000, seed = 1;
-  std::string json, report;
+  std::string json, report, coverage;
 };
 
 [[nodiscard]] inline Options parse(int argc, char** argv) {
-  static const option known[] = {
-      {"runs", required_argument, nullptr, 'n'},   {"cycles", required_argument, nullptr, 'c'},
-      {"seed", required_argument, nullptr, 's'},   {"json", required_argument, nullptr, 'j'},
-      {"report", required_argument, nullptr, 'r'}, {}};
+  static const option known[] = {{"runs", required_argument, nullptr, 'n'},
+                                 {"cycles", required_argument, nullptr, 'c'},
+                                 {"seed", required_argument, nullptr, 's'},
+                                 {"json", required_argument, nullptr, 'j'},
+                                 {"report", required_argument, nullptr, 'r'},
+                                 {"coverage", required_argument, nullptr, 'v'},
+                                 {}};
   Options options;
   for (int letter; (letter = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
     switch (letter) {
@@ -42,6 +45,9 @@ struct Options {
         break;
       case 'r':
         options.report = optarg;
+        break;
+      case 'v':
+        options.coverage = optarg;
         break;
       default:
         std::exit(2);
@@ -142,6 +148,7 @@ template <class Twin, class Stimulus>
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
   Bisim<Twin, Stimulus> harness;
+  harness.coverage = options.coverage;
   const Schedule schedule = whole_run(options.cycles);
   std::optional<Difference> difference;
   std::uint64_t seed = options.seed;

@@ -11,6 +11,8 @@ import argparse
 import secrets
 import shutil
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -155,7 +157,7 @@ CPP = [
 MUTANTS = {mutant.name: mutant for mutant in (*RTL, *CPP)}
 
 
-def _mirror(target: Path) -> None:
+def mirror(target: Path) -> None:
     """A copy of what the tests are built from; files that are the same are left alone, so that little is built again."""
     for folder in ("rtl", "sim", "spec/generated", "tests/bisim", "tests/blocks", "examples/operators"):
         for source in (ROOT / folder).rglob("*"):
@@ -165,24 +167,32 @@ def _mirror(target: Path) -> None:
                 shutil.copyfile(source, copy)
 
 
+@contextmanager
+def changed(file: Path, change: Callable[[str], str]) -> Iterator[None]:
+    """The file as `change` makes it, and afterwards as it was."""
+    text = file.read_text()
+    try:
+        file.write_text(change(text))
+        yield
+    finally:
+        file.write_text(text)
+
+
 def hunt(mutant: Mutant, seed: int, replay: bool = False) -> Result:
     """Builds a copy with the mutant in it and runs its block's test; the result has no difference where it survives."""
     original = Project(ROOT)
     copy = original.build / "mutants" / mutant.side
-    _mirror(copy)
+    mirror(copy)
     file = copy / mutant.file
-    text = file.read_text()
-    if text.count(mutant.old) != 1:
-        raise ValueError(f"{mutant.name}: the text to replace occurs {text.count(mutant.old)} times in {mutant.file}")
+    count = file.read_text().count(mutant.old)
+    if count != 1:
+        raise ValueError(f"{mutant.name}: the text to replace occurs {count} times in {mutant.file}")
     project = Project(copy, copy / "build", original)
     block = project.block(mutant.block)
     parameters = next(parameters for parameters in block.sets if parameters.name == mutant.set)
-    try:
-        file.write_text(text.replace(mutant.old, mutant.new))
+    with changed(file, lambda text: text.replace(mutant.old, mutant.new)):
         project.build_tests([(block, parameters)])
         return project.run(block, parameters, RUNS, CYCLES, seed, replay)
-    finally:
-        file.write_text(text)
 
 
 def main() -> int:

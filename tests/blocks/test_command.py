@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from thalweg.cli import main
 
+SKID = Path(__file__).parents[2] / "rtl/common/tw_skid.sv"
+
 
 def test_lint(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rtl", "lint", "skid", "common/arbiter"]) == 0
@@ -34,3 +36,21 @@ def test_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for row in rows:
         assert row["total_cycles"] == 1000 and row["seed"] == 9 and row["difference"] is None
         assert row["ports"]["out_data_o"]["activity"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.serial
+def test_coverage(tmp_path: Path) -> None:
+    """A single cycle never fills the second register; a few thousand reach everything."""
+    arguments = ["rtl", "test", "skid", "--coverage", "--seed", "9", "--json", f"{tmp_path}/c.json"]
+    assert main([*arguments, "--runs", "1", "--cycles", "1"]) == 0
+    (short,) = json.loads((tmp_path / "c.json").read_text())
+    spare = next(i for i, line in enumerate(SKID.read_text().splitlines(), 1) if "spare_q <= in_data_i;" in line)
+    assert f"rtl/common/tw_skid.sv:{spare}" in short["missed_lines"]
+    assert short["line_percent"] < 100 and short["toggle_percent"] < 100
+    assert main([*arguments, "--runs", "5", "--cycles", "2000"]) == 0
+    (long,) = json.loads((tmp_path / "c.json").read_text())
+    assert long["missed_lines"] == long["missed_toggles"] == []
+    assert long["lines"] == short["lines"]
+    # Ten signals of a bit and four words, each bit up and down; what only assertions look at doesn't count.
+    assert long["toggles"] == short["toggles"] == 2 * (10 + 4 * 262)

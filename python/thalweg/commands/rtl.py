@@ -15,6 +15,7 @@ import click
 from thalweg.errors import CheckFailed
 from thalweg.output import json_option, print_table, write_json
 from thalweg.rtl import Block, BuildError, ParameterSet, Project, Result
+from thalweg.rtl_coverage import coverage
 from thalweg.rtl_proof import Mutant, Proof, ProofSet, Prover
 from thalweg.rtl_proof import Result as ProofResult
 from thalweg.rtl_synth import Node, Resources, Synthesizer
@@ -57,22 +58,30 @@ def lint(blocks: tuple[str, ...]) -> None:
 @click.option(
     "--seed", type=click.IntRange(0, 2**63), help="Seed of the first run; the others follow. [default: random]"
 )
+@click.option("--coverage", "covers", is_flag=True, help="Count the lines and toggles that the runs reach.")
 @json_option
-def test(blocks: tuple[str, ...], runs: int, cycles: int, seed: int | None, json_file: Path | None) -> None:
-    """Hold modules against their C++ twins, cycle by cycle, under random stimuli: all of them, or those named."""
+def test(
+    blocks: tuple[str, ...], runs: int, cycles: int, seed: int | None, covers: bool, json_file: Path | None
+) -> None:
+    """Hold modules against their C++ twins, cycle by cycle, under random stimuli: all of them, or those named.
+
+    With --coverage the runs are slower and the assertions are left out; the file of --json then has the coverage, with all
+    that was missed.
+    """
     project = Project()
     chosen = _select(project, blocks)
     seed = secrets.randbelow(2**32) if seed is None else seed
     click.echo(f"seed {seed}; building {len(chosen)} test programs")
     try:
-        project.build_tests(chosen)
+        project.build_tests(chosen, "covered" if covers else "model")
     except BuildError as error:
         click.echo(error.text, err=True)
         raise
+    run = project.cover if covers else project.run
     with (
         ThreadPoolExecutor(os.cpu_count()) as pool,
         click.progressbar(
-            pool.map(lambda variant: project.run(variant[0], variant[1], runs, cycles, seed), chosen),
+            pool.map(lambda variant: run(variant[0], variant[1], runs, cycles, seed), chosen),
             length=len(chosen),
             label="testing",
             show_pos=True,
@@ -87,9 +96,12 @@ def test(blocks: tuple[str, ...], runs: int, cycles: int, seed: int | None, json
         ),
         left=("block", "variant", "difference"),
     )
-    write_json(json_file, [_row(result) for result in results])
+    if covers:
+        _show_coverage(project, {block.name: block for block, _ in chosen}, json_file)
+    else:
+        write_json(json_file, [_row(result) for result in results])
     differing = [result for result in results if result.difference]
-    for result in differing:
+    for result in differing if not covers else ():
         click.echo(f"{result.block} ({result.set}): cycles, shrunk stimulus and waves are in {result.report}")
     if differing:
         raise CheckFailed(f"{len(differing)} of {len(results)} variants differ from their twins")
@@ -143,6 +155,17 @@ def prove(blocks: tuple[str, ...], mutants: bool, json_file: Path | None) -> Non
         raise CheckFailed(
             f"{len(wrong)} of {len(results)} {'mutants survived' if mutants else 'properties are not proved'}"
         )
+
+
+def _show_coverage(project: Project, blocks: dict[str, Block], json_file: Path | None) -> None:
+    covered = [coverage(project, block) for block in blocks.values()]
+    print_table(
+        ("block", "lines", "covered %", "toggles", "toggled %"),
+        ((c.block, c.lines, f"{c.line_percent:.1f}", c.toggles, f"{c.toggle_percent:.1f}") for c in covered),
+        left=("block",),
+    )
+    percents = ({"line_percent": c.line_percent, "toggle_percent": c.toggle_percent} for c in covered)
+    write_json(json_file, [{**asdict(c), **percent} for c, percent in zip(covered, percents, strict=True)])
 
 
 @command.command()

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Does the equality test notice bugs that nobody chose? Draws lines of the RTL, puts a small fault into each (faults.py), and
+runs the test of its block, in one parameter set after the other, until one shows a difference.
+
+A mutant counts where Verilator's lint has nothing to say about it, and where what Verilator makes of it isn't what it makes
+of the original: others are drawn again.
+
+    tests/blocks/random_mutants.py [BLOCK...] [--count N] [--seed N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import secrets
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import TimeoutExpired
+
+from faults import Fault, faults
+from mutants import CYCLES, ROOT, RUNS, changed, mirror
+from thalweg.rtl import Block, BuildError, ParameterSet, Project
+from thalweg.rtl_ports import Module
+
+SECONDS = 600  #: for the runs in one parameter set; a mutant that takes longer hangs
+
+
+@dataclass(frozen=True)
+class Mutant:
+    block: str
+    file: Path  #: from the root
+    fault: Fault
+
+    def __str__(self) -> str:
+        source = (ROOT / self.file).read_text()
+        old, new = (" ".join(text.split()) for text in (self.fault.old, self.fault.new))
+        return f"{self.file}:{self.fault.line(source)}, {self.fault.kind}: {old or '(nothing)'} -> {new}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of a mutant: refused by lint, the same as the original, killed, or survived; and what killed or refused it."""
+
+    name: str
+    text: str = ""
+
+    @property
+    def counts(self) -> bool:
+        return self.name in ("killed", "survived")
+
+
+class _Copy(Project):
+    """Refuses what lint would complain about. Models, which change with every mutant, are compiled in a hurry; ports don't."""
+
+    optimization = "-O0"
+    warnings = "-Wall"
+
+    def __init__(self, root: Path, original: Project) -> None:
+        super().__init__(root, root / "build", original)
+        self._modules: dict[tuple[str, str], Module] = {}
+
+    def module(self, block: Block, parameters: ParameterSet) -> Module:
+        key = block.name, parameters.name
+        if key not in self._modules:
+            self._modules[key] = super().module(block, parameters)
+        return self._modules[key]
+
+
+class Hunt:
+    """A copy of the sources into which mutants are put, one after the other."""
+
+    def __init__(self) -> None:
+        self.original = Project(ROOT)
+        self.copy = self.original.build / "mutants/random"
+        mirror(self.copy)
+        self.project = _Copy(self.copy, self.original)
+        self.models: dict[str, list[tuple[ParameterSet, str]]] = {}
+
+    def draw(self, blocks: list[Block], seed: int) -> Iterator[Mutant]:
+        """Lines of the blocks' own files in random order, each with one of its faults."""
+        names = {block.name: block for block in self.original.blocks()}
+        lines: dict[tuple[str, Path, int], list[Fault]] = {}
+        for path in sorted((ROOT / "rtl").rglob("tw_*.sv")):
+            file = path.relative_to(ROOT)
+            # Parts and packages belong to the block that the folder is about.
+            folder = file.parts[1]
+            own = f"{folder}/{path.stem.removeprefix('tw_')}"
+            block = own if own in names else next(name for name in names if name.startswith(f"{folder}/"))
+            if block not in {block.name for block in blocks}:
+                continue
+            for fault in faults(path):
+                lines.setdefault((block, file, fault.line(path.read_text())), []).append(fault)
+        dice = random.Random(seed)
+        order = sorted(lines)
+        dice.shuffle(order)
+        for place in order:
+            yield Mutant(place[0], place[1], dice.choice(lines[place]))
+
+    def originals(self, block: Block) -> list[tuple[ParameterSet, str]]:
+        """The block's parameter sets with what Verilator makes of them, the smallest first."""
+        if block.name not in self.models:
+            models = [(parameters, *self.project.model(block, parameters)) for parameters in block.sets]
+            models.sort(key=lambda model: model[2])
+            self.models[block.name] = [(parameters, made) for parameters, made, _ in models]
+        return self.models[block.name]
+
+    def outcome(self, mutant: Mutant, seed: int) -> Outcome:
+        block = self.project.block(mutant.block)
+        originals = self.originals(block)
+        with changed(self.copy / mutant.file, mutant.fault.applied):
+            same = True
+            for parameters, made in originals:
+                try:
+                    if self.project.model(block, parameters)[0] == made:
+                        continue
+                except BuildError as error:
+                    complaint = next((line for line in error.text.splitlines() if line.startswith("%")), error.text)
+                    return Outcome("refused", complaint)
+                same = False
+                self.project.build_tests([(block, parameters)])
+                killed = self._killed_by(block, parameters, seed)
+                if killed:
+                    return Outcome("killed", f"{parameters.name}: {killed}")
+        return Outcome("same" if same else "survived")
+
+    def _killed_by(self, block: Block, parameters: ParameterSet, seed: int) -> str | None:
+        try:
+            result = self.project.run(block, parameters, RUNS, CYCLES, seed, replay=False, seconds=SECONDS)
+        except TimeoutExpired:
+            return f"not done after {SECONDS} s"
+        except BuildError as error:  # the program died
+            return str(error)
+        return str(result.difference) if result.difference else None
+
+
+def hunt(blocks: list[str], count: int, seed: int) -> dict[Mutant, Outcome]:
+    """Draws mutants until `count` of them count, and prints each; returns all that were drawn."""
+    hunt = Hunt()
+    chosen = [hunt.original.block(name) for name in blocks] if blocks else hunt.original.blocks()
+    print(f"seed {seed}", flush=True)
+    outcomes: dict[Mutant, Outcome] = {}
+    for mutant in hunt.draw(chosen, seed):
+        if sum(outcome.counts for outcome in outcomes.values()) == count:
+            break
+        outcomes[mutant] = hunt.outcome(mutant, seed)
+        print(f"{outcomes[mutant].name}: {mutant} [{outcomes[mutant].text}]", flush=True)
+    names = Counter(outcome.name for outcome in outcomes.values())
+    print(
+        f"seed {seed}: {names['killed']} killed, {names['survived']} survived; besides {names['refused']} refused by lint, "
+        f"{names['same']} the same as the original"
+    )
+    return outcomes
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Hunt random mutants of the hardware.")
+    parser.add_argument("blocks", nargs="*", metavar="BLOCK", help="all where none is named")
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32))
+    arguments = parser.parse_args()
+    outcomes = hunt(arguments.blocks, arguments.count, arguments.seed)
+    survivors = [mutant for mutant, outcome in outcomes.items() if outcome.name == "survived"]
+    for mutant in survivors:
+        print(f"survived: {mutant}")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""Are random faults of the RTL found where they may be, do they leave everything else alone, and are they noticed?"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from faults import faults
+from random_mutants import Outcome, hunt
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / "rtl").rglob("tw_*.sv"))
+SEED = 20261121
+
+TINY = """\
+// a + b is no fault's place
+module tiny #(
+    parameter int unsigned Width = 4
+) (
+    input  logic             clk_i,
+    input  logic [Width-1:0] a_i,
+    output logic             z_o
+);
+  for (genvar i = 0; i < 2; i++) begin : check
+    if (Width < 1) begin : check_width
+      $error("tiny: Width must be at least 1");
+    end
+  end
+  assign z_o = 1'(a_i) /* || b */ != 3;
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) small : assert (a_i < 9);
+`endif
+endmodule
+"""
+
+
+def test_where_faults_are(tmp_path: Path) -> None:
+    file = tmp_path / "tiny.sv"
+    file.write_text(TINY)
+    found = faults(file)
+    right = "1'(a_i) /* || b */ != 3"
+    assert {(fault.kind, fault.old, fault.new) for fault in found} == {
+        ("operator", "!=", "=="),
+        ("constant", "3", "4"),
+        ("constant", "3", "2"),
+        ("stuck", right, f"({right}) | ($bits(z_o))'(1)"),
+        ("stuck", right, f"({right}) & ~(($bits(z_o))'(1) << ($bits(z_o) - 1))"),
+    }
+    assert {fault.line(TINY) for fault in found} == {14}
+    (operator,) = (fault for fault in found if fault.kind == "operator")
+    assert operator.applied(TINY) == TINY.replace("!=", "==")
+
+
+STATEMENTS = """\
+module tiny (
+    input  logic       clk_i,
+    input  logic       rst_i,
+    input  logic [3:0] a_i,
+    input  logic [1:0] index_i,
+    output logic       z_o
+);
+  always_ff @(posedge clk_i)
+    if (rst_i) z_o <= '0;
+    else
+      z_o <= a_i[index_i]
+          ? !clk_i : rst_i;
+endmodule
+"""
+
+
+def test_kinds(tmp_path: Path) -> None:
+    file = tmp_path / "tiny.sv"
+    file.write_text(STATEMENTS)
+    changes = {(fault.kind, fault.applied(STATEMENTS)) for fault in faults(file)}
+
+    def changed(old: str, new: str) -> str:
+        assert STATEMENTS.count(old) == 1
+        return STATEMENTS.replace(old, new)
+
+    taken = "a_i[index_i]\n          ? !clk_i : rst_i"
+    for kind, text in [
+        ("condition", changed("(rst_i)", "(!(rst_i))")),
+        ("condition", changed("!clk_i", "clk_i")),
+        ("condition", changed("a_i[index_i]", "!(a_i[index_i])")),
+        ("constant", changed("'0", "'1")),
+        ("statement", changed("z_o <= '0;", ";")),
+        ("statement", changed(f"z_o <= {taken};", ";\n")),
+        ("branches", changed(taken, "a_i[index_i] ? rst_i : !clk_i\n")),
+        ("index", changed("[index_i]", "[(index_i) ^ 1]")),
+    ]:
+        assert (kind, text) in changes
+    assert {kind for kind, _ in changes} == {"condition", "constant", "statement", "branches", "index", "stuck"}
+    assert len(changes) == 8 + 4  # and two bits stuck in either assignment
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)
+def test_places_in_the_rtl(file: Path) -> None:
+    text = file.read_text()
+    lines = text.splitlines()
+    for fault in faults(file):
+        assert text[fault.start : fault.end] == fault.old != fault.new
+        assert len(fault.applied(text).splitlines()) == len(lines)
+        line = lines[fault.line(text) - 1]
+        assert not any(word in line for word in (" assert ", "$error", "parameter ", "input ", "output "))
+
+
+def test_only_packages_of_types_have_none() -> None:
+    assert all("function" not in file.read_text() and file.stem.endswith("_pkg") for file in FILES if not faults(file))
+
+
+def _killed(outcomes: dict[object, Outcome]) -> int:
+    return sum(outcome.name == "killed" for outcome in outcomes.values())
+
+
+@pytest.mark.slow
+@pytest.mark.serial
+def test_two_of_three_are_killed() -> None:
+    assert _killed(dict(hunt(["common/fifo", "common/skid"], 3, SEED))) >= 2
+
+
+@pytest.mark.long
+def test_95_of_100_are_killed() -> None:
+    assert _killed(dict(hunt([], 100, int(os.environ.get("THALWEG_SEED") or SEED)))) >= 95
