@@ -6,8 +6,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <stdexcept>
+#include <vector>
 
 #include "reduce/lane.hpp"
 
@@ -35,5 +40,60 @@ inline void join(Lane combine, std::span<const std::byte* const> operands, std::
     combine(result, scratch, elements);
   }
 }
+
+/// A flit of every operand, which go into a join together.
+struct FlitOperands {
+  spec::Operator op;
+  spec::Datatype type;
+  bool head;       ///< the first flit of a packet, whose elements lie behind the header
+  unsigned bytes;  ///< of the flit, up to the end of its last element
+  std::vector<std::array<std::uint64_t, 4>> operands;
+  std::uint64_t tag;
+};
+
+/// Joins the flits of up to `inputs` operands a cycle; twin of rtl/reduce/tw_join.sv. The header is that of the first operand;
+/// what is behind the elements becomes zero where there are several.
+class FlitJoin {
+ public:
+  using Result = FlitLane::Result;
+
+  /// `latency`: cycles of a lane.
+  FlitJoin(unsigned inputs, unsigned latency)
+      : latency_(latency), due_(1 + std::size_t{join_depth(inputs)} * latency) {}
+
+  /// This cycle's result; null where there is none.
+  [[nodiscard]] const Result* result() const { return due_[now_] ? &*due_[now_] : nullptr; }
+
+  /// One clock edge. Throws std::logic_error where the result would meet another one.
+  void step(const FlitOperands* flits) {
+    due_[now_].reset();
+    if (flits) {
+      const std::size_t after = 1 + std::size_t{join_depth(flits->operands.size())} * latency_;
+      std::optional<Result>& due = due_[(now_ + after) % due_.size()];
+      if (due) throw std::logic_error("two results of a join in one cycle");
+      due = joined(*flits);
+    }
+    now_ = (now_ + 1) % due_.size();
+  }
+
+ private:
+  [[nodiscard]] static Result joined(const FlitOperands& flits) {
+    Result result{flits.operands.front(), flits.tag};
+    if (flits.operands.size() == 1) return result;
+    const std::size_t from = flits.head ? 8 : 0, bytes = flits.bytes - from;
+    std::vector<const std::byte*> pieces;
+    for (const auto& operand : flits.operands)
+      pieces.push_back(reinterpret_cast<const std::byte*>(operand.data()) + from);
+    std::array<std::byte, sizeof result.data> scratch;
+    auto* data = reinterpret_cast<std::byte*>(result.data.data());
+    join(lane(flits.op, flits.type), pieces, bytes / spec::size_of(flits.type), bytes, data + from, scratch.data());
+    std::fill(data + flits.bytes, data + sizeof result.data, std::byte{0});
+    return result;
+  }
+
+  unsigned latency_;
+  std::vector<std::optional<Result>> due_;  ///< by cycle, in a circle
+  std::size_t now_ = 0;
+};
 
 }  // namespace thalweg

@@ -154,14 +154,15 @@ def test_speedups_are_table_4_over_our_times(rows: list[dict[str, Any]]) -> None
 
 @pytest.mark.slow
 def test_mechanisms_hold(rows: list[dict[str, Any]]) -> None:
-    """Without what holds them up the long collectives are faster: twice where links are not shared any more."""
+    """Without what holds them up the long collectives are faster: where two edges do not share a link any more, twice, but for
+    the pauses of 2 cycles after a packet of 16 flits, which the two had filled for each other."""
     for nodes in DIRECT:
         torus, apart = (
             next(r for r in rows if r.get("collective") == "reduce" and r.get("nodes") == nodes and r.get("bytes") == 1 << 20
                  and ("edge of the tree" in r.get("network", "")) == own and r["id"] == "mpifpga.curves")
             for own in (False, True)
         )  # fmt: skip
-        assert 1.9 < torus["measured"] / apart["measured"] < 2.2
+        assert 2 * 16 / 18 < torus["measured"] / apart["measured"] < 2.2
 
 
 def test_another_paper_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 #include "../examples/operators/operators.cpp"
-#include "bisim/main.hpp"
+#include "blocks/elements.hpp"
 #include "reduce/lane.hpp"
 #include "reduce/user_operators.hpp"
 
@@ -7,20 +7,6 @@ namespace {
 
 using thalweg::spec::Datatype, thalweg::spec::Operator;
 using top::Inputs, top::Outputs, top::Parameters;
-
-struct Pair {
-  Operator op;
-  Datatype type;
-};
-
-/// What the module is built for: bit [type][operator].
-[[nodiscard]] std::vector<Pair> built() {
-  std::vector<Pair> pairs;
-  for (unsigned bit = 0; bit < 512; ++bit)
-    if (Parameters::Pairs[bit / 64] >> (bit % 64) & 1)
-      pairs.push_back({static_cast<Operator>(bit % 16), static_cast<Datatype>(bit / 16)});
-  return pairs;
-}
 
 /// Those of examples/operators, whose list is headed by the last one.
 [[nodiscard]] std::vector<thalweg::UserOperator> own() {
@@ -80,8 +66,8 @@ class Stimulus {
     next.in_tag_i.set(flow.bits() & ((std::uint64_t{1} << Parameters::TagBits) - 1));
     std::array<std::uint64_t, 4> a{}, b{};
     for (unsigned word = 0; word < 4; ++word) {
-      a[word] = element(data);
-      b[word] = element(data);
+      a[word] = blocks::element(data);
+      b[word] = blocks::element(data);
       if (data.chance(250)) b[word] = a[word] ^ (data.bits() & data.bits() & data.bits() & data.bits());
       if (data.chance(125)) b[word] = a[word] ^ (data.bits() & 0x8000800080008000);
     }
@@ -90,30 +76,9 @@ class Stimulus {
   }
 
  private:
-  /// Eight bytes: of a small choice each, special in all formats at once, or random.
-  [[nodiscard]] static std::uint64_t element(bisim::Dice& dice) {
-    static constexpr std::uint64_t kSpecial[] = {0x0000000000000000, 0x8000000080008000, 0x7FF0000000000000,
-                                                 0xFFF0000000000000, 0x7F8000007F800000, 0xFF800000FF800000,
-                                                 0x7C007C007C007C00, 0xFC00FC00FC00FC00, 0x7FFFFFFF7FFF7FFF,
-                                                 0xFFFFFFFFFFFFFFFF, 0x3FF0000000000001, 0x0000000100010001};
-    switch (dice.below(4)) {
-      case 0:
-        return dice.bits();
-      case 1:
-        return kSpecial[dice.below(std::size(kSpecial))];
-      case 2:  // exponents near the middle
-        return (dice.bits() & 0x83FF83FF83FF83FF) | 0x3C003C003C003C00;
-      default: {
-        std::uint64_t word = 0;
-        for (unsigned i = 0; i < 4; ++i) word |= (kSpecial[dice.below(std::size(kSpecial))] & 0xFFFF) << (16 * i);
-        return word;
-      }
-    }
-  }
-
-  const std::vector<Pair> pairs_ = built();
+  const std::vector<blocks::Pair> pairs_ = blocks::built();
   const std::vector<thalweg::UserOperator> own_ = own();
-  Pair pair_ = pairs_.front();
+  blocks::Pair pair_ = pairs_.front();
   std::uint64_t ends_ = 0;  ///< cycles from now on in which a result comes, for no other one may meet it
   unsigned load_, stay_;
 };
