@@ -30,8 +30,8 @@ module tw_framer #(
     input  logic [SequenceBits-1:0] expected_i,
     input  logic                    request_i,
     // A good frame of the other end, for the replay
-    output logic                    peer_word_valid_o,  /// it came, and carries a word
     output logic                    peer_valid_o,
+    output logic                    peer_word_valid_o,
     output logic [       Width-1:0] peer_word_o,
     output logic [SequenceBits-1:0] peer_sequence_o,
     output logic                    peer_epoch_o,
@@ -134,9 +134,7 @@ module tw_framer #(
 
   always_ff @(posedge clk_i) begin
     {in_check_q, in_q} <= wire_frame_i;
-
-    peer_q <= in_q.replay;
-    if (rst_i || !good) peer_q.word_valid <= 1'b0;
+    peer_q             <= in_q.replay;
     if (rst_i) begin
       in_valid_q   <= 1'b0;
       peer_valid_q <= 1'b0;

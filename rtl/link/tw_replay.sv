@@ -30,7 +30,7 @@ module tw_replay #(
     // The frame that goes out next, and moves on where the wire takes it
     input  logic                    wire_ready_i,
     output logic                    tx_valid_o,      /// it carries a word
-    output logic [       Width-1:0] tx_word_o,       /// 0 otherwise
+    output logic [       Width-1:0] tx_word_o,       /// the last one that was sent, where it carries none
     output logic [SequenceBits-1:0] sequence_o,
     output logic                    epoch_o,
     output logic [SequenceBits-1:0] expected_o,
@@ -139,17 +139,21 @@ module tw_replay #(
   assign expected_o = tx_expected_q;
   assign request_o  = tx_request_q;
 
+  // The memory's output register; what is read was never written in the same cycle.
+  always_ff @(posedge clk_i) begin
+    if (rst_i) tx_word_q <= 0;
+    else if (wire_ready_i && send) tx_word_q <= words_q[next_q[IndexBits-1:0]];
+  end
+
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       tx_valid_q    <= 1'b0;
-      tx_word_q     <= 0;
       tx_sequence_q <= 0;
       tx_epoch_q    <= 1'b0;
       tx_expected_q <= 0;
       tx_request_q  <= 1'b0;
     end else if (wire_ready_i) begin
       tx_valid_q    <= send;
-      tx_word_q     <= send ? words_q[next_q[IndexBits-1:0]] : 0;
       tx_sequence_q <= next_q;
       tx_epoch_q    <= epoch_q;
       tx_expected_q <= expected_q;

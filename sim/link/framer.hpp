@@ -77,12 +77,12 @@ class Framer {
       turn_ = turn_ + 1 == format_.vcs ? 0 : turn_ + 1;
     }
     WireFrame frame{};
-    if (next.word) std::ranges::copy(*next.word, frame.begin());
+    std::ranges::copy(next.word, frame.begin());
     const unsigned n = format_.sequence_bits;
     put_bits(frame, format_.word_bits,
-             std::uint64_t{next.word.has_value()} | std::uint64_t{next.sequence} << 1 |
-                 std::uint64_t{next.epoch} << (n + 1) | std::uint64_t{next.expected} << (n + 2) |
-                 std::uint64_t{next.request} << (2 * n + 2) | flow << (2 * n + 3));
+             std::uint64_t{next.carries} | std::uint64_t{next.sequence} << 1 | std::uint64_t{next.epoch} << (n + 1) |
+                 std::uint64_t{next.expected} << (n + 2) | std::uint64_t{next.request} << (2 * n + 2) |
+                 flow << (2 * n + 3));
     put_bits(frame, format_.body_bits(), crc32(frame, format_.body_bits()));
     return frame;
   }
@@ -104,16 +104,15 @@ class Framer {
       return static_cast<std::uint16_t>(control >> from & ((std::uint64_t{1} << n) - 1));
     };
     peer_.emplace();
+    peer_->carries = control & 1;
     peer_->sequence = number(1);
     peer_->epoch = control >> (n + 1) & 1;
     peer_->expected = number(n + 2);
     peer_->request = control >> (2 * n + 2) & 1;
-    if (control & 1) {
-      LinkWord& word = peer_->word.emplace();
-      std::copy_n(in_->begin(), word.size(), word.begin());
-      const unsigned whole = format_.word_bits / 64;
-      if (whole < word.size()) word[whole] &= (std::uint64_t{1} << format_.word_bits % 64) - 1;
-      std::fill(word.begin() + std::min<std::ptrdiff_t>(whole + 1, std::ssize(word)), word.end(), 0);
+    std::copy_n(in_->begin(), peer_->word.size(), peer_->word.begin());
+    if (const unsigned whole = format_.word_bits / 64; whole < peer_->word.size()) {
+      peer_->word[whole] &= (std::uint64_t{1} << format_.word_bits % 64) - 1;
+      std::fill(peer_->word.begin() + whole + 1, peer_->word.end(), 0);
     }
     const auto flow = static_cast<std::uint32_t>(control >> (2 * n + 3));
     if (!credits) {

@@ -13,7 +13,8 @@ namespace thalweg {
 /// What one end tells the other in a frame. Sequence numbers count modulo twice the window.
 template <class Word>
 struct ReplayFrame {
-  std::optional<Word> word;
+  Word word{};  ///< the last one that was sent, where the frame carries none
+  bool carries = false;
   std::uint16_t sequence = 0;  ///< of the word, or of the next one that there will be
   std::uint16_t expected = 0;  ///< sequence that the sender of the frame waits for: what is before it is acknowledged
   bool epoch = false;          ///< how often the sender of the frame went back, modulo 2
@@ -47,7 +48,7 @@ class Replay {
   void step(const Word* in, bool taken, const ReplayFrame<Word>* peer) {
     const bool send = next_ != write_;
     if (taken) {
-      frame_.word.reset();
+      frame_.carries = send;
       if (send) frame_.word = words_[next_ & (mask_ >> 1)];
       frame_.sequence = static_cast<std::uint16_t>(next_);
       frame_.expected = static_cast<std::uint16_t>(expected_);
@@ -84,7 +85,7 @@ class Replay {
   void receive(const ReplayFrame<Word>& frame) {
     if (frame.epoch != request_) return;
     const unsigned ahead = (frame.sequence - expected_) & mask_;
-    if (ahead == 0 && frame.word) {
+    if (ahead == 0 && frame.carries) {
       received_ = frame.word;
       advance(expected_);
     } else if (ahead != 0 && ahead <= words_.size()) {

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <array>
-#include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <utility>
 
@@ -11,6 +12,14 @@
 #include "link/replay.hpp"
 
 namespace thalweg {
+
+/// A new seed, or THALWEG_SEED; printed.
+inline std::uint64_t test_seed() {
+  const char* given = std::getenv("THALWEG_SEED");
+  const std::uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  std::printf("THALWEG_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  return seed;
+}
 
 /// Flips every bit with the same probability; draws the distance to the next error.
 class BitErrors {

@@ -3,10 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 
-#include "../../blocks/link/faulty_wire.hpp"
+#include "lossy_link.hpp"
 
 namespace thalweg {
 namespace {
@@ -52,9 +51,7 @@ Fault draw(std::mt19937_64& random, unsigned permille) {
 
 // Also when words stop coming while frames still get lost: the last one needs nothing behind it.
 TEST(Replay, DeliversOnceAndInOrder) {
-  const auto seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test_seed());
   for (int run = 0; run < 200; ++run) {
     const unsigned window = 2u << random() % 7, faults = random() % 2 ? 20 : 400;
     Pair pair(window, 1 + random() % 12);

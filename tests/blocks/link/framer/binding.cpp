@@ -43,9 +43,9 @@ struct Twin {
     }
     const Frame* peer = framer.peer();
     out.peer_valid_o.set(peer != nullptr);
-    out.peer_word_valid_o.set(peer && peer->word);
     if (peer) {
-      if (peer->word) put(out.peer_word_o, *peer->word);
+      out.peer_word_valid_o.set(peer->carries);
+      put(out.peer_word_o, peer->word);
       out.peer_sequence_o.set(peer->sequence);
       out.peer_epoch_o.set(peer->epoch);
       out.peer_expected_o.set(peer->expected);
@@ -55,12 +55,12 @@ struct Twin {
   }
 
   void step(const Inputs& in) {
-    Frame next{.word = std::nullopt,
+    Frame next{.word = get<5>(in.tx_word_i),
+               .carries = in.tx_valid_i.get() != 0,
                .sequence = static_cast<std::uint16_t>(in.sequence_i.get()),
                .expected = static_cast<std::uint16_t>(in.expected_i.get()),
                .epoch = in.epoch_i.get() != 0,
                .request = in.request_i.get() != 0};
-    if (in.tx_valid_i.get()) next.word = get<5>(in.tx_word_i);
     const auto frame = get<6>(in.wire_frame_i);
     framer.step(next, static_cast<std::uint32_t>(in.back_i.get()), in.wire_ready_i.get() != 0,
                 in.wire_valid_i.get() ? &frame : nullptr);
@@ -96,12 +96,12 @@ class Stimulus {
     if (peer_.wire()) sent = *peer_.wire();
     constexpr Fault kFaults[] = {Fault::loss, Fault::repetition, Fault::pause};
     auto arrived = wire_.step(sent, fault.chance(fault_) ? kFaults[fault.below(3)] : Fault::none);
-    Frame frame{.word = std::nullopt,
+    Frame frame{.word = get<5>(other.tx_word_i),
+                .carries = other.tx_valid_i.get() != 0,
                 .sequence = static_cast<std::uint16_t>(other.sequence_i.get()),
                 .expected = static_cast<std::uint16_t>(other.expected_i.get()),
                 .epoch = other.epoch_i.get() != 0,
                 .request = other.request_i.get() != 0};
-    if (other.tx_valid_i.get()) frame.word = get<5>(other.tx_word_i);
     peer_.step(frame, static_cast<std::uint32_t>(back), true, nullptr);
     if (!arrived) return;
     damage(*arrived, draws.lane(6));
@@ -111,10 +111,8 @@ class Stimulus {
 
  private:
   void draw_frame(Inputs& in, bisim::Dice& dice) const {
-    if (dice.chance(load_)) {
-      in.tx_valid_i.set(true);
-      blocks::fill(in.tx_word_i, dice);
-    }
+    in.tx_valid_i.set(dice.chance(load_));
+    blocks::fill(in.tx_word_i, dice);
     blocks::fill(in.sequence_i, dice);
     blocks::fill(in.epoch_i, dice);
     blocks::fill(in.expected_i, dice);

@@ -22,8 +22,8 @@ struct Twin {
     out.out_valid_o.set(replay.received() != nullptr);
     if (replay.received()) out.out_word_o.set(*replay.received());
     const Frame& frame = replay.frame();
-    out.tx_valid_o.set(frame.word.has_value());
-    if (frame.word) out.tx_word_o.set(*frame.word);
+    out.tx_valid_o.set(frame.carries);
+    out.tx_word_o.set(frame.word);
     out.sequence_o.set(frame.sequence);
     out.epoch_o.set(frame.epoch);
     out.expected_o.set(frame.expected);
@@ -32,12 +32,12 @@ struct Twin {
 
   void step(const Inputs& in) {
     const Word word = in.in_word_i.get();
-    Frame peer{.word = std::nullopt,
+    Frame peer{.word = in.peer_word_i.get(),
+               .carries = in.peer_word_valid_i.get() != 0,
                .sequence = static_cast<std::uint16_t>(in.peer_sequence_i.get()),
                .expected = static_cast<std::uint16_t>(in.peer_expected_i.get()),
                .epoch = in.peer_epoch_i.get() != 0,
                .request = in.peer_request_i.get() != 0};
-    if (in.peer_word_valid_i.get()) peer.word = in.peer_word_i.get();
     replay.step(in.in_valid_i.get() ? &word : nullptr, in.wire_ready_i.get() != 0,
                 in.peer_valid_i.get() ? &peer : nullptr);
   }
@@ -78,12 +78,12 @@ class Stimulus {
 
     std::optional<Frame> sent;
     if (taken) {
-      sent = Frame{.word = std::nullopt,
+      sent = Frame{.word = seen.tx_word_o.get(),
+                   .carries = seen.tx_valid_o.get() != 0,
                    .sequence = static_cast<std::uint16_t>(seen.sequence_o.get()),
                    .expected = static_cast<std::uint16_t>(seen.expected_o.get()),
                    .epoch = seen.epoch_o.get() != 0,
                    .request = seen.request_o.get() != 0};
-      if (seen.tx_valid_o.get()) sent->word = seen.tx_word_o.get();
     }
     const auto arrived = there_.step(sent, fault(draws.lane(3)));
     std::optional<Word> word;
@@ -107,8 +107,8 @@ class Stimulus {
 
   void put(const Frame& frame, bisim::Dice dice, Inputs& next) const {
     next.peer_valid_i.set(true);
-    next.peer_word_valid_i.set(frame.word.has_value());
-    if (frame.word) next.peer_word_i.set(*frame.word);
+    next.peer_word_valid_i.set(frame.carries);
+    next.peer_word_i.set(frame.word);
     next.peer_sequence_i.set(frame.sequence);
     next.peer_expected_i.set(frame.expected);
     next.peer_epoch_i.set(frame.epoch);
