@@ -1,0 +1,81 @@
+// Copies packets to several outputs, which take them asynchronously: a queue in front of each.
+//
+// Room is taken for a whole packet of known length before its words come, at each output that it goes to; the words then
+// come in the order in which room was taken. An output reads a packet once, or again from its head as often as it likes, and
+// gives its room back with the last word that it reads. Order: kept at each output. Latency: a word is at the outputs in
+// the cycle after it came in. Throughput: a word a cycle in, and out at every output. Storage: Words words for each output.
+// All outputs depend on registers alone.
+module tw_fork #(
+    parameter int unsigned Outputs = 6,    /// at least 1
+    parameter int unsigned Width   = 256,  /// bits of a word, at least 1
+    parameter int unsigned Words   = 64,   /// room of a queue, at least 1
+    localparam int unsigned CountWidth = $clog2(Words + 1)
+) (
+    input  logic                               clk_i,
+    input  logic                               rst_i,
+    input  logic [Outputs-1:0]                 take_i,        /// room, at these outputs
+    input  logic [CountWidth-1:0]              take_words_i,  /// for so many words, no more than there is
+    output logic [Outputs-1:0][CountWidth-1:0] room_o,
+    input  logic [Outputs-1:0]                 in_valid_i,    /// a word for these outputs, for which room was taken
+    input  logic [Width-1:0]                   in_data_i,
+    input  logic                               in_last_i,     /// of its packet
+    output logic [Outputs-1:0]                 out_valid_o,
+    output logic [Outputs-1:0][Width-1:0]      out_data_o,
+    output logic [Outputs-1:0]                 out_last_o,
+    input  logic [Outputs-1:0]                 out_ready_i,   /// takes the word
+    input  logic [Outputs-1:0]                 out_again_i    /// with the last word: the packet comes again
+);
+  if (Outputs < 1 || Width < 1 || Words < 1) begin : check_sizes
+    $error("tw_fork: Outputs, Width and Words must be at least 1");
+  end
+
+  localparam int unsigned IndexWidth = Words > 1 ? $clog2(Words) : 1;
+  localparam logic [IndexWidth-1:0] Last = IndexWidth'(Words - 1);
+
+  for (genvar o = 0; o < Outputs; o++) begin : queue
+    logic [Width:0] words_q[Words];  // and whether each is the last of its packet
+    logic [IndexWidth-1:0] write_q, read_q, head_q;
+    logic [CountWidth-1:0] room_q, unread_q, passed_q;  // passed: words read of the packet in front
+
+    wire pop = out_valid_o[o] && out_ready_i[o];
+    wire ends = pop && out_last_o[o];
+    wire again = ends && out_again_i[o];
+    wire [IndexWidth-1:0] next_read = read_q == Last ? 0 : read_q + 1;
+
+    assign out_valid_o[o] = unread_q != 0;
+    assign {out_last_o[o], out_data_o[o]} = words_q[read_q];
+    assign room_o[o] = room_q;
+
+    always_ff @(posedge clk_i) begin
+      if (in_valid_i[o]) words_q[write_q] <= {in_last_i, in_data_i};
+      if (rst_i) begin
+        write_q  <= 0;
+        read_q   <= 0;
+        head_q   <= 0;
+        unread_q <= 0;
+        passed_q <= 0;
+        room_q   <= CountWidth'(Words);
+      end else begin
+        if (in_valid_i[o]) write_q <= write_q == Last ? 0 : write_q + 1;
+        if (pop) read_q <= again ? head_q : next_read;
+        if (ends && !again) head_q <= next_read;
+        if (pop) passed_q <= ends ? 0 : passed_q + 1;
+        unread_q <= unread_q + CountWidth'(in_valid_i[o]) - CountWidth'(pop) + (again ? passed_q + 1 : 0);
+        room_q <= room_q - (take_i[o] ? take_words_i : 0) + (ends && !again ? passed_q + 1 : 0);
+      end
+    end
+
+`ifndef SYNTHESIS
+    logic [CountWidth-1:0] awaited_q;  // words for which room was taken, and that have not come
+
+    always_ff @(posedge clk_i) begin
+      awaited_q <= rst_i ? '0 : awaited_q + (take_i[o] ? take_words_i : 0) - CountWidth'(in_valid_i[o]);
+      if (!rst_i) begin
+        room_is_there : assert (!take_i[o] || take_words_i <= room_q);
+        room_was_taken : assert (!in_valid_i[o] || awaited_q != 0);
+        nothing_lost : assert (32'(room_q) + 32'(awaited_q) + 32'(unread_q) + 32'(passed_q) == Words);
+      end
+    end
+`endif
+  end
+endmodule
