@@ -115,7 +115,7 @@ TEST(LossyLink, HasTheGoodputOfGoBackN) {
     std::uint64_t cycles;
   };
   for (const auto& [rate, latency, cycles] : {Case{1e-4, 1, 1'000'000},
-                                              {1e-4, 8, 2'000'000},
+                                              {1e-4, 4, 2'000'000},
                                               {1e-5, 20, 2'000'000},
                                               {1e-6, 40, 1'000'000},
                                               {1e-7, 110, 600'000},

@@ -1,0 +1,152 @@
+// Credits on their way back over a wire that loses, repeats and delays frames. Each place of the wire takes what the place before it
+// has, or keeps what it has, and the last one is delivered or not, as the tool likes.
+module framer_proof #(
+    parameter int unsigned Vcs    = 2,
+    parameter int unsigned Depth  = 3,  // flits that a buffer holds
+    parameter int unsigned Places = 1,  // of the wire, beside the sender's register
+    parameter int unsigned Calm   = 5 + Places + Vcs + Depth - 1
+) (
+    input logic              clk_i,
+    input logic              rst_i,
+    input logic [   Vcs-1:0] send_i,
+    input logic [   Vcs-1:0] return_i,
+    input logic              takes_i,
+    input logic [Places-1:0] moves_i,
+    input logic              delivers_i
+);
+  localparam int unsigned Width = 1;
+  localparam int unsigned SequenceBits = 2;
+  localparam int unsigned CountBits = $clog2(Depth + 1);
+  localparam int unsigned VcBits = Vcs > 1 ? $clog2(Vcs) : 1;
+  localparam int unsigned FlowLsb = Width + 2 * SequenceBits + 3;
+  localparam int unsigned FlowBits = VcBits + CountBits;
+  localparam int unsigned FrameBits = FlowLsb + FlowBits + 32;
+
+  logic [Places:0][FrameBits-1:0] frames;
+  logic [Places:0] valid;
+  logic [Vcs-1:0] back, returned;
+
+  tw_reset_first surroundings (.*);
+
+  tw_framer #(
+      .Width(Width),
+      .SequenceBits(SequenceBits),
+      .Vcs(Vcs),
+      .CountBits(CountBits)
+  ) far (
+      .clk_i,
+      .rst_i,
+      .tx_valid_i(1'b0),
+      .tx_word_i(Width'(0)),
+      .sequence_i(SequenceBits'(0)),
+      .epoch_i(1'b0),
+      .expected_i(SequenceBits'(0)),
+      .request_i(1'b0),
+      .peer_valid_o(),
+      .peer_word_valid_o(),
+      .peer_word_o(),
+      .peer_sequence_o(),
+      .peer_epoch_o(),
+      .peer_expected_o(),
+      .peer_request_o(),
+      .back_i(returned),
+      .back_o(),
+      .wire_ready_i(takes_i),
+      .wire_valid_o(valid[0]),
+      .wire_frame_o(frames[0]),
+      .wire_valid_i(1'b0),
+      .wire_frame_i(FrameBits'(0))
+  );
+
+  tw_framer #(
+      .Width(Width),
+      .SequenceBits(SequenceBits),
+      .Vcs(Vcs),
+      .CountBits(CountBits)
+  ) near (
+      .clk_i,
+      .rst_i,
+      .tx_valid_i(1'b0),
+      .tx_word_i(Width'(0)),
+      .sequence_i(SequenceBits'(0)),
+      .epoch_i(1'b0),
+      .expected_i(SequenceBits'(0)),
+      .request_i(1'b0),
+      .peer_valid_o(),
+      .peer_word_valid_o(),
+      .peer_word_o(),
+      .peer_sequence_o(),
+      .peer_epoch_o(),
+      .peer_expected_o(),
+      .peer_request_o(),
+      .back_i(Vcs'(0)),
+      .back_o(back),
+      .wire_ready_i(1'b1),
+      .wire_valid_o(),
+      .wire_frame_o(),
+      .wire_valid_i(delivers_i && valid[Places]),
+      .wire_frame_i(frames[Places])
+  );
+
+  for (genvar p = 0; p < int'(Places); p++) begin : place
+    always_ff @(posedge clk_i) begin
+      if (moves_i[p]) frames[p+1] <= frames[p];
+      if (rst_i) valid[p+1] <= 1'b0;
+      else if (moves_i[p]) valid[p+1] <= valid[p];
+    end
+  end
+
+  logic [$clog2(Calm+1)-1:0] calm_q;
+
+  wire calm = takes_i && &moves_i && delivers_i && returned == 0;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || !calm) calm_q <= 0;
+    else if (32'(calm_q) != Calm) calm_q <= calm_q + 1;
+  end
+
+  // A flit needs a credit, is in the buffer at once, and gives the credit back when it leaves.
+  for (genvar v = 0; v < int'(Vcs); v++) begin : channel
+    logic [CountBits:0] credits_q, held_q;
+
+    wire send = send_i[v] && credits_q != 0;
+
+    assign returned[v] = return_i[v] && held_q != 0;
+
+    always_ff @(posedge clk_i) begin
+      if (rst_i) begin
+        credits_q <= (CountBits + 1)'(Depth);
+        held_q <= 0;
+      end else begin
+        credits_q <= credits_q + (CountBits + 1)'(back[v]) - (CountBits + 1)'(send);
+        held_q <= held_q + (CountBits + 1)'(send) - (CountBits + 1)'(returned[v]);
+      end
+    end
+
+    // Counts since the last credit that came out. They grow from stage to stage, from what is told back to what was returned; a
+    // stage that tells of another channel is passed over.
+    logic [Places+2:0][CountBits-1:0] count;
+    logic [Places+2:0] ordered;
+
+    wire [CountBits-1:0] away = far.credits.returned_q[v] - near.credits.given_q[v];
+
+    assign count[Places+2] = near.credits.told_q[v] - near.credits.given_q[v];
+    assign ordered[Places+2] = 1'b1;
+    for (genvar s = 0; s <= int'(Places) + 1; s++) begin : stage
+      wire [FlowBits-1:0] flow = s > int'(Places) ? near.in_q[FlowLsb+:FlowBits] : frames[s][FlowLsb+:FlowBits];
+      wire told = (s > int'(Places) ? near.in_valid_q : valid[s]) && flow[VcBits-1:0] == VcBits'(v);
+
+      assign count[s] = told ? flow[FlowBits-1:VcBits] - near.credits.given_q[v] : count[s+1];
+      assign ordered[s] = count[s+1] <= count[s];
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_i) begin
+        conserved :
+        assert (32'(credits_q) + 32'(held_q) + 32'(back[v]) + 32'(away) == Depth && &ordered && count[0] <= away);
+        heals : assert (32'(calm_q) != Calm || 32'(credits_q) + 32'(held_q) == Depth);
+        all_away : cover (held_q == 0 && credits_q == 0);
+      end
+    end
+  end
+endmodule
