@@ -196,6 +196,11 @@ class Project:
         assigned = [f"-G{name}={value}" for name, value in parameters.parameters.items()]
         return [*self._flags(block.module, file, block.rtl), *assigned]
 
+    def own_files(self, block: Block) -> set[Path]:
+        """The block's module, and the parts and packages of its folder."""
+        others = {other.module for other in self.blocks() if other != block}
+        return {path for path in (self.root / "rtl" / block.folder).rglob("*.sv") if path.stem not in others}
+
     def _flags(self, module: str, file: Path, further: Sequence[str] = ()) -> list[str]:
         return [
             *(word for folder in (*RTL_FOLDERS, *further) for word in ("-y", str(self.root / folder))),
@@ -287,6 +292,11 @@ class Project:
             *KIND_FLAGS[kind],
             *self._block_flags(block, parameters),
         ]
+        if kind == "covered":
+            others = folder / "others.vlt"  # they have tests of their own
+            lines = [f'coverage_off -file "{path}"' for path in module.files if path not in self.own_files(block)]
+            _write_if_changed(others, "\n".join(["`verilator_config", *lines, ""]))
+            verilate.append(str(others))
         gathered, top = model / "model.cc", model / "Vtop.h"
         flags = shlex.join(verilate).replace("$", "$$")
         _write_edge(out, "verilate", f"{gathered} | {top}", *module.files, MODEL=model, FLAGS=flags)
@@ -294,7 +304,8 @@ class Project:
         macros = f"-DVM_TRACE={traced} -DVM_TRACE_VCD={traced} -DVM_COVERAGE={covered}"
         flags = f"-isystem {model} -I{ports.parent} {macros}"
         binding = self.root / "tests/blocks" / block.folder / block.stem / "binding.cpp"
-        _write_edge(out, "compile", model / "model.o", gathered, FLAGS=f"{flags} -w")
+        # What counts everything is large, and runs seldom.
+        _write_edge(out, "compile", model / "model.o", gathered, FLAGS=f"{flags} -w{' -O0' if covered else ''}")
         _write_edge(out, "compile", model / "binding.o", f"{binding} | {ports} {top}", FLAGS=flags)
         objects = [model / "binding.o", model / "model.o", *(self._object(twin) for twin in block.twin)]
         _write_edge(out, "link", self.program(block, parameters, kind), *objects, f"{self.runtime}/libruntime.a")

@@ -41,14 +41,13 @@ def coverage(project: Project, block: Block) -> Coverage:
 
     Counted are the block's own module and the parts and packages of its folder; the other blocks in it have tests of their own.
     """
-    others = {other.module for other in project.blocks() if other != block}
-    folder = project.root / "rtl" / block.folder
+    own = project.own_files(block)
     files = [project.folder(block, parameters) / "coverage" for parameters in block.sets]
     lines: Counter[tuple[str, int, str]] = Counter()
     toggles: Counter[tuple[str, int, str]] = Counter()
     for fields, count in _points(path for each in files for path in sorted(each.glob("*.dat"))):
         path = Path(fields["f"])
-        if folder not in path.parents or path.stem in others:
+        if path not in own:
             continue
         file, line = str(path.relative_to(project.root)), int(fields["l"])
         if fields["t"] == "toggle":
