@@ -1,7 +1,13 @@
 """Elaborates a proof with Yosys, in a process of its own: `python -m thalweg.rtl_netlist`, the request as JSON on stdin.
 
-Writes FILE.aig, with a bad state for each property; FILE.lemmas.aig, in which those that are no `properties` are constraints;
-and FILE.json, a `Netlist`. What Yosys prints goes to stdout.
+Writes FILE.json, a `Netlist`, and three graphs with a bad state for each assertion and each cover:
+
+* FILE.aig starts as the design does;
+* FILE.lemmas.aig too, and assertions that are no `properties` are constraints in it, instead;
+* FILE.step.aig starts in any state that has no bad state, and what is bad counts from the second cycle on: the step of an
+  induction.
+
+What Yosys prints goes to stdout.
 """
 
 from __future__ import annotations
@@ -36,15 +42,14 @@ class Netlist:
     file: str  #: path without ending
     asserted: list[str]  #: all assertions
     covered: list[str]  #: all that is to be reached
-    bad: list[str]  #: in the order of the bad states in FILE.aig
-    bad_with_lemmas: list[str]  #: and in FILE.lemmas.aig
+    bad: dict[str, list[str]]  #: of each graph (its ending: "", ".lemmas", ".step"), the bad states in their order
 
     def fitting(self, pattern: str) -> list[str]:
         return [name for name in (*self.asserted, *self.covered) if fnmatchcase(name, pattern)]
 
 
 # Registers that nothing initialises start at any value, which no optimisation may choose ($anyinit).
-TO_REGISTERS = ("memory_map -formal", "async2sync", "formalff -clk2ff -ff2anyinit", "opt -full")
+TO_REGISTERS = ("memory_map -formal", "async2sync", "chformal -early", "formalff -clk2ff -ff2anyinit", "opt -full")
 FREE = "setundef -undriven -anyseq"  # what has no value, such as a word behind the end of an array, may have any
 TO_GATES = (FREE, "formalff -anyinit2ff -fine", "techmap", FREE, "opt -fast", "dffunmap", "aigmap", "clean")
 
@@ -70,12 +75,22 @@ def main() -> None:
     _negate_covers(module)
     for command in TO_GATES:
         run(command)
-    bad = _write(run, f"{request.output}")
     asserted = [label for label, flavor in checks.items() if flavor == "assert" and not fits(label, request.assumed)]
     covered = [label for label, flavor in checks.items() if flavor == "cover"]
-    _assume(module, [label for label in asserted if not fits(label, request.properties)])
-    bad_with_lemmas = _write(run, f"{request.output}.lemmas")
-    netlist = Netlist(request.output, asserted, covered, bad, bad_with_lemmas)
+    lemmas = {label for label in asserted if not fits(label, request.properties)}
+    bad = {"": _write(run, request.output)}
+    cells = [cell for cell in _cells(module, "assert") if _label(cell) in lemmas]
+    for cell in cells:
+        cell.type = ys.IdString("$assume")
+    bad[".lemmas"] = _write(run, f"{request.output}.lemmas")
+    for cell in cells:
+        cell.type = ys.IdString("$assert")
+    run("setattr -unset init w:*")
+    _make_step(module, [cell for cell in _cells(module, "assert") if _label(cell) in asserted])
+    run("setattr -set init 1'0 w:later")
+    run("simplemap")
+    bad[".step"] = _write(run, f"{request.output}.step")
+    netlist = Netlist(request.output, asserted, covered, bad)
     Path(f"{request.output}.json").write_text(json.dumps(asdict(netlist)))
 
 
@@ -109,6 +124,19 @@ def _negate_covers(module: ys.Module) -> None:
     for cell in _cells(module, "cover"):
         cell.setPort(port, module.Not(ys.IdString(f"{cell.name.str()}.never"), cell.getPort(port)))
         cell.type = ys.IdString("$assert")
+
+
+def _make_step(module: ys.Module, asserts: list[ys.Cell]) -> None:
+    """Assertions are assumptions in the first cycle, and assertions after it."""
+    enable = ys.IdString("\\EN")
+    later = module.addWire(ys.IdString("\\later"), 1)
+    module.addFfGate(ys.IdString("\\later_ff"), ys.SigSpec(True), ys.SigSpec(later))
+    first = module.Not(ys.IdString("\\first"), ys.SigSpec(later))
+    for cell in asserts:
+        name, enabled = cell.name.str(), cell.getPort(enable)
+        assumed = module.And(ys.IdString(f"{name}.in_first"), enabled, first)
+        module.addAssume(ys.IdString(f"{name}.assumed"), cell.getPort(ys.IdString("\\A")), assumed)
+        cell.setPort(enable, module.And(ys.IdString(f"{name}.later"), enabled, ys.SigSpec(later)))
 
 
 if __name__ == "__main__":

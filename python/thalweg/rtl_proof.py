@@ -13,7 +13,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -28,7 +27,7 @@ else:
     import tomli as tomllib
 
 TIME_LIMIT = 600  #: seconds for one property
-EXAMPLE_CYCLES = 200  #: an example is searched up to here
+EXAMPLE_CYCLES = 300  #: an example is searched up to here
 LEMMAS = "lemmas"
 
 
@@ -76,22 +75,24 @@ class Proof:
 class Result:
     """What came of one property, or of the lemmas together.
 
-    By induction it holds for ever; bounded, in the first `bound` cycles. What is to be reached or to be refuted has an example;
-    `cycle` is where it happens, counted from 0. `seconds` are of processor time.
+    By induction, or by an invariant that was found, it holds for ever; bounded, in the first `bound` cycles. What is to be
+    reached, to be refuted, or broken by a mutant has an example; `cycle` is where it happens, counted from 0. `seconds` are of
+    processor time.
     """
 
     block: str
     set: str
     name: str  #: of the property
-    method: str  #: induction, bounded or example
+    method: str  #: induction, invariant, bounded or example
     bound: int | None
     cycle: int | None
     seconds: float
-    outcome: str  #: proved, reached or refuted; or else wrong, not reached, not refuted, undecided
+    outcome: str  #: proved, reached, refuted or caught; or else wrong, not reached, not refuted, survived, undecided
+    mutant: str | None = None
 
     @property
     def right(self) -> bool:
-        return self.outcome in ("proved", "reached", "refuted")
+        return self.outcome in ("proved", "reached", "refuted", "caught")
 
 
 @dataclass(frozen=True)
@@ -123,25 +124,53 @@ class Prover:
                 return proof
         raise InputError(f"no proof of {name!r}; there are {', '.join(proof.name for proof in proofs)}")
 
-    def prove(self, proof: Proof, parameters: ProofSet) -> Iterator[Result]:
-        """Proves the lemmas (assertions that are no property in proof.toml) together, then with them each property."""
+    def prove(self, proof: Proof, parameters: ProofSet) -> list[Result]:
+        """Proves each property; assertions that are no property in proof.toml are lemmas, and proved together.
+
+        First by an induction over all of them: each holds in a cycle if all held in the one before. Where that does not go
+        through, the lemmas by a search for an invariant, and then, with their help, each property.
+        """
         netlist = self._elaborate(proof, parameters, self.build / proof.folder / proof.stem / parameters.name)
         if parameters.refuted:
-            for name in parameters.refuted:
-                yield self._settle(proof, parameters, netlist, name, netlist.fitting(name))
-            return
+            return [self._example(proof, parameters, netlist, name) for name in parameters.refuted]
+        # A set may leave out properties for which it has no use.
+        goals = {name: netlist.fitting(name) for name in proof.properties if netlist.fitting(name)}
         lemmas = [name for name in netlist.asserted if not fits(name, proof.properties)]
-        helped = False
-        if lemmas:
-            together = self._settle(proof, parameters, netlist, LEMMAS, lemmas)
-            yield together
-            helped = together.right and together.method == "induction"
-        for name in proof.properties:  # a set may leave out what it has no use for
-            goals = netlist.fitting(name)
-            if goals:
-                yield self._settle(proof, parameters, netlist, name, goals, helped)
+        asserted = {LEMMAS: lemmas, **{name: found for name, found in goals.items() if found[0] not in netlist.covered}}
+        if not lemmas:
+            del asserted[LEMMAS]
 
-    def hunt(self, proof: Proof, mutant: Mutant) -> Iterator[Result]:
+        def result(name: str, method: str, answer: _Answer) -> Result:
+            outcome = {True: "proved", False: "wrong", None: "undecided"}[answer.holds]
+            bound = parameters.bound(name)
+            return Result(proof.name, parameters.name, name, method, bound, answer.cycle, answer.seconds, outcome)
+
+        results: list[Result] = []
+        if not parameters.bounded and self._holds(netlist, netlist.asserted, 1).holds:
+            for name, found in asserted.items():
+                answer = self._holds(netlist, found, 2, ".step")
+                if not answer.holds:
+                    results.clear()
+                    break
+                results.append(result(name, "induction", answer))
+        if not results:
+            graph = ""
+            for name, found in asserted.items():
+                bound = parameters.bound(name)
+                answer = self._holds(netlist, found, bound, graph)
+                results.append(result(name, "invariant" if bound is None else "bounded", answer))
+                if name == LEMMAS and answer.holds and bound is None:
+                    graph = ".lemmas"
+        return results + [self._example(proof, parameters, netlist, name) for name in goals if name not in asserted]
+
+    def _example(self, proof: Proof, parameters: ProofSet, netlist: Netlist, name: str) -> Result:
+        """Looks for a run that reaches what is to be reached, or refutes what is to be refuted."""
+        answer = self._holds(netlist, _some(proof, netlist, name), EXAMPLE_CYCLES)
+        found = "refuted" if name in parameters.refuted else "reached"
+        outcome = {True: f"not {found}", False: found, None: "undecided"}[answer.holds]
+        return Result(proof.name, parameters.name, name, "example", None, answer.cycle, answer.seconds, outcome)
+
+    def hunt(self, proof: Proof, mutant: Mutant) -> list[Result]:
         """Tries the properties that the mutant must break, each by itself; one that is wrong has caught it."""
         text = (self.root / mutant.file).read_text()
         if text.count(mutant.old) != 1:
@@ -152,28 +181,16 @@ class Prover:
         changed = folder / Path(mutant.file).name
         changed.write_text(text.replace(mutant.old, mutant.new))
         netlist = self._elaborate(proof, parameters, folder / mutant.set, changed)
+        results: list[Result] = []
         for name in mutant.kills:
-            yield self._settle(proof, parameters, netlist, name, netlist.fitting(name))
-
-    def _settle(
-        self, proof: Proof, parameters: ProofSet, netlist: Netlist, name: str, goals: list[str], helped: bool = False
-    ) -> Result:
-        if not goals:
-            raise InputError(f"the proof of {proof.name} ({parameters.name}) has no {name}")
-        bound = parameters.bound(name)
-        if name in parameters.refuted or goals[0] in netlist.covered:
-            method, good, bad = (
-                "example",
-                *(("refuted", "not refuted") if parameters.refuted else ("reached", "not reached")),
+            answer = self._holds(netlist, _some(proof, netlist, name), EXAMPLE_CYCLES)
+            outcome = "survived" if answer.holds is not False else "caught"
+            results.append(
+                Result(
+                    proof.name, mutant.set, name, "example", None, answer.cycle, answer.seconds, outcome, mutant.name
+                )
             )
-            answer = self._holds(netlist, goals, EXAMPLE_CYCLES, False)
-        else:
-            method, good, bad = "induction" if bound is None else "bounded", "proved", "wrong"
-            answer = self._holds(netlist, goals, bound, helped)
-        expected = method != "example"
-        outcome = "undecided" if answer.holds is None else good if answer.holds == expected else bad
-        seconds = round(answer.seconds, 2)
-        return Result(proof.name, parameters.name, name, method, bound, answer.cycle, seconds, outcome)
+        return results
 
     def _elaborate(self, proof: Proof, parameters: ProofSet, file: Path, changed: Path | None = None) -> Netlist:
         """Writes what `thalweg.rtl_netlist` does to `file`; the module `changed` stands for the RTL's of the same name."""
@@ -204,15 +221,18 @@ class Prover:
             )
         return Netlist(**json.loads(Path(f"{file}.json").read_text()))
 
-    def _holds(self, netlist: Netlist, goals: list[str], bound: int | None, lemmas: bool) -> _Answer:
-        """Do all of `goals` hold, for ever or in the first `bound` cycles, where the lemmas do?"""
-        bad = netlist.bad_with_lemmas if lemmas else netlist.bad
+    def _holds(self, netlist: Netlist, goals: list[str], bound: int | None, graph: str = "") -> _Answer:
+        """Do all of `goals` hold in the graph, for ever or in the first `bound` cycles?"""
+        bad = netlist.bad[graph]
         wanted = [bad.index(goal) for goal in goals]
         engine = f"pdr -T {TIME_LIMIT}" if bound is None else f"bmc3 -F {bound} -T {TIME_LIMIT}"
-        graph = f"{netlist.file}.lemmas.aig" if lemmas else f"{netlist.file}.aig"
         cone = f"cone -N {','.join(str(number) for number in wanted)}"
         process = subprocess.Popen(
-            [self.abc, "-q", f"read_aiger {graph}; fold; {cone}; orpos; scleanup; print_stats; {engine}"],
+            [
+                self.abc,
+                "-q",
+                f"read_aiger {netlist.file}{graph}.aig; fold; {cone}; orpos; scleanup; print_stats; {engine}",
+            ],
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -221,7 +241,7 @@ class Prover:
         output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        seconds = usage.ru_utime + usage.ru_stime
+        seconds = round(usage.ru_utime + usage.ru_stime, 2)
         asserted = re.search(r"asserted in frame (\d+)", output)
         if asserted:
             return _Answer(False, int(asserted[1]), seconds)
@@ -230,9 +250,20 @@ class Prover:
         # A bad state that is constant 0 leaves nothing to solve.
         if "All outputs solved" in output and re.search(r"lat = +0 +and = +0 ", output):
             return _Answer(True, None, seconds)
+        if (
+            bound is not None and "combinational networks" in output
+        ):  # bmc3 wants registers; for ever is the first cycle
+            return self._holds(netlist, goals, None, graph)
         if "timeout" in output:
             return _Answer(None, None, seconds)
         raise BuildError(f"ABC's answer on {', '.join(goals)} is not understood", output)
+
+
+def _some(proof: Proof, netlist: Netlist, name: str) -> list[str]:
+    goals = netlist.fitting(name)
+    if not goals:
+        raise InputError(f"the proof of {proof.name} has no {name}")
+    return goals
 
 
 def _abc() -> Path:

@@ -123,34 +123,37 @@ def prove(blocks: tuple[str, ...], mutants: bool, json_file: Path | None) -> Non
 
     def work(job: tuple[Proof, ProofSet | Mutant]) -> list[ProofResult]:
         proof, what = job
-        return list(prover.hunt(proof, what) if isinstance(what, Mutant) else prover.prove(proof, what))
+        return prover.hunt(proof, what) if isinstance(what, Mutant) else prover.prove(proof, what)
 
     try:
         with (
             ThreadPoolExecutor(os.cpu_count()) as pool,
             click.progressbar(pool.map(work, jobs), length=len(jobs), label="proving", show_pos=True) as bar,
         ):
-            results = [(job, result) for job, found in zip(jobs, bar, strict=True) for result in found]
+            results = [result for found in bar for result in found]
     except BuildError as error:
         click.echo(error.text, err=True)
         raise
-    if mutants:
-        print_table(
-            ("block", "mutant", "property", "set", "cycle", "seconds", "outcome"),
-            (
-                (r.block, mutant.name, r.name, r.set, r.cycle, r.seconds, "caught" if not r.right else "SURVIVED")
-                for (_, mutant), r in results
-            ),
-            left=("block", "mutant", "property", "set", "outcome"),
-        )
-    else:
-        print_table(
-            ("block", "property", "set", "method", "cycles", "seconds", "outcome"),
-            ((r.block, r.name, r.set, r.method, r.bound or r.cycle, r.seconds, r.outcome) for _, r in results),
-            left=("block", "property", "set", "method", "outcome"),
-        )
-    write_json(json_file, [asdict(result) for _, result in results])
-    wrong = [result for _, result in results if result.right == mutants]
+    print_table(
+        (
+            "block",
+            *(["mutant"] if mutants else []),
+            "property",
+            "set",
+            "method",
+            "bound",
+            "cycle",
+            "seconds",
+            "outcome",
+        ),
+        (
+            (r.block, *([r.mutant] if mutants else []), r.name, r.set, r.method, r.bound, r.cycle, r.seconds, r.outcome)
+            for r in results
+        ),
+        left=("block", "mutant", "property", "set", "method", "outcome"),
+    )
+    write_json(json_file, [asdict(result) for result in results])
+    wrong = [result for result in results if not result.right]
     if wrong:
         raise CheckFailed(
             f"{len(wrong)} of {len(results)} {'mutants survived' if mutants else 'properties are not proved'}"
