@@ -2,7 +2,8 @@
 //
 // The grant goes, in the same cycle, to the first requester at or after the one whose turn it is, in a circle. Where it
 // is used (served_i), the turn goes to the one after the winner; a requester that is passed over keeps its place, so
-// each is served after at most Inputs-1 others. Storage: the turn.
+// each is served after at most Inputs-1 others. Storage: the turn. Critical path: from request_i through the choice of the
+// candidates and the carry chain that finds the lowest one to winner_index_o and the turn.
 module tw_arbiter #(
     parameter int unsigned Inputs = 4,  /// requesters, at least 1, any number
     localparam int unsigned IndexWidth = Inputs > 1 ? $clog2(Inputs) : 1
@@ -22,7 +23,9 @@ module tw_arbiter #(
   logic [IndexWidth-1:0] turn_q;
   logic [Inputs-1:0] at_or_after, candidates;
 
-  assign at_or_after = request_i & ~((Inputs'(1) << turn_q) - Inputs'(1));
+  always_comb begin
+    for (int unsigned i = 0; i < Inputs; i++) at_or_after[i] = request_i[i] && IndexWidth'(i) >= turn_q;
+  end
   assign candidates  = at_or_after != 0 ? at_or_after : request_i;
   assign grant_o     = candidates & (~candidates + Inputs'(1));
 

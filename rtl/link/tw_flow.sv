@@ -2,7 +2,8 @@
 // tells the other side's sender. Every output is a register, or the comparison of one with zero.
 //
 // With credits, back_i and back_o are pulses: one flit left the buffer. With margin flow control they are levels: stop,
-// while the free space is at most MarginFlits. The buffers themselves stand elsewhere.
+// while the free space is at most MarginFlits. The buffers themselves stand elsewhere. Critical path:
+// the count of credits onto itself; with margin from pop_i over the count of flits and its comparison to back_q.
 module tw_flow #(
     parameter bit          Credits     = 1'b1,  /// credits; otherwise stop by margin
     parameter int unsigned Depth       = 8,     /// flits that the own buffer holds, at least 1
@@ -75,7 +76,7 @@ module tw_flow #(
         back_q <= 1'b0;
       end else begin
         go_q <= !back_i;
-        back_q <= Depth - 32'(held_d) <= MarginFlits;
+        back_q <= held_d >= HeldWidth'(Depth - MarginFlits);
       end
     end
   end

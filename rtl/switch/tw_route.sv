@@ -67,7 +67,8 @@ module tw_route
     end
   endfunction
 
-  route_entry_t entries_q[Nodes];
+  // Many ports read it: a copy for each in distributed memory takes fewer LUTs than a multiplexer of registers for each.
+  (* ram_style = "distributed" *) route_entry_t entries_q[Nodes];
   logic [Nodes-1:0] known_q;
 
   always_ff @(posedge clk_i) begin

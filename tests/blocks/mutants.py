@@ -50,7 +50,7 @@ RTL = [
     Mutant("rtl_flow_credit_lost", "link/flow", "credits8", "rtl/link/tw_flow.sv",
            "CreditWidth'(back_i) - CreditWidth'(send_i)", "CreditWidth'(back_i && !send_i) - CreditWidth'(send_i)"),
     Mutant("rtl_flow_stop_late", "link/flow", "margin", "rtl/link/tw_flow.sv",
-           "<= MarginFlits;", "< MarginFlits;"),
+           "held_d >= HeldWidth", "held_d > HeldWidth"),
     Mutant("rtl_flow_count_leaks", "link/flow", "credits8", "rtl/link/tw_flow.sv",
            " - HeldWidth'(pop_i)", ""),
     Mutant("rtl_rate_too_slow", "link/rate", "third", "rtl/link/tw_rate.sv",
