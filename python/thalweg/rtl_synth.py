@@ -119,9 +119,9 @@ class Synthesizer:
         ]
 
     def select(self, names: Iterable[str], sets: Iterable[str]) -> list[tuple[Block, ParameterSet]]:
-        """The blocks `names`, or all, in the parameter sets `sets`, or those of rtl/synthesis.toml (all, where it has none)."""
+        """The blocks `names`, or those of rtl/synthesis.toml, in the parameter sets `sets`, or in its own (all, where it has none)."""
         wanted = set(sets)
-        blocks = [self.project.block(name) for name in names] or self.project.blocks()
+        blocks = [self.project.block(name) for name in tuple(names) or self.shown]
         chosen = [
             (block, parameters)
             for block in blocks

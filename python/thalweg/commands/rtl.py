@@ -179,9 +179,10 @@ def _show_coverage(project: Project, blocks: dict[str, Block], json_file: Path |
 @click.option("--place", is_flag=True, help="Instead, place and route on an ECP5: how fast is each block, and why?")
 @json_option
 def synth(blocks: tuple[str, ...], sets: tuple[str, ...], place: bool, json_file: Path | None) -> None:
-    """Map blocks for UltraScale+ with Yosys, and count LUTs, flip-flops, DSPs and block RAMs: of all blocks, or of those named.
+    """Map blocks for UltraScale+ with Yosys, and count LUTs, flip-flops, DSPs and block RAMs.
 
-    Without --set the parameter sets are those of rtl/synthesis.toml. With all of its blocks a node is summed up, too.
+    Without names the blocks are those of rtl/synthesis.toml, without --set their parameter sets too. Where all blocks of a node
+    are mapped, it is summed up.
     """
     synthesizer = Synthesizer()
     chosen = synthesizer.select(blocks, sets)
