@@ -37,7 +37,7 @@ def run(driver: Path, pairs: int, operator: str = "") -> subprocess.CompletedPro
     return done
 
 
-def tested(text: str, pairs: int) -> set[tuple[str, str]]:
+def operators_in(text: str, pairs: int) -> set[tuple[str, str]]:
     """Operators and types of which at least so many pairs were equal."""
     found = re.findall(r"^(\w+) +(\w+) +(\d+) pairs equal", text, re.MULTILINE)
     return {(operator, datatype) for operator, datatype, count in found if int(count) >= pairs}
@@ -57,7 +57,7 @@ def supported(operators: list[spec.Operator]) -> set[tuple[str, str]]:
 def test_a_million_pairs(driver: Path) -> None:
     done = run(driver, 1_000_000)
     assert done.returncode == 0, done.stdout
-    assert tested(done.stdout, 1_000_000) == supported(OPERATORS)
+    assert operators_in(done.stdout, 1_000_000) == supported(OPERATORS)
     assert done.stdout.count("all 65536 pairs equal") == 2
 
 
@@ -66,7 +66,7 @@ def test_a_million_pairs(driver: Path) -> None:
 def test_a_hundred_million_pairs(driver: Path, operator: spec.Operator) -> None:
     done = run(driver, 100_000_000, operator.name.lower())
     assert done.returncode == 0, done.stdout
-    assert tested(done.stdout, 100_000_000) == supported([operator])
+    assert operators_in(done.stdout, 100_000_000) == supported([operator])
 
 
 @pytest.mark.long
