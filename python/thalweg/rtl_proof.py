@@ -225,18 +225,13 @@ class Prover:
         """Do all of `goals` hold in the graph, for ever or in the first `bound` cycles?"""
         bad = netlist.bad[graph]
         wanted = [bad.index(goal) for goal in goals]
-        # Registers that are always equal are made one first: without that the search may take a hundred times as long.
-        engine = (
-            f"dc2; scorr; dc2; print_stats; pdr -nc -T {TIME_LIMIT}"
-            if bound is None
-            else f"bmc3 -F {bound} -T {TIME_LIMIT}"
-        )
+        engine = f"pdr -T {TIME_LIMIT}" if bound is None else f"bmc3 -F {bound} -T {TIME_LIMIT}"
         cone = f"cone -N {','.join(str(number) for number in wanted)}"
         process = subprocess.Popen(
             [
                 self.abc,
                 "-q",
-                f"read_aiger {netlist.file}{graph}.aig; fold; {cone}; orpos; scleanup; {engine}",
+                f"read_aiger {netlist.file}{graph}.aig; fold; {cone}; orpos; scleanup; print_stats; {engine}",
             ],
             text=True,
             stdout=subprocess.PIPE,
