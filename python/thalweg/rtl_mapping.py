@@ -1,14 +1,16 @@
-"""Maps a block to an FPGA's cells with Yosys, in a process of its own: `python -m thalweg.rtl_mapping`, the request as JSON on
-stdin. Writes the number of cells of each type as JSON; for place and route besides the netlist. What Yosys prints goes to stdout.
+"""Maps a block to an FPGA's cells: writes the number of cells of each type as JSON, or the netlist for place and route.
+
+A program for `thalweg.rtl_yosys`.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from thalweg import rtl_yosys
 
 if TYPE_CHECKING or __name__ == "__main__":
     from pyosys import libyosys as ys
@@ -18,25 +20,14 @@ INSIDE = "_inside"  #: ends the name of what lies between a port's register and 
 
 
 @dataclass(frozen=True)
-class Request:
-    top: str
-    sources: list[str]
-    folders: list[str]  #: searched for the modules that the sources name
-    parameters: dict[str, int | str]
+class Request(rtl_yosys.Request):
     cells: str  #: file for the number of cells of each type, after mapping for UltraScale+
     netlist: str  #: or else: file for the netlist for ECP5
 
 
 def main() -> None:
-    request = Request(**json.load(sys.stdin))
-    design = ys.Design()
-
-    def run(command: str) -> None:
-        ys.run_pass(command, design)
-
-    options = [f"-G {name}={value}" for name, value in request.parameters.items()]
-    options += [f"-y {folder}" for folder in request.folders]
-    run(f"read_slang -D SYNTHESIS --top {request.top} {' '.join(options + request.sources)}")
+    request = rtl_yosys.requested(Request)
+    design, run = rtl_yosys.read(request, assertions=False)
     if request.netlist:
         _register_ports(design.top_module())
         run(f"synth_lattice -family ecp5 -top {request.top} -json {request.netlist}")

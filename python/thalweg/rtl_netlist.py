@@ -1,4 +1,4 @@
-"""Elaborates a proof with Yosys, in a process of its own: `python -m thalweg.rtl_netlist`, the request as JSON on stdin.
+"""Elaborates a proof; a program for `thalweg.rtl_yosys`.
 
 Writes FILE.json, a `Netlist`, and three graphs with a bad state for each assertion and each cover:
 
@@ -6,30 +6,25 @@ Writes FILE.json, a `Netlist`, and three graphs with a bad state for each assert
 * FILE.lemmas.aig too, and assertions that are no `properties` are constraints in it, instead;
 * FILE.step.aig starts in any state that has no bad state, and what is bad counts from the second cycle on: the step of an
   induction.
-
-What Yosys prints goes to stdout.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg import rtl_yosys
+
 if TYPE_CHECKING or __name__ == "__main__":
     from pyosys import libyosys as ys
 
 
 @dataclass(frozen=True)
-class Request:
-    top: str
-    sources: list[str]
-    folders: list[str]  #: searched for the modules that the sources name
-    parameters: dict[str, int | str]
+class Request(rtl_yosys.Request):
     assumed: list[str]  #: assertions that become assumptions, as patterns
     properties: list[str]  #: as patterns
     output: str  #: path without ending
@@ -55,16 +50,8 @@ TO_GATES = (FREE, "formalff -anyinit2ff -fine", "techmap", FREE, "opt -fast", "d
 
 
 def main() -> None:
-    request = Request(**json.load(sys.stdin))
-    design = ys.Design()
-
-    def run(command: str) -> None:
-        ys.run_pass(command, design)
-
-    options = [f"-G {name}={value}" for name, value in request.parameters.items()]
-    options += [f"-y {folder}" for folder in request.folders]
-    # Without -D SYNTHESIS the assertions of the RTL are there.
-    run(f"read_slang --no-synthesis-define --top {request.top} {' '.join(options + request.sources)}")
+    request = rtl_yosys.requested(Request)
+    design, run = rtl_yosys.read(request, assertions=True)
     run("flatten")
     module = design.top_module()
     checks = {_label(cell): cell.getParam(ys.IdString("\\FLAVOR")).decode_string() for cell in _cells(module, "check")}

@@ -13,12 +13,13 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from thalweg import rtl_netlist, rtl_yosys
 from thalweg.errors import InputError
-from thalweg.rtl import RTL_FOLDERS, BuildError, ParameterSet, find_root
+from thalweg.rtl import BuildError, ParameterSet, find_root
 from thalweg.rtl_netlist import Netlist, Request, fits
 
 if sys.version_info >= (3, 11):
@@ -195,30 +196,18 @@ class Prover:
     def _elaborate(self, proof: Proof, parameters: ProofSet, file: Path, changed: Path | None = None) -> Netlist:
         """Writes what `thalweg.rtl_netlist` does to `file`; the module `changed` stands for the RTL's of the same name."""
         file.parent.mkdir(parents=True, exist_ok=True)
-        packages = [path for folder in RTL_FOLDERS for path in sorted((self.root / folder).glob("*_pkg.sv"))]
         source = self.root / "tests/proofs" / proof.folder / proof.stem / "proof.sv"
         request = Request(
             top=f"{proof.stem}_proof",
-            sources=[str(path) for path in [*packages, *([changed] if changed else []), source]],
-            folders=[str(self.root / folder) for folder in (*RTL_FOLDERS, "tests/proofs")],
+            sources=rtl_yosys.sources(self.root, *([changed] if changed else []), source),
+            folders=rtl_yosys.folders(self.root, ["tests/proofs"]),
             parameters=parameters.parameters,
             assumed=proof.assumed,
             properties=list(proof.properties),
             output=str(file),
         )
-        done = subprocess.run(
-            [sys.executable, "-m", "thalweg.rtl_netlist"],
-            input=json.dumps(asdict(request)),
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-        if done.returncode:
-            raise BuildError(
-                f"the proof of {proof.name} ({parameters.name}) does not elaborate",
-                done.stdout.rpartition("-- Running command")[2],
-            )
+        failure = f"the proof of {proof.name} ({parameters.name}) does not elaborate"
+        rtl_yosys.start(rtl_netlist.__name__, request, failure)
         return Netlist(**json.loads(Path(f"{file}.json").read_text()))
 
     def _holds(self, netlist: Netlist, goals: list[str], bound: int | None, graph: str = "") -> _Answer:

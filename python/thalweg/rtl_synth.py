@@ -15,9 +15,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from thalweg import rtl_mapping
+from thalweg import rtl_mapping, rtl_yosys
 from thalweg.errors import InputError
-from thalweg.rtl import RTL_FOLDERS, Block, BuildError, ParameterSet, Project
+from thalweg.rtl import Block, BuildError, ParameterSet, Project
 from thalweg.rtl_mapping import CLOCK, INSIDE, Request
 
 if sys.version_info >= (3, 11):
@@ -163,7 +163,7 @@ class Synthesizer:
     ) -> dict[str, Any]:
         """What `work` writes to `file`, or wrote there from the same sources with the same tools."""
         text = json.dumps([block.module, parameters.parameters, tools, DEVICE, TARGET_MHZ])
-        files = [*self.project.module(block, parameters).files, Path(rtl_mapping.__file__)]
+        files = [*self.project.module(block, parameters).files, Path(rtl_mapping.__file__), Path(rtl_yosys.__file__)]
         key = hashlib.sha256(b"\0".join([text.encode(), *(source.read_bytes() for source in files)])).hexdigest()
         stamp = file.with_suffix(".key")
         if not (file.exists() and stamp.exists() and stamp.read_text() == key):
@@ -174,25 +174,15 @@ class Synthesizer:
         return data
 
     def _map(self, block: Block, parameters: ParameterSet, cells: str = "", netlist: str = "") -> None:
-        packages = [path for folder in RTL_FOLDERS for path in sorted((self.root / folder).glob("*_pkg.sv"))]
         request = Request(
             top=block.module,
-            sources=[str(path) for path in [*packages, self.root / "rtl" / block.folder / f"{block.module}.sv"]],
-            folders=[str(self.root / folder) for folder in (*RTL_FOLDERS, *block.rtl)],
+            sources=rtl_yosys.sources(self.root, self.root / "rtl" / block.folder / f"{block.module}.sv"),
+            folders=rtl_yosys.folders(self.root, block.rtl),
             parameters=parameters.parameters,
             cells=cells,
             netlist=netlist,
         )
-        done = subprocess.run(
-            [sys.executable, "-m", "thalweg.rtl_mapping"],
-            input=json.dumps(asdict(request)),
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-        if done.returncode:
-            raise BuildError(f"Yosys cannot map {block.name} ({parameters.name})", _tail(done.stdout))
+        rtl_yosys.start(rtl_mapping.__name__, request, f"Yosys cannot map {block.name} ({parameters.name})")
 
 
 def count(cells: dict[str, int]) -> Resources:
