@@ -100,6 +100,8 @@ module tw_context_table
 
   assign towards = in_interval(lookup_label_i, vertex.label, vertex.below) ? leads & -leads : up;
 
+  wire [15:0] following = modulo({1'b0, vertex.label} + 17'd1, vertex.ranks);
+
   logic [2*Edges-1:0] branches_q[Rows*Roots];
 
   function automatic logic [PlaceWidth-1:0] place(logic [RowWidth-1:0] row, logic [RootWidth-1:0] label);
@@ -115,8 +117,16 @@ module tw_context_table
 
   always_ff @(posedge clk_i) begin
     answer_vertex_o <= vertex;
-    answer_towards_o <= vertex.rooted ? branch_up : towards;
-    answer_away_o <= vertex.rooted ? branch_down : (up | down) & ~towards;
+    if (vertex.ring) begin
+      answer_towards_o <= lookup_label_i == vertex.label ? '0 : vertex.previous[Edges-1:0];
+      answer_away_o <= lookup_label_i == following ? '0 : vertex.next[Edges-1:0];
+    end else if (vertex.rooted) begin
+      answer_towards_o <= branch_up;
+      answer_away_o <= branch_down;
+    end else begin
+      answer_towards_o <= towards;
+      answer_away_o <= (up | down) & ~towards;
+    end
     answer_behind_o <= behind;
     answer_last_o <= last;
     if (rst_i) answer_valid_o <= 1'b0;

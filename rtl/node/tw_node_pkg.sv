@@ -1,18 +1,33 @@
 // What the blocks of a node say to each other of communicators. Widths are the largest that any configuration takes: 32
-// edges, 65535 ranks.
+// edges, 65535 ranks, 16 stages of an exchange, 64 buffers between processes.
 package tw_node_pkg;
+  import tw_spec_pkg::*;
+
   // A communicator at one vertex of its tree. Labels are numbers of ranks in the order of a walk down the tree, so what
   // lies behind an edge is an interval of them, modulo the ranks.
   typedef struct packed {
     logic        has_rank;  // otherwise the node only passes on what it gets
     logic        rooted;    // each label is the root of a tree of its own, in the table's branches
+    logic        ring;      // or of the way round a ring, labels in its order
     logic [15:0] ranks;
     logic [15:0] rank;
     logic [15:0] label;     // of this vertex, and
     logic [15:0] below;     // how many from there on are below it
     logic [31:0] up;        // edges of the tree; none at its top
     logic [31:0] down;
+    logic [31:0] previous;  // edges of a ring
+    logic [31:0] next;
   } vertex_t;
+
+  // A vertex' exchange: in each stage it and its peers give each other what they have.
+  typedef struct packed {
+    logic              beyond;       // takes no part in it: is folded in by a peer
+    logic [4:0]        stage_count;
+    logic [15:0][31:0] stage_peers;  // edges
+    logic [15:0][4:0]  stage_place;  // its own among the peers
+    logic [31:0]       fold;         // edge to the rank that is folded in, or into which this one is
+    logic [15:0][31:0] doubling;     // edge to the rank whose number differs in bit k alone
+  } exchange_t;
 
   typedef struct packed {
     logic [15:0] neighbour;  // the node at its end
@@ -20,4 +35,32 @@ package tw_node_pkg;
     logic [15:0] first;      // the labels behind an edge down
     logic [15:0] behind;     // how many
   } tree_edge_t;
+
+  // A step of a process: a packet from each input, combined, to each output, for all packets of its streams.
+  typedef struct packed {
+    logic [31:0] from_edges;
+    logic [31:0] to_edges;
+    logic [63:0] from_stages;  // buffers between processes
+    logic [63:0] to_stages;
+    logic        from_host;
+    logic        to_host;
+    logic [4:0]  place;        // edges whose packets come before the host's or the stages'
+    logic [15:0] streams;
+    logic [15:0] block;        // label, by doubling or halving rank, of the first stream's block
+    logic        upwards;      // the next stream's is one up; otherwise one down
+  } step_t;
+
+  // What a process takes of a stream at a time.
+  typedef enum logic [1:0] {
+    TurnsStream = 2'd0,  // all of it
+    TurnsPacket = 2'd1,
+    TurnsBurst  = 2'd2   // as many packets as fill half a slot
+  } turns_e;
+
+  typedef struct packed {
+    logic [6:0]  steps;
+    turns_e      turns;
+    logic [15:0] rounds;    // by packets: times through the steps in a turn, each for other streams
+    logic [4:0]  reversed;  // low bits of a stream's place in the turn whose reverse names its block
+  } process_t;
 endpackage

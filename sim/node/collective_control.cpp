@@ -154,21 +154,20 @@ class Compiler {
   /// All ranks at once: each sends its own block on round the ring, then what it gets, and keeps the last. Reduced: the block of
   /// the rank that is farthest on the way, then each that it gets, combined with its own, and the last one is its own.
   void ring(bool reduced) {
-    const std::uint32_t ranks = row_.ranks, own = row_.label + ranks;  // labels are modulo the ranks
-    const std::uint32_t up = row_.towards((own - 1) % ranks), down = row_.away_from(row_.label);
-    const std::uint32_t from = reduced ? down : up, to = reduced ? up : down;
+    const std::uint32_t ranks = row_.ranks, own = row_.label;
+    const std::uint32_t from = reduced ? row_.next : row_.previous, to = reduced ? row_.previous : row_.next;
+    const auto further = [&](std::uint32_t ranks_on) { return (own + ranks_on) % ranks; };
     process(Turns::burst);
-    step(
-        {.to_edges = to, .from_host = true, .to_host = !reduced, .block = reduced ? own + 1 : own, .upwards = reduced});
+    step({.to_edges = to, .from_host = true, .to_host = !reduced, .block = further(reduced), .upwards = reduced});
     if (ranks > 2)
       step({.from_edges = from,
             .to_edges = to,
             .from_host = reduced,
             .to_host = !reduced,
             .streams = ranks - 2,
-            .block = reduced ? own + 2 : own - 1,
+            .block = further(reduced ? 2 : ranks - 1),
             .upwards = reduced});
-    step({.from_edges = from, .from_host = reduced, .to_host = true, .block = reduced ? own : own + 1});
+    step({.from_edges = from, .from_host = reduced, .to_host = true, .block = further(!reduced)});
   }
 
   /// Recursive doubling: what came on an edge goes on over those of later stages. Packet by packet, because every edge

@@ -56,16 +56,20 @@ struct Row {
   /// allreduce.
   std::shared_ptr<const std::vector<Branch>> rooted;
   std::uint32_t up_and_down = 0;  ///< cycles over the links of the longest way on that one
+  /// Round a ring: edges, as bits. Each root's tree is the way round from it, labels are in the way's order.
+  std::uint32_t previous = 0, next = 0;
 
   bool by_rank =
       false;  ///< all but the neighbours follows from rank and size: the binomial tree and recursive doubling
 
   [[nodiscard]] bool has_rank() const { return rank != kNoRank; }
   [[nodiscard]] std::uint32_t tree() const { return up | down; }
+  [[nodiscard]] bool ring() const { return next != 0; }
 
   /// The tree's edge, as a bit, in the direction of a label; 0 where it is this vertex' own.
   [[nodiscard]] std::uint32_t towards(std::uint32_t other) const {
     if (rooted) return (*rooted)[other].up;
+    if (ring()) return other == label ? 0 : previous;
     if (other - label >= below) return up;
     for (std::uint32_t rest = down; rest; rest &= rest - 1) {
       const Edge& edge = edges[static_cast<unsigned>(std::countr_zero(rest))];
@@ -75,7 +79,9 @@ struct Row {
   }
   /// The tree's other edges, as bits, as seen from a label.
   [[nodiscard]] std::uint32_t away_from(std::uint32_t other) const {
-    return rooted ? (*rooted)[other].down : tree() & ~towards(other);
+    if (rooted) return (*rooted)[other].down;
+    if (ring()) return (label + 1) % ranks == other ? 0 : next;
+    return tree() & ~towards(other);
   }
   /// The labels behind an edge of the tree, as a bit: their number, the first and the last one, modulo the ranks.
   [[nodiscard]] std::uint32_t behind(std::uint32_t edge) const {
@@ -89,9 +95,11 @@ struct Row {
   /// Bits that loading the row takes. By rank: MPI-FPGA, Equation 1: log(R) neighbours, size and rank of log(R) bits each,
   /// and 8 bits of state. Else the two label bounds besides, and for each edge neighbour, number there and first label; and
   /// for each root with a tree of its own a bit per edge and the number of the one up, and 16 bits for the longest way.
+  /// Round a ring, size, rank and label, and for each edge neighbour and number there.
   [[nodiscard]] unsigned bits() const {
     if (by_rank) return kRankBits * (kRankBits + 2) + 8;
     const auto count = static_cast<unsigned>(std::popcount(used));
+    if (ring()) return 3 * kRankBits + 8 + count * (kRankBits + 5);
     if (rooted) return 4 * kRankBits + 8 + count * (kRankBits + 5) + ranks * (count + 5);
     return 4 * kRankBits + 8 + count * (2 * kRankBits + 5) + stage_count * (kMaxEdges + 5);
   }

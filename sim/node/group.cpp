@@ -222,11 +222,7 @@ Group Group::round(std::span<const NodeId> members, std::span<const std::uint32_
     Row& row = group.vertices_[order[label]].row;
     row.ranks = ranks;
     row.label = label;
-    const std::uint32_t next = 1u << ways[label].out, previous = 1u << ways[label].in;
-    std::vector<Row::Branch> rooted(ranks, {previous, next});
-    rooted[label].up = 0;
-    rooted[(label + 1) % ranks].down = 0;
-    row.rooted = std::make_shared<const std::vector<Row::Branch>>(std::move(rooted));
+    const std::uint32_t next = row.next = 1u << ways[label].out, previous = row.previous = 1u << ways[label].in;
     // Where all ranks get what all combine, the ends of the way are label 0 and the last one.
     const std::uint32_t middle = ranks / 2, ends = (label > 0 ? previous : 0) | (label + 1 < ranks ? next : 0);
     row.up = label < middle ? next : label > middle ? previous : 0;

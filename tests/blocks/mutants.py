@@ -75,6 +75,14 @@ RTL = [
            "16'(label - first) < count", "16'(label - first) <= count"),
     Mutant("rtl_context_last_not_modulo", "node/context_table", "direct", "rtl/node/tw_context_table.sv",
            "label >= {1'b0, ranks} ?", "label > {1'b0, ranks} ?"),
+    Mutant("rtl_context_ring_ends_late", "node/context_table", "direct", "rtl/node/tw_context_table.sv",
+           "lookup_label_i == following ?", "lookup_label_i == vertex.label ?"),
+    Mutant("rtl_control_group_never_needed", "node/collective_control", "direct", "rtl/node/tw_collective_control.sv",
+           "cleared[m] = 1'b0;", ""),
+    Mutant("rtl_control_scatters_from_its_end", "node/collective_control", "indirect",
+           "rtl/node/tw_collective_control.sv", "(i > Places ? lower[(i-1)%Places] : upper[(i-1)%Places])", "1'b1"),
+    Mutant("rtl_control_root_reads_itself", "node/collective_control", "direct", "rtl/node/tw_collective_control.sv",
+           "a.step.to_host = host && !ask_at_root_i;", "a.step.to_host = host;"),
     Mutant("rtl_route_class_not_kept", "switch/route", "torus", "rtl/switch/tw_route.sv",
            "entry.keep_class ? class_of(message_class, vc_i[l]) : entry.route_class", "entry.route_class"),
     Mutant("rtl_router_mask_ignored", "switch/vc_router", "shallow", "rtl/switch/tw_vc_router.sv",
@@ -142,6 +150,10 @@ CPP = [
            "turn_ + 1 == format_.vcs ? 0 : turn_ + 1", "turn_ + 2 == format_.vcs ? 0 : turn_ + 1"),
     Mutant("cpp_context_up_is_a_child", "node/context_table", "direct", "sim/node/context_table.hpp",
            "if (other - label >= below) return up;", ""),
+    Mutant("cpp_control_own_block_is_combined_twice", "node/collective_control", "direct",
+           "sim/node/collective_control.cpp", ".block = further(!reduced)", ".block = further(1)"),
+    Mutant("cpp_control_fold_is_forgotten", "node/collective_control", "direct", "sim/node/collective_control.cpp",
+           ".to_edges = last ? row_.fold :", ".to_edges = last ? 0 :"),
     Mutant("cpp_fork_room_is_not_given_back", "reduce/fork", "three", "sim/reduce/fork.hpp",
            "queues_[output].room += flits;", ""),
     Mutant("cpp_route_local_mask", "switch/route", "torus", "sim/switch/route.cpp",
@@ -169,7 +181,7 @@ MUTANTS = {mutant.name: mutant for mutant in (*RTL, *CPP)}
 
 def mirror(target: Path) -> None:
     """A copy of what the tests are built from; files that are the same are left alone, so that little is built again."""
-    for folder in ("rtl", "sim", "spec/generated", "tests/bisim", "tests/blocks", "examples/operators"):
+    for folder in ("rtl", "sim", "spec/generated", "tests/bisim", "tests/blocks", "tests/sim/fabric", "examples/operators"):
         for source in (ROOT / folder).rglob("*"):
             copy = target / source.relative_to(ROOT)
             if source.is_file() and not (copy.exists() and copy.read_bytes() == source.read_bytes()):

@@ -72,9 +72,9 @@ struct Order {
     Order order{.neighbours = {}, .top = root};
     for (const Group::Vertex& vertex : group.vertices()) {
       auto& neighbours = order.neighbours.emplace_back();
-      const Row::Branch& branch = (*vertex.row.rooted)[group.label(root)];
+      const std::uint32_t label = group.label(root), branch = vertex.row.towards(label) | vertex.row.away_from(label);
       for (unsigned k = 0; k < kMaxEdges; ++k)
-        if ((branch.up | branch.down) >> k & 1) neighbours.push_back(vertex.peer[k]);
+        if (branch >> k & 1) neighbours.push_back(vertex.peer[k]);
     }
     return order;
   }

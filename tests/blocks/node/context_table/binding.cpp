@@ -23,12 +23,15 @@ class Twin {
       const auto& [row, label] = *answer_;
       out.answer_vertex_o.set({.has_rank = row.has_rank(),
                                .rooted = row.rooted != nullptr,
+                               .ring = row.ring(),
                                .ranks = row.ranks,
                                .rank = row.rank & 0xFFFF,
                                .label = row.label,
                                .below = row.below,
                                .up = row.up,
-                               .down = row.down});
+                               .down = row.down,
+                               .previous = row.previous,
+                               .next = row.next});
       out.answer_towards_o.set(row.towards(label));
       out.answer_away_o.set(row.away_from(label));
       for (unsigned k = 0; k < kEdges; ++k) {
@@ -65,6 +68,8 @@ class Twin {
       row.below = static_cast<std::uint32_t>(vertex.below);
       row.up = static_cast<std::uint32_t>(vertex.up);
       row.down = static_cast<std::uint32_t>(vertex.down);
+      row.previous = static_cast<std::uint32_t>(vertex.previous);
+      row.next = static_cast<std::uint32_t>(vertex.next);
       row.rooted = vertex.rooted ? branches_[index] : nullptr;
     }
     if (in.edge_valid_i.get()) {
@@ -144,15 +149,18 @@ class Stimulus {
     rooted_[row] = dice.chance(300);
     next.vertex_valid_i.set(1);
     next.vertex_row_i.set(row);
-    const bool has_rank = dice.chance(700);
+    const bool has_rank = dice.chance(700), ring = !rooted_[row] && dice.chance(200);
     next.vertex_i.set({.has_rank = has_rank,
                        .rooted = rooted_[row],
+                       .ring = ring,
                        .ranks = ranks,
                        .rank = has_rank ? dice.below(65535) : thalweg::kNoRank & 0xFFFF,
                        .label = label,
                        .below = 1 + dice.below(ranks - label - (label == 0 && !top)),
                        .up = up,
-                       .down = static_cast<std::uint32_t>(dice.bits()) & edges & ~up});
+                       .down = static_cast<std::uint32_t>(dice.bits()) & edges & ~up,
+                       .previous = ring ? 1U << dice.below(kEdges) : 0,
+                       .next = ring ? 1U << dice.below(kEdges) : 0});
   }
 
   void write_edge(Inputs& next, unsigned row, unsigned edge, bisim::Dice& dice) {

@@ -1,0 +1,238 @@
+#include <numeric>
+#include <optional>
+
+#include "../../../sim/fabric/fat_tree.hpp"
+#include "../../../sim/fabric/torus.hpp"
+#include "bisim/main.hpp"
+#include "node/collective_control.hpp"
+#include "node/group.hpp"
+
+namespace {
+
+using thalweg::Program, thalweg::Row;
+using thalweg::spec::Algorithm, thalweg::spec::Collective;
+using top::Inputs, top::Outputs, top::Parameters;
+
+constexpr unsigned kEdges = Parameters::Edges;
+
+/// Element i of a packed array of elements of some bits.
+template <class Words>
+std::uint32_t element(const Words& words, unsigned i, unsigned bits) {
+  const unsigned at = i * bits;
+  std::uint64_t value = words[at / 64] >> at % 64;
+  if (at % 64 + bits > 64) value |= words[at / 64 + 1] << (64 - at % 64);
+  return static_cast<std::uint32_t>(value & ((std::uint64_t{1} << bits) - 1));
+}
+template <class Words>
+void set_element(Words& words, unsigned i, unsigned bits, std::uint64_t value) {
+  const unsigned at = i * bits;
+  words[at / 64] |= value << at % 64;
+  if (at % 64 + bits > 64) words[at / 64 + 1] |= value >> (64 - at % 64);
+}
+
+/// The step that the program of a row has.
+class Twin {
+ public:
+  void outputs(const Inputs&, Outputs& out) const {
+    out.answer_valid_o.set(answer_.has_value());
+    if (!answer_) return;
+    const thalweg::Process& process = program_.processes[answer_->process];
+    const thalweg::Step& step = program_.steps[process.first + answer_->step];
+    out.answer_processes_o.set(program_.process_count);
+    out.answer_process_o.set({.steps = process.steps,
+                              .turns = static_cast<std::uint64_t>(process.turns) == 0 ? 0U
+                                       : process.turns == thalweg::Turns::packet      ? 1U
+                                                                                      : 2U,
+                              .rounds = process.rounds,
+                              .reversed = process.reversed});
+    out.answer_step_o.set({.from_edges = step.from_edges,
+                           .to_edges = step.to_edges,
+                           .from_stages = step.from_stages,
+                           .to_stages = step.to_stages,
+                           .from_host = step.from_host,
+                           .to_host = step.to_host,
+                           .place = step.place,
+                           .streams = step.streams,
+                           .block = step.block,
+                           .upwards = step.upwards});
+  }
+
+  void step(const Inputs& in) {
+    answer_.reset();
+    if (!in.ask_valid_i.get()) return;
+    answer_ = {static_cast<unsigned>(in.ask_process_i.get()), static_cast<unsigned>(in.ask_step_i.get())};
+    const Row row = row_of(in);
+    compile(static_cast<Collective>(in.ask_collective_i.get()), static_cast<Algorithm>(in.ask_algorithm_i.get()), row,
+            root(in, row), program_);
+  }
+
+ private:
+  struct Question {
+    unsigned process, step;
+  };
+
+  /// A root to which the ways lead that were given.
+  static std::uint32_t root(const Inputs& in, const Row& row) {
+    const auto towards = static_cast<std::uint32_t>(in.ask_towards_i.get());
+    if (in.ask_at_root_i.get() || row.ranks == 1) return row.label;
+    if (row.ring()) return (row.label + (in.ask_away_i.get() ? 2 : 1)) % row.ranks;
+    return row.rooted || !towards ? (row.label + 1) % row.ranks : row.first(towards);
+  }
+
+  static Row row_of(const Inputs& in) {
+    const top::vertex_t vertex = in.ask_vertex_i.get();
+    const top::exchange_t exchange = in.ask_exchange_i.get();
+    const auto edges = [](std::uint64_t set) { return static_cast<std::uint32_t>(set); };
+    Row row;
+    row.ranks = static_cast<std::uint32_t>(vertex.ranks);
+    row.rank = vertex.has_rank ? static_cast<std::uint32_t>(vertex.rank) : thalweg::kNoRank;
+    row.label = static_cast<std::uint32_t>(vertex.label);
+    row.below = static_cast<std::uint32_t>(vertex.below);
+    row.up = edges(vertex.up);
+    row.down = edges(vertex.down);
+    row.previous = edges(vertex.previous);
+    row.next = edges(vertex.next);
+    row.beyond = exchange.beyond;
+    row.stage_count = static_cast<unsigned>(exchange.stage_count);
+    row.fold = edges(exchange.fold);
+    for (unsigned k = 0; k < thalweg::kRankBits; ++k) {
+      row.stages[k] = {.peers = element(exchange.stage_peers, k, 32),
+                       .place = static_cast<std::uint8_t>(element(exchange.stage_place, k, 5))};
+      row.doubling[k] = element(exchange.doubling, k, 32);
+    }
+    for (unsigned k = 0; k < kEdges; ++k) {
+      row.edges[k].behind = static_cast<std::uint32_t>(in.ask_behind_i.get(k));
+      const auto last = static_cast<std::uint32_t>(in.ask_last_i.get(k));
+      row.edges[k].first = (last + row.ranks + 1 - row.edges[k].behind) % row.ranks;
+    }
+    if (vertex.rooted)
+      row.rooted = std::make_shared<const std::vector<Row::Branch>>(
+          row.ranks, Row::Branch{edges(in.ask_towards_i.get()), edges(in.ask_away_i.get())});
+    return row;
+  }
+
+  std::optional<Question> answer_;
+  Program program_;
+};
+
+/// Asks for every step of every program, of rows that groups of ranks have: on tori and fat trees, by rank and by topology.
+class Stimulus {
+ public:
+  static constexpr unsigned kLanes = 1;
+
+  explicit Stimulus(bisim::Dice run) {
+    while (rows_.empty()) {
+      const bool torus = kEdges <= 16 || run.chance(300);
+      thalweg::FabricConfig config = torus ? some_torus(run) : thalweg::test::fat_tree(3, 2 + run.below(5), 2);
+      config.collective.trees = run.chance(700) ? thalweg::Trees::by_topology : thalweg::Trees::by_rank;
+      const unsigned hosts = config.nodes - config.switches;
+      std::vector<thalweg::NodeId> members(hosts);
+      std::iota(members.begin(), members.end(), 0U);
+      if (run.chance(600)) {
+        for (unsigned i = hosts; i > 1; --i) std::swap(members[i - 1], members[run.below(i)]);
+        if (run.chance(700)) members.resize(1 + run.below(hosts));
+      }
+      const thalweg::Graph graph(config);
+      const auto any = [](thalweg::NodeId) { return true; };
+      if (const auto group = thalweg::Group::make(config, graph, members, any, run.below(4))) add(*group, Kind::main);
+      if (config.collective.trees == thalweg::Trees::by_topology)
+        for (const thalweg::Group& group : thalweg::Group::by_links(config, graph, members)) add(group, Kind::trees);
+      for (const thalweg::Group& group : thalweg::Group::by_rings(config, graph, members)) add(group, Kind::ring);
+    }
+  }
+
+  void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
+    bisim::Dice dice = draws.lane(0);
+    if (!dice.chance(950)) return;
+    const Choice& choice = rows_[dice.below(static_cast<unsigned>(rows_.size()))];
+    const auto [collective, algorithm] = choice.programs[dice.below(static_cast<unsigned>(choice.programs.size()))];
+    const Row& row = choice.row;
+    const std::uint32_t root = thalweg::rooted(collective) ? dice.below(row.ranks) : 0;
+    compile(collective, algorithm, row, root, program_);
+    if (program_.process_count == 0) return;  // an exclusive scan of one rank
+    const unsigned process = dice.below(program_.process_count);
+    next.ask_valid_i.set(1);
+    next.ask_collective_i.set(static_cast<std::uint64_t>(collective));
+    next.ask_algorithm_i.set(static_cast<std::uint64_t>(algorithm));
+    next.ask_process_i.set(process);
+    next.ask_step_i.set(dice.below(program_.processes[process].steps));
+    next.ask_at_root_i.set(row.has_rank() && row.label == root);
+    ask_of(row, root, next);
+  }
+
+ private:
+  enum class Kind { main, trees, ring };
+  struct Choice {
+    Row row;
+    std::vector<std::pair<Collective, Algorithm>> programs;
+  };
+
+  static thalweg::FabricConfig some_torus(bisim::Dice& run) {
+    static const std::vector<std::vector<unsigned>> shapes{{2, 2, 2}, {4, 4}, {3, 2, 2}, {5, 3}, {8}, {2, 2}, {3, 3}};
+    const std::vector<unsigned>& sides = shapes[run.below(static_cast<unsigned>(shapes.size()))];
+    thalweg::FabricConfig config = thalweg::test::torus(sides);
+    config.grid = sides;
+    return config;
+  }
+
+  void add(const thalweg::Group& group, Kind kind) {
+    const thalweg::Abilities abilities{.ranks = group.ranks(),
+                                       .slot_packets = 64,
+                                       .doubles = group.doubles(),
+                                       .trees = kind == Kind::trees,
+                                       .rings = kind == Kind::ring};
+    for (const thalweg::Group::Vertex& vertex : group.vertices()) {
+      if (kEdges < 32 && vertex.row.used >> kEdges) continue;
+      Choice choice{.row = vertex.row, .programs = {}};
+      for (unsigned c = 1; c <= static_cast<unsigned>(Collective::exscan); ++c) {
+        const auto collective = static_cast<Collective>(c);
+        if (collective == Collective::alltoall) continue;  // it has no processes
+        const std::uint32_t known = algorithms(collective, abilities);
+        for (unsigned a = 0; a <= static_cast<unsigned>(Algorithm::trees); ++a) {
+          const auto algorithm = static_cast<Algorithm>(a);
+          const bool fits = kind == Kind::trees  ? algorithm == Algorithm::trees
+                            : kind == Kind::ring ? algorithm == Algorithm::ring
+                                                 : vertex.row.has_rank() || algorithm == Algorithm::tree;
+          if (known >> a & 1 && fits) choice.programs.emplace_back(collective, algorithm);
+        }
+      }
+      if (!choice.programs.empty()) rows_.push_back(std::move(choice));
+    }
+  }
+
+  static void ask_of(const Row& row, std::uint32_t root, Inputs& next) {
+    next.ask_vertex_i.set({.has_rank = row.has_rank(),
+                           .rooted = row.rooted != nullptr,
+                           .ring = row.ring(),
+                           .ranks = row.ranks,
+                           .rank = row.rank & 0xFFFF,
+                           .label = row.label,
+                           .below = row.below,
+                           .up = row.up,
+                           .down = row.down,
+                           .previous = row.previous,
+                           .next = row.next});
+    top::exchange_t exchange{.beyond = row.beyond, .stage_count = row.stage_count, .fold = row.fold};
+    for (unsigned k = 0; k < thalweg::kRankBits; ++k) {
+      set_element(exchange.stage_peers, k, 32, row.stages[k].peers);
+      set_element(exchange.stage_place, k, 5, row.stages[k].place);
+      set_element(exchange.doubling, k, 32, row.doubling[k]);
+    }
+    next.ask_exchange_i.set(exchange);
+    next.ask_towards_i.set(row.towards(root));
+    next.ask_away_i.set(row.away_from(root));
+    for (unsigned k = 0; k < kEdges; ++k) {
+      next.ask_behind_i.set(row.behind(1U << k), k);
+      next.ask_last_i.set(row.last(1U << k), k);
+    }
+  }
+
+  std::vector<Choice> rows_;
+  Program program_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}
