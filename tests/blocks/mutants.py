@@ -179,9 +179,13 @@ CPP = [
 MUTANTS = {mutant.name: mutant for mutant in (*RTL, *CPP)}
 
 
+MIRRORED = ("rtl", "sim", "spec/generated", "tests/bisim", "tests/blocks", "tests/sim/fabric", "examples/operators")
+"""What the tests of the blocks are built from."""
+
+
 def mirror(target: Path) -> None:
     """A copy of what the tests are built from; files that are the same are left alone, so that little is built again."""
-    for folder in ("rtl", "sim", "spec/generated", "tests/bisim", "tests/blocks", "tests/sim/fabric", "examples/operators"):
+    for folder in MIRRORED:
         for source in (ROOT / folder).rglob("*"):
             copy = target / source.relative_to(ROOT)
             if source.is_file() and not (copy.exists() and copy.read_bytes() == source.read_bytes()):
