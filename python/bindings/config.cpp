@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "fabric/faulty_link.hpp"
 #include "reduce/user_operators.hpp"
 
 namespace nb = nanobind;
@@ -43,6 +44,29 @@ void bind_config(nb::module_& module) {
       .value("by_rank", Trees::by_rank)
       .value("by_topology", Trees::by_topology);
 
+  nb::class_<WireFaults>(module, "WireFaults",
+                         "What happens to the frames of one direction of a link; times are ticks.")
+      .def(nb::init<>())
+      .def_rw("bit_error_rate", &WireFaults::bit_error_rate)
+      .def_rw("frames_lost", &WireFaults::frames_lost)
+      .def_rw("frames_duplicated", &WireFaults::frames_duplicated)
+      .def_rw("down_at", &WireFaults::down_at)
+      .def_rw("up_at", &WireFaults::up_at);
+
+  nb::class_<FaultConfig>(module, "FaultConfig", "What links on which faults happen have in common.")
+      .def(nb::init<>())
+      .def_rw("seed", &FaultConfig::seed)
+      .def_rw("silence", &FaultConfig::silence);
+
+  module.def("replay_window", &replay_window, nb::arg("latency"),
+             "Words that the replay on a link of so many cycles holds.");
+  module.def(
+      "frame_bits",
+      [](const FabricConfig& config) {
+        return frame_format(config.router, config.links.empty() ? 1 : config.links[0].latency).frame_bits();
+      },
+      nb::arg("config"), "Of a frame on the fabric's links, where faults happen on them.");
+
   nb::class_<LinkConfig>(module, "LinkConfig")
       .def(nb::init<>())
       .def_rw("node_a", &LinkConfig::node_a)
@@ -51,7 +75,9 @@ void bind_config(nb::module_& module) {
       .def_rw("port_b", &LinkConfig::port_b)
       .def_rw("latency", &LinkConfig::latency)
       .def_rw("rate_flits", &LinkConfig::rate_flits)
-      .def_rw("rate_cycles", &LinkConfig::rate_cycles);
+      .def_rw("rate_cycles", &LinkConfig::rate_cycles)
+      .def_rw("from_a", &LinkConfig::from_a)
+      .def_rw("from_b", &LinkConfig::from_b);
 
   nb::class_<RouterConfig>(module, "RouterConfig")
       .def(nb::init<>())
@@ -128,6 +154,7 @@ void bind_config(nb::module_& module) {
       .def_rw("router", &FabricConfig::router)
       .def_rw("host", &FabricConfig::host)
       .def_rw("collective", &FabricConfig::collective)
+      .def_rw("faults", &FabricConfig::faults)
       .def("set_routes", &set_routes, nb::arg("port"), nb::arg("route_class"),
            "The routing tables, uint8 arrays of shape (nodes, nodes): row node, column destination.")
       .def("set_layer", &set_layer, nb::arg("layer"),

@@ -137,6 +137,9 @@ nb::class_<PythonFabric<Simulated>> bind_fabric(nb::module_& module, const char*
       .def_prop_ro(
           "mismatch", [](Bound& self) { return self.fabric().mismatch(); },
           "The first difference between the ranks' parts of one operation.")
+      .def_prop_ro(
+          "failure", [](Bound& self) { return self.fabric().failure(); },
+          "Why the fabric cannot go on: a link that stays down.")
       .def_prop_ro("flit_hops", [](Bound& self) { return self.fabric().flit_hops(); })
       .def("create_communicator", &Bound::create_communicator, nb::arg("members"), nb::arg("handles"), nb::arg("at"),
            "Node members[i] is rank i; a completion of kind table per member, with handles[i]. None: no row is free.")

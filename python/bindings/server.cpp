@@ -130,6 +130,7 @@ void bind_server(nb::module_& module) {
       .value("refused", Ending::refused)
       .value("died", Ending::died)
       .value("deadlock", Ending::deadlock)
+      .value("failure", Ending::failure)
       .value("disagreement", Ending::disagreement)
       .value("timeout", Ending::timeout);
   nb::enum_<Reason>(module, "Reason")

@@ -20,6 +20,66 @@ class Trees(enum.Enum):
 
     by_topology = 1
 
+class WireFaults:
+    """
+    What happens to the frames of one direction of a link; times are ticks.
+    """
+
+    def __init__(self) -> None: ...
+
+    @property
+    def bit_error_rate(self) -> float: ...
+
+    @bit_error_rate.setter
+    def bit_error_rate(self, arg: float, /) -> None: ...
+
+    @property
+    def frames_lost(self) -> float: ...
+
+    @frames_lost.setter
+    def frames_lost(self, arg: float, /) -> None: ...
+
+    @property
+    def frames_duplicated(self) -> float: ...
+
+    @frames_duplicated.setter
+    def frames_duplicated(self, arg: float, /) -> None: ...
+
+    @property
+    def down_at(self) -> int: ...
+
+    @down_at.setter
+    def down_at(self, arg: int, /) -> None: ...
+
+    @property
+    def up_at(self) -> int: ...
+
+    @up_at.setter
+    def up_at(self, arg: int, /) -> None: ...
+
+class FaultConfig:
+    """What links on which faults happen have in common."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @seed.setter
+    def seed(self, arg: int, /) -> None: ...
+
+    @property
+    def silence(self) -> int: ...
+
+    @silence.setter
+    def silence(self, arg: int, /) -> None: ...
+
+def replay_window(latency: int) -> int:
+    """Words that the replay on a link of so many cycles holds."""
+
+def frame_bits(config: FabricConfig) -> int:
+    """Of a frame on the fabric's links, where faults happen on them."""
+
 class LinkConfig:
     def __init__(self) -> None: ...
 
@@ -64,6 +124,18 @@ class LinkConfig:
 
     @rate_cycles.setter
     def rate_cycles(self, arg: int, /) -> None: ...
+
+    @property
+    def from_a(self) -> WireFaults: ...
+
+    @from_a.setter
+    def from_a(self, arg: WireFaults, /) -> None: ...
+
+    @property
+    def from_b(self) -> WireFaults: ...
+
+    @from_b.setter
+    def from_b(self, arg: WireFaults, /) -> None: ...
 
 class RouterConfig:
     def __init__(self) -> None: ...
@@ -312,6 +384,12 @@ class FabricConfig:
     @collective.setter
     def collective(self, arg: CollectiveConfig, /) -> None: ...
 
+    @property
+    def faults(self) -> FaultConfig: ...
+
+    @faults.setter
+    def faults(self, arg: FaultConfig, /) -> None: ...
+
     def set_routes(self, port: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], route_class: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
         """
         The routing tables, uint8 arrays of shape (nodes, nodes): row node, column destination.
@@ -442,6 +520,10 @@ class Fabric:
         """The first difference between the ranks' parts of one operation."""
 
     @property
+    def failure(self) -> str | None:
+        """Why the fabric cannot go on: a link that stays down."""
+
+    @property
     def flit_hops(self) -> int: ...
 
     def create_communicator(self, members: Sequence[int], handles: Sequence[int], at: int) -> int | None:
@@ -511,6 +593,10 @@ class SharedFabric:
         """The first difference between the ranks' parts of one operation."""
 
     @property
+    def failure(self) -> str | None:
+        """Why the fabric cannot go on: a link that stays down."""
+
+    @property
     def flit_hops(self) -> int: ...
 
     def create_communicator(self, members: Sequence[int], handles: Sequence[int], at: int) -> int | None:
@@ -573,9 +659,11 @@ class Ending(enum.Enum):
 
     deadlock = 5
 
-    disagreement = 6
+    failure = 6
 
-    timeout = 7
+    disagreement = 7
+
+    timeout = 8
 
 class Reason(enum.Enum):
     no_row = 1

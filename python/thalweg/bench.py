@@ -180,7 +180,9 @@ def _finish(fabric: AnyFabric, awaited: set[int], kind: CompletionKind) -> int:
     while awaited:
         completed = fabric.advance(_sim.NEVER)
         if not completed:
-            raise FabricStopped(f"the fabric came to rest with {len(awaited)} parts of the operation unfinished")
+            raise FabricStopped(
+                fabric.failure or f"the fabric came to rest with {len(awaited)} parts of the operation unfinished"
+            )
         for completion in completed:
             if completion.kind == kind:
                 awaited.remove(completion.handle)

@@ -125,7 +125,7 @@ def _run(fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int]) -> d
     while len(done) < len(jobs):
         completed = fabric.advance(_sim.NEVER)
         if not completed:
-            raise FabricStopped("the fabric came to rest with operations unfinished")
+            raise FabricStopped(fabric.failure or "the fabric came to rest with operations unfinished")
         for completion in completed:
             job = completion.handle // _JOB
             missing[job] -= 1

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from thalweg import bounds, model
 from thalweg.bench import WINDOW, CollectivePlan, Row, collective_limits, message_row, network_of, peer_at, row_of
 from thalweg.cluster import Cluster
+from thalweg.errors import InputError
+
+if TYPE_CHECKING:
+    from thalweg._sim import FabricConfig
+
+
+def _config(cluster: Cluster) -> FabricConfig:
+    if cluster.has_faults:
+        raise InputError(f"--engine model has closed forms for links without faults, and {cluster.name} has others")
+    return cluster.fabric_config()
 
 
 def collective_rows(plan: CollectivePlan) -> Iterator[Row]:
     """A row for each size; `software_us` is what the messages of software would take, host to host."""
-    config = plan.cluster.fabric_config()
+    config = _config(plan.cluster)
     bounded, network = network_of(config, plan.cluster), bounds.Network.of(config)
     us = 1e6 / config.ticks_per_second
     members = plan.nodes
@@ -34,7 +45,7 @@ def collective_rows(plan: CollectivePlan) -> Iterator[Row]:
 
 def message_rows(cluster: Cluster, operation: str, sizes: Sequence[int], hops: int) -> Iterator[Row]:
     """A row for each size of messages from node 0 to one that is `hops` links away."""
-    config = cluster.fabric_config()
+    config = _config(cluster)
     bounded, network = network_of(config, cluster), bounds.Network.of(config)
     us = 1e6 / config.ticks_per_second
     messages = WINDOW if operation == "bandwidth" else 1

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING
 from thalweg import cluster_file, proof, routing, topology
 from thalweg.cluster_file import ClusterFile, ClusterTable
 from thalweg.errors import InputError
+from thalweg.faults import Wire, WrongLink, of_links
 from thalweg.proof import Proof
 from thalweg.resources import resource
 from thalweg.routing import NoRoutes, Routes
 from thalweg.topology import Topology
 
 if TYPE_CHECKING:
-    from thalweg._sim import FabricConfig
+    from thalweg._sim import FabricConfig, WireFaults
 
 FLIT_BYTES = 32
 
@@ -39,6 +40,9 @@ FAT_TREE = ("radix", "oversubscription", "levels")  # keys of [topology] that on
 
 MOST_SLOT_FLITS = 2**16 - 1
 """What the count of a credit packet can say."""
+
+MOST_FAULTY_LATENCY = 16_000
+"""Cycles of a link on which faults happen: no replay covers a longer one."""
 _IN_PLACE = re.compile(r"(dual-)?([a-z]+):([0-9]{1,6}(?:x[0-9]{1,6})*)")
 
 
@@ -57,9 +61,11 @@ class Cluster:
     file: ClusterFile
 
     @staticmethod
-    def load(name: str | Path) -> Cluster:
-        """The cluster of a preset's name, of a file, or of a shape in place such as `torus:8x8`. Raises InputError."""
-        return _check(_find(str(name)), str(name))
+    def load(name: str | Path, faults: str | None = None) -> Cluster:
+        """The cluster of a preset's name, of a file, or of a shape in place such as `torus:8x8`; with `faults` with those
+        faults (`cluster_file.with_faults`). Raises InputError."""
+        file = _find(str(name))
+        return _check(file if faults is None else cluster_file.with_faults(file, faults), str(name))
 
     @staticmethod
     def load_file(file: Path) -> Cluster:
@@ -112,6 +118,15 @@ class Cluster:
         return 2 * self.link_latency + 1
 
     @property
+    def margin_flits(self) -> int:
+        """Free flits of a virtual channel at which upstream is stopped: more than the file says where links have a replay,
+        whose sender fills its window while frames get lost."""
+        from thalweg import _sim
+
+        said = self.values.router.margin_flits
+        return max(said, _sim.replay_window(self.link_latency) - 1) if self.has_faults else said
+
+    @property
     def least_port_buffer(self) -> int:
         """Equation 2 of the MPI-FPGA paper: bytes of a port's input buffer that hide a binomial tree's depth.
 
@@ -136,6 +151,15 @@ class Cluster:
     def max_classes(self) -> int:
         """Most route classes: plain messages and collectives have a virtual channel of each."""
         return self.values.router.virtual_channels // 2
+
+    @cached_property
+    def faults(self) -> list[tuple[Wire, Wire]]:
+        """What happens on each link of the topology, from its first node to its second and back."""
+        return of_links(self.topology, self.values.faults)
+
+    @property
+    def has_faults(self) -> bool:
+        return any(wire != Wire() for link in self.faults for wire in link)
 
     def with_routing(self, algorithm: str) -> Cluster:
         """The same cluster with routes by another algorithm of thalweg.routing."""
@@ -222,11 +246,12 @@ class Cluster:
         config.switches = self.topology.nodes - self.topology.hosts
         config.grid = list(self.topology.size) if self.topology.is_grid else []
         links = []
-        for ends in self.topology.links.tolist():
+        for ends, wires in zip(self.topology.links.tolist(), self.faults, strict=True):
             link = _sim.LinkConfig()
             link.node_a, link.port_a, link.node_b, link.port_b = ends
             link.latency = self.link_latency
             link.rate_flits, link.rate_cycles = self.link_rate.as_integer_ratio()
+            link.from_a, link.from_b = map(self._wire_faults, wires)
             links.append(link)
         config.links = links
 
@@ -237,7 +262,7 @@ class Cluster:
         router.buffer_flits = self.buffer_flits
         router.local_buffer_flits = min(self.buffer_flits, LOCAL_BUFFER_FLITS)
         router.flow = _sim.FlowControl.margin if values.router.flow == "margin" else _sim.FlowControl.credits
-        router.margin_flits = values.router.margin_flits
+        router.margin_flits = self.margin_flits
         router.vc_mask = self.vc_mask(routes, collectives)
         config.router = router
 
@@ -263,10 +288,26 @@ class Cluster:
         collective.lane_latency = values.collective.lane_latency_cycles
         config.collective = collective
 
+        config.faults.seed = values.faults.seed
+        config.faults.silence = max(1, self.cycles(1000 * values.faults.silence_us))
+
         config.set_routes(routes.port, routes.route_class)
         if routes.layer.any():
             config.set_layer(routes.layer)
         return config
+
+    def _wire_faults(self, wire: Wire) -> WireFaults:
+        from thalweg import _sim
+
+        def tick(us: float | None) -> int:
+            return _sim.NEVER if us is None else self.cycles(1000 * us)
+
+        result = _sim.WireFaults()
+        result.bit_error_rate = wire.bit_error_rate
+        result.frames_lost = wire.frames_lost
+        result.frames_duplicated = wire.frames_duplicated
+        result.down_at, result.up_at = tick(wire.down_at_us), tick(wire.up_at_us)
+        return result
 
 
 def _find(name: str) -> ClusterFile:
@@ -308,10 +349,20 @@ def _check(file: ClusterFile, name: str) -> Cluster:
             "clock.frequency_mhz",
             "router.flow",
         )
-    if router.flow == "margin" and router.margin_flits >= cluster.buffer_flits:
-        least = (router.margin_flits + 1) * FLIT_BYTES * router.virtual_channels
+    try:
+        has_faults = cluster.has_faults
+    except WrongLink as wrong:
+        raise file.wrong(str(wrong), f"faults.links.{wrong.index}.{wrong.key}") from None
+    if has_faults and cluster.link_latency > MOST_FAULTY_LATENCY:
         raise file.wrong(
-            f"a virtual channel has {cluster.buffer_flits} flits and is stopped at {router.margin_flits} free ones, so that "
+            f"a link of {cluster.link_latency} cycles; one on which faults happen has {MOST_FAULTY_LATENCY} at most",
+            "link.latency_ns",
+            "clock.frequency_mhz",
+        )
+    if router.flow == "margin" and cluster.margin_flits >= cluster.buffer_flits:
+        least = (cluster.margin_flits + 1) * FLIT_BYTES * router.virtual_channels
+        raise file.wrong(
+            f"a virtual channel has {cluster.buffer_flits} flits and is stopped at {cluster.margin_flits} free ones, so that "
             f"nothing would move; port_buffer_bytes should be at least {least}",
             "router.port_buffer_bytes",
             "router.margin_flits",

@@ -10,7 +10,7 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -120,6 +120,42 @@ class SharingTable(_Table):
     slot_cycles: int = Field(ge=1, le=2**20, description="cycles of a slot, where jobs share the fabric by time slots")
 
 
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
+class LinkFaultsTable(_Table):
+    """What happens on one link, where it is not what happens on all."""
+
+    nodes: Annotated[list[Node], Field(min_length=2, max_length=2)] = Field(description="the two that it joins")
+    port: int | None = Field(
+        None,
+        ge=0,
+        le=255,
+        description="that of the first node, where several links join the two; all of them if left out",
+    )
+    one_way: bool = Field(False, description="only to frames from the first node to the second")
+    bit_error_rate: Share | None = Field(None, description="share of bits that flip")
+    frames_lost: Share | None = Field(None, description="share of frames that get lost")
+    frames_duplicated: Share | None = Field(
+        None, description="share of frames that come again, in place of the next one"
+    )
+    down_at_us: float | None = Field(None, ge=0, le=1e9, description="time from which on no frame comes through, in us")
+    up_at_us: float | None = Field(None, ge=0, le=1e9, description="time at which frames come through again, in us")
+
+
+class FaultsTable(_Table):
+    seed: int = Field(ge=0, lt=2**63, description="of all that is random about faults")
+    bit_error_rate: Share = Field(description="share of bits of every link that flip")
+    frames_lost: Share = Field(description="share of frames on every link that get lost")
+    frames_duplicated: Share = Field(
+        description="share of frames on every link that come again, in place of the next one"
+    )
+    silence_us: float = Field(
+        gt=0, le=1e6, description="time without a good frame after which a link is given up, in us"
+    )
+    links: list[LinkFaultsTable] = Field([], description="links on which something else happens")
+
+
 class ClusterTable(_Table):
     """A cluster file, laid over its base."""
 
@@ -135,6 +171,7 @@ class ClusterTable(_Table):
     host: HostTable
     collective: CollectiveTable
     sharing: SharingTable
+    faults: FaultsTable
 
 
 class Place(NamedTuple):
@@ -175,6 +212,50 @@ def in_place(shape: str, size: list[int], planes: int, name: str) -> ClusterFile
     return parse(_over(plain, {"topology": {"shape": shape, "size": size, "planes": planes}}), places, name)
 
 
+def with_faults(file: ClusterFile, given: str) -> ClusterFile:
+    """The same with other values in [faults]: those of a file with that table alone, or `key=value,...`, where
+    `down=A-B@T` and `down=A-B@T:U` cut the links between nodes A and B at T microseconds, until U. Raises InputError.
+    """
+    places: dict[KeyPath, Place] = {}
+    if Path(given).is_file():
+        values, lines = toml_lines.read(Path(given))
+        places = {path: Place(Path(given), line) for path, line in lines.items()}
+        for key in values:
+            if key != "faults":
+                raise _error(
+                    places, (key,), f"{key!r} is not for a file of faults; it has the table [faults] alone", given
+                )
+    else:
+        values = {"faults": _faults_in_place(given)}
+    merged = _over(file.values.model_dump(exclude_none=True), values)
+    others = {path: place for path, place in file.places.items() if path[0] != "faults"}
+    return parse(merged, others | places, f"--faults {given}")
+
+
+_CUT = re.compile(r"([0-9]{1,6})-([0-9]{1,6})@([0-9.]+)(?::([0-9.]+))?")
+
+
+def _faults_in_place(given: str) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for word in given.split(","):
+        key, _, text = word.strip().partition("=")
+        try:
+            if key == "down":
+                cut = _CUT.fullmatch(text)
+                if not cut:
+                    raise ValueError
+                link = {"nodes": [int(cut[1]), int(cut[2])], "down_at_us": float(cut[3])}
+                table.setdefault("links", []).append(link | ({"up_at_us": float(cut[4])} if cut[4] else {}))
+            else:
+                table[key] = int(text) if key == "seed" else float(text)
+        except ValueError:
+            raise InputError(
+                f"--faults {given}: {word!r} is neither a file nor key=number, such as bit_error_rate=1e-6, frames_lost=0.001 "
+                "or down=0-1@20 (nodes, and microseconds)"
+            ) from None
+    return table
+
+
 def parse(values: dict[str, Any], places: dict[KeyPath, Place], name: str) -> ClusterFile:
     """Values that have been read, as a cluster file. Raises InputError for the first that is wrong."""
     try:
@@ -192,7 +273,7 @@ def schema() -> dict[str, Any]:
     result = ClusterTable.model_json_schema()
     result["required"] = ["topology"]
     for name, table in result["$defs"].items():
-        if name != TopologyTable.__name__:
+        if name not in (TopologyTable.__name__, LinkFaultsTable.__name__):
             table.pop("required", None)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **result, "title": "Thalweg cluster"}
 
@@ -249,10 +330,11 @@ def _dotted(path: KeyPath) -> str:
 
 def _table_at(path: KeyPath) -> type[BaseModel]:
     """The model of the table that the path leads to."""
-    table: type[BaseModel] = ClusterTable
+    table: Any = ClusterTable
     for key in path:
-        table = table.model_fields[str(key)].annotation  # type: ignore[assignment]
-    return table
+        # An array's index leads to one of the tables in it.
+        table = get_args(table)[0] if isinstance(key, int) else table.model_fields[key].annotation
+    return table  # type: ignore[no-any-return]
 
 
 def _what(problem: Any) -> str:
@@ -264,8 +346,8 @@ def _what(problem: Any) -> str:
         near = difflib.get_close_matches(str(key), known, n=1)
         right = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(known)}"
         return f"{key!r} is no key {_in(path[:-1])}; {right}"
-    names = [part for part in path if isinstance(part, str)]
-    field = _table_at(tuple(names[:-1])).model_fields[names[-1]]
+    last = max((i for i, part in enumerate(path) if isinstance(part, str)), default=0)
+    field = _table_at(path[:last]).model_fields[str(path[last])]
     meaning = field.description or "a table"
     if problem["type"] == "missing":
         return f"{key!r} is missing {_in(path[:-1])}: {meaning}"

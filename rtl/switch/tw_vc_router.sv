@@ -49,6 +49,7 @@ module tw_vc_router
     output logic  [Outputs-1:0]          out_valid_o,
     output flit_t [Outputs-1:0]          out_flit_o,
     input  logic  [Outputs-1:0][Vcs-1:0] out_back_i,
+    input  logic  [LinkPorts-1:0]        out_ready_i,  /// a flit may be granted; two more may follow when it falls
 
     output logic  [LinkPorts-1:0] eject_valid_o,  /// of the flits of a channel, whole packets in their order
     output flit_t [LinkPorts-1:0] eject_flit_o
@@ -377,13 +378,21 @@ module tw_vc_router
   logic [InWidth-1:0] crossing_from_q[Outputs];
 
   for (genvar o = 0; o < Outputs; o++) begin : output_port
+    wire rate_ready;
+
+    if (o < LinkPorts) begin : link
+      assign link_ready[o] = rate_ready && out_ready_i[o];
+    end else begin : host
+      assign link_ready[o] = rate_ready;
+    end
+
     tw_rate #(
         .Flits (o < LinkPorts ? RateFlits : 1),
         .Cycles(o < LinkPorts ? RateCycles : 1)
     ) rate (
         .clk_i,
         .rst_i,
-        .ready_o(link_ready[o]),
+        .ready_o(rate_ready),
         .send_i(crossing[o])
     );
 

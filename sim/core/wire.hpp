@@ -80,4 +80,22 @@ class EventWire {
   std::uint32_t latency_ = 1;
 };
 
+/// One bit that is looked at and wakes nobody: what is written in a tick is read from the next one on.
+class Level {
+ public:
+  explicit Level(bool level) : before_(level), level_(level) {}
+
+  void write(Tick now, bool level) {
+    if (level == level_) return;
+    before_ = level_;
+    level_ = level;
+    changed_ = now;
+  }
+  [[nodiscard]] bool read(Tick now) const { return now > changed_ ? level_ : before_; }
+
+ private:
+  bool before_, level_;
+  Tick changed_ = -1;
+};
+
 }  // namespace thalweg

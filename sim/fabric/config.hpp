@@ -17,6 +17,19 @@ enum class FlowControl : std::uint8_t {
   margin,   ///< upstream is told to stop when free space falls to the margin, and to go on when it rises above
 };
 
+/// What happens to the frames of one direction of a link.
+struct WireFaults {
+  double bit_error_rate = 0;     ///< share of bits that flip
+  double frames_lost = 0;        ///< share of frames
+  double frames_duplicated = 0;  ///< share of frames that come again, in place of the one behind
+  Tick down_at = kNever;         ///< from then on no frame comes through,
+  Tick up_at = kNever;           ///< until then
+
+  [[nodiscard]] bool any() const {
+    return bit_error_rate > 0 || frames_lost > 0 || frames_duplicated > 0 || down_at != kNever;
+  }
+};
+
 /// A bidirectional link between two link ports; each direction has its own wires.
 struct LinkConfig {
   NodeId node_a = 0, node_b = 0;
@@ -24,6 +37,10 @@ struct LinkConfig {
   Tick latency = 1;         ///< cycles from an output register to the next input port, at least 1
   unsigned rate_flits = 1;  ///< at most rate_flits in every rate_cycles cycles; 1/1 is the port's own rate
   unsigned rate_cycles = 1;
+  /// Of frames from a to b, and from b to a. Where there are any, both ends have a replay and a framer (docs/links.md).
+  WireFaults from_a{}, from_b{};
+
+  [[nodiscard]] bool faulty() const { return from_a.any() || from_b.any(); }
 };
 
 struct RouterConfig {
@@ -113,6 +130,12 @@ struct Sharing {
   std::vector<std::uint32_t> job_of_node;  ///< whose host a node's is; of switches unused
 };
 
+/// What links on which faults happen have in common.
+struct FaultConfig {
+  std::uint64_t seed = 1;  ///< of all that is random
+  Tick silence = 100'000;  ///< cycles without a good frame after which a link is given up
+};
+
 struct FabricConfig {
   std::int64_t ticks_per_second = 250'000'000;
   unsigned nodes = 0;
@@ -125,6 +148,7 @@ struct FabricConfig {
   std::vector<std::uint8_t> layer;  ///< layer[source * nodes + destination]: class at injection; empty: 0
   HostConfig host;
   CollectiveConfig collective;
+  FaultConfig faults;
 };
 
 }  // namespace thalweg

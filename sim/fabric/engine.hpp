@@ -130,6 +130,9 @@ class Engine {
   /// The first difference between the parts of one operation that its ranks gave (root, count, type, ...), or nothing.
   [[nodiscard]] virtual std::optional<std::string> mismatch() const = 0;
 
+  /// Why the fabric cannot go on, though operations are unfinished: a link that stays down. advance() returns at once then.
+  [[nodiscard]] virtual std::optional<std::string> failure() const { return std::nullopt; }
+
   [[nodiscard]] virtual std::vector<LinkUse> link_use() const = 0;
 };
 

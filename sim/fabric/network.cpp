@@ -34,6 +34,19 @@ void check_router(const RouterConfig& router) {
                 std::to_string(least_margin(1, router.share) + 1));
 }
 
+void check_faults(const FabricConfig& config, const LinkConfig& link) {
+  const std::string name = link_name(link);
+  require(link.latency <= kMaxFaultyLatency, name + " has faults, and a latency above " +
+                                                 std::to_string(kMaxFaultyLatency) + " cycles: no replay covers it");
+  require(config.faults.silence >= 1 && config.faults.silence <= INT32_MAX,
+          "a link is given up after a silence of at least 1 cycle, and less than 2^31");
+  for (const WireFaults& faults : {link.from_a, link.from_b}) {
+    for (const double share : {faults.bit_error_rate, faults.frames_lost, faults.frames_duplicated})
+      require(share >= 0 && share < 1, name + ": a share of bits or frames is at least 0, and below 1");
+    require(faults.down_at >= 0 && faults.up_at >= faults.down_at, name + " comes up before it goes down");
+  }
+}
+
 void check_link(const FabricConfig& config, const LinkConfig& link, std::vector<bool>& used) {
   const RouterConfig& router = config.router;
   for (const auto& [node, port] : {std::pair{link.node_a, link.port_a}, std::pair{link.node_b, link.port_b}}) {
@@ -46,8 +59,10 @@ void check_link(const FabricConfig& config, const LinkConfig& link, std::vector<
   require(link.latency >= 1, "a link's latency is at least 1 cycle");
   require(link.rate_flits >= 1 && link.rate_cycles >= link.rate_flits,
           "a link's rate is more than 0 and at most 1 flit a cycle");
+  if (link.faulty()) check_faults(config, link);
   if (router.flow == FlowControl::margin) {
-    const Tick least = least_margin(link.latency, router.share);
+    const Tick least = link.faulty() ? std::max<Tick>(least_margin(link.latency), replay_window(link.latency) - 1)
+                                     : least_margin(link.latency, router.share);
     require(static_cast<Tick>(router.margin_flits) >= least, "the link at " + port_name(link.node_a, link.port_a) +
                                                                  " needs a margin of at least " +
                                                                  std::to_string(least) + " flits");
@@ -95,8 +110,16 @@ Tick horizon(const FabricConfig& config) {
   return longest + config.router.share.delay() + 2;
 }
 
-void connect_links(const FabricConfig& config, std::span<VcRouter* const> routers) {
-  for (const auto& link : config.links) {
+std::vector<std::unique_ptr<FaultyLink>> connect_links(const FabricConfig& config, std::span<VcRouter* const> routers,
+                                                       Scheduler& scheduler) {
+  std::vector<std::unique_ptr<FaultyLink>> faulty;
+  for (std::size_t index = 0; index < config.links.size(); ++index) {
+    const LinkConfig& link = config.links[index];
+    if (link.faulty()) {
+      faulty.push_back(
+          std::make_unique<FaultyLink>(config, index, *routers[link.node_a], *routers[link.node_b], scheduler));
+      continue;
+    }
     const auto connect = [&](VcRouter& from, unsigned output, VcRouter& to, unsigned input) {
       const Share& share = config.router.share;
       const Tick latency = link.latency + share.delay() + 1;
@@ -108,6 +131,7 @@ void connect_links(const FabricConfig& config, std::span<VcRouter* const> router
     connect(*routers[link.node_a], link.port_a, *routers[link.node_b], link.port_b);
     connect(*routers[link.node_b], link.port_b, *routers[link.node_a], link.port_a);
   }
+  return faulty;
 }
 
 void connect_sender(const RouterConfig& config, FlitSender& sender, VcRouter& router, unsigned port) {

@@ -65,6 +65,8 @@ void check_sharing(const FabricConfig& config, const Sharing& sharing) {
                                      std::to_string(kSubChannels) + " of 64 bits");
   else
     require(sharing.slot_cycles >= 1, "a slot has at least one cycle");
+  require(std::ranges::none_of(config.links, &LinkConfig::faulty),
+          "jobs share a fabric only if its links have no faults");
   require(sharing.job_of_node.size() == config.nodes, "every node belongs to a job");
   const auto hosts = sharing.job_of_node.begin() + (config.nodes - config.switches);
   for (std::uint32_t job = 0; job < jobs; ++job) {

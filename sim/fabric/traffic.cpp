@@ -287,7 +287,7 @@ class Run {
       routers.push_back(&nodes_.back().router);
     }
     for (NodeId i = 0; i < fabric.nodes; ++i) nodes_[order.empty() ? i : order[i]].wire(scheduler_, fabric.router);
-    connect_links(fabric, routers);
+    links_ = connect_links(fabric, routers, scheduler_);
   }
 
   TrafficResult run() {
@@ -398,6 +398,9 @@ class Run {
   }
 
   void describe_stuck() {
+    for (const auto& link : links_)
+      if (link->silent_since() != kNever)
+        stuck_.push_back(link_name(link->config()) + " is down since cycle " + std::to_string(link->silent_since()));
     for (NodeId node = 0; node < fabric_.nodes; ++node)
       for (const auto& blocked : nodes_[node].router.blocked()) {
         auto line = "node " + std::to_string(node) + " port " + std::to_string(blocked.port) + " vc " +
@@ -419,6 +422,7 @@ class Run {
   Window window_;
   Scheduler scheduler_;
   std::deque<TrafficNode> nodes_;
+  std::vector<std::unique_ptr<FaultyLink>> links_;  ///< on which faults happen
   std::uint64_t moved_ = 0;
   Tick moved_at_ = 0;
   double cpu_s_ = 0;

@@ -104,6 +104,7 @@ class FlitWire {
     flit.vc = static_cast<std::uint8_t>(vc);
     return flit;
   }
+  [[nodiscard]] bool connected() const { return inbox_ != nullptr; }
 
  private:
   Inbox* inbox_ = nullptr;

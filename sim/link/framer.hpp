@@ -55,6 +55,11 @@ class Framer {
   /// To the own output port, a bit for each virtual channel: one credit more, or its stop level.
   [[nodiscard]] std::uint32_t back() const { return back_; }
 
+  /// All that the other end's port returned was given to the own one.
+  [[nodiscard]] bool settled(const Framer& other) const { return given_ == other.returned_; }
+  /// Makes up for so many frames that were not stepped, for they said nothing new.
+  void skip(Tick frames) { turn_ = static_cast<unsigned>((turn_ + frames) % format_.vcs); }
+
   /// One clock edge. next: the replay's next frame. back: of the own input port, as back(). taken: the wire takes a frame.
   /// arrived: the frame that comes in from the wire, or nullptr.
   void step(const ReplayFrame<LinkWord>& next, std::uint32_t back, bool taken, const WireFrame* arrived) {

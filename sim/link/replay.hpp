@@ -40,6 +40,11 @@ class Replay {
   [[nodiscard]] bool up() const { return silent_ != down_cycles_; }
   /// The word that was received, or nullptr.
   [[nodiscard]] const Word* received() const { return received_ ? &*received_ : nullptr; }
+  /// All that was given has come out at the other end, and both ends know.
+  [[nodiscard]] bool settled(const Replay& other) const {
+    return base_ == write_ && next_ == write_ && other.expected_ == write_ && other.request_ == epoch_ &&
+           !other.received_;
+  }
   /// The frame that goes out next.
   [[nodiscard]] const ReplayFrame<Word>& frame() const { return frame_; }
 

@@ -103,7 +103,7 @@ Fabric::Fabric(FabricConfig config, Endpoint endpoint, Scheduler* scheduler)
     nodes_.push_back(std::make_unique<Node>(config_, graph_, node, endpoint, messages_, scheduler_, completed_));
     routers.push_back(&nodes_.back()->router());
   }
-  connect_links(config_, routers);
+  links_ = connect_links(config_, routers, scheduler_);
 }
 
 // ------------------------------------------------------------------------------------------------- Communicators
@@ -403,10 +403,17 @@ void Fabric::send(const MessageRequest& request, Tick at) {
 
 void Fabric::advance(Tick until, std::vector<Completion>& completed) {
   const std::size_t before = completed.size();
-  while (completed.size() == before && (until == kNever ? !idle() : now() < until)) {
+  while (completed.size() == before && (until == kNever ? !idle() : now() < until) && !failure()) {
     scheduler_.advance(until == kNever ? scheduler_.next_due() + 1 : until);
     take_completed(completed);
   }
+}
+
+std::optional<std::string> Fabric::failure() const {
+  for (const auto& link : links_)
+    if (link->silent_since() != kNever)
+      return text(link_name(link->config()), " is down since cycle ", link->silent_since());
+  return std::nullopt;
 }
 
 bool Fabric::idle() const {

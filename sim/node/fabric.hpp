@@ -10,6 +10,7 @@
 #include "core/scheduler.hpp"
 #include "fabric/config.hpp"
 #include "fabric/engine.hpp"
+#include "fabric/faulty_link.hpp"
 #include "fabric/graph.hpp"
 #include "node/group.hpp"
 #include "node/messages.hpp"
@@ -56,6 +57,7 @@ class Fabric final : public Engine {
   void take_completed(std::vector<Completion>& completed);
   [[nodiscard]] bool idle() const override;
   [[nodiscard]] std::optional<std::string> mismatch() const override { return mismatch_; }
+  [[nodiscard]] std::optional<std::string> failure() const override;
   [[nodiscard]] std::vector<LinkUse> link_use() const override;
 
   /// The vertices and edges of a communicator.
@@ -136,6 +138,7 @@ class Fabric final : public Engine {
   std::vector<Awaited> awaited_;  ///< by the handles that nodes get for rows and collectives
   std::vector<Handle> unused_;    ///< of these
   std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<FaultyLink>> links_;         ///< on which faults happen
   std::deque<std::optional<Communicator>> communicators_;  ///< they stay where they are: nodes refer to their groups
   std::vector<std::uint32_t> rows_in_use_;                 ///< a bit per row, of each node
   std::optional<std::string> mismatch_;

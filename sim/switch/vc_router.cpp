@@ -23,7 +23,8 @@ class VcRouter::Pipeline final : public Stages {
   Inbox& inbox(unsigned channel) override { return inbox_[channel / 64]; }
   [[nodiscard]] unsigned depth(unsigned port) const override { return port_[port].depth; }
   FlitWire connect_input(unsigned port, Tick latency, EventWire back) override;
-  void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate, FlitWire eject) override;
+  void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate, FlitWire eject,
+                      const Level* ready) override;
   bool step(Tick now) override;
   [[nodiscard]] std::uint64_t flits_sent(unsigned port) const override { return port_[port].sent; }
   [[nodiscard]] bool empty() const override { return occupied_ == 0; }
@@ -57,7 +58,7 @@ class VcRouter::Pipeline final : public Stages {
   void traverse(Tick now, unsigned input);
   void receive_flow(Mask events);
   void send_stops(Tick now, Mask pushed, Mask popped);
-  [[nodiscard]] Mask without_rate(Tick now, Mask inputs) const;
+  [[nodiscard]] Mask without_closed(Tick now, Mask inputs) const;
 
   [[nodiscard]] unsigned vc_of(unsigned channel) const { return channel & ((1u << bits_) - 1); }
   static constexpr Mask bit(unsigned index) { return Mask{1} << index; }
@@ -72,7 +73,7 @@ class VcRouter::Pipeline final : public Stages {
 
   unsigned bits_, channels_, ports_;
   FlowControl flow_;
-  std::uint64_t limited_ = 0;  ///< output ports whose link has a rate
+  std::uint64_t limited_ = 0;  ///< output ports whose link does not take a flit in every cycle
   std::array<Inbox, kChannels / 64> inbox_;
   std::array<Port, std::min(kMaxPorts, kChannels)> port_;
   std::array<Input, kChannels> input_;
@@ -83,7 +84,8 @@ class VcRouter::Pipeline final : public Stages {
   RouteTable table_;
   Share share_;
   std::array<RateLimit, kMaxPorts>
-      read_rate_;  ///< of input ports, where the share is narrow: then all outputs have one
+      read_rate_;                    ///< of input ports, where the share is narrow: then all outputs have one
+  std::vector<const Level*> ready_;  ///< of output ports, where it is not for ever
 };
 
 template <class Mask>
@@ -94,6 +96,7 @@ VcRouter::Pipeline<Mask>::Pipeline(const RouterConfig& config, NodeId self, std:
       flow_(config.flow),
       table_(config, self, row),
       share_(config.share) {
+  ready_.resize(ports_);
   read_rate_.fill(RateLimit(share_.flits, share_.cycles));
   for (unsigned port = 0; port < ports_; ++port) {
     const unsigned depth = port < config.link_ports ? config.buffer_flits : config.local_buffer_flits;
@@ -121,11 +124,12 @@ FlitWire VcRouter::Pipeline<Mask>::connect_input(unsigned port, Tick latency, Ev
 
 template <class Mask>
 void VcRouter::Pipeline<Mask>::connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate,
-                                              FlitWire eject) {
+                                              FlitWire eject, const Level* ready) {
   port_[port].to = to;
   port_[port].eject = eject;
   rate_[port] = rate;
-  if (rate.limits()) limited_ |= std::uint64_t{1} << port;
+  ready_[port] = ready;
+  if (rate.limits() || ready) limited_ |= std::uint64_t{1} << port;
   for (unsigned vc = 0; vc < channels_; ++vc) output_[port << bits_ | vc].flow = FlowSender(flow_, depth);
 }
 
@@ -202,7 +206,7 @@ void VcRouter::Pipeline<Mask>::allocate_channels(Mask inputs) {
 template <class Mask>
 Mask VcRouter::Pipeline<Mask>::allocate_switch(Tick now, Mask inputs) {
   if (!share_.open(now)) return 0;
-  if (limited_) inputs = without_rate(now, inputs);
+  if (limited_) inputs = without_closed(now, inputs);
   Mask popped = 0;
   std::uint64_t wanted = 0;
   std::array<std::uint64_t, kMaxPorts> requests;
@@ -231,11 +235,11 @@ Mask VcRouter::Pipeline<Mask>::allocate_switch(Tick now, Mask inputs) {
 
 /// Without the channels whose output port's link cannot take a flit in this cycle, or whose input port gives none.
 template <class Mask>
-Mask VcRouter::Pipeline<Mask>::without_rate(Tick now, Mask inputs) const {
+Mask VcRouter::Pipeline<Mask>::without_closed(Tick now, Mask inputs) const {
   for (Mask rest = inputs; rest; rest &= rest - 1) {
     const unsigned i = first(rest), port = input_[i].port;
-    if ((limited_ >> port & 1 && !rate_[port].ready(now)) || (share_.narrow() && !read_rate_[i >> bits_].ready(now)))
-      inputs &= ~(rest & -rest);
+    const bool open = !(limited_ >> port & 1) || (rate_[port].ready(now) && (!ready_[port] || ready_[port]->read(now)));
+    if (!open || (share_.narrow() && !read_rate_[i >> bits_].ready(now))) inputs &= ~(rest & -rest);
   }
   return inputs;
 }

@@ -52,9 +52,10 @@ class VcRouter {
   }
   /// Flits of an output port go into `to`, which buffers `depth` flits a channel. `to` has the link's latency plus one:
   /// it is written in the cycle of the switch grant, one before the switch is traversed. `eject` leads to what the router
-  /// at the other end ejects, for which there always is room.
-  void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate = {}, FlitWire eject = {}) {
-    pipeline_->connect_output(port, to, depth, rate, eject);
+  /// at the other end ejects, for which there always is room. `ready`: a flit may be granted to the port; null: always.
+  void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate = {}, FlitWire eject = {},
+                      const Level* ready = nullptr) {
+    pipeline_->connect_output(port, to, depth, rate, eject, ready);
   }
   /// The wire to what is ejected at the input port of a link; `latency` as of the one into the port.
   FlitWire connect_ejection(unsigned port, Tick latency) { return ejected_[port].connect(latency + 1, channels_); }
@@ -80,7 +81,8 @@ class VcRouter {
     virtual Inbox& inbox(unsigned channel) = 0;
     [[nodiscard]] virtual unsigned depth(unsigned port) const = 0;
     virtual FlitWire connect_input(unsigned port, Tick latency, EventWire back) = 0;
-    virtual void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate, FlitWire eject) = 0;
+    virtual void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate, FlitWire eject,
+                                const Level* ready) = 0;
     virtual bool step(Tick now) = 0;
     [[nodiscard]] virtual std::uint64_t flits_sent(unsigned port) const = 0;
     [[nodiscard]] virtual bool empty() const = 0;

@@ -11,8 +11,10 @@ import click
 from thalweg import bench, bench_model, bench_traffic, placement
 from thalweg.bench_plot import check_plot, plot
 from thalweg.cluster import Cluster
+from thalweg.commands.bench_faults import faults
 from thalweg.commands.bench_jobs import jobs
 from thalweg.errors import CheckFailed, InputError
+from thalweg.faults import faults_option
 from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json
 from thalweg.spec import Algorithm, Datatype, Operator
 
@@ -64,6 +66,7 @@ _common = _options(
         metavar="C",
         help="A preset, a cluster file, or a shape in place such as torus:4x4.",
     ),
+    faults_option,
     click.option("--plot", "picture", type=OutputFile(), metavar="FILE", help="Also draw it: .png, .svg or .pdf."),
     json_option,
 )
@@ -138,6 +141,7 @@ def _collective(name: str) -> click.Command:
 
     def run(
         cluster_name: str,
+        faults: str | None,
         engine: str,
         ranks: int | None,
         placement_name: str,
@@ -153,7 +157,7 @@ def _collective(name: str) -> click.Command:
     ) -> None:
         if picture:
             check_plot(picture)
-        cluster = Cluster.load(cluster_name)
+        cluster = Cluster.load(cluster_name, faults)
         if reproducible:
             if algorithm not in ("auto", "tree"):
                 raise InputError(f"--reproducible combines in the order of the tree, and {algorithm} has another one")
@@ -235,11 +239,17 @@ def _collective(name: str) -> click.Command:
 
 def _message(name: str) -> click.Command:
     def run(
-        cluster_name: str, engine: str, picture: Path | None, json_file: Path | None, sizes: str, hops: int
+        cluster_name: str,
+        faults: str | None,
+        engine: str,
+        picture: Path | None,
+        json_file: Path | None,
+        sizes: str,
+        hops: int,
     ) -> None:
         if picture:
             check_plot(picture)
-        cluster = Cluster.load(cluster_name)
+        cluster = Cluster.load(cluster_name, faults)
         wanted = bench.parse_sizes(sizes)
         if engine == "model":
             rows = list(bench_model.message_rows(cluster, name, wanted, hops))
@@ -262,6 +272,7 @@ for _name in DESCRIPTIONS:
 
 
 command.add_command(jobs)
+command.add_command(faults)
 
 
 class Load(click.ParamType[float | str]):
@@ -309,6 +320,7 @@ class Load(click.ParamType[float | str]):
 @_seed
 def traffic(
     cluster_name: str,
+    faults: str | None,
     engine: str,
     picture: Path | None,
     json_file: Path | None,
@@ -322,7 +334,7 @@ def traffic(
     """Random traffic on the plain network, every flit checked where it arrives."""
     if picture:
         check_plot(picture)
-    plan = bench_traffic.TrafficPlan(Cluster.load(cluster_name), pattern, int(packet), cycles, warmup, seed)
+    plan = bench_traffic.TrafficPlan(Cluster.load(cluster_name, faults), pattern, int(packet), cycles, warmup, seed)
     with progress_bar("traffic") as progress:
         rows = (
             [bench_traffic.measure_traffic(plan, load, progress)]

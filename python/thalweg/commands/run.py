@@ -11,17 +11,18 @@ from thalweg import placement
 from thalweg.cluster import Cluster
 from thalweg.commands.run_settings import RunSettings, run_settings
 from thalweg.errors import InputError
+from thalweg.faults import faults_option
 from thalweg.output import json_option, write_json
 
 DEFAULT_CLUSTERS = [f"mpi-fpga-torus-{shape}" for shape in ("2x2x2", "4x4x2", "4x4x4", "4x4x8")]
 
 
-def _cluster(name: str | None, nodes: int) -> Cluster:
+def _cluster(name: str | None, nodes: int, faults: str | None) -> Cluster:
     """The cluster that was asked for, or the smallest torus of the presets with so many nodes."""
     if name is not None:
-        return Cluster.load(name)
+        return Cluster.load(name, faults)
     for preset in DEFAULT_CLUSTERS:
-        cluster = Cluster.load(preset)
+        cluster = Cluster.load(preset, faults)
         if cluster.topology.hosts >= nodes:
             return cluster
     raise InputError(f"no preset has {nodes} nodes: give --cluster, such as torus:8x8x{-(-nodes // 64)}")
@@ -43,6 +44,7 @@ def _cluster(name: str | None, nodes: int) -> Cluster:
     metavar="CLUSTER",
     help="Preset, file, or shape in place. [default: the smallest torus of the presets that is large enough]",
 )
+@faults_option
 @placement.option
 @click.option(
     "--engine", type=click.Choice(["sim"]), default="sim", show_default=True, help="What executes operations."
@@ -59,6 +61,7 @@ def command(
     ranks: int | None,
     ranks_per_node: int,
     cluster: str | None,
+    faults: str | None,
     placement_name: str,
     engine: str,
     settings: RunSettings,
@@ -73,7 +76,7 @@ def command(
     """
     from thalweg.mpi.launch import Program, find_program
 
-    loaded = _cluster(cluster, -(-(ranks or 1) // ranks_per_node))
+    loaded = _cluster(cluster, -(-(ranks or 1) // ranks_per_node), faults)
     nodes = placement.shared_nodes_of(
         placement_name, loaded, ranks or loaded.topology.hosts * ranks_per_node, ranks_per_node
     )

@@ -71,9 +71,11 @@ Outcome Server::run() {
     }
     if (std::ranges::any_of(ranks_, &Rank::parked) && !outside) {
       const auto mismatch = timeline_.engine().mismatch();
-      books_.ending = mismatch ? Ending::disagreement : Ending::deadlock;
-      books_.what = mismatch ? "the ranks disagree on a collective: " + *mismatch
-                             : "the program is deadlocked: every rank waits, and nothing is on its way";
+      const auto failure = timeline_.engine().failure();
+      books_.ending = mismatch ? Ending::disagreement : failure ? Ending::failure : Ending::deadlock;
+      books_.what = mismatch  ? "the ranks disagree on a collective: " + *mismatch
+                    : failure ? *failure
+                              : "the program is deadlocked: every rank waits, and nothing is on its way";
       break;
     }
     if (!outside && !in_state(State::parked)) {
@@ -176,7 +178,7 @@ void Server::release_ready() {
 }
 
 void Server::run_timeline() {
-  while (!timeline_.idle() && timeline_.now() < horizon_) timeline_.step(horizon_);
+  while (!timeline_.idle() && timeline_.now() < horizon_ && !timeline_.engine().failure()) timeline_.step(horizon_);
 }
 
 void Server::close_books(Outcome& outcome) {

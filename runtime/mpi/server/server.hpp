@@ -44,6 +44,7 @@ enum class Ending : std::uint8_t {
   refused,   ///< a process that connected does not fit
   died,      ///< a rank ended without MPI_Finalize
   deadlock,
+  failure,  ///< the fabric cannot go on: a link stays down
   disagreement,
   timeout,
 };

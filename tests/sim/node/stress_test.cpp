@@ -1,5 +1,6 @@
 // Do many operations at once, on overlapping communicators, on any hardware configuration, all end, with the right bits,
 // and leave nothing behind?
+#include <cstdio>
 #include <cstdlib>
 #include <deque>
 
@@ -53,6 +54,34 @@ FabricConfig random_cluster(std::mt19937_64& random) {
   config.host.pcie_latency = below(random, 100);
   config.host.pcie_bytes_per_tick = one_of(random, {3.7, 52.0, 0.0});
   return config;
+}
+
+/// Faults on about three quarters of the links, of all kinds: what share of bits and frames they hit, in which direction, and
+/// times in which nothing comes through.
+void add_faults(FabricConfig& config, std::mt19937_64& random) {
+  config.faults.seed = random();
+  const double rate = one_of(random, {1e-4, 1e-5, 1e-6, 1e-7, 1e-8});
+  const auto wire = [&]() -> WireFaults {
+    WireFaults faults{.bit_error_rate = random() % 4 ? rate : 0,
+                      .frames_lost = random() % 2 ? 0.01 * below(random, 11) : 0,
+                      .frames_duplicated = random() % 2 ? 0.01 * below(random, 11) : 0};
+    if (random() % 4 == 0) {
+      faults.down_at = below(random, 20'000);
+      faults.up_at = faults.down_at + 1 + below(random, 5000);
+    }
+    return faults;
+  };
+  Tick longest = 1;
+  for (LinkConfig& link : config.links) {
+    longest = std::max(longest, link.latency);
+    if (random() % 4 == 0) continue;
+    if (random() % 4) link.from_a = wire();
+    if (random() % 4) link.from_b = wire();
+  }
+  if (config.router.flow == FlowControl::margin) {
+    config.router.margin_flits = std::max(config.router.margin_flits, replay_window(longest) - 1);
+    config.router.buffer_flits = config.router.margin_flits + 20;
+  }
 }
 
 bool vectored(Collective collective) {
@@ -124,11 +153,12 @@ struct Group {
 };
 
 /// One random cluster; several communicators at once, some freed and others created in their place while it runs. `personal`:
-/// with all-to-alls alone.
-void run(std::uint64_t seed, bool personal) {
+/// with all-to-alls alone. `faulty`: on bad links. Returns the operations.
+void run(std::uint64_t seed, bool personal, bool faulty, std::uint64_t& operations) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937_64 random{seed};
-  const FabricConfig config = random_cluster(random);
+  FabricConfig config = random_cluster(random);
+  if (faulty) add_faults(config, random);
   World world(config, random() % 4 ? Endpoint::host : Endpoint::kernel);
   std::vector<NodeId> nodes(config.nodes - config.switches);
   std::iota(nodes.begin(), nodes.end(), 0u);
@@ -143,12 +173,16 @@ void run(std::uint64_t seed, bool personal) {
       if (replaced < 5 && group.done()) {
         ++replaced;
         for (const auto& job : group.jobs) ASSERT_NO_FATAL_FAILURE(verify(*job, group.order));
+        operations += group.jobs.size();
         world.fabric.free_communicator(group.context);
         group = Group(world, config, personal, nodes, random);
       }
   } while (world.step());
-  for (const Group& group : groups)
+  for (const Group& group : groups) {
     for (const auto& job : group.jobs) ASSERT_NO_FATAL_FAILURE(verify(*job, group.order));
+    operations += group.jobs.size();
+  }
+  EXPECT_FALSE(world.fabric.failure());
   EXPECT_TRUE(world.fabric.idle());
   EXPECT_EQ(world.fabric.credits_out(), 0u);
   EXPECT_EQ(world.fabric.packets_held(), 0u);
@@ -160,12 +194,14 @@ std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   return given ? std::strtoull(given, nullptr, 10) : otherwise;
 }
 
-void runs(std::uint64_t otherwise, bool personal) {
+void runs(std::uint64_t otherwise, bool personal, bool faulty = false) {
   const std::uint64_t first = setting("THALWEG_SEED", 1), count = setting("THALWEG_RUNS", otherwise);
+  std::uint64_t operations = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    ASSERT_NO_FATAL_FAILURE(run(seed, personal));
+    ASSERT_NO_FATAL_FAILURE(run(seed, personal, faulty, operations));
     if (testing::Test::HasNonfatalFailure()) FAIL() << "THALWEG_SEED=" << seed << " THALWEG_RUNS=1 shows it again";
   }
+  std::printf("%llu operations\n", static_cast<unsigned long long>(operations));
 }
 
 TEST(Stress, RandomFabrics) {
@@ -174,6 +210,11 @@ TEST(Stress, RandomFabrics) {
 
 TEST(Stress, RandomAllToAlls) {
   runs(50, true);
+}
+
+// THALWEG_RUNS=400 are ten thousand operations.
+TEST(Stress, BadLinks) {
+  runs(20, false, true);
 }
 
 }  // namespace

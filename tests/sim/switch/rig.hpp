@@ -26,7 +26,7 @@ class Rig {
       nodes_.emplace_back(config_, node);
       routers.push_back(&nodes_.back().router);
     }
-    connect_links(config_, routers);
+    links_ = connect_links(config_, routers, scheduler_);
     for (auto& node : nodes_) node.wire(scheduler_, config_.router);
   }
 
@@ -54,6 +54,10 @@ class Rig {
   /// When the node's host port sent each of its flits.
   [[nodiscard]] const std::vector<Tick>& sent(NodeId node) const { return nodes_[node].sent; }
   [[nodiscard]] VcRouter& router(NodeId node) { return nodes_[node].router; }
+  /// Those on which faults happen.
+  [[nodiscard]] const std::vector<std::unique_ptr<FaultyLink>>& links() const { return links_; }
+  /// Nothing is on its way, and no link has anything to say.
+  [[nodiscard]] bool at_rest() const { return scheduler_.next_due() == kNever; }
 
  private:
   struct Waiting {
@@ -103,6 +107,7 @@ class Rig {
   FabricConfig config_;
   Scheduler scheduler_;
   std::deque<Node> nodes_;
+  std::vector<std::unique_ptr<FaultyLink>> links_;
 };
 
 /// Nodes in a row, port 0 to the right and port 1 to the left; one route class, all channels.

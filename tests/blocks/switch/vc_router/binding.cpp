@@ -53,7 +53,8 @@ class Fabric {
       // two cycles: the switch, and the wires of a link of one cycle
       const thalweg::FlitWire wire(outside_.inbox, outside_.buffers, first, 2);
       if (is_link(port)) {
-        inside_.router.connect_output(port, wire, depth, {Parameters::RateFlits, Parameters::RateCycles}, wire);
+        inside_.router.connect_output(port, wire, depth, {Parameters::RateFlits, Parameters::RateCycles}, wire,
+                                      &ready_[port]);
       } else {
         inside_.router.connect_output(port, wire, depth);
       }
@@ -81,6 +82,7 @@ class Fabric {
     }
     wire->write(now_ - 1, flit.vc) = flit;
   }
+  void put_ready(unsigned link, bool ready) { ready_[link].write(now_ - 1, ready); }
   void put_event(unsigned port, unsigned vc) { in_back_[port].write(now_ - 1, std::uint64_t{1} << vc); }
 
   void step() {
@@ -124,6 +126,7 @@ class Fabric {
   std::uint64_t events_ = 0;
   std::array<std::optional<thalweg::Flit>, kOutputs> flit_;
   std::array<Ejected, kLinks> ejected_;
+  std::vector<thalweg::Level> ready_ = std::vector<thalweg::Level>(kLinks, thalweg::Level(true));
   Tick now_ = 0;
 };
 
@@ -161,6 +164,7 @@ class Twin {
         if (events >> vc & 1) fabric_->put_event(port, vc);
       }
     }
+    for (unsigned link = 0; link < kLinks; ++link) fabric_->put_ready(link, in.out_ready_i.bit(link));
     fabric_->step();
     for (unsigned port = 0; port < kInputs; ++port) {
       const std::uint64_t events = fabric_->events() >> fabric_->channel(port, 0) & ((1U << kVcs) - 1);
@@ -189,6 +193,7 @@ class Stimulus {
         stall_(run.pick(100, 500, 900, 0)),
         change_(run.pick(50, 300, 5, 1)),
         unreachable_(run.chance(60) ? 20 : 0),
+        closed_(run.pick(0, 100, 700)),
         here_(run.pick(100, 500)) {
     for (unsigned port = 0; port < kInputs; ++port) {
       const unsigned margin = is_link(port) ? Parameters::MarginFlits : Parameters::LocalMarginFlits;
@@ -290,6 +295,7 @@ class Stimulus {
   }
 
   void receive(unsigned port, bisim::Dice dice, Inputs& next) {
+    if (is_link(port) && !dice.chance(closed_)) next.out_ready_i.set_bit(port);
     for (unsigned vc = 0; vc < kVcs; ++vc) {
       bool back = false;
       if (Parameters::Credits) {
@@ -303,7 +309,7 @@ class Stimulus {
     }
   }
 
-  unsigned load_, pause_, longest_, hot_, stall_, change_, unreachable_, here_;
+  unsigned load_, pause_, longest_, hot_, stall_, change_, unreachable_, closed_, here_;
   unsigned loaded_ = 0;
   std::uint64_t cycle_ = kDelays;  ///< counted from there, so that there is a past to look back at
   std::array<std::array<Sender, kVcs>, kInputs> senders_;

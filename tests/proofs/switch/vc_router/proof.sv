@@ -39,7 +39,8 @@ module vc_router_proof
     input logic [Inputs-1:0]                watch_i,         // the flit is the watched one
     input logic [Inputs-1:0]                watch_packet_i,  // and the packet, if this is its head
 
-    input logic [Outputs-1:0][Vcs-1:0] returns_i  // [output channel]: the receiver gives a credit back, if it has one
+    input logic [Outputs-1:0][Vcs-1:0] returns_i,  // [output channel]: the receiver gives a credit back, if it has one
+    input logic [      LinkPorts-1:0] ready_i     // [link]: it takes flits
 );
   // The router only stores this part of a flit's data. It tells of each flit what is to become of it.
   typedef struct packed {
@@ -112,6 +113,7 @@ module vc_router_proof
       .out_valid_o(out_valid),
       .out_flit_o(out_flit),
       .out_back_i(out_back),
+      .out_ready_i(ready_i),
       .eject_valid_o(eject_valid),
       .eject_flit_o(eject_flit),
       .*

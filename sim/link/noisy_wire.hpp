@@ -1,0 +1,109 @@
+// One direction of a link, a frame a cycle: bits flip, frames get lost or come twice, and the wire may be cut for a time.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/random.hpp"
+#include "core/types.hpp"
+#include "fabric/config.hpp"
+#include "link/framer.hpp"
+
+namespace thalweg {
+
+/// Independent trials that succeed with the same probability, below 1; drawn as the distance to the next success.
+class Trials {
+ public:
+  Trials(double probability, std::uint64_t seed) : random_(seed), probability_(probability), left_(gap()) {}
+
+  /// Calls visit(i) for each success among the next `count` trials.
+  template <class Visit>
+  void each(std::uint64_t count, Visit&& visit) {
+    for (; left_ < count; left_ += 1 + gap()) visit(static_cast<unsigned>(left_));
+    left_ -= count;
+  }
+  bool next() {
+    bool success = false;
+    each(1, [&](unsigned) { success = true; });
+    return success;
+  }
+
+ private:
+  static constexpr double kNone = 0x1p62;  ///< more trials than there will be
+
+  std::uint64_t gap() {
+    if (probability_ <= 0) return static_cast<std::uint64_t>(kNone);
+    return static_cast<std::uint64_t>(std::min(kNone, std::log(random_.unit()) / std::log1p(-probability_)));
+  }
+
+  Random random_;
+  double probability_;
+  std::uint64_t left_;
+};
+
+/// What went over a wire, in frames.
+struct WireUse {
+  std::uint64_t frames = 0;   ///< that were sent
+  std::uint64_t damaged = 0;  ///< of these, by bit errors
+  std::uint64_t lost = 0;     ///< those in whose place another one came again included
+  std::uint64_t duplicated = 0;
+};
+
+class NoisyWire {
+ public:
+  /// What goes in comes out `delay` cycles later.
+  NoisyWire(const WireFaults& faults, unsigned frame_bits, Tick delay, std::uint64_t seed)
+      : faults_(faults),
+        bits_(frame_bits),
+        under_way_(static_cast<std::size_t>(delay)),
+        errors_(faults.bit_error_rate, mix(seed) + 1),
+        losses_(faults.frames_lost, mix(seed) + 2),
+        repetitions_(faults.frames_duplicated, mix(seed) + 3) {}
+
+  [[nodiscard]] bool cut(Tick now) const { return now >= faults_.down_at && now < faults_.up_at; }
+  [[nodiscard]] const WireFaults& faults() const { return faults_; }
+  [[nodiscard]] const WireUse& use() const { return use_; }
+
+  /// One cycle: what goes in, and what comes out; nullptr: no frame. Valid until the next call.
+  const WireFrame* step(Tick now, const WireFrame* in) {
+    std::optional<WireFrame> frame;
+    if (in) frame = *in;
+    if (!under_way_.empty()) std::swap(frame, under_way_[static_cast<std::size_t>(now) % under_way_.size()]);
+    if (!frame) return nullptr;
+    ++use_.frames;
+    const bool again = std::exchange(comes_again_, false);
+    if (cut(now) || losses_.next()) {
+      ++use_.lost;
+      return nullptr;
+    }
+    if (again) {
+      ++use_.lost;
+      return &out_;
+    }
+    out_ = *frame;
+    bool damaged = false;
+    errors_.each(bits_, [&](unsigned bit) {
+      out_[bit / 64] ^= std::uint64_t{1} << bit % 64;
+      damaged = true;
+    });
+    use_.damaged += damaged;
+    comes_again_ = repetitions_.next();
+    use_.duplicated += comes_again_;
+    return &out_;
+  }
+
+ private:
+  WireFaults faults_;
+  unsigned bits_;
+  std::vector<std::optional<WireFrame>> under_way_;  ///< by the cycle in which it went in, modulo the delay
+  Trials errors_, losses_, repetitions_;
+  bool comes_again_ = false;
+  WireFrame out_{};
+  WireUse use_;
+};
+
+}  // namespace thalweg

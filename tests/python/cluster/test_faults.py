@@ -1,0 +1,141 @@
+"""[faults] of cluster files and `--faults`: what reaches the simulator, what is refused, and what the commands make of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from thalweg import _sim, bench_faults
+from thalweg.cluster import Cluster
+from thalweg.commands.bench import command
+from thalweg.errors import FabricStopped, InputError
+
+FILE = """
+[topology]
+shape = "torus"
+size = [2, 2]
+
+[faults]
+seed = 7
+bit_error_rate = 1e-6
+silence_us = 10
+
+[[faults.links]]
+nodes = [0, 2]
+one_way = true
+frames_lost = 0.25
+
+[[faults.links]]
+nodes = [0, 1]
+port = 0
+down_at_us = 20
+up_at_us = 30
+"""
+
+
+def _load(tmp_path: Path, text: str) -> Cluster:
+    path = tmp_path / "cluster.toml"
+    path.write_text(text)
+    return Cluster.load(path)
+
+
+def test_values_reach_the_simulator(tmp_path: Path) -> None:
+    config = _load(tmp_path, FILE).fabric_config()
+    assert (config.faults.seed, config.faults.silence) == (7, 2500)
+    wires = {
+        (node, port): wire
+        for link in config.links
+        for node, port, wire in (
+            (link.node_a, link.port_a, link.from_a),
+            (link.node_b, link.port_b, link.from_b),
+        )
+    }
+    assert len(wires) == 16  # two links between neighbours in each ring of two
+    assert all(wire.bit_error_rate == 1e-6 for wire in wires.values())
+    assert {end for end, wire in wires.items() if wire.frames_lost == 0.25} == {(0, 2), (0, 3)}
+    assert {end for end, wire in wires.items() if wire.down_at == 5000} == {(0, 0), (1, 1)}
+    assert {wire.up_at for wire in wires.values()} == {7500, _sim.NEVER}
+
+
+def test_plain_clusters_have_none() -> None:
+    cluster = Cluster.load("mpi-fpga-torus-2x2x2")
+    assert not cluster.has_faults
+    assert cluster.margin_flits == cluster.values.router.margin_flits
+
+
+def test_margin_covers_the_window() -> None:
+    """221 in the file; a sender fills its window of 256 words while frames get lost."""
+    assert Cluster.load("mpi-fpga-torus-2x2x2", "frames_lost=0.1").margin_flits == 255
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("nodes = [0, 2]", "nodes = [0, 3]", "cluster.toml:12: no link joins node 0 to node 3"),
+        ("port = 0", "port = 3", "no link joins node 0 to node 1 by port 3 of node 0"),
+        ("up_at_us = 30", "up_at_us = 3", "cluster.toml:20: up_at_us is 3; a link comes up after down_at_us"),
+        ("one_way", "oneway", "'oneway' is no key in [faults.links[0]]; did you mean 'one_way'?"),
+        ("frames_lost = 0.25", "frames_lost = 1.0", "faults.links[0].frames_lost is 1.0; it should be less than 1"),
+        ("seed = 7", "seed = -7", "faults.seed is -7"),
+        ("silence_us = 10", "silence = 10", "did you mean 'silence_us'?"),
+    ],
+)
+def test_bad_file_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
+    with pytest.raises(InputError) as error:
+        _load(tmp_path, FILE.replace(old, new, 1))
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_in_place(tmp_path: Path) -> None:
+    wires = Cluster.load("ring:4", "bit_error_rate=1e-5,seed=3,down=1-2@4:8,down=2-3@5").faults
+    assert {wire.bit_error_rate for link in wires for wire in link} == {1e-5}
+    assert [(link[0].down_at_us, link[1].up_at_us) for link in wires] == [(None, None), (4, 8), (5, None), (None, None)]
+    path = tmp_path / "faults.toml"
+    path.write_text("[faults]\nframes_lost = 0.1\n")
+    assert {wire.frames_lost for link in Cluster.load("ring:4", str(path)).faults for wire in link} == {0.1}
+    path.write_text("[link]\nlatency_ns = 1\n")
+    with pytest.raises(InputError, match=r"faults.toml:1: 'link' is not for a file of faults"):
+        Cluster.load("ring:4", str(path))
+
+
+@pytest.mark.parametrize("given", ["x", "bit_error_rate=", "seed=1.5", "down=0-1", "down=0@1"])
+def test_bad_words_in_place(given: str) -> None:
+    with pytest.raises(InputError, match=f"^--faults {given}: .* is neither a file nor key=number"):
+        Cluster.load("ring:4", given)
+
+
+def _bench(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(command, arguments)
+    if isinstance(result.exception, FabricStopped | InputError):
+        return result.exception.exit_code, str(result.exception)
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("faults", ["bit_error_rate=1e-4,frames_lost=0.02,frames_duplicated=0.02", "down=0-1@2:12"])
+@pytest.mark.parametrize("cluster", ["torus:3x3", "mpi-fpga-torus-2x2x2"])
+def test_allreduce_is_right(cluster: str, faults: str) -> None:
+    code, text = _bench("allreduce", "--cluster", cluster, "--sizes", "16K", "--faults", faults)
+    assert (code, "yes" in text) == (0, True)
+
+
+def test_link_that_stays_down_is_named() -> None:
+    code, text = _bench("latency", "--cluster", "line:2", "--sizes", "1M", "--faults", "down=0-1@2")
+    assert (code, text) == (3, "the link between port 0 of node 0 and port 1 of node 1 is down since cycle 501")
+
+
+def test_model_knows_no_faults() -> None:
+    code, text = _bench("barrier", "--cluster", "line:2", "--engine", "model", "--faults", "frames_lost=0.1")
+    assert code == 2
+    assert "--engine model" in text
+
+
+@pytest.mark.parametrize("cluster", ["torus:4x4", "mpi-fpga-torus-2x2x2"])
+def test_goodput(cluster: str) -> None:
+    """docs/links.md: (1 - p) / (1 + p a); the deviation of so short a run is about 1 % of it."""
+    (row,) = bench_faults.measure_faults(Cluster.load(cluster), [1e-5], 1_000_000)
+    assert row["verified"]
+    p = 1 - (1 - 1e-5) ** row["frame_bits"]
+    a = 2 * Cluster.load(cluster).link_latency + 8
+    assert row["goodput"] == pytest.approx((1 - p) / (1 + p * a), rel=0.03)
