@@ -165,6 +165,12 @@ def _gate(port: Port, outputs: list[Port]) -> int:
     return -1
 
 
+def gates(module: Module) -> dict[str, str]:
+    """Of each payload output, the valid output that says which of its lanes count."""
+    outputs = [port for port in module.ports if port.output]
+    return {port.name: outputs[gate].name for port in outputs if (gate := _gate(port, outputs)) >= 0}
+
+
 def header(module: Module) -> str:
     """The C++ header of a module: Parameters, its structs, Inputs, Outputs and how they reach the Verilated signals."""
     lines = [

@@ -111,7 +111,7 @@ class Prover:
     def __init__(self, root: Path | None = None, build: Path | None = None) -> None:
         self.root = (root or find_root()).resolve()
         self.build = (build or self.root / "build/proofs").resolve()
-        self.abc = _abc()
+        self.abc = abc()
 
     def proofs(self) -> list[Proof]:
         """Every proof, by folder and name."""
@@ -255,7 +255,7 @@ def _some(proof: Proof, netlist: Netlist, name: str) -> list[str]:
     return goals
 
 
-def _abc() -> Path:
+def abc() -> Path:
     """ABC, from the Python package `pyosys`."""
     spec = importlib.util.find_spec("pyosys")
     if spec is None or spec.origin is None:

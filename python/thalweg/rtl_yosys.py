@@ -42,9 +42,11 @@ def folders(root: Path, further: Iterable[str] = ()) -> list[str]:
     return [str(root / folder) for folder in (*RTL_FOLDERS, *further)]
 
 
-def start(program: str, request: Request, failure: str) -> None:
-    """Has the Python module `program` do what is requested; raises a BuildError that says `failure`, with the last that Yosys
-    printed."""
+def start(program: str, request: Request, failure: str, seconds: float | None = None) -> None:
+    """Has the Python module `program` do what is requested.
+
+    Raises a BuildError that says `failure`, with the last that Yosys printed, and subprocess.TimeoutExpired after `seconds`.
+    """
     done = subprocess.run(
         [sys.executable, "-m", program],
         input=json.dumps(asdict(request)),
@@ -52,6 +54,7 @@ def start(program: str, request: Request, failure: str) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         check=False,
+        timeout=seconds,
     )
     if done.returncode:
         last_command = done.stdout.rpartition("-- Running command")[2]

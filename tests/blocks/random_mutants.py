@@ -2,8 +2,8 @@
 """Does the equality test notice bugs that nobody chose? Draws lines of the RTL, puts a small fault into each (faults.py), and
 runs the test of its block, in one parameter set after the other, until one shows a difference.
 
-A mutant counts where Verilator's lint has nothing to say about it, and where what Verilator makes of it isn't what it makes
-of the original: others are drawn again.
+A mutant counts where Verilator's lint has nothing to say about it, where what Verilator makes of it isn't what it makes of the
+original, and where it is not proved that no input can tell the two apart (thalweg.rtl_equivalence): others are drawn again.
 
     tests/blocks/random_mutants.py [BLOCK...] [--count N] [--seed N]
 """
@@ -23,6 +23,7 @@ from subprocess import TimeoutExpired
 from faults import Fault, faults
 from mutants import CYCLES, ROOT, RUNS, changed, mirror
 from thalweg.rtl import Block, BuildError, ParameterSet, Project
+from thalweg.rtl_equivalence import equivalent
 from thalweg.rtl_ports import Module
 
 SECONDS = 600  #: for the runs in one parameter set; a mutant that takes longer hangs
@@ -42,7 +43,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of a mutant: refused by lint, the same as the original, killed, or survived; and what killed or refused it."""
+    """Of a mutant: refused by lint, the same as the original, killed, equivalent, or survived; and what killed or refused it."""
 
     name: str
     text: str = ""
@@ -111,7 +112,7 @@ class Hunt:
         block = self.project.block(mutant.block)
         originals = self.originals(block)
         with changed(self.copy / mutant.file, mutant.fault.applied):
-            same = True
+            different = []
             for parameters, made in originals:
                 try:
                     if self.project.model(block, parameters)[0] == made:
@@ -119,12 +120,21 @@ class Hunt:
                 except BuildError as error:
                     complaint = next((line for line in error.text.splitlines() if line.startswith("%")), error.text)
                     return Outcome("refused", complaint)
-                same = False
+                different.append(parameters)
                 self.project.build_tests([(block, parameters)])
                 killed = self._killed_by(block, parameters, seed)
                 if killed:
                     return Outcome("killed", f"{parameters.name}: {killed}")
-        return Outcome("same" if same else "survived")
+            if not different:
+                return Outcome("same")
+            unproved = [parameters.name for parameters in different if not self._is_equivalent(block, parameters)]
+            return Outcome("survived", ", ".join(unproved)) if unproved else Outcome("equivalent")
+
+    def _is_equivalent(self, block: Block, parameters: ParameterSet) -> bool:
+        try:
+            return equivalent(self.original, self.project, block, parameters)
+        except BuildError:  # what Verilator takes and Yosys doesn't
+            return False
 
     def _killed_by(self, block: Block, parameters: ParameterSet, seed: int) -> str | None:
         try:
@@ -150,7 +160,7 @@ def hunt(blocks: list[str], count: int, seed: int) -> dict[Mutant, Outcome]:
     names = Counter(outcome.name for outcome in outcomes.values())
     print(
         f"seed {seed}: {names['killed']} killed, {names['survived']} survived; besides {names['refused']} refused by lint, "
-        f"{names['same']} the same as the original"
+        f"{names['same']} the same as the original, {names['equivalent']} proved equivalent"
     )
     return outcomes
 
