@@ -24,7 +24,7 @@ from thalweg.rtl_proof import abc
 if TYPE_CHECKING or __name__ == "__main__":
     from pyosys import libyosys as ys
 
-TIME_LIMIT = 600  #: seconds for each tool
+TIME_LIMIT = 300  #: seconds for each tool
 
 # What is read beyond the end of an array is open, which the cells of the last step show.
 TO_REGISTERS = (

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import secrets
 import sys
 from collections import Counter
@@ -27,6 +28,23 @@ from thalweg.rtl_equivalence import equivalent
 from thalweg.rtl_ports import Module
 
 SECONDS = 600  #: for the runs in one parameter set; a mutant that takes longer hangs
+
+
+FILES = sorted((ROOT / "rtl").rglob("tw_*.sv"))
+
+
+def owner(path: Path, blocks: list[Block]) -> str:
+    """The block of which the file is the module, or else the smallest of its folder that is made of it."""
+    texts = {file.stem: re.sub("//.*", "", file.read_text()) for file in FILES}
+    made_of: dict[str, set[str]] = {}
+    for block in blocks:
+        if block.folder == path.relative_to(ROOT).parts[1]:
+            new, made_of[block.name] = {block.module}, set()
+            while new:
+                made_of[block.name] |= new
+                named = {stem for file in new for stem in re.findall(r"\btw_\w+", texts[file])}
+                new = named & texts.keys() - made_of[block.name]
+    return min((name for name in made_of if path.stem in made_of[name]), key=lambda name: len(made_of[name]))
 
 
 @dataclass(frozen=True)
@@ -82,14 +100,9 @@ class Hunt:
 
     def draw(self, blocks: list[Block], seed: int) -> Iterator[Mutant]:
         """Lines of the blocks' own files in random order, each with one of its faults."""
-        names = {block.name: block for block in self.original.blocks()}
         lines: dict[tuple[str, Path, int], list[Fault]] = {}
-        for path in sorted((ROOT / "rtl").rglob("tw_*.sv")):
-            file = path.relative_to(ROOT)
-            # Parts and packages belong to the block that the folder is about.
-            folder = file.parts[1]
-            own = f"{folder}/{path.stem.removeprefix('tw_')}"
-            block = own if own in names else next(name for name in names if name.startswith(f"{folder}/"))
+        for path in FILES:
+            file, block = path.relative_to(ROOT), owner(path, self.original.blocks())
             if block not in {block.name for block in blocks}:
                 continue
             for fault in faults(path):
@@ -127,8 +140,8 @@ class Hunt:
                     return Outcome("killed", f"{parameters.name}: {killed}")
             if not different:
                 return Outcome("same")
-            unproved = [parameters.name for parameters in different if not self._is_equivalent(block, parameters)]
-            return Outcome("survived", ", ".join(unproved)) if unproved else Outcome("equivalent")
+            proved = all(self._is_equivalent(block, parameters) for parameters in different)
+            return Outcome("equivalent" if proved else "survived")
 
     def _is_equivalent(self, block: Block, parameters: ParameterSet) -> bool:
         try:

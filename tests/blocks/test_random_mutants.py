@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from faults import faults
-from random_mutants import Outcome, hunt
+from random_mutants import FILES, Outcome, hunt, owner
+from thalweg.rtl import Project
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted((ROOT / "rtl").rglob("tw_*.sv"))
 SEED = 20261121
 
 TINY = """\
@@ -103,6 +103,19 @@ def test_places_in_the_rtl(file: Path) -> None:
         assert len(fault.applied(text).splitlines()) == len(lines)
         line = lines[fault.line(text) - 1]
         assert not any(word in line for word in (" assert ", "$error", "parameter ", "input ", "output "))
+
+
+@pytest.mark.parametrize(
+    ("file", "block"),
+    [
+        ("reduce/tw_join", "reduce/join"),
+        ("reduce/parts/tw_fp_round", "reduce/lane"),
+        ("reduce/tw_reduce_pkg", "reduce/lane"),
+        ("switch/tw_vc_router", "switch/vc_router"),
+    ],
+)
+def test_whose_test_must_notice(file: str, block: str) -> None:
+    assert owner(ROOT / "rtl" / f"{file}.sv", Project(ROOT).blocks()) == block
 
 
 def test_only_packages_of_types_have_none() -> None:
