@@ -102,11 +102,12 @@ class Hunt:
         """Lines of the blocks' own files in random order, each with one of its faults."""
         lines: dict[tuple[str, Path, int], list[Fault]] = {}
         for path in FILES:
-            file, block = path.relative_to(ROOT), owner(path, self.original.blocks())
-            if block not in {block.name for block in blocks}:
-                continue
-            for fault in faults(path):
-                lines.setdefault((block, file, fault.line(path.read_text())), []).append(fault)
+            found = faults(path)  # a package of types has none
+            block = owner(path, self.original.blocks()) if found else ""
+            if block in {chosen.name for chosen in blocks}:
+                for fault in found:
+                    place = block, path.relative_to(ROOT), fault.line(path.read_text())
+                    lines.setdefault(place, []).append(fault)
         dice = random.Random(seed)
         order = sorted(lines)
         dice.shuffle(order)
