@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -12,6 +13,7 @@
 
 #include "fabric/faulty_link.hpp"
 #include "reduce/user_operators.hpp"
+#include "switch/router_model.hpp"
 
 namespace nb = nanobind;
 using namespace thalweg;
@@ -79,6 +81,11 @@ void bind_config(nb::module_& module) {
       .def_rw("from_a", &LinkConfig::from_a)
       .def_rw("from_b", &LinkConfig::from_b);
 
+  nb::class_<RouterLibrary>(module, "RouterLibrary", "Routers of RTL, in a shared library.")
+      .def(nb::init<const std::string&, bool>(), nb::arg("file"), nb::arg("compares") = false,
+           "With `compares`, the simulator's router runs beside each one, and the first difference is raised as "
+           "RuntimeError. Raises ValueError where the file is no such library.");
+
   nb::class_<RouterConfig>(module, "RouterConfig")
       .def(nb::init<>())
       .def_rw("link_ports", &RouterConfig::link_ports)
@@ -87,6 +94,7 @@ void bind_config(nb::module_& module) {
       .def_rw("buffer_flits", &RouterConfig::buffer_flits)
       .def_rw("local_buffer_flits", &RouterConfig::local_buffer_flits)
       .def_rw("flow", &RouterConfig::flow)
+      .def_rw("library", &RouterConfig::library, "Routers of RTL; None: the simulator's own.")
       .def_rw("margin_flits", &RouterConfig::margin_flits)
       .def_rw("vc_mask", &RouterConfig::vc_mask);
 

@@ -137,6 +137,14 @@ class LinkConfig:
     @from_b.setter
     def from_b(self, arg: WireFaults, /) -> None: ...
 
+class RouterLibrary:
+    """Routers of RTL, in a shared library."""
+
+    def __init__(self, file: str, compares: bool = False) -> None:
+        """
+        With `compares`, the simulator's router runs beside each one, and the first difference is raised as RuntimeError. Raises ValueError where the file is no such library.
+        """
+
 class RouterConfig:
     def __init__(self) -> None: ...
 
@@ -175,6 +183,13 @@ class RouterConfig:
 
     @flow.setter
     def flow(self, arg: FlowControl, /) -> None: ...
+
+    @property
+    def library(self) -> RouterLibrary:
+        """Routers of RTL; None: the simulator's own."""
+
+    @library.setter
+    def library(self, arg: RouterLibrary, /) -> None: ...
 
     @property
     def margin_flits(self) -> int: ...

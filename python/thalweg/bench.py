@@ -136,7 +136,13 @@ def row_of(
     **more: object,
 ) -> Row:
     """`times` and their bounds in us, kernel to kernel and host to host; `verified` is None where nothing was executed."""
-    row: Row = {"operation": operation, "engine": "sim", "cluster": cluster.name, "ranks": ranks, "bytes": size}
+    row: Row = {
+        "operation": operation,
+        "engine": cluster.engine,
+        "cluster": cluster.name,
+        "ranks": ranks,
+        "bytes": size,
+    }
     for end, time, bound in zip(("kernel", "host"), times, limits, strict=True):
         row[f"time_{end}_us"] = time
         row[f"bound_{end}_us"] = bound

@@ -25,7 +25,7 @@ from thalweg.routing import NoRoutes, Routes
 from thalweg.topology import Topology
 
 if TYPE_CHECKING:
-    from thalweg._sim import FabricConfig, WireFaults
+    from thalweg._sim import FabricConfig, RouterLibrary, WireFaults
 
 FLIT_BYTES = 32
 
@@ -59,6 +59,7 @@ class Cluster:
     values: ClusterTable
     topology: Topology
     file: ClusterFile
+    routers: RouterLibrary | None = None  #: those of RTL that its fabrics have; None: the simulator's own
 
     @staticmethod
     def load(name: str | Path, faults: str | None = None) -> Cluster:
@@ -71,6 +72,11 @@ class Cluster:
     def load_file(file: Path) -> Cluster:
         """The cluster of a file, whatever its name. Raises InputError."""
         return _check(cluster_file.load(file), str(file))
+
+    @property
+    def engine(self) -> str:
+        """What executes operations on it."""
+        return "rtl" if self.routers else "sim"
 
     @property
     def cycles_per_second(self) -> int:
@@ -264,6 +270,8 @@ class Cluster:
         router.flow = _sim.FlowControl.margin if values.router.flow == "margin" else _sim.FlowControl.credits
         router.margin_flits = self.margin_flits
         router.vc_mask = self.vc_mask(routes, collectives)
+        if collectives and self.routers:
+            router.library = self.routers
         config.router = router
 
         host = _sim.HostConfig()

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
@@ -162,6 +163,7 @@ class Project:
     # Beyond -O1 the models take twice as long to compile, and run a tenth faster.
     optimization = "-O1"
     warnings = "-Wno-fatal"  #: of Verilator; lint has them all
+    further_flags: tuple[str, ...] = ()  #: of the C++ compiler
 
     def __init__(self, root: Path | None = None, build: Path | None = None, original: Project | None = None) -> None:
         self.root = (root or find_root()).resolve()
@@ -224,13 +226,15 @@ class Project:
 
     def module(self, block: Block, parameters: ParameterSet) -> Module:
         """The module's ports and parameters, as Verilator elaborates them."""
-        folder = self.folder(block, parameters)
+        return self._elaborate(self.folder(block, parameters), block.module, self._block_flags(block, parameters))
+
+    def _elaborate(self, folder: Path, module: str, flags: Sequence[str]) -> Module:
         folder.mkdir(parents=True, exist_ok=True)
         tree, meta = folder / "tree.json", folder / "meta.json"
         outputs = ("--json-only-output", tree, "--json-only-meta-output", meta, "--Mdir", folder)
-        done = _run_verilator(["--json-only", "-Wno-fatal", *outputs, *self._block_flags(block, parameters)])
+        done = _run_verilator(["--json-only", "-Wno-fatal", *outputs, *flags])
         if done.returncode:
-            raise BuildError(f"{block.module} does not elaborate", done.stdout)
+            raise BuildError(f"{module} does not elaborate", done.stdout)
         return read_module(tree, meta)
 
     def build_tests(self, wanted: Iterable[tuple[Block, ParameterSet]], kind: Kind = "model") -> None:
@@ -269,6 +273,7 @@ class Project:
         return [
             *CXX_FLAGS,
             self.optimization,
+            *self.further_flags,
             f"-I{self.root / 'tests'}",
             f"-I{self.root / 'sim'}",
             f"-I{self.root / 'sim/reduce/include'}",
@@ -330,6 +335,38 @@ class Project:
                 _write_edge(out, "link", program, *objects, f"{self.runtime}/libruntime.a")
             _ninja(folder / "build.ninja")
             return program
+
+    def build_library(self, module: str, glue: Path, parameters: dict[str, int | str]) -> Path:
+        """A shared library of a module with parameters, and the C++ source that makes something of its model (class Vtop)."""
+        file = next(self.root.glob(f"rtl/*/{module}.sv"))
+        flags = [*self._flags(module, file), *(f"-G{name}={value}" for name, value in parameters.items())]
+        with self._building:
+            self._build_runtime()
+            folder = self.build / module / sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()[:16]
+            found = self._elaborate(folder, module, flags)
+            _write_if_changed(folder / "ports/top.hpp", header(found))
+            library, gathered = folder / "library.so", folder / "model/model.cc"
+            options = "--cc --prefix Vtop --x-assign unique --x-initial unique -O3 --no-timing --Mdir"
+            verilate = [*options.split(), f"{gathered.parent}.new", "-Wno-fatal", "--assert", *flags]
+            with (folder / "build.ninja").open("w") as out:
+                _write_rules(out, folder, self._compiler_flags())
+                _write_edge(
+                    out,
+                    "verilate",
+                    gathered,
+                    *found.files,
+                    MODEL=gathered.parent,
+                    FLAGS=shlex.join(verilate).replace("$", "$$"),
+                )
+                include = f"-isystem {gathered.parent} -I{folder / 'ports'} -DVM_TRACE=0 -DVM_COVERAGE=0"
+                _write_edge(out, "compile", folder / "model.o", gathered, FLAGS=f"{include} -w")
+                _write_edge(out, "compile", folder / "glue.o", f"{glue} | {gathered}", FLAGS=include)
+                objects = [folder / "glue.o", folder / "model.o"]
+                _write_edge(out, "share", library, *objects, f"{self.runtime}/libruntime.a")
+            if not library.exists():
+                print(f"thalweg: building {module} ({folder.name}), once; minutes", file=sys.stderr)
+            _ninja(folder / "build.ninja")
+            return library
 
     def _build_runtime(self) -> None:
         """The Verilator runtime and the harness's hooks into it, compiled once for all tests."""
@@ -434,6 +471,7 @@ def _write_rules(out: TextIO, build: Path, flags: list[str]) -> None:
         f"rule compile\n  command = c++ {' '.join(flags)} $FLAGS -MMD -MF $out.d -c $in -o $out\n  depfile = $out.d\n  deps = gcc\n"
     )
     out.write("rule archive\n  command = rm -f $out && ar rcs $out $in\n")
+    out.write("rule share\n  command = c++ -shared $in -pthread -o $out\n")
     out.write("rule link\n  command = c++ $in -pthread -o $out\n")
 
 

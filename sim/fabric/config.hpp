@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,8 @@ struct LinkConfig {
   [[nodiscard]] bool faulty() const { return from_a.any() || from_b.any(); }
 };
 
+class RouterLibrary;  // switch/router_model.hpp
+
 struct RouterConfig {
   unsigned link_ports = 0;   ///< ports 0 .. link_ports-1 carry links; the same on every node, some may be unconnected
   unsigned local_ports = 1;  ///< ports link_ports .. carry the node's traffic: 0 the host, then the collective unit's
@@ -54,7 +57,8 @@ struct RouterConfig {
   /// vc_mask[message class][route class]: the virtual channels that a packet may take at the next input port.
   /// Message class 0 is point to point, 1 is collective; a fabric without collectives may give both the same masks.
   std::vector<std::vector<std::uint32_t>> vc_mask;
-  Share share;  ///< of every port and aggregation unit
+  Share share;                                   ///< of every port and aggregation unit
+  std::shared_ptr<const RouterLibrary> library;  ///< routers of RTL; null: the simulator's own
 };
 
 /// Where a router sends a packet for one destination. route_class picks the mask; kKeepClass keeps the packet's own.

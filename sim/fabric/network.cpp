@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "switch/rtl_router.hpp"
+
 namespace thalweg {
 
 namespace {
@@ -101,7 +103,11 @@ VcRouter make_router(const FabricConfig& config, NodeId node) {
     if (link.node_a == node) row[link.node_b].last_link |= row[link.node_b].port == link.port_a;
     if (link.node_b == node) row[link.node_a].last_link |= row[link.node_a].port == link.port_b;
   }
-  return VcRouter(config.router, node, row);
+  if (!config.router.library) return VcRouter(config.router, node, row);
+  const RouterLibrary& library = *config.router.library;
+  auto own = library.compares() ? std::make_unique<VcRouter>(config.router, node, row) : nullptr;
+  return VcRouter(config.router,
+                  std::make_unique<RtlRouter>(config.router, node, row, library.make(node), std::move(own)));
 }
 
 Tick horizon(const FabricConfig& config) {

@@ -24,9 +24,9 @@ class FlitBuffers {
     add_places(flits);
   }
 
-  /// `flits` for the channels 0 to `channels` - 1 together.
-  void set_common_depth(unsigned channels, unsigned flits) {
-    for (unsigned channel = 0; channel < channels; ++channel)
+  /// `flits` for so many channels from `first` on together.
+  void set_common_depth(unsigned first, unsigned channels, unsigned flits) {
+    for (unsigned channel = first; channel < first + channels; ++channel)
       queues_[channel].depth = static_cast<std::uint16_t>(flits);
     add_places(flits);
   }

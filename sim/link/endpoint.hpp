@@ -57,7 +57,7 @@ class FlitSink {
 
   [[nodiscard]] Inbox& inbox() { return inbox_; }
   FlitWire connect(Tick latency, unsigned channels) {
-    buffers_.set_common_depth(channels, static_cast<unsigned>(latency) + 1);  // what is on the wire
+    buffers_.set_common_depth(0, channels, static_cast<unsigned>(latency) + 1);  // what is on the wire
     return FlitWire(inbox_, buffers_, 0, latency);
   }
 

@@ -16,6 +16,7 @@ class RateLimit {
   RateLimit(unsigned flits, unsigned cycles) : flits_(flits), cycles_(cycles), level_(cycles + flits - 1) {}
 
   [[nodiscard]] bool limits() const { return flits_ < cycles_; }
+  [[nodiscard]] unsigned cycles() const { return static_cast<unsigned>(cycles_); }
   [[nodiscard]] bool ready(Tick now) const { return level_at(now) >= cycles_; }
   /// A flit is sent in cycle `now`; only when ready(now).
   void send(Tick now) {

@@ -224,15 +224,18 @@ bool CollectiveUnit::delivered(const HostPacket& result) {
   return true;
 }
 
-bool CollectiveUnit::step(Tick now) {
+void CollectiveUnit::step(Tick now) {
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
   if (!pending_.empty()) issue(now);
-  bool active = false;
   for (unsigned link = 0; link < links_.size(); ++link) receive(link, now);
   for (Port& port : ports_) port.sender.update(now);
   if (arrived_) each_bit(std::exchange(arrived_, 0), [&](unsigned context) { start_arrived(context, now); });
-  each_bit(to_send_, [&](unsigned port) { active |= can_send(port, now + 1); });
-  return active || !pending_.empty();
+}
+
+bool CollectiveUnit::active(Tick now) const {
+  bool sends = false;
+  each_bit(to_send_, [&](unsigned port) { sends |= can_send(port, now + 1); });
+  return sends || !pending_.empty();
 }
 
 // ------------------------------------------------------------------------------------------------------- Reports

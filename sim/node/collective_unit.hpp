@@ -121,8 +121,10 @@ class CollectiveUnit {
   /// A process event.
   void wake(std::uint32_t process) { pending_.add(process); }
 
-  /// One cycle. False: nothing can happen until an event or an arrival.
-  bool step(Tick now);
+  /// One cycle.
+  void step(Tick now);
+  /// Something can happen in the next cycle without an event or an arrival.
+  [[nodiscard]] bool active(Tick now) const;
 
   [[nodiscard]] std::vector<Blockage> blockages(Tick now) const;
   /// Credits that are not at home, over all contexts and edges: 0 when nothing is under way.

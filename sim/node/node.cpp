@@ -55,9 +55,10 @@ void Node::send(MessageId message, Tick at) {
 bool Node::step(Tick now) {
   bool busy = router_.step(now);
   while (events_.next() <= now) handle(events_.take(), now);
-  busy |= unit_.step(now);
+  unit_.step(now);
   while (const auto id = unit_.take_ended()) operation_over(*id, now);
   busy |= host_.step(now);
+  busy |= unit_.active(now);  // the host takes results: there is room again
   const Tick next = events_.next();
   if (!busy && next != kNever && next != foreseen_) {
     foreseen_ = next;

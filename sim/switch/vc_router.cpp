@@ -23,6 +23,9 @@ class VcRouter::Pipeline final : public Stages {
   Inbox& inbox(unsigned channel) override { return inbox_[channel / 64]; }
   [[nodiscard]] unsigned depth(unsigned port) const override { return port_[port].depth; }
   FlitWire connect_input(unsigned port, Tick latency, EventWire back) override;
+  FlitWire connect_ejection(unsigned, Tick latency, FlitSink& to) override {
+    return to.connect(latency + 1, channels_);
+  }
   void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate, FlitWire eject,
                       const Level* ready) override;
   bool step(Tick now) override;
@@ -314,15 +317,20 @@ std::vector<VcRouter::Blocked> VcRouter::Pipeline<Mask>::blocked() const {
   return result;
 }
 
-VcRouter::VcRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row)
+VcRouter::VcRouter(const RouterConfig& config, std::unique_ptr<Stages> stages)
     : bits_(static_cast<unsigned>(std::bit_width(config.virtual_channels - 1))),
       channels_(config.virtual_channels),
       ports_(config.link_ports + config.local_ports),
+      pipeline_(std::move(stages)),
       ejected_(config.local_ports > 1 ? config.link_ports : 0) {
   if (config.virtual_channels == 0 || config.virtual_channels > 16)
     throw std::invalid_argument("a port has 1 to 16 virtual channels");
   if (ports_ > kMaxPorts || ports_ << bits_ > kMaxChannels)
     throw std::invalid_argument("a router has at most 64 ports and 128 virtual channels in all");
+}
+
+VcRouter::VcRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row)
+    : VcRouter(config, nullptr) {
   if (ports_ << bits_ <= 64)
     pipeline_ = std::make_unique<Pipeline<std::uint64_t>>(config, self, row);
   else

@@ -33,8 +33,25 @@ class VcRouter {
     int output_vc;       ///< -1: it waits for a channel there; otherwise for its flow control
   };
 
+  /// The router proper: the simulator's, for as many channels as its masks have bits, or one of RTL.
+  struct Stages {
+    virtual ~Stages() = default;
+    virtual Inbox& inbox(unsigned channel) = 0;
+    [[nodiscard]] virtual unsigned depth(unsigned port) const = 0;
+    virtual FlitWire connect_input(unsigned port, Tick latency, EventWire back) = 0;
+    virtual FlitWire connect_ejection(unsigned port, Tick latency, FlitSink& to) = 0;
+    virtual void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate, FlitWire eject,
+                                const Level* ready) = 0;
+    virtual bool step(Tick now) = 0;
+    [[nodiscard]] virtual std::uint64_t flits_sent(unsigned port) const = 0;
+    [[nodiscard]] virtual bool empty() const = 0;
+    [[nodiscard]] virtual std::vector<Blocked> blocked() const = 0;
+  };
+
   /// `row`: where this node sends a packet for each destination. Throws std::invalid_argument.
   VcRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row);
+  /// With another one's stages.
+  VcRouter(const RouterConfig& config, std::unique_ptr<Stages> stages);
 
   // Wiring, before time starts. A port that is left unconnected must not be routed to.
 
@@ -58,7 +75,9 @@ class VcRouter {
     pipeline_->connect_output(port, to, depth, rate, eject, ready);
   }
   /// The wire to what is ejected at the input port of a link; `latency` as of the one into the port.
-  FlitWire connect_ejection(unsigned port, Tick latency) { return ejected_[port].connect(latency + 1, channels_); }
+  FlitWire connect_ejection(unsigned port, Tick latency) {
+    return pipeline_->connect_ejection(port, latency, ejected_[port]);
+  }
   /// What link port i ejects: flits of collectives for this node, of which each channel's are whole packets in their order.
   /// None where no unit takes them.
   [[nodiscard]] std::span<FlitSink> ejected() { return ejected_; }
@@ -75,19 +94,6 @@ class VcRouter {
   [[nodiscard]] std::vector<Blocked> blocked() const { return pipeline_->blocked(); }
 
  private:
-  /// The router proper, for as many channels as its masks have bits.
-  struct Stages {
-    virtual ~Stages() = default;
-    virtual Inbox& inbox(unsigned channel) = 0;
-    [[nodiscard]] virtual unsigned depth(unsigned port) const = 0;
-    virtual FlitWire connect_input(unsigned port, Tick latency, EventWire back) = 0;
-    virtual void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate, FlitWire eject,
-                                const Level* ready) = 0;
-    virtual bool step(Tick now) = 0;
-    [[nodiscard]] virtual std::uint64_t flits_sent(unsigned port) const = 0;
-    [[nodiscard]] virtual bool empty() const = 0;
-    [[nodiscard]] virtual std::vector<Blocked> blocked() const = 0;
-  };
   template <class Mask>
   class Pipeline;
 

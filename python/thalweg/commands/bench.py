@@ -16,6 +16,7 @@ from thalweg.commands.bench_jobs import jobs
 from thalweg.errors import CheckFailed, InputError
 from thalweg.faults import faults_option
 from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json
+from thalweg.rtl_engine import in_rtl
 from thalweg.spec import Algorithm, Datatype, Operator
 
 Rows = list[bench.Row]
@@ -73,7 +74,9 @@ _common = _options(
 
 
 def _engine(*engines: str) -> Callable[[Any], Any]:
-    text = "sim executes it, cycle by cycle" + "; model has closed forms, and executes nothing." * (len(engines) > 1)
+    text = "sim executes it, cycle by cycle"
+    text += "; rtl with the hardware's routers, Verilated" * ("rtl" in engines)
+    text += "; model has closed forms, and executes nothing" * ("model" in engines) + "."
     return click.option("--engine", type=click.Choice(engines), default="sim", show_default=True, help=text)
 
 
@@ -163,6 +166,8 @@ def _collective(name: str) -> click.Command:
                 raise InputError(f"--reproducible combines in the order of the tree, and {algorithm} has another one")
             cluster = cluster.by_rank()
             algorithm = "auto" if name in ("scan", "exscan") else "tree"
+        if engine == "rtl":
+            cluster = in_rtl(cluster)
         wanted = bench.parse_sizes(sizes)
         if datatype is None:  # OSU's default, so that a size of 4 bytes is whole
             datatype = "float64" if all(size % 8 == 0 for size in wanted) else "float32"
@@ -196,7 +201,7 @@ def _collective(name: str) -> click.Command:
 
     parts = [
         _common,
-        _engine("sim", "model"),
+        _engine("sim", "rtl", "model"),
         click.option(
             "--ranks",
             type=click.IntRange(1),
@@ -251,6 +256,8 @@ def _message(name: str) -> click.Command:
             check_plot(picture)
         cluster = Cluster.load(cluster_name, faults)
         wanted = bench.parse_sizes(sizes)
+        if engine == "rtl":
+            cluster = in_rtl(cluster)
         if engine == "model":
             rows = list(bench_model.message_rows(cluster, name, wanted, hops))
         else:
@@ -264,7 +271,9 @@ def _message(name: str) -> click.Command:
     hops = click.option(
         "--hops", type=click.IntRange(1), default=1, show_default=True, help="Links between the two nodes."
     )
-    return click.command(name, help=DESCRIPTIONS[name])(_options(_common, _engine("sim", "model"), _sizes, hops)(run))
+    return click.command(name, help=DESCRIPTIONS[name])(
+        _options(_common, _engine("sim", "rtl", "model"), _sizes, hops)(run)
+    )
 
 
 for _name in DESCRIPTIONS:

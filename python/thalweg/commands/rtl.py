@@ -12,10 +12,13 @@ from typing import Any, TypeVar
 
 import click
 
+from thalweg import cosim
+from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed
 from thalweg.output import json_option, print_table, write_json
 from thalweg.rtl import Block, BuildError, ParameterSet, Project, Result
 from thalweg.rtl_coverage import coverage
+from thalweg.rtl_engine import in_rtl
 from thalweg.rtl_proof import Mutant, Proof, ProofSet, Prover
 from thalweg.rtl_proof import Result as ProofResult
 from thalweg.rtl_synth import Node, Resources, Synthesizer
@@ -105,6 +108,46 @@ def test(
         click.echo(f"{result.block} ({result.set}): cycles, shrunk stimulus and waves are in {result.report}")
     if differing:
         raise CheckFailed(f"{len(differing)} of {len(results)} variants differ from their twins")
+
+
+@command.command("cosim")
+@click.option(
+    "--cluster", "cluster_name", required=True, metavar="C", help="A preset, a cluster file, or a shape in place."
+)
+@click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random programs.")
+@click.option("--cycles", type=click.IntRange(1, 10**9), default=10_000, show_default=True, help="At least, of a run.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31), help="Seed of the first run; the others follow. [default: random]"
+)
+@json_option
+def cosim_(cluster_name: str, runs: int, cycles: int, seed: int | None, json_file: Path | None) -> None:
+    """Hold the routers of a whole cluster against the simulator's, in every cycle, under random collectives and messages.
+
+    The first difference ends it, with seed, cycle, router, port, what the simulator has and what the RTL.
+    """
+    cluster = Cluster.load(cluster_name)
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    click.echo(f"seed {seed}; {runs} random programs on {cluster.name}")
+    try:
+        hardware = in_rtl(cluster, compares=True)
+    except BuildError as error:
+        click.echo(error.text, err=True)
+        raise
+    done = []
+    with click.progressbar(length=runs, label="comparing", show_pos=True) as bar:
+        for outcome in cosim.compare(cluster, hardware, seed, runs, cycles):
+            done.append(outcome)
+            bar.update(1)
+    row = {
+        "cluster": cluster.name,
+        "seed": seed,
+        "runs": runs,
+        "shortest": min(outcome.cycles for outcome in done),
+        "router-cycles": sum(outcome.cycles for outcome in done) * cluster.topology.nodes,
+        "operations": sum(outcome.operations for outcome in done),
+    }
+    print_table(tuple(row), [tuple(row.values())], left=("cluster",))
+    write_json(json_file, row)
 
 
 @command.command()

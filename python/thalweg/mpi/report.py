@@ -54,6 +54,7 @@ class Report:
     ) -> None:
         self.result = result
         self.cluster = cluster
+        self.engine = "rtl" if config.router.library else "sim"
         self.nodes = list(nodes)
         self.reproducible = reproducible
         self._books = result.books
@@ -185,6 +186,7 @@ class Report:
         return {
             "ranks": len(self.nodes),
             "cluster": self.cluster,
+            "engine": self.engine,
             "nodes": self.nodes,
             "reproducible": self.reproducible,
             "exit_code": self.result.exit_code,

@@ -126,7 +126,7 @@ def test_the_programs_own_status_is_kept(run_program: Program) -> None:
         (["--skew", "normal:3"], ["/bin/true"], "'normal:3' is not uniform:US"),
         (["--mpi", "/nowhere"], ["/bin/true"], "--mpi /nowhere: no mpicc and mpiexec in /nowhere"),
         (["--cluster", "torsu:2x2"], ["/bin/true"], "torsu"),
-        (["--engine", "rtl"], ["/bin/true"], "'rtl' is not 'sim'"),
+        (["--engine", "magic"], ["/bin/true"], "'magic' is not one of 'sim', 'rtl'"),
         ([], [], "Missing argument"),
     ],
 )

@@ -1,0 +1,189 @@
+"""Whole clusters whose routers are the hardware's, held against the simulator's in every cycle under random programs.
+
+A run makes communicators of random nodes, and on them collectives of all kinds, several at once, of random sizes, types,
+algorithms and roots, whose ranks come at random times; besides messages between nodes. It is executed twice, by the simulator
+alone and with the hardware's routers beside the simulator's: their ports are compared in every cycle, and at the end the times of
+all completions and what the ranks have in their memories.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thalweg import bounds
+from thalweg.cluster import Cluster
+from thalweg.errors import CheckFailed, FabricStopped
+from thalweg.spec import OPERATORS, SIZE, Algorithm, Collective, Datatype, Operator
+
+if TYPE_CHECKING:
+    from thalweg._sim import Endpoint, Fabric
+
+REDUCTIONS = (
+    Collective.REDUCE,
+    Collective.ALLREDUCE,
+    Collective.REDUCE_SCATTER,
+    Collective.SCAN,
+    Collective.EXSCAN,
+)
+COLLECTIVES = tuple(Collective[name.upper()] for name in bounds.OPERATIONS)
+LONGEST_BLOCK = 2048
+"""Bytes of a rank's block."""
+
+
+@dataclass
+class Outcome:
+    """What a run was, and what came of it: handles, times and memories."""
+
+    cycles: int
+    operations: int
+    completions: list[tuple[int, int, str]]
+    memories: list[np.ndarray]
+
+
+@dataclass
+class _Random:
+    """One random program on one fabric. Every draw depends on the seed and on what the fabric did before, no more."""
+
+    fabric: Fabric
+    hosts: int
+    seed: int
+    handle: int = 0
+    operations: int = 0
+    awaited: set[int] = field(default_factory=set)
+    completions: list[tuple[int, int, str]] = field(default_factory=list)
+    memories: list[np.ndarray] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.draw = np.random.default_rng(self.seed)
+
+    def below(self, n: int) -> int:
+        return int(self.draw.integers(n))
+
+    def expect(self) -> int:
+        self.handle += 1
+        self.awaited.add(self.handle)
+        return self.handle
+
+    def advance(self, until: int) -> None:
+        while self.fabric.now < until:
+            self.next(until)
+
+    def next(self, until: int) -> None:
+        """To the next completion, or until then. When the fabric becomes idle is the routers' own affair."""
+        for completion in self.fabric.advance(until):
+            self.completions.append((completion.handle, completion.at, completion.kind.name))
+            if completion.kind.name != "injected":
+                self.awaited.discard(completion.handle)
+
+    def finish(self) -> None:
+        """Until everything that was submitted has ended. Raises FabricStopped where it never does."""
+        while self.awaited:
+            if self.fabric.idle:
+                raise FabricStopped(
+                    f"seed {self.seed}: the fabric came to rest with {len(self.awaited)} parts unfinished"
+                )
+            self.next(self.fabric.now + 100_000)
+
+    def communicator(self) -> tuple[int, list[int]] | None:
+        size = 1 + self.below(self.hosts)
+        members = [int(node) for node in self.draw.permutation(self.hosts)[:size]]
+        if self.below(3) == 0:
+            members = list(range(self.hosts))
+        context = self.fabric.create_communicator(members, [self.expect() for _ in members], self.fabric.now)
+        return None if context is None else (context, members)
+
+    def collective(self, context: int, ranks: int) -> None:
+        collective = COLLECTIVES[self.below(len(COLLECTIVES))]
+        known = [a for a in Algorithm if self.fabric.algorithms(context, collective) >> a & 1]
+        if not known:
+            return
+        algorithm = known[self.below(len(known))]
+        kind, op = Datatype.BYTE, Operator.NONE
+        if collective in REDUCTIONS:
+            kind = list(OPERATORS)[self.below(len(OPERATORS))]
+            op = list(OPERATORS[kind])[self.below(len(OPERATORS[kind]))]
+        count = self.below(LONGEST_BLOCK >> self.below(8)) // SIZE[kind]
+        bytes_ = count * SIZE[kind]
+        root, late = self.below(ranks), self.below(300)
+        self.operations += 1
+        for rank in range(ranks):
+            send = np.frombuffer(self.draw.bytes(bytes_ * ranks), np.uint8)
+            receive = np.zeros(bytes_ * ranks, np.uint8)
+            self.memories.append(receive)
+            self.fabric.submit(
+                handle=self.expect(),
+                context=context,
+                rank=rank,
+                collective=collective,
+                algorithm=algorithm,
+                op=op,
+                type=kind,
+                root=root,
+                count=0 if collective is Collective.BARRIER else count,
+                send=send,
+                receive=receive,
+                at=self.fabric.now + self.below(1 + late),
+            )
+
+    def message(self) -> None:
+        source = self.below(self.hosts)
+        self.fabric.send(
+            handle=self.expect(),
+            source=source,
+            destination=(source + 1 + self.below(self.hosts - 1)) % self.hosts,
+            bytes=self.below(LONGEST_BLOCK),
+            at=self.fabric.now,
+        )
+
+    def run(self, cycles: int) -> Outcome:
+        made: list[tuple[int, list[int]]] = []
+        while self.fabric.now < cycles:
+            if len(made) < 3 and (found := self.communicator()):
+                made.append(found)
+            self.finish()
+            for _ in range(1 + self.below(6)):
+                context, members = made[self.below(len(made))]
+                self.collective(context, len(members))
+                if self.hosts > 1 and self.below(3) == 0:
+                    self.message()
+                self.advance(self.fabric.now + self.below(400))
+            self.finish()
+            if self.below(4) == 0:
+                self.fabric.free_communicator(made.pop(self.below(len(made)))[0])
+        return Outcome(self.fabric.now, self.operations, self.completions, self.memories)
+
+
+def execute(cluster: Cluster, endpoint: Endpoint, seed: int, cycles: int) -> Outcome:
+    """A random program of at least so many cycles. Raises FabricStopped, and RuntimeError for a difference of routers."""
+    from thalweg import _sim
+
+    fabric = _sim.Fabric(cluster.fabric_config(), endpoint)
+    return _Random(fabric, cluster.topology.hosts, seed).run(cycles)
+
+
+def compare(cluster: Cluster, hardware: Cluster, seed: int, runs: int, cycles: int) -> Iterator[Outcome]:
+    """The outcomes of the seeds from `seed` on; `hardware` is the cluster with routers that are compared.
+
+    Raises CheckFailed for the first difference, which names the seed.
+    """
+    from thalweg import _sim
+
+    for run in range(seed, seed + runs):
+        endpoint = _sim.Endpoint.kernel if run % 2 else _sim.Endpoint.host
+        expected = execute(cluster, endpoint, run, cycles)
+        try:
+            got = execute(hardware, endpoint, run, cycles)
+        except RuntimeError as difference:
+            raise CheckFailed(f"seed {run}: {difference}") from None
+        if expected.completions != got.completions:
+            pairs = enumerate(itertools.zip_longest(expected.completions, got.completions))
+            index, (sim, rtl) = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
+            raise CheckFailed(f"seed {run}: completion {index} is {sim} in the simulator, {rtl} with the RTL's routers")
+        if not all(np.array_equal(a, b) for a, b in zip(expected.memories, got.memories, strict=True)):
+            raise CheckFailed(f"seed {run}: the ranks have other results with the hardware's routers")
+        yield got

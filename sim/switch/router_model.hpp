@@ -1,0 +1,56 @@
+// What a router that is not the simulator's own has to be: tw_vc_router, Verilated and compiled into a library of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/types.hpp"
+#include "fabric/config.hpp"
+
+namespace thalweg {
+
+/// The module's ports. Entries of flits count where their bit in the mask is set.
+class RouterModel {
+ public:
+  static constexpr unsigned kMaxPorts = 64;
+
+  struct Inputs {
+    std::uint64_t valid = 0;                      ///< input ports with a flit on their wires
+    std::array<const Flit*, kMaxPorts> flit{};    ///< of these
+    std::uint64_t ready = 0;                      ///< output ports to which a flit may be granted
+    std::array<std::uint16_t, kMaxPorts> back{};  ///< credits or stop levels at each output port, bit vc for channel vc
+  };
+  struct Outputs {
+    std::uint64_t valid = 0, ejected = 0;
+    std::array<Flit, kMaxPorts> flit{};           ///< of output ports
+    std::array<Flit, kMaxPorts> eject{};          ///< of link ports, to the node's collective unit
+    std::array<std::uint16_t, kMaxPorts> back{};  ///< at each input port
+  };
+
+  virtual ~RouterModel() = default;
+  /// A cycle in which an entry of the routing table is written.
+  virtual void write_table(NodeId destination, const RouteEntry& entry) = 0;
+  /// A clock edge: what is on the wires before it, and what the registers show after it. Throws std::logic_error when an
+  /// assertion of the RTL fails.
+  virtual void clock(const Inputs& in, Outputs& out) = 0;
+};
+
+/// A library of routers that are all built with the same parameters.
+class RouterLibrary {
+ public:
+  /// Loads the file. `compares`: the simulator's router runs beside each one, and the first difference between their ports is
+  /// thrown as RouterDifference. Throws std::invalid_argument where the file is no such library.
+  explicit RouterLibrary(const std::string& file, bool compares = false);
+
+  /// A router after reset, its registers without one and its memories at random values.
+  [[nodiscard]] std::unique_ptr<RouterModel> make(NodeId self) const;
+  [[nodiscard]] bool compares() const { return compares_; }
+
+ private:
+  RouterModel* (*make_)(unsigned self) = nullptr;
+  bool compares_;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,255 @@
+#include "switch/rtl_router.hpp"
+
+#include <dlfcn.h>
+
+#include <bit>
+#include <cstdio>
+#include <utility>
+
+#include "common/bits.hpp"
+#include "thalweg_spec.hpp"
+
+namespace thalweg {
+namespace {
+
+std::string text_of(const Flit* flit) {
+  if (flit == nullptr) return "nothing";
+  char text[128];
+  std::snprintf(text, sizeof text, "%016llx%016llx%016llx%016llx, channel %u%s%s",
+                static_cast<unsigned long long>(flit->data[3]), static_cast<unsigned long long>(flit->data[2]),
+                static_cast<unsigned long long>(flit->data[1]), static_cast<unsigned long long>(flit->data[0]),
+                flit->vc, flit->head ? ", head" : "", flit->tail ? ", tail" : "");
+  return text;
+}
+
+bool same(const Flit& a, const Flit& b) {
+  return a.data == b.data && a.vc == b.vc && a.head == b.head && a.tail == b.tail;
+}
+
+}  // namespace
+
+RouterLibrary::RouterLibrary(const std::string& file, bool compares) : compares_(compares) {
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays for as long as the process
+  if (library == nullptr) throw std::invalid_argument(dlerror());
+  make_ = reinterpret_cast<RouterModel* (*)(unsigned)>(dlsym(library, "thalweg_make_router"));
+  if (make_ == nullptr) throw std::invalid_argument(file + " has no routers in it");
+}
+
+std::unique_ptr<RouterModel> RouterLibrary::make(NodeId self) const {
+  return std::unique_ptr<RouterModel>(make_(self));
+}
+
+RouterDifference::RouterDifference(NodeId node, Tick cycle, const std::string& port, const std::string& expected,
+                                   const std::string& got)
+    : std::runtime_error("cycle " + std::to_string(cycle) + ", router of node " + std::to_string(node) + ", " + port +
+                         ": the simulator has " + expected + ", the RTL " + got) {}
+
+/// The simulator's router on a scheduler of its own, with the same inputs; its outputs are compared in every cycle.
+class RtlRouter::Comparison {
+ public:
+  Comparison(const RouterConfig& config, NodeId self, std::unique_ptr<VcRouter> router)
+      : config_(config), self_(self), inside_(std::move(router)), bits_(inside_.router->channel_bits()) {
+    const unsigned inputs = config.link_ports + config.local_ports;
+    inside_.router->bind(scheduler_, scheduler_.add(inside_));
+    const ComponentId outside = scheduler_.add(outside_);
+    for (Inbox& inbox : taps_) inbox.bind(scheduler_, outside);
+    for (unsigned port = 0; port < inputs; ++port) {
+      const unsigned channel = port << bits_;
+      in_.push_back(inside_.router->connect_input(port, 1, EventWire(taps_[channel / 64], channel % 64, 1)));
+      events_.push_back(inside_.router->events(port, 1));
+    }
+  }
+
+  void connect_output(unsigned port, unsigned depth, const RateLimit& rate, const Level* ready) {
+    const unsigned first = port << bits_;
+    for (unsigned vc = 0; vc < config_.virtual_channels; ++vc) buffers_.set_depth(first | vc, depth + 2);
+    // Two cycles: it is written in that of the grant, and on the wires after the one in which the switch is traversed.
+    const FlitWire wire(taps_[first / 64], buffers_, first, 2);
+    inside_.router->connect_output(port, wire, depth, rate, wire, ready);
+  }
+
+  /// A flit on the wires of an input port in `now`. In the simulator its sender knows whether it ends here.
+  void put(unsigned port, const Flit& flit, Tick now) {
+    bool& ends = ends_[port << bits_ | flit.vc];
+    if (flit.head)
+      ends = port < config_.link_ports && config_.local_ports > 1 &&
+             spec::network_header::collective(flit.data[0]) != spec::Collective::point_to_point &&
+             spec::network_header::destination(flit.data[0]) == self_;
+    if (ends)
+      ejected_.emplace_back(port, flit);
+    else
+      in_[port].write(now - 1, flit.vc) = flit;
+  }
+  void put_events(unsigned port, std::uint64_t channels, Tick now) { events_[port].write(now - 1, channels); }
+
+  /// A cycle; `shown` is what the RTL shows after it, `told` what it told its senders in it: credits, or changes of stop bits.
+  void step(Tick now, const RouterModel::Outputs& shown,
+            const std::array<std::uint16_t, RouterModel::kMaxPorts>& told) {
+    scheduler_.advance(now + 1);
+    std::array<Arrivals, 2> arrivals;
+    for (unsigned i = 0; i < 2; ++i) arrivals[i] = taps_[i].take(now + 1);
+    const auto name = [](const char* port, std::size_t index) {
+      return std::string(port) + "[" + std::to_string(index) + "]";
+    };
+    const std::uint64_t channels = (std::uint64_t{1} << config_.virtual_channels) - 1;
+    for (unsigned port = 0; port < in_.size(); ++port) {
+      const unsigned first = port << bits_;
+      const std::uint64_t expected = arrivals[first / 64].events >> first % 64 & channels;
+      if (expected != told[port])
+        throw RouterDifference(self_, now + 1, name("in_back_o", port), std::to_string(expected),
+                               std::to_string(told[port]));
+    }
+    for (unsigned port = 0; port <= config_.link_ports; ++port) {
+      const unsigned first = port << bits_;
+      const std::uint64_t words = arrivals[first / 64].words >> first % 64 & channels;
+      std::optional<Flit> expected;
+      if (words) {
+        const unsigned channel = first | static_cast<unsigned>(std::countr_zero(words));
+        expected = buffers_.front(channel);
+        buffers_.pop(channel, now + 1);
+      }
+      compare(now, name("out_flit_o", port), expected ? &*expected : nullptr,
+              shown.valid >> port & 1 ? &shown.flit[port] : nullptr);
+    }
+    std::uint64_t expected = 0;
+    for (const auto& [port, flit] : ejected_) {
+      expected |= std::uint64_t{1} << port;
+      compare(now, name("eject_flit_o", port), &flit, shown.ejected >> port & 1 ? &shown.eject[port] : nullptr);
+    }
+    each_bit(shown.ejected & ~expected,
+             [&](unsigned port) { compare(now, name("eject_flit_o", port), nullptr, &shown.eject[port]); });
+    ejected_.clear();
+  }
+
+ private:
+  struct Inside final : Component {
+    explicit Inside(std::unique_ptr<VcRouter> own) : router(std::move(own)) {}
+    bool step(Tick now) override { return router->step(now); }
+    std::unique_ptr<VcRouter> router;
+  };
+  struct Outside final : Component {
+    bool step(Tick) override { return false; }
+  };
+
+  void compare(Tick now, const std::string& port, const Flit* expected, const Flit* got) const {
+    if (expected == nullptr && got == nullptr) return;
+    if (expected != nullptr && got != nullptr && same(*expected, *got)) return;
+    throw RouterDifference(self_, now + 1, port, text_of(expected), text_of(got));
+  }
+
+  RouterConfig config_;
+  NodeId self_;
+  Scheduler scheduler_;
+  Inside inside_;
+  Outside outside_;
+  unsigned bits_;
+  std::array<Inbox, 2> taps_;
+  FlitBuffers buffers_;
+  std::vector<FlitWire> in_;
+  std::vector<EventWire> events_;
+  std::array<bool, VcRouter::kMaxChannels> ends_{};  ///< of each input channel: its packet is ejected
+  std::vector<std::pair<unsigned, Flit>> ejected_;   ///< in this cycle
+};
+
+RtlRouter::RtlRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row,
+                     std::unique_ptr<RouterModel> model, std::unique_ptr<VcRouter> own)
+    : config_(config),
+      self_(self),
+      bits_(static_cast<unsigned>(std::bit_width(config.virtual_channels - 1))),
+      inputs_(config.link_ports + config.local_ports),
+      outputs_(config.link_ports + 1),
+      model_(std::move(model)),
+      in_(inputs_),
+      to_(outputs_),
+      eject_(config.link_ports),
+      back_(inputs_),
+      ready_(outputs_),
+      flits_(inputs_),
+      sent_(inputs_) {
+  if (config.share.delay() > 0) throw std::invalid_argument("the RTL's router is not shared between jobs");
+  for (NodeId to = 0; to < row.size(); ++to)
+    if (to != self) model_->write_table(to, row[to]);
+  if (own) comparison_ = std::make_unique<Comparison>(config, self, std::move(own));
+}
+
+RtlRouter::~RtlRouter() = default;
+
+FlitWire RtlRouter::connect_input(unsigned port, Tick latency, EventWire back) {
+  const unsigned first = port << bits_;
+  arriving_.set_common_depth(first, config_.virtual_channels, static_cast<unsigned>(latency) + 1);
+  back_[port] = back;
+  return in_[port] = FlitWire(inbox(first), arriving_, first, latency);
+}
+
+/// The model ejects what comes in at the port like everything else.
+FlitWire RtlRouter::connect_ejection(unsigned port, Tick, FlitSink& to) {
+  eject_[port] = to.connect(1, config_.virtual_channels);
+  return in_[port];
+}
+
+void RtlRouter::connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate, FlitWire,
+                               const Level* ready) {
+  to_[port] = to;
+  settling_ = std::max(settling_, kThrough + rate.cycles());
+  ready_[port] = ready;
+  gated_ |= ready != nullptr;
+  if (comparison_) comparison_->connect_output(port, depth, rate, ready);
+}
+
+bool RtlRouter::step(Tick now) {
+  take_arrivals(now);
+  model_->clock(on_wires_, shown_);
+  hand_on(now);
+  if (config_.flow == FlowControl::credits) on_wires_.back = {};
+  return ++quiet_ <= settling_ || (gated_ && inside_ > 0);
+}
+
+void RtlRouter::take_arrivals(Tick now) {
+  on_wires_.valid = 0;
+  for (unsigned port = 0; port < outputs_; ++port) {
+    const bool ready = !ready_[port] || ready_[port]->read(now);
+    on_wires_.ready = (on_wires_.ready & ~(std::uint64_t{1} << port)) | std::uint64_t{ready} << port;
+  }
+  for (unsigned i = 0; i < inbox_.size(); ++i) {
+    const Arrivals arrivals = inbox_[i].take(now);
+    if (arrivals.events | arrivals.words) quiet_ = 0;
+    each_bit(arrivals.words, [&](unsigned bit) {
+      const unsigned channel = 64 * i + bit, port = channel >> bits_;
+      flits_[port] = arriving_.front(channel);
+      arriving_.pop(channel, now);
+      on_wires_.valid |= std::uint64_t{1} << port;
+      on_wires_.flit[port] = &flits_[port];
+      ++inside_;
+      if (comparison_) comparison_->put(port, flits_[port], now);
+    });
+    each_bit(arrivals.events, [&](unsigned bit) {
+      const unsigned channel = 64 * i + bit, port = channel >> bits_, vc = channel & ((1u << bits_) - 1);
+      on_wires_.back[port] = static_cast<std::uint16_t>(on_wires_.back[port] ^ 1u << vc);
+      if (comparison_) comparison_->put_events(port, std::uint64_t{1} << vc, now);
+    });
+  }
+}
+
+void RtlRouter::hand_on(Tick now) {
+  std::array<std::uint16_t, RouterModel::kMaxPorts> told = shown_.back;
+  if (config_.flow == FlowControl::margin)
+    for (unsigned port = 0; port < inputs_; ++port)
+      told[port] = static_cast<std::uint16_t>(shown_.back[port] ^ std::exchange(stops_[port], shown_.back[port]));
+  if (comparison_) comparison_->step(now, shown_, told);
+  if (shown_.valid | shown_.ejected) quiet_ = 0;
+  each_bit(shown_.valid, [&](unsigned port) {
+    // A wire's latency counts from the cycle of the grant, which is the one before the switch is traversed.
+    const Flit& flit = shown_.flit[port];
+    to_[port].write(now - 1, flit.vc) = flit;
+    ++sent_[port];
+    --inside_;
+  });
+  each_bit(shown_.ejected, [&](unsigned port) {
+    eject_[port].write(now, shown_.eject[port].vc) = shown_.eject[port];
+    --inside_;
+  });
+  for (unsigned port = 0; port < inputs_; ++port)
+    if (told[port] && back_[port].connected()) back_[port].write(now, told[port]);
+}
+
+}  // namespace thalweg

@@ -1,0 +1,75 @@
+// The hardware's router in the simulator's fabric: a RouterModel between the simulator's wires.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "switch/router_model.hpp"
+#include "switch/vc_router.hpp"
+
+namespace thalweg {
+
+/// The first cycle in which the hardware's router shows something else than the simulator's.
+struct RouterDifference : std::runtime_error {
+  RouterDifference(NodeId node, Tick cycle, const std::string& port, const std::string& expected,
+                   const std::string& got);
+};
+
+/// A flit that is on an input port's wires in tick t is what the model sees before its edge t; what the model's registers show
+/// after it is on the wires in tick t + 1. A model at whose ports nothing has happened for as long as a flit takes through it
+/// stays as it is, so it sleeps.
+class RtlRouter final : public VcRouter::Stages {
+ public:
+  /// `own`: the simulator's router, to compare with; null: none.
+  RtlRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row,
+            std::unique_ptr<RouterModel> model, std::unique_ptr<VcRouter> own);
+  ~RtlRouter() override;
+
+  Inbox& inbox(unsigned channel) override { return inbox_[channel / 64]; }
+  [[nodiscard]] unsigned depth(unsigned port) const override {
+    return port < config_.link_ports ? config_.buffer_flits : config_.local_buffer_flits;
+  }
+  FlitWire connect_input(unsigned port, Tick latency, EventWire back) override;
+  FlitWire connect_ejection(unsigned port, Tick latency, FlitSink& to) override;
+  void connect_output(unsigned port, FlitWire to, unsigned depth, RateLimit rate, FlitWire eject,
+                      const Level* ready) override;
+  bool step(Tick now) override;
+  [[nodiscard]] std::uint64_t flits_sent(unsigned port) const override { return sent_[port]; }
+  [[nodiscard]] bool empty() const override { return inside_ == 0; }
+  /// What waits within the hardware is not to be seen from outside.
+  [[nodiscard]] std::vector<VcRouter::Blocked> blocked() const override { return {}; }
+
+ private:
+  class Comparison;
+
+  /// Cycles after which a flit that could go on has left: it takes six, and two more until its room is told.
+  static constexpr unsigned kThrough = 8;
+
+  void take_arrivals(Tick now);
+  void hand_on(Tick now);
+
+  RouterConfig config_;
+  NodeId self_;
+  unsigned bits_, inputs_, outputs_;
+  std::unique_ptr<RouterModel> model_;
+  std::unique_ptr<Comparison> comparison_;
+  std::array<Inbox, 2> inbox_;
+  FlitBuffers arriving_;
+  std::vector<FlitWire> in_, to_, eject_;
+  std::vector<EventWire> back_;
+  std::vector<const Level*> ready_;  ///< of output ports; null: always
+  std::vector<Flit> flits_;          ///< on the wires of each input port
+  std::vector<std::uint64_t> sent_;
+  RouterModel::Inputs on_wires_;
+  RouterModel::Outputs shown_;
+  std::array<std::uint16_t, RouterModel::kMaxPorts> stops_{};  ///< at each input port, as told last
+  std::uint64_t inside_ = 0;                                   ///< flits
+  unsigned settling_ = 0, quiet_ = 0;                          ///< cycles
+  bool gated_ = false;                                         ///< there are outputs that are not always ready
+};
+
+}  // namespace thalweg

@@ -1,0 +1,64 @@
+"""Do clusters with the hardware's routers do, cycle by cycle, what the simulator does: random programs, and programs of MPI?
+
+A failure names the seed; THALWEG_SEED=<seed> starts there again.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+
+import pytest
+from programs import ROOT, Thalweg
+from thalweg import cosim
+from thalweg.cluster import Cluster
+from thalweg.errors import CheckFailed
+from thalweg.rtl_engine import SharedLibraries, in_rtl
+
+TORUS, FAT_TREE = "mpi-fpga-torus-2x2x2", "mpi-fpga-fattree-8"
+SEED = int(os.environ.get("THALWEG_SEED") or secrets.randbelow(2**31))
+CYCLES = 10_000
+
+
+def check(name: str, runs: int) -> None:
+    print(f"seeds {SEED} to {SEED + runs - 1}")
+    cluster = Cluster.load(name)
+    outcomes = list(cosim.compare(cluster, in_rtl(cluster, compares=True), SEED, runs, CYCLES))
+    assert len(outcomes) == runs
+    assert all(outcome.cycles >= CYCLES and outcome.operations > 0 for outcome in outcomes)
+
+
+@pytest.mark.serial
+@pytest.mark.parametrize(("name", "runs"), [(TORUS, 10), (FAT_TREE, 3)])
+def test_clusters_are_equal(name: str, runs: int) -> None:
+    """On the fat tree, seed 3 ended a cycle later: the simulator told of relay buffers' room when it was awake, no earlier."""
+    check(name, runs)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [TORUS, FAT_TREE])
+def test_clusters_are_equal_in_a_thousand_runs(name: str) -> None:
+    check(name, 1000)
+
+
+@pytest.mark.long
+def test_a_bug_in_the_hardware_is_named(tmp_path: Path) -> None:
+    for folder in ("rtl", "sim", "spec", "tests"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    router = tmp_path / "rtl/switch/tw_vc_router.sv"
+    router.write_text(router.read_text().replace("+:Vcs] & allowed_q[i]", "+:Vcs]"))
+    cluster = Cluster.load(TORUS)
+    with pytest.raises(CheckFailed, match=r"seed 1: cycle \d+, router of node \d, out_flit_o\[0\]: the simulator has"):
+        list(cosim.compare(cluster, in_rtl(cluster, compares=True, project=SharedLibraries(tmp_path)), 1, 1, CYCLES))
+
+
+@pytest.mark.serial
+def test_every_collective_takes_the_same_time(thalweg: Thalweg, osu: Path) -> None:
+    words = [osu, "-m", "8:512", "-i", "1", "-x", "0", "collectives"]
+    sim, rtl = (thalweg(8, TORUS, words, "--compute", "none", "--engine", engine) for engine in ("sim", "rtl"))
+    assert (sim.exit_code, rtl.exit_code) == (0, 0), rtl.stderr
+    assert rtl.stdout == sim.stdout, "virtual times"
+    assert rtl.stdout.count("yes") >= 7 * 15
+    assert rtl.report == {**sim.report, "engine": "rtl"}, "times, calls and links"
