@@ -82,10 +82,17 @@ class RtlRouter::Comparison {
   }
   void put_events(unsigned port, std::uint64_t channels, Tick now) { events_[port].write(now - 1, channels); }
 
+  /// The cycles in which the RTL slept: nothing was on its wires, and nothing may have been on the simulator's.
+  void catch_up(Tick now) {
+    static const RouterModel::Outputs nothing;
+    while (next_ < now) step(next_, nothing, nothing.back);
+  }
+
   /// A cycle; `shown` is what the RTL shows after it, `told` what it told its senders in it: credits, or changes of stop bits.
   void step(Tick now, const RouterModel::Outputs& shown,
             const std::array<std::uint16_t, RouterModel::kMaxPorts>& told) {
     scheduler_.advance(now + 1);
+    next_ = now + 1;
     std::array<Arrivals, 2> arrivals;
     for (unsigned i = 0; i < 2; ++i) arrivals[i] = taps_[i].take(now + 1);
     const auto name = [](const char* port, std::size_t index) {
@@ -149,6 +156,7 @@ class RtlRouter::Comparison {
   std::vector<EventWire> events_;
   std::array<bool, VcRouter::kMaxChannels> ends_{};  ///< of each input channel: its packet is ejected
   std::vector<std::pair<unsigned, Flit>> ejected_;   ///< in this cycle
+  Tick next_ = 0;                                    ///< the cycle that has not been compared
 };
 
 RtlRouter::RtlRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row,
@@ -205,6 +213,7 @@ bool RtlRouter::step(Tick now) {
 }
 
 void RtlRouter::take_arrivals(Tick now) {
+  if (comparison_) comparison_->catch_up(now);
   on_wires_.valid = 0;
   for (unsigned port = 0; port < outputs_; ++port) {
     const bool ready = !ready_[port] || ready_[port]->read(now);

@@ -37,6 +37,13 @@ def test_clusters_are_equal(name: str, runs: int) -> None:
     check(name, runs)
 
 
+@pytest.mark.serial
+def test_a_router_that_wakes_is_compared_in_the_cycles_that_it_slept() -> None:
+    """Seed 20261249: a stop bit changes while the hardware sleeps and the simulator's router waits for a channel."""
+    cluster = Cluster.load(FAT_TREE)
+    assert len(list(cosim.compare(cluster, in_rtl(cluster, compares=True), 20261249, 1, 2_000))) == 1
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", [TORUS, FAT_TREE])
 def test_clusters_are_equal_in_a_thousand_runs(name: str) -> None:
