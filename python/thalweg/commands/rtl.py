@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from thalweg import cosim
+from thalweg import cosim, rtl_export
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed
 from thalweg.output import json_option, print_table, write_json
@@ -234,6 +235,23 @@ def synth(blocks: tuple[str, ...], sets: tuple[str, ...], place: bool, json_file
     except BuildError as error:
         click.echo(error.text, err=True)
         raise
+
+
+@command.command()
+@click.argument("cluster_name", metavar="CLUSTER")
+@click.option(
+    "--output", type=click.Path(path_type=Path), metavar="DIR", help="A new or empty folder.  [default: CLUSTER-rtl]"
+)
+def export(cluster_name: str, output: Path | None) -> None:
+    """Write a node of a cluster as a folder of hardware that stands by itself.
+
+    In it are the SystemVerilog, a top level with AXI4-Stream and AXI4-Lite ports, its register map with a C header and pages, a
+    FuseSoC core file, the routing tables, and a README that says what attaches where. The collective unit is not in it.
+    """
+    cluster = Cluster.load(cluster_name)
+    output = output or Path(re.sub(r"\W+", "-", Path(cluster_name).stem) + "-rtl")
+    rtl_export.export(cluster, output)
+    click.echo(f"{output}: {rtl_export.TOP} of {cluster.name}; README.md says what attaches where")
 
 
 T = TypeVar("T")

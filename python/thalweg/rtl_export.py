@@ -1,0 +1,408 @@
+"""A node of a cluster as a folder of hardware that stands by itself: `thalweg rtl export` (docs/export.md).
+
+What is generated is the package of the cluster's parameters, the register block, and a top whose ports have flat names;
+all else is copied.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+import string
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.cluster import FLIT_BYTES, MOST_FAULTY_LATENCY, Cluster
+from thalweg.errors import InputError
+from thalweg.routing import KEEP_CLASS, NO_ROUTE
+from thalweg.rtl import RTL_FOLDERS, find_root
+from thalweg.rtl_engine import router_parameters
+
+TOP = "thalweg_node"
+CHECK_BITS = 32  # of a frame
+VERSION = "0.1.0"
+
+# Fields of an entry of the routing table, by the bit where they start: rtl/top/tw_registers.rdl.
+LAST_LINK, KEEP, ROUTE_CLASS, FIRST_CHANNEL, REACHABLE = 6, 7, 8, 12, 31
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What the hardware of a cluster's nodes is built with, by the names of tw_cluster_pkg."""
+
+    values: dict[str, int | str]
+
+    def __getitem__(self, name: str) -> int:
+        return int(self.values[name])
+
+    def with_address_bits(self, bits: int) -> Numbers:
+        """With the width of the registers' addresses, which is known when they are generated."""
+        return Numbers({**self.values, "AddressBits": bits})
+
+
+def numbers(cluster: Cluster) -> Numbers:
+    """Those of the cluster's nodes, every link with a replay. Raises InputError where there is no such hardware."""
+    from thalweg import _sim
+
+    if cluster.link_latency > MOST_FAULTY_LATENCY:
+        raise InputError(
+            f"a link of {cluster.link_latency} cycles; a replay covers {MOST_FAULTY_LATENCY} at most: link.latency_ns of {cluster.name}"
+        )
+    config = cluster.fabric_config()
+    router = config.router
+    window = _sim.replay_window(cluster.link_latency)
+    credits = router.flow.name == "credits"
+    margin = max(router.margin_flits, window - 1)
+    if not credits and margin >= router.buffer_flits:
+        raise InputError(
+            f"a virtual channel has {router.buffer_flits} flits, and with a replay of {window} on its link is stopped at {margin} "
+            f"free ones: router.port_buffer_bytes of {cluster.name} should be at least "
+            f"{(margin + 1) * FLIT_BYTES * router.virtual_channels}"
+        )
+    of_router = router_parameters(config)
+    vcs, count_bits = router.virtual_channels, router.buffer_flits.bit_length()
+    flow_bits = max(1, (vcs - 1).bit_length()) + count_bits if credits else vcs
+    word_bits = 8 * FLIT_BYTES + 4 + 2  # virtual channel, head and tail
+    frame_bits = word_bits + 2 * window.bit_length() + 3 + flow_bits + CHECK_BITS
+    values: dict[str, int | str] = {
+        "LinkPorts": router.link_ports,
+        "UnitPorts": router.local_ports - 1,
+        "Vcs": vcs,
+        "BufferFlits": router.buffer_flits,
+        "LocalBufferFlits": router.local_buffer_flits,
+        "Credits": int(credits),
+        "MarginFlits": 0 if credits else margin,
+        "LocalMarginFlits": 0 if credits else 3,
+        "RateFlits": of_router.get("RateFlits", 1),
+        "RateCycles": of_router.get("RateCycles", 1),
+        "Nodes": config.nodes,
+        "MessageClasses": of_router["MessageClasses"],
+        "RouteClasses": of_router["RouteClasses"],
+        "VcMask": of_router["VcMask"],
+        "Window": window,
+        "DownCycles": config.faults.silence,
+        "CountBits": count_bits,
+        "FrameBits": frame_bits,
+        "FrameBytes": -(-frame_bits // 8),
+    }
+    return Numbers(values)
+
+
+def table(cluster: Cluster) -> NDArray[np.uint32]:
+    """(nodes, nodes), row node, column destination: what is written into the node's routing table."""
+    routes = cluster.routes
+    firsts = [(mask & -mask).bit_length() - 1 for mask in cluster.vc_mask(routes, collectives=True)[0]]
+    peer = cluster.topology.peer
+    reachable = routes.port != NO_ROUTE
+    port = np.where(reachable, routes.port, 0).astype(np.uint32)
+    keeps = routes.route_class == KEEP_CLASS
+    last = np.take_along_axis(peer, port.astype(np.intp), axis=1) == np.arange(routes.nodes)
+    entries = (
+        port
+        | (last & reachable).astype(np.uint32) << LAST_LINK
+        | keeps.astype(np.uint32) << KEEP
+        | np.where(keeps, 0, routes.route_class).astype(np.uint32) << ROUTE_CLASS
+        | np.array(firsts, np.uint32)[routes.layer] << FIRST_CHANNEL
+        | reachable.astype(np.uint32) << REACHABLE
+    )
+    return np.asarray(entries, np.uint32)
+
+
+def export(cluster: Cluster, output: Path) -> None:
+    """Writes the folder `output`, which is not there yet or empty, whole or not at all. Raises InputError."""
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise InputError(f"{str(output)!r} is there already; give --output a folder that is not, or an empty one")
+    if not output.absolute().parent.is_dir():
+        raise InputError(f"{str(output)!r} cannot be written: there is no directory {str(output.absolute().parent)!r}")
+    root = find_root()
+    built = numbers(cluster)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "export"
+        _write(root, cluster, built, folder)
+        try:
+            shutil.copytree(folder, output, dirs_exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{str(output)!r} cannot be written: {error.strerror or error}") from None
+
+
+def _write(root: Path, cluster: Cluster, built: Numbers, folder: Path) -> None:
+    rtl = folder / "rtl"
+    rtl.mkdir(parents=True)
+    copied = needed(root, "tw_top")
+    for path in copied:
+        shutil.copy(path, rtl)
+    package, top = rtl / "tw_cluster_pkg.sv", rtl / f"{TOP}.sv"
+    registers = folder / "registers"
+    built = built.with_address_bits(_write_registers(root, built, registers, rtl))
+    package.write_text(_package(cluster, built))
+    top.write_text(_top(built))
+
+    names = [path.name for path in copied]
+    packages = [name for name in names if name.endswith("_pkg.sv")]
+    modules = [name for name in names if name not in packages]
+    files = [*packages, package.name, "tw_registers_pkg.sv", "tw_registers.sv", *modules, top.name]
+    (folder / "files.f").write_text("".join(f"rtl/{name}\n" for name in files))
+    (folder / "lint.vlt").write_text((root / "rtl/lint.vlt").read_text() + (root / "rtl/top/registers.vlt").read_text())
+    (folder / f"{TOP}.core").write_text(_core(cluster, files))
+
+    tables = folder / "tables"
+    tables.mkdir()
+    with (tables / "routes.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(("node", "destination", "entry"))
+        for node, entries in enumerate(table(cluster)):
+            rows.writerows((node, destination, f"0x{entry:08x}") for destination, entry in enumerate(entries.tolist()))
+    with (tables / "links.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(("node_a", "port_a", "node_b", "port_b"))
+        rows.writerows(cluster.topology.links.tolist())
+
+    (folder / "README.md").write_text(_readme(root, cluster, built))
+    shutil.copy(root / "LICENSE", folder)
+
+
+def needed(root: Path, top: str) -> list[Path]:
+    """The files of `top` and of every module and package of the hardware that it names, packages in front of who uses them."""
+    there = {path.stem: path for part in (*RTL_FOLDERS, "rtl/top") for path in (root / part).glob("tw_*.sv")}
+    found: dict[str, Path] = {}
+
+    def add(name: str) -> None:
+        if name in found or name not in there:
+            return
+        text = re.sub(r"//[^\n]*", "", there[name].read_text())
+        for other in dict.fromkeys(re.findall(r"\btw_\w+", text)):
+            if other != name:
+                add(other)
+        found[name] = there[name]
+
+    add(top)
+    return list(found.values())
+
+
+def _package(cluster: Cluster, built: Numbers) -> str:
+    lines = [
+        f"// The numbers of the nodes of {Path(cluster.name).name}, by `thalweg rtl export`. Those of a router are tw_vc_router's, those of a",
+        "// link tw_link's; AddressBits are the registers'.",
+        "package tw_cluster_pkg;",
+    ]
+    for name, value in built.values.items():
+        if name == "VcMask":
+            kind = "logic [MessageClasses*RouteClasses*Vcs-1:0]"
+        else:
+            kind = "bit" if name == "Credits" else "int unsigned"
+        lines.append(f"  localparam {kind} {name} = {value};")
+    return "\n".join([*lines, "endpackage", ""])
+
+
+def _write_registers(root: Path, built: Numbers, registers: Path, rtl: Path) -> int:
+    """The register map with the cluster's numbers, what PeakRDL makes of it, and its block; the bits of an address."""
+    try:
+        from peakrdl_cheader.exporter import CHeaderExporter
+        from peakrdl_html import HTMLExporter
+        from peakrdl_regblock import RegblockExporter
+        from peakrdl_regblock.cpuif.axi4lite import AXI4Lite_Cpuif_flattened
+        from peakrdl_regblock.udps import ALL_UDPS
+        from systemrdl.compiler import RDLCompiler
+    except ImportError as error:
+        raise InputError(
+            f"the Python package {(error.name or '').split('.')[0]} is missing: pip install 'thalweg[export]'"
+        ) from None
+
+    source = (root / "rtl/top/tw_registers.rdl").read_text()
+    chosen = {
+        "NODES": built["Nodes"],
+        "LINK_PORTS": built["LinkPorts"],
+        "UNIT_PORTS": built["UnitPorts"],
+        "VIRTUAL_CHANNELS": built["Vcs"],
+    }
+    for name, value in chosen.items():
+        source, count = re.subn(rf"(longint unsigned {name} = )\d+", rf"\g<1>{value}", source)
+        assert count == 1, f"tw_registers.rdl has no parameter {name}"
+    registers.mkdir()
+    file = registers / "tw_registers.rdl"
+    file.write_text(source)
+
+    compiler = RDLCompiler()
+    for property_ in ALL_UDPS:
+        compiler.register_udp(property_)
+    compiler.compile_file(str(file))
+    design = compiler.elaborate()
+    RegblockExporter().export(design, str(rtl), cpuif_cls=AXI4Lite_Cpuif_flattened, module_name="tw_registers")
+    CHeaderExporter().export(design, str(registers / "tw_registers.h"))
+    HTMLExporter().export(design, str(registers / "html"))
+    return int((design.top.total_size - 1).bit_length())
+
+
+# --- The top: rtl/top/tw_top.sv with a name for each port, as tools expect those of AXI
+
+
+@dataclass(frozen=True)
+class Stream:
+    """An AXI4-Stream of the top, and the wires of tw_top behind it."""
+
+    name: str
+    inner: str  #: wires are {inner}_valid and so on
+    data: int  #: bits
+    ready: bool = True
+    last: bool = True
+    channel: bool = False
+
+    @property
+    def sends(self) -> bool:
+        return self.name.startswith("m_")
+
+    def ports(self) -> Iterator[Port]:
+        yield Port(f"{self.name}_tvalid", f"{self.inner}_valid", 1, self.sends)
+        if self.ready:
+            yield Port(f"{self.name}_tready", f"{self.inner}_ready", 1, not self.sends)
+        yield Port(f"{self.name}_tdata", f"{self.inner}_data", self.data, self.sends)
+        if self.last:
+            yield Port(f"{self.name}_tlast", f"{self.inner}_last", 1, self.sends)
+        if self.channel:
+            yield Port(f"{self.name}_tid", f"{self.inner}_channel", 4, self.sends)
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of the top, and that of tw_top, without its ending, which it is or is one of."""
+
+    name: str
+    inner: str
+    bits: int
+    is_output: bool
+
+    def __str__(self) -> str:
+        kind = f"{'output' if self.is_output else 'input '} wire"
+        return f"{kind} {f'[{self.bits - 1}:0] ' if self.bits > 1 else ''}{self.name}"
+
+
+def streams(built: Numbers) -> dict[str, list[Stream]]:
+    """The streams of the top, under what attaches to them."""
+    links, units, flit = range(built["LinkPorts"]), range(built["UnitPorts"]), 8 * FLIT_BYTES
+    places = {
+        "PLACE FOR THE VENDOR'S PCIe BLOCK, with a DMA: packets from and to the host": [
+            Stream("s_axis_host", "host_in", flit),
+            Stream("m_axis_host", "host_out", flit),
+        ],
+        "PLACE FOR THE COLLECTIVE UNIT: what it sends, by several ports, and what comes for it, from every link": [
+            *(Stream(f"s_axis_unit{i}", "unit_in", flit, channel=True) for i in units),
+            *(Stream(f"m_axis_unit{i}", "unit_out", flit, ready=False, channel=True) for i in links),
+        ],
+    }
+    for i in links:
+        places[f"PLACE FOR THE VENDOR'S TRANSCEIVER of link {i}: frames"] = [
+            Stream(f"m_axis_link{i}", "link_out", 8 * built["FrameBytes"], last=False),
+            Stream(f"s_axis_link{i}", "link_in", 8 * built["FrameBytes"], ready=False, last=False),
+        ]
+    return places
+
+
+def _registers_port(address_bits: int) -> list[Port]:
+    """AXI4-Lite."""
+    wires = (
+        ("awvalid", 1, False),
+        ("awready", 1, True),
+        ("awaddr", address_bits, False),
+        ("awprot", 3, False),
+        ("wvalid", 1, False),
+        ("wready", 1, True),
+        ("wdata", 32, False),
+        ("wstrb", 4, False),
+        ("bvalid", 1, True),
+        ("bready", 1, False),
+        ("bresp", 2, True),
+        ("arvalid", 1, False),
+        ("arready", 1, True),
+        ("araddr", address_bits, False),
+        ("arprot", 3, False),
+        ("rvalid", 1, True),
+        ("rready", 1, False),
+        ("rdata", 32, True),
+        ("rresp", 2, True),
+    )
+    return [Port(f"s_axil_{name}", f"axil_{name}", bits, is_output) for name, bits, is_output in wires]
+
+
+def _top(built: Numbers) -> str:
+    groups = {"PLACE FOR THE VENDOR'S PCIe BLOCK, or a processor: registers": _registers_port(built["AddressBits"])}
+    for what, of_place in streams(built).items():
+        groups[what] = [port for stream in of_place for port in stream.ports()]
+    inner: dict[tuple[str, bool], list[str]] = {}
+    for ports in groups.values():
+        for port in ports:
+            inner.setdefault((port.inner, port.is_output), []).append(port.name)
+    declared = ["    input  wire aclk", "    input  wire aresetn"]
+    for what, ports in groups.items():
+        first, *others = (f"    {port}" for port in ports)
+        declared += [f"\n    // {what}\n{first}", *others]
+    joined = [
+        f"      .{name}_{'o' if is_output else 'i'}({', '.join(reversed(names)).join('{}' if len(names) > 1 else ('', ''))})"
+        for (name, is_output), names in inner.items()
+    ]
+    return "\n".join(
+        [
+            "// A node of the cluster, by `thalweg rtl export`: README.md says what attaches where. All ports belong to aclk.",
+            f"module {TOP} (",
+            ",\n".join(declared),
+            ");",
+            "  tw_top top (",
+            ",\n".join(["      .clk_i(aclk)", "      .rst_i(!aresetn)", *joined]),
+            "  );",
+            "endmodule",
+            "",
+        ]
+    )
+
+
+def _core(cluster: Cluster, files: list[str]) -> str:
+    """For FuseSoC: CAPI2."""
+    name = re.sub(r"[^a-z0-9]+", "-", Path(cluster.name).name.lower()).strip("-")
+    return "\n".join(
+        [
+            "CAPI=2:",
+            f"name: thalweg:node:{name}:{VERSION}",
+            f"description: A node of the cluster {Path(cluster.name).name}",
+            "filesets:",
+            "  rtl:",
+            "    file_type: systemVerilogSource",
+            "    files:",
+            *(f"      - rtl/{file}" for file in files),
+            "  waivers:",
+            "    file_type: vlt",
+            "    files:",
+            "      - lint.vlt",
+            "targets:",
+            "  default: &default",
+            "    filesets: [rtl]",
+            f"    toplevel: {TOP}",
+            "  lint:",
+            "    <<: *default",
+            "    filesets: [rtl, waivers]",
+            "    flow: lint",
+            "    flow_options:",
+            "      tool: verilator",
+            "      verilator_options: [-Wall]",
+            "",
+        ]
+    )
+
+
+def _readme(root: Path, cluster: Cluster, built: Numbers) -> str:
+    template = string.Template((root / "rtl/top/README.template.md").read_text())
+    links = built["LinkPorts"]
+    return template.substitute(
+        {name: str(value) for name, value in built.values.items()},
+        cluster=Path(cluster.name).name,
+        nodes=cluster.topology.nodes,
+        last_link=links - 1,
+        last_unit=built["UnitPorts"] - 1,
+        mhz=f"{cluster.values.clock.frequency_mhz:g}",
+        latency=cluster.link_latency,
+        gbps=f"{built['FrameBits'] * cluster.cycles_per_second / 1e9:.1f}",
+    )

@@ -1,0 +1,276 @@
+// A node without its collective unit: the router, the two blocks of each link, the host's port and the registers of
+// tw_registers.rdl. tw_cluster_pkg, which `thalweg rtl export` writes, has the numbers of a cluster. All but the registers' port are
+// AXI4-Streams, whose beat is a flit, or on a link a frame; docs/export.md has what attaches to them.
+//
+// What the router ejects for the collective unit leaves at unit_out, a stream for each link which is taken in every cycle; what the unit sends comes in at
+// unit_in. Packets of different virtual channels mix at unit_out, those of one do not.
+module tw_top
+  import tw_network_pkg::*;
+  import tw_cluster_pkg::*;
+(
+    input logic clk_i,
+    input logic rst_i,
+
+    // Registers, AXI4-Lite
+    input  logic                    axil_awvalid_i,
+    output logic                    axil_awready_o,
+    input  logic [AddressBits-1:0]  axil_awaddr_i,
+    input  logic [2:0]              axil_awprot_i,
+    input  logic                    axil_wvalid_i,
+    output logic                    axil_wready_o,
+    input  logic [31:0]             axil_wdata_i,
+    input  logic [3:0]              axil_wstrb_i,
+    output logic                    axil_bvalid_o,
+    input  logic                    axil_bready_i,
+    output logic [1:0]              axil_bresp_o,
+    input  logic                    axil_arvalid_i,
+    output logic                    axil_arready_o,
+    input  logic [AddressBits-1:0]  axil_araddr_i,
+    input  logic [2:0]              axil_arprot_i,
+    output logic                    axil_rvalid_o,
+    input  logic                    axil_rready_i,
+    output logic [31:0]             axil_rdata_o,
+    output logic [1:0]              axil_rresp_o,
+
+    // The host's packets
+    input  logic         host_in_valid_i,
+    output logic         host_in_ready_o,
+    input  logic [255:0] host_in_data_i,
+    input  logic         host_in_last_i,
+    output logic         host_out_valid_o,
+    input  logic         host_out_ready_i,
+    output logic [255:0] host_out_data_o,
+    output logic         host_out_last_o,
+
+    // The collective unit's packets
+    input  logic [UnitPorts-1:0]        unit_in_valid_i,
+    output logic [UnitPorts-1:0]        unit_in_ready_o,
+    input  logic [UnitPorts-1:0][255:0] unit_in_data_i,
+    input  logic [UnitPorts-1:0]        unit_in_last_i,
+    input  logic [UnitPorts-1:0][3:0]   unit_in_channel_i,   /// in which a packet starts
+    output logic [LinkPorts-1:0]        unit_out_valid_o,
+    output logic [LinkPorts-1:0][255:0] unit_out_data_o,
+    output logic [LinkPorts-1:0]        unit_out_last_o,
+    output logic [LinkPorts-1:0][3:0]   unit_out_channel_o,
+
+    // Frames to and from the transceivers, filled up to whole bytes
+    output logic [LinkPorts-1:0]                   link_out_valid_o,
+    input  logic [LinkPorts-1:0]                   link_out_ready_i,
+    output logic [LinkPorts-1:0][8*FrameBytes-1:0] link_out_data_o,
+    input  logic [LinkPorts-1:0]                   link_in_valid_i,
+    // verilator lint_off UNUSEDSIGNAL
+    input  logic [LinkPorts-1:0][8*FrameBytes-1:0] link_in_data_i
+    // verilator lint_on UNUSEDSIGNAL
+);
+  localparam int unsigned Inputs = LinkPorts + 1 + UnitPorts;
+  localparam int unsigned Outputs = LinkPorts + 1;
+  localparam int unsigned IndexBits = Nodes > 1 ? $clog2(Nodes) : 1;
+
+  logic [Inputs-1:0] in_valid;
+  flit_t [Inputs-1:0] in_flit;
+  logic [Inputs-1:0][Vcs-1:0] in_back;
+  logic [Outputs-1:0] out_valid;
+  flit_t [Outputs-1:0] out_flit;
+  logic [Outputs-1:0][Vcs-1:0] out_back;
+  logic [LinkPorts-1:0] link_ready, link_up, link_repeated, link_damaged;
+  // verilator lint_off UNUSEDSIGNAL
+  flit_t [LinkPorts-1:0] ejected;  // but for their heads
+  // verilator lint_on UNUSEDSIGNAL
+
+  // --- Registers, and the tables behind them
+
+  tw_registers_pkg::tw_registers__in_t status;
+  // verilator lint_off UNUSEDSIGNAL
+  tw_registers_pkg::tw_registers__out_t control;  // an entry of the table is written as a whole
+  // verilator lint_on UNUSEDSIGNAL
+
+  typedef struct packed {
+    logic       reachable;
+    logic [14:0] reserved;
+    logic [3:0] first_channel;
+    logic [3:0] route_class;
+    logic       keep_class;
+    logic       last_link;
+    logic [5:0] port;
+  } entry_t;
+
+  // verilator lint_off UNUSEDSIGNAL
+  wire entry_t entry = control.routes.wr_data;
+  // verilator lint_on UNUSEDSIGNAL
+  wire entry_valid = control.routes.req && control.routes.req_is_wr;
+  wire [15:0] entry_index = 16'(control.routes.addr >> 2);
+
+  (* ram_style = "distributed" *) logic [3:0] first_channels_q[Nodes];
+
+  always_ff @(posedge clk_i) if (entry_valid) first_channels_q[IndexBits'(entry_index)] <= entry.first_channel;
+
+  assign status.routes.wr_ack  = entry_valid;
+  assign status.routes.rd_ack  = control.routes.req && !control.routes.req_is_wr;
+  assign status.routes.rd_data = '0;
+  assign status.links.up.next  = link_up;
+
+  assign status.host.sent.count.incr     = in_valid[LinkPorts];
+  assign status.host.received.count.incr = host_out_valid_o && host_out_ready_i;
+
+  tw_registers registers (
+      .clk(clk_i),
+      .rst(rst_i),
+      .s_axil_awready(axil_awready_o),
+      .s_axil_awvalid(axil_awvalid_i),
+      .s_axil_awaddr(axil_awaddr_i),
+      .s_axil_awprot(axil_awprot_i),
+      .s_axil_wready(axil_wready_o),
+      .s_axil_wvalid(axil_wvalid_i),
+      .s_axil_wdata(axil_wdata_i),
+      .s_axil_wstrb(axil_wstrb_i),
+      .s_axil_bready(axil_bready_i),
+      .s_axil_bvalid(axil_bvalid_o),
+      .s_axil_bresp(axil_bresp_o),
+      .s_axil_arready(axil_arready_o),
+      .s_axil_arvalid(axil_arvalid_i),
+      .s_axil_araddr(axil_araddr_i),
+      .s_axil_arprot(axil_arprot_i),
+      .s_axil_rready(axil_rready_i),
+      .s_axil_rvalid(axil_rvalid_o),
+      .s_axil_rdata(axil_rdata_o),
+      .s_axil_rresp(axil_rresp_o),
+      .hwif_in(status),
+      .hwif_out(control)
+  );
+
+  // --- The router
+
+  tw_vc_router #(
+      .LinkPorts(LinkPorts),
+      .LocalPorts(1 + UnitPorts),
+      .Vcs(Vcs),
+      .BufferFlits(BufferFlits),
+      .LocalBufferFlits(LocalBufferFlits),
+      .Credits(Credits),
+      .MarginFlits(MarginFlits),
+      .LocalMarginFlits(LocalMarginFlits),
+      .RateFlits(RateFlits),
+      .RateCycles(RateCycles),
+      .PeerFlits(BufferFlits),
+      .LocalPeerFlits(LocalBufferFlits),
+      .Nodes(Nodes),
+      .MessageClasses(MessageClasses),
+      .RouteClasses(RouteClasses),
+      .VcMask(VcMask)
+  ) router (
+      .clk_i,
+      .rst_i,
+      .self_i(control.node.index.value),
+      .table_valid_i(entry_valid),
+      .table_index_i(entry_index),
+      .table_reachable_i(entry.reachable),
+      .table_entry_i('{
+          keep_class: entry.keep_class,
+          route_class: entry.route_class,
+          last_link: entry.last_link,
+          port: entry.port
+      }),
+      .in_valid_i(in_valid),
+      .in_flit_i(in_flit),
+      .in_back_o(in_back),
+      .out_valid_o(out_valid),
+      .out_flit_o(out_flit),
+      .out_back_i(out_back),
+      .out_ready_i(link_ready),
+      .eject_valid_o(unit_out_valid_o),
+      .eject_flit_o(ejected)
+  );
+
+  // --- Links
+
+  for (genvar l = 0; l < int'(LinkPorts); l++) begin : link
+    wire [FrameBits-1:0] frame;
+
+    assign link_out_data_o[l]    = (8 * FrameBytes)'(frame);
+    assign unit_out_data_o[l]    = ejected[l].data;
+    assign unit_out_last_o[l]    = ejected[l].tail;
+    assign unit_out_channel_o[l] = ejected[l].vc;
+
+    assign status.link[l].sent.count.incr     = out_valid[l];
+    assign status.link[l].received.count.incr = in_valid[l];
+    assign status.link[l].repeated.count.incr = link_repeated[l];
+    assign status.link[l].damaged.count.incr  = link_damaged[l];
+
+    tw_link #(
+        .Vcs(Vcs),
+        .Credits(Credits),
+        .Window(Window),
+        .DownCycles(DownCycles),
+        .CountBits(CountBits),
+        .FrameBits(FrameBits)
+    ) ends (
+        .clk_i,
+        .rst_i,
+        .flit_valid_i(out_valid[l]),
+        .flit_i(out_flit[l]),
+        .ready_o(link_ready[l]),
+        .flit_valid_o(in_valid[l]),
+        .flit_o(in_flit[l]),
+        .back_i(in_back[l]),
+        .back_o(out_back[l]),
+        .frame_valid_o(link_out_valid_o[l]),
+        .frame_ready_i(link_out_ready_i[l]),
+        .frame_o(frame),
+        .frame_valid_i(link_in_valid_i[l]),
+        .frame_i(link_in_data_i[l][FrameBits-1:0]),
+        .up_o(link_up[l]),
+        .repeated_o(link_repeated[l]),
+        .damaged_o(link_damaged[l])
+    );
+  end
+
+  // --- Local ports: the host's, then the collective unit's
+
+  for (genvar p = 0; p <= int'(UnitPorts); p++) begin : local_port
+    localparam bit Host = p == 0;
+    localparam int unsigned Unit = Host ? 0 : p - 1;
+    wire [255:0] data = Host ? host_in_data_i : unit_in_data_i[Unit];
+    logic ready;
+
+    if (Host) begin : host
+      assign host_in_ready_o = ready;
+    end else begin : unit
+      assign unit_in_ready_o[Unit] = ready;
+    end
+
+    tw_stream_in #(
+        .Vcs(Vcs),
+        .Credits(Credits),
+        .PeerFlits(LocalBufferFlits)
+    ) stream_in (
+        .clk_i,
+        .rst_i,
+        .enable_i(control.control.enable.value),
+        .stream_valid_i(Host ? host_in_valid_i : unit_in_valid_i[Unit]),
+        .stream_ready_o(ready),
+        .stream_data_i(data),
+        .stream_last_i(Host ? host_in_last_i : unit_in_last_i[Unit]),
+        .stream_vc_i(Host ? first_channels_q[IndexBits'(data[15:0])] : unit_in_channel_i[Unit]),
+        .flit_valid_o(in_valid[LinkPorts+p]),
+        .flit_o(in_flit[LinkPorts+p]),
+        .back_i(in_back[LinkPorts+p])
+    );
+  end
+
+  tw_stream_out #(
+      .Vcs(Vcs),
+      .Credits(Credits),
+      .Depth(LocalBufferFlits),
+      .MarginFlits(LocalMarginFlits)
+  ) stream_out (
+      .clk_i,
+      .rst_i,
+      .flit_valid_i(out_valid[LinkPorts]),
+      .flit_i(out_flit[LinkPorts]),
+      .back_o(out_back[LinkPorts]),
+      .stream_valid_o(host_out_valid_o),
+      .stream_ready_i(host_out_ready_i),
+      .stream_data_o(host_out_data_o),
+      .stream_last_o(host_out_last_o)
+  );
+endmodule

@@ -1,0 +1,154 @@
+"""Does an exported folder stand by itself, and hold the cluster's tables?"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from thalweg.cluster import Cluster
+from thalweg.rtl import verilator
+
+ROOT = Path(__file__).parents[2]
+CLUSTERS = ("mpi-fpga-torus-2x2x2", "ring:3")
+
+
+def thalweg(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "thalweg", *map(str, arguments)], text=True, capture_output=True, check=False
+    )
+
+
+@pytest.fixture(scope="module", params=CLUSTERS)
+def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Cluster, Path]:
+    folder = tmp_path_factory.mktemp("export") / "node"
+    done = thalweg("rtl", "export", request.param, "--output", folder)
+    assert done.returncode == 0, done.stderr
+    return Cluster.load(request.param), folder
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment in which `verilator` is a command."""
+    program, root = verilator()
+    folder = tmp_path_factory.mktemp("bin")
+    launcher = folder / "verilator"
+    launcher.write_text(f'#!/bin/sh\nVERILATOR_ROOT={root} exec {program} "$@"\n')
+    launcher.chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+def lint(folder: Path, tools: dict[str, str], work: Path) -> subprocess.CompletedProcess[str]:
+    """By FuseSoC, which copies what the core file names and nothing else."""
+    name = re.search(r"^name: (.*)$", (folder / "thalweg_node.core").read_text(), re.MULTILINE)
+    assert name
+    return subprocess.run(
+        ["fusesoc", "--cores-root", str(folder), "run", "--target", "lint", name[1]],
+        env={**tools, "XDG_CONFIG_HOME": str(work), "XDG_CACHE_HOME": str(work)},
+        cwd=work,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+
+
+def test_elaborates_from_its_core_file_alone(
+    exported: tuple[Cluster, Path], tools: dict[str, str], tmp_path: Path
+) -> None:
+    done = lint(exported[1], tools, tmp_path)
+    assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout
+
+
+def test_lint_sees_a_wrong_frame(exported: tuple[Cluster, Path], tools: dict[str, str], tmp_path: Path) -> None:
+    package = exported[1] / "rtl/tw_cluster_pkg.sv"
+    right = package.read_text()
+    try:
+        package.write_text(re.sub(r"(Window = )\d+", r"\g<1>1024", right))
+        done = lint(exported[1], tools, tmp_path)
+    finally:
+        package.write_text(right)
+    assert done.returncode != 0
+    assert "WIDTH" in done.stdout
+
+
+def test_files_are_listed_once_and_all(exported: tuple[Cluster, Path]) -> None:
+    folder = exported[1]
+    listed = (folder / "files.f").read_text().split()
+    assert sorted(listed) == sorted(str(path.relative_to(folder)) for path in (folder / "rtl").iterdir())
+    assert not any(str(ROOT) in path.read_text() for path in (folder / "rtl").iterdir())
+
+
+def test_tables_lead_every_packet_to_its_node(exported: tuple[Cluster, Path]) -> None:
+    """Followed link by link, as the registers' pages say what an entry is."""
+    cluster, folder = exported
+    with (folder / "tables/links.csv").open() as file:
+        ends = [[int(cell) for cell in row] for row in list(csv.reader(file))[1:]]
+    peer = {(a, port): b for a, port, b, _ in ends} | {(b, port): a for a, _, b, port in ends}
+    with (folder / "tables/routes.csv").open() as file:
+        entries = {(int(row["node"]), int(row["destination"])): int(row["entry"], 16) for row in csv.DictReader(file)}
+    nodes = cluster.topology.nodes
+    assert len(entries) == nodes * nodes
+    for start in range(nodes):
+        for destination in set(range(nodes)) - {start}:
+            node, hops = start, 0
+            while node != destination:
+                entry = entries[node, destination]
+                assert entry >> 31, "reachable"
+                following = peer[node, entry & 0x3F]
+                assert (entry >> 6 & 1) == (following == destination), "last_link"
+                node, hops = following, hops + 1
+                assert hops < nodes
+    assert all(not entry >> 31 for (node, destination), entry in entries.items() if node == destination)
+
+
+def test_header_has_the_addresses_of_the_page(exported: tuple[Cluster, Path], tmp_path: Path) -> None:
+    """A C compiler finds each register of docs/export.md where the page says."""
+    rows = re.findall(r"^\| (`.*`) \| (0x.*?) \|", (ROOT / "docs/export.md").read_text(), re.MULTILINE)
+    documented = {
+        name: address
+        for names, addresses in rows
+        if "[" not in names
+        for name, address in zip(re.findall("`(.*?)`", names), addresses.split(", "), strict=True)
+    }
+    assert len(documented) == 8
+    cases = {**documented, "link[1].sent": "0x1020", "link[1].damaged": "0x1038", "routes.entry[2]": "0x40008"}
+    checks = "\n".join(
+        f'_Static_assert(__builtin_offsetof(tw_registers_t, {name}) == {address}, "{name}");'
+        for name, address in cases.items()
+    )
+    program = tmp_path / "addresses.c"
+    program.write_text(f'#include "tw_registers.h"\n{checks}\n')
+    subprocess.run(["cc", "-c", f"-I{exported[1] / 'registers'}", program, "-o", tmp_path / "addresses.o"], check=True)
+    assert (exported[1] / "registers/html/index.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["nothing-like-it"], "is no preset"),
+        (["ring:3", "--output", "{there}"], "is there already"),
+        (["ring:3", "--output", "{there}/a/b"], "there is no directory"),
+        (["{small}"], "port_buffer_bytes of"),
+        (["{far}"], "link.latency_ns"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], says: str, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/file").touch()
+    base = '[topology]\nshape = "ring"\nsize = [3]\n'
+    small = '[router]\nflow = "margin"\nmargin_flits = 3\n'  # 8 flits a channel, and a replay of 32
+    (tmp_path / "small.toml").write_text(base + small)
+    (tmp_path / "far.toml").write_text(base + "[link]\nlatency_ns = 100_000\n")
+    names = {name: str(tmp_path / name) for name in ("there",)} | {
+        name: str(tmp_path / f"{name}.toml") for name in ("small", "far")
+    }
+    output = [] if "--output" in arguments else ["--output", str(tmp_path / "out")]
+    done = thalweg("rtl", "export", *(word.format(**names) for word in arguments), *output)
+    assert done.returncode == 2, done.stdout
+    assert done.stderr.count("\n") == 1 and says in done.stderr
+    assert not (tmp_path / "out").exists()
