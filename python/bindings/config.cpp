@@ -9,7 +9,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "fabric/faulty_link.hpp"
 #include "reduce/user_operators.hpp"
@@ -35,6 +37,24 @@ void set_layer(FabricConfig& config, Table layer) {
   config.layer.assign(layer.data(), layer.data() + layer.size());
 }
 
+void set_reroute(FaultConfig& faults, nb::callable reroute) {
+  // Held by pointer: configurations are copied and dropped by threads that don't hold the interpreter.
+  const std::shared_ptr<nb::callable> held(new nb::callable(std::move(reroute)), [](nb::callable* callable) {
+    const nb::gil_scoped_acquire acquired;
+    delete callable;
+  });
+  faults.reroute = [held](const std::vector<LinkConfig>& without) {
+    const nb::gil_scoped_acquire acquired;
+    std::vector<std::pair<NodeId, unsigned>> ends;
+    for (const LinkConfig& link : without) ends.emplace_back(link.node_a, link.port_a);
+    try {
+      return nb::cast<FabricConfig>((*held)(ends));
+    } catch (nb::python_error& error) {
+      throw std::runtime_error(nb::str(error.value()).c_str());
+    }
+  };
+}
+
 }  // namespace
 
 void bind_config(nb::module_& module) {
@@ -58,7 +78,13 @@ void bind_config(nb::module_& module) {
   nb::class_<FaultConfig>(module, "FaultConfig", "What links on which faults happen have in common.")
       .def(nb::init<>())
       .def_rw("seed", &FaultConfig::seed)
-      .def_rw("silence", &FaultConfig::silence);
+      .def_rw("silence", &FaultConfig::silence)
+      .def_rw("rebuild", &FaultConfig::rebuild)
+      .def("set_reroute", &set_reroute, nb::arg("reroute"),
+           nb::sig("def set_reroute(self, reroute: collections.abc.Callable[[list[tuple[int, int]]], FabricConfig]) -> "
+                   "None"),
+           "What makes a fabric whose routes and layers do without links, each (node, port) of its first end. "
+           "It raises an error that says in one line why there is none.");
 
   module.def("replay_window", &replay_window, nb::arg("latency"),
              "Words that the replay on a link of so many cycles holds.");

@@ -140,6 +140,9 @@ nb::class_<PythonFabric<Simulated>> bind_fabric(nb::module_& module, const char*
       .def_prop_ro(
           "failure", [](Bound& self) { return self.fabric().failure(); },
           "Why the fabric cannot go on: a link that stays down.")
+      .def_prop_ro(
+          "recoveries", [](Bound& self) { return self.fabric().recoveries(); },
+          "The links without which the fabric began again.")
       .def_prop_ro("flit_hops", [](Bound& self) { return self.fabric().flit_hops(); })
       .def("create_communicator", &Bound::create_communicator, nb::arg("members"), nb::arg("handles"), nb::arg("at"),
            "Node members[i] is rank i; a completion of kind table per member, with handles[i]. None: no row is free.")
@@ -215,6 +218,13 @@ void bind_engine(nb::module_& module) {
       .def_ro("peer", &Waiting::peer)
       .def_ro("what", &Waiting::what)
       .def_ro("since", &Waiting::since);
+
+  nb::class_<Recovery>(module, "Recovery", "A link that was given up, and what followed; times are ticks.")
+      .def_ro("link", &Recovery::link)
+      .def_ro("silent_since", &Recovery::silent_since, "its last good frame")
+      .def_ro("given_up", &Recovery::given_up, "the fabric was stopped")
+      .def_ro("resumed", &Recovery::resumed,
+              "the fabric went on without it; operations that were under way began again");
 
   nb::class_<LinkUse>(module, "LinkUse")
       .def_ro("node", &LinkUse::node)

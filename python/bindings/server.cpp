@@ -113,6 +113,9 @@ class SimulatedServer {
     nb::list links;
     for (const LinkUse& link : outcome.links) links.append(nb::make_tuple(link.node, link.port, link.flits));
     result["links"] = links;
+    nb::list recoveries;
+    for (const Recovery& recovery : outcome.recoveries) recoveries.append(recovery);
+    result["recoveries"] = recoveries;
     return result;
   }
 

@@ -74,6 +74,17 @@ class FaultConfig:
     @silence.setter
     def silence(self, arg: int, /) -> None: ...
 
+    @property
+    def rebuild(self) -> int: ...
+
+    @rebuild.setter
+    def rebuild(self, arg: int, /) -> None: ...
+
+    def set_reroute(self, reroute: Callable[[list[tuple[int, int]]], FabricConfig]) -> None:
+        """
+        What makes a fabric whose routes and layers do without links, each (node, port) of its first end. It raises an error that says in one line why there is none.
+        """
+
 def replay_window(latency: int) -> int:
     """Words that the replay on a link of so many cycles holds."""
 
@@ -469,6 +480,26 @@ class Waiting:
     @property
     def since(self) -> int: ...
 
+class Recovery:
+    """A link that was given up, and what followed; times are ticks."""
+
+    @property
+    def link(self) -> str: ...
+
+    @property
+    def silent_since(self) -> int:
+        """its last good frame"""
+
+    @property
+    def given_up(self) -> int:
+        """the fabric was stopped"""
+
+    @property
+    def resumed(self) -> int:
+        """
+        the fabric went on without it; operations that were under way began again
+        """
+
 class LinkUse:
     @property
     def node(self) -> int: ...
@@ -537,6 +568,10 @@ class Fabric:
     @property
     def failure(self) -> str | None:
         """Why the fabric cannot go on: a link that stays down."""
+
+    @property
+    def recoveries(self) -> list[Recovery]:
+        """The links without which the fabric began again."""
 
     @property
     def flit_hops(self) -> int: ...
@@ -610,6 +645,10 @@ class SharedFabric:
     @property
     def failure(self) -> str | None:
         """Why the fabric cannot go on: a link that stays down."""
+
+    @property
+    def recoveries(self) -> list[Recovery]:
+        """The links without which the fabric began again."""
 
     @property
     def flit_hops(self) -> int: ...

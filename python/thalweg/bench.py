@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,10 +18,11 @@ import numpy as np
 from thalweg import bounds, choice, placement, reduction
 from thalweg.cluster import Cluster
 from thalweg.errors import FabricStopped, InputError
+from thalweg.faults import recovery_rows
 from thalweg.spec import OPERATORS, SIZE, Algorithm, Collective, Datatype, Operator
 
 if TYPE_CHECKING:
-    from thalweg._sim import CompletionKind, Fabric, FabricConfig, Group, SharedFabric
+    from thalweg._sim import CompletionKind, Fabric, FabricConfig, Group, Recovery, SharedFabric
 
     AnyFabric: TypeAlias = Fabric | SharedFabric
 
@@ -176,6 +177,7 @@ class Timed:
     results: list[np.ndarray]
     busiest: int
     groups: list[Group]
+    recoveries: list[Recovery] = field(default_factory=list)
 
 
 def _finish(fabric: AnyFabric, awaited: set[int], kind: CompletionKind) -> int:
@@ -256,7 +258,7 @@ def _run_collective(
     submit(fabric, plan, algorithm, context, size, given, results, members, start)
     ticks = _finish(fabric, set(members), _sim.CompletionKind.collective) - start
     busiest = max((link.flits for link in fabric.link_use()), default=0)
-    return Timed(ticks, results, busiest, fabric.parts(context, algorithm))
+    return Timed(ticks, results, busiest, fabric.parts(context, algorithm), fabric.recoveries)
 
 
 _NONE, _ONE, _EACH = range(3)
@@ -384,6 +386,7 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent) -> Ite
             if kernel is None or run.ticks < kernel.ticks:
                 best, kernel = algorithm, run
         verified = kernel is not None and right(plan, best, given, kernel)
+        recovered = kernel.recoveries if kernel else []
         kernel = None
         host = _run_collective(config, True, plan, best, given, size)
         verified = verified and right(plan, best, given, host)
@@ -392,7 +395,11 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent) -> Ite
         limits = collective_limits(network, plan, size, us)
         progress(sum(work[: index + 1]) / sum(work))
         name = best.name.lower()
-        yield row_of(plan.operation, plan.cluster, plan.ranks, size, times, limits, verified, algorithm=name, **kind)
+        row = row_of(plan.operation, plan.cluster, plan.ranks, size, times, limits, verified, algorithm=name, **kind)
+        for end, recoveries in (("kernel", recovered), ("host", host.recoveries)):
+            if recoveries:
+                row[f"recoveries_{end}"] = recovery_rows(recoveries, us)
+        yield row
 
 
 @dataclass(frozen=True)

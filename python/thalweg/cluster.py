@@ -7,6 +7,7 @@ fabric = cluster.fabric_config()                   # what the simulator is built
 from __future__ import annotations
 
 import difflib
+import itertools
 import math
 import re
 from dataclasses import dataclass, replace
@@ -14,6 +15,8 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from thalweg import cluster_file, proof, routing, topology
 from thalweg.cluster_file import ClusterFile, ClusterTable
@@ -103,6 +106,11 @@ class Cluster:
             if 0 < near <= Fraction(flits) * (1 + Fraction(1, 10**9))
             else Fraction(math.floor(flits * 2**16), 2**16)
         )
+
+    @property
+    def round_trip(self) -> int:
+        """Cycles that frames of a link need to the other end and back: 2 L + 8 frames (docs/links.md) at the link's rate."""
+        return math.ceil((2 * self.link_latency + 8) / self.link_rate)
 
     @property
     def port_gbps(self) -> float:
@@ -203,15 +211,15 @@ class Cluster:
             self.vc_mask(routes, collectives),
             values.router.virtual_channels,
             values.collective.slot_packets if collectives else None,
-            self._slots(routes) if collectives and values.collective.trees == "topology" else None,
+            self._slots(self._config(routes)) if collectives and values.collective.trees == "topology" else None,
         )
 
-    def _slots(self, routes: Routes) -> proof.Slots:
+    def _slots(self, config: FabricConfig) -> proof.Slots:
         """Those of the communicator of all hosts: none where no row of the table holds its edges, and it has no slots."""
         from thalweg import _sim
 
         try:
-            return proof.group_slots(_sim.Group(self._config(routes), list(range(self.topology.hosts))))
+            return proof.group_slots(_sim.Group(config, list(range(self.topology.hosts))))
         except ValueError:
             return {}
 
@@ -298,10 +306,44 @@ class Cluster:
 
         config.faults.seed = values.faults.seed
         config.faults.silence = max(1, self.cycles(1000 * values.faults.silence_us))
+        config.faults.rebuild = self.cycles(1000 * values.faults.rebuild_us)
+        if collectives and any(wire.down_at_us is not None for link in self.faults for wire in link):
+            config.faults.set_reroute(self._without)
 
         config.set_routes(routes.port, routes.route_class)
         if routes.layer.any():
             config.set_layer(routes.layer)
+        return config
+
+    def _without(self, ends: list[tuple[int, int]]) -> FabricConfig:
+        """The fabric with routes that are proved, over links other than those, each (node, port) of its first end.
+
+        The routers have no more route classes than before. Communicators that there are keep their trees, and others get trees
+        of the links that are left: the slots of both stand in the proof. Raises NoRoutes or BadRoutes.
+        """
+        left = [tuple(link[:2]) not in ends for link in self.topology.links.tolist()]
+        rest = replace(
+            self.topology, shape="edges", size=(self.topology.nodes,), links=self.topology.links[np.array(left)]
+        )
+        if rest.unreachable is not None:
+            a, b = rest.unreachable
+            raise NoRoutes(f"there is no way around it from node {a} to node {b}")
+        # Without levels: there may be ways of a fat tree that lead down and up again.
+        routes = routing.route(replace(rest, level=()), None, self.routes.classes)
+        config = self._config(routes)
+        config.grid = []
+        config.links = list(itertools.compress(config.links, left))
+        by_links = self.values.collective.trees == "topology"
+        if by_links:
+            proof.check_slots(self._slots(self._config(self.routes)))
+        proof.prove(
+            rest,
+            routes,
+            self.vc_mask(self.routes, collectives=True),
+            self.values.router.virtual_channels,
+            self.values.collective.slot_packets,
+            self._slots(config) if by_links else None,
+        )
         return config
 
     def _wire_faults(self, wire: Wire) -> WireFaults:
@@ -364,6 +406,15 @@ def _check(file: ClusterFile, name: str) -> Cluster:
     if has_faults and cluster.link_latency > MOST_FAULTY_LATENCY:
         raise file.wrong(
             f"a link of {cluster.link_latency} cycles; one on which faults happen has {MOST_FAULTY_LATENCY} at most",
+            "link.latency_ns",
+            "clock.frequency_mhz",
+        )
+    silence, least = cluster.cycles(1000 * file.values.faults.silence_us), cluster.round_trip
+    if has_faults and silence < least:
+        raise file.wrong(
+            f"silence_us is {file.values.faults.silence_us:g}, {silence} cycles; a link's round trip takes {least}, "
+            "and each link would be given up before its first frame came",
+            "faults.silence_us",
             "link.latency_ns",
             "clock.frequency_mhz",
         )

@@ -153,6 +153,9 @@ class FaultsTable(_Table):
     silence_us: float = Field(
         gt=0, le=1e6, description="time without a good frame after which a link is given up, in us"
     )
+    rebuild_us: float = Field(
+        ge=0, le=1e9, description="time from then until the fabric goes on with routes around that link, in us"
+    )
     links: list[LinkFaultsTable] = Field([], description="links on which something else happens")
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from thalweg.cluster_file import FaultsTable, LinkFaultsTable
 from thalweg.topology import Topology
+
+if TYPE_CHECKING:
+    from thalweg._sim import Recovery
 
 faults_option = click.option(
     "--faults",
@@ -70,3 +75,24 @@ def of_links(topology: Topology, table: FaultsTable) -> list[tuple[Wire, Wire]]:
                 + ("" if entry.port is None else f" by port {entry.port} of node {a}"),
             )
     return [(forth, back) for forth, back in wires]
+
+
+def recovery_rows(recoveries: Sequence[Recovery], us: float) -> list[dict[str, Any]]:
+    """Links that were given up, for reports; `us` is a tick in microseconds."""
+    return [
+        {
+            "link": recovery.link,
+            "silent_since_us": recovery.silent_since * us,
+            "given_up_us": recovery.given_up * us,
+            "resumed_us": recovery.resumed * us,
+            "recovery_us": (recovery.resumed - recovery.silent_since) * us,
+        }
+        for recovery in recoveries
+    ]
+
+
+def recovery_text(row: dict[str, Any]) -> str:
+    return (
+        f"{row['link']} was silent from {row['silent_since_us']:.3f} us on and given up at {row['given_up_us']:.3f}; the fabric "
+        f"began again without it at {row['resumed_us']:.3f}: a recovery of {row['recovery_us']:.3f} us"
+    )

@@ -97,7 +97,7 @@ def prove(
     if slot_packets is not None:
         if slot_packets < 1:
             raise BadRoutes("slots have room for no packet; slot_packets is at least 1")
-        slots, slot_dependencies = _check_slots(slot_graph(topology.hosts) if waits is None else waits)
+        slots, slot_dependencies = check_slots(slot_graph(topology.hosts) if waits is None else waits)
     pairs = topology.nodes * (topology.nodes - 1)
     return Proof(
         algorithm=routes.algorithm,
@@ -282,7 +282,8 @@ def group_slots(group: Group) -> Slots:
     return waits
 
 
-def _check_slots(waits: Slots) -> tuple[int, int]:
+def check_slots(waits: Slots) -> tuple[int, int]:
+    """How many slots, and how many waits of one for another; raises BadRoutes where slots wait in a circle."""
     number = {slot: index for index, slot in enumerate(waits)}
     edges = np.array(
         [(number[slot], number[then]) for slot, after in waits.items() for then in after], np.int64

@@ -28,8 +28,9 @@ class Component {
 class Scheduler {
  public:
   /// `horizon`: how far ahead a wake costs one bit; no less than the longest latency of a wire is a good choice.
-  explicit Scheduler(Tick horizon = 64)
-      : slots_(static_cast<Tick>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Tick>(horizon + 1, 64))))),
+  explicit Scheduler(Tick horizon = 64, Tick start = 0)
+      : now_(start),
+        slots_(static_cast<Tick>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Tick>(horizon + 1, 64))))),
         any_(static_cast<std::size_t>(slots_ / 64)) {}
 
   /// The next tick that has not been stepped.
@@ -113,7 +114,7 @@ class Scheduler {
 
   using Wake = std::pair<Tick, ComponentId>;
 
-  Tick now_ = 0;
+  Tick now_;
   Tick slots_;
   std::size_t words_ = 0;
   std::vector<std::uint64_t> wheel_;  ///< a row per slot, a bit per component

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -134,10 +135,16 @@ struct Sharing {
   std::vector<std::uint32_t> job_of_node;  ///< whose host a node's is; of switches unused
 };
 
+struct FabricConfig;
+
 /// What links on which faults happen have in common.
 struct FaultConfig {
   std::uint64_t seed = 1;  ///< of all that is random
-  Tick silence = 100'000;  ///< cycles without a good frame after which a link is given up
+  Tick silence = 100'000;  ///< ticks without a good frame after which a link is given up
+  Tick rebuild = 0;        ///< ticks from then until the fabric goes on with other routes
+  /// A fabric whose routes and layers do without these links, and with the masks that there are; throws std::runtime_error,
+  /// one line, where there is none. Null: a fabric whose link is given up does not go on.
+  std::function<FabricConfig(const std::vector<LinkConfig>& without)> reroute{};
 };
 
 struct FabricConfig {

@@ -91,6 +91,14 @@ struct LinkUse {
   std::uint64_t flits;
 };
 
+/// A link that was given up, and what followed.
+struct Recovery {
+  std::string link;
+  Tick silent_since;  ///< the last good frame
+  Tick given_up;      ///< the fabric was stopped
+  Tick resumed;       ///< it went on without the link, and the operations that were under way began again
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -132,6 +140,9 @@ class Engine {
 
   /// Why the fabric cannot go on, though operations are unfinished: a link that stays down. advance() returns at once then.
   [[nodiscard]] virtual std::optional<std::string> failure() const { return std::nullopt; }
+
+  /// The links without which it went on.
+  [[nodiscard]] virtual std::vector<Recovery> recoveries() const { return {}; }
 
   [[nodiscard]] virtual std::vector<LinkUse> link_use() const = 0;
 };

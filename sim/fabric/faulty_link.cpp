@@ -70,10 +70,6 @@ FaultyLink::FaultyLink(const FabricConfig& config, std::size_t index, VcRouter& 
   join(ends_[0], a, config_.port_a, b.depth(config_.port_b), channels, id);
   join(ends_[1], b, config_.port_b, a.depth(config_.port_a), channels, id);
   scheduler.wake(id, scheduler.now());
-  for (const End& end : ends_) {
-    if (const Tick down_at = end.wire.faults().down_at; down_at != kNever && down_at > scheduler.now())
-      scheduler.wake(id, down_at);
-  }
 }
 
 void FaultyLink::join(End& end, VcRouter& router, unsigned port, unsigned peer_depth, unsigned channels,
@@ -92,7 +88,10 @@ void FaultyLink::join(End& end, VcRouter& router, unsigned port, unsigned peer_d
 bool FaultyLink::step(Tick now) {
   if (silent_since_ != kNever) return false;
   if (const Tick skipped = now - stepped_ - 1; skipped > 0 && stepped_ >= 0)
-    for (End& end : ends_) end.framer.skip(skipped);
+    for (unsigned i = 0; i < 2; ++i) {
+      ends_[i].framer.skip(skipped);
+      ends_[i].heard = std::min(now - 1, std::max(ends_[i].heard, ends_[1 - i].wire.faults().down_at));
+    }
   stepped_ = now;
 
   std::array<bool, 2> taken;

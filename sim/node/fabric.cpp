@@ -96,14 +96,20 @@ Fabric::Fabric(FabricConfig config, Endpoint endpoint, Scheduler* scheduler)
       graph_(config_),
       endpoint_(endpoint),
       own_scheduler_(scheduler ? nullptr : std::make_unique<Scheduler>(horizon(config_))),
-      scheduler_(scheduler ? *scheduler : *own_scheduler_),
-      rows_in_use_(config.nodes) {
+      scheduler_(scheduler ? scheduler : own_scheduler_.get()),
+      rows_in_use_(config_.nodes),
+      flits_before_(std::size_t{config_.nodes} * config_.router.link_ports) {
+  if (own_scheduler_ && config_.faults.reroute) journal_.emplace();
+  build();
+}
+
+void Fabric::build() {
   std::vector<VcRouter*> routers;
   for (NodeId node = 0; node < config_.nodes; ++node) {
-    nodes_.push_back(std::make_unique<Node>(config_, graph_, node, endpoint, messages_, scheduler_, completed_));
+    nodes_.push_back(std::make_unique<Node>(config_, graph_, node, endpoint_, messages_, *scheduler_, completed_));
     routers.push_back(&nodes_.back()->router());
   }
-  links_ = connect_links(config_, routers, scheduler_);
+  links_ = connect_links(config_, routers, *scheduler_);
 }
 
 // ------------------------------------------------------------------------------------------------- Communicators
@@ -152,14 +158,25 @@ std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> mem
   if (config_.collective.trees == Trees::by_topology)
     made.trees = grant(Group::by_links(config_, graph_, members), members);
   made.rings = grant(Group::by_rings(config_, graph_, members), members);
-  std::vector<Handle> loaded;
-  for (const Handle handle : handles)
-    loaded.push_back(expect(handle, static_cast<unsigned>(1 + made.trees.size() + made.rings.size())));
-  each_part(made, [&](const Part& part) { load_rows(part, loaded, at); });
+  made.loading.assign(handles.begin(), handles.end());
   auto place = std::ranges::find_if(communicators_, [](const auto& known) { return !known; });
   if (place == communicators_.end()) place = communicators_.insert(place, std::nullopt);
   *place = std::move(made);
-  return static_cast<ContextId>(place - communicators_.begin());
+  const auto context = static_cast<ContextId>(place - communicators_.begin());
+  load_rows(context, std::max(at, resumes_));
+  return context;
+}
+
+void Fabric::load_rows(ContextId context, Tick at) {
+  const Communicator& loaded = *communicators_[context];
+  std::vector<Handle> handles;
+  for (std::uint32_t rank = 0; rank < loaded.loading.size(); ++rank)
+    handles.push_back(expect({.handle = loaded.loading[rank].value_or(0),
+                              .parts = static_cast<unsigned>(1 + loaded.trees.size() + loaded.rings.size()),
+                              .context = context,
+                              .rank = rank,
+                              .known = !loaded.loading[rank]}));
+  each_part(loaded, [&](const Part& part) { load_rows(part, handles, at); });
 }
 
 std::optional<std::uint32_t> Fabric::free_row(std::span<const NodeId> members, unsigned spare) const {
@@ -224,7 +241,9 @@ void Fabric::load_rows(const Part& part, std::span<const Handle> handles, Tick a
 }
 
 void Fabric::free_communicator(ContextId context) {
-  const Communicator& freed = communicator(context);
+  Communicator& freed = communicator(context);
+  freed.leaving = true;
+  if (journal_ && journal_->open(context)) return;
   const auto free = [&](const Part& part) {
     for (const Group::Vertex& vertex : part.group.vertices()) {
       nodes_[vertex.node]->free_row(part.row);
@@ -232,6 +251,7 @@ void Fabric::free_communicator(ContextId context) {
     }
   };
   each_part(freed, free);
+  if (journal_) journal_->forget(context);
   communicators_[context].reset();
 }
 
@@ -342,6 +362,13 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
   check(entered, request);
   check_time(at);
   if (!enter(entered, request, at)) return;
+  Awaited awaited{.handle = given.handle, .context = given.context, .rank = given.rank};
+  if (journal_) awaited.operation = journal_->submit(request, entered.main.group.ranks());
+  issue(request, awaited, std::max(at, resumes_));
+}
+
+void Fabric::issue(CollectiveRequest request, Awaited awaited, Tick at) {
+  const Communicator& entered = communicator(request.context);
   const auto algorithm = effective_algorithm(request, abilities(entered));
   const std::uint32_t root = request.root;
   const auto start = [&](const Part& part) {
@@ -350,15 +377,16 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
   };
   const std::span<const Part> parts = entered.parts(algorithm);
   if (parts.size() == 1) {
-    request.handle = expect(given.handle, 1);
+    awaited.parts = 1;
+    request.handle = expect(awaited);
     return start(entered.main);
   }
   // Whole packets are dealt out evenly; where there are fewer than trees, some trees have nothing to do.
   const Packetizer layout(spec::size_of(request.type), config_.collective.packet_flits);
   const std::uint64_t packets = layout.packets(request.count);
   const auto trees = std::clamp<std::uint64_t>(packets, 1, parts.size());
-  request.pieces = static_cast<unsigned>(trees);
-  request.handle = expect(given.handle, request.pieces);
+  request.pieces = awaited.parts = static_cast<unsigned>(trees);
+  request.handle = expect(awaited);
   for (std::uint64_t i = 0; i < trees; ++i) {
     const auto end = [&](std::uint64_t of) {
       return std::min(request.count, packets * of / trees * layout.elements_per_packet());
@@ -368,8 +396,8 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
   }
 }
 
-/// A handle for nodes, which complete it so many times.
-Handle Fabric::expect(Handle handle, unsigned parts) {
+/// A handle for nodes, which complete it as often as it has parts.
+Handle Fabric::expect(const Awaited& awaited) {
   Handle own = awaited_.size();
   if (unused_.empty()) {
     awaited_.emplace_back();
@@ -377,7 +405,7 @@ Handle Fabric::expect(Handle handle, unsigned parts) {
     own = unused_.back();
     unused_.pop_back();
   }
-  awaited_[own] = {handle, parts};
+  awaited_[own] = awaited;
   return own;
 }
 
@@ -386,11 +414,33 @@ void Fabric::take_completed(std::vector<Completion>& completed) {
     if (completion.kind == Completion::Kind::collective || completion.kind == Completion::Kind::table) {
       Awaited& awaited = awaited_[completion.handle];
       if (--awaited.parts > 0) continue;
-      unused_.push_back(std::exchange(completion.handle, awaited.handle));
+      const Handle own = completion.handle;
+      const bool news = note(completion);
+      unused_.push_back(own);
+      if (!news) continue;
+    } else if (journal_) {
+      const Handle handle = completion.handle;
+      if (completion.kind == Completion::Kind::arrived)
+        journal_->arrived(handle);
+      else if (!journal_->injected(handle))
+        continue;
     }
     completed.push_back(completion);
   }
   completed_.clear();
+}
+
+bool Fabric::note(Completion& completion) {
+  const auto [handle, parts, context, rank, operation, known] = awaited_[completion.handle];
+  completion.handle = handle;
+  std::optional<Communicator>& completed = communicators_[context];
+  if (completion.kind == Completion::Kind::table) {
+    if (!known && completed) completed->loading[rank].reset();
+  } else if (journal_) {
+    journal_->complete(context, operation, rank);
+    if (completed->leaving && !journal_->open(context)) free_communicator(context);
+  }
+  return !known;
 }
 
 void Fabric::send(const MessageRequest& request, Tick at) {
@@ -398,26 +448,100 @@ void Fabric::send(const MessageRequest& request, Tick at) {
       request.source < config_.nodes && request.destination < config_.nodes,
       text("a message from node ", request.source, " to node ", request.destination, ", there are ", config_.nodes));
   check_time(at);
-  nodes_[request.source]->send(messages_.add(request), at);
+  if (journal_) journal_->send(request);
+  nodes_[request.source]->send(messages_.add(request), std::max(at, resumes_));
 }
 
 void Fabric::advance(Tick until, std::vector<Completion>& completed) {
   const std::size_t before = completed.size();
-  while (completed.size() == before && (until == kNever ? !idle() : now() < until) && !failure()) {
-    scheduler_.advance(until == kNever ? scheduler_.next_due() + 1 : until);
+  while (completed.size() == before && (until == kNever ? !idle() : now() < until) && !failure_) {
+    scheduler_->advance(until == kNever ? scheduler_->next_due() + 1 : until);
     take_completed(completed);
+    give_up_links();
   }
 }
 
-std::optional<std::string> Fabric::failure() const {
-  for (const auto& link : links_)
-    if (link->silent_since() != kNever)
-      return text(link_name(link->config()), " is down since cycle ", link->silent_since());
-  return std::nullopt;
+void Fabric::give_up_links() {
+  std::vector<Recovery> given_up;
+  for (const auto& link : links_) {
+    if (link->silent_since() == kNever) continue;
+    given_up.push_back({link_name(link->config()), link->silent_since(), now(), now() + config_.faults.rebuild});
+    without_.push_back(link->config());
+  }
+  if (given_up.empty()) return;
+  failure_ = text(given_up[0].link, " is down since cycle ", given_up[0].silent_since);
+  if (!journal_) return;
+  try {
+    begin_again();
+  } catch (const std::exception& error) {
+    *failure_ += text(", and ", error.what());
+    return;
+  }
+  failure_.reset();
+  recoveries_.insert(recoveries_.end(), given_up.begin(), given_up.end());
+}
+
+/// Without the links that were given up: all nodes are reset, get new routes and the rows of all communicators, and what has
+/// not completed begins anew. Communicators keep their trees, and with them the order of operands; only the ways between
+/// neighbours change. Throws, as FaultConfig::reroute does.
+void Fabric::begin_again() {
+  FabricConfig next = config_;
+  std::erase_if(next.links, [&](const LinkConfig& link) {
+    return std::ranges::any_of(
+        without_, [&](const LinkConfig& gone) { return gone.node_a == link.node_a && gone.port_a == link.port_a; });
+  });
+  FabricConfig rerouted = config_.faults.reroute(without_);
+  next.grid.clear();
+  next.routes = std::move(rerouted.routes);
+  next.layer = std::move(rerouted.layer);
+  checked(next);
+
+  for (const LinkUse& use : link_use())
+    flits_before_[std::size_t{use.node} * config_.router.link_ports + use.port] = use.flits;
+  links_.clear();
+  nodes_.clear();
+  messages_ = {};
+  awaited_.clear();
+  unused_.clear();
+  own_scheduler_ = std::make_unique<Scheduler>(horizon(next), now());
+  scheduler_ = own_scheduler_.get();
+  config_ = std::move(next);
+  graph_ = Graph(config_);
+  resumes_ = now() + config_.faults.rebuild;
+  build();
+  begin_operations_again();
+}
+
+void Fabric::begin_operations_again() {
+  for (ContextId context = 0; context < communicators_.size(); ++context)
+    if (communicators_[context]) load_rows(context, resumes_);
+  for (auto& [context, log] : journal_->logs())
+    for (std::uint64_t i = 0; i < log.open.size(); ++i)
+      for (std::optional<Journal::Part>& part : log.open[i].parts) {
+        if (!part) continue;
+        CollectiveRequest request = part->request;
+        request.send = part->given;
+        request.send_blocks = part->send_blocks;
+        request.receive_blocks = part->receive_blocks;
+        part->running = true;
+        if (part->complete) {
+          part->unused.resize(request.receive.size());
+          request.receive = part->unused;
+        }
+        issue(request,
+              {.handle = part->request.handle,
+               .context = context,
+               .rank = request.rank,
+               .operation = log.closed + i,
+               .known = part->complete},
+              resumes_);
+      }
+  for (const auto& [handle, message] : journal_->messages())
+    nodes_[message.request.source]->send(messages_.add(message.request), resumes_);
 }
 
 bool Fabric::idle() const {
-  return scheduler_.next_due() == kNever;
+  return scheduler_->next_due() == kNever;
 }
 
 // ------------------------------------------------------------------------------------------------------- Reports
@@ -426,7 +550,9 @@ std::vector<LinkUse> Fabric::link_use() const {
   std::vector<LinkUse> use;
   for (NodeId node = 0; node < config_.nodes; ++node)
     for (unsigned port = 0; port < config_.router.link_ports; ++port)
-      if (const auto flits = nodes_[node]->router().flits_sent(port)) use.push_back({node, port, flits});
+      if (const auto flits = flits_before_[std::size_t{node} * config_.router.link_ports + port] +
+                             nodes_[node]->router().flits_sent(port))
+        use.push_back({node, port, flits});
   return use;
 }
 

@@ -13,6 +13,7 @@
 #include "fabric/faulty_link.hpp"
 #include "fabric/graph.hpp"
 #include "node/group.hpp"
+#include "node/journal.hpp"
 #include "node/messages.hpp"
 #include "node/node.hpp"
 
@@ -35,7 +36,7 @@ class Fabric final : public Engine {
   Fabric& operator=(const Fabric&) = delete;
 
   [[nodiscard]] const FabricConfig& config() const { return config_; }
-  [[nodiscard]] Tick now() const override { return scheduler_.now(); }
+  [[nodiscard]] Tick now() const override { return scheduler_->now(); }
   [[nodiscard]] std::int64_t ticks_per_second() const override { return config_.ticks_per_second; }
   /// The way from the host's memory to the node.
   [[nodiscard]] Tick lookahead() const override { return endpoint_ == Endpoint::host ? config_.host.pcie_latency : 0; }
@@ -57,7 +58,8 @@ class Fabric final : public Engine {
   void take_completed(std::vector<Completion>& completed);
   [[nodiscard]] bool idle() const override;
   [[nodiscard]] std::optional<std::string> mismatch() const override { return mismatch_; }
-  [[nodiscard]] std::optional<std::string> failure() const override;
+  [[nodiscard]] std::optional<std::string> failure() const override { return failure_; }
+  [[nodiscard]] std::vector<Recovery> recoveries() const override { return recoveries_; }
   [[nodiscard]] std::vector<LinkUse> link_use() const override;
 
   /// The vertices and edges of a communicator.
@@ -91,6 +93,10 @@ class Fabric final : public Engine {
   struct Awaited {
     Handle handle = 0;
     unsigned parts = 0;
+    ContextId context = 0;
+    std::uint32_t rank = 0;
+    std::uint64_t operation = 0;  ///< by the journal
+    bool known = false;           ///< the caller was told before the fabric began again
   };
   /// One row of a communicator in the tables of its nodes.
   struct Part {
@@ -105,11 +111,13 @@ class Fabric final : public Engine {
       return algorithm == spec::Algorithm::ring ? std::span(rings) : std::span(&main, 1);
     }
 
-    std::vector<Part> trees, rings;        ///< between which Algorithm::trees and ring cut an operation
-    std::vector<std::uint64_t> submitted;  ///< parts, of each rank
-    std::uint64_t complete = 0;            ///< operations that all ranks have entered
-    std::deque<Entered> entered;           ///< those after
-    bool broken = false;                   ///< parts of one operation differ: what comes later is not executed
+    std::vector<Part> trees, rings;              ///< between which Algorithm::trees and ring cut an operation
+    std::vector<std::optional<Handle>> loading;  ///< of each rank whose rows are not loaded
+    std::vector<std::uint64_t> submitted;        ///< parts, of each rank
+    std::uint64_t complete = 0;                  ///< operations that all ranks have entered
+    std::deque<Entered> entered;                 ///< those after
+    bool leaving = false;                        ///< freed, when what runs a second time is over
+    bool broken = false;                         ///< parts of one operation differ: what comes later is not executed
   };
 
   [[nodiscard]] const Communicator& communicator(ContextId context) const;
@@ -118,8 +126,16 @@ class Fabric final : public Engine {
   /// A row that is free at all members. Nothing: there is none, or fewer than `spare` others remain at one of them.
   [[nodiscard]] std::optional<std::uint32_t> free_row(std::span<const NodeId> members, unsigned spare) const;
   [[nodiscard]] std::vector<Part> grant(std::vector<Group> groups, std::span<const NodeId> members);
+  void build();
+  void load_rows(ContextId context, Tick at);
   void load_rows(const Part& part, std::span<const Handle> handles, Tick at);
-  [[nodiscard]] Handle expect(Handle handle, unsigned parts);
+  [[nodiscard]] Handle expect(const Awaited& awaited);
+  void issue(CollectiveRequest request, Awaited awaited, Tick at);
+  /// False: the caller knows it.
+  [[nodiscard]] bool note(Completion& completion);
+  void give_up_links();
+  void begin_again();
+  void begin_operations_again();
   [[nodiscard]] std::optional<std::uint32_t> rank_behind(const Part& part, std::uint32_t vertex) const;
   void check_time(Tick at) const;
   void check(const Communicator& communicator, const CollectiveRequest& request) const;
@@ -132,7 +148,7 @@ class Fabric final : public Engine {
   Graph graph_;
   Endpoint endpoint_;
   std::unique_ptr<Scheduler> own_scheduler_;
-  Scheduler& scheduler_;
+  Scheduler* scheduler_;
   Messages messages_;
   std::vector<Completion> completed_;
   std::vector<Awaited> awaited_;  ///< by the handles that nodes get for rows and collectives
@@ -142,6 +158,14 @@ class Fabric final : public Engine {
   std::deque<std::optional<Communicator>> communicators_;  ///< they stay where they are: nodes refer to their groups
   std::vector<std::uint32_t> rows_in_use_;                 ///< a bit per row, of each node
   std::optional<std::string> mismatch_;
+
+  // Links that are given up:
+  std::optional<std::string> failure_;
+  std::vector<LinkConfig> without_;
+  std::vector<Recovery> recoveries_;
+  std::optional<Journal> journal_;           ///< where the fabric can begin again
+  Tick resumes_ = 0;                         ///< nothing begins before
+  std::vector<std::uint64_t> flits_before_;  ///< [node][port]: before it began again
 };
 
 }  // namespace thalweg

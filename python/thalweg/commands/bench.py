@@ -14,7 +14,7 @@ from thalweg.cluster import Cluster
 from thalweg.commands.bench_faults import faults
 from thalweg.commands.bench_jobs import jobs
 from thalweg.errors import CheckFailed, InputError
-from thalweg.faults import faults_option
+from thalweg.faults import faults_option, recovery_text
 from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json
 from thalweg.rtl_engine import in_rtl
 from thalweg.spec import Algorithm, Datatype, Operator
@@ -112,6 +112,13 @@ def _yes(right: bool) -> str:
     return "yes" if right else "NO"
 
 
+def _print_recoveries(rows: Rows) -> None:
+    for row in rows:
+        for end in ("kernel", "host"):
+            for recovery in row.get(f"recoveries_{end}", []):
+                click.echo(f"{row['bytes']} bytes, {end} to {end}: {recovery_text(recovery)}")
+
+
 def _print_times(rows: Rows) -> None:
     columns = [name for name in COLUMNS if name != "algorithm" or "algorithm" in rows[0]]
     more = {"bandwidth_host_gbps": "Gb/s", "software_us": "in software"}
@@ -197,6 +204,7 @@ def _collective(name: str) -> click.Command:
         about += ", reproducible" if reproducible else ""
         click.echo(about + _CLOSED * (engine == "model") + "; times in us")
         _print_times(rows)
+        _print_recoveries(rows)
         _finish(rows, picture, json_file)
 
     parts = [

@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from thalweg import bounds
 from thalweg._sim import FabricConfig, Reason
+from thalweg.faults import recovery_rows, recovery_text
 from thalweg.mpi import instances
 from thalweg.mpi.launch import RunResult
 from thalweg.output import print_table
@@ -176,6 +177,10 @@ class Report:
         """Of each rank, in virtual time."""
         return [clock * self._us for clock in self._books["clocks"]]
 
+    def recoveries(self) -> list[dict[str, Any]]:
+        """The links without which the fabric began again."""
+        return recovery_rows(self._books["recoveries"], self._us)
+
     def as_json(self) -> dict[str, Any]:
         if self.instances is not None:
             time = instances.in_software_us(self.instances, self.virtual_time_us)
@@ -192,6 +197,7 @@ class Report:
             "exit_code": self.result.exit_code,
             "complaint": self.result.complaint,
             "virtual_time_us": self.virtual_time_us,
+            "recoveries": self.recoveries(),
             "calls": self._books["calls"],
             "offloaded": self.offloaded(),
             "in_memory": self.in_memory(),
@@ -219,6 +225,8 @@ class Report:
     def print(self, stream: IO[str]) -> None:
         calls = self._books["calls"]
         print(f"\nthalweg: {self.summary()}", file=stream)
+        for recovery in self.recoveries():
+            print(f"thalweg: {recovery_text(recovery)}", file=stream)
         if not set(calls) - {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"}:
             print("thalweg: warning: no call but MPI_Init and MPI_Finalize was intercepted", file=stream)
         rows = self.collectives()

@@ -199,6 +199,7 @@ void Server::close_books(Outcome& outcome) {
       if (const std::uint64_t count = slot.calls[f].load(); count != 0) outcome.calls[options_.functions[f]] += count;
   }
   outcome.links = timeline_.engine().link_use();
+  outcome.recoveries = timeline_.engine().recoveries();
 }
 
 }  // namespace thalweg::mpi

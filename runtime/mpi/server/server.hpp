@@ -91,6 +91,7 @@ struct Outcome {
   std::map<FallbackKey, std::uint64_t> fallbacks;
   std::uint64_t messages = 0, message_bytes = 0;
   std::vector<LinkUse> links;
+  std::vector<Recovery> recoveries;
 };
 
 class Server {

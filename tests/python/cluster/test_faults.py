@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,7 @@ def test_margin_covers_the_window() -> None:
         ("frames_lost = 0.25", "frames_lost = 1.0", "faults.links[0].frames_lost is 1.0; it should be less than 1"),
         ("seed = 7", "seed = -7", "faults.seed is -7"),
         ("silence_us = 10", "silence = 10", "did you mean 'silence_us'?"),
+        ("silence_us = 10", "silence_us = 0.03", "silence_us is 0.03, 8 cycles; a link's round trip takes 10"),
     ],
 )
 def test_bad_file_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
@@ -120,9 +122,40 @@ def test_allreduce_is_right(cluster: str, faults: str) -> None:
     assert (code, "yes" in text) == (0, True)
 
 
+def _recovery(line: str) -> dict[str, float]:
+    found = re.search(
+        r"silent from ([\d.]+) us on and given up at ([\d.]+); .* again without it at ([\d.]+): .* of ([\d.]+)", line
+    )
+    assert found, line
+    return dict(zip(("silent", "given_up", "resumed", "recovery"), map(float, found.groups()), strict=True))
+
+
+@pytest.mark.parametrize("operation", ["allreduce", "broadcast", "alltoall"])
+@pytest.mark.parametrize("cluster", ["torus:4x4", "mpi-fpga-torus-2x2x2", "fattree:12"])
+def test_goes_on_without_a_link(cluster: str, operation: str) -> None:
+    """Cut in the middle: the right result, and the time that it took. Of the fat tree a leaf's link to a spine."""
+    cut = "12-14" if cluster == "fattree:12" else "0-1"
+    given = f"down={cut}@9,silence_us=5,rebuild_us=40"
+    way = "exchange" if operation == "alltoall" else "tree"
+    code, text = _bench(operation, "--cluster", cluster, "--sizes", "128K", "--algorithm", way, "--faults", given)
+    assert (code, "yes" in text) == (0, True), text
+    lines = [line for line in text.splitlines() if "the fabric began again" in line]
+    # Of two links between nodes of a ring of two both are cut.
+    assert len(lines) >= 2
+    times = _recovery(lines[0])
+    assert times["silent"] == pytest.approx(9, abs=0.5)
+    assert times["given_up"] == pytest.approx(times["silent"] + 5, abs=0.01)
+    assert times["resumed"] == pytest.approx(times["given_up"] + 40, abs=0.01)
+    assert times["recovery"] == pytest.approx(45, abs=0.02)
+
+
 def test_link_that_stays_down_is_named() -> None:
     code, text = _bench("latency", "--cluster", "line:2", "--sizes", "1M", "--faults", "down=0-1@2")
-    assert (code, text) == (3, "the link between port 0 of node 0 and port 1 of node 1 is down since cycle 501")
+    assert (code, text) == (
+        3,
+        "the link between port 0 of node 0 and port 1 of node 1 is down since cycle 501, and "
+        "there is no way around it from node 0 to node 1",
+    )
 
 
 def test_model_knows_no_faults() -> None:

@@ -56,6 +56,14 @@ FabricConfig random_cluster(std::mt19937_64& random) {
   return config;
 }
 
+/// Under margin flow control a link with a replay needs a margin of its window, less one.
+void widen_margin(FabricConfig& config) {
+  if (config.router.flow != FlowControl::margin) return;
+  for (const LinkConfig& link : config.links)
+    config.router.margin_flits = std::max(config.router.margin_flits, replay_window(link.latency) - 1);
+  config.router.buffer_flits = config.router.margin_flits + 20;
+}
+
 /// Faults on about three quarters of the links, of all kinds: what share of bits and frames they hit, in which direction, and
 /// times in which nothing comes through.
 void add_faults(FabricConfig& config, std::mt19937_64& random) {
@@ -71,18 +79,60 @@ void add_faults(FabricConfig& config, std::mt19937_64& random) {
     }
     return faults;
   };
-  Tick longest = 1;
   for (LinkConfig& link : config.links) {
-    longest = std::max(longest, link.latency);
     if (random() % 4 == 0) continue;
     if (random() % 4) link.from_a = wire();
     if (random() % 4) link.from_b = wire();
   }
-  if (config.router.flow == FlowControl::margin) {
-    config.router.margin_flits = std::max(config.router.margin_flits, replay_window(longest) - 1);
-    config.router.buffer_flits = config.router.margin_flits + 20;
-  }
 }
+
+/// One link, sometimes two, is cut for ever. All then goes over a spanning tree, which has no cycle.
+void cut_links(FabricConfig& config, std::mt19937_64& random) {
+  config.faults.silence = 200 + below(random, 1000);
+  config.faults.rebuild = below(random, 3000);
+  for (unsigned i = 1 + (random() % 3 == 0); i > 0; --i) {
+    LinkConfig& link = config.links[below(random, static_cast<unsigned>(config.links.size()))];
+    WireFaults& wire = random() % 2 ? link.from_a : link.from_b;
+    wire.down_at = below(random, 6000);
+    wire.up_at = kNever;
+  }
+  config.faults.reroute = [config](const std::vector<LinkConfig>& without) {
+    FabricConfig rest = config;
+    std::erase_if(rest.links, [&](const LinkConfig& link) {
+      return std::ranges::any_of(
+          without, [&](const LinkConfig& gone) { return gone.node_a == link.node_a && gone.port_a == link.port_a; });
+    });
+    const Graph graph(rest);
+    std::vector<std::optional<Graph::End>> parent(rest.nodes);
+    std::vector<NodeId> reached{0};
+    for (std::size_t i = 0; i < reached.size(); ++i)
+      for (unsigned port = 0; port < graph.ports(); ++port) {
+        const auto [node, back] = graph.peer(reached[i], port);
+        if (node == Graph::kNone || node == 0 || parent[node]) continue;
+        parent[node] = {reached[i], back};
+        reached.push_back(node);
+      }
+    if (reached.size() < rest.nodes) throw std::runtime_error("there is no way");
+    for (NodeId to = 0; to < rest.nodes; ++to) {
+      // Up the tree, but where the destination is below.
+      for (NodeId node = 0; node < rest.nodes; ++node)
+        if (node != to && parent[node])
+          rest.routes[std::size_t{node} * rest.nodes + to] = {static_cast<std::uint8_t>(parent[node]->port), 0};
+      for (NodeId below = to; parent[below]; below = parent[below]->node) {
+        const NodeId above = parent[below]->node;
+        rest.routes[std::size_t{above} * rest.nodes + to] = {
+            static_cast<std::uint8_t>(graph.peer(below, parent[below]->port).port), 0};
+      }
+    }
+    return rest;
+  };
+}
+
+enum class Links { good, bad, cut };
+
+struct Count {
+  unsigned long long operations = 0, recoveries = 0;
+};
 
 bool vectored(Collective collective) {
   return collective == Collective::gather || collective == Collective::allgather || collective == Collective::scatter ||
@@ -153,12 +203,14 @@ struct Group {
 };
 
 /// One random cluster; several communicators at once, some freed and others created in their place while it runs. `personal`:
-/// with all-to-alls alone. `faulty`: on bad links. Returns the operations.
-void run(std::uint64_t seed, bool personal, bool faulty, std::uint64_t& operations) {
+/// with all-to-alls alone.
+void run(std::uint64_t seed, bool personal, Links links, Count& count) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937_64 random{seed};
   FabricConfig config = random_cluster(random);
-  if (faulty) add_faults(config, random);
+  if (links == Links::bad || (links == Links::cut && random() % 2)) add_faults(config, random);
+  if (links != Links::good) widen_margin(config);
+  if (links == Links::cut) cut_links(config, random);
   World world(config, random() % 4 ? Endpoint::host : Endpoint::kernel);
   std::vector<NodeId> nodes(config.nodes - config.switches);
   std::iota(nodes.begin(), nodes.end(), 0u);
@@ -167,22 +219,35 @@ void run(std::uint64_t seed, bool personal, bool faulty, std::uint64_t& operatio
   for (unsigned i = below(random, 20); i > 0; --i)
     world.fabric.send({i, below(random, config.nodes), below(random, config.nodes), below(random, 5000)},
                       world.fabric.now() + below(random, 1000));
+  const auto stopped = [&] {
+    // Right only where the links that are left do not join all nodes.
+    if (!world.fabric.failure()) return false;
+    EXPECT_EQ(links, Links::cut);
+    EXPECT_TRUE(std::ranges::any_of(config.links, [&](const LinkConfig& link) {
+      return (link.from_a.down_at != kNever || link.from_b.down_at != kNever) &&
+             world.fabric.failure()->starts_with(link_name(link) + " is down since cycle ");
+    })) << *world.fabric.failure();
+    EXPECT_TRUE(world.fabric.failure()->ends_with(", and there is no way"));
+    return true;
+  };
   unsigned replaced = 0;
   do {
     for (Group& group : groups)
       if (replaced < 5 && group.done()) {
         ++replaced;
         for (const auto& job : group.jobs) ASSERT_NO_FATAL_FAILURE(verify(*job, group.order));
-        operations += group.jobs.size();
+        count.operations += group.jobs.size();
         world.fabric.free_communicator(group.context);
         group = Group(world, config, personal, nodes, random);
       }
   } while (world.step());
+  if (stopped()) return;
   for (const Group& group : groups) {
     for (const auto& job : group.jobs) ASSERT_NO_FATAL_FAILURE(verify(*job, group.order));
-    operations += group.jobs.size();
+    count.operations += group.jobs.size();
   }
-  EXPECT_FALSE(world.fabric.failure());
+  EXPECT_TRUE(links == Links::cut || world.fabric.recoveries().empty());
+  count.recoveries += world.fabric.recoveries().size();
   EXPECT_TRUE(world.fabric.idle());
   EXPECT_EQ(world.fabric.credits_out(), 0u);
   EXPECT_EQ(world.fabric.packets_held(), 0u);
@@ -194,14 +259,15 @@ std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   return given ? std::strtoull(given, nullptr, 10) : otherwise;
 }
 
-void runs(std::uint64_t otherwise, bool personal, bool faulty = false) {
+void runs(std::uint64_t otherwise, bool personal, Links links = Links::good) {
   const std::uint64_t first = setting("THALWEG_SEED", 1), count = setting("THALWEG_RUNS", otherwise);
-  std::uint64_t operations = 0;
+  Count seen;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    ASSERT_NO_FATAL_FAILURE(run(seed, personal, faulty, operations));
+    ASSERT_NO_FATAL_FAILURE(run(seed, personal, links, seen));
     if (testing::Test::HasNonfatalFailure()) FAIL() << "THALWEG_SEED=" << seed << " THALWEG_RUNS=1 shows it again";
   }
-  std::printf("%llu operations\n", static_cast<unsigned long long>(operations));
+  std::printf("%llu operations, %llu recoveries\n", seen.operations, seen.recoveries);
+  EXPECT_TRUE(links != Links::cut || seen.recoveries > 0);
 }
 
 TEST(Stress, RandomFabrics) {
@@ -214,7 +280,11 @@ TEST(Stress, RandomAllToAlls) {
 
 // THALWEG_RUNS=400 are ten thousand operations.
 TEST(Stress, BadLinks) {
-  runs(20, false, true);
+  runs(20, false, Links::bad);
+}
+
+TEST(Stress, CutLinks) {
+  runs(30, false, Links::cut);
 }
 
 }  // namespace
