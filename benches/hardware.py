@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from thalweg import _sim, cosim
+from thalweg import cosim
 from thalweg.cluster import Cluster
 from thalweg.rtl import Project
 from thalweg.rtl_engine import in_rtl
@@ -29,7 +29,7 @@ def speed(cluster: Cluster, programs: int) -> float:
     """Router-cycles a second of CPU time."""
     begin, cycles = time.process_time(), 0
     for seed in range(programs):
-        cycles += cosim.execute(cluster, _sim.Endpoint.kernel, seed, 10_000).cycles
+        cycles += cosim.execute(cluster, seed, 10_000).cycles
     return cycles * cluster.topology.nodes / (time.process_time() - begin)
 
 

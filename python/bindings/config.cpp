@@ -3,19 +3,23 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "fabric/faulty_link.hpp"
 #include "reduce/user_operators.hpp"
 #include "switch/router_model.hpp"
+#include "switch/rtl_router.hpp"
 
 namespace nb = nanobind;
 using namespace thalweg;
@@ -107,10 +111,29 @@ void bind_config(nb::module_& module) {
       .def_rw("from_a", &LinkConfig::from_a)
       .def_rw("from_b", &LinkConfig::from_b);
 
+  nb::class_<Recording>(module, "Recording", "One router's signals from a cycle on, as VCD, two time units a cycle.")
+      .def(
+          "__init__",
+          [](Recording* self, NodeId node, Tick start, std::string file) {
+            new (self) Recording{node, start, std::move(file)};
+          },
+          nb::arg("node"), nb::arg("start"), nb::arg("file"));
+
+  static nb::object difference = nb::exception<RouterDifference>(module, "RouterDifference", PyExc_RuntimeError);
+  difference.doc() = "The hardware's router shows something else than the simulator's: args are text, node, cycle.";
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const RouterDifference& found) {
+      PyErr_SetObject(difference.ptr(), nb::make_tuple(found.what(), found.node, found.cycle).ptr());
+    }
+  });
+
   nb::class_<RouterLibrary>(module, "RouterLibrary", "Routers of RTL, in a shared library.")
-      .def(nb::init<const std::string&, bool>(), nb::arg("file"), nb::arg("compares") = false,
+      .def(nb::init<const std::string&, bool, std::optional<Recording>>(), nb::arg("file"), nb::arg("compares") = false,
+           nb::arg("recording") = nb::none(),
            "With `compares`, the simulator's router runs beside each one, and the first difference is raised as "
-           "RuntimeError. Raises ValueError where the file is no such library.");
+           "RouterDifference. Raises ValueError where the file is no such library.");
 
   nb::class_<RouterConfig>(module, "RouterConfig")
       .def(nb::init<>())

@@ -148,12 +148,22 @@ class LinkConfig:
     @from_b.setter
     def from_b(self, arg: WireFaults, /) -> None: ...
 
+class Recording:
+    """One router's signals from a cycle on, as VCD, two time units a cycle."""
+
+    def __init__(self, node: int, start: int, file: str) -> None: ...
+
+class RouterDifference(RuntimeError):
+    """
+    The hardware's router shows something else than the simulator's: args are text, node, cycle.
+    """
+
 class RouterLibrary:
     """Routers of RTL, in a shared library."""
 
-    def __init__(self, file: str, compares: bool = False) -> None:
+    def __init__(self, file: str, compares: bool = False, recording: Recording | None = None) -> None:
         """
-        With `compares`, the simulator's router runs beside each one, and the first difference is raised as RuntimeError. Raises ValueError where the file is no such library.
+        With `compares`, the simulator's router runs beside each one, and the first difference is raised as RouterDifference. Raises ValueError where the file is no such library.
         """
 
 class RouterConfig:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,10 @@ import numpy as np
 from thalweg import bounds
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, FabricStopped
+from thalweg.rtl import Project
+from thalweg.rtl_engine import in_rtl
 from thalweg.spec import OPERATORS, SIZE, Algorithm, Collective, Datatype, Operator
+from thalweg.waves import to_fst
 
 if TYPE_CHECKING:
     from thalweg._sim import Endpoint, Fabric
@@ -33,6 +37,8 @@ REDUCTIONS = (
 COLLECTIVES = tuple(Collective[name.upper()] for name in bounds.OPERATIONS)
 LONGEST_BLOCK = 2048
 """Bytes of a rank's block."""
+WAVE_CYCLES = 256
+"""Before a difference."""
 
 
 @dataclass
@@ -158,28 +164,39 @@ class _Random:
         return Outcome(self.fabric.now, self.operations, self.completions, self.memories)
 
 
-def execute(cluster: Cluster, endpoint: Endpoint, seed: int, cycles: int) -> Outcome:
-    """A random program of at least so many cycles. Raises FabricStopped, and RuntimeError for a difference of routers."""
+class Difference(CheckFailed):
+    """The first cycle in which a router of the hardware showed something else."""
+
+    def __init__(self, text: str, node: int, cycle: int, seed: int) -> None:
+        super().__init__(f"seed {seed}: {text}")
+        self.node, self.cycle, self.seed = node, cycle, seed
+
+
+def _endpoint(seed: int) -> Endpoint:
     from thalweg import _sim
 
-    fabric = _sim.Fabric(cluster.fabric_config(), endpoint)
-    return _Random(fabric, cluster.topology.hosts, seed).run(cycles)
+    return _sim.Endpoint.kernel if seed % 2 else _sim.Endpoint.host
+
+
+def execute(cluster: Cluster, seed: int, cycles: int) -> Outcome:
+    """A random program of at least so many cycles. Raises FabricStopped, and Difference for one of routers."""
+    from thalweg import _sim
+
+    fabric = _sim.Fabric(cluster.fabric_config(), _endpoint(seed))
+    try:
+        return _Random(fabric, cluster.topology.hosts, seed).run(cycles)
+    except _sim.RouterDifference as found:
+        text, node, cycle = found.args
+        raise Difference(text, node, cycle, seed) from None
 
 
 def compare(cluster: Cluster, hardware: Cluster, seed: int, runs: int, cycles: int) -> Iterator[Outcome]:
     """The outcomes of the seeds from `seed` on; `hardware` is the cluster with routers that are compared.
 
-    Raises CheckFailed for the first difference, which names the seed.
+    Raises Difference for the first one of routers, and CheckFailed, which names the seed, for another one.
     """
-    from thalweg import _sim
-
     for run in range(seed, seed + runs):
-        endpoint = _sim.Endpoint.kernel if run % 2 else _sim.Endpoint.host
-        expected = execute(cluster, endpoint, run, cycles)
-        try:
-            got = execute(hardware, endpoint, run, cycles)
-        except RuntimeError as difference:
-            raise CheckFailed(f"seed {run}: {difference}") from None
+        expected, got = execute(cluster, run, cycles), execute(hardware, run, cycles)
         if expected.completions != got.completions:
             pairs = enumerate(itertools.zip_longest(expected.completions, got.completions))
             index, (sim, rtl) = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
@@ -187,3 +204,17 @@ def compare(cluster: Cluster, hardware: Cluster, seed: int, runs: int, cycles: i
         if not all(np.array_equal(a, b) for a, b in zip(expected.memories, got.memories, strict=True)):
             raise CheckFailed(f"seed {run}: the ranks have other results with the hardware's routers")
         yield got
+
+
+def record(cluster: Cluster, found: Difference, cycles: int, folder: Path, project: Project | None = None) -> Path:
+    """Executes the program again, and writes the waves of the router that differs, from WAVE_CYCLES before."""
+    from thalweg import _sim
+
+    vcd = folder / f"{cluster.name}-seed-{found.seed}-node-{found.node}.vcd"
+    recording = _sim.Recording(found.node, max(0, found.cycle - WAVE_CYCLES), str(vcd))
+    try:
+        execute(in_rtl(cluster, compares=True, project=project, recording=recording), found.seed, cycles)
+    except Difference as again:
+        assert (again.node, again.cycle) == (found.node, found.cycle)
+        return to_fst(vcd)
+    raise AssertionError("the difference did not come again")

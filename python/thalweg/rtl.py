@@ -19,6 +19,7 @@ from typing import Any, Literal, TextIO
 
 from thalweg.errors import CheckFailed, InputError
 from thalweg.rtl_ports import Module, header, read_module
+from thalweg.waves import to_fst
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -305,12 +306,10 @@ class Project:
         gathered, top = model / "model.cc", model / "Vtop.h"
         flags = shlex.join(verilate).replace("$", "$$")
         _write_edge(out, "verilate", f"{gathered} | {top}", *module.files, MODEL=model, FLAGS=flags)
-        traced, covered = int(kind == "traced"), int(kind == "covered")
-        macros = f"-DVM_TRACE={traced} -DVM_TRACE_VCD={traced} -DVM_COVERAGE={covered}"
-        flags = f"-isystem {model} -I{ports.parent} {macros}"
+        flags = f"-isystem {model} -I{ports.parent} {_macros(kind)}"
         binding = self.root / "tests/blocks" / block.folder / block.stem / "binding.cpp"
         # What counts everything is large, and runs seldom.
-        _write_edge(out, "compile", model / "model.o", gathered, FLAGS=f"{flags} -w{' -O0' if covered else ''}")
+        _write_edge(out, "compile", model / "model.o", gathered, FLAGS=f"{flags} -w{' -O0' if kind == 'covered' else ''}")
         _write_edge(out, "compile", model / "binding.o", f"{binding} | {ports} {top}", FLAGS=flags)
         objects = [model / "binding.o", model / "model.o", *(self._object(twin) for twin in block.twin)]
         _write_edge(out, "link", self.program(block, parameters, kind), *objects, f"{self.runtime}/libruntime.a")
@@ -336,18 +335,28 @@ class Project:
             _ninja(folder / "build.ninja")
             return program
 
-    def build_library(self, module: str, glue: Path, parameters: dict[str, int | str]) -> Path:
-        """A shared library of a module with parameters, and the C++ source that makes something of its model (class Vtop)."""
+    def build_library(self, module: str, glue: Path, parameters: dict[str, int | str], waves: bool = False) -> Path:
+        """A shared library of a module with parameters, and the C++ source that makes something of its model (class Vtop).
+
+        With `waves` the model can be traced.
+        """
         file = next(self.root.glob(f"rtl/*/{module}.sv"))
         flags = [*self._flags(module, file), *(f"-G{name}={value}" for name, value in parameters.items())]
         with self._building:
             self._build_runtime()
-            folder = self.build / module / sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()[:16]
+            digest = sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()[:16]
+            folder = self.build / module / (f"{digest}.traced" if waves else digest)
             found = self._elaborate(folder, module, flags)
             _write_if_changed(folder / "ports/top.hpp", header(found))
             library, gathered = folder / "library.so", folder / "model/model.cc"
             options = "--cc --prefix Vtop --x-assign unique --x-initial unique -O3 --no-timing --Mdir"
-            verilate = [*options.split(), f"{gathered.parent}.new", "-Wno-fatal", "--assert", *flags]
+            verilate = [
+                *options.split(),
+                f"{gathered.parent}.new",
+                "-Wno-fatal",
+                *KIND_FLAGS["traced" if waves else "model"],
+                *flags,
+            ]
             with (folder / "build.ninja").open("w") as out:
                 _write_rules(out, folder, self._compiler_flags())
                 _write_edge(
@@ -358,7 +367,7 @@ class Project:
                     MODEL=gathered.parent,
                     FLAGS=shlex.join(verilate).replace("$", "$$"),
                 )
-                include = f"-isystem {gathered.parent} -I{folder / 'ports'} -DVM_TRACE=0 -DVM_COVERAGE=0"
+                include = f"-isystem {gathered.parent} -I{folder / 'ports'} {_macros('traced' if waves else 'model')}"
                 _write_edge(out, "compile", folder / "model.o", gathered, FLAGS=f"{include} -w")
                 _write_edge(out, "compile", folder / "glue.o", f"{glue} | {gathered}", FLAGS=include)
                 objects = [folder / "glue.o", folder / "model.o"]
@@ -413,6 +422,8 @@ class Project:
         report = self.folder(block, parameters) / f"seed-{result.difference.seed}"
         report.mkdir(exist_ok=True)
         again = self._execute("traced", block, parameters, 1, cycles, result.difference.seed, ["--report", report])
+        for waves in report.glob("*.vcd"):
+            to_fst(waves)
         difference = again.difference or result.difference
         return replace(result, difference=difference, report=report)
 
@@ -479,6 +490,11 @@ def _write_edge(out: TextIO, rule: str, target: str | Path, *sources: str | Path
     out.write(f"build {target}: {rule} {' '.join(str(source) for source in sources)}\n")
     for name, value in variables.items():
         out.write(f"  {name} = {value}\n")
+
+
+def _macros(kind: Kind) -> str:
+    traced, covered = int(kind == "traced"), int(kind == "covered")
+    return f"-DVM_TRACE={traced} -DVM_TRACE_VCD={traced} -DVM_COVERAGE={covered}"
 
 
 def _ninja(file: Path, *targets: Path) -> None:

@@ -13,7 +13,7 @@ from thalweg.errors import InputError
 from thalweg.rtl import Project
 
 if TYPE_CHECKING:
-    from thalweg._sim import FabricConfig
+    from thalweg._sim import FabricConfig, Recording
     from thalweg.cluster import Cluster
 
 
@@ -59,15 +59,18 @@ def router_parameters(config: FabricConfig) -> dict[str, int | str]:
     return parameters
 
 
-def in_rtl(cluster: Cluster, compares: bool = False, project: Project | None = None) -> Cluster:
+def in_rtl(
+    cluster: Cluster, compares: bool = False, project: Project | None = None, recording: Recording | None = None
+) -> Cluster:
     """The same cluster with the hardware's routers, which are built where they have not been built yet.
 
     With `compares` the simulator's router runs beside each one; the first difference ends what the fabric does, as
-    RuntimeError. `project`: the sources. Raises InputError where there is no such hardware, and BuildError where a tool refuses.
+    RouterDifference. `project`: the sources. `recording`: of one router's waves. Raises InputError where there is no such hardware, and BuildError where a tool refuses.
     """
     from thalweg import _sim
 
     parameters = router_parameters(cluster.fabric_config())
     project = project or SharedLibraries()
-    library = project.build_library("tw_vc_router", project.root / "rtl/engine/vc_router.cpp", parameters)
-    return replace(cluster, routers=_sim.RouterLibrary(str(library), compares))
+    glue = project.root / "rtl/engine/vc_router.cpp"
+    library = project.build_library("tw_vc_router", glue, parameters, waves=recording is not None)
+    return replace(cluster, routers=_sim.RouterLibrary(str(library), compares, recording))

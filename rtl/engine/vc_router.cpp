@@ -1,5 +1,10 @@
 // The Verilated tw_vc_router as the router of a simulated fabric: what RouterLibrary loads.
+#if VM_TRACE
+#include <verilated_vcd_c.h>
+#endif
+
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "bisim/runtime.hpp"
@@ -16,6 +21,7 @@ struct Context : VerilatedContext {
   explicit Context(unsigned self) {
     randReset(2);
     randSeed(static_cast<int>(self) + 1);
+    traceEverOn(VM_TRACE);
   }
 };
 
@@ -24,7 +30,7 @@ class Model final : public thalweg::RouterModel {
   explicit Model(unsigned self) : context_(self), model_(&context_) {
     in_.self_i.set(self);
     model_.rst_i = 1;
-    for (unsigned cycle = 0; cycle < 2; ++cycle) edge();
+    for (unsigned cycle = 0; cycle < 2; ++cycle) edge(0);
     model_.rst_i = 0;
   }
 
@@ -37,11 +43,11 @@ class Model final : public thalweg::RouterModel {
                            .route_class = keeps ? 0U : entry.route_class,
                            .last_link = entry.last_link,
                            .port = entry.port});
-    edge();
+    edge(0);
     in_.table_valid_i.set(0);
   }
 
-  void clock(const Inputs& in, Outputs& out) override {
+  void clock(thalweg::Tick now, const Inputs& in, Outputs& out) override {
     in_.in_valid_i.set(in.valid);
     thalweg::each_bit(in.valid, [&](unsigned port) {
       const thalweg::Flit& flit = *in.flit[port];
@@ -49,7 +55,7 @@ class Model final : public thalweg::RouterModel {
     });
     for (unsigned port = 0; port < Parameters::Outputs; ++port) in_.out_back_i.set(in.back[port], port);
     in_.out_ready_i.set(in.ready & ((std::uint64_t{1} << Parameters::LinkPorts) - 1));
-    edge();
+    edge(now);
     if (!bisim::assertion_failure().empty()) throw std::logic_error(bisim::assertion_failure());
     top::store(model_, out_);
     out.valid = out_.out_valid_o.get();
@@ -60,6 +66,15 @@ class Model final : public thalweg::RouterModel {
       out.back[port] = static_cast<std::uint16_t>(out_.in_back_o.get(port));
   }
 
+  void record(const std::string& file) override {
+#if VM_TRACE
+    model_.trace(&waves_.emplace(), 99);
+    waves_->open(file.c_str());
+#else
+    throw std::logic_error("no waves for " + file + ": this library was built without them");
+#endif
+  }
+
  private:
   static thalweg::Flit flit(const top::flit_t& wires) {
     return {.data = wires.data,
@@ -68,16 +83,24 @@ class Model final : public thalweg::RouterModel {
             .tail = wires.tail != 0};
   }
 
-  void edge() {
+  void edge([[maybe_unused]] thalweg::Tick now) {
     top::load(model_, in_);
     for (const bool level : {false, true}) {
       model_.clk_i = level;
       model_.eval();
+#if VM_TRACE
+      if (!waves_) continue;
+      waves_->dump(static_cast<std::uint64_t>(2 * now + level));
+      waves_->flush();  // this may be the cycle that ends it all
+#endif
     }
   }
 
   Context context_;
   Vtop model_;
+#if VM_TRACE
+  std::optional<VerilatedVcdC> waves_;
+#endif
   top::Inputs in_{};
   top::Outputs out_{};
 };

@@ -106,8 +106,8 @@ VcRouter make_router(const FabricConfig& config, NodeId node) {
   if (!config.router.library) return VcRouter(config.router, node, row);
   const RouterLibrary& library = *config.router.library;
   auto own = library.compares() ? std::make_unique<VcRouter>(config.router, node, row) : nullptr;
-  return VcRouter(config.router,
-                  std::make_unique<RtlRouter>(config.router, node, row, library.make(node), std::move(own)));
+  return VcRouter(config.router, std::make_unique<RtlRouter>(config.router, node, row, library.make(node),
+                                                             std::move(own), library.recording(node)));
 }
 
 Tick horizon(const FabricConfig& config) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/types.hpp"
@@ -32,9 +33,19 @@ class RouterModel {
   virtual ~RouterModel() = default;
   /// A cycle in which an entry of the routing table is written.
   virtual void write_table(NodeId destination, const RouteEntry& entry) = 0;
-  /// A clock edge: what is on the wires before it, and what the registers show after it. Throws std::logic_error when an
-  /// assertion of the RTL fails.
-  virtual void clock(const Inputs& in, Outputs& out) = 0;
+  /// The clock edge of a cycle: what is on the wires before it, and what the registers show after it. Throws std::logic_error
+  /// when an assertion of the RTL fails.
+  virtual void clock(Tick now, const Inputs& in, Outputs& out) = 0;
+  /// From the next edge on all signals go into a VCD file, two time units a cycle. Throws std::logic_error where the library was
+  /// built without waves.
+  virtual void record(const std::string& file) = 0;
+};
+
+/// One router's signals, from a cycle on.
+struct Recording {
+  NodeId node;
+  Tick from;
+  std::string file;
 };
 
 /// A library of routers that are all built with the same parameters.
@@ -42,15 +53,20 @@ class RouterLibrary {
  public:
   /// Loads the file. `compares`: the simulator's router runs beside each one, and the first difference between their ports is
   /// thrown as RouterDifference. Throws std::invalid_argument where the file is no such library.
-  explicit RouterLibrary(const std::string& file, bool compares = false);
+  explicit RouterLibrary(const std::string& file, bool compares = false, std::optional<Recording> recording = {});
 
   /// A router after reset, its registers without one and its memories at random values.
   [[nodiscard]] std::unique_ptr<RouterModel> make(NodeId self) const;
   [[nodiscard]] bool compares() const { return compares_; }
+  /// What is to be recorded of a node's router; null: nothing.
+  [[nodiscard]] const Recording* recording(NodeId self) const {
+    return recording_ && recording_->node == self ? &*recording_ : nullptr;
+  }
 
  private:
   RouterModel* (*make_)(unsigned self) = nullptr;
   bool compares_;
+  std::optional<Recording> recording_;
 };
 
 }  // namespace thalweg

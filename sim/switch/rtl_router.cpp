@@ -28,7 +28,8 @@ bool same(const Flit& a, const Flit& b) {
 
 }  // namespace
 
-RouterLibrary::RouterLibrary(const std::string& file, bool compares) : compares_(compares) {
+RouterLibrary::RouterLibrary(const std::string& file, bool compares, std::optional<Recording> recording)
+    : compares_(compares), recording_(std::move(recording)) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays for as long as the process
   if (library == nullptr) throw std::invalid_argument(dlerror());
   make_ = reinterpret_cast<RouterModel* (*)(unsigned)>(dlsym(library, "thalweg_make_router"));
@@ -42,7 +43,9 @@ std::unique_ptr<RouterModel> RouterLibrary::make(NodeId self) const {
 RouterDifference::RouterDifference(NodeId node, Tick cycle, const std::string& port, const std::string& expected,
                                    const std::string& got)
     : std::runtime_error("cycle " + std::to_string(cycle) + ", router of node " + std::to_string(node) + ", " + port +
-                         ": the simulator has " + expected + ", the RTL " + got) {}
+                         ": the simulator has " + expected + ", the RTL " + got),
+      node(node),
+      cycle(cycle) {}
 
 /// The simulator's router on a scheduler of its own, with the same inputs; its outputs are compared in every cycle.
 class RtlRouter::Comparison {
@@ -160,13 +163,14 @@ class RtlRouter::Comparison {
 };
 
 RtlRouter::RtlRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row,
-                     std::unique_ptr<RouterModel> model, std::unique_ptr<VcRouter> own)
+                     std::unique_ptr<RouterModel> model, std::unique_ptr<VcRouter> own, const Recording* recording)
     : config_(config),
       self_(self),
       bits_(static_cast<unsigned>(std::bit_width(config.virtual_channels - 1))),
       inputs_(config.link_ports + config.local_ports),
       outputs_(config.link_ports + 1),
       model_(std::move(model)),
+      recording_(recording),
       in_(inputs_),
       to_(outputs_),
       eject_(config.link_ports),
@@ -206,7 +210,8 @@ void RtlRouter::connect_output(unsigned port, FlitWire to, unsigned depth, RateL
 
 bool RtlRouter::step(Tick now) {
   take_arrivals(now);
-  model_->clock(on_wires_, shown_);
+  if (recording_ && now >= recording_->from) model_->record(std::exchange(recording_, nullptr)->file);
+  model_->clock(now, on_wires_, shown_);
   hand_on(now);
   if (config_.flow == FlowControl::credits) on_wires_.back = {};
   return ++quiet_ <= settling_ || (gated_ && inside_ > 0);

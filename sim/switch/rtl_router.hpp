@@ -15,6 +15,9 @@ namespace thalweg {
 
 /// The first cycle in which the hardware's router shows something else than the simulator's.
 struct RouterDifference : std::runtime_error {
+  NodeId node;
+  Tick cycle;
+
   RouterDifference(NodeId node, Tick cycle, const std::string& port, const std::string& expected,
                    const std::string& got);
 };
@@ -24,9 +27,9 @@ struct RouterDifference : std::runtime_error {
 /// stays as it is, so it sleeps.
 class RtlRouter final : public VcRouter::Stages {
  public:
-  /// `own`: the simulator's router, to compare with; null: none.
+  /// `own`: the simulator's router, to compare with; null: none. `recording`: of the model's signals; null: none.
   RtlRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row,
-            std::unique_ptr<RouterModel> model, std::unique_ptr<VcRouter> own);
+            std::unique_ptr<RouterModel> model, std::unique_ptr<VcRouter> own, const Recording* recording);
   ~RtlRouter() override;
 
   Inbox& inbox(unsigned channel) override { return inbox_[channel / 64]; }
@@ -57,6 +60,7 @@ class RtlRouter final : public VcRouter::Stages {
   unsigned bits_, inputs_, outputs_;
   std::unique_ptr<RouterModel> model_;
   std::unique_ptr<Comparison> comparison_;
+  const Recording* recording_;  ///< null: none, or it has begun
   std::array<Inbox, 2> inbox_;
   FlitBuffers arriving_;
   std::vector<FlitWire> in_, to_, eject_;

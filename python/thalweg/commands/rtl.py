@@ -120,11 +120,19 @@ def test(
 @click.option(
     "--seed", type=click.IntRange(0, 2**31), help="Seed of the first run; the others follow. [default: random]"
 )
+@click.option(
+    "--waves",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=".",
+    show_default=True,
+    help="Folder for those of a difference.",
+)
 @json_option
-def cosim_(cluster_name: str, runs: int, cycles: int, seed: int | None, json_file: Path | None) -> None:
+def cosim_(cluster_name: str, runs: int, cycles: int, seed: int | None, waves: Path, json_file: Path | None) -> None:
     """Hold the routers of a whole cluster against the simulator's, in every cycle, under random collectives and messages.
 
-    The first difference ends it, with seed, cycle, router, port, what the simulator has and what the RTL.
+    The first difference ends it, with seed, cycle, router, port, what the simulator has and what the RTL; its program is then
+    executed again, and the router's signals around it are written as FST.
     """
     cluster = Cluster.load(cluster_name)
     seed = secrets.randbelow(2**31) if seed is None else seed
@@ -135,10 +143,13 @@ def cosim_(cluster_name: str, runs: int, cycles: int, seed: int | None, json_fil
         click.echo(error.text, err=True)
         raise
     done = []
-    with click.progressbar(length=runs, label="comparing", show_pos=True) as bar:
-        for outcome in cosim.compare(cluster, hardware, seed, runs, cycles):
-            done.append(outcome)
-            bar.update(1)
+    try:
+        with click.progressbar(length=runs, label="comparing", show_pos=True) as bar:
+            for outcome in cosim.compare(cluster, hardware, seed, runs, cycles):
+                done.append(outcome)
+                bar.update(1)
+    except cosim.Difference as found:
+        raise CheckFailed(f"{found}; waves: {cosim.record(cluster, found, cycles, waves)}") from None
     row = {
         "cluster": cluster.name,
         "seed": seed,
