@@ -35,20 +35,21 @@ REDUCTIONS = (
     Collective.EXSCAN,
 )
 COLLECTIVES = tuple(Collective[name.upper()] for name in bounds.OPERATIONS)
-LONGEST_BLOCK = 2048
-"""Bytes of a rank's block."""
+LONGEST_BLOCK, LONGEST_FAULTY_BLOCK = 2048, 65536
+"""Bytes of a rank's block; on links that fail it fills a replay's window, which then holds the router back."""
 WAVE_CYCLES = 256
 """Before a difference."""
 
 
 @dataclass
 class Outcome:
-    """What a run was, and what came of it: handles, times and memories."""
+    """What a run was, and what came of it: handles, times, memories, and links that it lost."""
 
     cycles: int
     operations: int
     completions: list[tuple[int, int, str]]
     memories: list[np.ndarray]
+    recoveries: list[tuple[str, int, int, int]]  #: links that were given up, and when what happened
 
 
 @dataclass
@@ -58,6 +59,7 @@ class _Random:
     fabric: Fabric
     hosts: int
     seed: int
+    longest: int
     handle: int = 0
     operations: int = 0
     awaited: set[int] = field(default_factory=set)
@@ -80,7 +82,12 @@ class _Random:
             self.next(until)
 
     def next(self, until: int) -> None:
-        """To the next completion, or until then. When the fabric becomes idle is the routers' own affair."""
+        """To the next completion, or until then. When the fabric becomes idle is the routers' own affair.
+
+        Raises FabricStopped where a link is down that there is no way around.
+        """
+        if self.fabric.failure:
+            raise FabricStopped(f"seed {self.seed}: {self.fabric.failure}")
         for completion in self.fabric.advance(until):
             self.completions.append((completion.handle, completion.at, completion.kind.name))
             if completion.kind.name != "injected":
@@ -113,7 +120,7 @@ class _Random:
         if collective in REDUCTIONS:
             kind = list(OPERATORS)[self.below(len(OPERATORS))]
             op = list(OPERATORS[kind])[self.below(len(OPERATORS[kind]))]
-        count = self.below(LONGEST_BLOCK >> self.below(8)) // SIZE[kind]
+        count = self.below(self.longest >> self.below(8)) // SIZE[kind]
         bytes_ = count * SIZE[kind]
         root, late = self.below(ranks), self.below(300)
         self.operations += 1
@@ -161,7 +168,8 @@ class _Random:
             self.finish()
             if self.below(4) == 0:
                 self.fabric.free_communicator(made.pop(self.below(len(made)))[0])
-        return Outcome(self.fabric.now, self.operations, self.completions, self.memories)
+        recoveries = [(r.link, r.silent_since, r.given_up, r.resumed) for r in self.fabric.recoveries]
+        return Outcome(self.fabric.now, self.operations, self.completions, self.memories, recoveries)
 
 
 class Difference(CheckFailed):
@@ -183,8 +191,9 @@ def execute(cluster: Cluster, seed: int, cycles: int) -> Outcome:
     from thalweg import _sim
 
     fabric = _sim.Fabric(cluster.fabric_config(), _endpoint(seed))
+    longest = LONGEST_FAULTY_BLOCK if cluster.has_faults else LONGEST_BLOCK
     try:
-        return _Random(fabric, cluster.topology.hosts, seed).run(cycles)
+        return _Random(fabric, cluster.topology.hosts, seed, longest).run(cycles)
     except _sim.RouterDifference as found:
         text, node, cycle = found.args
         raise Difference(text, node, cycle, seed) from None
@@ -201,6 +210,8 @@ def compare(cluster: Cluster, hardware: Cluster, seed: int, runs: int, cycles: i
             pairs = enumerate(itertools.zip_longest(expected.completions, got.completions))
             index, (sim, rtl) = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
             raise CheckFailed(f"seed {run}: completion {index} is {sim} in the simulator, {rtl} with the RTL's routers")
+        if expected.recoveries != got.recoveries:
+            raise CheckFailed(f"seed {run}: links were given up at other times with the hardware's routers")
         if not all(np.array_equal(a, b) for a, b in zip(expected.memories, got.memories, strict=True)):
             raise CheckFailed(f"seed {run}: the ranks have other results with the hardware's routers")
         yield got

@@ -471,31 +471,35 @@ void Fabric::give_up_links() {
   if (given_up.empty()) return;
   failure_ = text(given_up[0].link, " is down since cycle ", given_up[0].silent_since);
   if (!journal_) return;
+  FabricConfig next;
   try {
-    begin_again();
+    next = rerouted();
   } catch (const std::exception& error) {
     *failure_ += text(", and ", error.what());
     return;
   }
   failure_.reset();
+  begin_again(std::move(next));
   recoveries_.insert(recoveries_.end(), given_up.begin(), given_up.end());
 }
 
-/// Without the links that were given up: all nodes are reset, get new routes and the rows of all communicators, and what has
-/// not completed begins anew. Communicators keep their trees, and with them the order of operands; only the ways between
-/// neighbours change. Throws, as FaultConfig::reroute does.
-void Fabric::begin_again() {
+/// Without the links that were given up. Throws, as FaultConfig::reroute does.
+FabricConfig Fabric::rerouted() const {
   FabricConfig next = config_;
   std::erase_if(next.links, [&](const LinkConfig& link) {
     return std::ranges::any_of(
         without_, [&](const LinkConfig& gone) { return gone.node_a == link.node_a && gone.port_a == link.port_a; });
   });
-  FabricConfig rerouted = config_.faults.reroute(without_);
+  FabricConfig tables = config_.faults.reroute(without_);
   next.grid.clear();
-  next.routes = std::move(rerouted.routes);
-  next.layer = std::move(rerouted.layer);
-  checked(next);
+  next.routes = std::move(tables.routes);
+  next.layer = std::move(tables.layer);
+  return checked(next);
+}
 
+/// All nodes are reset, get new routes and the rows of all communicators, and what has not completed begins anew. Communicators
+/// keep their trees, and with them the order of operands; only the ways between neighbours change.
+void Fabric::begin_again(FabricConfig next) {
   for (const LinkUse& use : link_use())
     flits_before_[std::size_t{use.node} * config_.router.link_ports + use.port] = use.flits;
   links_.clear();

@@ -134,7 +134,8 @@ class Fabric final : public Engine {
   /// False: the caller knows it.
   [[nodiscard]] bool note(Completion& completion);
   void give_up_links();
-  void begin_again();
+  [[nodiscard]] FabricConfig rerouted() const;
+  void begin_again(FabricConfig next);
   void begin_operations_again();
   [[nodiscard]] std::optional<std::uint32_t> rank_behind(const Part& part, std::uint32_t vertex) const;
   void check_time(Tick at) const;

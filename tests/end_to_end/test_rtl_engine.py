@@ -21,13 +21,17 @@ TORUS, FAT_TREE = "mpi-fpga-torus-2x2x2", "mpi-fpga-fattree-8"
 SEED = int(os.environ.get("THALWEG_SEED") or secrets.randbelow(2**31))
 CYCLES = 10_000
 
+BIT_ERRORS = "bit_error_rate=1e-4,frames_lost=0.01,frames_duplicated=0.01"
+CUT = "bit_error_rate=1e-6,down=0-1@6,silence_us=3,rebuild_us=2"
 
-def check(name: str, runs: int) -> None:
+
+def check(name: str, runs: int, faults: str | None = None) -> list[cosim.Outcome]:
     print(f"seeds {SEED} to {SEED + runs - 1}")
-    cluster = Cluster.load(name)
+    cluster = Cluster.load(name, faults)
     outcomes = list(cosim.compare(cluster, in_rtl(cluster, compares=True), SEED, runs, CYCLES))
     assert len(outcomes) == runs
     assert all(outcome.cycles >= CYCLES and outcome.operations > 0 for outcome in outcomes)
+    return outcomes
 
 
 @pytest.mark.serial
@@ -42,6 +46,13 @@ def test_a_router_that_wakes_is_compared_in_the_cycles_that_it_slept() -> None:
     """Seed 20261249: a stop bit changes while the hardware sleeps and the simulator's router waits for a channel."""
     cluster = Cluster.load(FAT_TREE)
     assert len(list(cosim.compare(cluster, in_rtl(cluster, compares=True), 20261249, 1, 2_000))) == 1
+
+
+@pytest.mark.serial
+@pytest.mark.parametrize("faults", [BIT_ERRORS, CUT])
+def test_clusters_are_equal_on_links_that_fail(faults: str) -> None:
+    """The replay holds the router back; after a cut routers are reset and get the tables of other routes."""
+    assert any(outcome.recoveries for outcome in check(TORUS, 4, faults)) == (faults == CUT)
 
 
 @pytest.mark.long
@@ -70,10 +81,13 @@ def test_a_bug_in_the_hardware_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.serial
-def test_every_collective_takes_the_same_time(thalweg: Thalweg, osu: Path) -> None:
+@pytest.mark.parametrize("faults", [None, CUT])
+def test_every_collective_takes_the_same_time(thalweg: Thalweg, osu: Path, faults: str | None) -> None:
     words = [osu, "-m", "8:512", "-i", "1", "-x", "0", "collectives"]
-    sim, rtl = (thalweg(8, TORUS, words, "--compute", "none", "--engine", engine) for engine in ("sim", "rtl"))
+    options = ("--compute", "none", *(("--faults", faults) if faults else ()))
+    sim, rtl = (thalweg(8, TORUS, words, *options, "--engine", engine) for engine in ("sim", "rtl"))
     assert (sim.exit_code, rtl.exit_code) == (0, 0), rtl.stderr
     assert rtl.stdout == sim.stdout, "virtual times"
     assert rtl.stdout.count("yes") >= 7 * 15
     assert rtl.report == {**sim.report, "engine": "rtl"}, "times, calls and links"
+    assert bool(rtl.report["recoveries"]) == bool(faults)

@@ -16,6 +16,7 @@ import click
 from thalweg import cosim, rtl_export
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed
+from thalweg.faults import faults_option
 from thalweg.output import json_option, print_table, write_json
 from thalweg.rtl import Block, BuildError, ParameterSet, Project, Result
 from thalweg.rtl_coverage import coverage
@@ -115,6 +116,7 @@ def test(
 @click.option(
     "--cluster", "cluster_name", required=True, metavar="C", help="A preset, a cluster file, or a shape in place."
 )
+@faults_option
 @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random programs.")
 @click.option("--cycles", type=click.IntRange(1, 10**9), default=10_000, show_default=True, help="At least, of a run.")
 @click.option(
@@ -128,13 +130,15 @@ def test(
     help="Folder for those of a difference.",
 )
 @json_option
-def cosim_(cluster_name: str, runs: int, cycles: int, seed: int | None, waves: Path, json_file: Path | None) -> None:
+def cosim_(
+    cluster_name: str, faults: str | None, runs: int, cycles: int, seed: int | None, waves: Path, json_file: Path | None
+) -> None:
     """Hold the routers of a whole cluster against the simulator's, in every cycle, under random collectives and messages.
 
     The first difference ends it, with seed, cycle, router, port, what the simulator has and what the RTL; its program is then
     executed again, and the router's signals around it are written as FST.
     """
-    cluster = Cluster.load(cluster_name)
+    cluster = Cluster.load(cluster_name, faults)
     seed = secrets.randbelow(2**31) if seed is None else seed
     click.echo(f"seed {seed}; {runs} random programs on {cluster.name}")
     try:
@@ -157,6 +161,7 @@ def cosim_(cluster_name: str, runs: int, cycles: int, seed: int | None, waves: P
         "shortest": min(outcome.cycles for outcome in done),
         "router-cycles": sum(outcome.cycles for outcome in done) * cluster.topology.nodes,
         "operations": sum(outcome.operations for outcome in done),
+        "recoveries": sum(len(outcome.recoveries) for outcome in done),
     }
     print_table(tuple(row), [tuple(row.values())], left=("cluster",))
     write_json(json_file, row)
