@@ -396,10 +396,7 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent) -> Ite
         progress(sum(work[: index + 1]) / sum(work))
         name = best.name.lower()
         row = row_of(plan.operation, plan.cluster, plan.ranks, size, times, limits, verified, algorithm=name, **kind)
-        for end, recoveries in (("kernel", recovered), ("host", host.recoveries)):
-            if recoveries:
-                row[f"recoveries_{end}"] = recovery_rows(recoveries, us)
-        yield row
+        yield _with_recoveries(row, [recovered, host.recoveries], us)
 
 
 @dataclass(frozen=True)
@@ -488,6 +485,7 @@ def measure_messages(
     for index, size in enumerate(sizes):
         times: list[float] = []
         limits: list[float | None] = []
+        recoveries: list[list[Recovery]] = []
         verified = True
         for host in (False, True):
             fabric = _sim.Fabric(config, _sim.Endpoint.host if host else _sim.Endpoint.kernel)
@@ -495,11 +493,22 @@ def measure_messages(
                 fabric.send(handle=handle, source=0, destination=peer, bytes=size, at=0)
             times.append(_finish(fabric, set(range(messages)), _sim.CompletionKind.arrived) * us)
             limits.append(bounds.message_ticks(network, 0, peer, size * messages, host) * us if network else None)
-            # No payload is simulated: right is that as many flits as carry the bytes took the shortest way.
+            recoveries.append(fabric.recoveries)
+            # No payload is simulated: right is that as many flits as carry the bytes took the shortest way, if it was not cut.
             flits, detour = divmod(fabric.flit_hops, hops)
+            detour = 0 if fabric.recoveries else detour
             verified = verified and fabric.idle and not detour and flits * bounds.FLIT_BYTES >= size * messages
         progress((index + 1) / len(sizes))
-        yield message_row(operation, cluster, size, times, limits, verified, hops=hops)
+        row = message_row(operation, cluster, size, times, limits, verified, hops=hops)
+        yield _with_recoveries(row, recoveries, us)
+
+
+def _with_recoveries(row: Row, recoveries: Sequence[Sequence[Recovery]], us: float) -> Row:
+    """The row, and the links that were given up in it, kernel to kernel and host to host."""
+    for end, of_end in zip(("kernel", "host"), recoveries, strict=True):
+        if of_end:
+            row[f"recoveries_{end}"] = recovery_rows(of_end, us)
+    return row
 
 
 def message_row(

@@ -274,6 +274,7 @@ def _message(name: str) -> click.Command:
         about = f"{name} from node 0 to node {bench.peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
         click.echo(f"{about}, on {cluster.name}{_CLOSED * (engine == 'model')}; times in us")
         _print_times(rows)
+        _print_recoveries(rows)
         _finish(rows, picture, json_file)
 
     hops = click.option(

@@ -149,6 +149,14 @@ def test_goes_on_without_a_link(cluster: str, operation: str) -> None:
     assert times["recovery"] == pytest.approx(45, abs=0.02)
 
 
+@pytest.mark.parametrize("operation", ["latency", "bandwidth"])
+def test_messages_take_another_way(operation: str) -> None:
+    given = ("--hops", "2", "--faults", "down=0-1@9,down=0-3@9,silence_us=5,rebuild_us=40")
+    code, text = _bench(operation, "--cluster", "torus:4x4", "--sizes", "128K", *given)
+    assert (code, "yes" in text) == (0, True), text
+    assert text.count("the fabric began again") >= 2
+
+
 def test_link_that_stays_down_is_named() -> None:
     code, text = _bench("latency", "--cluster", "line:2", "--sizes", "1M", "--faults", "down=0-1@2")
     assert (code, text) == (
