@@ -1,5 +1,6 @@
 // The rate of a link that is slower than its port: at most Flits in any Cycles consecutive cycles, and that share in
 // the long run while there is something to send. ready_o depends on a register alone. Storage: a counter.
+// Critical path: its addition and comparison.
 module tw_rate #(
     parameter int unsigned Flits  = 1,  /// at least 1
     parameter int unsigned Cycles = 1   /// at least Flits; equal: never stops

@@ -5,7 +5,7 @@
 // step where the process has not so many.
 //
 // Order: answers as asked. Latency: one cycle. Throughput: a question a cycle. Storage: none but the answer. All outputs are
-// registers. The longest path: the processes of a scan, whose stages are numbered one after another.
+// registers. Critical path: the processes of a scan, whose stages are numbered one after another.
 module tw_collective_control
   import tw_spec_pkg::*, tw_node_pkg::*;
 #(

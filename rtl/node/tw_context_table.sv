@@ -3,8 +3,8 @@
 // A lookup by label asks for the way to a root: the edge towards it (none where it is this vertex itself), the tree's other
 // edges, and for every edge the interval of labels behind it. A lookup by edge asks for its far end. Order: answers as
 // asked. Latency: one cycle. Throughput: one lookup of each port and one write of each kind a cycle; a lookup sees what was
-// written in earlier cycles. Storage: Rows vertices, Rows x Edges edges, Rows x Roots branches; nothing is reset. All
-// outputs are registers. The longest path: a row's interval, two comparisons with the label, the edge's priority.
+// written in earlier cycles. Storage: Rows vertices, Rows x Edges edges, Rows x Roots branches, in memories; nothing is reset.
+// All outputs are registers. Critical path: a row's interval, two comparisons with the label, the edge's priority.
 module tw_context_table
   import tw_node_pkg::*;
 #(
@@ -62,11 +62,9 @@ module tw_context_table
   localparam int unsigned PlaceWidth = Rows * Roots > 1 ? $clog2(Rows * Roots) : 1;
 
   vertex_t vertices_q[Rows];
-  tree_edge_t edges_q[Rows][Edges];
 
   always_ff @(posedge clk_i) begin
     if (vertex_valid_i) vertices_q[vertex_row_i] <= vertex_i;
-    if (edge_valid_i) edges_q[edge_row_i][edge_index_i] <= edge_i;
   end
 
   wire vertex_t vertex = vertices_q[lookup_row_i];
@@ -74,6 +72,11 @@ module tw_context_table
   wire [Edges-1:0] down = vertex.down[Edges-1:0];
 
   // --- By label
+
+  typedef struct packed {
+    logic [15:0] first;
+    logic [15:0] behind;
+  } interval_t;
 
   function automatic logic in_interval(logic [15:0] label, logic [15:0] first, logic [15:0] count);
     return 16'(label - first) < count;
@@ -87,14 +90,18 @@ module tw_context_table
   logic [Edges-1:0] leads, towards;
   logic [Edges-1:0][15:0] behind, last;
 
+  // All of a row's intervals are read at once: each edge has a memory of its own.
   for (genvar k = 0; k < Edges; k++) begin : interval
-    // verilator lint_off UNUSEDSIGNAL
-    wire tree_edge_t tree_edge = edges_q[lookup_row_i][k];  // its far end is for the other lookup
-    // verilator lint_on UNUSEDSIGNAL
-    wire [15:0] first = up[k] ? modulo({1'b0, vertex.label} + {1'b0, vertex.below}, vertex.ranks) : tree_edge.first;
+    (* ram_style = "distributed" *) interval_t intervals_q[Rows];
+    wire interval_t below = intervals_q[lookup_row_i];
+    wire [15:0] first = up[k] ? modulo({1'b0, vertex.label} + {1'b0, vertex.below}, vertex.ranks) : below.first;
 
-    assign leads[k] = down[k] && in_interval(lookup_label_i, tree_edge.first, tree_edge.behind);
-    assign behind[k] = up[k] ? vertex.ranks - vertex.below : tree_edge.behind;
+    always_ff @(posedge clk_i) begin
+      if (edge_valid_i && 32'(edge_index_i) == k) intervals_q[edge_row_i] <= '{edge_i.first, edge_i.behind};
+    end
+
+    assign leads[k] = down[k] && in_interval(lookup_label_i, below.first, below.behind);
+    assign behind[k] = up[k] ? vertex.ranks - vertex.below : below.behind;
     assign last[k] = modulo({1'b0, first} + {1'b0, behind[k]} - 17'd1, vertex.ranks);
   end
 
@@ -135,14 +142,21 @@ module tw_context_table
 
   // --- By edge
 
-  for (genvar i = 0; i < Ends; i++) begin : far_end
-    // verilator lint_off UNUSEDSIGNAL
-    wire tree_edge_t tree_edge = edges_q[end_row_i[i]][end_index_i[i]];  // its interval is for the other lookup
-    // verilator lint_on UNUSEDSIGNAL
+  localparam int unsigned EndWidth = Rows * Edges > 1 ? $clog2(Rows * Edges) : 1;
 
+  function automatic logic [EndWidth-1:0] end_place(logic [RowWidth-1:0] row, logic [EdgeWidth-1:0] index);
+    return EndWidth'(32'(row) * Edges + 32'(index));
+  endfunction
+
+  (* ram_style = "distributed" *) logic [20:0] ends_q[Rows*Edges];
+
+  always_ff @(posedge clk_i) begin
+    if (edge_valid_i) ends_q[end_place(edge_row_i, edge_index_i)] <= {edge_i.neighbour, edge_i.there};
+  end
+
+  for (genvar i = 0; i < Ends; i++) begin : far_end
     always_ff @(posedge clk_i) begin
-      far_neighbour_o[i] <= tree_edge.neighbour;
-      far_there_o[i] <= tree_edge.there;
+      {far_neighbour_o[i], far_there_o[i]} <= ends_q[end_place(end_row_i[i], end_index_i[i])];
       if (rst_i) far_valid_o[i] <= 1'b0;
       else far_valid_o[i] <= end_valid_i[i];
     end

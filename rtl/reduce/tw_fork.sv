@@ -4,7 +4,8 @@
 // come in the order in which room was taken. An output reads a packet once, or again from its head as often as it likes, and
 // gives its room back with the last word that it reads. Order: kept at each output. Latency: a word is at the outputs in
 // the cycle after it came in. Throughput: a word a cycle in, and out at every output. Storage: Words words for each output.
-// All outputs depend on registers alone.
+// All outputs depend on registers alone. Critical path: from read_q over the bit that says whether this word is the last of its
+// packet to room_q.
 module tw_fork #(
     parameter int unsigned Outputs = 6,    /// at least 1
     parameter int unsigned Width   = 256,  /// bits of a word, at least 1
@@ -33,7 +34,8 @@ module tw_fork #(
   localparam logic [IndexWidth-1:0] Last = IndexWidth'(Words - 1);
 
   for (genvar o = 0; o < Outputs; o++) begin : queue
-    logic [Width:0] words_q[Words];  // and whether each is the last of its packet
+    logic [Width-1:0] words_q[Words];
+    (* ram_style = "distributed" *) logic lasts_q[Words];  // each the last of its packet? Read at once, as it moves read_q
     logic [IndexWidth-1:0] write_q, read_q, head_q;
     logic [CountWidth-1:0] room_q, unread_q, passed_q;  // passed: words read of the packet in front
 
@@ -43,11 +45,13 @@ module tw_fork #(
     wire [IndexWidth-1:0] next_read = read_q == Last ? 0 : read_q + 1;
 
     assign out_valid_o[o] = unread_q != 0;
-    assign {out_last_o[o], out_data_o[o]} = words_q[read_q];
+    assign out_data_o[o]  = words_q[read_q];
+    assign out_last_o[o]  = lasts_q[read_q];
     assign room_o[o] = room_q;
 
     always_ff @(posedge clk_i) begin
-      if (in_valid_i[o]) words_q[write_q] <= {in_last_i, in_data_i};
+      if (in_valid_i[o]) words_q[write_q] <= in_data_i;
+      if (in_valid_i[o]) lasts_q[write_q] <= in_last_i;
       if (rst_i) begin
         write_q  <= 0;
         read_q   <= 0;

@@ -115,7 +115,8 @@ class Twin {
   Program program_;
 };
 
-/// Asks for every step of every program, of rows that groups of ranks have: on tori and fat trees, by rank and by topology.
+/// Asks for every step of every program, of rows that groups of ranks have: on tori and fat trees, by rank and by topology; and
+/// of rows of larger groups.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 1;
@@ -134,10 +135,18 @@ class Stimulus {
       }
       const thalweg::Graph graph(config);
       const auto any = [](thalweg::NodeId) { return true; };
-      if (const auto group = thalweg::Group::make(config, graph, members, any, run.below(4))) add(*group, Kind::main);
+      if (const auto group = thalweg::Group::make(config, graph, members, any, run.below(4)))
+        add(*group, {.doubles = group->doubles()}, ~0U);
       if (config.collective.trees == thalweg::Trees::by_topology)
-        for (const thalweg::Group& group : thalweg::Group::by_links(config, graph, members)) add(group, Kind::trees);
-      for (const thalweg::Group& group : thalweg::Group::by_rings(config, graph, members)) add(group, Kind::ring);
+        for (const thalweg::Group& group : thalweg::Group::by_links(config, graph, members))
+          add(group, {.doubles = group.doubles(), .trees = true}, bit(Algorithm::trees));
+      for (const thalweg::Group& group : thalweg::Group::by_rings(config, graph, members))
+        add(group, {.doubles = group.doubles(), .rings = true}, bit(Algorithm::ring));
+    }
+    for (unsigned i = 0; i < 4; ++i) {
+      add(large_tree(run), {.doubles = false}, bit(Algorithm::tree));
+      add(large_exchange(run), {.doubles = true}, ~bit(Algorithm::tree));
+      add(large_ring(run), {.rings = true}, bit(Algorithm::ring));
     }
   }
 
@@ -161,7 +170,6 @@ class Stimulus {
   }
 
  private:
-  enum class Kind { main, trees, ring };
   struct Choice {
     Row row;
     std::vector<std::pair<Collective, Algorithm>> programs;
@@ -175,29 +183,93 @@ class Stimulus {
     return config;
   }
 
-  void add(const thalweg::Group& group, Kind kind) {
-    const thalweg::Abilities abilities{.ranks = group.ranks(),
-                                       .slot_packets = 64,
-                                       .doubles = group.doubles(),
-                                       .trees = kind == Kind::trees,
-                                       .rings = kind == Kind::ring};
+  static constexpr std::uint32_t bit(Algorithm algorithm) { return 1U << static_cast<unsigned>(algorithm); }
+
+  void add(const thalweg::Group& group, const thalweg::Abilities& abilities, std::uint32_t allowed) {
     for (const thalweg::Group::Vertex& vertex : group.vertices()) {
       if (kEdges < 32 && vertex.row.used >> kEdges) continue;
-      Choice choice{.row = vertex.row, .programs = {}};
-      for (unsigned c = 1; c <= static_cast<unsigned>(Collective::exscan); ++c) {
-        const auto collective = static_cast<Collective>(c);
-        if (collective == Collective::alltoall) continue;  // it has no processes
-        const std::uint32_t known = algorithms(collective, abilities);
-        for (unsigned a = 0; a <= static_cast<unsigned>(Algorithm::trees); ++a) {
-          const auto algorithm = static_cast<Algorithm>(a);
-          const bool fits = kind == Kind::trees  ? algorithm == Algorithm::trees
-                            : kind == Kind::ring ? algorithm == Algorithm::ring
-                                                 : vertex.row.has_rank() || algorithm == Algorithm::tree;
-          if (known >> a & 1 && fits) choice.programs.emplace_back(collective, algorithm);
-        }
-      }
-      if (!choice.programs.empty()) rows_.push_back(std::move(choice));
+      const bool tree_alone = !vertex.row.has_rank() && !abilities.trees;
+      add(vertex.row, abilities, tree_alone ? allowed & bit(Algorithm::tree) : allowed);
     }
+  }
+
+  void add(const Row& row, thalweg::Abilities abilities, std::uint32_t allowed) {
+    abilities.ranks = row.ranks;
+    abilities.slot_packets = 65535;
+    Choice choice{.row = row, .programs = {}};
+    for (unsigned c = 1; c <= static_cast<unsigned>(Collective::exscan); ++c) {
+      const auto collective = static_cast<Collective>(c);
+      if (collective == Collective::alltoall) continue;  // it has no processes
+      for (std::uint32_t rest = algorithms(collective, abilities) & allowed; rest; rest &= rest - 1)
+        choice.programs.emplace_back(collective, static_cast<Algorithm>(std::countr_zero(rest)));
+    }
+    if (!choice.programs.empty()) rows_.push_back(std::move(choice));
+  }
+
+  // Rows of communicators beyond the fabrics', of up to as many ranks as there can be: of each kind what its programs read.
+
+  static Row large(bisim::Dice& run) {
+    Row row;
+    row.ranks = 2 + run.below(run.pick(62, 1022, 65534));
+    row.rank = run.below(row.ranks);
+    return row;
+  }
+
+  static Row large_tree(bisim::Dice& run) {
+    Row row = large(run);
+    if (run.chance(300)) row.rank = thalweg::kNoRank;
+    if (run.chance(700)) row.up = 1U << run.below(kEdges);
+    const unsigned labels = row.ranks - (row.up != 0);  // something is above it
+    const unsigned most = std::min(labels - row.has_rank(), kEdges - 1);
+    const unsigned likely = run.pick(100, 500, 950);
+    for (unsigned k = 0; k < kEdges; ++k)
+      if ((row.up >> k & 1) == 0 && run.chance(likely) && static_cast<unsigned>(std::popcount(row.down)) < most)
+        row.down |= 1U << k;
+    if (!row.up && !row.down) row.down = 1;
+    auto children = static_cast<unsigned>(std::popcount(row.down));
+    if (children + (row.up != 0) < 2) row.rank = run.below(row.ranks);  // who passes on nothing is a rank
+    const unsigned own = row.has_rank(), least = children + own;
+    row.below = !row.up ? row.ranks : children == 0 ? 1 : least + run.below(labels - least + 1);
+    row.label = run.below(row.ranks - row.below + 1);
+    std::uint32_t first = row.label + own, left = row.below - own;
+    for (std::uint32_t rest = row.down; rest; rest &= rest - 1) {
+      --children;
+      const std::uint32_t behind = children ? 1 + run.below(left - children) : left;
+      row.edges[static_cast<unsigned>(std::countr_zero(rest))] = {.first = first, .behind = behind};
+      first += behind;
+      left -= behind;
+    }
+    return row;
+  }
+
+  static Row large_exchange(bisim::Dice& run) {
+    Row row = large(run);
+    if (run.chance(500)) {
+      row.ranks = std::bit_floor(row.ranks);
+      row.rank %= row.ranks;
+    }
+    row.below = row.ranks;
+    row.beyond = run.chance(200);
+    row.stage_count = run.below(thalweg::kRankBits + 1);
+    if (row.beyond || run.chance(300)) row.fold = 1U << run.below(kEdges);
+    const unsigned first = run.below(kEdges);
+    for (unsigned k = 0; k < thalweg::kRankBits; ++k) {
+      if (k < row.stage_count) {
+        row.stages[k].peers = static_cast<std::uint32_t>(run.bits() & ((std::uint64_t{1} << kEdges) - 1));
+        row.stages[k].place = static_cast<std::uint8_t>(run.below(32));
+      }
+      if ((row.rank ^ 1U << k) < row.ranks) row.doubling[k] = 1U << (first + k) % kEdges;
+    }
+    return row;
+  }
+
+  static Row large_ring(bisim::Dice& run) {
+    Row row = large(run);
+    row.label = run.below(row.ranks);
+    row.below = 1;
+    row.previous = 1U << run.below(kEdges);
+    row.next = 1U << run.below(kEdges);
+    return row;
   }
 
   static void ask_of(const Row& row, std::uint32_t root, Inputs& next) {
