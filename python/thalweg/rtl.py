@@ -32,6 +32,7 @@ RTL_FOLDERS = (
     "rtl/link",
     "rtl/reduce",
     "rtl/reduce/parts",
+    "rtl/dma",
     "rtl/switch",
     "rtl/node",
 )
@@ -309,7 +310,9 @@ class Project:
         flags = f"-isystem {model} -I{ports.parent} {_macros(kind)}"
         binding = self.root / "tests/blocks" / block.folder / block.stem / "binding.cpp"
         # What counts everything is large, and runs seldom.
-        _write_edge(out, "compile", model / "model.o", gathered, FLAGS=f"{flags} -w{' -O0' if kind == 'covered' else ''}")
+        _write_edge(
+            out, "compile", model / "model.o", gathered, FLAGS=f"{flags} -w{' -O0' if kind == 'covered' else ''}"
+        )
         _write_edge(out, "compile", model / "binding.o", f"{binding} | {ports} {top}", FLAGS=flags)
         objects = [model / "binding.o", model / "model.o", *(self._object(twin) for twin in block.twin)]
         _write_edge(out, "link", self.program(block, parameters, kind), *objects, f"{self.runtime}/libruntime.a")

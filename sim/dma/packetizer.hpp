@@ -4,9 +4,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <span>
+
+#include "thalweg_spec.hpp"
 
 namespace thalweg {
 
@@ -81,6 +86,94 @@ class Packetizer {
 
   std::size_t element_ = 1, header_ = kHeaderBytes;
   std::uint64_t capacity_ = 1;
+};
+
+/// A stream's packets flit by flit: the descriptor, then the elements as words of memory bring them; twin of
+/// rtl/dma/tw_packetizer.sv.
+class FlitPacketizer {
+ public:
+  using Word = std::array<std::uint64_t, 4>;
+  struct Flit {
+    Word data{};
+    bool head = false, tail = false;
+  };
+
+  [[nodiscard]] bool idle() const { return !busy_; }
+  /// When idle. `descriptor`: with the header that all packets have; `packet_flits`: of a full packet.
+  void start(const Word& descriptor, unsigned packet_flits) {
+    const auto words = std::span(descriptor).first<4>();
+    busy_ = true;
+    descriptor_ = descriptor;
+    layout_ = Packetizer(spec::size_of(spec::descriptor::type(words)), packet_flits);
+    left_ = spec::descriptor::count(words);
+    packet_ = flit_ = 0;
+    bytes_.clear();
+  }
+  /// The next flit takes one.
+  [[nodiscard]] bool wants_word() const { return busy_ && packet_ > 0 && bytes_.size() < payload(); }
+  /// The next flit, when not idle; with the word that it wants.
+  Flit next(const Word& word) {
+    if (packet_ == 0) {
+      const Flit flit{with_header(descriptor_, spec::Kind::descriptor, 1, left_ == 0), true, true};
+      proceed();
+      return flit;
+    }
+    if (wants_word())
+      for (unsigned i = 0; i < kFlitBytes; ++i) bytes_.push_back(static_cast<std::uint8_t>(word[i / 8] >> i % 8 * 8));
+    const unsigned flits = layout_.flits(elements());
+    Flit flit{{}, flit_ == 0, flit_ + 1 == flits};
+    if (flit.head) {
+      flit.data = with_header(descriptor_, spec::Kind::data, flits, elements() == left_);
+      std::fill(flit.data.begin() + 1, flit.data.end(), 0);
+      flit.data[0] &= (std::uint64_t{1} << 48) - 1;
+    }
+    each_byte([&](unsigned at) {
+      flit.data[at / 8] |= std::uint64_t{bytes_.front()} << at % 8 * 8;
+      bytes_.pop_front();
+    });
+    ++flit_;
+    if (flit.tail) {
+      left_ -= elements();
+      proceed();
+    }
+    return flit;
+  }
+
+ private:
+  [[nodiscard]] static Word with_header(Word words, spec::Kind kind, unsigned flits, bool last) {
+    namespace header = spec::network_header;
+    words[0] = header::with_last(
+        header::with_size(header::with_kind(words[0], kind), static_cast<std::uint8_t>(std::countr_zero(flits))), last);
+    return words;
+  }
+  [[nodiscard]] std::uint64_t elements() const { return layout_.elements_in(0, left_); }
+  /// Where in the flit each of its payload bytes lies.
+  template <class Visit>
+  void each_byte(Visit&& visit) const {
+    layout_.pieces(elements(), [&](std::size_t at, std::uint64_t, std::uint64_t n) {
+      const std::size_t begin = std::max<std::size_t>(at, std::size_t{flit_} * kFlitBytes),
+                        end = std::min<std::size_t>(at + n * layout_.element_bytes(), (flit_ + 1ul) * kFlitBytes);
+      for (std::size_t byte = begin; byte < end; ++byte) visit(static_cast<unsigned>(byte % kFlitBytes));
+    });
+  }
+  [[nodiscard]] std::size_t payload() const {
+    std::size_t bytes = 0;
+    each_byte([&](unsigned) { ++bytes; });
+    return bytes;
+  }
+  void proceed() {
+    ++packet_;
+    flit_ = 0;
+    busy_ = left_ > 0;
+  }
+
+  bool busy_ = false;
+  Word descriptor_{};
+  Packetizer layout_;
+  std::uint64_t left_ = 0;    ///< elements of the stream that have not gone out, but for those of this packet
+  std::uint64_t packet_ = 0;  ///< 0 is the descriptor
+  unsigned flit_ = 0;
+  std::deque<std::uint8_t> bytes_;  ///< that have come and not gone out
 };
 
 }  // namespace thalweg

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <set>
 #include <tuple>
 #include <vector>
 
+#include "dma/depacketizer.hpp"
 #include "dma/pipe.hpp"
 
 namespace thalweg {
@@ -75,6 +77,49 @@ TEST(Packetizer, NoElementStraddlesAFlitOrTouchesTheHeader) {
     });
     EXPECT_EQ(taken.size(), layout.elements_per_packet());
   }
+}
+
+TEST(FlitPacketizer, WhatGoesInComesOutInPacketsThatFollowEachOther) {
+  std::mt19937_64 random(20261121);
+  for (const auto type : {spec::Datatype::byte, spec::Datatype::int16, spec::Datatype::float32, spec::Datatype::float64,
+                          spec::Datatype::complex128})
+    for (const std::uint64_t count : {0u, 1u, 3u, 24u, 63u, 64u, 1000u}) {
+      const std::size_t bytes = count * spec::size_of(type);
+      std::vector<std::uint64_t> memory((bytes + kFlitBytes) / 8), received;
+      for (auto& word : memory) word = random();
+      FlitPacketizer packetizer;
+      FlitDepacketizer depacketizer;
+      packetizer.start(spec::Descriptor{.type = type, .count = count}.pack(), 16);
+      const Packetizer layout(spec::size_of(type), 16);
+      std::uint64_t left = count, got = 0, elements = 0;
+      bool last = false;
+      for (std::size_t at = 0; !packetizer.idle();) {
+        ASSERT_FALSE(last) << "flits after the last packet";
+        FlitPacketizer::Word word{};
+        if (packetizer.wants_word())
+          std::copy_n(memory.begin() + static_cast<std::ptrdiff_t>(4 * at++), 4, word.begin());
+        const auto flit = packetizer.next(word);
+        if (flit.head) {
+          const std::uint64_t header = flit.data[0];
+          const bool data = spec::network_header::kind(header) == spec::Kind::data;
+          elements = data ? layout.elements_in(0, left) : 0;
+          EXPECT_EQ(1u << spec::network_header::size(header), layout.flits(elements));
+          EXPECT_EQ(spec::network_header::last(header), elements == left);
+        }
+        depacketizer.take(flit.data, flit.head, flit.tail, layout, elements);
+        while (const auto part = depacketizer.next()) {
+          for (unsigned i = 0; i < part->bytes; ++i)
+            EXPECT_EQ(part->data[i / 8] >> i % 8 * 8 & 0xFF, memory[(got + i) / 8] >> (got + i) % 8 * 8 & 0xFF);
+          got += part->bytes;
+        }
+        if (flit.tail) {
+          left -= elements;
+          last = left == 0;
+        }
+      }
+      EXPECT_TRUE(last);
+      EXPECT_EQ(got, bytes);
+    }
 }
 
 TEST(Pipe, KeepsItsRateAcrossPackets) {
