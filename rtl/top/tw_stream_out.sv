@@ -1,9 +1,10 @@
 // Flits of the router's port to the host, as an AXI4-Stream of whole packets, a flit a beat.
 //
-// Virtual channels mix on the port and do not on the stream: each has a buffer, and one is chosen for a packet, in turn. A packet that
-// has begun holds the stream until its last flit has come: the router holds its output channel as long, so that it comes.
-// Order: kept within a virtual channel. Latency: two cycles. Throughput: a flit a cycle. Storage: Depth flits a channel and two.
-// All outputs are registers. Critical path: from the buffers' counts over the arbiter and the choice of a flit to the skid.
+// Virtual channels mix on the port and do not on the stream: each has a buffer, and packets leave in the order of their first flits. That
+// one holds the stream until its last flit has come: the router holds its output channel as long, so that it comes.
+// Order: kept, between packets of one input channel of the router too. Latency: two cycles. Throughput: a flit a cycle. Storage:
+// Depth flits a channel and two, and the order. All outputs are registers. Critical path: from the order's count over the choice of a flit to
+// the skid.
 module tw_stream_out
   import tw_network_pkg::*;
 #(
@@ -15,9 +16,7 @@ module tw_stream_out
     input  logic           clk_i,
     input  logic           rst_i,
     input  logic           flit_valid_i,
-    // verilator lint_off UNUSEDSIGNAL
-    input  flit_t          flit_i,          // but for its head
-    // verilator lint_on UNUSEDSIGNAL
+    input  flit_t          flit_i,
     output logic [Vcs-1:0] back_o,
     output logic           stream_valid_o,
     input  logic           stream_ready_i,
@@ -28,12 +27,27 @@ module tw_stream_out
 
   logic [256:0] front[Vcs];
   logic [Vcs-1:0] occupied;
-  logic [VcWidth-1:0] winner, vc_q;
-  logic any, within_q, taken;
+  logic [VcWidth-1:0] vc;
+  logic any, taken;
 
-  wire [VcWidth-1:0] vc = within_q ? vc_q : winner;
-  wire valid = within_q ? occupied[vc_q] : any;
+  wire valid = any && occupied[vc];
   wire pop = valid && taken;
+
+  // One entry for each packet whose last flit is still to leave.
+  tw_fifo #(
+      .Width(VcWidth),
+      .Depth(Vcs * Depth + 1)
+  ) order (
+      .clk_i,
+      .rst_i,
+      .in_valid_i(flit_valid_i && flit_i.head),
+      .in_ready_o(),
+      .in_data_i(VcWidth'(flit_i.vc)),
+      .out_valid_o(any),
+      .out_ready_i(pop && front[vc][256]),
+      .out_data_o(vc),
+      .count_o()
+  );
 
   for (genvar v = 0; v < int'(Vcs); v++) begin : channel
     wire push_here = flit_valid_i && flit_i.vc == 4'(v);
@@ -71,18 +85,6 @@ module tw_stream_out
     );
   end
 
-  tw_arbiter #(
-      .Inputs(Vcs)
-  ) arbiter (
-      .clk_i,
-      .rst_i,
-      .request_i(occupied),
-      .served_i(pop && !within_q),
-      .grant_o(),
-      .winner_valid_o(any),
-      .winner_index_o(winner)
-  );
-
   tw_skid #(
       .Width(257)
   ) skid (
@@ -95,10 +97,4 @@ module tw_stream_out
       .out_ready_i(stream_ready_i),
       .out_data_o({stream_last_o, stream_data_o})
   );
-
-  always_ff @(posedge clk_i) begin
-    if (pop) vc_q <= vc;
-    if (rst_i) within_q <= 1'b0;
-    else if (pop) within_q <= !front[vc][256];
-  end
 endmodule

@@ -1,0 +1,265 @@
+"""What an outsider does with exported nodes (ring.sv), by cocotb: tables over AXI4-Lite, packets over AXI4-Stream.
+
+Started by test_ring.py; the folder of the export is in the environment.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.handle import HierarchyObject
+from cocotb.triggers import ClockCycles, FallingEdge, with_timeout
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+
+FOLDER = Path(os.environ["THALWEG_EXPORT"])
+FRAME_BITS, SILENCE = (
+    int(re.search(rf"{name} = (\d+)", (FOLDER / "rtl/tw_cluster_pkg.sv").read_text())[1])  # type: ignore[index]
+    for name in ("FrameBits", "DownCycles")
+)
+with (FOLDER / "tables/routes.csv").open() as _file:
+    TABLE = {(int(row["node"]), int(row["destination"])): int(row["entry"], 16) for row in csv.DictReader(_file)}
+FLIT = 32
+IDENTITY, CONTROL, NODE, LINKS, HOST, LINK, ROUTES = 0x00, 0x0C, 0x10, 0x14, 0x40, 0x1000, 0x40000
+WORD_BITS = 262  # of a frame, and then a bit that says that there is a word
+LATENCY = 4  # cycles, as docs/links.md counts them: three registers of ring.sv, and the framer's
+ALLREDUCE = 4
+NODES = 4
+COLLECTIVES = 2  # the first of their virtual channels: messages have the other two
+
+
+def far_end(wire: int) -> tuple[int, int]:
+    """Node and port to which a wire leads, as in ring.sv."""
+    node, port = divmod(wire, 2)
+    return ((node + 1) % NODES, 1) if port == 0 else ((node - 1) % NODES, 0)
+
+
+def way(source: int, destination: int) -> list[int]:
+    """Wires, by the tables."""
+    wires, node = [], source
+    while node != destination:
+        wires.append(2 * node + (TABLE[node, destination] & 0x3F))
+        node = far_end(wires[-1])[0]
+    return wires
+
+
+def header(destination: int, flits: int, collective: int = 0) -> bytes:
+    """docs/packets.md."""
+    bits = destination | (flits.bit_length() - 1) << 28 | collective << 31
+    return bits.to_bytes(8, "little")
+
+
+def packet(destination: int, label: bytes, collective: int = 0) -> bytes:
+    flits = 1 << random.randrange(7)
+    return header(destination, flits, collective) + label + random.randbytes(flits * FLIT - 8 - len(label))
+
+
+def pauses() -> Iterator[bool]:
+    """Stretches of back-pressure of various strength."""
+    while True:
+        share = random.choice((0, 0.1, 0.5, 0.9))
+        for _ in range(random.randrange(1, 200)):
+            yield random.random() < share
+
+
+class Node:
+    """One of the two tops, with what stands beside it."""
+
+    def __init__(self, dut: HierarchyObject, index: int) -> None:
+        top = dut.nodes[index].node
+        clocked = (dut.aclk, top.aresetn, False)
+        self.index = index
+        self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(top, "s_axil"), *clocked)
+        self.host_in = AxiStreamSource(AxiStreamBus.from_prefix(top, "s_axis_host"), *clocked)
+        self.host_out = AxiStreamSink(AxiStreamBus.from_prefix(top, "m_axis_host"), *clocked)
+        self.unit_in = AxiStreamSource(AxiStreamBus.from_prefix(top, "s_axis_unit0"), *clocked)
+        self.unit_out = [AxiStreamSink(AxiStreamBus.from_prefix(top, f"m_axis_unit{i}"), *clocked) for i in range(2)]
+        for stream in (self.host_in, self.host_out, self.unit_in):
+            stream.set_pause_generator(pauses())
+
+    async def count(self, address: int) -> int:
+        low = await self.registers.read_dword(address)
+        return low | await self.registers.read_dword(address + 4) << 32
+
+    async def of_link(self, link: int) -> dict[str, int]:
+        names = ("sent", "received", "repeated", "damaged")
+        return {name: await self.count(LINK + 0x20 * link + 8 * i) for i, name in enumerate(names)}
+
+    async def set_up(self) -> None:
+        assert await self.registers.read_dword(IDENTITY) == 0x54574C47
+        await self.registers.write_dword(NODE, self.index)
+        for destination in range(NODES):
+            await self.registers.write_dword(ROUTES + 4 * destination, TABLE[self.index, destination])
+        await self.registers.read_dword(ROUTES)  # says nothing, and is answered
+
+
+class Wires:
+    """Takes, loses and damages frames by chance, every cycle anew."""
+
+    def __init__(self, dut: HierarchyObject) -> None:
+        self.dut = dut
+        self.taken, self.lost, self.damaged = 1.0, 0.0, 0.0
+        self._running = cocotb.start_soon(self._run())
+
+    async def _run(self) -> None:
+        def some(share: float) -> int:
+            return sum((random.random() < share) << wire for wire in range(2 * NODES))
+
+        while True:
+            self.dut.taken.value = some(self.taken)
+            self.dut.lost.value = some(self.lost)
+            self.dut.damaged.value = some(self.damaged)
+            self.dut.wrong_bit.value = random.randrange(FRAME_BITS)
+            await FallingEdge(self.dut.aclk)
+
+    def stop(self) -> None:
+        """All is left as it is."""
+        self._running.cancel()
+
+    def frames(self, wire: int, what: str) -> int:
+        return int(getattr(self.dut, f"{what}_frames").value) >> 32 * wire & 0xFFFFFFFF
+
+
+async def start(dut: HierarchyObject) -> tuple[list[Node], Wires]:
+    """Resets all together, and lets them go one after the other; writes registers and tables."""
+    Clock(dut.aclk, 4, "ns").start()
+    dut.aresetn.value = 0
+    wires, nodes = Wires(dut), [Node(dut, index) for index in range(NODES)]
+    wires.taken = 0.0
+    await ClockCycles(dut.aclk, 10)
+    released = 0
+    for index in random.sample(range(NODES), NODES):
+        released |= 1 << index
+        dut.aresetn.value = released
+        await ClockCycles(dut.aclk, random.randrange(3, 50))
+    assert int(dut.valid.value) == (1 << 2 * NODES) - 1, "TVALID waits for TREADY"
+    wires.taken = 1.0
+    for node in nodes:
+        await node.set_up()
+    return nodes, wires
+
+
+async def enable(nodes: list[Node]) -> None:
+    for node in nodes:
+        await node.registers.write_dword(CONTROL, 1)
+
+
+async def links(nodes: list[Node]) -> list[int]:
+    return [await node.registers.read_dword(LINKS) for node in nodes]
+
+
+def flits(packets: list[bytes]) -> int:
+    return sum(map(len, packets)) // FLIT
+
+
+@cocotb.test(timeout_time=10, timeout_unit="ms")
+async def every_packet_arrives_once_and_unaltered(dut: HierarchyObject) -> None:
+    nodes, wires = await start(dut)
+    given: dict[tuple[int, int], list[bytes]] = {(a, b): [] for a in range(NODES) for b in range(NODES)}
+    for node in nodes:
+        for number in range(20):
+            to = random.randrange(NODES)
+            given[node.index, to].append(packet(to, bytes((node.index, number))))
+            await node.host_in.send(given[node.index, to][-1])
+    await ClockCycles(dut.aclk, 100)
+    assert [await node.count(HOST) for node in nodes] == [0] * NODES, "packets are taken before control says so"
+    assert await links(nodes) == [3] * NODES
+
+    collectives = [packet(1, bytes((0xC0, number)), ALLREDUCE) for number in range(10)]
+    for data in collectives:
+        await nodes[0].unit_in.send(AxiStreamFrame(data, tid=COLLECTIVES))
+    wires.taken, wires.lost, wires.damaged = 0.9, 0.005, 0.02
+    await enable(nodes)
+
+    for node in nodes:
+        wanted = {source: given[source, node.index] for source in range(NODES)}
+        seen: dict[int, list[bytes]] = {source: [] for source in range(NODES)}
+        for _ in range(sum(map(len, wanted.values()))):
+            frame = await with_timeout(node.host_out.recv(), 200, "us")
+            seen[frame.tdata[8]].append(bytes(frame.tdata))
+        assert seen == wanted
+    [wire] = way(0, 1)
+    route_class = TABLE[0, 1] >> 8 & 15
+    for data in collectives:
+        frame = await with_timeout(nodes[1].unit_out[far_end(wire)[1]].recv(), 200, "us")
+        assert bytes(frame.tdata) == data
+        assert {frame.tid} if isinstance(frame.tid, int) else set(frame.tid) == {COLLECTIVES + route_class}
+
+    wires.taken, wires.lost, wires.damaged = 1.0, 0.0, 0.0
+    await ClockCycles(dut.aclk, 300)
+    assert all(stream.empty() for node in nodes for stream in (node.host_out, *node.unit_out)), "a packet too many"
+
+    crossed = [flits(collectives) if wire == way(0, 1)[0] else 0 for wire in range(2 * NODES)]
+    for (source, destination), packets in given.items():
+        for wire in way(source, destination):
+            crossed[wire] += flits(packets)
+    for node in nodes:
+        assert await node.count(HOST) == sum(flits(given[node.index, other]) for other in range(NODES))
+        assert await node.count(HOST + 8) == sum(flits(given[other, node.index]) for other in range(NODES))
+    repeated = 0
+    for wire, flits_here in enumerate(crossed):
+        near = await nodes[wire // 2].of_link(wire % 2)
+        far_node, far_port = far_end(wire)
+        far = await nodes[far_node].of_link(far_port)
+        assert near["sent"] == far["received"] == flits_here
+        assert far["damaged"] == wires.frames(wire, "damaged") > 0
+        assert wires.frames(wire, "lost") > 0
+        assert near["repeated"] == 0 or flits_here > 0
+        repeated += near["repeated"]
+    assert repeated > 0
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def one_damaged_frame_is_repeated(dut: HierarchyObject) -> None:
+    """A flit's frame is damaged on its way: it comes again when docs/links.md says, and each end counts one."""
+    nodes, wires = await start(dut)
+    await enable(nodes)
+    await ClockCycles(dut.aclk, 50)
+    wires.stop()
+
+    data = header(1, 1) + random.randbytes(FLIT - 8)
+    await nodes[0].host_in.send(data)
+
+    def carries_it() -> bool:
+        frame = int(dut.nodes[0].node.m_axis_link0_tdata.value)
+        return bool(frame >> WORD_BITS & 1) and frame & ((1 << 8 * FLIT) - 1) == int.from_bytes(data, "little")
+
+    while not carries_it():
+        await FallingEdge(dut.aclk)
+    dut.wrong_bit.value = random.randrange(FRAME_BITS)
+    dut.damaged.value = 1
+    await FallingEdge(dut.aclk)
+    dut.damaged.value = 0
+    cycles = 1
+    while not carries_it():
+        await FallingEdge(dut.aclk)
+        cycles += 1
+    assert cycles == 2 * LATENCY + 9
+
+    frame = await with_timeout(nodes[1].host_out.recv(), 20, "us")
+    assert bytes(frame.tdata) == data
+    assert await nodes[0].of_link(0) == {"sent": 1, "received": 0, "repeated": 1, "damaged": 0}
+    assert await nodes[1].of_link(1) == {"sent": 0, "received": 1, "repeated": 0, "damaged": 1}
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def a_cut_link_is_down_and_comes_back(dut: HierarchyObject) -> None:
+    nodes, wires = await start(dut)
+    await enable(nodes)
+    wires.lost = 1.0
+    given = [packet(1, bytes([number])) for number in range(10)]
+    for data in given:
+        await nodes[0].host_in.send(data)
+    await ClockCycles(dut.aclk, SILENCE + 20)
+    assert await links(nodes) == [0] * NODES
+    wires.lost = 0.0
+    for data in given:
+        frame = await with_timeout(nodes[1].host_out.recv(), 50, "us")
+        assert bytes(frame.tdata) == data
+    assert await links(nodes) == [3] * NODES
