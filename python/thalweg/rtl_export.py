@@ -187,7 +187,7 @@ def needed(root: Path, top: str) -> list[Path]:
 
 def _package(cluster: Cluster, built: Numbers) -> str:
     lines = [
-        f"// The numbers of the nodes of {Path(cluster.name).name}, by `thalweg rtl export`. Those of a router are tw_vc_router's, those of a",
+        f"// The numbers of the nodes of {Path(cluster.name).stem}, by `thalweg rtl export`. Those of a router are tw_vc_router's, those of a",
         "// link tw_link's; AddressBits are the registers'.",
         "package tw_cluster_pkg;",
     ]
@@ -362,12 +362,12 @@ def _top(built: Numbers) -> str:
 
 def _core(cluster: Cluster, files: list[str]) -> str:
     """For FuseSoC: CAPI2."""
-    name = re.sub(r"[^a-z0-9]+", "-", Path(cluster.name).name.lower()).strip("-")
+    name = re.sub(r"[^a-z0-9]+", "-", Path(cluster.name).stem.lower()).strip("-")
     return "\n".join(
         [
             "CAPI=2:",
             f"name: thalweg:node:{name}:{VERSION}",
-            f"description: A node of the cluster {Path(cluster.name).name}",
+            f"description: A node of the cluster {Path(cluster.name).stem}",
             "filesets:",
             "  rtl:",
             "    file_type: systemVerilogSource",
@@ -398,7 +398,7 @@ def _readme(root: Path, cluster: Cluster, built: Numbers) -> str:
     links = built["LinkPorts"]
     return template.substitute(
         {name: str(value) for name, value in built.values.items()},
-        cluster=Path(cluster.name).name,
+        cluster=Path(cluster.name).stem,
         nodes=cluster.topology.nodes,
         last_link=links - 1,
         last_unit=built["UnitPorts"] - 1,

@@ -127,6 +127,19 @@ def test_header_has_the_addresses_of_the_page(exported: tuple[Cluster, Path], tm
     assert (exported[1] / "registers/html/index.html").is_file()
 
 
+def test_missing_package_is_one_line(tmp_path: Path) -> None:
+    program = "import sys; sys.modules['peakrdl_regblock'] = None; from thalweg.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "rtl", "export", "ring:3", "--output", tmp_path / "out"],
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "thalweg: the Python package peakrdl_regblock is missing: pip install 'thalweg[export]'\n"
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
