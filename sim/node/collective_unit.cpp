@@ -55,6 +55,7 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
   }
   for (FlitSink& sink : links) links_.push_back({.sink = &sink});
   for (Port& port : ports_) {
+    port.injector = Injector(units() + 1);
     port.due = Ring<std::uint16_t>(contexts_.size() * kMaxEdges);
     port.personal = Ring<PacketId>(kForkPackets);
   }

@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "common/arbiter.hpp"
 #include "common/ring.hpp"
 #include "dma/packetizer.hpp"
 #include "dma/pipe.hpp"
@@ -20,6 +19,7 @@
 #include "node/context_table.hpp"
 #include "node/events.hpp"
 #include "node/group.hpp"
+#include "node/injector.hpp"
 #include "node/packet.hpp"
 #include "node/personal.hpp"
 #include "node/process_set.hpp"
@@ -239,11 +239,11 @@ class CollectiveUnit {
 
   struct Port {
     FlitSender sender;
-    Arbiter choose_unit;
-    std::uint64_t waiting = 0;    ///< units whose fork queue holds something; one beyond: `personal` or the relay does
-    unsigned unit = 0, flit = 0;  ///< of the packet that is being sent
+    Injector injector;          ///< its sources: the units, and one beyond them: `personal` or the relay
+    std::uint64_t waiting = 0;  ///< sources that hold something
+    unsigned flit = 0;          ///< of the packet that is being sent
     unsigned vc = 0;
-    const Packet* packet = nullptr;  ///< nullptr: none is
+    const Packet* packet = nullptr;  ///< that one
     Edge* edge = nullptr;            ///< nullptr: it is of an all-to-all
     PacketId straight = 0;           ///< that one
     Relay::Hop place;                ///< what it leaves here

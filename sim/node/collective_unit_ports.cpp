@@ -13,7 +13,7 @@ namespace network_header = spec::network_header;
 
 bool CollectiveUnit::can_send(unsigned index, Tick now) const {
   const Port& port = ports_[index];
-  if (port.packet) return port.sender.ready(port.vc);
+  if (port.injector.sending()) return port.sender.ready(port.vc);
   if (!port.due.empty())
     return port.sender.ready(contexts_[port.due.front() / kMaxEdges].edges[port.due.front() % kMaxEdges].vc);
   if (relay_.credit_due(index)) return port.sender.ready(channel_to(relay_.credit_destination(index)));
@@ -38,15 +38,14 @@ bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
     }
   }
   if (!ready) return false;
-  if (first) ready = first;
-  port.unit = port.choose_unit.pick(ready);
-  port.choose_unit.accept(port.unit, units() + 1);
+  port.injector.begin(ready, first);
+  const unsigned source = port.injector.source();
   port.flit = 0;
-  if (port.unit == units()) {
+  if (source == units()) {
     begin_personal(port, index);
     return true;
   }
-  const Copies& copies = units_[port.unit].to_port.front(index);
+  const Copies& copies = units_[source].to_port.front(index);
   const auto k = static_cast<unsigned>(std::countr_zero(copies.edges));
   port.edge = &contexts_[copies.context].edges[k];
   port.vc = port.edge->vc;
@@ -54,14 +53,13 @@ bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
   port.header = network_header::with_edge(
       network_header::with_destination(port.packet->words[0], static_cast<std::uint16_t>(port.edge->neighbour)),
       port.edge->there);
-  port.flit = 0;
   return true;
 }
 
 void CollectiveUnit::inject(unsigned index, Tick now) {
   Port& port = ports_[index];
   if (!port.sender.open(now)) return;
-  if (!port.packet) {
+  if (!port.injector.sending()) {
     if (!port.due.empty()) return send_credit(index, now);
     if (relay_.credit_due(index)) return send_relay_credit(index, now);
     if (!begin(port, index, now)) return;
@@ -77,12 +75,13 @@ void CollectiveUnit::inject(unsigned index, Tick now) {
 
 /// The port's packet has left: its copy is done, or the whole copies.
 void CollectiveUnit::sent(Port& port, unsigned index) {
-  const unsigned flits = std::exchange(port.packet, nullptr)->flits;
+  const unsigned flits = port.packet->flits;
+  port.injector.end();
   if (!port.edge) {
     leave_place(port.place, flits);
     pool_.release(port.straight);
   } else {
-    Unit& unit = units_[port.unit];
+    Unit& unit = units_[port.injector.source()];
     Copies& copies = unit.to_port.front(index);
     --port.edge->queued;
     copies.edges &= copies.edges - 1;
@@ -90,7 +89,7 @@ void CollectiveUnit::sent(Port& port, unsigned index) {
       pool_.release(copies.packet);
       unit.to_port.pop(index, flits);
       --unit.queued;
-      if (unit.to_port.empty(index)) port.waiting &= ~(std::uint64_t{1} << port.unit);
+      if (unit.to_port.empty(index)) port.waiting &= ~(std::uint64_t{1} << port.injector.source());
     }
     release_stalled();
   }
