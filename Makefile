@@ -1,7 +1,7 @@
 # `make run` sets everything up and runs the main job, `make test` all tests; `make check` is the quick loop.
 .DEFAULT_GOAL := help
 BIN := .venv/bin
-SOURCES := $(shell find sim runtime python/bindings tests benches apps examples -name '*.[ch]' -o -name '*.[ch]pp')
+SOURCES := $(shell find rtl sim runtime python/bindings tests benches apps examples -name '*.[ch]' -o -name '*.[ch]pp')
 PYTHON := $(wildcard python spec tests benches examples tools/*.py)
 
 .PHONY: help setup run check test test-long format stub tune clean
