@@ -343,6 +343,7 @@ class Project:
 
         With `waves` the model can be traced.
         """
+        kind: Kind = "traced" if waves else "model"
         file = next(self.root.glob(f"rtl/*/{module}.sv"))
         flags = [*self._flags(module, file), *(f"-G{name}={value}" for name, value in parameters.items())]
         with self._building:
@@ -353,13 +354,7 @@ class Project:
             _write_if_changed(folder / "ports/top.hpp", header(found))
             library, gathered = folder / "library.so", folder / "model/model.cc"
             options = "--cc --prefix Vtop --x-assign unique --x-initial unique -O3 --no-timing --Mdir"
-            verilate = [
-                *options.split(),
-                f"{gathered.parent}.new",
-                "-Wno-fatal",
-                *KIND_FLAGS["traced" if waves else "model"],
-                *flags,
-            ]
+            verilate = [*options.split(), f"{gathered.parent}.new", "-Wno-fatal", *KIND_FLAGS[kind], *flags]
             with (folder / "build.ninja").open("w") as out:
                 _write_rules(out, folder, self._compiler_flags())
                 _write_edge(
@@ -370,7 +365,7 @@ class Project:
                     MODEL=gathered.parent,
                     FLAGS=shlex.join(verilate).replace("$", "$$"),
                 )
-                include = f"-isystem {gathered.parent} -I{folder / 'ports'} {_macros('traced' if waves else 'model')}"
+                include = f"-isystem {gathered.parent} -I{folder / 'ports'} {_macros(kind)}"
                 _write_edge(out, "compile", folder / "model.o", gathered, FLAGS=f"{include} -w")
                 _write_edge(out, "compile", folder / "glue.o", f"{glue} | {gathered}", FLAGS=include)
                 objects = [folder / "glue.o", folder / "model.o"]

@@ -65,7 +65,8 @@ def in_rtl(
     """The same cluster with the hardware's routers, which are built where they have not been built yet.
 
     With `compares` the simulator's router runs beside each one; the first difference ends what the fabric does, as
-    RouterDifference. `project`: the sources. `recording`: of one router's waves. Raises InputError where there is no such hardware, and BuildError where a tool refuses.
+    RouterDifference. `project`: the sources. `recording`: of one router's waves. Raises InputError where there is no such
+    hardware, and BuildError where a tool refuses.
     """
     from thalweg import _sim
 

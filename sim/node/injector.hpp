@@ -1,7 +1,6 @@
 // Which packet a local port of the collective unit sends; twin of rtl/node/tw_injector.sv.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "common/arbiter.hpp"

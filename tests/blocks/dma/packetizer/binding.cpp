@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "bisim/main.hpp"
-#include "blocks/random_port.hpp"
+#include "blocks/handshake.hpp"
 #include "common/skid.hpp"
 #include "dma/packetizer.hpp"
 
@@ -39,20 +39,17 @@ class Twin {
   thalweg::Skid<thalweg::FlitPacketizer::Flit> out_;
 };
 
-/// Streams of any type, some longer than there are cycles, with pauses of words and stalls of packets. Lanes: starts, words, the
-/// receiver.
+/// Streams of any type, some longer than there are cycles, with pauses of words and stalls of packets. Lanes: those of the words and
+/// the flits, and starts.
 class Stimulus {
  public:
-  static constexpr unsigned kLanes = 3;
+  static constexpr unsigned kLanes = blocks::Handshake::kLanes + 1;
 
-  explicit Stimulus(bisim::Dice run)
-      : pause_(run.pick(0, 100, 700)),
-        stall_(run.pick(0, 100, 700)),
-        rest_(run.pick(0, 300)),
-        longest_(run.pick(40, 3, 3000)) {}
+  explicit Stimulus(bisim::Dice run) : rest_(run.pick(0, 300)), longest_(run.pick(40, 3, 3000)), words_(run) {}
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
-    bisim::Dice starts = draws.lane(0), words = draws.lane(1), receiver = draws.lane(2);
+    words_.drive(seen, draws, next);
+    bisim::Dice starts = draws.lane(blocks::Handshake::kLanes);
     if (!starting_ && !starts.chance(rest_)) {
       starting_ = true;
       spec::Descriptor descriptor;
@@ -76,23 +73,14 @@ class Stimulus {
     next.start_descriptor_i = descriptor_;
     next.start_size_i.set(size_);
     if (seen.start_ready_o.get()) starting_ = false;
-
-    if (!waiting_ && !words.chance(pause_)) {
-      waiting_ = true;
-      blocks::fill(word_, words);
-    }
-    next.in_valid_i.set(waiting_);
-    next.in_data_i = word_;
-    if (seen.in_ready_o.get()) waiting_ = false;
-    next.out_ready_i.set(!receiver.chance(stall_));
   }
 
  private:
   static constexpr unsigned kTypes = static_cast<unsigned>(spec::datatype_names.size());
 
-  unsigned pause_, stall_, rest_, longest_;
-  bool starting_ = false, waiting_ = false;
-  decltype(Inputs::in_data_i) word_{};
+  unsigned rest_, longest_;
+  blocks::Handshake words_;
+  bool starting_ = false;
   decltype(Inputs::start_descriptor_i) descriptor_{};
   unsigned size_ = 0;
 };
