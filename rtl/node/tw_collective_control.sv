@@ -1,11 +1,16 @@
 // Collective control: which step a process of a collective takes, from a row of the communicator table alone.
 //
 // A collective is up to 32 processes side by side, a process is steps one after another (docs/collectives.md). Asked for a
-// process and a step of it, it says how many processes there are, what the process is like, and the step. `step_o` is the first
-// step where the process has not so many.
+// process and a step of it, both of which there are, it says how many processes there are, what the process is like, and the
+// step. Asked for process 0 where there is none, it says so.
 //
-// Order: answers as asked. Latency: one cycle. Throughput: a question a cycle. Storage: none but the answer. All outputs are
-// registers. Critical path: the processes of a scan, whose stages are numbered one after another.
+// The streams of a process and the processes of a collective differ from row to row in what there is, and never in its order.
+// So all of them are the n-th of an ordered set: of the edges with streams behind them, or of what the stages of a scan can
+// need. In the first cycle the collective chooses the set, and the rest of the step; in the second the n-th is looked for; in the
+// third the step is made of what it is.
+//
+// Order: answers as asked. Latency: three cycles. Throughput: a question a cycle. Storage: none but the pipeline. All outputs are
+// registers.
 module tw_collective_control
   import tw_spec_pkg::*, tw_node_pkg::*;
 #(
@@ -38,8 +43,68 @@ module tw_collective_control
     $error("tw_collective_control: 1 to 32 edges");
   end
 
-  localparam int unsigned ScanBits = 10;  // of a rank: a program has no room for the processes of more
-  localparam int unsigned Places = Edges + 2;  // whose labels follow each other: own, those behind each edge down, up
+  // Every stage of an exchange has neighbours, and so edges, of its own.
+  localparam int unsigned Stages = Edges < 16 ? Edges : 16;
+  localparam int unsigned ScanBits = Stages < 10 ? Stages : 10;  // a program has no room for the processes of more
+
+  // Streams in their order, the lowest bit first: ascending, or downwards from those behind an edge. Mirrored: edge 0 is last.
+  typedef struct packed {
+    logic             last;    // ascending: behind all edges
+    logic [Edges-1:0] edges;   // ascending; or mirrored, those above the edge
+    logic             up;      // downwards: behind the edge up, whose labels are the highest
+    logic             own;
+    logic [Edges-1:0] lower;   // mirrored, those below the edge
+    logic             earlier; // ascending: those of labels before this vertex'
+  } streams_t;
+
+  // Processes of a scan in their order.
+  typedef struct packed {
+    logic partial;  // combines what comes with the group's, and sends that on
+    logic result;   // combines what comes with the result
+    logic both;     // hands what comes to both
+  } stage_t;
+  typedef struct packed {
+    stage_t [ScanBits-1:0] stages;
+    logic                  start;
+  } scan_t;
+
+  localparam int unsigned Most = $bits(streams_t) > $bits(scan_t) ? $bits(streams_t) : $bits(scan_t);
+  localparam int unsigned Groups = (Most + 3) / 4;  // of four places
+  localparam int unsigned Places = 4 * Groups;
+  localparam int unsigned CountBits = $clog2(Places + 1);
+
+  // What the first cycle knows of the answer, and what the third needs to complete it.
+  typedef struct packed {
+    logic [5:0]                    processes;
+    process_t                      process;
+    step_t                         step;
+    logic                          counts_processes;  // in the set; the number above is void
+    logic                          counts_steps;
+    // Of a set of streams:
+    logic                          ordered;
+    logic                          mirrored;
+    logic                          from_edge;         // the selected one; the own stream is from the host
+    logic                          to_edge;           // or to it
+    logic                          to_others;         // to all but the selected one
+    logic                          kept;              // own streams and those of edges come from stage 0
+    logic                          keeps_own;         // or go to it
+    logic                          keeps_edge;
+    logic                          block_last;        // that of streams of edges is their last label, and
+    logic                          block_none;        // it is 0
+    logic [Edges-1:0]              up;
+    logic [Edges-1:0][15:0]        behind;
+    logic [Edges-1:0][15:0]        last;
+    // Of an exchange: edges of its stages.
+    logic [Stages-1:0]             from_stage;
+    logic [Stages-1:0]             to_stage;
+    logic [Stages-1:0][Edges-1:0]  peers;
+    // Of a scan:
+    logic                          scans;
+    logic                          inclusive;
+    logic [ScanBits-1:0]           rank;
+    logic [ScanBits-1:0]           former;            // there is a result before stage k
+    logic [ScanBits:0]             reach;             // at least 2^k ranks come after this one
+  } plan_t;
 
   // verilator lint_off UNUSEDSIGNAL
   wire vertex_t vertex = ask_vertex_i;  // what of it the table's answer has used, and edges that there are not
@@ -48,510 +113,472 @@ module tw_collective_control
   wire host = vertex.has_rank;
   wire [Edges-1:0] up = vertex.up[Edges-1:0];
   wire [Edges-1:0] down = vertex.down[Edges-1:0];
-
-  // What a program is built of. A collective's block below sets what differs from an empty one.
-  typedef struct packed {
-    logic [5:0] processes;
-    process_t   process;
-    step_t      step;
-  } answer_t;
-
-  function automatic step_t a_step();
-    step_t step;
-    step = '0;
-    step.streams = 16'd1;
-    return step;
-  endfunction
-
-  function automatic answer_t program_of(logic [5:0] processes, logic [6:0] steps, turns_e turns);
-    return '{processes, '{steps, turns, 16'd1, 5'd0}, a_step()};
-  endfunction
-
-  // The n-th bit of a set, counted from the lowest; none where it has not so many.
-  function automatic logic [Places-1:0] nth(logic [Places-1:0] set, logic [6:0] n);
-    logic [6:0] earlier;
-    logic [Places-1:0] found;
-    earlier = '0;
-    found = '0;
-    for (int unsigned i = 0; i < Places; i++) begin
-      found[i] = set[i] && earlier == n;
-      earlier   = earlier + 7'(set[i]);
-    end
-    return found;
-  endfunction
-
-  function automatic logic [6:0] count(logic [Edges-1:0] set);
-    return 7'($countones(set));
-  endfunction
-  function automatic logic [Edges-1:0] nth_edge(logic [Edges-1:0] set, logic [6:0] n);
-    return Edges'(nth(Places'(set), n));
-  endfunction
-
-  function automatic logic [15:0] behind(logic [Edges-1:0] edge_bit);
-    logic [15:0] labels;
-    labels = '0;
-    for (int unsigned k = 0; k < Edges; k++) if (edge_bit[k]) labels |= ask_behind_i[k];
-    return labels;
-  endfunction
-  function automatic logic [15:0] last(logic [Edges-1:0] edge_bit);
-    logic [15:0] label;
-    label = '0;
-    for (int unsigned k = 0; k < Edges; k++) if (edge_bit[k]) label |= ask_last_i[k];
-    return label;
-  endfunction
-
-  function automatic logic [15:0] modulo(logic [16:0] label);
-    return label >= {1'b0, vertex.ranks} ? 16'(label - {1'b0, vertex.ranks}) : label[15:0];
-  endfunction
-
-  // --- Scattering: the streams for the labels downwards from where those behind an edge begin, interval by interval
-
-  // Which there are: bit 0 the own label, bit 1 + k those behind edge k down, the last bit those behind the edge up.
-  function automatic logic [Places-1:0] intervals();
-    return {up != '0, down, host};
-  endfunction
-
-  function automatic logic [Places-1:0] place_of(logic [Edges-1:0] edge_bit);
-    return (edge_bit & up) != '0 || edge_bit == '0 ? Places'(1) << (Places - 1) : Places'({edge_bit, 1'b0});
-  endfunction
-
-  // The n-th of them downwards from `from`, which is left out: those below it from the highest down, then those above.
-  function automatic logic [Places-1:0] nth_below(logic [Places-1:0] from, logic [6:0] n);
-    logic [Places-1:0] lower, upper, set, found;
-    logic [6:0] earlier;
-    lower = from - 1'b1;
-    upper = ~lower & ~from;
-    set = intervals();
-    earlier = '0;
-    found = '0;
-    for (int unsigned i = 2 * Places; i > 0; i--) begin
-      automatic logic there = set[(i-1)%Places] && (i > Places ? lower[(i-1)%Places] : upper[(i-1)%Places]);
-      found[(i-1)%Places] = found[(i-1)%Places] || (there && earlier == n);
-      earlier = earlier + 7'(there);
-    end
-    return found;
-  endfunction
-
-  typedef struct packed {
-    logic [6:0]       steps;
-    logic [Edges-1:0] to_edge;  // none: the own host
-    logic [15:0]      streams;
-  } interval_t;
-
-  // The n-th of a scattering; `from`: the edge behind which what is scattered comes from, none: the top itself.
-  function automatic interval_t scattered(logic [Edges-1:0] from, logic [6:0] n);
-    logic [Places-1:0] place;
-    interval_t interval;
-    place = nth_below(place_of(from), n);
-    interval.steps = 7'($countones(intervals() & ~place_of(from)));
-    interval.to_edge = place[Places-1] ? up : place[Edges:1];
-    interval.streams = place[0] ? 16'd1 : behind(interval.to_edge);
-    return interval;
-  endfunction
-
-  function automatic step_t scatter_step(logic [Edges-1:0] from, logic [Edges-1:0] to_edge, logic [15:0] streams);
-    step_t step;
-    step = a_step();
-    step.from_edges = 32'(from);
-    step.to_edges = 32'(to_edge);
-    step.to_host = to_edge == '0;
-    step.streams = streams;
-    return step;
-  endfunction
-
-  // --- The collectives
-
-  answer_t answer;
+  wire [Edges-1:0] previous = vertex.previous[Edges-1:0];
+  wire [Edges-1:0] next = vertex.next[Edges-1:0];
+  wire [Edges-1:0] fold = exchange.fold[Edges-1:0];
+  wire top = up == '0;
   wire first_process = ask_process_i == 5'd0;
-  wire [6:0] children = count(ask_away_i);
+  wire second_process = ask_process_i == 5'd1;
+  wire first_step = ask_step_i == 7'd0;
 
-  function automatic answer_t reduce();
-    answer_t a;
-    a = program_of(6'd1, 7'd1, TurnsStream);
-    a.step.from_edges = 32'(ask_away_i);
-    a.step.to_edges = 32'(ask_towards_i);
-    a.step.from_host = host;
-    a.step.to_host = ask_at_root_i;
-    return a;
+  // --- First cycle: streams
+
+  // How many of four there are; it is written for one level of LUTs.
+  function automatic logic [2:0] count(logic [3:0] set);
+    logic two_low, two_high, odd_low, odd_high;
+    two_low = &set[1:0];
+    two_high = &set[3:2];
+    odd_low = ^set[1:0];
+    odd_high = ^set[3:2];
+    return {two_low && two_high, (two_low ^ two_high) || (odd_low && odd_high), odd_low ^ odd_high};
   endfunction
 
-  function automatic answer_t broadcast();
-    answer_t a;
-    a = program_of(6'd1, 7'd1, TurnsStream);
-    a.step.from_edges = 32'(ask_towards_i);
-    a.step.to_edges = 32'(ask_away_i);
-    a.step.from_host = ask_at_root_i;
-    a.step.to_host = host && !ask_at_root_i;
-    return a;
-  endfunction
-
-  function automatic answer_t allreduce_tree();
-    answer_t a;
-    a = program_of(up == '0 ? 6'd1 : 6'd2, 7'd1, TurnsStream);
-    a.step.from_edges = first_process ? 32'(down) : 32'(up);
-    a.step.to_edges = first_process && up != '0 ? 32'(up) : 32'(down);
-    a.step.from_host = first_process && host;
-    a.step.to_host = host && (!first_process || up == '0);
-    return a;
-  endfunction
-
-  function automatic answer_t allreduce_exchange();
-    answer_t a;
-    logic final_stage;
-    logic [3:0] earlier;
-    if (exchange.beyond) begin
-      a = program_of(6'd2, 7'd1, TurnsStream);
-      if (first_process) a.step.to_edges = exchange.fold;
-      else a.step.from_edges = exchange.fold;
-      a.step.from_host = first_process;
-      a.step.to_host = !first_process;
-      return a;
+  function automatic logic several(logic [31:0] set);
+    logic [7:0] any;
+    several = 1'b0;
+    for (int unsigned g = 0; g < 8; g++) begin
+      any[g]  = |set[4*g+:4];
+      several = several || count(set[4*g+:4]) > 3'd1;
     end
-    a = program_of(6'(exchange.stage_count) + 6'd1, 7'd1, TurnsStream);
-    final_stage = ask_process_i == exchange.stage_count;
-    earlier = 4'(ask_process_i - 5'd1);
-    a.step.from_edges = first_process ? exchange.fold : exchange.stage_peers[earlier];
-    a.step.place = first_process ? 5'd0 : exchange.stage_place[earlier];
-    a.step.from_stages = first_process ? 64'd0 : 64'd1 << earlier;
-    a.step.from_host = first_process;
-    a.step.to_edges = final_stage ? exchange.fold : exchange.stage_peers[ask_process_i[3:0]];
-    a.step.to_stages = final_stage ? 64'd0 : 64'd1 << ask_process_i[3:0];
-    a.step.to_host = final_stage;
-    return a;
+    return several || count(any[3:0]) > 3'd1 || count(any[7:4]) > 3'd1 || (any[3:0] != '0 && any[7:4] != '0);
   endfunction
 
-  function automatic answer_t gather();
-    answer_t a;
-    logic [Edges-1:0] child;
-    logic own;
-    if (ask_at_root_i) begin
-      a = program_of(6'(children) + 6'd1, 7'd1, TurnsStream);
-      own = first_process;
-      child = nth_edge(ask_away_i, 7'(ask_process_i) - 7'd1);
-    end else begin
-      a = program_of(6'd1, children + 7'(host), TurnsStream);
-      own = host && ask_step_i == '0;
-      child = nth_edge(ask_away_i, ask_step_i - 7'(host));
+  // Is a + b = sum? In each bit, without waiting for the carry: it has to be what the bit below makes of it if it is right.
+  function automatic logic adds_up(logic [15:0] a, logic [15:0] b, logic [15:0] sum);
+    return (a ^ b ^ sum) == {(a[14:0] & b[14:0]) | ((a[14:0] | b[14:0]) & ~sum[14:0]), 1'b0};
+  endfunction
+
+  // Downwards from those behind `from`, an edge down, which are left out; or from those behind the edge up.
+  function automatic streams_t downwards(logic [Edges-1:0] from);
+    streams_t streams;
+    streams = '0;
+    for (int unsigned k = 0; k < Edges; k++) begin
+      automatic logic above = (from & ((Edges'(1) << k) - 1'b1)) != '0;
+      streams.edges[Edges-1-k] = down[k] && above;
+      streams.lower[Edges-1-k] = down[k] && !above && !from[k];
     end
-    a.step.from_host = own;
-    a.step.from_edges = own ? 32'd0 : 32'(child);
-    a.step.to_edges = 32'(ask_towards_i);
-    a.step.to_host = ask_at_root_i;
-    a.step.block = own ? vertex.label : 16'd0;
-    a.step.streams = own ? 16'd1 : behind(child);
-    return a;
+    streams.own = host;
+    streams.up = from != '0 && !top;
+    return streams;
   endfunction
 
-  function automatic answer_t scatter();
-    answer_t a;
-    interval_t interval;
-    logic [Edges-1:0] child;
-    if (!ask_at_root_i) begin
-      interval = scattered(ask_towards_i, ask_step_i);
-      a = program_of(6'd1, interval.steps, TurnsStream);
-      a.step = scatter_step(ask_towards_i, interval.to_edge, interval.streams);
-      return a;
-    end
-    a = program_of(6'(children) + 6'd1, 7'd1, TurnsStream);
-    child = nth_edge(ask_away_i, 7'(ask_process_i));
-    a.step.from_host = 1'b1;
-    a.step.to_edges = 32'(child);
-    a.step.to_host = child == '0;
-    a.step.streams = child == '0 ? 16'd1 : behind(child);
-    a.step.block = child == '0 ? vertex.label : last(child);
-    return a;
-  endfunction
+  wire branches = several(32'(down));
+  streams_t streams;
 
-  function automatic answer_t reduce_scatter();
-    answer_t a;
-    interval_t interval;
-    interval = scattered(up, ask_step_i);
-    a = program_of(up == '0 ? 6'd1 : 6'd2, interval.steps, TurnsStream);
-    if (up == '0) begin
-      a.step = scatter_step('0, interval.to_edge, interval.streams);
-      a.step.from_edges = 32'(down);
-      a.step.from_host = host;
-      a.step.block = interval.to_edge == '0 ? vertex.label : last(interval.to_edge);
-    end else if (first_process) begin
-      a.process.steps = 7'd1;
-      a.step.from_edges = 32'(down);
-      a.step.to_edges = 32'(up);
-      a.step.from_host = host;
-      a.step.streams = vertex.ranks;
-      a.step.block = vertex.ranks - 16'd1;
-    end else begin
-      a.step = scatter_step(up, interval.to_edge, interval.streams);
-    end
-    return a;
-  endfunction
-
-  // Upwards: the own stream, then what comes from each child. Downwards: labels before this vertex', then what was kept, then
-  // labels behind it.
-  function automatic answer_t allgather_tree();
-    answer_t a;
-    logic [Edges-1:0] child, others;
-    logic own, earlier, later_ones, branches;
-    logic [6:0] n;
-    logic [15:0] labels_after;
-    earlier = vertex.label != '0;
-    labels_after = vertex.ranks - vertex.label - vertex.below;
-    later_ones = labels_after != '0;
-    branches = (down & (down - 1'b1)) != '0;
-    if (first_process) begin
-      a = program_of(up == '0 ? 6'd1 : 6'd2, count(down) + 7'(host), TurnsStream);
-      n = ask_step_i;
-    end else begin
-      a = program_of(6'd2, 7'(earlier) + 7'(host && down != '0) + (branches ? count(down) : 7'd0) + 7'(later_ones),
-                     TurnsStream);
-      n = ask_step_i - 7'(earlier);
-    end
-    own = host && (first_process || down != '0) && n == '0;
-    child = nth_edge(down, n - 7'(host && (first_process || down != '0)));
-    others = own ? down : down & ~child;
-    if (first_process) begin
-      a.step.from_edges = own ? 32'd0 : 32'(child);
-      a.step.from_host = own;
-      a.step.to_host = host;
-      a.step.to_edges = up == '0 ? 32'(others) : 32'(up);
-      a.step.to_stages = 64'(up != '0 && others != '0);
-      a.step.block = vertex.label;
-      a.step.streams = own ? 16'd1 : behind(child);
-    end else if (earlier && ask_step_i == '0) begin
-      a.step.from_edges = 32'(up);
-      a.step.to_edges = 32'(down);
-      a.step.to_host = host;
-      a.step.streams = vertex.label;
-    end else if (own || (branches && child != '0)) begin
-      a.step.from_stages = 64'd1;
-      a.step.to_edges = 32'(others);
-      a.step.streams = own ? 16'd1 : behind(child);
-    end else begin
-      a.step.from_edges = 32'(up);
-      a.step.to_edges = 32'(down);
-      a.step.to_host = host;
-      a.step.streams = labels_after;
-    end
-    return a;
-  endfunction
-
-  function automatic answer_t ring(logic reduced);
-    answer_t a;
-    logic [31:0] from, to;
-    logic first_step, last_step;
-    logic [15:0] on;
-    a = program_of(6'd1, vertex.ranks > 16'd2 ? 7'd3 : 7'd2, TurnsBurst);
-    from = reduced ? vertex.next : vertex.previous;
-    to = reduced ? vertex.previous : vertex.next;
-    first_step = ask_step_i == '0;
-    last_step = ask_step_i + 7'd1 == a.process.steps;
-    on = first_step ? 16'(reduced) : last_step ? 16'(!reduced) : reduced ? 16'd2 : vertex.ranks - 16'd1;
-    a.step.from_edges = first_step ? 32'd0 : from;
-    a.step.to_edges = last_step ? 32'd0 : to;
-    a.step.from_host = first_step || reduced;
-    a.step.to_host = last_step || !reduced;
-    a.step.streams = first_step || last_step ? 16'd1 : vertex.ranks - 16'd2;
-    a.step.block = modulo({1'b0, vertex.label} + {1'b0, on});
-    a.step.upwards = first_step && reduced;
-    if (!first_step && !last_step) a.step.upwards = reduced;
-    return a;
-  endfunction
-
-  function automatic logic [31:0] doubling_from(logic [4:0] k);
-    logic [31:0] edges;
-    edges = '0;
-    for (int unsigned i = 0; i < 16; i++) if (i >= 32'(k)) edges |= exchange.doubling[i];
-    return edges;
-  endfunction
-
-  function automatic answer_t allgather_exchange();
-    answer_t a;
-    logic [3:0] k;
-    logic [6:0] steps;
-    steps = 7'd1;
-    for (int unsigned i = 0; i < 16; i++) steps = steps + 7'(exchange.doubling[i] != '0);
-    a = program_of(6'd1, steps, TurnsPacket);
-    k = 4'(ask_step_i - 7'd1);
-    a.step.from_host = ask_step_i == '0;
-    a.step.from_edges = ask_step_i == '0 ? 32'd0 : exchange.doubling[k];
-    a.step.to_edges = doubling_from(5'(ask_step_i));
-    a.step.to_host = 1'b1;
-    a.step.streams = ask_step_i == '0 ? 16'd1 : 16'd1 << k;
-    a.step.block = ask_step_i == '0 ? vertex.rank : vertex.rank ^ (16'd1 << k);
-    return a;
-  endfunction
-
-  // 2^n - 1, the last place of 2^n.
-  function automatic logic [15:0] ones(logic [4:0] n);
-    return (16'd1 << n) - 16'd1;
-  endfunction
-
-  function automatic answer_t reduce_scatter_halving();
-    answer_t a;
-    logic [4:0] stages, k, bits;
-    stages = '0;
-    for (int unsigned i = 0; i < 16; i++) if (vertex.ranks[i]) stages = 5'(i);
-    k = stages - ask_process_i;  // of the edge that is read; of the first process none
-    bits = first_process ? stages - 5'd1 : k;
-    a = program_of(6'(stages) + 6'd1, first_process || k == '0 ? 7'd1 : 7'd2, TurnsPacket);
-    a.process.rounds = first_process || k == '0 ? 16'd1 << bits : 16'd1 << (bits - 5'd1);
-    a.process.reversed = bits;
-    a.step.block = vertex.rank ^ ones(bits);
-    if (first_process) begin
-      a.step.block = a.step.block ^ (16'd1 << bits);
-      a.step.to_edges = exchange.doubling[bits[3:0]];
-      a.step.from_host = 1'b1;
-    end else begin
-      a.step.from_edges = exchange.doubling[k[3:0]];
-      a.step.from_host = ask_process_i == 5'd1;
-      a.step.from_stages = ask_process_i == 5'd1 ? 64'd0 : 64'd2 << k;
-      a.step.to_host = k == '0;
-      if (k != '0 && ask_step_i == '0) a.step.to_edges = exchange.doubling[4'(k - 5'd1)];
-      if (k != '0 && ask_step_i != '0) a.step.to_stages = 64'd1 << k;
-    end
-    return a;
-  endfunction
-
-  // --- Scans: up to three processes in each stage, with buffers between them
-
-  // What a rank's group of 2^(k+1) has together is sent on: there is a later bit m that the rank, or one to which it goes
-  // with bits between cleared, has not, and a rank with it. `above`: k + 1.
-  function automatic logic group_needed(logic [ScanBits-1:0] rank, int unsigned above);
-    logic [ScanBits-1:0] cleared;
-    group_needed = 1'b0;
-    cleared = rank;
-    for (int unsigned m = 0; m < ScanBits; m++) begin
-      if (m >= above) begin
-        if (!rank[m] && (16'(cleared) | (16'd1 << m)) < vertex.ranks) group_needed = 1'b1;
-        cleared[m] = 1'b0;
-      end
-    end
-  endfunction
-
-  function automatic logic sends_group(logic [ScanBits-1:0] rank, int unsigned k);
-    logic [ScanBits-1:0] peer;
-    peer = rank ^ (ScanBits'(1) << k);
-    return 16'(peer) < vertex.ranks && (!rank[k] || group_needed(peer, k + 1));
-  endfunction
-
-  function automatic answer_t scan(logic inclusive);
-    answer_t a;
-    logic [ScanBits-1:0] rank;
-    logic [63:0] stage, result, partial, former, copy;  // `stage`: the next free one
-    logic [5:0] processes;
-    logic [ScanBits-1:0] has_edge, needed, sends;
-    step_t step, out;
-    a = program_of(6'd0, 7'd1, TurnsStream);
-    rank = vertex.rank[ScanBits-1:0];
-    stage = 64'd1;
-    result = '0;
-    partial = '0;
-    processes = '0;
-    for (int unsigned k = 0; k < ScanBits; k++) begin
-      has_edge[k] = exchange.doubling[k] != '0;
-      needed[k] = group_needed(rank, k + 1);
-      sends[k] = sends_group(rank, k);
-    end
-    for (int unsigned above = 0; above <= ScanBits; above++) begin  // the start, then after stage above - 1
-      automatic int unsigned k = above == 0 ? 0 : above - 1;
-      automatic logic start = above == 0;
-      automatic logic upper = start ? inclusive : rank[k] && has_edge[k];
-      automatic logic more = start || (has_edge[k] && needed[k]);
-      automatic logic [31:0] edge_bit = start ? 32'd0 : exchange.doubling[k];
-      // The start: the group's part first, the result goes along with it.
-      step = a_step();
-      out = a_step();
-      copy = '0;
-      if (!start && upper) begin
-        former = result;
-        if (32'(rank) >> above != 0) begin
-          out.to_stages = stage;
-          result = stage;
-          stage = stage << 1;
-        end else begin
-          out.to_host = 1'b1;
-        end
-        if (more) begin
-          step.from_edges = edge_bit;
-          copy = stage;
-          step.to_stages = stage;
-          stage = stage << 1;
-          if (former != '0) begin
-            out.from_stages = former | stage;
-            step.to_stages = step.to_stages | stage;
-            stage = stage << 1;
-          end else begin
-            step.to_stages = step.to_stages | out.to_stages;
-            step.to_host = out.to_host;
-          end
-          if (processes == 6'(ask_process_i)) a.step = step;
-          processes = processes + 6'd1;
-        end else begin
-          out.from_edges = edge_bit;
-          out.from_stages = former;
-        end
-        if (out.from_edges != '0 || out.from_stages != '0) begin
-          if (processes == 6'(ask_process_i)) a.step = out;
-          processes = processes + 6'd1;
-        end
-      end
-      if (more) begin
-        step = a_step();
-        step.from_stages = start ? 64'd0 : partial | copy;
-        step.from_edges = start || upper ? 32'd0 : edge_bit;
-        step.from_host = start;
-        partial = '0;
-        for (int unsigned later = 0; later < ScanBits; later++) begin
-          if (later >= above && partial == '0 && has_edge[later]) begin
-            if (sends[later]) step.to_edges = step.to_edges | exchange.doubling[later];
-            if (needed[later]) begin
-              step.to_stages = stage;
-              partial = stage;
-              stage = stage << 1;
-            end
-          end
-        end
-        if (start && inclusive) begin
-          if (rank != '0) begin
-            step.to_stages = step.to_stages | stage;
-            result = stage;
-            stage = stage << 1;
-          end else begin
-            step.to_host = 1'b1;
-          end
-        end
-        if (!start || step.to_edges != '0 || step.to_stages != '0 || step.to_host) begin
-          if (processes == 6'(ask_process_i)) a.step = step;
-          processes = processes + 6'd1;
-        end
-      end
-    end
-    a.processes = processes;
-    return a;
-  endfunction
-
+  // Whatever the algorithm: others than by trees leave the set alone.
   always_comb begin
+    streams = '0;
+    streams.own = host;
     unique case (ask_collective_i)
-      CollectiveReduce: answer = reduce();
-      CollectiveBroadcast: answer = broadcast();
-      CollectiveGather: answer = gather();
-      CollectiveScatter: answer = scatter();
-      CollectiveReduceScatter:
-      if (ask_algorithm_i == AlgorithmRing) answer = ring(1'b1);
-      else if (ask_algorithm_i == AlgorithmHalving) answer = reduce_scatter_halving();
-      else answer = reduce_scatter();
-      CollectiveScan: answer = scan(1'b1);
-      CollectiveExscan: answer = scan(1'b0);
-      CollectiveAllgather:
-      if (ask_algorithm_i == AlgorithmRing) answer = ring(1'b0);
-      else if (ask_algorithm_i == AlgorithmExchange) answer = allgather_exchange();
-      else answer = allgather_tree();
-      default: answer = ask_algorithm_i == AlgorithmExchange ? allreduce_exchange() : allreduce_tree();
+      CollectiveGather: streams.edges = ask_away_i;
+      CollectiveScatter:
+      if (ask_at_root_i) begin
+        streams.own   = 1'b0;
+        streams.edges = ask_away_i;
+        streams.last  = 1'b1;  // the own one
+      end else begin
+        streams = downwards(ask_towards_i & down);
+      end
+      CollectiveReduceScatter: streams = downwards('0);
+      default:  // of allgather
+      if (first_process) begin  // upwards: the own stream, then what comes from each child
+        streams.edges = down;
+      end else begin  // labels before this vertex', then what was kept, where it goes to any other child, then labels behind it
+        streams.earlier = vertex.label != '0;
+        streams.own = host && down != '0;
+        if (branches) streams.edges = down;
+        streams.last = !adds_up(vertex.label, vertex.below, vertex.ranks);
+      end
     endcase
   end
 
-  always_ff @(posedge clk_i) begin
-    {answer_processes_o, answer_process_o, answer_step_o} <= answer;
-    if (rst_i) answer_valid_o <= 1'b0;
-    else answer_valid_o <= ask_valid_i;
+  // Processes of the root are side by side; and those of a scan.
+  wire scans = ask_collective_i == CollectiveScan || ask_collective_i == CollectiveExscan;
+  wire spread = ask_at_root_i && (ask_collective_i == CollectiveGather || ask_collective_i == CollectiveScatter);
+  wire [CountBits-1:0] n = CountBits'(scans || spread ? 7'(ask_process_i) : ask_step_i);
+
+  // --- First cycle: exchanges
+
+  // 2^k: the one bit of a rank in which the rank of a stage's edge differs. By halving the highest one comes first.
+  wire halving = ask_algorithm_i == AlgorithmHalving;
+  wire [4:0] turn = ask_collective_i == CollectiveAllgather ? ask_step_i[4:0] : ask_process_i;
+  wire [16:0] power = halving ? {1'b0, vertex.ranks >> ask_process_i[3:0]} : 17'd1 << turn;
+  wire [15:0] half = power[16:1];  // none of 1
+  logic [15:0] lower_bits;
+
+  always_comb begin
+    for (int unsigned i = 0; i < 16; i++) lower_bits[i] = (power >> (i + 1)) != '0;
   end
+
+  function automatic logic [3:0] log2(logic [15:0] number);
+    logic [3:0] bits;
+    bits = '0;
+    for (int unsigned i = 0; i < 16; i++) if (number[i]) bits |= 4'(i);
+    return bits;
+  endfunction
+  wire [3:0] stages = log2(vertex.ranks);  // of a power of two
+
+  // --- First cycle: scans
+
+  wire inclusive = ask_collective_i == CollectiveScan;
+  wire [ScanBits-1:0] rank = vertex.rank[ScanBits-1:0];
+  wire [ScanBits-1:0] ranks_after = vertex.ranks[ScanBits-1:0] + ~rank;
+  logic [ScanBits:0] reach;
+  logic [ScanBits-1:0] former;
+  scan_t scan;
+
+  always_comb begin
+    reach[ScanBits] = 1'b0;
+    for (int unsigned k = 0; k < ScanBits; k++) begin
+      reach[k]  = (ranks_after >> k) != '0;
+      former[k] = inclusive || (rank & ((ScanBits'(1) << k) - 1'b1)) != '0;
+    end
+    scan.start = inclusive || reach[0];
+    for (int unsigned k = 0; k < ScanBits; k++) begin
+      // The group's part is needed if there are ranks that 2^(k+1) more reach.
+      scan.stages[k].partial = reach[k+1];
+      scan.stages[k].both = rank[k] && reach[k+1];
+      scan.stages[k].result = rank[k] && (former[k] || !reach[k+1]);
+    end
+  end
+
+  // --- First cycle: the collectives
+
+  plan_t plan;
+  logic [15:0] streams_less;  // of the number of streams
+  logic [15:0] block_on;  // modulo the ranks
+
+  // Reduced: the block of the rank that is farthest on the way first, and its own last; otherwise its own first.
+  wire reduced = ask_collective_i == CollectiveReduceScatter;
+  wire [6:0] ring_steps = vertex.ranks > 16'd2 ? 7'd3 : 7'd2;
+  wire last_step = vertex.ranks > 16'd2 ? ask_step_i[1] : ask_step_i[0];  // of two or three
+
+  always_comb begin
+    plan = '0;
+    plan.processes = 6'd1;
+    plan.process = '{7'd1, TurnsStream, 16'd1, 5'd0};
+    plan.step.streams = 16'd1;
+    plan.up = up;
+    plan.behind = ask_behind_i;
+    plan.last = ask_last_i;
+    for (int unsigned k = 0; k < Stages; k++) plan.peers[k] = exchange.doubling[k][Edges-1:0];
+    plan.inclusive = inclusive;
+    plan.rank = rank;
+    plan.former = former;
+    plan.reach = reach;
+    streams_less = '0;
+    block_on = '0;
+    unique case (ask_collective_i)
+      CollectiveReduce: begin
+        plan.step.from_edges = 32'(ask_away_i);
+        plan.step.to_edges = 32'(ask_towards_i);
+        plan.step.from_host = host;
+        plan.step.to_host = ask_at_root_i;
+      end
+      CollectiveBroadcast: begin
+        plan.step.from_edges = 32'(ask_towards_i);
+        plan.step.to_edges = 32'(ask_away_i);
+        plan.step.from_host = ask_at_root_i;
+        plan.step.to_host = host && !ask_at_root_i;
+      end
+      CollectiveGather: begin
+        plan.ordered = 1'b1;
+        plan.from_edge = 1'b1;
+        plan.block_none = 1'b1;
+        plan.counts_processes = ask_at_root_i;
+        plan.counts_steps = !ask_at_root_i;
+        plan.step.to_edges = 32'(ask_towards_i);
+        plan.step.to_host = ask_at_root_i;
+        plan.step.block = vertex.label;
+      end
+      CollectiveScatter: begin
+        plan.ordered = 1'b1;
+        plan.to_edge = 1'b1;
+        plan.counts_processes = ask_at_root_i;
+        plan.counts_steps = !ask_at_root_i;
+        if (ask_at_root_i) begin
+          plan.block_last = 1'b1;
+          plan.step.from_host = 1'b1;
+          plan.step.block = vertex.label;
+        end else begin
+          plan.mirrored = 1'b1;
+          plan.step.from_edges = 32'(ask_towards_i);
+        end
+      end
+      CollectiveReduceScatter, CollectiveAllgather:
+      if (ask_algorithm_i == AlgorithmRing) begin
+        plan.process.steps = ring_steps;
+        plan.process.turns = TurnsBurst;
+        if (!first_step) plan.step.from_edges = 32'(reduced ? next : previous);
+        if (!last_step) plan.step.to_edges = 32'(reduced ? previous : next);
+        plan.step.from_host = first_step || reduced;
+        plan.step.to_host = last_step || !reduced;
+        plan.step.upwards = reduced && !last_step;
+        plan.step.block = vertex.label;
+        if (first_step) block_on = 16'(reduced);
+        else if (last_step) block_on = 16'(!reduced);
+        else begin
+          block_on = reduced ? 16'd2 : vertex.ranks - 16'd1;
+          plan.step.streams = vertex.ranks;
+          streams_less = 16'd2;
+        end
+      end else if (halving) begin
+        plan.processes = 6'(stages) + 6'd1;
+        plan.process.turns = TurnsPacket;
+        plan.process.steps = first_process || power[0] ? 7'd1 : 7'd2;
+        plan.process.rounds = half | 16'(power[0]);
+        plan.process.reversed = 5'(stages) - (first_process ? 5'd1 : ask_process_i);
+        plan.from_stage = Stages'(power);
+        if (!first_process && !second_process) plan.step.from_stages = 64'(power);
+        if (first_step) plan.to_stage = Stages'(half);
+        else plan.step.to_stages = 64'(half);
+        plan.step.from_host = first_process || second_process;
+        plan.step.to_host = power[0];
+        plan.step.block = vertex.rank ^ lower_bits;
+      end else if (ask_algorithm_i == AlgorithmExchange) begin  // what came on an edge goes on over those of later stages
+        plan.process.steps = 7'(stages) + 7'd1;
+        plan.process.turns = TurnsPacket;
+        plan.from_stage = Stages'(half);
+        plan.to_stage = ~Stages'(lower_bits);
+        plan.step.from_host = first_step;
+        plan.step.to_host = 1'b1;
+        plan.step.streams = half | 16'(power[0]);
+        plan.step.block = vertex.rank ^ half;
+      end else if (reduced) begin
+        plan.processes = top ? 6'd1 : 6'd2;
+        plan.step.from_edges = first_process ? 32'(down) : 32'(up);
+        plan.step.from_host = first_process && host;
+        if (first_process && !top) begin
+          plan.step.to_edges = 32'(up);
+          plan.step.streams = vertex.ranks;
+          plan.step.block = vertex.ranks - 16'd1;
+        end else begin
+          plan.ordered = 1'b1;
+          plan.mirrored = 1'b1;
+          plan.to_edge = 1'b1;
+          plan.counts_steps = 1'b1;
+          plan.block_last = top;
+          if (top) plan.step.block = vertex.label;
+        end
+      end else begin
+        plan.ordered = 1'b1;
+        plan.counts_steps = 1'b1;
+        plan.processes = top ? 6'd1 : 6'd2;
+        plan.step.to_host = host;
+        if (first_process) begin
+          plan.from_edge = 1'b1;
+          plan.to_others = top;
+          plan.keeps_own = !top && down != '0;
+          plan.keeps_edge = !top && branches;
+          plan.step.to_edges = top ? 32'(down) : 32'(up);
+          plan.step.block = vertex.label;
+        end else begin
+          plan.to_others = 1'b1;
+          plan.kept = 1'b1;
+          plan.step.from_edges = 32'(up);
+          plan.step.to_edges = 32'(down);
+          if (first_step && vertex.label != '0) begin
+            plan.step.streams = vertex.label;
+          end else begin
+            plan.step.streams = vertex.ranks;
+            streams_less = vertex.label + vertex.below;
+          end
+        end
+      end
+      CollectiveScan, CollectiveExscan: begin
+        plan.scans = 1'b1;
+        plan.counts_processes = 1'b1;
+      end
+      default:
+      if (ask_algorithm_i != AlgorithmExchange) begin
+        plan.processes = top ? 6'd1 : 6'd2;
+        plan.step.from_edges = first_process ? 32'(down) : 32'(up);
+        plan.step.to_edges = first_process && !top ? 32'(up) : 32'(down);
+        plan.step.from_host = host && first_process;
+        plan.step.to_host = host && (!first_process || top);
+      end else begin
+        automatic logic final_stage = exchange.beyond || ask_process_i == exchange.stage_count;
+        for (int unsigned k = 0; k < Stages; k++) plan.peers[k] = exchange.stage_peers[k][Edges-1:0];
+        plan.processes = exchange.beyond ? 6'd2 : 6'(exchange.stage_count) + 6'd1;
+        plan.step.from_host = first_process;
+        plan.step.to_host = exchange.beyond ? !first_process : final_stage;
+        if (exchange.beyond ? !first_process : first_process) plan.step.from_edges = 32'(fold);
+        if (exchange.beyond ? first_process : final_stage) plan.step.to_edges = 32'(fold);
+        if (!exchange.beyond) begin
+          plan.from_stage = Stages'(half);
+          plan.step.from_stages = 64'(half);
+          for (int unsigned k = 0; k < Stages; k++) if (half[k]) plan.step.place |= exchange.stage_place[k];
+        end
+        if (!final_stage) begin
+          plan.to_stage = Stages'(power);
+          plan.step.to_stages = 64'(power);
+        end
+      end
+    endcase
+  end
+
+  // --- Second cycle: the n-th of the set
+
+  plan_t plan_1_q;
+  logic [Places-1:0] set_d, set_1_q;
+  logic [Groups-1:0][3:0] sizes_1_q;
+  logic [CountBits-1:0] n_1_q;
+  logic [15:0] streams_less_1_q, block_on_1_q, ranks_1_q;
+
+  assign set_d = scans ? Places'(scan) : Places'(streams);
+
+  always_ff @(posedge clk_i) begin
+    plan_1_q <= plan;
+    set_1_q <= set_d;
+    for (int unsigned g = 0; g < Groups; g++)
+      sizes_1_q[g] <= 4'(count(set_d[4*g+:4])) + (g % 2 == 1 ? 4'(count(set_d[4*g-4+:4])) : 4'd0);
+    n_1_q <= n;
+    streams_less_1_q <= streams_less;
+    block_on_1_q <= block_on;
+    ranks_1_q <= vertex.ranks;
+  end
+
+  logic [Groups-1:0][CountBits-1:0] sums;  // of all groups up to this one
+  logic [Groups-1:0] beyond;  // this one, the n-th is
+  logic [Most-1:0] fitting;  // in the group the one that the n-th would be
+
+  always_comb begin
+    for (int unsigned g = 0; g < Groups; g++) sums[g] = CountBits'(sizes_1_q[g]);
+    for (int unsigned d = 2; d < Groups; d *= 2)
+      for (int unsigned g = 0; g < Groups; g++) if ((g / d) % 2 == 1) sums[g] = sums[g] + sums[g/d*d-1];
+    for (int unsigned g = 0; g < Groups; g++) begin
+      automatic logic [1:0] place = n_1_q[1:0] - (g == 0 ? 2'd0 : sums[g-1][1:0]);
+      beyond[g] = n_1_q >= sums[g];
+      for (int unsigned i = 0; i < 4 && 4 * g + i < Most; i++)
+        fitting[4*g+i] = set_1_q[4*g+i] && place == 2'(count(set_1_q[4*g+:4] & 4'((1 << i) - 1)));
+    end
+  end
+
+  wire [15:0] streams_left = plan_1_q.step.streams - streams_less_1_q;
+  wire [16:0] block_sum = {1'b0, plan_1_q.step.block} + {1'b0, block_on_1_q};
+  wire [15:0] block_over = 16'(block_sum - {1'b0, ranks_1_q});
+
+  plan_t plan_2_q;
+  logic [Most-1:0] fitting_2_q;
+  logic [Groups-1:0] beyond_2_q;
+  logic [CountBits-1:0] count_2_q;
+
+  always_ff @(posedge clk_i) begin
+    plan_2_q <= plan_1_q;
+    plan_2_q.step.streams <= streams_left;
+    plan_2_q.step.block <= block_sum >= {1'b0, ranks_1_q} ? block_over : block_sum[15:0];
+    fitting_2_q <= fitting;
+    beyond_2_q <= beyond;
+    count_2_q <= sums[Groups-1];
+  end
+
+  // --- Third cycle: the step
+
+  // What a scan holds for stage k of its exchange is in four buffers, each named by the stage in which it is read.
+  localparam int unsigned Result = 0, Partial = 1, Copy = 2, Fresh = 3;
+
+  logic [Most-1:0] found;
+  streams_t stream;
+  scan_t running;
+  logic [Edges-1:0] edge_bit;
+  logic of_edge;
+  logic [15:0] behind, last;
+  logic [5:0] processes;
+  process_t kind;
+  step_t step;
+  logic [Stages-1:0] from_stage, to_stage;
+  logic writes;  // a scan's result, for the next 1 bit of the rank
+
+  always_comb begin
+    for (int unsigned i = 0; i < Most; i++)
+      found[i] = fitting_2_q[i] && !beyond_2_q[i/4] && (i < 4 || beyond_2_q[i/4-1]);
+  end
+
+  assign stream = plan_2_q.ordered ? $bits(streams_t)'(found) : '0;
+  assign running = plan_2_q.scans ? $bits(scan_t)'(found) : '0;
+  assign of_edge = plan_2_q.ordered && !stream.own && !stream.earlier && !stream.last;
+
+  always_comb begin
+    for (int unsigned k = 0; k < Edges; k++) begin
+      automatic logic from_above = plan_2_q.mirrored ? stream.edges[Edges-1-k] : stream.edges[k];
+      edge_bit[k] = stream.lower[Edges-1-k] || from_above || (stream.up && plan_2_q.up[k]);
+    end
+    behind = '0;
+    last = '0;
+    for (int unsigned k = 0; k < Edges; k++) begin
+      if (edge_bit[k]) behind |= plan_2_q.behind[k];
+      if (edge_bit[k]) last |= plan_2_q.last[k];
+    end
+  end
+
+  always_comb begin
+    processes = plan_2_q.counts_processes ? 6'(count_2_q) : plan_2_q.processes;
+    kind = plan_2_q.process;
+    if (plan_2_q.counts_steps) kind.steps = 7'(count_2_q);
+    step = plan_2_q.step;
+    from_stage = plan_2_q.from_stage;
+    to_stage = plan_2_q.to_stage;
+
+    // Streams
+    if (plan_2_q.from_edge) step.from_edges |= 32'(edge_bit);
+    if (plan_2_q.from_edge && stream.own) step.from_host = 1'b1;
+    if (plan_2_q.to_edge) step.to_edges |= 32'(edge_bit);
+    if (plan_2_q.to_edge && !of_edge) step.to_host = 1'b1;
+    if (plan_2_q.to_others) step.to_edges &= ~32'(edge_bit);
+    if (plan_2_q.kept && (stream.own || of_edge)) begin
+      step.from_edges = '0;
+      step.from_stages[0] = 1'b1;
+      step.to_host = 1'b0;
+    end
+    if (plan_2_q.keeps_own && stream.own || plan_2_q.keeps_edge && of_edge) step.to_stages[0] = 1'b1;
+    if (stream.own) step.streams = 16'd1;
+    if (of_edge) begin
+      step.streams = behind;
+      if (plan_2_q.block_none) step.block = '0;
+      if (plan_2_q.block_last) step.block = last;
+    end
+
+    // Scans
+    writes = running.start && plan_2_q.inclusive;
+    if (running.start) step.from_host = 1'b1;
+    for (int unsigned k = 0; k < ScanBits; k++) begin
+      automatic stage_t now = running.stages[k];
+      automatic logic sends = k == 0 ? running.start : running.stages[k-1].partial;
+      automatic logic forked = plan_2_q.reach[k+1];
+      if (now.both || now.result && !forked || now.partial && !plan_2_q.rank[k]) from_stage[k] = 1'b1;
+      if (sends && plan_2_q.reach[k]) to_stage[k] = 1'b1;
+      if (now.result && plan_2_q.former[k]) step.from_stages[4*k+Result] = 1'b1;
+      if (now.result && forked) step.from_stages[4*k+Fresh] = 1'b1;
+      if (now.partial) step.from_stages[4*k+Partial] = 1'b1;
+      if (now.partial && plan_2_q.rank[k]) step.from_stages[4*k+Copy] = 1'b1;
+      if (writes && plan_2_q.rank[k]) step.to_stages[4*k+Result] = 1'b1;
+      if (sends && plan_2_q.reach[k+1]) step.to_stages[4*k+Partial] = 1'b1;
+      if (now.both) step.to_stages[4*k+Copy] = 1'b1;
+      if (now.both && plan_2_q.former[k]) step.to_stages[4*k+Fresh] = 1'b1;
+      writes = writes && !plan_2_q.rank[k] || now.result || now.both && !plan_2_q.former[k];
+    end
+    if (writes) step.to_host = 1'b1;
+
+    // Exchanges
+    for (int unsigned k = 0; k < Stages; k++) begin
+      if (from_stage[k]) step.from_edges |= 32'(plan_2_q.peers[k]);
+      if (to_stage[k]) step.to_edges |= 32'(plan_2_q.peers[k]);
+    end
+  end
+
+  logic [1:0] valid_q;
+
+  always_ff @(posedge clk_i) begin
+    {answer_processes_o, answer_process_o, answer_step_o} <= {processes, kind, step};
+    if (rst_i) {answer_valid_o, valid_q} <= '0;
+    else {answer_valid_o, valid_q} <= {valid_q, ask_valid_i};
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i && ask_valid_i) begin
+      edges_for_stages : assert ((exchange.doubling >> 32 * Stages) == '0 && 32'(exchange.stage_count) <= Stages);
+    end
+  end
+`endif
 endmodule

@@ -205,7 +205,7 @@ class Compiler {
     for (unsigned k = stages; k-- > 0;) {
       turn(k, k ? 2 : 1);
       Step half{.from_edges = row_.doubling[k],
-                .from_stages = k == top ? 0 : std::uint64_t{1} << (k + 1),
+                .from_stages = k == top ? 0 : std::uint64_t{1} << k,
                 .from_host = k == top,
                 .to_host = k == 0,
                 .block = first_of(row_.rank, k)};
@@ -216,7 +216,7 @@ class Compiler {
       half.to_edges = row_.doubling[k - 1];
       step(half);
       half.to_edges = 0;
-      half.to_stages = std::uint64_t{1} << k;
+      half.to_stages = std::uint64_t{1} << (k - 1);
       step(half);
     }
   }
@@ -225,18 +225,19 @@ class Compiler {
   /// needed. The upper one combines it with its result; both combine it with their group's.
   void scan(bool inclusive) {
     const std::uint32_t rank = row_.rank;
-    const auto result_to = [&](unsigned k) {  // where the result after stage k goes; ~0 is the start
+    std::uint64_t result = 0, partial = 0;    // where they are held
+    const auto result_to = [&](unsigned k) {  // where the result goes that stage k or a later one combines
       Step out;
-      if (rank >> (k + 1))
-        out.to_stages = result_ = new_stage();
+      if (const std::uint32_t later = rank >> k)
+        out.to_stages = result = held(k + static_cast<unsigned>(std::countr_zero(later)), Held::result);
       else
         out.to_host = true;
       return out;
     };
-    result_ = partial_ = 0;
-    Step start = partial_after(~0u);
+    Step start = partial_from(0);
+    partial = start.to_stages;
     if (inclusive) {
-      const Step out = result_to(~0u);
+      const Step out = result_to(0);
       start.to_stages |= out.to_stages;
       start.to_host = out.to_host;
     }
@@ -247,15 +248,17 @@ class Compiler {
     }
     for (unsigned k = 0; k < kRankBits; ++k) {
       const std::uint32_t edge = row_.doubling[k];
-      const bool upper = rank >> k & 1, partial = edge && group_needed(rank, k);
+      const bool upper = rank >> k & 1, needed = edge && group_needed(rank, k);
       std::uint64_t copy = 0;
       if (upper) {
-        const std::uint64_t former = result_;
-        Step out = result_to(k);
-        if (partial) {  // what comes is used twice
-          Step fork{.from_edges = edge, .to_stages = copy = new_stage()};
+        const std::uint64_t former = result;
+        Step out = result_to(k + 1);
+        if (needed) {  // what comes is used twice
+          copy = held(k, Held::copy);
+          Step fork{.from_edges = edge, .to_stages = copy};
           if (former) {
-            out.from_stages = former | new_stage(fork.to_stages);
+            fork.to_stages |= held(k, Held::fresh);
+            out.from_stages = former | held(k, Held::fresh);
           } else {
             fork.to_stages |= out.to_stages;
             fork.to_host = out.to_host;
@@ -271,11 +274,11 @@ class Compiler {
           step(out);
         }
       }
-      if (partial) {
-        const std::uint64_t former = partial_;
-        Step out = partial_after(k);
-        out.from_stages = former | copy;
+      if (needed) {
+        Step out = partial_from(k + 1);
+        out.from_stages = partial | copy;
         out.from_edges = upper ? 0 : edge;
+        partial = out.to_stages;
         process();
         step(out);
       }
@@ -293,23 +296,19 @@ class Compiler {
     const std::uint32_t peer = rank ^ (1u << k);
     return peer < row_.ranks && (peer > rank || group_needed(peer, k));
   }
-  /// Where the result of the own group goes after stage k (~0: the own operand), until a later stage changes it.
-  Step partial_after(unsigned k) {
+  /// Where what the own group has together goes from stage k on, until a stage changes it.
+  [[nodiscard]] Step partial_from(unsigned k) const {
     Step out;
-    partial_ = 0;
-    for (unsigned later = k + 1; later < kRankBits && !out.to_stages; ++later) {
-      if (!row_.doubling[later]) continue;
-      if (sends_group(row_.rank, later)) out.to_edges |= row_.doubling[later];
-      if (group_needed(row_.rank, later)) out.to_stages = partial_ = new_stage();
+    for (; k < kRankBits && !out.to_stages; ++k) {
+      if (!row_.doubling[k]) continue;
+      if (sends_group(row_.rank, k)) out.to_edges |= row_.doubling[k];
+      if (group_needed(row_.rank, k)) out.to_stages = held(k, Held::partial);
     }
     return out;
   }
-  std::uint64_t new_stage() { return std::uint64_t{1} << stages_++; }
-  std::uint64_t new_stage(std::uint64_t& also) {
-    const std::uint64_t stage = new_stage();
-    also |= stage;
-    return stage;
-  }
+  /// Scan: the buffers of what is combined in stage k of the exchange; so their numbers follow from k alone.
+  enum class Held : unsigned { result, partial, copy, fresh };
+  static std::uint64_t held(unsigned k, Held what) { return std::uint64_t{1} << (4 * k + static_cast<unsigned>(what)); }
 
   /// Streams for all ranks but those behind an edge, downwards.
   void scatter_from(std::uint32_t parent) {
@@ -345,8 +344,6 @@ class Compiler {
   Program& program_;
   bool at_root_;
   std::uint32_t parent_, children_;
-  unsigned stages_ = 0;
-  std::uint64_t result_ = 0, partial_ = 0;  ///< scan: the stages that hold them
 };
 
 }  // namespace

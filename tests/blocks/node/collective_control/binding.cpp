@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
 
@@ -30,15 +32,15 @@ void set_element(Words& words, unsigned i, unsigned bits, std::uint64_t value) {
   if (at % 64 + bits > 64) words[at / 64 + 1] |= value >> (64 - at % 64);
 }
 
-/// The step that the program of a row has.
+/// The step that the program of a row has, three cycles after the question.
 class Twin {
  public:
   void outputs(const Inputs&, Outputs& out) const {
-    out.answer_valid_o.set(answer_.has_value());
-    if (!answer_) return;
-    const thalweg::Process& process = program_.processes[answer_->process];
-    const thalweg::Step& step = program_.steps[process.first + answer_->step];
-    out.answer_processes_o.set(program_.process_count);
+    const std::optional<Answer>& answer = answers_.back();
+    out.answer_valid_o.set(answer.has_value());
+    if (!answer) return;
+    const auto& [processes, process, step] = *answer;
+    out.answer_processes_o.set(processes);
     out.answer_process_o.set({.steps = process.steps,
                               .turns = static_cast<std::uint64_t>(process.turns) == 0 ? 0U
                                        : process.turns == thalweg::Turns::packet      ? 1U
@@ -58,17 +60,23 @@ class Twin {
   }
 
   void step(const Inputs& in) {
-    answer_.reset();
+    std::shift_right(answers_.begin(), answers_.end(), 1);
+    answers_.front().reset();
     if (!in.ask_valid_i.get()) return;
-    answer_ = {static_cast<unsigned>(in.ask_process_i.get()), static_cast<unsigned>(in.ask_step_i.get())};
     const Row row = row_of(in);
     compile(static_cast<Collective>(in.ask_collective_i.get()), static_cast<Algorithm>(in.ask_algorithm_i.get()), row,
             root(in, row), program_);
+    const thalweg::Process& process = program_.processes[in.ask_process_i.get()];
+    answers_.front() = {program_.process_count, process, program_.steps[process.first + in.ask_step_i.get()]};
   }
 
  private:
-  struct Question {
-    unsigned process, step;
+  static constexpr unsigned kLatency = 3;
+
+  struct Answer {
+    unsigned processes;
+    thalweg::Process process;
+    thalweg::Step step;
   };
 
   /// A root to which the ways lead that were given.
@@ -111,7 +119,7 @@ class Twin {
     return row;
   }
 
-  std::optional<Question> answer_;
+  std::array<std::optional<Answer>, kLatency> answers_;  ///< the latest first
   Program program_;
 };
 
@@ -243,14 +251,14 @@ class Stimulus {
   }
 
   static Row large_exchange(bisim::Dice& run) {
+    constexpr unsigned stages = std::min(kEdges, thalweg::kRankBits);  // each has an edge of its own
     Row row = large(run);
-    if (run.chance(500)) {
-      row.ranks = std::bit_floor(row.ranks);
-      row.rank %= row.ranks;
-    }
+    if (stages < thalweg::kRankBits) row.ranks = 2 + (row.ranks - 2) % ((1U << stages) - 1);
+    if (run.chance(500)) row.ranks = std::bit_floor(row.ranks);
+    row.rank %= row.ranks;
     row.below = row.ranks;
     row.beyond = run.chance(200);
-    row.stage_count = run.below(thalweg::kRankBits + 1);
+    row.stage_count = run.below(stages + 1);
     if (row.beyond || run.chance(300)) row.fold = 1U << run.below(kEdges);
     const unsigned first = run.below(kEdges);
     for (unsigned k = 0; k < thalweg::kRankBits; ++k) {
