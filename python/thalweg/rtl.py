@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
+from thalweg import processor_time
 from thalweg.errors import CheckFailed, InputError
 from thalweg.rtl_ports import Module, header, read_module
 from thalweg.waves import to_fst
@@ -405,13 +406,13 @@ class Project:
         cycles: int,
         seed: int,
         replay: bool = True,
-        seconds: float | None = None,
+        seconds: int | None = None,
     ) -> Result:
         """Runs the seeds `seed` .. `seed + runs - 1`, each in `cycles` cycles, until one shows a difference.
 
         The test program must have been built. With `replay` a difference is run again, from its seed, by a program with
         waves in it, which also shrinks the stimulus; the report's folder is named in the result. Raises
-        subprocess.TimeoutExpired where the runs take more than `seconds`.
+        subprocess.TimeoutExpired where the runs take more than `seconds` of processor time.
         """
         result = self._execute("model", block, parameters, runs, cycles, seed, seconds=seconds)
         if result.difference is None or not replay:
@@ -441,16 +442,14 @@ class Project:
         cycles: int,
         seed: int,
         more: Sequence[str | Path] = (),
-        seconds: float | None = None,
+        seconds: int | None = None,
     ) -> Result:
         program = self.program(block, parameters, kind)
         output = self.folder(block, parameters) / "result.json"
         output.unlink(missing_ok=True)
         command: list[str | Path] = [program, "--json", output]
         command += ["--runs", str(runs), "--cycles", str(cycles), "--seed", str(seed), *more]
-        done = subprocess.run(
-            command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=seconds
-        )
+        done = processor_time.run(command, seconds)
         if done.returncode not in (0, 1) or not output.exists():
             raise BuildError(f"{program} ended with status {done.returncode}", done.stdout)
         data: dict[str, Any] = json.loads(output.read_text())

@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thalweg import rtl_yosys
+from thalweg import processor_time, rtl_yosys
 from thalweg.rtl import Block, ParameterSet, Project
 from thalweg.rtl_ports import gates
 from thalweg.rtl_proof import abc
@@ -24,7 +24,7 @@ from thalweg.rtl_proof import abc
 if TYPE_CHECKING or __name__ == "__main__":
     from pyosys import libyosys as ys
 
-TIME_LIMIT = 300  #: seconds for each tool
+TIME_LIMIT = 300  #: seconds of processor time for each tool
 
 # What is read beyond the end of an array is open, which the cells of the last step show.
 TO_REGISTERS = (
@@ -85,13 +85,8 @@ def equivalent(original: Project, changed: Project, block: Block, parameters: Pa
 
 def _is_never_one(graph: str) -> bool:
     """Is it proved that the output of a combinational graph is 0?"""
-    done = subprocess.run(
-        [abc(), "-q", f"read_aiger {graph}; strash; iprove"],
-        text=True,
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=TIME_LIMIT,
-    )
+    done = processor_time.run([abc(), "-q", f"read_aiger {graph}; strash; iprove"], TIME_LIMIT)
+    done.check_returncode()
     return done.stdout.startswith("UNSATISFIABLE")
 
 

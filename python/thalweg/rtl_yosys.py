@@ -6,13 +6,13 @@ What Yosys prints goes to the process's stdout.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from thalweg import processor_time
 from thalweg.rtl import RTL_FOLDERS, BuildError
 
 if TYPE_CHECKING:
@@ -42,20 +42,13 @@ def folders(root: Path, further: Iterable[str] = ()) -> list[str]:
     return [str(root / folder) for folder in (*RTL_FOLDERS, *further)]
 
 
-def start(program: str, request: Request, failure: str, seconds: float | None = None) -> None:
+def start(program: str, request: Request, failure: str, seconds: int | None = None) -> None:
     """Has the Python module `program` do what is requested.
 
-    Raises a BuildError that says `failure`, with the last that Yosys printed, and subprocess.TimeoutExpired after `seconds`.
+    Raises a BuildError that says `failure`, with the last that Yosys printed, and subprocess.TimeoutExpired after `seconds` of
+    processor time.
     """
-    done = subprocess.run(
-        [sys.executable, "-m", program],
-        input=json.dumps(asdict(request)),
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-        timeout=seconds,
-    )
+    done = processor_time.run([sys.executable, "-m", program], seconds, json.dumps(asdict(request)))
     if done.returncode:
         last_command = done.stdout.rpartition("-- Running command")[2]
         raise BuildError(failure, "\n".join(last_command.splitlines()[-20:]))

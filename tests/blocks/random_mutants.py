@@ -27,7 +27,7 @@ from thalweg.rtl import Block, BuildError, ParameterSet, Project
 from thalweg.rtl_equivalence import equivalent
 from thalweg.rtl_ports import Module
 
-SECONDS = 600  #: for the runs in one parameter set; a mutant that takes longer hangs
+SECONDS = 600  #: of processor time for the runs in one parameter set; a mutant that takes longer hangs
 
 
 TOP = ROOT / "rtl/top"  #: has no twins, and is tested from outside
@@ -155,7 +155,7 @@ class Hunt:
         try:
             result = self.project.run(block, parameters, RUNS, CYCLES, seed, replay=False, seconds=SECONDS)
         except TimeoutExpired:
-            return f"not done after {SECONDS} s"
+            return f"not done after {SECONDS} s of processor time"
         except BuildError as error:  # the program died
             return str(error)
         return str(result.difference) if result.difference else None
