@@ -82,11 +82,8 @@ module tw_context_table
     return 16'(label - first) < count;
   endfunction
 
-  // The sum of a label and a count that is at most the ranks, modulo the ranks.
-  function automatic logic [15:0] modulo(logic [16:0] label, logic [15:0] ranks);
-    return label >= {1'b0, ranks} ? 16'(label - {1'b0, ranks}) : 16'(label);
-  endfunction
-
+  // Behind the edge up are all labels but those from this vertex' on that are below it: they end before it.
+  wire [15:0] before_own = (vertex.label == '0 ? vertex.ranks : vertex.label) - 16'd1;
   logic [Edges-1:0] leads, towards;
   logic [Edges-1:0][15:0] behind, last;
 
@@ -94,7 +91,6 @@ module tw_context_table
   for (genvar k = 0; k < Edges; k++) begin : interval
     (* ram_style = "distributed" *) interval_t intervals_q[Rows];
     wire interval_t below = intervals_q[lookup_row_i];
-    wire [15:0] first = up[k] ? modulo({1'b0, vertex.label} + {1'b0, vertex.below}, vertex.ranks) : below.first;
 
     always_ff @(posedge clk_i) begin
       if (edge_valid_i && 32'(edge_index_i) == k) intervals_q[edge_row_i] <= '{edge_i.first, edge_i.behind};
@@ -102,12 +98,12 @@ module tw_context_table
 
     assign leads[k] = down[k] && in_interval(lookup_label_i, below.first, below.behind);
     assign behind[k] = up[k] ? vertex.ranks - vertex.below : below.behind;
-    assign last[k] = modulo({1'b0, first} + {1'b0, behind[k]} - 17'd1, vertex.ranks);
+    assign last[k] = up[k] ? before_own : below.first + below.behind - 16'd1;
   end
 
   assign towards = in_interval(lookup_label_i, vertex.label, vertex.below) ? leads & -leads : up;
 
-  wire [15:0] following = modulo({1'b0, vertex.label} + 17'd1, vertex.ranks);
+  wire [15:0] following = vertex.label + 16'd1 == vertex.ranks ? '0 : vertex.label + 16'd1;
 
   logic [2*Edges-1:0] branches_q[Rows*Roots];
 

@@ -74,7 +74,7 @@ RTL = [
     Mutant("rtl_context_interval_closed", "node/context_table", "direct", "rtl/node/tw_context_table.sv",
            "16'(label - first) < count", "16'(label - first) <= count"),
     Mutant("rtl_context_last_not_modulo", "node/context_table", "direct", "rtl/node/tw_context_table.sv",
-           "label >= {1'b0, ranks} ?", "label > {1'b0, ranks} ?"),
+           "vertex.label == '0 ? vertex.ranks : vertex.label", "vertex.label"),
     Mutant("rtl_context_ring_ends_late", "node/context_table", "direct", "rtl/node/tw_context_table.sv",
            "lookup_label_i == following ?", "lookup_label_i == vertex.label ?"),
     Mutant("rtl_injector_nothing_urgent", "node/injector", "margin", "rtl/node/tw_injector.sv",
