@@ -30,6 +30,7 @@ std::uint32_t credit_batch(const CollectiveConfig& config) {
 CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, NodeId self, std::span<FlitSink> links,
                                PacketPool& pool, Events& events)
     : config_(config),
+      graph_(graph),
       self_(self),
       pool_(pool),
       events_(events),
@@ -40,6 +41,9 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       units_(config.collective.aggregation_units),
       ports_(config.router.local_ports - 1),
       relay_(config, graph, self, ports()),
+      pick_(static_cast<unsigned>(links.size()), units()),
+      staging_(units()),
+      banks_(links.size() + units()),
       before_(kFlitBytes * static_cast<double>(config.router.share.flits) / config.router.share.cycles),
       after_(before_) {
   for (Context& context : contexts_) {
@@ -77,7 +81,16 @@ void CollectiveUnit::load(std::uint32_t id, const Row& row) {
     edge.there = row.edges[k].there;
     edge.port = static_cast<std::uint8_t>(k % ports_.size());
     edge.vc = static_cast<std::uint8_t>(channel_to(edge.neighbour));
+    edge.bank = static_cast<std::uint8_t>(link_from(edge.neighbour));
   });
+}
+
+/// The link over which packets of a node come.
+unsigned CollectiveUnit::link_from(NodeId node) const {
+  Graph::End end{node, 0};
+  while (end.node != self_)
+    end = graph_.peer(end.node, config_.routes[std::size_t{end.node} * config_.nodes + self_].port);
+  return end.port;
 }
 
 /// The virtual channel on which packets to a node are injected.
@@ -111,8 +124,6 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   op.units = thalweg::user_units(config_.collective, request.collective, request.op);
   op.reading = op.writing = 0;
   op.to_host = 0;
-  op.reader.fill(kNone);
-  op.writer.fill(kNone);
   if (request.collective == spec::Collective::alltoall) {
     start_personal(id);
     return id;
@@ -138,27 +149,23 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     const Process& process = op.program.processes[p];
     op.execution[p] = {};
     op.execution[p].running = true;
-    op.execution[p].free_at = now + 1;
     op.execution[p].since = now;
     op.reads[p] = op.writes[p] = 0;
+    bool uploads = false;
     for (unsigned s = 0; s < process.steps; ++s) {
       const Step& step = op.program.steps[process.first + s];
       op.reads[p] |= step.from_edges;
       op.writes[p] |= step.to_edges;
-      each_bit(step.from_stages, [&](unsigned stage) { op.stage_reader[stage] = static_cast<std::uint8_t>(p); });
+      uploads |= step.from_host;
       each_bit(step.to_stages, [&](unsigned stage) {
-        op.stage_writer[stage] = static_cast<std::uint8_t>(p);
-        while (op.staged.size() <= stage) op.staged.emplace_back(config_.collective.slot_packets);
+        while (op.stages.size() <= stage)
+          op.stages.push_back({.packets = Ring<Staged>(config_.collective.slot_packets)});
+        op.stages[stage].bank = static_cast<std::uint8_t>(home(process_id(id, p)));
       });
     }
-    each_bit(op.reads[p], [&](unsigned edge) { op.reader[edge] = static_cast<std::uint8_t>(p); });
-    each_bit(op.writes[p], [&](unsigned edge) { op.writer[edge] = static_cast<std::uint8_t>(p); });
     op.reading |= op.reads[p];
     op.writing |= op.writes[p];
-    events_.add({now + 1, Event::Kind::process, process_id(id, p)});
-    if (!std::any_of(&op.program.steps[process.first], &op.program.steps[process.first] + process.steps,
-                     [](const Step& step) { return step.from_host; }))
-      continue;
+    if (!uploads) continue;
     op.uploads |= 1u << p;
     if (op.upload.size() <= p) op.upload.resize(p + 1);
     Upload& upload = op.upload[p];
@@ -170,7 +177,12 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     while (!op.program.steps[process.first + upload.step].from_host) ++upload.step;
     begin_stream(id, p);
   }
-  if (over(op)) ended_.push_back(id);  // nothing to do: an exclusive scan of one rank
+  if (over(op)) {  // nothing to do: an exclusive scan of one rank
+    ended_.push_back(id);
+    return id;
+  }
+  if (starting_.empty()) start_at_ = now + 1;
+  starting_.push_growing(id);
   return id;
 }
 
@@ -209,7 +221,7 @@ HostPacket CollectiveUnit::take_result(unsigned index) {
   else
     taken_personal(ports_[index - units()], result.packet);
   if (results.empty()) with_result_ &= ~(std::uint64_t{1} << index);
-  release_stalled();
+  pick_.room_freed();
   return result;
 }
 
@@ -227,16 +239,28 @@ bool CollectiveUnit::delivered(const HostPacket& result) {
 
 void CollectiveUnit::step(Tick now) {
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
-  if (!pending_.empty()) issue(now);
+  arrivals_.clear();
   for (unsigned link = 0; link < links_.size(); ++link) receive(link, now);
+  stage_arrivals(now);
+  announce_next();
+  wake();
+  ask(now);
+  const std::uint32_t next = pick_.choose(now).value_or(kNobody);
+  if (picked_ != kNobody) attempt(picked_, now);
+  picked_ = next;
+  keep_arrivals();
+  each_bit(to_send_, [&](unsigned port) {
+    if (ports_[port].left) sent(ports_[port], port);
+  });
+  scan(now);
   for (Port& port : ports_) port.sender.update(now);
-  if (arrived_) each_bit(std::exchange(arrived_, 0), [&](unsigned context) { start_arrived(context, now); });
 }
 
 bool CollectiveUnit::active(Tick now) const {
   bool sends = false;
   each_bit(to_send_, [&](unsigned port) { sends |= can_send(port, now + 1); });
-  return sends || !pending_.empty();
+  return sends || picked_ != kNobody || pick_.waiting() || !announced_.empty() || !starting_.empty() || arrived_ ||
+         scanned_ != kNobody;
 }
 
 // ------------------------------------------------------------------------------------------------------- Reports

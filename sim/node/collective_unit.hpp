@@ -22,7 +22,7 @@
 #include "node/injector.hpp"
 #include "node/packet.hpp"
 #include "node/personal.hpp"
-#include "node/process_set.hpp"
+#include "node/pick.hpp"
 #include "node/relay.hpp"
 #include "reduce/fork.hpp"
 #include "reduce/lane.hpp"
@@ -118,8 +118,10 @@ class CollectiveUnit {
     return id;
   }
 
-  /// A process event.
-  void wake(std::uint32_t process) { pending_.add(process); }
+  /// A packet from the host is there for the process.
+  void announce(std::uint32_t process) { announced_.push_growing(process); }
+  /// Collective control has said the first step of a process.
+  void answered(std::uint32_t process) { pick_.start(process); }
 
   /// One cycle.
   void step(Tick now);
@@ -132,7 +134,12 @@ class CollectiveUnit {
 
  private:
   static constexpr unsigned kForkPackets = 4;  ///< of a fork queue: what a unit runs ahead of a busy output
-  static constexpr std::uint8_t kNone = 0xFF;
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+  static constexpr unsigned kBankPorts = 2;  ///< packets that are read out of a bank of slots or stages at a time
+  static constexpr Tick kControlCycles = 3;  ///< of collective control, from question to answer
+  static constexpr Tick kStepCycles =
+      2 + kControlCycles + 1;             ///< from a process's last packet of a step to the next step
+  static constexpr Tick kScanCycles = 3;  ///< to look at the packet in front of a slot
 
   struct Edge {
     NodeId neighbour = 0;
@@ -144,6 +151,8 @@ class CollectiveUnit {
     std::uint16_t queued = 0;   ///< packets in that queue
     std::uint32_t credits = 0;  ///< flits for which the neighbour's slot has room
     std::uint32_t owed = 0;     ///< flits that have left the slot here, which is not yet told
+    std::uint8_t bank = 0;      ///< the link over which its packets come, whose bank has the slot
+    std::uint32_t reader = kNobody, writer = kNobody;  ///< the process that waits for a packet, or for credits
     Ring<PacketId> slot;
   };
 
@@ -157,7 +166,6 @@ class CollectiveUnit {
     std::uint32_t block = 0;   ///< the rank whose block the stream carries
     std::uint64_t count = 0;   ///< elements of the stream
     Packetizer layout;         ///< of the stream
-    Tick free_at = 0;          ///< the packet before has been read
     Tick since = 0;            ///< when it last moved
   };
 
@@ -171,11 +179,20 @@ class CollectiveUnit {
     Block block;               ///< in the send buffer
     Packetizer layout;         ///< of the stream
     Ring<PacketId> queue;
+    unsigned there = 0;    ///< packets in it that the process knows of
+    bool awaited = false;  ///< the process waits for one
   };
 
   struct Staged {
     PacketId packet;
-    Tick whole;  ///< when its last flit is there
+    Tick whole;  ///< when it can be read
+  };
+
+  /// A buffer from one process to another, in the bank of the unit that fills it.
+  struct Stage {
+    Ring<Staged> packets;
+    std::uint8_t bank = 0;
+    std::uint32_t reader = kNobody;  ///< the process that waits for a packet
   };
 
   struct Operation {
@@ -201,11 +218,9 @@ class CollectiveUnit {
     std::uint32_t reading = 0, writing = 0;                           ///< edges that it is not done with
     std::uint32_t running = 0;                                        ///< processes
     std::uint32_t to_host = 0;                                        ///< packets on their way to host memory
-    std::array<std::uint8_t, kMaxEdges> reader, writer;
-    std::vector<Upload> upload;        ///< of each process
-    Personal personal;                 ///< all-to-all, which has no processes: lane i is port i
-    std::vector<Ring<Staged>> staged;  ///< of each stage
-    std::array<std::uint8_t, Program::kMaxStages> stage_reader, stage_writer;  ///< processes
+    std::vector<Upload> upload;                                       ///< of each process
+    Personal personal;  ///< all-to-all, which has no processes: lane i is port i
+    std::vector<Stage> stages;
   };
 
   struct Context {
@@ -241,6 +256,7 @@ class CollectiveUnit {
     FlitSender sender;
     Injector injector;          ///< its sources: the units, and one beyond them: `personal` or the relay
     std::uint64_t waiting = 0;  ///< sources that hold something
+    bool left = false;          ///< a packet's last flit, in this cycle
     unsigned flit = 0;          ///< of the packet that is being sent
     unsigned vc = 0;
     const Packet* packet = nullptr;  ///< that one
@@ -260,6 +276,27 @@ class CollectiveUnit {
     FlitSink* sink = nullptr;
     std::array<PacketId, FlitSink::kMaxChannels> incoming{};
     std::array<std::uint8_t, FlitSink::kMaxChannels> received{};  ///< flits of it
+  };
+
+  /// What has come over a link in this cycle: a packet for a slot, or credits.
+  struct Arrival {
+    std::uint8_t link, edge;
+    bool credits;
+    std::uint32_t context;
+    std::uint32_t value;  ///< packet; flits
+  };
+
+  /// A result that is whole in a stage after `at`.
+  struct StageArrival {
+    Tick at;
+    OperationId operation;
+    std::uint8_t stage;
+  };
+
+  /// What keeps a process from its next packet.
+  struct Lack {
+    enum class Of : std::uint8_t { turn, upload, staged, packet, credit, stage_room } of;
+    unsigned index = 0;  ///< edge, stage
   };
 
   /// A packet of an all-to-all, from the own host or from the relay.
@@ -301,13 +338,22 @@ class CollectiveUnit {
   }
   [[nodiscard]] bool over(const Operation& op) const;
 
-  void issue(Tick now);
-  [[nodiscard]] bool attempt(std::uint32_t process, Tick now);
+  void attempt(std::uint32_t process, Tick now);
+  [[nodiscard]] std::optional<Lack> lack(OperationId id, unsigned process, Tick now) const;
   [[nodiscard]] std::optional<Blockage> blockage(OperationId id, unsigned process, Tick now) const;
+  void await(const Lack& lack, OperationId id, unsigned process);
+  [[nodiscard]] unsigned pace(const Context& context, const Operation& op, const Step& step) const;
+  [[nodiscard]] bool banks_free(const Context& context, const Operation& op, const Step& step, Tick now) const;
+  void take_banks(const Context& context, const Operation& op, const Step& step, Tick now, Tick until);
+  template <class Visit>
+  void each_bank(const Context& context, const Operation& op, const Step& step, Visit&& visit) const;
+  /// The unit whose results fill the stages that a process fills.
+  [[nodiscard]] unsigned home(std::uint32_t process) const { return process % units(); }
   [[nodiscard]] std::optional<unsigned> choose_unit(OperationId id, unsigned process, Tick latency, Tick now,
-                                                    Tick& later) const;
+                                                    bool& has_room) const;
   void execute(OperationId id, unsigned process, unsigned unit, Tick latency, Tick now);
-  void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, std::uint64_t elements, Tick ready);
+  void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, std::uint64_t elements, Tick ready,
+               unsigned pace);
   [[nodiscard]] PacketId combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements);
   void begin_stream(OperationId id, unsigned process);
   [[nodiscard]] static bool next_upload(Upload& upload, const Process& process, const Step* steps,
@@ -328,10 +374,13 @@ class CollectiveUnit {
   [[nodiscard]] const Packet& next_operand(const Context& context, const Operation& op, unsigned process) const;
   [[nodiscard]] std::uint64_t place(const Operation& op, const Execution& execution) const;
   void owe(Context& context, unsigned edge, unsigned flits, bool final);
-  void proceed(OperationId id, unsigned process, bool last);
+  enum class Proceeding : std::uint8_t { same_step, other_step, over };
+  Proceeding proceed(OperationId id, unsigned process, bool last);
   void finish(OperationId id, unsigned process);
-  void release_stalled();
-  void start_arrived(std::uint32_t context, Tick now);
+  void ask(Tick now);
+  [[nodiscard]] bool begins(std::uint32_t context, unsigned edge, PacketId packet) const;
+  void start_arrived(std::uint32_t context, PacketId descriptor, Tick now);
+  void scan(Tick now);
 
   void inject(unsigned port, Tick now);
   [[nodiscard]] bool begin(Port& port, unsigned index, Tick now);
@@ -340,7 +389,11 @@ class CollectiveUnit {
   void receive(unsigned link, Tick now);
   void arrived(unsigned link, std::uint64_t header, PacketId packet, Tick now);
   [[nodiscard]] bool can_send(unsigned port, Tick now) const;
-  void wake_edge(std::uint32_t context, unsigned edge, bool reader);
+  void wake();
+  void keep_arrivals();
+  void announce_next();
+  void stage_arrivals(Tick now);
+  [[nodiscard]] unsigned link_from(NodeId neighbour) const;
 
   [[nodiscard]] std::uint32_t held_by_earlier(const Context& context, const Operation& op,
                                               std::uint32_t Operation::* edges) const;
@@ -348,6 +401,7 @@ class CollectiveUnit {
                                      bool last) const;
 
   const FabricConfig& config_;
+  const Graph& graph_;
   NodeId self_;
   PacketPool& pool_;
   Events& events_;
@@ -358,12 +412,24 @@ class CollectiveUnit {
   std::vector<Port> ports_;
   std::vector<Link> links_;
   Relay relay_;
-  ProcessSet pending_;  ///< processes that may be able to go on
-  ProcessSet stalled_;  ///< processes that wait for a unit or its queues
-  std::uint32_t next_process_ = 0;
-  std::uint32_t to_send_ = 0;      ///< ports that have something to send, or will have
-  std::uint64_t with_result_ = 0;  ///< queues to the host that are not empty
-  std::uint32_t arrived_ = 0;      ///< contexts without a rank here whose next operation may have arrived
+  Pick pick_;
+  std::uint32_t picked_ = kNobody;           ///< is tried in this cycle
+  std::vector<Arrival> arrivals_;            ///< of this cycle
+  std::vector<Ring<StageArrival>> staging_;  ///< of each unit, in the order of time
+  std::vector<StageArrival> staged_;         ///< of this cycle
+  std::uint32_t announcing_ = kNobody;       ///< in this cycle
+  Ring<std::uint32_t> announced_;            ///< processes for which the host has packets
+  std::vector<std::array<Tick, kBankPorts>>
+      banks_;  ///< of each link, each unit: when its ports have read their packets
+  Ring<OperationId> starting_;
+  unsigned start_process_ = 0, start_step_ = 0;  ///< of the first of them: what collective control is asked for next
+  Tick start_at_ = 0;                            ///< when
+  std::array<Tick, 2> step_asks_{};              ///< when it is asked for processes' next steps, the last ones
+  std::uint32_t to_send_ = 0;                    ///< ports that have something to send, or will have
+  std::uint64_t with_result_ = 0;                ///< queues to the host that are not empty
+  std::uint32_t arrived_ = 0;  ///< contexts without a rank here whose next operation may be in front of a slot
+  std::uint32_t scanned_ = kNobody, scan_edges_ = 0;  ///< the one that is looked at, and what is left of it
+  Tick scan_at_ = 0;
   std::vector<OperationId> ended_;
   Pipe before_, after_;  ///< the user's units, of all operations
   std::array<std::byte, kMaxPacketFlits * kFlitBytes> scratch_;

@@ -69,8 +69,7 @@ void CollectiveUnit::inject(unsigned index, Tick now) {
   std::memcpy(flit.data.data(), &port.packet->words[port.flit * 4], sizeof flit.data);
   flit.head = port.flit == 0;
   if (flit.head) flit.data[0] = port.header;
-  flit.tail = ++port.flit == port.packet->flits;
-  if (flit.tail) sent(port, index);
+  flit.tail = port.left = ++port.flit == port.packet->flits;
 }
 
 /// The port's packet has left: its copy is done, or the whole copies.
@@ -91,8 +90,9 @@ void CollectiveUnit::sent(Port& port, unsigned index) {
       --unit.queued;
       if (unit.to_port.empty(index)) port.waiting &= ~(std::uint64_t{1} << port.injector.source());
     }
-    release_stalled();
+    pick_.room_freed();
   }
+  port.left = false;
   if (idle(index)) to_send_ &= ~(1u << index);
 }
 
@@ -126,9 +126,8 @@ void CollectiveUnit::receive(unsigned index, Tick now) {
     if (network_header::kind(head) == spec::Kind::credit) {
       if (network_header::collective(head) == spec::Collective::alltoall)
         return relay_.credit(spec::RelayCredit::unpack(flit->data));
-      Edge& edge = contexts_[network_header::context(head)].edges[network_header::edge(head)];
-      edge.credits += spec::credit::count(flit->data);
-      wake_edge(network_header::context(head), network_header::edge(head), false);
+      arrivals_.push_back({static_cast<std::uint8_t>(index), network_header::edge(head), true,
+                           network_header::context(head), spec::credit::count(flit->data)});
       return;
     }
     link.incoming[vc] = pool_.take();
@@ -144,23 +143,46 @@ void CollectiveUnit::receive(unsigned index, Tick now) {
 void CollectiveUnit::arrived(unsigned link, std::uint64_t head, PacketId packet, Tick now) {
   if (network_header::collective(head) == spec::Collective::alltoall)
     return receive_personal(relay_.lane_of(link), packet, now);
-  const unsigned k = network_header::edge(head);
-  Ring<PacketId>& slot = contexts_[network_header::context(head)].edges[k].slot;
-  if (slot.capacity() == 0) slot = Ring<PacketId>(slot_flits_);
-  if (slot.full()) throw std::logic_error("a slot overflows: its sender ignores credits");
-  slot.push(packet);
-  if (!contexts_[network_header::context(head)].row.has_rank()) arrived_ |= 1u << network_header::context(head);
-  wake_edge(network_header::context(head), k, true);
+  arrivals_.push_back(
+      {static_cast<std::uint8_t>(link), network_header::edge(head), false, network_header::context(head), packet});
 }
 
-void CollectiveUnit::wake_edge(std::uint32_t context, unsigned edge, bool reader) {
-  for (std::uint32_t place = 0; place < in_flight_; ++place) {
-    const OperationId id = context * in_flight_ + place;
-    const Operation& op = operation(id);
-    if (!op.active) continue;
-    const std::uint8_t process = (reader ? op.reader : op.writer)[edge];
-    if (process != kNone) wake(process_id(id, process));
+/// Gives processes the chance that wait for what has come in this cycle. They are tried in the next one at the earliest, when it
+/// is kept.
+void CollectiveUnit::wake() {
+  for (const Arrival& arrival : arrivals_) {
+    Edge& edge = contexts_[arrival.context].edges[arrival.edge];
+    std::uint32_t& process = arrival.credits ? edge.writer : edge.reader;
+    if (process != kNobody) pick_.link(arrival.link, std::exchange(process, kNobody));
   }
+  for (const StageArrival& arrival : staged_) {
+    Stage& stage = operation(arrival.operation).stages[arrival.stage];
+    if (stage.reader != kNobody) pick_.stage(stage.bank, std::exchange(stage.reader, kNobody));
+  }
+  if (announcing_ != kNobody) {
+    Upload& upload = operation(announcing_ / Program::kMaxProcesses).upload[announcing_ % Program::kMaxProcesses];
+    if (std::exchange(upload.awaited, false)) pick_.host(announcing_);
+  }
+}
+
+/// Writes what has come in this cycle where processes find it in the next one.
+void CollectiveUnit::keep_arrivals() {
+  wake();  // those that have begun to wait in this cycle
+  for (const Arrival& arrival : arrivals_) {
+    Context& context = contexts_[arrival.context];
+    Edge& edge = context.edges[arrival.edge];
+    if (arrival.credits) {
+      edge.credits += arrival.value;
+      continue;
+    }
+    if (edge.slot.capacity() == 0) edge.slot = Ring<PacketId>(slot_flits_);
+    if (edge.slot.full()) throw std::logic_error("a slot overflows: its sender ignores credits");
+    edge.slot.push(arrival.value);
+    if (!context.row.has_rank() && network_header::kind(pool_[arrival.value].words[0]) == spec::Kind::descriptor)
+      arrived_ |= 1u << arrival.context;
+  }
+  if (announcing_ != kNobody)
+    ++operation(announcing_ / Program::kMaxProcesses).upload[announcing_ % Program::kMaxProcesses].there;
 }
 
 }  // namespace thalweg

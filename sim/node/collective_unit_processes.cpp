@@ -12,45 +12,51 @@ namespace thalweg {
 
 namespace network_header = spec::network_header;
 
-/// At most one step is issued in a cycle; processes take turns.
-void CollectiveUnit::issue(Tick now) {
-  const auto one_of = [&](std::uint32_t first, std::uint32_t end) {
-    for (std::uint32_t process = pending_.next(first); process < end; process = pending_.next(process + 1)) {
-      pending_.remove(process);
-      if (!attempt(process, now)) continue;
-      next_process_ = process + 1;
-      return true;
-    }
-    return false;
-  };
-  const std::uint32_t start = next_process_;
-  if (!one_of(start, ProcessSet::kSize)) one_of(0, start);
-}
-
-bool CollectiveUnit::attempt(std::uint32_t process, Tick now) {
+/// Tries the process that was picked: it takes its next step's packets, or waits for what it lacks.
+void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   const OperationId id = process / Program::kMaxProcesses;
   const unsigned p = process % Program::kMaxProcesses;
+  if (const auto lacks = lack(id, p, now)) return await(*lacks, id, p);
   Operation& op = operation(id);
+  const Context& context = contexts_[context_of(id)];
   const Execution& execution = op.execution[p];
-  if (!op.active || !execution.running || now < execution.free_at || blockage(id, p, now)) return false;
   const Step& step = op.program.steps[op.program.processes[p].first + execution.step];
   const Share& share = config_.router.share;
-  if (!share.open(now)) {
-    events_.add({share.next(now), Event::Kind::process, process});
-    return false;
-  }
   const bool combines = execution.packet > 0;  // descriptors are equal, one of them goes on
   const Tick latency =
-      1 + share.delay() + (combines ? static_cast<Tick>(join_depth(step.inputs()) * op.lane_latency) : 0);
-  Tick later = kNever;
-  const auto unit = choose_unit(id, p, latency, now, later);
-  if (!unit) {
-    stalled_.add(process);
-    if (later != kNever) events_.add({later, Event::Kind::process, process});
-    return false;
+      2 + share.delay() + (combines ? static_cast<Tick>(join_depth(step.inputs()) * op.lane_latency) : 0);
+  bool has_room = false;
+  const auto unit = choose_unit(id, p, latency, now, has_room);
+  if (unit && share.open(now) && banks_free(context, op, step, now)) return execute(id, p, *unit, latency, now);
+  if (has_room)
+    pick_.time(process);
+  else
+    pick_.room(process);
+}
+
+/// Makes a process wait.
+void CollectiveUnit::await(const Lack& lack, OperationId id, unsigned p) {
+  Operation& op = operation(id);
+  Context& context = contexts_[context_of(id)];
+  const std::uint32_t process = process_id(id, p);
+  switch (lack.of) {
+    case Lack::Of::turn:
+      return pick_.turn(process);
+    case Lack::Of::upload:
+      op.upload[p].awaited = true;
+      return;
+    case Lack::Of::staged:
+      op.stages[lack.index].reader = process;
+      return;
+    case Lack::Of::packet:
+      context.edges[lack.index].reader = process;
+      return;
+    case Lack::Of::credit:
+      context.edges[lack.index].writer = process;
+      return;
+    case Lack::Of::stage_room:
+      return pick_.room(process);
   }
-  execute(id, p, *unit, latency, now);
-  return true;
 }
 
 /// Edges that operations before this one are not done with, in one direction.
@@ -63,35 +69,82 @@ std::uint32_t CollectiveUnit::held_by_earlier(const Context& context, const Oper
 }
 
 /// What keeps a process from its next packet, aggregation units and their queues apart.
-std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tick now) const {
+std::optional<CollectiveUnit::Lack> CollectiveUnit::lack(OperationId id, unsigned p, Tick now) const {
+  using Of = Lack::Of;
   const Operation& op = operation(id);
   const Context& context = contexts_[context_of(id)];
-  const Execution& execution = op.execution[p];
-  const Step& step = op.program.steps[op.program.processes[p].first + execution.step];
-  const auto blocked = [&](unsigned edge, Blockage::Need need) {
-    return Blockage{context_of(id), op.request.rank, edge, need, execution.since};
+  const Step& step = op.program.steps[op.program.processes[p].first + op.execution[p].step];
+  const auto of = [](Of what, std::uint64_t among) {
+    return Lack{what, static_cast<unsigned>(std::countr_zero(among))};
   };
   if (const std::uint32_t held = step.from_edges & held_by_earlier(context, op, &Operation::reading))
-    return blocked(static_cast<unsigned>(std::countr_zero(held)), Blockage::Need::turn);
+    return of(Of::turn, held);
   if (const std::uint32_t held = step.to_edges & held_by_earlier(context, op, &Operation::writing))
-    return blocked(static_cast<unsigned>(std::countr_zero(held)), Blockage::Need::turn);
-  if (step.from_host && (op.upload[p].queue.empty() || pool_[op.upload[p].queue.front()].ready > now))
-    return blocked(kMaxEdges, Blockage::Need::data);
+    return of(Of::turn, held);
+  if (step.from_host && op.upload[p].there == 0) return Lack{Of::upload};
   for (std::uint64_t rest = step.from_stages; rest; rest &= rest - 1)
-    if (const auto& stage = op.staged[static_cast<std::size_t>(std::countr_zero(rest))];
-        stage.empty() || stage.front().whole > now)
-      return blocked(kMaxEdges, Blockage::Need::stage);
+    if (const auto& packets = op.stages[static_cast<std::size_t>(std::countr_zero(rest))].packets;
+        packets.empty() || packets.front().whole > now)
+      return of(Of::staged, rest);
   for (std::uint32_t rest = step.from_edges; rest; rest &= rest - 1)
-    if (const auto edge = static_cast<unsigned>(std::countr_zero(rest)); context.edges[edge].slot.empty())
-      return blocked(edge, Blockage::Need::data);
+    if (context.edges[static_cast<unsigned>(std::countr_zero(rest))].slot.empty()) return of(Of::packet, rest);
   const unsigned needed = step.to_edges ? next_operand(context, op, p).flits : 0;
   for (std::uint32_t rest = step.to_edges; rest; rest &= rest - 1)
-    if (const auto edge = static_cast<unsigned>(std::countr_zero(rest)); context.edges[edge].credits < needed)
-      return blocked(edge, Blockage::Need::credit);
+    if (context.edges[static_cast<unsigned>(std::countr_zero(rest))].credits < needed) return of(Of::credit, rest);
   for (std::uint64_t rest = step.to_stages; rest; rest &= rest - 1)
-    if (op.staged[static_cast<std::size_t>(std::countr_zero(rest))].full())
-      return blocked(kMaxEdges, Blockage::Need::stage);
+    if (op.stages[static_cast<std::size_t>(std::countr_zero(rest))].packets.full()) return of(Of::stage_room, rest);
   return std::nullopt;
+}
+
+std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tick now) const {
+  const auto lacks = lack(id, p, now);
+  if (!lacks) return std::nullopt;
+  using Need = Blockage::Need;
+  constexpr std::array<Need, 6> needs{Need::turn, Need::data, Need::stage, Need::data, Need::credit, Need::stage};
+  const bool of_edge = lacks->of == Lack::Of::turn || lacks->of == Lack::Of::packet || lacks->of == Lack::Of::credit;
+  const Operation& op = operation(id);
+  return Blockage{context_of(id), op.request.rank, of_edge ? lacks->index : kMaxEdges,
+                  needs[static_cast<std::size_t>(lacks->of)], op.execution[p].since};
+}
+
+/// Cycles for each flit of the step's packets: a bank has two ports to read, and a flit goes to one stage after another.
+unsigned CollectiveUnit::pace(const Context& context, const Operation& op, const Step& step) const {
+  unsigned most = kBankPorts * std::max(1u, static_cast<unsigned>(std::popcount(step.to_stages)));
+  each_bank(context, op, step, [&](unsigned, unsigned packets) { most = std::max(most, packets); });
+  return (most + kBankPorts - 1) / kBankPorts;
+}
+
+/// Calls visit(bank, packets that the step takes out of it).
+template <class Visit>
+void CollectiveUnit::each_bank(const Context& context, const Operation& op, const Step& step, Visit&& visit) const {
+  std::array<std::uint8_t, kMaxEdges + Program::kMaxStages> banks;
+  std::size_t count = 0;
+  each_bit(step.from_edges, [&](unsigned k) { banks[count++] = context.edges[k].bank; });
+  each_bit(step.from_stages,
+           [&](unsigned k) { banks[count++] = static_cast<std::uint8_t>(links_.size() + op.stages[k].bank); });
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::find(banks.begin(), banks.begin() + i, banks[i]) != banks.begin() + i) continue;
+    visit(banks[i], static_cast<unsigned>(std::count(banks.begin() + i, banks.begin() + count, banks[i])));
+  }
+}
+
+bool CollectiveUnit::banks_free(const Context& context, const Operation& op, const Step& step, Tick now) const {
+  bool free = true;
+  each_bank(context, op, step, [&](unsigned bank, unsigned packets) {
+    const auto ports = std::ranges::count_if(banks_[bank], [&](Tick until) { return until <= now; });
+    free &= ports >= std::min(packets, kBankPorts);
+  });
+  return free;
+}
+
+void CollectiveUnit::take_banks(const Context& context, const Operation& op, const Step& step, Tick now, Tick until) {
+  each_bank(context, op, step, [&](unsigned bank, unsigned packets) {
+    for (Tick& port : banks_[bank])
+      if (port <= now && packets > 0) {
+        port = until;
+        --packets;
+      }
+  });
 }
 
 /// One of the packets that the process takes next; all have the same length.
@@ -100,19 +153,20 @@ const Packet& CollectiveUnit::next_operand(const Context& context, const Operati
   if (step.from_host) return pool_[op.upload[p].queue.front()];
   if (step.from_edges)
     return pool_[context.edges[static_cast<unsigned>(std::countr_zero(step.from_edges))].slot.front()];
-  return pool_[op.staged[static_cast<std::size_t>(std::countr_zero(step.from_stages))].front().packet];
+  return pool_[op.stages[static_cast<std::size_t>(std::countr_zero(step.from_stages))].packets.front().packet];
 }
 
 /// A unit that can take the step now: its input and, `latency` later, its output are free, and so are its queues. Where
-/// an edge still has packets queued, their unit, so that order is kept; else the one with the least of them. None: `later` is
-/// when time alone might give one.
+/// an edge still has packets queued, their unit, so that order is kept; what fills a stage takes the process's own; else the one
+/// with the least of them. None: `has_room` says whether time alone might give one.
 std::optional<unsigned> CollectiveUnit::choose_unit(OperationId id, unsigned p, Tick latency, Tick now,
-                                                    Tick& later) const {
+                                                    bool& has_room) const {
   const Operation& op = operation(id);
   const Context& context = contexts_[context_of(id)];
   const Step& step = op.program.steps[op.program.processes[p].first + op.execution[p].step];
   const unsigned flits = next_operand(context, op, p).flits;
-  std::uint64_t allowed = ~std::uint64_t{0};
+  const unsigned own = home(process_id(id, p));
+  std::uint64_t allowed = step.to_stages ? std::uint64_t{1} << own : ~std::uint64_t{0};
   std::uint32_t ports = 0;
   each_bit(step.to_edges, [&](unsigned k) {
     const Edge& edge = context.edges[k];
@@ -121,15 +175,13 @@ std::optional<unsigned> CollectiveUnit::choose_unit(OperationId id, unsigned p, 
   });
   std::optional<unsigned> chosen;
   for (unsigned i = 0; i < units(); ++i) {
-    const unsigned index = (process_id(id, p) + i) % units();
+    const unsigned index = own + i < units() ? own + i : own + i - units();
     const Unit& unit = units_[index];
     if (!(allowed >> index & 1) || !unit.to_port.room(ports, flits) || (step.to_host && unit.host_room < flits))
       continue;
-    const Tick free = std::max(unit.input_free, unit.output_free - latency);
-    if (free > now)
-      later = std::min(later, free);
-    else if (!chosen || unit.queued < units_[*chosen].queued)
-      chosen = index;
+    has_room = true;
+    if (pick_.kept(index) || unit.input_free > now || unit.output_free > now + latency) continue;
+    if (!chosen || unit.queued < units_[*chosen].queued) chosen = index;
   }
   return chosen;
 }
@@ -150,11 +202,12 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
     if (step.from_host) {
       operands[n++] = op.upload[p].queue.front();
       op.upload[p].queue.pop();
+      --op.upload[p].there;
     }
     each_bit(step.from_stages, [&](unsigned stage) {
-      operands[n++] = op.staged[stage].front().packet;
-      op.staged[stage].pop();
-      wake(process_id(id, op.stage_writer[stage]));
+      operands[n++] = op.stages[stage].packets.front().packet;
+      op.stages[stage].packets.pop();
+      pick_.room_freed();
     });
   };
   each_bit(step.from_edges, [&](unsigned edge) {
@@ -179,25 +232,35 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   if (process.turns == Turns::packet) execution.block = step.block ^ execution.stream;
   if (process.turns == Turns::burst) execution.block = op.group->rank(step.label(execution.stream, context.row.ranks));
   const Share& share = config_.router.share;
-  units_[unit].input_free = execution.free_at = share.after(now, first.flits);
+  const unsigned cycles = pace(context, op, step);
+  const Tick read = share.after(now, Tick{cycles} * first.flits);
+  take_banks(context, op, step, now, read);
+  units_[unit].input_free = read;
   // Where reading pauses, the result begins as much later, and goes on without a pause.
-  const Tick ready = execution.free_at - share.time(first.flits) + latency;
+  const Tick ready = read - share.time(first.flits) + latency;
   units_[unit].output_free = ready + share.time(first.flits);
   execution.since = now;
-  events_.add({execution.free_at, Event::Kind::process, process_id(id, p)});
 
   const std::uint64_t elements =
       execution.packet == 0 ? 0 : execution.layout.elements_in(execution.packet - 1, execution.count);
   const PacketId result = n > 1 && elements > 0 ? combine(op, {operands.data(), n}, elements) : operands[0];
-  hand_on(id, p, unit, result, elements, ready);
+  hand_on(id, p, unit, result, elements, ready, cycles);
   for (unsigned i = 1; i < n; ++i) pool_.release(operands[i]);
   pool_.release(result);
-  proceed(id, p, last);
+  const Proceeding next = proceed(id, p, last);
+  if (next == Proceeding::over) return;
+  Tick at = std::max(read, now + 2) - 1;
+  if (next == Proceeding::other_step) {
+    step_asks_ = {step_asks_[1], now + 2};
+    at = std::max(at, now + kStepCycles);
+  }
+  pick_.unit(unit, process_id(id, p), at);
+  events_.add({at, Event::Kind::output});
 }
 
 /// Puts a result, whose first flit is there at `ready`, into the queues of all of its step's outputs.
 void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId result, std::uint64_t elements,
-                             Tick ready) {
+                             Tick ready, unsigned pace) {
   Operation& op = operation(id);
   const Execution& execution = op.execution[p];
   const Step& step = op.program.steps[op.program.processes[p].first + execution.step];
@@ -235,10 +298,12 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     ++op.to_host;
     ++packet.references;
   }
+  Tick at = ready + config_.router.share.time(packet.flits) - pace;
   each_bit(step.to_stages, [&](unsigned stage) {
-    const Tick whole = ready + config_.router.share.time(packet.flits);
-    op.staged[stage].push({result, whole});
-    events_.add({whole, Event::Kind::process, process_id(id, op.stage_reader[stage])});
+    op.stages[stage].packets.push({result, at + 1});
+    staging_[unit].push_growing({at, id, static_cast<std::uint8_t>(stage)});
+    events_.add({at, Event::Kind::output});
+    ++at;
     ++packet.references;
   });
   if (step.to_edges || step.to_host) events_.add({ready, Event::Kind::output});
@@ -284,24 +349,29 @@ void CollectiveUnit::owe(Context& context, unsigned k, unsigned flits, bool fina
   ports_[edge.port].due.push(static_cast<std::uint16_t>((&context - contexts_.data()) * kMaxEdges + k));
 }
 
-void CollectiveUnit::proceed(OperationId id, unsigned p, bool last) {
+CollectiveUnit::Proceeding CollectiveUnit::proceed(OperationId id, unsigned p, bool last) {
   Operation& op = operation(id);
   Execution& execution = op.execution[p];
   const Process& process = op.program.processes[p];
   const std::uint64_t packets = at_a_time(op, process), first = execution.packet / packets * packets;
   if (!last && (execution.packet + 1) % packets > 0) {
     ++execution.packet;
-    return;
+    return Proceeding::same_step;
   }
   execution.packet = first;
-  if (++execution.stream < op.program.steps[process.first + execution.step].streams) return;
+  if (++execution.stream < op.program.steps[process.first + execution.step].streams) return Proceeding::same_step;
   execution.stream = 0;
-  if (++execution.step < process.steps) return;
-  if (last && execution.round + 1 == process.rounds) return finish(id, p);
+  const Proceeding next = process.steps > 1 ? Proceeding::other_step : Proceeding::same_step;
+  if (++execution.step < process.steps) return next;
+  if (last && execution.round + 1 == process.rounds) {
+    finish(id, p);
+    return Proceeding::over;
+  }
   execution.step = 0;
-  if (++execution.round < process.rounds) return;
+  if (++execution.round < process.rounds) return next;
   execution.round = 0;
   execution.packet = first + packets;
+  return next;
 }
 
 void CollectiveUnit::finish(OperationId id, unsigned p) {
@@ -309,13 +379,8 @@ void CollectiveUnit::finish(OperationId id, unsigned p) {
   op.execution[p].running = false;
   op.reading &= ~op.reads[p];
   op.writing &= ~op.writes[p];
+  pick_.process_ended();
   const std::uint32_t context = context_of(id);
-  for (std::uint32_t place = 0; place < in_flight_; ++place) {
-    const OperationId other = context * in_flight_ + place;
-    if (!operation(other).active || other == id) continue;
-    for (unsigned process = 0; process < operation(other).program.process_count; ++process)
-      wake(process_id(other, process));
-  }
   const bool rank = contexts_[context].row.has_rank();
   if (!rank) arrived_ |= 1u << context;
   if (--op.running > 0 || !over(op)) return;
@@ -325,34 +390,14 @@ void CollectiveUnit::finish(OperationId id, unsigned p) {
     op.active = false;
 }
 
-/// Starts the next operations of a vertex without a rank, which no host submits: each begins with the first descriptor in
-/// front of a slot that no earlier operation reads. Every edge of the tree carries all that take it, at least one way, so a
-/// neighbour is no more operations ahead than it may have in flight, and the 2 bits of the sequence tell them apart.
-void CollectiveUnit::start_arrived(std::uint32_t id, Tick now) {
-  Context& context = contexts_[id];
-  if (!context.loaded || context.row.has_rank()) return;
-  std::uint32_t reading = 0;
-  for (const Operation& op : context.operations)
-    if (op.active) reading |= op.reading;
-  for (std::uint32_t rest = context.row.tree() & ~reading; rest; rest &= rest - 1) {
-    const auto& slot = context.edges[static_cast<unsigned>(std::countr_zero(rest))].slot;
-    if (slot.empty()) continue;
-    const std::span head = std::span(pool_[slot.front()].words).first<4>();
-    if (network_header::kind(head[0]) != spec::Kind::descriptor ||
-        network_header::sequence(head[0]) != (context.on_tree & 3))
-      continue;
-    CollectiveRequest request;
-    request.collective = network_header::collective(head[0]);
-    request.op = network_header::operation(head[0]);
-    request.type = spec::descriptor::type(head);
-    request.root = spec::descriptor::root(head);
-    if (start(request, network_header::algorithm(head[0]), nullptr, id, now)) arrived_ |= 1u << id;
-    return;
-  }
-}
-
-void CollectiveUnit::release_stalled() {
-  if (!stalled_.empty()) pending_.add(std::move(stalled_));
+/// Results that are whole in a stage after this cycle.
+void CollectiveUnit::stage_arrivals(Tick now) {
+  staged_.clear();
+  for (Ring<StageArrival>& coming : staging_)
+    while (!coming.empty() && coming.front().at <= now) {
+      staged_.push_back(coming.front());
+      coming.pop();
+    }
 }
 
 }  // namespace thalweg

@@ -92,10 +92,12 @@ bool CollectiveUnit::upload(std::uint32_t process_number, Tick now) {
   if (op.units && op.units->before.map) {
     const Tick passing = config_.router.share.time(packet.flits);
     packet.ready = std::max(now, before_.pass(now - passing, packet.flits * kFlitBytes)) + op.units->before.latency;
-    events_.add({packet.ready, Event::Kind::process, process_number});
   }
   upload.queue.push(packet_id);
-  wake(process_number);
+  if (packet.ready > now)
+    events_.add({packet.ready, Event::Kind::ready, process_number});
+  else
+    announce(process_number);
 
   const Process& process = op.program.processes[p];
   const Step* const steps = &op.program.steps[process.first];

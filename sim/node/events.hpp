@@ -18,8 +18,9 @@ struct Event {
     table,     ///< a row's command has arrived
     upload,    ///< an upload's packet is in the node: subject is the source
     download,  ///< a download's packet is in host memory: subject is the queue
-    process,   ///< a process may go on: subject is the process
-    output,    ///< a result reaches an output queue
+    ready,     ///< an upload's packet has passed the user's unit: subject is the process
+    step,      ///< a process's first step is there: subject is the process
+    output,    ///< a result reaches an output queue, or a process can be tried
     complete,  ///< a completion is seen by the host: subject is its index
   };
   Tick at;

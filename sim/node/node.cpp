@@ -84,11 +84,14 @@ void Node::handle(const Event& event, Tick now) {
     case Event::Kind::download:
       host_.downloaded(event.subject, now);
       break;
-    case Event::Kind::process:
-      unit_.wake(event.subject);
+    case Event::Kind::ready:
+      unit_.announce(event.subject);
+      break;
+    case Event::Kind::step:
+      unit_.answered(event.subject);
       break;
     case Event::Kind::output:
-      break;  // the step that it causes sees the result
+      break;  // the step that it causes sees it
     case Event::Kind::complete:
       completed_.push_back(on_the_way_.front());
       on_the_way_.pop_front();
