@@ -121,7 +121,7 @@ class CollectiveUnit {
   /// A packet from the host is there for the process.
   void announce(std::uint32_t process) { announced_.push_growing(process); }
   /// Collective control has said the first step of a process.
-  void answered(std::uint32_t process) { pick_.start(process); }
+  void answered(std::uint32_t process) { pick_.answer(process); }
 
   /// One cycle.
   void step(Tick now);

@@ -26,10 +26,9 @@ class Pick {
   /// A result of a unit that is whole in a stage.
   void stage(unsigned unit, std::uint32_t process) { push(links_ + unit, process); }
   void host(std::uint32_t process) { push(links_ + units_ + kHost, process); }
-  /// Its operation's start.
+  /// Its operation's start, along a tree; otherwise collective control's answer.
   void start(std::uint32_t process) { push(links_ + units_ + kStart, process); }
-  /// Collective control: its next step is there.
-  void step(std::uint32_t process) { push(links_ + units_ + kStep, process); }
+  void answer(std::uint32_t process) { push(links_ + units_ + kAnswer, process); }
   /// Time alone: it is tried again and again.
   void time(std::uint32_t process) { push(links_ + units_ + kTime, process); }
   /// Room in queues: it is tried again when some has become free.
@@ -72,7 +71,7 @@ class Pick {
   [[nodiscard]] bool waiting() const { return waiting_ || room_.ready() || turn_.ready(); }
 
  private:
-  enum : unsigned { kHost, kStart, kStep, kTime, kRoom, kTurn, kOthers };
+  enum : unsigned { kHost, kStart, kAnswer, kTime, kRoom, kTurn, kOthers };
 
   struct Reading {
     std::uint32_t process = 0;
