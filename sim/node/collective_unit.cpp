@@ -158,8 +158,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
       op.writes[p] |= step.to_edges;
       uploads |= step.from_host;
       each_bit(step.to_stages, [&](unsigned stage) {
-        while (op.stages.size() <= stage)
-          op.stages.push_back({.packets = Ring<Staged>(config_.collective.slot_packets)});
+        while (op.stages.size() <= stage) op.stages.push_back({.packets = {}, .room = slot_flits_});
         op.stages[stage].bank = static_cast<std::uint8_t>(home(process_id(id, p)));
       });
     }

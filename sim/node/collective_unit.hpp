@@ -191,6 +191,7 @@ class CollectiveUnit {
   /// A buffer from one process to another, in the bank of the unit that fills it.
   struct Stage {
     Ring<Staged> packets;
+    std::uint32_t room = 0;  ///< flits
     std::uint8_t bank = 0;
     std::uint32_t reader = kNobody;  ///< the process that waits for a packet
   };
@@ -353,7 +354,7 @@ class CollectiveUnit {
                                                     bool& has_room) const;
   void execute(OperationId id, unsigned process, unsigned unit, Tick latency, Tick now);
   void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, std::uint64_t elements, Tick ready,
-               unsigned pace);
+               Tick last);
   [[nodiscard]] PacketId combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements);
   void begin_stream(OperationId id, unsigned process);
   [[nodiscard]] static bool next_upload(Upload& upload, const Process& process, const Step* steps,

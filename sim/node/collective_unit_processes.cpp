@@ -88,11 +88,11 @@ std::optional<CollectiveUnit::Lack> CollectiveUnit::lack(OperationId id, unsigne
       return of(Of::staged, rest);
   for (std::uint32_t rest = step.from_edges; rest; rest &= rest - 1)
     if (context.edges[static_cast<unsigned>(std::countr_zero(rest))].slot.empty()) return of(Of::packet, rest);
-  const unsigned needed = step.to_edges ? next_operand(context, op, p).flits : 0;
+  const unsigned needed = next_operand(context, op, p).flits;
   for (std::uint32_t rest = step.to_edges; rest; rest &= rest - 1)
     if (context.edges[static_cast<unsigned>(std::countr_zero(rest))].credits < needed) return of(Of::credit, rest);
   for (std::uint64_t rest = step.to_stages; rest; rest &= rest - 1)
-    if (op.stages[static_cast<std::size_t>(std::countr_zero(rest))].packets.full()) return of(Of::stage_room, rest);
+    if (op.stages[static_cast<std::size_t>(std::countr_zero(rest))].room < needed) return of(Of::stage_room, rest);
   return std::nullopt;
 }
 
@@ -207,6 +207,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
     each_bit(step.from_stages, [&](unsigned stage) {
       operands[n++] = op.stages[stage].packets.front().packet;
       op.stages[stage].packets.pop();
+      op.stages[stage].room += pool_[operands[0]].flits;
       pick_.room_freed();
     });
   };
@@ -223,10 +224,11 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   const bool final = (last || fills) && execution.stream + 1 == step.streams;
   each_bit(step.from_edges, [&](unsigned edge) { owe(context, edge, first.flits, final); });
 
-  if (execution.packet == 0) {
-    const auto descriptor = std::span(first.words).first<4>();
-    execution.block = spec::descriptor::block(descriptor);
-    execution.count = spec::descriptor::count(descriptor);
+  const bool descriptor = execution.packet == 0;
+  if (descriptor) {
+    const auto words = std::span(first.words).first<4>();
+    execution.block = spec::descriptor::block(words);
+    execution.count = spec::descriptor::count(words);
     execution.layout = layout_of(op, execution.count);
   }
   if (process.turns == Turns::packet) execution.block = step.block ^ execution.stream;
@@ -236,20 +238,20 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   const Tick read = share.after(now, Tick{cycles} * first.flits);
   take_banks(context, op, step, now, read);
   units_[unit].input_free = read;
-  // Where reading pauses, the result begins as much later, and goes on without a pause.
-  const Tick ready = read - share.time(first.flits) + latency;
-  units_[unit].output_free = ready + share.time(first.flits);
+  // A result goes on without a pause: where its flits come with pauses, when it is whole.
+  const Tick end = read + latency, ready = cycles > 1 ? end - cycles + 1 : end - share.time(first.flits);
+  units_[unit].output_free = end;
   execution.since = now;
 
   const std::uint64_t elements =
       execution.packet == 0 ? 0 : execution.layout.elements_in(execution.packet - 1, execution.count);
   const PacketId result = n > 1 && elements > 0 ? combine(op, {operands.data(), n}, elements) : operands[0];
-  hand_on(id, p, unit, result, elements, ready, cycles);
+  hand_on(id, p, unit, result, elements, ready, end - cycles);
   for (unsigned i = 1; i < n; ++i) pool_.release(operands[i]);
   pool_.release(result);
   const Proceeding next = proceed(id, p, last);
   if (next == Proceeding::over) return;
-  Tick at = std::max(read, now + 2) - 1;
+  Tick at = std::max(read, now + (descriptor ? 3 : 2)) - 1;  // what a descriptor says is kept a cycle later
   if (next == Proceeding::other_step) {
     step_asks_ = {step_asks_[1], now + 2};
     at = std::max(at, now + kStepCycles);
@@ -258,9 +260,9 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   events_.add({at, Event::Kind::output});
 }
 
-/// Puts a result, whose first flit is there at `ready`, into the queues of all of its step's outputs.
+/// Puts a result, which can be sent from `ready` on and whose last flit comes at `last`, into the queues of all of its step's outputs.
 void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId result, std::uint64_t elements,
-                             Tick ready, unsigned pace) {
+                             Tick ready, Tick last) {
   Operation& op = operation(id);
   const Execution& execution = op.execution[p];
   const Step& step = op.program.steps[op.program.processes[p].first + execution.step];
@@ -298,12 +300,12 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     ++op.to_host;
     ++packet.references;
   }
-  Tick at = ready + config_.router.share.time(packet.flits) - pace;
   each_bit(step.to_stages, [&](unsigned stage) {
-    op.stages[stage].packets.push({result, at + 1});
-    staging_[unit].push_growing({at, id, static_cast<std::uint8_t>(stage)});
-    events_.add({at, Event::Kind::output});
-    ++at;
+    op.stages[stage].packets.push_growing({result, last + 1});
+    op.stages[stage].room -= packet.flits;
+    staging_[unit].push_growing({last, id, static_cast<std::uint8_t>(stage)});
+    events_.add({last, Event::Kind::output});
+    ++last;
     ++packet.references;
   });
   if (step.to_edges || step.to_host) events_.add({ready, Event::Kind::output});

@@ -48,17 +48,16 @@ TEST(Timing, AllreduceOfEightBytesAtZeroLoad) {
           World world(config, endpoint);
           const ContextId context = world.communicator(all(ranks));
           // Command and data pass PCIe; both are uploaded before the first process can begin; the data follow the descriptor
-          // through the first router at the three cycles that a packet of one flit takes of its channel. They mostly come
-          // when the process that has taken the descriptor has just been tried again, which costs 1, once. Each stage: a hop, the lanes,
-          // and a step. Download 1, PCIe again.
+          // at the three cycles after which the process can be tried again. Each stage: a hop, the lanes, and a step.
+          // Download 1, PCIe again.
           const Tick pcie_there = endpoint == Endpoint::host ? config.host.pcie_latency : 0;
           const Tick pcie_back =
               endpoint == Endpoint::host ? config.host.pcie_latency : 1;  // the completion's register
-          const Tick expected =
-              pcie_there + kStart + kStep + 3 + 1 + stages * (hop(link) + lane + kStep) + 1 + pcie_back;
+          const Tick expected = pcie_there + kStart + kStep + 3 + stages * (hop(link) + lane + kStep) + 1 + pcie_back;
+          // One process is tried in a cycle: another one may come first, on the way of all ranks twice.
           const Tick took = ticks(world, context, ranks, Collective::allreduce, Algorithm::exchange, 1);
-          EXPECT_TRUE(took == expected || took + 1 == expected)
-              << took << " link " << link << " lane " << lane << " ranks " << ranks;
+          EXPECT_TRUE(took >= expected && took <= expected + 2)
+              << took << ", not " << expected << ": link " << link << " lane " << lane << " ranks " << ranks;
         }
       }
 }
@@ -76,7 +75,7 @@ TEST(Timing, BroadcastDownALine) {
   World world(config);
   const ContextId context = world.communicator({0, 3});  // three hops: two more routers and links
   EXPECT_EQ(ticks(world, context, 2, Collective::broadcast, Algorithm::tree, 1),
-            2 * config.host.pcie_latency + kStartAlongTree + kStep + 3 + 1 + hop(10) + 2 * (4 + 10) + kStep + 1);
+            2 * config.host.pcie_latency + kStartAlongTree + kStep + 3 + hop(10) + 2 * (4 + 10) + kStep + 1);
 }
 
 TEST(Timing, NoResultComesEarlierThanItsBytesCanPass) {
@@ -126,9 +125,8 @@ TEST(Timing, AStageWaitsForTheWholePacket) {
   world.submit(context, job, 0, late);
   world.run();
   verify(job);
-  // Uploads of 8 and of 504 bytes at 51.95 a tick; the choice of the process, before which the other one is tried for the
-  // descriptor; through the first step into the stage, 16 flits; the join; 16 flits.
-  EXPECT_EQ(job.done[0] - late, 2 * config.host.pcie_latency + 1 + 10 + 2 + (kStep + 16) + (kStep + 14) + 16);
+  // Uploads of 8 and of 504 bytes at 51.95 a tick; the choice of the process; through the first step into the stage, 16 flits; the join; 16 flits.
+  EXPECT_EQ(job.done[0] - late, 2 * config.host.pcie_latency + 1 + 10 + 1 + (kStep + 16) + (kStep + 14) + 16);
 }
 
 struct Delays {
@@ -164,8 +162,9 @@ Delays delays_of_sharing(std::uint64_t count) {
 }
 
 TEST(Timing, ResultsOfOneUnitDoNotOvertakeEachOther) {
-  // A copy that comes a cycle after a join of one flit waits until that has left the lanes.
-  EXPECT_EQ(delays_of_sharing(1).copy, 14);
+  // A copy that comes a cycle after a join of one flit waits until that has left the lanes; and until the process that the unit
+  // keeps after a descriptor has been tried.
+  EXPECT_EQ(delays_of_sharing(1).copy, 14 + 3);
 }
 
 TEST(Timing, AUnitReadsOnePacketAtATime) {
