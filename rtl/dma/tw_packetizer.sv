@@ -1,4 +1,5 @@
-// Makes the packets of a stream: its descriptor, then its elements, which come as the words of memory from the first one on.
+// Makes the packets of a stream: its descriptor, which a barrier's is alone, then its elements, which come as the words of memory
+// from the first one on; where it has none, a packet without elements.
 //
 // Elements lie in packets as sim/dma/packetizer.hpp has it: behind the 8 bytes of the header and without a gap; those of 16 bytes
 // one in the first flit, two in each other one. All packets are full but the last, which is as short as a power of two of flits
@@ -95,13 +96,13 @@ module tw_packetizer
   end
 
   wire tail = state_q == Descriptor || flits_q == 7'd1;
-  wire ends = tail && (state_q == Descriptor ? left_q == '0 : last_q);
+  wire ends = tail && (state_q == Descriptor ? descriptor_q.last : last_q);
 
   always_ff @(posedge clk_i) begin
     if (state_q == Idle && start_valid_i) begin
       state_q <= Descriptor;
       descriptor_q <= start_descriptor_i;
-      descriptor_q.last <= start_descriptor_i.count == '0;
+      descriptor_q.last <= start_descriptor_i.collective == CollectiveBarrier;
       full_size_q <= start_size_i;
       wide_q <= size_of(start_descriptor_i.type_) == 5'd16;
       left_q <= '0;

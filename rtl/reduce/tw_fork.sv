@@ -2,10 +2,11 @@
 //
 // Room is taken for a whole packet of known length before its words come, at each output that it goes to; the words then
 // come in the order in which room was taken. An output reads a packet once, or again from its head as often as it likes, and
-// gives its room back with the last word that it reads. Order: kept at each output. Latency: a word is at the outputs in
-// the cycle after it came in. Throughput: a word a cycle in, and out at every output. Storage: Words words for each output.
-// All outputs depend on registers alone. Critical path: from read_q over the bit that says whether this word is the last of its
-// packet to room_q.
+// gives its room back with the last word that it reads. A packet whose words come with pauses can be held until it is whole, so
+// that an output reads it without a pause. Order: kept at each output. Latency: none where the queue is empty, and for what is
+// held one cycle after the last word came in. Throughput: a word a cycle in, and out at every output. Storage: Words words for
+// each output. room_o is a register, the other outputs depend on in_* where there is nothing else to read. Critical path: from
+// in_valid_i, or read_q over the bit that says whether this word is the last of its packet, to room_q.
 module tw_fork #(
     parameter int unsigned Outputs = 6,    /// at least 1
     parameter int unsigned Width   = 256,  /// bits of a word, at least 1
@@ -20,6 +21,7 @@ module tw_fork #(
     input  logic [Outputs-1:0]                 in_valid_i,    /// a word for these outputs, for which room was taken
     input  logic [Width-1:0]                   in_data_i,
     input  logic                               in_last_i,     /// of its packet
+    input  logic                               in_held_i,     /// nothing of its packet is read before the last one has come
     output logic [Outputs-1:0]                 out_valid_o,
     output logic [Outputs-1:0][Width-1:0]      out_data_o,
     output logic [Outputs-1:0]                 out_last_o,
@@ -37,16 +39,20 @@ module tw_fork #(
     logic [Width-1:0] words_q[Words];
     (* ram_style = "distributed" *) logic lasts_q[Words];  // each the last of its packet? Read at once, as it moves read_q
     logic [IndexWidth-1:0] write_q, read_q, head_q;
-    logic [CountWidth-1:0] room_q, unread_q, passed_q;  // passed: words read of the packet in front
+    logic [CountWidth-1:0] room_q, unread_q, passed_q, held_q;  // passed: words read of the packet in front
 
     wire pop = out_valid_o[o] && out_ready_i[o];
     wire ends = pop && out_last_o[o];
     wire again = ends && out_again_i[o];
     wire [IndexWidth-1:0] next_read = read_q == Last ? 0 : read_q + 1;
 
-    assign out_valid_o[o] = unread_q != 0;
-    assign out_data_o[o]  = words_q[read_q];
-    assign out_last_o[o]  = lasts_q[read_q];
+    wire shown = in_valid_i[o] && !in_held_i;
+    wire whole = in_valid_i[o] && in_held_i && in_last_i;
+    wire waiting = unread_q != 0;
+
+    assign out_valid_o[o] = waiting || shown;
+    assign out_data_o[o]  = waiting ? words_q[read_q] : in_data_i;
+    assign out_last_o[o]  = waiting ? lasts_q[read_q] : in_last_i;
     assign room_o[o] = room_q;
 
     always_ff @(posedge clk_i) begin
@@ -58,13 +64,15 @@ module tw_fork #(
         head_q   <= 0;
         unread_q <= 0;
         passed_q <= 0;
+        held_q   <= 0;
         room_q   <= CountWidth'(Words);
       end else begin
         if (in_valid_i[o]) write_q <= write_q == Last ? 0 : write_q + 1;
         if (pop) read_q <= again ? head_q : next_read;
         if (ends && !again) head_q <= next_read;
         if (pop) passed_q <= ends ? 0 : passed_q + 1;
-        unread_q <= unread_q + CountWidth'(in_valid_i[o]) - CountWidth'(pop) + (again ? passed_q + 1 : 0);
+        unread_q <= unread_q + CountWidth'(shown) + (whole ? held_q + 1 : 0) - CountWidth'(pop) + (again ? passed_q + 1 : 0);
+        if (in_valid_i[o] && in_held_i) held_q <= in_last_i ? 0 : held_q + 1;
         room_q <= room_q - (take_i[o] ? take_words_i : 0) + (ends && !again ? passed_q + 1 : 0);
       end
     end
@@ -77,7 +85,7 @@ module tw_fork #(
       if (!rst_i) begin
         room_is_there : assert (!take_i[o] || take_words_i <= room_q);
         room_was_taken : assert (!in_valid_i[o] || awaited_q != 0);
-        nothing_lost : assert (32'(room_q) + 32'(awaited_q) + 32'(unread_q) + 32'(passed_q) == Words);
+        nothing_lost : assert (32'(room_q) + 32'(awaited_q) + 32'(held_q) + 32'(unread_q) + 32'(passed_q) == Words);
       end
     end
 `endif

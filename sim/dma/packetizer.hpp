@@ -48,7 +48,10 @@ class Packetizer {
 
   /// Elements of a full packet.
   [[nodiscard]] std::uint64_t elements_per_packet() const { return capacity_; }
-  [[nodiscard]] std::uint64_t packets(std::uint64_t elements) const { return (elements + capacity_ - 1) / capacity_; }
+  /// Data packets of a stream; one without elements where it has none.
+  [[nodiscard]] std::uint64_t packets(std::uint64_t elements) const {
+    return std::max<std::uint64_t>(1, (elements + capacity_ - 1) / capacity_);
+  }
   [[nodiscard]] std::size_t element_bytes() const { return element_; }
 
   /// Elements in packet `index` of a stream of `total` elements.
@@ -88,7 +91,7 @@ class Packetizer {
   std::uint64_t capacity_ = 1;
 };
 
-/// A stream's packets flit by flit: the descriptor, then the elements as words of memory bring them; twin of
+/// A stream's packets flit by flit: the descriptor, which a barrier's is alone, then the elements as words of memory bring them; twin of
 /// rtl/dma/tw_packetizer.sv.
 class FlitPacketizer {
  public:
@@ -114,8 +117,9 @@ class FlitPacketizer {
   /// The next flit, when not idle; with the word that it wants.
   Flit next(const Word& word) {
     if (packet_ == 0) {
-      const Flit flit{with_header(descriptor_, spec::Kind::descriptor, 1, left_ == 0), true, true};
-      proceed();
+      const bool alone = spec::network_header::collective(descriptor_[0]) == spec::Collective::barrier;
+      const Flit flit{with_header(descriptor_, spec::Kind::descriptor, 1, alone), true, true};
+      proceed(alone);
       return flit;
     }
     if (wants_word())
@@ -134,7 +138,7 @@ class FlitPacketizer {
     ++flit_;
     if (flit.tail) {
       left_ -= elements();
-      proceed();
+      proceed(left_ == 0);
     }
     return flit;
   }
@@ -161,10 +165,10 @@ class FlitPacketizer {
     each_byte([&](unsigned) { ++bytes; });
     return bytes;
   }
-  void proceed() {
+  void proceed(bool last) {
     ++packet_;
     flit_ = 0;
-    busy_ = left_ > 0;
+    busy_ = !last;
   }
 
   bool busy_ = false;

@@ -294,6 +294,12 @@ class CollectiveUnit {
     std::uint8_t stage;
   };
 
+  /// Cycles in which the flits of a place in their packets are read, in which the result is written to stages, and from each to the
+  /// next.
+  struct Pace {
+    unsigned read, written, cycles;
+  };
+
   /// What keeps a process from its next packet.
   struct Lack {
     enum class Of : std::uint8_t { turn, upload, staged, packet, credit, stage_room } of;
@@ -343,7 +349,7 @@ class CollectiveUnit {
   [[nodiscard]] std::optional<Lack> lack(OperationId id, unsigned process, Tick now) const;
   [[nodiscard]] std::optional<Blockage> blockage(OperationId id, unsigned process, Tick now) const;
   void await(const Lack& lack, OperationId id, unsigned process);
-  [[nodiscard]] unsigned pace(const Context& context, const Operation& op, const Step& step) const;
+  [[nodiscard]] Pace pace(const Context& context, const Operation& op, const Step& step) const;
   [[nodiscard]] bool banks_free(const Context& context, const Operation& op, const Step& step, Tick now) const;
   void take_banks(const Context& context, const Operation& op, const Step& step, Tick now, Tick until);
   template <class Visit>

@@ -107,11 +107,13 @@ std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tic
                   needs[static_cast<std::size_t>(lacks->of)], op.execution[p].since};
 }
 
-/// Cycles for each flit of the step's packets: a bank has two ports to read, and a flit goes to one stage after another.
-unsigned CollectiveUnit::pace(const Context& context, const Operation& op, const Step& step) const {
-  unsigned most = kBankPorts * std::max(1u, static_cast<unsigned>(std::popcount(step.to_stages)));
+/// How long the flits of a place take: a bank has two ports to read, and a result goes to one stage after another.
+CollectiveUnit::Pace CollectiveUnit::pace(const Context& context, const Operation& op, const Step& step) const {
+  unsigned most = 1;
   each_bank(context, op, step, [&](unsigned, unsigned packets) { most = std::max(most, packets); });
-  return (most + kBankPorts - 1) / kBankPorts;
+  const unsigned read = (most + kBankPorts - 1) / kBankPorts;
+  const unsigned written = std::max(1u, static_cast<unsigned>(std::popcount(step.to_stages)));
+  return {read, written, std::max(read, written)};
 }
 
 /// Calls visit(bank, packets that the step takes out of it).
@@ -234,19 +236,20 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   if (process.turns == Turns::packet) execution.block = step.block ^ execution.stream;
   if (process.turns == Turns::burst) execution.block = op.group->rank(step.label(execution.stream, context.row.ranks));
   const Share& share = config_.router.share;
-  const unsigned cycles = pace(context, op, step);
-  const Tick read = share.after(now, Tick{cycles} * first.flits);
+  const Pace pace = this->pace(context, op, step);
+  const Tick read = share.after(now, Tick{pace.cycles} * first.flits);
   take_banks(context, op, step, now, read);
   units_[unit].input_free = read;
   // A result goes on without a pause: where its flits come with pauses, when it is whole.
-  const Tick end = read + latency, ready = cycles > 1 ? end - cycles + 1 : end - share.time(first.flits);
-  units_[unit].output_free = end;
+  const Tick last_flit = read + latency - 1 - (pace.cycles - pace.read);
+  const Tick ready = pace.cycles > 1 ? last_flit + 1 : read + latency - share.time(first.flits);
+  units_[unit].output_free = last_flit + pace.written;
   execution.since = now;
 
   const std::uint64_t elements =
       execution.packet == 0 ? 0 : execution.layout.elements_in(execution.packet - 1, execution.count);
   const PacketId result = n > 1 && elements > 0 ? combine(op, {operands.data(), n}, elements) : operands[0];
-  hand_on(id, p, unit, result, elements, ready, end - cycles);
+  hand_on(id, p, unit, result, elements, ready, last_flit);
   for (unsigned i = 1; i < n; ++i) pool_.release(operands[i]);
   pool_.release(result);
   const Proceeding next = proceed(id, p, last);

@@ -66,7 +66,8 @@ bool CollectiveUnit::upload(std::uint32_t process_number, Tick now) {
   const Packetizer& layout = upload.layout;
   const PacketId packet_id = pool_.take();
   Packet& packet = pool_[packet_id];
-  const bool last = upload.packet == layout.packets(upload.block.count);
+  const bool last =
+      upload.packet == (request.collective == spec::Collective::barrier ? 0 : layout.packets(upload.block.count));
   if (upload.packet == 0) {
     packet.clear(1);
     const auto words = spec::Descriptor{.type = request.type,

@@ -1,6 +1,5 @@
-#include <array>
 #include <deque>
-#include <memory>
+#include <optional>
 
 #include "bisim/main.hpp"
 #include "blocks/random_port.hpp"
@@ -13,55 +12,36 @@ using Value = bisim::Word<Parameters::Width>::Value;
 
 constexpr unsigned kOutputs = Parameters::Outputs;
 
-/// The simulator's fork holds references to packets; here the packets are words that come after their room was taken.
 class Twin {
  public:
-  void outputs(const Inputs&, Outputs& out) const {
+  void outputs(const Inputs& in, Outputs& out) const {
+    const auto coming = comes(in);
     for (unsigned o = 0; o < kOutputs; ++o) {
-      unsigned room = Parameters::Words;
-      while (!fork_.room(1U << o, room)) --room;
-      out.room_o.set(room, o);
-      const bool valid = !fork_.empty(o) && read_[o] < fork_.front(o)->words.size();
-      out.out_valid_o.set_bit(o, valid);
-      if (!valid) continue;
-      const Packet& packet = *fork_.front(o);
-      out.out_data_o.set(packet.words[read_[o]], o);
-      out.out_last_o.set_bit(o, read_[o] + 1 == packet.length);
+      out.room_o.set(fork_.room(o), o);
+      const Value* word = fork_.word(o, coming ? &*coming : nullptr);
+      out.out_valid_o.set_bit(o, word != nullptr);
+      if (!word) continue;
+      out.out_data_o.set(*word, o);
+      out.out_last_o.set_bit(o, fork_.last(o));
     }
   }
 
   void step(const Inputs& in) {
-    std::array<bool, kOutputs> pop{};
-    for (unsigned o = 0; o < kOutputs; ++o)
-      pop[o] = in.out_ready_i.bit(o) && !fork_.empty(o) && read_[o] < fork_.front(o)->words.size();
-    if (in.take_i.get()) {
-      const auto length = static_cast<unsigned>(in.take_words_i.get());
-      const auto packet = std::make_shared<Packet>(Packet{{}, length});
-      coming_.push_back(packet);
-      for (unsigned o = 0; o < kOutputs; ++o)
-        if (in.take_i.bit(o)) fork_.push(o, packet, length);
-    }
-    for (unsigned o = 0; o < kOutputs; ++o) {
-      if (!pop[o] || ++read_[o] < fork_.front(o)->length) continue;
-      read_[o] = 0;
-      if (!in.out_again_i.bit(o)) fork_.pop(o, fork_.front(o)->length);
-    }
-    if (in.in_valid_i.get()) {
-      Packet& packet = *coming_.front();
-      packet.words.push_back(in.in_data_i.get());
-      if (in.in_last_i.get()) coming_.pop_front();
-    }
+    const auto coming = comes(in);
+    fork_.step(coming ? &*coming : nullptr, static_cast<std::uint32_t>(in.out_ready_i.get()),
+               static_cast<std::uint32_t>(in.out_again_i.get()),
+               {static_cast<std::uint32_t>(in.take_i.get()), static_cast<unsigned>(in.take_words_i.get())});
   }
 
  private:
-  struct Packet {
-    std::vector<Value> words;  ///< that have come
-    unsigned length;
-  };
+  using Fork = thalweg::FlitFork<Value>;
 
-  thalweg::Fork<std::shared_ptr<Packet>> fork_{kOutputs, Parameters::Words};
-  std::array<std::size_t, kOutputs> read_{};
-  std::deque<std::shared_ptr<Packet>> coming_;
+  static std::optional<Fork::Coming> comes(const Inputs& in) {
+    if (!in.in_valid_i.get()) return std::nullopt;
+    return Fork::Coming{in.in_data_i.get(), in.in_last_i.get() != 0, in.in_held_i.get() != 0};
+  }
+
+  Fork fork_{kOutputs, Parameters::Words};
 };
 
 /// Packets for any of the outputs, as soon as there is room or later; words with pauses; outputs that stall, and read again.
@@ -75,13 +55,15 @@ class Stimulus {
         pause_(run.pick(0, 300)),
         longest_(1 + run.below(run.pick(Parameters::Words, 4))),
         ready_(run.pick(900, 1000, 300)),
-        again_(run.pick(100, 0, 600)) {}
+        again_(run.pick(100, 0, 600)),
+        held_(run.pick(200, 0, 1000)) {}
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice coming = draws.lane(0);
     if (!words_.empty() && !coming.chance(pause_)) {
       Packet& packet = words_.front();
       next.in_valid_i.set(packet.outputs);
+      next.in_held_i.set(packet.held);
       blocks::fill(next.in_data_i, coming);
       next.in_last_i.set(--packet.left == 0);
       if (packet.left == 0) words_.pop_front();
@@ -94,7 +76,7 @@ class Stimulus {
       if (outputs) {
         next.take_i.set(outputs);
         next.take_words_i.set(length);
-        words_.push_back({outputs, length});
+        words_.push_back({outputs, length, coming.chance(held_)});
       }
     }
     for (unsigned o = 0; o < kOutputs; ++o) {
@@ -108,9 +90,10 @@ class Stimulus {
   struct Packet {
     std::uint32_t outputs;
     unsigned left;
+    bool held;
   };
 
-  unsigned load_, pause_, longest_, ready_, again_;
+  unsigned load_, pause_, longest_, ready_, again_, held_;
   std::deque<Packet> words_;  ///< packets that have room, whose words are to come
 };
 

@@ -1,0 +1,203 @@
+// An aggregation unit: collects a flit of each of a step's operands, joins them, and queues the result in front of every output
+// that it goes to.
+//
+// A step begins a cycle before the first of its operands' flits comes, and the next one may begin in the cycle in which its last ones
+// come. Flits of one place in their packets come in one cycle; or in several, where memories are read in turns: those that
+// come first are kept until the last one is there. Of a descriptor's operands, which are equal, the first one goes on.
+//
+// Order: kept; results whose times would meet are the user's to avoid. Latency: from the operands that complete a place 1 + Latency
+// times the combining steps to result_*, and to an output whose queue is empty. Throughput: a flit of every operand a cycle. Storage:
+// Words flits for each output, a flit for each operand, and what is in the lanes. room_o and result_* are registers; the other
+// outputs depend on those alone, and on out_ready_i nothing but state. Critical path: from the sources over the choice of an
+// operand to the first lane.
+module tw_aggregation_unit
+  import tw_spec_pkg::*;
+  import tw_reduce_pkg::*;
+#(
+    parameter int unsigned Inputs = 7,    /// operands, at least 2
+    parameter int unsigned Sources = 13,  /// where flits of operands come from
+    parameter int unsigned Outputs = 7,
+    parameter int unsigned Words = 106,   /// flits of an output's queue
+    parameter int unsigned TagBits = 1,   /// of a packet, for who reads it
+    parameter int unsigned Latency = 14,  /// cycles of a lane
+    parameter pairs_t Pairs = all_pairs(),
+    localparam int unsigned CountWidth = $clog2(Inputs + 1),
+    localparam int unsigned PlaceWidth = $clog2(Inputs),
+    localparam int unsigned RoomWidth = $clog2(Words + 1)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    // A step: room for its result is taken at its outputs.
+    input  logic                               begin_valid_i,
+    input  logic      [        CountWidth-1:0] begin_count_i,       /// operands, 1 to Inputs
+    input  logic                               begin_descriptor_i,
+    input  logic      [                   2:0] begin_size_i,        /// log2 of its packet's flits, at most 6
+    input  logic      [                  11:0] begin_bytes_i,       /// of the packet, up to the end of its last element
+    input  operator_e                          begin_operation_i,
+    input  datatype_e                          begin_datatype_i,
+    input  logic                               begin_paced_i,       /// flits come with pauses
+    input  logic      [           Outputs-1:0] begin_outputs_i,
+    input  logic      [           TagBits-1:0] begin_tag_i,
+    output logic      [Outputs-1:0][RoomWidth-1:0] room_o,
+
+    // Operands' flits, each of a place of its own.
+    input logic [Sources-1:0]                 source_valid_i,
+    input logic [Sources-1:0][PlaceWidth-1:0] source_place_i,
+    input logic [Sources-1:0][         255:0] source_data_i,
+
+    // Results, before they are queued.
+    output logic               result_valid_o,
+    output logic [      255:0] result_data_o,
+    output logic               result_last_o,
+    output logic [TagBits-1:0] result_tag_o,
+
+    output logic [Outputs-1:0]              out_valid_o,
+    output logic [Outputs-1:0][      255:0] out_data_o,
+    output logic [Outputs-1:0]              out_last_o,
+    output logic [Outputs-1:0][TagBits-1:0] out_tag_o,
+    input  logic [Outputs-1:0]              out_ready_i,
+    input  logic [Outputs-1:0]              out_again_i   /// with the last flit: the packet comes again
+);
+  if (Sources < 1) begin : check_sources
+    $error("tw_aggregation_unit: at least 1 source");
+  end
+
+  // --- The step that is read
+
+  logic [CountWidth-1:0] count_q;
+  logic descriptor_q, paced_q;
+  logic [2:0] size_q;
+  logic [11:0] bytes_q;
+  logic [6:0] flit_q;  // of the packet
+  operator_e operation_q;
+  datatype_e datatype_q;
+  logic [Outputs-1:0] outputs_q;
+  logic [TagBits-1:0] tag_q;
+
+  // --- Its operands
+
+  logic [Inputs-1:0] comes, kept_q;
+  logic [Inputs-1:0][255:0] coming, kept_data_q, operands;
+
+  always_comb begin
+    comes  = '0;
+    coming = '0;
+    for (int unsigned s = 0; s < Sources; s++) begin
+      for (int unsigned i = 0; i < Inputs; i++) begin
+        if (source_valid_i[s] && 32'(source_place_i[s]) == i) begin
+          comes[i] = 1'b1;
+          coming[i] |= source_data_i[s];
+        end
+      end
+    end
+    for (int unsigned i = 0; i < Inputs; i++) operands[i] = comes[i] ? coming[i] : kept_data_q[i];
+  end
+
+  wire [Inputs-1:0] there = comes | kept_q;
+  wire complete = comes != '0 && $countones(there) == 32'(count_q);
+  wire last = 7'(flit_q + 7'd1) == 7'd1 << size_q;
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned i = 0; i < Inputs; i++) if (comes[i]) kept_data_q[i] <= coming[i];
+    kept_q <= complete ? '0 : there;
+    if (complete) flit_q <= last ? '0 : flit_q + 7'd1;
+    if (begin_valid_i) begin
+      count_q <= begin_count_i;
+      descriptor_q <= begin_descriptor_i;
+      paced_q <= begin_paced_i;
+      size_q <= begin_size_i;
+      bytes_q <= begin_bytes_i;
+      operation_q <= begin_operation_i;
+      datatype_q <= begin_datatype_i;
+      outputs_q <= begin_outputs_i;
+      tag_q <= begin_tag_i;
+    end
+    if (rst_i) begin
+      kept_q <= '0;
+      flit_q <= '0;
+    end
+  end
+
+  // --- Joined
+
+  typedef struct packed {
+    logic               last;
+    logic               paced;
+    logic [Outputs-1:0] outputs;
+    logic [TagBits-1:0] tag;
+  } result_t;
+
+  wire [11:0] passed = {flit_q, 5'd0};  // bytes of the packet's flits before this one
+  wire [11:0] left = bytes_q - passed;
+  // An element of 16 bytes stands alone in a packet's first flit.
+  wire [5:0] most = flit_q == '0 && size_of(datatype_q) == 5'd16 ? 6'd24 : 6'd32;
+  wire result_t entering = '{last, paced_q, outputs_q, tag_q};
+  result_t leaving;
+
+  tw_join #(
+      .Inputs(Inputs),
+      .Latency(Latency),
+      .Pairs(Pairs),
+      .TagBits($bits(result_t))
+  ) join_ (
+      .clk_i,
+      .rst_i,
+      .in_valid_i    (complete),
+      .in_count_i    (descriptor_q ? CountWidth'(1) : count_q),
+      .in_operation_i(operation_q),
+      .in_datatype_i (datatype_q),
+      .in_head_i     (flit_q == '0),
+      .in_bytes_i    (bytes_q <= passed ? 6'd0 : left > 12'(most) ? most : left[5:0]),
+      .in_operands_i (operands),
+      .in_tag_i      (entering),
+      .out_valid_o   (result_valid_o),
+      .out_data_o    (result_data_o),
+      .out_tag_o     (leaving)
+  );
+
+  assign result_last_o = leaving.last;
+  assign result_tag_o  = leaving.tag;
+
+  // --- Queued
+
+  logic [Outputs-1:0][TagBits+255:0] words;
+
+  tw_fork #(
+      .Outputs(Outputs),
+      .Width(TagBits + 256),
+      .Words(Words)
+  ) queues (
+      .clk_i,
+      .rst_i,
+      .take_i      (begin_valid_i ? begin_outputs_i : '0),
+      .take_words_i(RoomWidth'(1) << begin_size_i),
+      .room_o,
+      .in_valid_i  (result_valid_o ? leaving.outputs : '0),
+      .in_data_i   ({leaving.tag, result_data_o}),
+      .in_last_i   (leaving.last),
+      .in_held_i   (leaving.paced),
+      .out_valid_o,
+      .out_data_o  (words),
+      .out_last_o,
+      .out_ready_i,
+      .out_again_i
+  );
+
+  for (genvar o = 0; o < Outputs; o++) begin : output_
+    assign {out_tag_o[o], out_data_o[o]} = words[o];
+  end
+
+`ifndef SYNTHESIS
+  logic reading_q;
+  always_ff @(posedge clk_i) begin
+    reading_q <= !rst_i && (begin_valid_i || (reading_q && !(complete && last)));
+    if (!rst_i) begin
+      one_flit_of_a_place : assert ((comes & kept_q) == '0);
+      step_has_begun : assert (comes == '0 || reading_q);
+      one_step_at_a_time : assert (!begin_valid_i || !reading_q || (complete && last));
+      no_stranger : assert ($countones(there) <= 32'(count_q) || comes == '0);
+    end
+  end
+`endif
+endmodule

@@ -1,0 +1,116 @@
+// An aggregation unit flit by flit: operands, a join, a queue in front of each output; twin of rtl/reduce/tw_aggregation_unit.sv.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "reduce/fork.hpp"
+#include "reduce/join.hpp"
+
+namespace thalweg {
+
+class FlitAggregationUnit {
+ public:
+  using Data = std::array<std::uint64_t, 4>;
+  struct Step {
+    unsigned operands;
+    bool descriptor;  ///< of which the first one goes on
+    unsigned flits;   ///< of its packet
+    unsigned bytes;   ///< of the packet, up to the end of its last element
+    spec::Operator op;
+    spec::Datatype type;
+    bool paced;  ///< flits come with pauses
+    std::uint32_t outputs;
+    std::uint64_t tag;
+  };
+  struct Result {
+    Data data;
+    std::uint64_t tag;
+    bool last;
+  };
+
+  /// `words`: flits of an output's queue; `latency`: cycles of a lane.
+  FlitAggregationUnit(unsigned inputs, unsigned outputs, unsigned words, unsigned latency)
+      : join_(inputs, latency), fork_(outputs, words), kept_(inputs) {}
+
+  [[nodiscard]] unsigned room(unsigned output) const { return fork_.room(output); }
+  /// This cycle's result.
+  [[nodiscard]] std::optional<Result> result() const {
+    const FlitJoin::Result* joined = join_.result();
+    if (!joined) return std::nullopt;
+    return Result{joined->data, coming_.front().tag, coming_.front().last};
+  }
+  /// The next flit of an output, if there is one.
+  [[nodiscard]] std::optional<Result> front(unsigned output) const {
+    const auto coming = comes(output);
+    const Result* word = fork_.word(output, coming ? &*coming : nullptr);
+    return word ? std::optional(*word) : std::nullopt;
+  }
+
+  /// A clock edge. `begins`: null, or the step whose operands come from the next cycle on, while the former one's last ones come;
+  /// `operands`: what comes, by place; `ready`, `again`: outputs that take their flit, and, with a last one, read again.
+  void step(const Step* begins, std::span<const std::optional<Data>> operands, std::uint32_t ready,
+            std::uint32_t again) {
+    const auto coming = comes();
+    fork_.step(coming && outputs_now() ? &*coming : nullptr, ready, again,
+               begins ? Fork::Taking{begins->outputs, begins->flits} : Fork::Taking{});
+    if (coming) coming_.pop_front();
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (operands[i]) kept_[i] = operands[i];
+    const auto there = std::ranges::count_if(kept_, [](const auto& operand) { return operand.has_value(); });
+    if (there > 0 && there == step_.operands)
+      enter();
+    else
+      join_.step(nullptr);
+    if (begins) step_ = *begins;
+  }
+
+ private:
+  using Fork = FlitFork<Result>;
+  struct Entered {
+    std::uint64_t tag;
+    std::uint32_t outputs;
+    bool last, paced;
+  };
+
+  [[nodiscard]] std::uint32_t outputs_now() const { return coming_.front().outputs; }
+  [[nodiscard]] std::optional<Fork::Coming> comes() const {
+    const auto now = result();
+    if (!now) return std::nullopt;
+    return Fork::Coming{*now, now->last, coming_.front().paced};
+  }
+  [[nodiscard]] std::optional<Fork::Coming> comes(unsigned output) const {
+    const auto coming = comes();
+    return coming && outputs_now() >> output & 1 ? coming : std::nullopt;
+  }
+
+  /// All operands of a place are there.
+  void enter() {
+    const bool wide = spec::size_of(step_.type) == 16;
+    const unsigned whole = sizeof(Data), before = flit_ * whole, most = wide && flit_ == 0 ? 24 : whole;
+    FlitOperands flits{.op = step_.op,
+                       .type = step_.type,
+                       .head = flit_ == 0,
+                       .bytes = step_.bytes > before ? std::min(step_.bytes - before, most) : 0,
+                       .operands = {},
+                       .tag = 0};
+    for (unsigned i = 0; i < (step_.descriptor ? 1 : step_.operands); ++i) flits.operands.push_back(*kept_[i]);
+    join_.step(&flits);
+    std::ranges::fill(kept_, std::nullopt);
+    flit_ = flit_ + 1 == step_.flits ? 0 : flit_ + 1;
+    coming_.push_back({step_.tag, step_.outputs, flit_ == 0, step_.paced});
+  }
+
+  FlitJoin join_;
+  Fork fork_;
+  Step step_{};
+  unsigned flit_ = 0;  ///< of the step's packet
+  std::vector<std::optional<Data>> kept_;
+  std::deque<Entered> coming_;  ///< what is in the join
+};
+
+}  // namespace thalweg
