@@ -137,8 +137,7 @@ class CollectiveUnit {
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
   static constexpr unsigned kBankPorts = 2;  ///< packets that are read out of a bank of slots or stages at a time
   static constexpr Tick kControlCycles = 3;  ///< of collective control, from question to answer
-  static constexpr Tick kStepCycles =
-      2 + kControlCycles + 1;             ///< from a process's last packet of a step to the next step
+  static constexpr Tick kStepCycles = kControlCycles + 4;  ///< from a change of step until the one after it is known
   static constexpr Tick kScanCycles = 3;  ///< to look at the packet in front of a slot
 
   struct Edge {
@@ -160,13 +159,14 @@ class CollectiveUnit {
   struct Execution {
     std::uint8_t step = 0;
     bool running = false;
-    std::uint32_t round = 0;   ///< of the turn
-    std::uint32_t stream = 0;  ///< of the step
-    std::uint64_t packet = 0;  ///< of the stream; 0 is the descriptor
-    std::uint32_t block = 0;   ///< the rank whose block the stream carries
-    std::uint64_t count = 0;   ///< elements of the stream
-    Packetizer layout;         ///< of the stream
-    Tick since = 0;            ///< when it last moved
+    std::uint32_t round = 0;              ///< of the turn
+    std::uint32_t stream = 0;             ///< of the step
+    std::uint64_t packet = 0;             ///< of the stream; 0 is the descriptor
+    std::uint32_t block = 0;              ///< the rank whose block the stream carries
+    std::uint64_t count = 0;              ///< elements of the stream
+    Packetizer layout;                    ///< of the stream
+    Tick since = 0;                       ///< when it last moved
+    Tick known = 0, next_known = kNever;  ///< when collective control has said the step, and the one after it
   };
 
   /// The host's next packet for a process.

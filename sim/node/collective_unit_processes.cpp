@@ -16,8 +16,9 @@ namespace network_header = spec::network_header;
 void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   const OperationId id = process / Program::kMaxProcesses;
   const unsigned p = process % Program::kMaxProcesses;
-  if (const auto lacks = lack(id, p, now)) return await(*lacks, id, p);
   Operation& op = operation(id);
+  if (now < op.execution[p].known) return pick_.time(process);
+  if (const auto lacks = lack(id, p, now)) return await(*lacks, id, p);
   const Context& context = contexts_[context_of(id)];
   const Execution& execution = op.execution[p];
   const Step& step = op.program.steps[op.program.processes[p].first + execution.step];
@@ -254,10 +255,10 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   pool_.release(result);
   const Proceeding next = proceed(id, p, last);
   if (next == Proceeding::over) return;
-  Tick at = std::max(read, now + (descriptor ? 3 : 2)) - 1;  // what a descriptor says is kept a cycle later
-  if (next == Proceeding::other_step) {
+  const Tick at = std::max(read, now + (descriptor ? 3 : 2)) - 1;  // what a descriptor says is kept a cycle later
+  if (next == Proceeding::other_step) {                            // which has been asked for; now the one after it is
     step_asks_ = {step_asks_[1], now + 2};
-    at = std::max(at, now + kStepCycles);
+    execution.known = std::exchange(execution.next_known, now + kStepCycles);
   }
   pick_.unit(unit, process_id(id, p), at);
   events_.add({at, Event::Kind::output});
