@@ -134,11 +134,14 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
                           request.collective == spec::Collective::reduce ||
                           (request.collective == spec::Collective::allreduce && algorithm != spec::Algorithm::exchange);
   const unsigned quarter = std::max(1u, config_.collective.slot_packets / 4) * config_.collective.packet_flits;
-  op.longest_packet = turns == Turns::packet  ? config_.collective.packet_flits
-                      : turns == Turns::burst ? std::min(config_.collective.long_packet_flits, std::bit_floor(quarter))
-                                              : config_.collective.long_packet_flits;
-  op.shortest_packet = one_stream ? shortest_packet(config_.collective) : config_.collective.packet_flits;
-  op.streams = has_vector(request.collective) ? context.row.ranks : 1;
+  op.lengths = {.element_bytes = op.packetizer.element_bytes(),
+                .shortest = one_stream ? shortest_packet(config_.collective) : config_.collective.packet_flits,
+                .longest = turns == Turns::packet ? config_.collective.packet_flits
+                           : turns == Turns::burst
+                               ? std::min(config_.collective.long_packet_flits, std::bit_floor(quarter))
+                               : config_.collective.long_packet_flits,
+                .ring = turns == Turns::burst,
+                .together = has_vector(request.collective) ? context.row.ranks : 1};
   op.upwards_first = request.collective == spec::Collective::allreduce && algorithm == spec::Algorithm::trees &&
                      request.count / request.pieces * spec::size_of(request.type) <=
                          std::uint64_t{context.row.up_and_down} * kFlitBytes;
@@ -169,11 +172,9 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     if (op.upload.size() <= p) op.upload.resize(p + 1);
     Upload& upload = op.upload[p];
     if (upload.queue.capacity() == 0) upload.queue = Ring<PacketId>(config_.collective.slot_packets);
-    upload.step = 0;
-    upload.round = 0;
-    upload.stream = 0;
-    upload.packet = 0;
-    while (!op.program.steps[process.first + upload.step].from_host) ++upload.step;
+    upload.progress = {};
+    while (!step_of(op, p, upload.progress).from_host)
+      upload.progress.leave_step(process, at_a_time(op, process), false);
     begin_stream(id, p);
   }
   if (over(op)) {  // nothing to do: an exclusive scan of one rank

@@ -23,6 +23,7 @@
 #include "node/packet.hpp"
 #include "node/personal.hpp"
 #include "node/pick.hpp"
+#include "node/progress.hpp"
 #include "node/relay.hpp"
 #include "reduce/fork.hpp"
 #include "reduce/lane.hpp"
@@ -138,7 +139,7 @@ class CollectiveUnit {
   static constexpr unsigned kBankPorts = 2;  ///< packets that are read out of a bank of slots or stages at a time
   static constexpr Tick kControlCycles = 3;  ///< of collective control, from question to answer
   static constexpr Tick kStepCycles = kControlCycles + 4;  ///< from a change of step until the one after it is known
-  static constexpr Tick kScanCycles = 3;  ///< to look at the packet in front of a slot
+  static constexpr Tick kScanCycles = 3;                   ///< to look at the packet in front of a slot
 
   struct Edge {
     NodeId neighbour = 0;
@@ -155,29 +156,19 @@ class CollectiveUnit {
     Ring<PacketId> slot;
   };
 
-  /// How far a process is.
   struct Execution {
-    std::uint8_t step = 0;
+    Progress progress;
     bool running = false;
-    std::uint32_t round = 0;              ///< of the turn
-    std::uint32_t stream = 0;             ///< of the step
-    std::uint64_t packet = 0;             ///< of the stream; 0 is the descriptor
     std::uint32_t block = 0;              ///< the rank whose block the stream carries
-    std::uint64_t count = 0;              ///< elements of the stream
-    Packetizer layout;                    ///< of the stream
     Tick since = 0;                       ///< when it last moved
     Tick known = 0, next_known = kNever;  ///< when collective control has said the step, and the one after it
   };
 
-  /// The host's next packet for a process.
+  /// What the host gives to a process.
   struct Upload {
-    std::uint8_t step = 0;
-    std::uint32_t round = 0;
-    std::uint32_t stream = 0;
-    std::uint64_t packet = 0;  ///< of the stream; 0 is the descriptor
-    std::uint32_t rank = 0;    ///< whose block it is
-    Block block;               ///< in the send buffer
-    Packetizer layout;         ///< of the stream
+    Progress progress;
+    std::uint32_t rank = 0;  ///< whose block it is
+    Block block;             ///< in the send buffer
     Ring<PacketId> queue;
     unsigned there = 0;    ///< packets in it that the process knows of
     bool awaited = false;  ///< the process waits for one
@@ -206,11 +197,10 @@ class CollectiveUnit {
     std::uint32_t number = 0;    ///< in its communicator
     std::uint32_t sequence = 0;  ///< what the header says: that, or on the tree the number among those that take it
     Program program;
-    Packetizer packetizer;                             ///< of everything but streams
-    unsigned shortest_packet = 0, longest_packet = 0;  ///< flits, as it suits a stream
-    bool upwards_first = false;                        ///< the way up goes before others
-    std::uint32_t streams = 1;                         ///< that follow each other, one for each rank
-    std::uint64_t burst = 0;                           ///< packets that a process takes so at a time
+    Packetizer packetizer;       ///< of everything but streams
+    PacketLengths lengths;       ///< of a stream's packets
+    bool upwards_first = false;  ///< the way up goes before others
+    std::uint64_t burst = 0;     ///< packets that a process takes so at a time
     Lane combine = nullptr;
     unsigned lane_latency = 0;
     const UserUnits* units = nullptr;
@@ -359,30 +349,30 @@ class CollectiveUnit {
   [[nodiscard]] std::optional<unsigned> choose_unit(OperationId id, unsigned process, Tick latency, Tick now,
                                                     bool& has_room) const;
   void execute(OperationId id, unsigned process, unsigned unit, Tick latency, Tick now);
-  void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, std::uint64_t elements, Tick ready,
+  void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, const Progress::Part& part, Tick ready,
                Tick last);
   [[nodiscard]] PacketId combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements);
   void begin_stream(OperationId id, unsigned process);
-  [[nodiscard]] static bool next_upload(Upload& upload, const Process& process, const Step* steps,
-                                        std::uint64_t packets, bool last);
   [[nodiscard]] Packetizer layout_of(const Operation& op, std::uint64_t elements) const {
-    if (op.request.piece) elements = op.request.count / op.request.pieces;  // so that all pieces have packets as long
-    const bool ring = op.program.processes[0].turns == Turns::burst;
-    return ring ? Packetizer::of_ring(op.packetizer.element_bytes(), op.shortest_packet, op.longest_packet, elements)
-                : Packetizer::of_stream(op.packetizer.element_bytes(), op.shortest_packet, op.longest_packet,
-                                        elements * op.streams);
+    return op.lengths.of(op.request.piece ? op.request.count / op.request.pieces : elements);  // all pieces alike
+  }
+  /// A descriptor is all of its stream.
+  [[nodiscard]] static bool descriptors_alone(const Operation& op) {
+    return op.request.collective == spec::Collective::barrier;
+  }
+  [[nodiscard]] static const Step& step_of(const Operation& op, unsigned process, const Progress& progress) {
+    return op.program.steps[op.program.processes[process].first + progress.step()];
   }
   [[nodiscard]] std::uint64_t burst(const Operation& op) const;
   /// Packets of a stream that a process takes at a time.
   [[nodiscard]] static std::uint64_t at_a_time(const Operation& op, const Process& process) {
-    constexpr std::uint64_t all = ~std::uint64_t{0};
-    return process.turns == Turns::stream ? all : process.turns == Turns::packet ? 1 : op.burst;
+    return process.turns == Turns::stream ? Progress::kAll : process.turns == Turns::packet ? 1 : op.burst;
   }
-  [[nodiscard]] const Packet& next_operand(const Context& context, const Operation& op, unsigned process) const;
+  [[nodiscard]] static Progress::Part next_part(const Operation& op, unsigned process) {
+    return op.execution[process].progress.part(descriptors_alone(op));
+  }
   [[nodiscard]] std::uint64_t place(const Operation& op, const Execution& execution) const;
   void owe(Context& context, unsigned edge, unsigned flits, bool final);
-  enum class Proceeding : std::uint8_t { same_step, other_step, over };
-  Proceeding proceed(OperationId id, unsigned process, bool last);
   void finish(OperationId id, unsigned process);
   void ask(Tick now);
   [[nodiscard]] bool begins(std::uint32_t context, unsigned edge, PacketId packet) const;

@@ -21,9 +21,9 @@ void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   if (const auto lacks = lack(id, p, now)) return await(*lacks, id, p);
   const Context& context = contexts_[context_of(id)];
   const Execution& execution = op.execution[p];
-  const Step& step = op.program.steps[op.program.processes[p].first + execution.step];
+  const Step& step = step_of(op, p, execution.progress);
   const Share& share = config_.router.share;
-  const bool combines = execution.packet > 0;  // descriptors are equal, one of them goes on
+  const bool combines = !execution.progress.descriptor();  // descriptors are equal, one of them goes on
   const Tick latency =
       2 + share.delay() + (combines ? static_cast<Tick>(join_depth(step.inputs()) * op.lane_latency) : 0);
   bool has_room = false;
@@ -74,7 +74,7 @@ std::optional<CollectiveUnit::Lack> CollectiveUnit::lack(OperationId id, unsigne
   using Of = Lack::Of;
   const Operation& op = operation(id);
   const Context& context = contexts_[context_of(id)];
-  const Step& step = op.program.steps[op.program.processes[p].first + op.execution[p].step];
+  const Step& step = step_of(op, p, op.execution[p].progress);
   const auto of = [](Of what, std::uint64_t among) {
     return Lack{what, static_cast<unsigned>(std::countr_zero(among))};
   };
@@ -89,7 +89,7 @@ std::optional<CollectiveUnit::Lack> CollectiveUnit::lack(OperationId id, unsigne
       return of(Of::staged, rest);
   for (std::uint32_t rest = step.from_edges; rest; rest &= rest - 1)
     if (context.edges[static_cast<unsigned>(std::countr_zero(rest))].slot.empty()) return of(Of::packet, rest);
-  const unsigned needed = next_operand(context, op, p).flits;
+  const unsigned needed = next_part(op, p).flits;
   for (std::uint32_t rest = step.to_edges; rest; rest &= rest - 1)
     if (context.edges[static_cast<unsigned>(std::countr_zero(rest))].credits < needed) return of(Of::credit, rest);
   for (std::uint64_t rest = step.to_stages; rest; rest &= rest - 1)
@@ -150,15 +150,6 @@ void CollectiveUnit::take_banks(const Context& context, const Operation& op, con
   });
 }
 
-/// One of the packets that the process takes next; all have the same length.
-const Packet& CollectiveUnit::next_operand(const Context& context, const Operation& op, unsigned p) const {
-  const Step& step = op.program.steps[op.program.processes[p].first + op.execution[p].step];
-  if (step.from_host) return pool_[op.upload[p].queue.front()];
-  if (step.from_edges)
-    return pool_[context.edges[static_cast<unsigned>(std::countr_zero(step.from_edges))].slot.front()];
-  return pool_[op.stages[static_cast<std::size_t>(std::countr_zero(step.from_stages))].packets.front().packet];
-}
-
 /// A unit that can take the step now: its input and, `latency` later, its output are free, and so are its queues. Where
 /// an edge still has packets queued, their unit, so that order is kept; what fills a stage takes the process's own; else the one
 /// with the least of them. None: `has_room` says whether time alone might give one.
@@ -166,8 +157,8 @@ std::optional<unsigned> CollectiveUnit::choose_unit(OperationId id, unsigned p, 
                                                     bool& has_room) const {
   const Operation& op = operation(id);
   const Context& context = contexts_[context_of(id)];
-  const Step& step = op.program.steps[op.program.processes[p].first + op.execution[p].step];
-  const unsigned flits = next_operand(context, op, p).flits;
+  const Step& step = step_of(op, p, op.execution[p].progress);
+  const unsigned flits = next_part(op, p).flits;
   const unsigned own = home(process_id(id, p));
   std::uint64_t allowed = step.to_stages ? std::uint64_t{1} << own : ~std::uint64_t{0};
   std::uint32_t ports = 0;
@@ -195,7 +186,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   Context& context = contexts_[context_of(id)];
   Execution& execution = op.execution[p];
   const Process& process = op.program.processes[p];
-  const Step& step = op.program.steps[process.first + execution.step];
+  const Step& step = step_of(op, p, execution.progress);
 
   std::array<PacketId, kMaxEdges + 1> operands;
   unsigned n = 0;
@@ -221,21 +212,22 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   });
   if (!own) take_own();
   const Packet& first = pool_[operands[0]];
-  const bool last = network_header::last(first.words[0]);
+  const Progress::Part part = next_part(op, p);
   // A turn that fills a slot comes again only when all of the slot's credits are back.
   const bool fills = process.turns == Turns::packet && 2 * step.streams > config_.collective.slot_packets;
-  const bool final = (last || fills) && execution.stream + 1 == step.streams;
+  const bool final = (part.last || fills) && execution.progress.stream() + 1 == step.streams;
   each_bit(step.from_edges, [&](unsigned edge) { owe(context, edge, first.flits, final); });
 
-  const bool descriptor = execution.packet == 0;
+  const bool descriptor = execution.progress.descriptor();
   if (descriptor) {
     const auto words = std::span(first.words).first<4>();
+    const std::uint64_t count = spec::descriptor::count(words);
     execution.block = spec::descriptor::block(words);
-    execution.count = spec::descriptor::count(words);
-    execution.layout = layout_of(op, execution.count);
+    execution.progress.describe(count, layout_of(op, count));
   }
-  if (process.turns == Turns::packet) execution.block = step.block ^ execution.stream;
-  if (process.turns == Turns::burst) execution.block = op.group->rank(step.label(execution.stream, context.row.ranks));
+  const std::uint32_t stream = execution.progress.stream();
+  if (process.turns == Turns::packet) execution.block = step.block ^ stream;
+  if (process.turns == Turns::burst) execution.block = op.group->rank(step.label(stream, context.row.ranks));
   const Share& share = config_.router.share;
   const Pace pace = this->pace(context, op, step);
   const Tick read = share.after(now, Tick{pace.cycles} * first.flits);
@@ -247,16 +239,14 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   units_[unit].output_free = last_flit + pace.written;
   execution.since = now;
 
-  const std::uint64_t elements =
-      execution.packet == 0 ? 0 : execution.layout.elements_in(execution.packet - 1, execution.count);
-  const PacketId result = n > 1 && elements > 0 ? combine(op, {operands.data(), n}, elements) : operands[0];
-  hand_on(id, p, unit, result, elements, ready, last_flit);
+  const PacketId result = n > 1 && part.elements > 0 ? combine(op, {operands.data(), n}, part.elements) : operands[0];
+  hand_on(id, p, unit, result, part, ready, last_flit);
   for (unsigned i = 1; i < n; ++i) pool_.release(operands[i]);
   pool_.release(result);
-  const Proceeding next = proceed(id, p, last);
-  if (next == Proceeding::over) return;
+  const Progress::Next next = execution.progress.advance(process, step.streams, at_a_time(op, process), part.last);
+  if (next == Progress::Next::over) return finish(id, p);
   const Tick at = std::max(read, now + (descriptor ? 3 : 2)) - 1;  // what a descriptor says is kept a cycle later
-  if (next == Proceeding::other_step) {                            // which has been asked for; now the one after it is
+  if (next == Progress::Next::other_step) {                        // which has been asked for; now the one after it is
     step_asks_ = {step_asks_[1], now + 2};
     execution.known = std::exchange(execution.next_known, now + kStepCycles);
   }
@@ -265,11 +255,11 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
 }
 
 /// Puts a result, which can be sent from `ready` on and whose last flit comes at `last`, into the queues of all of its step's outputs.
-void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId result, std::uint64_t elements,
+void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId result, const Progress::Part& part,
                              Tick ready, Tick last) {
   Operation& op = operation(id);
   const Execution& execution = op.execution[p];
-  const Step& step = op.program.steps[op.program.processes[p].first + execution.step];
+  const Step& step = step_of(op, p, execution.progress);
   Packet& packet = pool_[result];
   for (std::uint32_t rest = step.to_edges; rest;) {  // one entry per port, for all of the port's edges
     auto& edges = contexts_[context_of(id)].edges;
@@ -290,7 +280,6 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     ++packet.references;
   }
   if (step.to_host) {
-    const std::uint64_t first = elements ? (execution.packet - 1) * execution.layout.elements_per_packet() : 0;
     Tick passed = ready;
     if (op.units && op.units->after.map) {
       passed = after_.pass(ready, packet.flits * kFlitBytes) - config_.router.share.time(packet.flits) +
@@ -298,7 +287,7 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
       events_.add({passed, Event::Kind::output});
     }
     units_[unit].to_host.push_growing(
-        {result, id, (place(op, execution) + first) * op.packetizer.element_bytes(), elements, passed});
+        {result, id, (place(op, execution) + part.first) * op.packetizer.element_bytes(), part.elements, passed});
     units_[unit].host_room -= packet.flits;
     with_result_ |= std::uint64_t{1} << unit;
     ++op.to_host;
@@ -353,31 +342,6 @@ void CollectiveUnit::owe(Context& context, unsigned k, unsigned flits, bool fina
   edge.due = true;
   to_send_ |= 1u << edge.port;
   ports_[edge.port].due.push(static_cast<std::uint16_t>((&context - contexts_.data()) * kMaxEdges + k));
-}
-
-CollectiveUnit::Proceeding CollectiveUnit::proceed(OperationId id, unsigned p, bool last) {
-  Operation& op = operation(id);
-  Execution& execution = op.execution[p];
-  const Process& process = op.program.processes[p];
-  const std::uint64_t packets = at_a_time(op, process), first = execution.packet / packets * packets;
-  if (!last && (execution.packet + 1) % packets > 0) {
-    ++execution.packet;
-    return Proceeding::same_step;
-  }
-  execution.packet = first;
-  if (++execution.stream < op.program.steps[process.first + execution.step].streams) return Proceeding::same_step;
-  execution.stream = 0;
-  const Proceeding next = process.steps > 1 ? Proceeding::other_step : Proceeding::same_step;
-  if (++execution.step < process.steps) return next;
-  if (last && execution.round + 1 == process.rounds) {
-    finish(id, p);
-    return Proceeding::over;
-  }
-  execution.step = 0;
-  if (++execution.round < process.rounds) return next;
-  execution.round = 0;
-  execution.packet = first + packets;
-  return next;
 }
 
 void CollectiveUnit::finish(OperationId id, unsigned p) {

@@ -29,7 +29,7 @@ void CollectiveUnit::ask(Tick now) {
     if (start_step_ == 0) events_.add({start_at_, Event::Kind::step, process});
     if (start_step_ == 1) {
       Execution& execution = operation(id).execution[start_process_];
-      (execution.step == 0 ? execution.next_known : execution.known) = start_at_ + 1;
+      (execution.progress.step() == 0 ? execution.next_known : execution.known) = start_at_ + 1;
     }
   }
   if (++start_step_ < program.processes[start_process_].steps) return;

@@ -37,8 +37,8 @@ std::uint64_t CollectiveUnit::upload_bytes(std::uint32_t process) const {
     return next.announces ? kHeaderBytes : next.elements * op.packetizer.element_bytes();
   }
   const Upload& upload = op.upload[p];
-  if (upload.packet == 0) return kHeaderBytes;
-  return upload.layout.elements_in(upload.packet - 1, upload.block.count) * upload.layout.element_bytes();
+  if (upload.progress.descriptor()) return kHeaderBytes;
+  return upload.progress.part(false).elements * op.packetizer.element_bytes();
 }
 
 /// Looks up which block the upload's stream is to carry.
@@ -47,13 +47,15 @@ void CollectiveUnit::begin_stream(OperationId id, unsigned p) {
   const CollectiveRequest& request = op.request;
   Upload& upload = op.upload[p];
   const Process& process = op.program.processes[p];
-  const Step& step = op.program.steps[process.first + upload.step];
+  const Step& step = step_of(op, p, upload.progress);
   const std::uint32_t ranks = contexts_[context_of(id)].row.ranks;
-  const std::uint32_t place = (upload.round * process.steps + upload.step) * step.streams + upload.stream;
-  upload.rank = process.turns == Turns::packet ? block_in_turn(process, step, place)
-                                               : op.group->rank(step.label(upload.stream, ranks));
+  const std::uint32_t stream = upload.progress.stream();
+  const std::uint32_t place =
+      (upload.progress.round() * process.steps + upload.progress.step()) * step.streams + stream;
+  upload.rank =
+      process.turns == Turns::packet ? block_in_turn(process, step, place) : op.group->rank(step.label(stream, ranks));
   upload.block = op.gives == Holding::block_per_rank ? request.send_block(upload.rank) : request.own_block();
-  upload.layout = layout_of(op, upload.block.count);
+  upload.progress.describe(upload.block.count, layout_of(op, upload.block.count));
 }
 
 bool CollectiveUnit::upload(std::uint32_t process_number, Tick now) {
@@ -63,13 +65,12 @@ bool CollectiveUnit::upload(std::uint32_t process_number, Tick now) {
   const CollectiveRequest& request = op.request;
   if (request.collective == spec::Collective::alltoall) return upload_personal(id, p, now);
   Upload& upload = op.upload[p];
-  const Packetizer& layout = upload.layout;
+  const Packetizer& layout = op.packetizer;
+  const Progress::Part part = upload.progress.part(descriptors_alone(op));
   const PacketId packet_id = pool_.take();
   Packet& packet = pool_[packet_id];
-  const bool last =
-      upload.packet == (request.collective == spec::Collective::barrier ? 0 : layout.packets(upload.block.count));
-  if (upload.packet == 0) {
-    packet.clear(1);
+  packet.clear(part.flits);
+  if (upload.progress.descriptor()) {
     const auto words = spec::Descriptor{.type = request.type,
                                         .root = static_cast<std::uint16_t>(request.root),
                                         .block = static_cast<std::uint16_t>(upload.rank),
@@ -77,13 +78,11 @@ bool CollectiveUnit::upload(std::uint32_t process_number, Tick now) {
                                         .count = upload.block.count}
                            .pack();
     std::ranges::copy(words, packet.words.begin());
-    packet.words[0] = header(op, context_of(id), spec::Kind::descriptor, 1, last);
+    packet.words[0] = header(op, context_of(id), spec::Kind::descriptor, 1, part.last);
   } else {
-    const std::uint64_t elements = layout.elements_in(upload.packet - 1, upload.block.count);
-    packet.clear(layout.flits(elements));
-    packet.words[0] = header(op, context_of(id), spec::Kind::data, packet.flits, last);
-    const std::uint64_t from = upload.block.first + (upload.packet - 1) * layout.elements_per_packet();
-    layout.pieces(elements, [&](std::size_t at, std::uint64_t first, std::uint64_t n) {
+    packet.words[0] = header(op, context_of(id), spec::Kind::data, part.flits, part.last);
+    const std::uint64_t from = upload.block.first + part.first;
+    layout.pieces(part.elements, [&](std::size_t at, std::uint64_t first, std::uint64_t n) {
       const std::size_t size = n * layout.element_bytes();
       std::copy_n(request.send.data() + (from + first) * layout.element_bytes(), size, packet.bytes() + at);
       if (op.units && op.units->before.map) op.units->before.map(packet.bytes() + at, size / op.units->before.bytes);
@@ -101,31 +100,13 @@ bool CollectiveUnit::upload(std::uint32_t process_number, Tick now) {
     announce(process_number);
 
   const Process& process = op.program.processes[p];
-  const Step* const steps = &op.program.steps[process.first];
-  if (!next_upload(upload, process, steps, at_a_time(op, process), last)) return false;
-  if (upload.packet == 0 || process.turns != Turns::stream) begin_stream(id, p);
-  return true;
-}
-
-/// On to the host's next packet for a process, which takes so many of a stream at a time. False: there is none.
-bool CollectiveUnit::next_upload(Upload& upload, const Process& process, const Step* steps, std::uint64_t packets,
-                                 bool last) {
-  const std::uint64_t first = upload.packet / packets * packets;
-  if (!last && (upload.packet + 1) % packets > 0) {
-    ++upload.packet;
-    return true;
-  }
-  upload.packet = first;
-  if (++upload.stream < steps[upload.step].streams) return true;
-  upload.stream = 0;
-  do {
-    if (++upload.step < process.steps) continue;
-    if (last && upload.round + 1 == process.rounds) return false;
-    upload.step = 0;
-    if (++upload.round < process.rounds) continue;
-    upload.round = 0;
-    upload.packet = first + packets;
-  } while (!steps[upload.step].from_host);
+  const std::uint64_t packets = at_a_time(op, process);
+  const std::uint32_t streams = step_of(op, p, upload.progress).streams;
+  auto next = upload.progress.advance(process, streams, packets, part.last);
+  while (next != Progress::Next::over && !step_of(op, p, upload.progress).from_host)
+    next = upload.progress.leave_step(process, packets, part.last);
+  if (next == Progress::Next::over) return false;
+  if (upload.progress.descriptor() || process.turns != Turns::stream) begin_stream(id, p);
   return true;
 }
 

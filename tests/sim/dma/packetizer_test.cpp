@@ -92,7 +92,7 @@ TEST(FlitPacketizer, WhatGoesInComesOutInPacketsThatFollowEachOther) {
       packetizer.start(spec::Descriptor{.type = type, .count = count}.pack(), 16);
       const Packetizer layout(spec::size_of(type), 16);
       std::uint64_t left = count, got = 0, elements = 0;
-      bool last = false;
+      bool data = false, last = false;
       for (std::size_t at = 0; !packetizer.idle();) {
         ASSERT_FALSE(last) << "flits after the last packet";
         FlitPacketizer::Word word{};
@@ -101,7 +101,7 @@ TEST(FlitPacketizer, WhatGoesInComesOutInPacketsThatFollowEachOther) {
         const auto flit = packetizer.next(word);
         if (flit.head) {
           const std::uint64_t header = flit.data[0];
-          const bool data = spec::network_header::kind(header) == spec::Kind::data;
+          data = spec::network_header::kind(header) == spec::Kind::data;
           elements = data ? layout.elements_in(0, left) : 0;
           EXPECT_EQ(1u << spec::network_header::size(header), layout.flits(elements));
           EXPECT_EQ(spec::network_header::last(header), data && elements == left);
@@ -114,7 +114,7 @@ TEST(FlitPacketizer, WhatGoesInComesOutInPacketsThatFollowEachOther) {
         }
         if (flit.tail) {
           left -= elements;
-          last = left == 0;
+          last = data && left == 0;
         }
       }
       EXPECT_TRUE(last);
