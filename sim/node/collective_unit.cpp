@@ -35,21 +35,18 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       pool_(pool),
       events_(events),
       in_flight_(config.collective.operations_in_flight),
-      slot_flits_(config.collective.slot_packets * config.collective.packet_flits),
-      credit_batch_(credit_batch(config.collective)),
+      slots_(static_cast<unsigned>(links.size()), config.router.local_ports - 1, config.collective.contexts,
+             config.collective.slot_packets * config.collective.packet_flits, credit_batch(config.collective)),
       contexts_(config.collective.contexts),
       units_(config.collective.aggregation_units),
       ports_(config.router.local_ports - 1),
       relay_(config, graph, self, ports()),
       pick_(static_cast<unsigned>(links.size()), units()),
       staging_(units()),
-      banks_(links.size() + units()),
+      stage_banks_(units()),
       before_(kFlitBytes * static_cast<double>(config.router.share.flits) / config.router.share.cycles),
       after_(before_) {
-  for (Context& context : contexts_) {
-    context.operations.resize(in_flight_);
-    for (Edge& edge : context.edges) edge.credits = slot_flits_;
-  }
+  for (Context& context : contexts_) context.operations.resize(in_flight_);
   // A result has its place in the queues from its issue on: the lanes of the widest join hold that many besides.
   const unsigned widest = join_depth(config.router.link_ports + 1) * config.collective.lane_latency;
   const unsigned flits = kForkPackets * config.collective.long_packet_flits + widest;
@@ -60,13 +57,8 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
   for (FlitSink& sink : links) links_.push_back({.sink = &sink});
   for (Port& port : ports_) {
     port.injector = Injector(units() + 1);
-    port.due = Ring<std::uint16_t>(contexts_.size() * kMaxEdges);
     port.personal = Ring<PacketId>(kForkPackets);
   }
-}
-
-bool CollectiveUnit::settled(std::uint32_t context) const {
-  return std::ranges::all_of(contexts_[context].edges, [](const Edge& edge) { return edge.owed == 0; });
 }
 
 void CollectiveUnit::load(std::uint32_t id, const Row& row) {
@@ -79,9 +71,9 @@ void CollectiveUnit::load(std::uint32_t id, const Row& row) {
     Edge& edge = context.edges[k];
     edge.neighbour = row.edges[k].neighbour;
     edge.there = row.edges[k].there;
-    edge.port = static_cast<std::uint8_t>(k % ports_.size());
+    edge.port = static_cast<std::uint8_t>(slots_.port(k));
     edge.vc = static_cast<std::uint8_t>(channel_to(edge.neighbour));
-    edge.bank = static_cast<std::uint8_t>(link_from(edge.neighbour));
+    slots_.load(id, k, link_from(edge.neighbour));
   });
 }
 
@@ -161,7 +153,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
       op.writes[p] |= step.to_edges;
       uploads |= step.from_host;
       each_bit(step.to_stages, [&](unsigned stage) {
-        while (op.stages.size() <= stage) op.stages.push_back({.packets = {}, .room = slot_flits_});
+        while (op.stages.size() <= stage) op.stages.push_back({.packets = {}, .room = slots_.slot_flits()});
         op.stages[stage].bank = static_cast<std::uint8_t>(home(process_id(id, p)));
       });
     }
@@ -239,7 +231,7 @@ bool CollectiveUnit::delivered(const HostPacket& result) {
 
 void CollectiveUnit::step(Tick now) {
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
-  arrivals_.clear();
+  slots_.begin();
   for (unsigned link = 0; link < links_.size(); ++link) receive(link, now);
   stage_arrivals(now);
   announce_next();
@@ -277,10 +269,7 @@ std::vector<Blockage> CollectiveUnit::blockages(Tick now) const {
 }
 
 std::uint64_t CollectiveUnit::credits_out() const {
-  std::uint64_t out = 0;
-  for (const Context& context : contexts_)
-    for (const Edge& edge : context.edges) out += slot_flits_ - edge.credits;
-  return out + static_cast<std::uint64_t>(relay_.places_out());
+  return slots_.credits_out() + static_cast<std::uint64_t>(relay_.places_out());
 }
 
 }  // namespace thalweg

@@ -1,5 +1,5 @@
-// The collective unit of a node: slots and their credits, the processes of the operations in flight, aggregation units,
-// and the fork queues towards the router and the host. docs/collectives.md has its exact cycles.
+// The collective unit of a node: the processes of the operations in flight, aggregation units, and the fork queues towards the
+// router and the host. docs/collectives.md has its exact cycles.
 #pragma once
 
 #include <array>
@@ -25,6 +25,7 @@
 #include "node/pick.hpp"
 #include "node/progress.hpp"
 #include "node/relay.hpp"
+#include "node/slots.hpp"
 #include "reduce/fork.hpp"
 #include "reduce/lane.hpp"
 
@@ -71,7 +72,7 @@ class CollectiveUnit {
 
   /// True when all room that the row's former communicator freed here has been told to its neighbours. Credits that are
   /// still on their way to this node do no harm: they are counted when they come.
-  [[nodiscard]] bool settled(std::uint32_t context) const;
+  [[nodiscard]] bool settled(std::uint32_t context) const { return slots_.settled(context); }
   void load(std::uint32_t context, const Row& row);
   void unload(std::uint32_t context) { contexts_[context].loaded = false; }
   [[nodiscard]] bool loaded(std::uint32_t context) const { return contexts_[context].loaded; }
@@ -135,9 +136,8 @@ class CollectiveUnit {
 
  private:
   static constexpr unsigned kForkPackets = 4;  ///< of a fork queue: what a unit runs ahead of a busy output
-  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
-  static constexpr unsigned kBankPorts = 2;  ///< packets that are read out of a bank of slots or stages at a time
-  static constexpr Tick kControlCycles = 3;  ///< of collective control, from question to answer
+  static constexpr std::uint32_t kNobody = SlotWaits::kNobody;
+  static constexpr Tick kControlCycles = 3;                ///< of collective control, from question to answer
   static constexpr Tick kStepCycles = kControlCycles + 4;  ///< from a change of step until the one after it is known
   static constexpr Tick kScanCycles = 3;                   ///< to look at the packet in front of a slot
 
@@ -147,13 +147,7 @@ class CollectiveUnit {
     std::uint8_t port = 0;
     std::uint8_t vc = 0;
     std::uint8_t unit = 0;  ///< the unit whose fork queue holds packets for this edge: order is kept by staying there
-    bool due = false;       ///< a credit packet is queued
-    std::uint16_t queued = 0;   ///< packets in that queue
-    std::uint32_t credits = 0;  ///< flits for which the neighbour's slot has room
-    std::uint32_t owed = 0;     ///< flits that have left the slot here, which is not yet told
-    std::uint8_t bank = 0;      ///< the link over which its packets come, whose bank has the slot
-    std::uint32_t reader = kNobody, writer = kNobody;  ///< the process that waits for a packet, or for credits
-    Ring<PacketId> slot;
+    std::uint16_t queued = 0;  ///< packets in that queue
   };
 
   struct Execution {
@@ -255,7 +249,6 @@ class CollectiveUnit {
     PacketId straight = 0;           ///< that one
     Relay::Hop place;                ///< what it leaves here
     std::uint64_t header = 0;
-    Ring<std::uint16_t> due;   ///< context * kMaxEdges + edge of the credit packets to send
     Ring<PacketId> personal;   ///< the host's own, of all-to-alls
     unsigned uploading = 0;    ///< places in it that are taken
     Ring<HostPacket> to_host;  ///< of all-to-alls
@@ -267,14 +260,6 @@ class CollectiveUnit {
     FlitSink* sink = nullptr;
     std::array<PacketId, FlitSink::kMaxChannels> incoming{};
     std::array<std::uint8_t, FlitSink::kMaxChannels> received{};  ///< flits of it
-  };
-
-  /// What has come over a link in this cycle: a packet for a slot, or credits.
-  struct Arrival {
-    std::uint8_t link, edge;
-    bool credits;
-    std::uint32_t context;
-    std::uint32_t value;  ///< packet; flits
   };
 
   /// A result that is whole in a stage after `at`.
@@ -331,7 +316,7 @@ class CollectiveUnit {
   void leave_place(Relay::Hop place, unsigned flits);
   void send_relay_credit(unsigned port, Tick now);
   [[nodiscard]] bool idle(unsigned port) const {
-    return !ports_[port].waiting && ports_[port].due.empty() && !relay_.credit_due(port);
+    return !ports_[port].waiting && !slots_.due(port) && !relay_.credit_due(port);
   }
   [[nodiscard]] bool over(const Operation& op) const;
 
@@ -339,11 +324,18 @@ class CollectiveUnit {
   [[nodiscard]] std::optional<Lack> lack(OperationId id, unsigned process, Tick now) const;
   [[nodiscard]] std::optional<Blockage> blockage(OperationId id, unsigned process, Tick now) const;
   void await(const Lack& lack, OperationId id, unsigned process);
-  [[nodiscard]] Pace pace(const Context& context, const Operation& op, const Step& step) const;
-  [[nodiscard]] bool banks_free(const Context& context, const Operation& op, const Step& step, Tick now) const;
-  void take_banks(const Context& context, const Operation& op, const Step& step, Tick now, Tick until);
+  [[nodiscard]] Pace pace(OperationId id, const Step& step) const;
+  [[nodiscard]] bool banks_free(OperationId id, const Step& step, Tick now) const;
+  void take_banks(OperationId id, const Step& step, Tick now, Tick until);
   template <class Visit>
-  void each_bank(const Context& context, const Operation& op, const Step& step, Visit&& visit) const;
+  void each_bank(OperationId id, const Step& step, Visit&& visit) const;
+  /// That of the slots of a link; after these, that of the stages which a unit fills.
+  [[nodiscard]] const ReadPorts& bank(unsigned index) const {
+    return index < links_.size() ? slots_.bank(index) : stage_banks_[index - links_.size()];
+  }
+  [[nodiscard]] ReadPorts& bank(unsigned index) {
+    return index < links_.size() ? slots_.bank(index) : stage_banks_[index - links_.size()];
+  }
   /// The unit whose results fill the stages that a process fills.
   [[nodiscard]] unsigned home(std::uint32_t process) const { return process % units(); }
   [[nodiscard]] std::optional<unsigned> choose_unit(OperationId id, unsigned process, Tick latency, Tick now,
@@ -372,7 +364,6 @@ class CollectiveUnit {
     return op.execution[process].progress.part(descriptors_alone(op));
   }
   [[nodiscard]] std::uint64_t place(const Operation& op, const Execution& execution) const;
-  void owe(Context& context, unsigned edge, unsigned flits, bool final);
   void finish(OperationId id, unsigned process);
   void ask(Tick now);
   [[nodiscard]] bool begins(std::uint32_t context, unsigned edge, PacketId packet) const;
@@ -403,7 +394,7 @@ class CollectiveUnit {
   PacketPool& pool_;
   Events& events_;
   std::uint32_t in_flight_;
-  std::uint32_t slot_flits_, credit_batch_;
+  Slots slots_;
   std::vector<Context> contexts_;
   std::vector<Unit> units_;
   std::vector<Port> ports_;
@@ -411,13 +402,11 @@ class CollectiveUnit {
   Relay relay_;
   Pick pick_;
   std::uint32_t picked_ = kNobody;           ///< is tried in this cycle
-  std::vector<Arrival> arrivals_;            ///< of this cycle
   std::vector<Ring<StageArrival>> staging_;  ///< of each unit, in the order of time
   std::vector<StageArrival> staged_;         ///< of this cycle
   std::uint32_t announcing_ = kNobody;       ///< in this cycle
   Ring<std::uint32_t> announced_;            ///< processes for which the host has packets
-  std::vector<std::array<Tick, kBankPorts>>
-      banks_;  ///< of each link, each unit: when its ports have read their packets
+  std::vector<ReadPorts> stage_banks_;       ///< of each unit
   Ring<OperationId> starting_;
   unsigned start_process_ = 0, start_step_ = 0;  ///< of the first of them: what collective control is asked for next
   Tick start_at_ = 0;                            ///< when

@@ -14,8 +14,10 @@ namespace network_header = spec::network_header;
 bool CollectiveUnit::can_send(unsigned index, Tick now) const {
   const Port& port = ports_[index];
   if (port.injector.sending()) return port.sender.ready(port.vc);
-  if (!port.due.empty())
-    return port.sender.ready(contexts_[port.due.front() / kMaxEdges].edges[port.due.front() % kMaxEdges].vc);
+  if (slots_.due(index)) {
+    const Slots::Due due = slots_.next_due(index);
+    return port.sender.ready(contexts_[due.row].edges[due.edge].vc);
+  }
   if (relay_.credit_due(index)) return port.sender.ready(channel_to(relay_.credit_destination(index)));
   for (std::uint64_t rest = port.waiting; rest; rest &= rest - 1) {
     const auto unit = static_cast<unsigned>(std::countr_zero(rest));
@@ -60,7 +62,7 @@ void CollectiveUnit::inject(unsigned index, Tick now) {
   Port& port = ports_[index];
   if (!port.sender.open(now)) return;
   if (!port.injector.sending()) {
-    if (!port.due.empty()) return send_credit(index, now);
+    if (slots_.due(index)) return send_credit(index, now);
     if (relay_.credit_due(index)) return send_relay_credit(index, now);
     if (!begin(port, index, now)) return;
   }
@@ -98,21 +100,19 @@ void CollectiveUnit::sent(Port& port, unsigned index) {
 
 void CollectiveUnit::send_credit(unsigned index, Tick now) {
   Port& port = ports_[index];
-  const std::uint32_t context = port.due.front() / kMaxEdges;
-  const unsigned k = port.due.front() % kMaxEdges;
-  Edge& edge = contexts_[context].edges[k];
+  const Slots::Due due = slots_.next_due(index);
+  const Edge& edge = contexts_[due.row].edges[due.edge];
   if (!port.sender.ready(edge.vc)) return;
   Flit& flit = port.sender.send(now, edge.vc);
   flit.data = spec::Credit{.destination = static_cast<std::uint16_t>(edge.neighbour),
-                           .context = static_cast<std::uint8_t>(context),
+                           .context = static_cast<std::uint8_t>(due.row),
                            .collective = spec::Collective::barrier,  // any: what is 0 is point to point
                            .edge = edge.there,
                            .last = true,
-                           .count = static_cast<std::uint16_t>(std::exchange(edge.owed, 0u))}
+                           .count = static_cast<std::uint16_t>(due.flits)}
                   .pack();
   flit.head = flit.tail = true;
-  edge.due = false;
-  port.due.pop();
+  slots_.told(index);
   if (idle(index)) to_send_ &= ~(1u << index);
 }
 
@@ -126,8 +126,8 @@ void CollectiveUnit::receive(unsigned index, Tick now) {
     if (network_header::kind(head) == spec::Kind::credit) {
       if (network_header::collective(head) == spec::Collective::alltoall)
         return relay_.credit(spec::RelayCredit::unpack(flit->data));
-      arrivals_.push_back({static_cast<std::uint8_t>(index), network_header::edge(head), true,
-                           network_header::context(head), spec::credit::count(flit->data)});
+      slots_.arrive({static_cast<std::uint8_t>(index), network_header::edge(head), true, network_header::context(head),
+                     spec::credit::count(flit->data)});
       return;
     }
     link.incoming[vc] = pool_.take();
@@ -143,18 +143,14 @@ void CollectiveUnit::receive(unsigned index, Tick now) {
 void CollectiveUnit::arrived(unsigned link, std::uint64_t head, PacketId packet, Tick now) {
   if (network_header::collective(head) == spec::Collective::alltoall)
     return receive_personal(relay_.lane_of(link), packet, now);
-  arrivals_.push_back(
+  slots_.arrive(
       {static_cast<std::uint8_t>(link), network_header::edge(head), false, network_header::context(head), packet});
 }
 
 /// Gives processes the chance that wait for what has come in this cycle. They are tried in the next one at the earliest, when it
 /// is kept.
 void CollectiveUnit::wake() {
-  for (const Arrival& arrival : arrivals_) {
-    Edge& edge = contexts_[arrival.context].edges[arrival.edge];
-    std::uint32_t& process = arrival.credits ? edge.writer : edge.reader;
-    if (process != kNobody) pick_.link(arrival.link, std::exchange(process, kNobody));
-  }
+  slots_.wake([&](unsigned link, std::uint32_t process) { pick_.link(link, process); });
   for (const StageArrival& arrival : staged_) {
     Stage& stage = operation(arrival.operation).stages[arrival.stage];
     if (stage.reader != kNobody) pick_.stage(stage.bank, std::exchange(stage.reader, kNobody));
@@ -168,19 +164,11 @@ void CollectiveUnit::wake() {
 /// Writes what has come in this cycle where processes find it in the next one.
 void CollectiveUnit::keep_arrivals() {
   wake();  // those that have begun to wait in this cycle
-  for (const Arrival& arrival : arrivals_) {
-    Context& context = contexts_[arrival.context];
-    Edge& edge = context.edges[arrival.edge];
-    if (arrival.credits) {
-      edge.credits += arrival.value;
-      continue;
-    }
-    if (edge.slot.capacity() == 0) edge.slot = Ring<PacketId>(slot_flits_);
-    if (edge.slot.full()) throw std::logic_error("a slot overflows: its sender ignores credits");
-    edge.slot.push(arrival.value);
-    if (!context.row.has_rank() && network_header::kind(pool_[arrival.value].words[0]) == spec::Kind::descriptor)
-      arrived_ |= 1u << arrival.context;
-  }
+  slots_.keep();
+  for (const SlotArrival& arrival : slots_.arrivals())
+    if (!arrival.credits && !contexts_[arrival.row].row.has_rank() &&
+        network_header::kind(pool_[arrival.value].words[0]) == spec::Kind::descriptor)
+      arrived_ |= 1u << arrival.row;
   if (announcing_ != kNobody)
     ++operation(announcing_ / Program::kMaxProcesses).upload[announcing_ % Program::kMaxProcesses].there;
 }

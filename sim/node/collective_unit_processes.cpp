@@ -19,7 +19,6 @@ void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   Operation& op = operation(id);
   if (now < op.execution[p].known) return pick_.time(process);
   if (const auto lacks = lack(id, p, now)) return await(*lacks, id, p);
-  const Context& context = contexts_[context_of(id)];
   const Execution& execution = op.execution[p];
   const Step& step = step_of(op, p, execution.progress);
   const Share& share = config_.router.share;
@@ -28,7 +27,7 @@ void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
       2 + share.delay() + (combines ? static_cast<Tick>(join_depth(step.inputs()) * op.lane_latency) : 0);
   bool has_room = false;
   const auto unit = choose_unit(id, p, latency, now, has_room);
-  if (unit && share.open(now) && banks_free(context, op, step, now)) return execute(id, p, *unit, latency, now);
+  if (unit && share.open(now) && banks_free(id, step, now)) return execute(id, p, *unit, latency, now);
   if (has_room)
     pick_.time(process);
   else
@@ -38,7 +37,6 @@ void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
 /// Makes a process wait.
 void CollectiveUnit::await(const Lack& lack, OperationId id, unsigned p) {
   Operation& op = operation(id);
-  Context& context = contexts_[context_of(id)];
   const std::uint32_t process = process_id(id, p);
   switch (lack.of) {
     case Lack::Of::turn:
@@ -50,11 +48,9 @@ void CollectiveUnit::await(const Lack& lack, OperationId id, unsigned p) {
       op.stages[lack.index].reader = process;
       return;
     case Lack::Of::packet:
-      context.edges[lack.index].reader = process;
-      return;
+      return slots_.await(context_of(id), lack.index, false, process);
     case Lack::Of::credit:
-      context.edges[lack.index].writer = process;
-      return;
+      return slots_.await(context_of(id), lack.index, true, process);
     case Lack::Of::stage_room:
       return pick_.room(process);
   }
@@ -88,10 +84,12 @@ std::optional<CollectiveUnit::Lack> CollectiveUnit::lack(OperationId id, unsigne
         packets.empty() || packets.front().whole > now)
       return of(Of::staged, rest);
   for (std::uint32_t rest = step.from_edges; rest; rest &= rest - 1)
-    if (context.edges[static_cast<unsigned>(std::countr_zero(rest))].slot.empty()) return of(Of::packet, rest);
+    if (slots_.packets(context_of(id), static_cast<unsigned>(std::countr_zero(rest))).empty())
+      return of(Of::packet, rest);
   const unsigned needed = next_part(op, p).flits;
   for (std::uint32_t rest = step.to_edges; rest; rest &= rest - 1)
-    if (context.edges[static_cast<unsigned>(std::countr_zero(rest))].credits < needed) return of(Of::credit, rest);
+    if (slots_.credits(context_of(id), static_cast<unsigned>(std::countr_zero(rest))) < needed)
+      return of(Of::credit, rest);
   for (std::uint64_t rest = step.to_stages; rest; rest &= rest - 1)
     if (op.stages[static_cast<std::size_t>(std::countr_zero(rest))].room < needed) return of(Of::stage_room, rest);
   return std::nullopt;
@@ -109,45 +107,39 @@ std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tic
 }
 
 /// How long the flits of a place take: a bank has two ports to read, and a result goes to one stage after another.
-CollectiveUnit::Pace CollectiveUnit::pace(const Context& context, const Operation& op, const Step& step) const {
+CollectiveUnit::Pace CollectiveUnit::pace(OperationId id, const Step& step) const {
   unsigned most = 1;
-  each_bank(context, op, step, [&](unsigned, unsigned packets) { most = std::max(most, packets); });
-  const unsigned read = (most + kBankPorts - 1) / kBankPorts;
+  each_bank(id, step, [&](unsigned, unsigned packets) { most = std::max(most, packets); });
+  const unsigned read = (most + ReadPorts::kPorts - 1) / ReadPorts::kPorts;
   const unsigned written = std::max(1u, static_cast<unsigned>(std::popcount(step.to_stages)));
   return {read, written, std::max(read, written)};
 }
 
 /// Calls visit(bank, packets that the step takes out of it).
 template <class Visit>
-void CollectiveUnit::each_bank(const Context& context, const Operation& op, const Step& step, Visit&& visit) const {
+void CollectiveUnit::each_bank(OperationId id, const Step& step, Visit&& visit) const {
   std::array<std::uint8_t, kMaxEdges + Program::kMaxStages> banks;
   std::size_t count = 0;
-  each_bit(step.from_edges, [&](unsigned k) { banks[count++] = context.edges[k].bank; });
-  each_bit(step.from_stages,
-           [&](unsigned k) { banks[count++] = static_cast<std::uint8_t>(links_.size() + op.stages[k].bank); });
+  each_bit(step.from_edges,
+           [&](unsigned k) { banks[count++] = static_cast<std::uint8_t>(slots_.link(context_of(id), k)); });
+  each_bit(step.from_stages, [&](unsigned k) {
+    banks[count++] = static_cast<std::uint8_t>(links_.size() + operation(id).stages[k].bank);
+  });
   for (std::size_t i = 0; i < count; ++i) {
     if (std::find(banks.begin(), banks.begin() + i, banks[i]) != banks.begin() + i) continue;
     visit(banks[i], static_cast<unsigned>(std::count(banks.begin() + i, banks.begin() + count, banks[i])));
   }
 }
 
-bool CollectiveUnit::banks_free(const Context& context, const Operation& op, const Step& step, Tick now) const {
+bool CollectiveUnit::banks_free(OperationId id, const Step& step, Tick now) const {
   bool free = true;
-  each_bank(context, op, step, [&](unsigned bank, unsigned packets) {
-    const auto ports = std::ranges::count_if(banks_[bank], [&](Tick until) { return until <= now; });
-    free &= ports >= std::min(packets, kBankPorts);
-  });
+  each_bank(id, step, [&](unsigned index, unsigned packets) { free &= bank(index).choose(packets, now) != 0; });
   return free;
 }
 
-void CollectiveUnit::take_banks(const Context& context, const Operation& op, const Step& step, Tick now, Tick until) {
-  each_bank(context, op, step, [&](unsigned bank, unsigned packets) {
-    for (Tick& port : banks_[bank])
-      if (port <= now && packets > 0) {
-        port = until;
-        --packets;
-      }
-  });
+void CollectiveUnit::take_banks(OperationId id, const Step& step, Tick now, Tick until) {
+  each_bank(id, step,
+            [&](unsigned index, unsigned packets) { bank(index).take(bank(index).choose(packets, now), until); });
 }
 
 /// A unit that can take the step now: its input and, `latency` later, its output are free, and so are its queues. Where
@@ -183,7 +175,7 @@ std::optional<unsigned> CollectiveUnit::choose_unit(OperationId id, unsigned p, 
 /// Moves one packet: takes it from every input, joins, and hands the result on.
 void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick latency, Tick now) {
   Operation& op = operation(id);
-  Context& context = contexts_[context_of(id)];
+  const Context& context = contexts_[context_of(id)];
   Execution& execution = op.execution[p];
   const Process& process = op.program.processes[p];
   const Step& step = step_of(op, p, execution.progress);
@@ -207,8 +199,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   };
   each_bit(step.from_edges, [&](unsigned edge) {
     if (!own && n == step.place) take_own();
-    operands[n++] = context.edges[edge].slot.front();
-    context.edges[edge].slot.pop();
+    operands[n++] = slots_.packets(context_of(id), edge).front();
   });
   if (!own) take_own();
   const Packet& first = pool_[operands[0]];
@@ -216,7 +207,9 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   // A turn that fills a slot comes again only when all of the slot's credits are back.
   const bool fills = process.turns == Turns::packet && 2 * step.streams > config_.collective.slot_packets;
   const bool final = (part.last || fills) && execution.progress.stream() + 1 == step.streams;
-  each_bit(step.from_edges, [&](unsigned edge) { owe(context, edge, first.flits, final); });
+  each_bit(step.from_edges, [&](unsigned edge) {
+    if (slots_.take(context_of(id), edge, first.flits, final)) to_send_ |= 1u << slots_.port(edge);
+  });
 
   const bool descriptor = execution.progress.descriptor();
   if (descriptor) {
@@ -229,9 +222,9 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   if (process.turns == Turns::packet) execution.block = step.block ^ stream;
   if (process.turns == Turns::burst) execution.block = op.group->rank(step.label(stream, context.row.ranks));
   const Share& share = config_.router.share;
-  const Pace pace = this->pace(context, op, step);
+  const Pace pace = this->pace(id, step);
   const Tick read = share.after(now, Tick{pace.cycles} * first.flits);
-  take_banks(context, op, step, now, read);
+  take_banks(id, step, now, read);
   units_[unit].input_free = read;
   // A result goes on without a pause: where its flits come with pauses, when it is whole.
   const Tick last_flit = read + latency - 1 - (pace.cycles - pace.read);
@@ -268,7 +261,7 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     each_bit(rest, [&](unsigned k) {
       if (edges[k].port != port) return;
       copies.edges |= 1u << k;
-      edges[k].credits -= packet.flits;
+      slots_.give(context_of(id), k, packet.flits);
       ++edges[k].queued;
       edges[k].unit = static_cast<std::uint8_t>(unit);
     });
@@ -331,17 +324,6 @@ PacketId CollectiveUnit::combine(const Operation& op, std::span<const PacketId> 
          scratch_.data());
   });
   return id;
-}
-
-/// Room in an edge's slot has become free: reading it has begun, and it goes on without a pause, ahead of whatever may
-/// be written there.
-void CollectiveUnit::owe(Context& context, unsigned k, unsigned flits, bool final) {
-  Edge& edge = context.edges[k];
-  edge.owed += flits;
-  if (edge.due || (!final && edge.owed < credit_batch_)) return;
-  edge.due = true;
-  to_send_ |= 1u << edge.port;
-  ports_[edge.port].due.push(static_cast<std::uint16_t>((&context - contexts_.data()) * kMaxEdges + k));
 }
 
 void CollectiveUnit::finish(OperationId id, unsigned p) {

@@ -74,28 +74,27 @@ void CollectiveUnit::start_arrived(std::uint32_t id, PacketId packet, Tick now) 
 /// Begins operations at vertices without a rank, when none is being started: at once where a descriptor has come in this cycle and
 /// is in front of its slot; else slots are looked at, one after another.
 void CollectiveUnit::scan(Tick now) {
-  for (const Arrival& arrival : arrivals_) {
+  for (const SlotArrival& arrival : slots_.arrivals()) {
     if (!starting_.empty()) break;
-    if (arrival.credits || contexts_[arrival.context].edges[arrival.edge].slot.size() > 1) continue;
-    if (begins(arrival.context, arrival.edge, arrival.value)) start_arrived(arrival.context, arrival.value, now);
+    if (arrival.credits || slots_.packets(arrival.row, arrival.edge).size() > 1) continue;
+    if (begins(arrival.row, arrival.edge, arrival.value)) start_arrived(arrival.row, arrival.value, now);
   }
   if (!starting_.empty()) return;
   if (scanned_ == kNobody && arrived_) {
     scanned_ = static_cast<std::uint32_t>(std::countr_zero(arrived_));
     arrived_ &= arrived_ - 1;
     scan_edges_ = 0;
-    const Context& context = contexts_[scanned_];
-    each_bit(context.row.tree(),
-             [&](unsigned k) { scan_edges_ |= static_cast<unsigned>(!context.edges[k].slot.empty()) << k; });
+    each_bit(contexts_[scanned_].row.tree(),
+             [&](unsigned k) { scan_edges_ |= static_cast<unsigned>(!slots_.packets(scanned_, k).empty()) << k; });
     scan_at_ = now + kScanCycles;
   }
   if (scanned_ != kNobody && scan_edges_ && now >= scan_at_) {
     const auto edge = static_cast<unsigned>(std::countr_zero(scan_edges_));
-    const auto& slot = contexts_[scanned_].edges[edge].slot;
+    const auto& packets = slots_.packets(scanned_, edge);
     scan_edges_ &= scan_edges_ - 1;
     scan_at_ = now + kScanCycles;
-    if (!slot.empty() && begins(scanned_, edge, slot.front())) {
-      start_arrived(scanned_, slot.front(), now);
+    if (!packets.empty() && begins(scanned_, edge, packets.front())) {
+      start_arrived(scanned_, packets.front(), now);
       scan_edges_ = 0;
     }
   }
