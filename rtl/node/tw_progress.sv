@@ -101,6 +101,7 @@ module tw_progress #(
   wire fresh = started_q[process_q] != begun_q[process_q];
   wire position_t at = fresh ? first_position() : read_q;
   position_t next;
+  logic [2:0] full_size;  // of the stream that is described
 
   always_ff @(posedge clk_i) begin
     at_valid_o <= !rst_i && ask_valid_i;
@@ -170,8 +171,6 @@ module tw_progress #(
   wire [51:0] all_bytes = 52'(count_i) << count_size_i;
   wire [19:0] bytes = all_bytes[51:20] != '0 ? '1 : all_bytes[19:0];  // more make no difference
   wire [35:0] together = 36'(bytes) * 36'(together_i);
-  logic [2:0] full_size;
-
   always_comb begin
     full_size = longest_i;
     for (int unsigned k = 7; k > 0; k--) begin

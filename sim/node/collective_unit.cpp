@@ -38,10 +38,14 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       slots_(static_cast<unsigned>(links.size()), config.router.local_ports - 1, config.collective.contexts,
              config.collective.slot_packets * config.collective.packet_flits, credit_batch(config.collective)),
       contexts_(config.collective.contexts),
+      precedence_(config.collective.contexts, in_flight_),
       units_(config.collective.aggregation_units),
       ports_(config.router.local_ports - 1),
       relay_(config, graph, self, ports()),
       pick_(static_cast<unsigned>(links.size()), units()),
+      dispatch_(units(), config.collective.contexts),
+      steps_(process_limit()),
+      uploads_(process_limit()),
       staging_(units()),
       stage_banks_(units()),
       before_(kFlitBytes * static_cast<double>(config.router.share.flits) / config.router.share.cycles),
@@ -66,6 +70,7 @@ void CollectiveUnit::load(std::uint32_t id, const Row& row) {
   context.row = row;
   context.loaded = true;
   context.started = context.on_tree = 0;
+  precedence_.load(id);
   if (!row.has_rank()) arrived_ |= 1u << id;
   each_bit(row.used, [&](unsigned k) {
     Edge& edge = context.edges[k];
@@ -105,6 +110,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   op.gives = gives(request.collective, at_root);
   op.gets = gets(request.collective, request.rank, at_root);
   op.number = context.started++;
+  precedence_.begin(context_id);
   op.sequence = algorithm == spec::Algorithm::tree ? context.on_tree++ : op.number;
   op.packetizer = request.collective == spec::Collective::alltoall
                       ? Packetizer(spec::size_of(request.type), config_.collective.long_packet_flits,
@@ -114,7 +120,6 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   op.combine = user ? user->combine : lane(request.op, request.type);
   op.lane_latency = user ? user->latency : config_.collective.lane_latency;
   op.units = thalweg::user_units(config_.collective, request.collective, request.op);
-  op.reading = op.writing = 0;
   op.to_host = 0;
   if (request.collective == spec::Collective::alltoall) {
     start_personal(id);
@@ -145,20 +150,16 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     op.execution[p] = {};
     op.execution[p].running = true;
     op.execution[p].since = now;
-    op.reads[p] = op.writes[p] = 0;
     bool uploads = false;
     for (unsigned s = 0; s < process.steps; ++s) {
       const Step& step = op.program.steps[process.first + s];
-      op.reads[p] |= step.from_edges;
-      op.writes[p] |= step.to_edges;
+      precedence_.add(context_id, id % in_flight_, p, s == 0, {step.from_edges, step.to_edges});
       uploads |= step.from_host;
       each_bit(step.to_stages, [&](unsigned stage) {
         while (op.stages.size() <= stage) op.stages.push_back({.packets = {}, .room = slots_.slot_flits()});
         op.stages[stage].bank = static_cast<std::uint8_t>(home(process_id(id, p)));
       });
     }
-    op.reading |= op.reads[p];
-    op.writing |= op.writes[p];
     if (!uploads) continue;
     op.uploads |= 1u << p;
     if (op.upload.size() <= p) op.upload.resize(p + 1);
@@ -173,8 +174,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     ended_.push_back(id);
     return id;
   }
-  if (starting_.empty()) start_at_ = now + 1;
-  starting_.push_growing(id);
+  starter_.add(id, algorithm != spec::Algorithm::exchange && !has_vector(request.collective), now);
   return id;
 }
 
@@ -234,7 +234,7 @@ void CollectiveUnit::step(Tick now) {
   slots_.begin();
   for (unsigned link = 0; link < links_.size(); ++link) receive(link, now);
   stage_arrivals(now);
-  announce_next();
+  uploads_.begin();
   wake();
   ask(now);
   const std::uint32_t next = pick_.choose(now).value_or(kNobody);
@@ -251,7 +251,7 @@ void CollectiveUnit::step(Tick now) {
 bool CollectiveUnit::active(Tick now) const {
   bool sends = false;
   each_bit(to_send_, [&](unsigned port) { sends |= can_send(port, now + 1); });
-  return sends || picked_ != kNobody || pick_.waiting() || !announced_.empty() || !starting_.empty() || arrived_ ||
+  return sends || picked_ != kNobody || pick_.waiting() || uploads_.announced() || !starter_.idle(now) || arrived_ ||
          scanned_ != kNobody;
 }
 

@@ -17,15 +17,20 @@
 #include "link/endpoint.hpp"
 #include "node/collective_control.hpp"
 #include "node/context_table.hpp"
+#include "node/dispatch.hpp"
 #include "node/events.hpp"
 #include "node/group.hpp"
 #include "node/injector.hpp"
 #include "node/packet.hpp"
 #include "node/personal.hpp"
 #include "node/pick.hpp"
+#include "node/precedence.hpp"
 #include "node/progress.hpp"
 #include "node/relay.hpp"
 #include "node/slots.hpp"
+#include "node/starter.hpp"
+#include "node/steps.hpp"
+#include "node/uploads.hpp"
 #include "reduce/fork.hpp"
 #include "reduce/lane.hpp"
 
@@ -121,7 +126,7 @@ class CollectiveUnit {
   }
 
   /// A packet from the host is there for the process.
-  void announce(std::uint32_t process) { announced_.push_growing(process); }
+  void announce(std::uint32_t process) { uploads_.announce(process); }
   /// Collective control has said the first step of a process.
   void answered(std::uint32_t process) { pick_.answer(process); }
 
@@ -137,25 +142,20 @@ class CollectiveUnit {
  private:
   static constexpr unsigned kForkPackets = 4;  ///< of a fork queue: what a unit runs ahead of a busy output
   static constexpr std::uint32_t kNobody = SlotWaits::kNobody;
-  static constexpr Tick kControlCycles = 3;                ///< of collective control, from question to answer
-  static constexpr Tick kStepCycles = kControlCycles + 4;  ///< from a change of step until the one after it is known
-  static constexpr Tick kScanCycles = 3;                   ///< to look at the packet in front of a slot
+  static constexpr Tick kScanCycles = 3;  ///< to look at the packet in front of a slot
 
   struct Edge {
     NodeId neighbour = 0;
     std::uint8_t there = 0;  ///< the neighbour's number for this edge
     std::uint8_t port = 0;
     std::uint8_t vc = 0;
-    std::uint8_t unit = 0;  ///< the unit whose fork queue holds packets for this edge: order is kept by staying there
-    std::uint16_t queued = 0;  ///< packets in that queue
   };
 
   struct Execution {
     Progress progress;
     bool running = false;
-    std::uint32_t block = 0;              ///< the rank whose block the stream carries
-    Tick since = 0;                       ///< when it last moved
-    Tick known = 0, next_known = kNever;  ///< when collective control has said the step, and the one after it
+    std::uint32_t block = 0;  ///< the rank whose block the stream carries
+    Tick since = 0;           ///< when it last moved
   };
 
   /// What the host gives to a process.
@@ -164,8 +164,6 @@ class CollectiveUnit {
     std::uint32_t rank = 0;  ///< whose block it is
     Block block;             ///< in the send buffer
     Ring<PacketId> queue;
-    unsigned there = 0;    ///< packets in it that the process knows of
-    bool awaited = false;  ///< the process waits for one
   };
 
   struct Staged {
@@ -199,12 +197,10 @@ class CollectiveUnit {
     unsigned lane_latency = 0;
     const UserUnits* units = nullptr;
     std::array<Execution, Program::kMaxProcesses> execution;
-    std::array<std::uint32_t, Program::kMaxProcesses> reads, writes;  ///< edges of a process
-    std::uint32_t reading = 0, writing = 0;                           ///< edges that it is not done with
-    std::uint32_t running = 0;                                        ///< processes
-    std::uint32_t to_host = 0;                                        ///< packets on their way to host memory
-    std::vector<Upload> upload;                                       ///< of each process
-    Personal personal;  ///< all-to-all, which has no processes: lane i is port i
+    std::uint32_t running = 0;   ///< processes
+    std::uint32_t to_host = 0;   ///< packets on their way to host memory
+    std::vector<Upload> upload;  ///< of each process
+    Personal personal;           ///< all-to-all, which has no processes: lane i is port i
     std::vector<Stage> stages;
   };
 
@@ -229,9 +225,6 @@ class CollectiveUnit {
   };
 
   struct Unit {
-    Tick input_free = 0;   ///< the operands before have been read
-    Tick output_free = 0;  ///< the result before has left the lanes
-    unsigned queued = 0;   ///< packets for ports
     Fork<Copies> to_port;
     Ring<HostPacket> to_host;
     unsigned host_room = 0;  ///< flits in that queue that are free
@@ -338,9 +331,8 @@ class CollectiveUnit {
   }
   /// The unit whose results fill the stages that a process fills.
   [[nodiscard]] unsigned home(std::uint32_t process) const { return process % units(); }
-  [[nodiscard]] std::optional<unsigned> choose_unit(OperationId id, unsigned process, Tick latency, Tick now,
-                                                    bool& has_room) const;
-  void execute(OperationId id, unsigned process, unsigned unit, Tick latency, Tick now);
+  [[nodiscard]] Dispatch::Step wish(OperationId id, unsigned process, Tick latency) const;
+  void execute(OperationId id, unsigned process, unsigned unit, const Dispatch::Step& wish, Tick now);
   void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, const Progress::Part& part, Tick ready,
                Tick last);
   [[nodiscard]] PacketId combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements);
@@ -379,12 +371,9 @@ class CollectiveUnit {
   [[nodiscard]] bool can_send(unsigned port, Tick now) const;
   void wake();
   void keep_arrivals();
-  void announce_next();
   void stage_arrivals(Tick now);
   [[nodiscard]] unsigned link_from(NodeId neighbour) const;
 
-  [[nodiscard]] std::uint32_t held_by_earlier(const Context& context, const Operation& op,
-                                              std::uint32_t Operation::* edges) const;
   [[nodiscard]] std::uint64_t header(const Operation& op, std::uint32_t context, spec::Kind kind, unsigned flits,
                                      bool last) const;
 
@@ -396,24 +385,23 @@ class CollectiveUnit {
   std::uint32_t in_flight_;
   Slots slots_;
   std::vector<Context> contexts_;
+  Precedence precedence_;
   std::vector<Unit> units_;
   std::vector<Port> ports_;
   std::vector<Link> links_;
   Relay relay_;
   Pick pick_;
-  std::uint32_t picked_ = kNobody;           ///< is tried in this cycle
+  Dispatch dispatch_;
+  std::uint32_t picked_ = kNobody;  ///< is tried in this cycle
+  Steps steps_;
+  Uploads uploads_;
   std::vector<Ring<StageArrival>> staging_;  ///< of each unit, in the order of time
   std::vector<StageArrival> staged_;         ///< of this cycle
-  std::uint32_t announcing_ = kNobody;       ///< in this cycle
-  Ring<std::uint32_t> announced_;            ///< processes for which the host has packets
   std::vector<ReadPorts> stage_banks_;       ///< of each unit
-  Ring<OperationId> starting_;
-  unsigned start_process_ = 0, start_step_ = 0;  ///< of the first of them: what collective control is asked for next
-  Tick start_at_ = 0;                            ///< when
-  std::array<Tick, 2> step_asks_{};              ///< when it is asked for processes' next steps, the last ones
-  std::uint32_t to_send_ = 0;                    ///< ports that have something to send, or will have
-  std::uint64_t with_result_ = 0;                ///< queues to the host that are not empty
-  std::uint32_t arrived_ = 0;  ///< contexts without a rank here whose next operation may be in front of a slot
+  Starter starter_;
+  std::uint32_t to_send_ = 0;      ///< ports that have something to send, or will have
+  std::uint64_t with_result_ = 0;  ///< queues to the host that are not empty
+  std::uint32_t arrived_ = 0;      ///< contexts without a rank here whose next operation may be in front of a slot
   std::uint32_t scanned_ = kNobody, scan_edges_ = 0;  ///< the one that is looked at, and what is left of it
   Tick scan_at_ = 0;
   std::vector<OperationId> ended_;

@@ -84,12 +84,12 @@ void CollectiveUnit::sent(Port& port, unsigned index) {
   } else {
     Unit& unit = units_[port.injector.source()];
     Copies& copies = unit.to_port.front(index);
-    --port.edge->queued;
+    const auto edge = static_cast<unsigned>(std::countr_zero(copies.edges));
     copies.edges &= copies.edges - 1;
+    dispatch_.sent(port.injector.source(), copies.context, edge, copies.edges == 0);
     if (copies.edges == 0) {
       pool_.release(copies.packet);
       unit.to_port.pop(index, flits);
-      --unit.queued;
       if (unit.to_port.empty(index)) port.waiting &= ~(std::uint64_t{1} << port.injector.source());
     }
     pick_.room_freed();
@@ -155,10 +155,7 @@ void CollectiveUnit::wake() {
     Stage& stage = operation(arrival.operation).stages[arrival.stage];
     if (stage.reader != kNobody) pick_.stage(stage.bank, std::exchange(stage.reader, kNobody));
   }
-  if (announcing_ != kNobody) {
-    Upload& upload = operation(announcing_ / Program::kMaxProcesses).upload[announcing_ % Program::kMaxProcesses];
-    if (std::exchange(upload.awaited, false)) pick_.host(announcing_);
-  }
+  uploads_.wake([&](std::uint32_t process) { pick_.host(process); });
 }
 
 /// Writes what has come in this cycle where processes find it in the next one.
@@ -169,8 +166,7 @@ void CollectiveUnit::keep_arrivals() {
     if (!arrival.credits && !contexts_[arrival.row].row.has_rank() &&
         network_header::kind(pool_[arrival.value].words[0]) == spec::Kind::descriptor)
       arrived_ |= 1u << arrival.row;
-  if (announcing_ != kNobody)
-    ++operation(announcing_ / Program::kMaxProcesses).upload[announcing_ % Program::kMaxProcesses].there;
+  uploads_.keep();
 }
 
 }  // namespace thalweg

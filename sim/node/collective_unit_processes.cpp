@@ -17,7 +17,7 @@ void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   const OperationId id = process / Program::kMaxProcesses;
   const unsigned p = process % Program::kMaxProcesses;
   Operation& op = operation(id);
-  if (now < op.execution[p].known) return pick_.time(process);
+  if (!steps_.known(process, now)) return pick_.time(process);
   if (const auto lacks = lack(id, p, now)) return await(*lacks, id, p);
   const Execution& execution = op.execution[p];
   const Step& step = step_of(op, p, execution.progress);
@@ -25,10 +25,10 @@ void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   const bool combines = !execution.progress.descriptor();  // descriptors are equal, one of them goes on
   const Tick latency =
       2 + share.delay() + (combines ? static_cast<Tick>(join_depth(step.inputs()) * op.lane_latency) : 0);
-  bool has_room = false;
-  const auto unit = choose_unit(id, p, latency, now, has_room);
-  if (unit && share.open(now) && banks_free(id, step, now)) return execute(id, p, *unit, latency, now);
-  if (has_room)
+  const Dispatch::Step wish = this->wish(id, p, latency);
+  const Dispatch::Choice choice = dispatch_.choose(wish, now);
+  if (choice.unit && share.open(now) && banks_free(id, step, now)) return execute(id, p, *choice.unit, wish, now);
+  if (choice.room)
     pick_.time(process);
   else
     pick_.room(process);
@@ -42,8 +42,7 @@ void CollectiveUnit::await(const Lack& lack, OperationId id, unsigned p) {
     case Lack::Of::turn:
       return pick_.turn(process);
     case Lack::Of::upload:
-      op.upload[p].awaited = true;
-      return;
+      return uploads_.await(process);
     case Lack::Of::staged:
       op.stages[lack.index].reader = process;
       return;
@@ -56,29 +55,18 @@ void CollectiveUnit::await(const Lack& lack, OperationId id, unsigned p) {
   }
 }
 
-/// Edges that operations before this one are not done with, in one direction.
-std::uint32_t CollectiveUnit::held_by_earlier(const Context& context, const Operation& op,
-                                              std::uint32_t Operation::* edges) const {
-  std::uint32_t held = 0;
-  for (const Operation& other : context.operations)
-    if (other.active && other.number < op.number) held |= other.*edges;
-  return held;
-}
-
 /// What keeps a process from its next packet, aggregation units and their queues apart.
 std::optional<CollectiveUnit::Lack> CollectiveUnit::lack(OperationId id, unsigned p, Tick now) const {
   using Of = Lack::Of;
   const Operation& op = operation(id);
-  const Context& context = contexts_[context_of(id)];
   const Step& step = step_of(op, p, op.execution[p].progress);
   const auto of = [](Of what, std::uint64_t among) {
     return Lack{what, static_cast<unsigned>(std::countr_zero(among))};
   };
-  if (const std::uint32_t held = step.from_edges & held_by_earlier(context, op, &Operation::reading))
-    return of(Of::turn, held);
-  if (const std::uint32_t held = step.to_edges & held_by_earlier(context, op, &Operation::writing))
-    return of(Of::turn, held);
-  if (step.from_host && op.upload[p].there == 0) return Lack{Of::upload};
+  const Precedence::Edges held = precedence_.held(context_of(id), id % in_flight_);
+  if (const std::uint32_t edges = step.from_edges & held.reading) return of(Of::turn, edges);
+  if (const std::uint32_t edges = step.to_edges & held.writing) return of(Of::turn, edges);
+  if (step.from_host && uploads_.there(process_id(id, p)) == 0) return Lack{Of::upload};
   for (std::uint64_t rest = step.from_stages; rest; rest &= rest - 1)
     if (const auto& packets = op.stages[static_cast<std::size_t>(std::countr_zero(rest))].packets;
         packets.empty() || packets.front().whole > now)
@@ -142,38 +130,29 @@ void CollectiveUnit::take_banks(OperationId id, const Step& step, Tick now, Tick
             [&](unsigned index, unsigned packets) { bank(index).take(bank(index).choose(packets, now), until); });
 }
 
-/// A unit that can take the step now: its input and, `latency` later, its output are free, and so are its queues. Where
-/// an edge still has packets queued, their unit, so that order is kept; what fills a stage takes the process's own; else the one
-/// with the least of them. None: `has_room` says whether time alone might give one.
-std::optional<unsigned> CollectiveUnit::choose_unit(OperationId id, unsigned p, Tick latency, Tick now,
-                                                    bool& has_room) const {
+/// The step of a process as units see it: those have room in whose queues there is room for its packet.
+Dispatch::Step CollectiveUnit::wish(OperationId id, unsigned p, Tick latency) const {
   const Operation& op = operation(id);
   const Context& context = contexts_[context_of(id)];
   const Step& step = step_of(op, p, op.execution[p].progress);
   const unsigned flits = next_part(op, p).flits;
-  const unsigned own = home(process_id(id, p));
-  std::uint64_t allowed = step.to_stages ? std::uint64_t{1} << own : ~std::uint64_t{0};
   std::uint32_t ports = 0;
-  each_bit(step.to_edges, [&](unsigned k) {
-    const Edge& edge = context.edges[k];
-    ports |= 1u << edge.port;
-    if (edge.queued > 0) allowed &= std::uint64_t{1} << edge.unit;
-  });
-  std::optional<unsigned> chosen;
-  for (unsigned i = 0; i < units(); ++i) {
-    const unsigned index = own + i < units() ? own + i : own + i - units();
-    const Unit& unit = units_[index];
-    if (!(allowed >> index & 1) || !unit.to_port.room(ports, flits) || (step.to_host && unit.host_room < flits))
-      continue;
-    has_room = true;
-    if (pick_.kept(index) || unit.input_free > now || unit.output_free > now + latency) continue;
-    if (!chosen || unit.queued < units_[*chosen].queued) chosen = index;
-  }
-  return chosen;
+  each_bit(step.to_edges, [&](unsigned k) { ports |= 1u << context.edges[k].port; });
+  Dispatch::Step wish{.row = context_of(id),
+                      .to_edges = step.to_edges,
+                      .to_stages = step.to_stages != 0,
+                      .own = home(process_id(id, p)),
+                      .room = 0,
+                      .kept = pick_.kept(),
+                      .latency = latency};
+  for (unsigned i = 0; i < units(); ++i)
+    if (units_[i].to_port.room(ports, flits) && (!step.to_host || units_[i].host_room >= flits))
+      wish.room |= std::uint64_t{1} << i;
+  return wish;
 }
 
 /// Moves one packet: takes it from every input, joins, and hands the result on.
-void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick latency, Tick now) {
+void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Dispatch::Step& wish, Tick now) {
   Operation& op = operation(id);
   const Context& context = contexts_[context_of(id)];
   Execution& execution = op.execution[p];
@@ -188,7 +167,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
     if (step.from_host) {
       operands[n++] = op.upload[p].queue.front();
       op.upload[p].queue.pop();
-      --op.upload[p].there;
+      uploads_.take(process_id(id, p));
     }
     each_bit(step.from_stages, [&](unsigned stage) {
       operands[n++] = op.stages[stage].packets.front().packet;
@@ -225,11 +204,12 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   const Pace pace = this->pace(id, step);
   const Tick read = share.after(now, Tick{pace.cycles} * first.flits);
   take_banks(id, step, now, read);
-  units_[unit].input_free = read;
   // A result goes on without a pause: where its flits come with pauses, when it is whole.
-  const Tick last_flit = read + latency - 1 - (pace.cycles - pace.read);
-  const Tick ready = pace.cycles > 1 ? last_flit + 1 : read + latency - share.time(first.flits);
-  units_[unit].output_free = last_flit + pace.written;
+  const Tick last_flit = read + wish.latency - 1 - (pace.cycles - pace.read);
+  const Tick ready = pace.cycles > 1 ? last_flit + 1 : read + wish.latency - share.time(first.flits);
+  std::uint32_t ports = 0;
+  each_bit(step.to_edges, [&](unsigned k) { ports |= 1u << context.edges[k].port; });
+  dispatch_.take(unit, wish, static_cast<unsigned>(std::popcount(ports)), read, last_flit + pace.written);
   execution.since = now;
 
   const PacketId result = n > 1 && part.elements > 0 ? combine(op, {operands.data(), n}, part.elements) : operands[0];
@@ -239,9 +219,10 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, Tick lat
   const Progress::Next next = execution.progress.advance(process, step.streams, at_a_time(op, process), part.last);
   if (next == Progress::Next::over) return finish(id, p);
   const Tick at = std::max(read, now + (descriptor ? 3 : 2)) - 1;  // what a descriptor says is kept a cycle later
-  if (next == Progress::Next::other_step) {                        // which has been asked for; now the one after it is
-    step_asks_ = {step_asks_[1], now + 2};
-    execution.known = std::exchange(execution.next_known, now + kStepCycles);
+  if (next == Progress::Next::other_step) {  // which has been asked for; now the one after it: first its row
+    const std::uint32_t process_number = process_id(id, p);
+    starter_.reserve(now + 2);
+    steps_.keep(process_number, steps_.advance(process_number), now + 2 + Starter::kAnswer);
   }
   pick_.unit(unit, process_id(id, p), at);
   events_.add({at, Event::Kind::output});
@@ -262,12 +243,9 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
       if (edges[k].port != port) return;
       copies.edges |= 1u << k;
       slots_.give(context_of(id), k, packet.flits);
-      ++edges[k].queued;
-      edges[k].unit = static_cast<std::uint8_t>(unit);
     });
     rest &= ~copies.edges;
     units_[unit].to_port.push(port, copies, packet.flits);
-    ++units_[unit].queued;
     ports_[port].waiting |= std::uint64_t{1} << unit;
     to_send_ |= 1u << port;
     ++packet.references;
@@ -329,8 +307,7 @@ PacketId CollectiveUnit::combine(const Operation& op, std::span<const PacketId> 
 void CollectiveUnit::finish(OperationId id, unsigned p) {
   Operation& op = operation(id);
   op.execution[p].running = false;
-  op.reading &= ~op.reads[p];
-  op.writing &= ~op.writes[p];
+  precedence_.end(context_of(id), id % in_flight_, p);
   pick_.process_ended();
   const std::uint32_t context = context_of(id);
   const bool rank = contexts_[context].row.has_rank();

@@ -1,5 +1,4 @@
-// How operations begin: collective control is asked for the processes of each, and at a vertex without a rank, what arrives begins
-// the next one.
+// How operations begin: the host starts them, or at a vertex without a rank what arrives.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -11,39 +10,25 @@ namespace thalweg {
 
 namespace network_header = spec::network_header;
 
-/// Asks for the next process of the operation that is being started. Where every process is one step along the edges of a tree, a
-/// process is there in each cycle; others are asked for one after another, each as soon as the answer before is kept.
+/// Asks for the next process, or step, of the operation that is being started.
 void CollectiveUnit::ask(Tick now) {
-  if (starting_.empty() || now < start_at_) return;
-  const OperationId id = starting_.front();
-  const Operation& op = operation(id);
-  const Program& program = op.program;
-  const std::uint32_t process = process_id(id, start_process_);
-  const bool along_tree = op.algorithm != spec::Algorithm::exchange && !has_vector(op.request.collective);
-  if (along_tree) {
-    pick_.start(process);
-    start_at_ = now + 1;
-  } else {
-    if (std::ranges::count(step_asks_, now)) return;  // asked for a running process
-    start_at_ = now + kControlCycles + 1;
-    if (start_step_ == 0) events_.add({start_at_, Event::Kind::step, process});
-    if (start_step_ == 1) {
-      Execution& execution = operation(id).execution[start_process_];
-      (execution.progress.step() == 0 ? execution.next_known : execution.known) = start_at_ + 1;
-    }
+  const auto question = starter_.ask(now);
+  if (!question) return;
+  const Program& program = operation(question->operation).program;
+  const std::uint32_t process = process_id(question->operation, question->process);
+  starter_.asked(program.process_count, program.processes[question->process].steps, now);
+  if (question->along_tree) {
+    if (question->process == program.process_count) return;
+    steps_.start(process, now);
+    return pick_.start(process);
   }
-  if (++start_step_ < program.processes[start_process_].steps) return;
-  start_step_ = 0;
-  if (++start_process_ < program.process_count) return;
-  start_process_ = 0;
-  starting_.pop();
-}
-
-void CollectiveUnit::announce_next() {
-  announcing_ = kNobody;
-  if (announced_.empty()) return;
-  announcing_ = announced_.front();
-  announced_.pop();
+  const Tick kept = now + Starter::kAnswer;
+  if (question->step == 0) {
+    steps_.start(process, kept);
+    events_.add({kept, Event::Kind::step, process});
+  } else if (question->step == 1) {
+    steps_.keep(process, 1, kept);
+  }
 }
 
 /// Whether a packet in front of a slot begins the next operation of a vertex without a rank, which no host submits: a descriptor
@@ -53,8 +38,7 @@ bool CollectiveUnit::begins(std::uint32_t id, unsigned edge, PacketId packet) co
   const Context& context = contexts_[id];
   if (!context.loaded || context.row.has_rank() || !(context.row.tree() >> edge & 1)) return false;
   if (context.operations[context.started % in_flight_].active) return false;
-  for (const Operation& op : context.operations)
-    if (op.active && op.reading >> edge & 1) return false;
+  if (precedence_.reading(id) >> edge & 1) return false;
   const std::uint64_t head = pool_[packet].words[0];
   return network_header::kind(head) == spec::Kind::descriptor &&
          network_header::sequence(head) == (context.on_tree & 3);
@@ -75,11 +59,11 @@ void CollectiveUnit::start_arrived(std::uint32_t id, PacketId packet, Tick now) 
 /// is in front of its slot; else slots are looked at, one after another.
 void CollectiveUnit::scan(Tick now) {
   for (const SlotArrival& arrival : slots_.arrivals()) {
-    if (!starting_.empty()) break;
+    if (!starter_.idle(now)) break;
     if (arrival.credits || slots_.packets(arrival.row, arrival.edge).size() > 1) continue;
     if (begins(arrival.row, arrival.edge, arrival.value)) start_arrived(arrival.row, arrival.value, now);
   }
-  if (!starting_.empty()) return;
+  if (!starter_.idle(now)) return;
   if (scanned_ == kNobody && arrived_) {
     scanned_ = static_cast<std::uint32_t>(std::countr_zero(arrived_));
     arrived_ &= arrived_ - 1;

@@ -40,7 +40,8 @@ class Pick {
     reading_[unit] = {process, at};
     read_ |= std::uint64_t{1} << unit;
   }
-  [[nodiscard]] bool kept(unsigned unit) const { return read_ >> unit & 1; }
+  /// Units that keep a process, as bits.
+  [[nodiscard]] std::uint64_t kept() const { return read_; }
 
   void room_freed() { room_.retry(); }
   void process_ended() { turn_.retry(); }

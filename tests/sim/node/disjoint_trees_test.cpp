@@ -159,7 +159,7 @@ TEST(DisjointTrees, LongOperationsUseAllLinks) {
   const std::uint64_t count = (1 << 13) * 8;
   EXPECT_LT(ticks(Collective::broadcast, Algorithm::trees, count), flits / 4 / 0.78);
   EXPECT_LT(ticks(Collective::reduce, Algorithm::trees, count), flits / 4 / 0.75);
-  EXPECT_LT(ticks(Collective::allreduce, Algorithm::trees, count), flits / 2 / 0.79);
+  EXPECT_LT(ticks(Collective::allreduce, Algorithm::trees, count), flits / 2 / 0.78);
   EXPECT_GT(ticks(Collective::allreduce, Algorithm::tree, count), flits) << "the test shows nothing";
 }
 

@@ -193,8 +193,8 @@ TEST(SharedFabric, UnitsAndPortsWaitForTheirTurn) {
     return std::ranges::max(job.done);
   };
   const Tick alone = done(kStart - kStart % 2000 + 1000) % 2000 - 1000;  // all of it within the turn
-  // The start takes 6 cycles, of which 5 may be over when the turn begins. What needs the turn does not begin before it.
-  for (const Tick early : {2, 5, 100, 900})
+  // The start takes 5 cycles, which may be over when the turn begins. What needs the turn does not begin before it.
+  for (const Tick early : {2, 4, 100, 900})
     EXPECT_EQ(done(kStart - kStart % 2000 + 1000 - early) % 2000 - 1000, alone - std::min(early, Tick{5}));
   // What is on the wire at the turn's end arrives, and waits for the next one.
   for (const Tick late : {1, 3}) EXPECT_GT(done(kStart - kStart % 2000 + 2000 - late), kStart - kStart % 2000 + 3000);

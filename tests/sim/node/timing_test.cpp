@@ -26,9 +26,9 @@ Tick hop(Tick link) {
 /// From a step's issue to its result's first flit in the fork queues: the memory that the operands are in, and a register.
 constexpr Tick kStep = 2;
 
-/// From the command to the first process' first step: the row, then collective control's question and answer, the state that
-/// keeps the answer, and the choice of the process. Along a tree, the answer needs nothing but the row.
-constexpr Tick kStart = 1 + 1 + 3 + 1, kStartAlongTree = 2;
+/// From the command to the first process' first step: the row, then collective control's question and answer, with which the process
+/// is chosen. Along a tree, the answer needs nothing but the row.
+constexpr Tick kStart = 1 + 3 + 1, kStartAlongTree = 2;
 
 std::vector<NodeId> all(std::uint32_t ranks) {
   std::vector<NodeId> members(ranks);
@@ -126,7 +126,9 @@ TEST(Timing, AStageWaitsForTheWholePacket) {
   world.run();
   verify(job);
   // Uploads of 8 and of 504 bytes at 51.95 a tick; the choice of the process; through the first step into the stage, 16 flits; the join; 16 flits.
-  EXPECT_EQ(job.done[0] - late, 2 * config.host.pcie_latency + 1 + 10 + 1 + (kStep + 16) + (kStep + 14) + 16);
+  const Tick least = 2 * config.host.pcie_latency + 1 + 10 + 1 + (kStep + 16) + (kStep + 14) + 16;
+  EXPECT_GE(job.done[0] - late, least);
+  EXPECT_LE(job.done[0] - late, least + 1) << "the other process is tried before it, once";
 }
 
 struct Delays {

@@ -17,7 +17,7 @@ constexpr unsigned kLinks = Parameters::Links, kUnits = Parameters::Units, kQueu
 class Twin {
  public:
   void outputs(const Inputs& in, Outputs& out) const {
-    for (unsigned u = 0; u < kUnits; ++u) out.kept_o.set_bit(u, pick_.kept(u));
+    out.kept_o.set(pick_.kept());
     thalweg::Pick pick = pick_;
     const auto chosen = choose(pick, in);
     out.pick_valid_o.set(chosen.has_value());

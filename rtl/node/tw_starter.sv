@@ -1,0 +1,108 @@
+// How operations begin: which process and step of which operation collective control is asked for.
+//
+// Operations begin one after another. Those along a tree have up to two processes, of a step each, which follow from the row
+// alone: they are looked up in two cycles. For others every step of every process is asked for, each after the answer before.
+// What running processes ask for goes first (busy_i).
+//
+// Order: as added. Latency: none from an operation to its first lookup, where nothing else is being started; a question is seen one
+// cycle after its lookup. Throughput: a lookup a cycle. Storage: Operations operations. idle_o and ask_* are registers; look_*
+// depend on add_*, busy_i and the answer in the same cycle. Critical path: from the answer over the next process or step to look_*.
+module tw_starter #(
+    parameter int unsigned Operations = 128,
+    localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic                      add_valid_i,       /// no more than Operations at a time
+    input  logic [OperationWidth-1:0] add_operation_i,
+    input  logic                      add_along_tree_i,
+    output logic                      idle_o,
+
+    input logic busy_i,  /// the row of a running process is looked up in this cycle
+
+    // The row is looked up, and in the next cycle collective control asked.
+    output logic                      look_valid_o,
+    output logic [OperationWidth-1:0] look_operation_o,
+    output logic                      ask_valid_o,
+    output logic [OperationWidth-1:0] ask_operation_o,
+    output logic                      ask_along_tree_o,
+    output logic [               4:0] ask_process_o,
+    output logic [               6:0] ask_step_o,
+
+    // Its answer to the last of these questions, but for those along a tree: at least one process and step.
+    input logic       answer_valid_i,
+    input logic [5:0] answer_processes_i,  /// of the operation
+    input logic [6:0] answer_steps_i       /// of the process
+);
+  if (Operations < 1) begin : check_operations
+    $error("tw_starter: at least 1 operation");
+  end
+
+  logic queued, along_tree, ends;
+  logic [OperationWidth-1:0] queued_operation;
+  logic queued_along_tree;
+
+  tw_fifo #(
+      .Width(OperationWidth + 1),
+      .Depth(Operations)
+  ) operations (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (add_valid_i),
+      .in_ready_o (),
+      .in_data_i  ({add_along_tree_i, add_operation_i}),
+      .out_valid_o(queued),
+      .out_ready_i(ends),
+      .out_data_o ({queued_along_tree, queued_operation}),
+      .count_o    ()
+  );
+
+  assign idle_o = !queued;
+  assign look_operation_o = queued ? queued_operation : add_operation_i;
+  assign along_tree = queued ? queued_along_tree : add_along_tree_i;
+
+  // What is asked for next, of the first operation.
+  logic waiting_q;  // for an answer
+  logic [4:0] process_q, process_d;
+  logic [6:0] step_q, step_d;
+
+  wire same_process = 7'(step_q + 7'd1) < answer_steps_i;
+  wire answered = waiting_q && answer_valid_i;
+  wire over = answered && !same_process && 6'(process_q + 5'd1) == answer_processes_i;
+
+  always_comb begin
+    process_d = process_q;
+    step_d = step_q;
+    if (answered) begin
+      process_d = same_process ? process_q : process_q + 5'd1;
+      step_d = same_process ? step_q + 7'd1 : '0;
+    end
+  end
+
+  assign look_valid_o = (queued || add_valid_i) && !busy_i && (!waiting_q || answered) && !over;
+  assign ends = over || (look_valid_o && along_tree && process_d == 5'd1);
+
+  always_ff @(posedge clk_i) begin
+    process_q <= ends ? '0 : look_valid_o && along_tree ? process_d + 5'd1 : process_d;
+    step_q <= ends ? '0 : step_d;
+    waiting_q <= (look_valid_o && !along_tree) || (waiting_q && !answer_valid_i);
+    ask_valid_o <= look_valid_o;
+    ask_operation_o <= look_operation_o;
+    ask_along_tree_o <= along_tree;
+    ask_process_o <= process_d;
+    ask_step_o <= step_d;
+    if (rst_i) begin
+      process_q <= '0;
+      step_q <= '0;
+      waiting_q <= 1'b0;
+      ask_valid_o <= 1'b0;
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) answer_is_awaited : assert (!answer_valid_i || waiting_q);
+  end
+`endif
+endmodule

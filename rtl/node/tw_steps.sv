@@ -1,0 +1,85 @@
+// The steps that processes are at, and those that come next.
+//
+// Of each process the step that it is at and the one after it, in two places in turn: the first step in place 0. Collective
+// control's answers come when they come; a process whose step has not come cannot be tried.
+//
+// Order: none. Latency: what comes can be asked for in the same cycle; what is asked for is seen in the next. Throughput: a step
+// comes, one is asked for, and one is left, in a cycle. Storage: two steps and six bits for each process, each bit written by one
+// side. All outputs depend on registers and memories alone. Critical path: from the process asked for over the bits that say where it
+// is to the choice of its step.
+module tw_steps #(
+    parameter int unsigned Processes = 4096,
+    parameter int unsigned Width = 120,       /// bits of a step
+    localparam int unsigned ProcessWidth = Processes > 1 ? $clog2(Processes) : 1
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic                    come_valid_i,
+    input logic [ProcessWidth-1:0] come_process_i,
+    input logic                    come_start_i,    /// the process begins with it
+    input logic                    come_place_i,    /// otherwise, where it goes
+    input logic [       Width-1:0] come_step_i,
+
+    input logic                    ask_valid_i,
+    input logic [ProcessWidth-1:0] ask_process_i,
+
+    // The process that was asked for.
+    output logic             at_valid_o,
+    output logic             at_place_o,
+    output logic             step_valid_o,  /// its step had come then
+    output logic [Width-1:0] step_data_o,
+    input  logic             leave_i        /// it goes on to the next one: this place is free
+);
+  if (Processes < 1 || Width < 1) begin : check_sizes
+    $error("tw_steps: at least 1 process and bit");
+  end
+
+  (* ram_style = "distributed" *) logic begun_q[Processes];  // the place is 1 where they differ
+  (* ram_style = "distributed" *) logic left_q[Processes];
+  logic [ProcessWidth-1:0] process_q;
+  logic passed_q;  // what came in the cycle in which it was asked for
+  logic passed_place_q;
+  logic [Width-1:0] passed_step_q;
+
+  wire come_place = !come_start_i && come_place_i;
+  wire place = begun_q[process_q] != left_q[process_q];
+  logic [1:0] known;
+  logic [1:0][Width-1:0] step;
+
+  for (genvar p = 0; p < 2; p++) begin : place_
+    logic [Width-1:0] steps_q[Processes];
+    (* ram_style = "distributed" *) logic filled_q[Processes];  // there is a step where they differ
+    (* ram_style = "distributed" *) logic emptied_q[Processes];
+
+    assign known[p] = filled_q[process_q] != emptied_q[process_q];
+
+    always_ff @(posedge clk_i) begin
+      step[p] <= steps_q[ask_process_i];
+      if (come_valid_i && come_place == 1'(p)) steps_q[come_process_i] <= come_step_i;
+      if (come_valid_i && (come_start_i || come_place == 1'(p)))
+        filled_q[come_process_i] <= emptied_q[come_process_i] ^ (come_place == 1'(p));
+      if (leave_i && place == 1'(p)) emptied_q[process_q] <= filled_q[process_q];
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    at_valid_o <= !rst_i && ask_valid_i;
+    process_q <= ask_process_i;
+    passed_q <= come_valid_i && come_process_i == ask_process_i;
+    passed_place_q <= come_place;
+    passed_step_q <= come_step_i;
+    if (come_valid_i && come_start_i) begun_q[come_process_i] <= left_q[come_process_i];
+    if (leave_i) left_q[process_q] <= !left_q[process_q];
+  end
+
+  assign step_valid_o = at_valid_o && known[place];
+  assign at_place_o = place;
+  assign step_data_o  = passed_q && passed_place_q == place ? passed_step_q : step[place];
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) leaves_what_is_known : assert (!leave_i || step_valid_o);
+  end
+`endif
+endmodule
