@@ -1,0 +1,153 @@
+// The memory of the slots of a link, with two ports to read: a copy of the memory for each, since a block RAM has one port to write
+// and one to read.
+//
+// A step reads a packet from each of its edges here, all of one length. Packet i of them, edges ascending, is read by port i modulo
+// 2 in sub-cycle i / 2 of every `pace` cycles; a packet alone by the first port that is free. A slot is a ring: after its last
+// flit comes its first one. Order: of addresses. Latency: the first flit is out in the cycle after the step. Throughput: a flit
+// written and two read in a cycle; a port is free again pace * flits cycles after its step. Storage: Flits words twice; for each
+// port an edge's base, offset and operand of half of the edges. out_data_o is the memory's output register. Critical path: from
+// base_i and offset_i over the choice of the first edge and their sum to the memory's address.
+module tw_slot_bank #(
+    parameter int unsigned Edges = 6,
+    parameter int unsigned Flits = 4096,     /// at least 2
+    parameter int unsigned SlotFlits = 64,
+    parameter int unsigned OperandWidth = 3,
+    parameter int unsigned UnitWidth = 3,
+    localparam int unsigned AddressWidth = $clog2(Flits),
+    localparam int unsigned OffsetWidth = SlotFlits > 1 ? $clog2(SlotFlits) : 1,
+    localparam int unsigned PacketsWidth = $clog2(Edges + 1)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic                    write_valid_i,
+    input logic [AddressWidth-1:0] write_address_i,
+    input logic [           255:0] write_data_i,
+
+    input  logic [Edges-1:0]                   from_i,     /// edges of the step whose slots are here
+    input  logic [Edges-1:0][AddressWidth-1:0] base_i,     /// of their slots
+    input  logic [Edges-1:0][ OffsetWidth-1:0] offset_i,   /// of their packets in them
+    input  logic [Edges-1:0][OperandWidth-1:0] operand_i,
+    output logic [PacketsWidth-1:0]            packets_o,  /// how many there are
+    output logic                               free_o,     /// the ports that they need are
+    input  logic                               step_i,
+    input  logic [2:0]                         size_i,     /// log2 of a packet's flits
+    input  logic [3:0]                         pace_i,
+    input  logic [UnitWidth-1:0]               unit_i,
+
+    output logic [1:0]                   out_valid_o,
+    output logic [1:0][           255:0] out_data_o,
+    output logic [1:0][   UnitWidth-1:0] out_unit_o,
+    output logic [1:0][OperandWidth-1:0] out_operand_o,
+    output logic [1:0]                   out_head_o,
+    output logic [1:0]                   out_tail_o
+);
+  localparam int unsigned Places = (Edges + 1) / 2;  // packets that a port reads at a time, at most
+  localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1;
+
+  typedef struct packed {
+    logic [AddressWidth-1:0] base;
+    logic [OffsetWidth-1:0]  offset;
+    logic [OperandWidth-1:0] operand;
+  } packet_t;
+
+  logic [Edges-1:0][PacketsWidth-1:0] rank;  // how many packets there are from lower edges
+  always_comb begin
+    packets_o = '0;
+    for (int unsigned k = 0; k < Edges; k++) begin
+      rank[k] = packets_o;
+      packets_o += PacketsWidth'(from_i[k]);
+    end
+  end
+
+  wire alone = packets_o == 1;
+  logic [1:0] free, read;
+  logic [1:0][AddressWidth-1:0] read_address;
+  assign free_o = packets_o == 0 || (alone ? |free : &free);
+
+  for (genvar q = 0; q < 2; q++) begin : port
+    packet_t [Places-1:0] chosen, packets_q;
+    logic [PlaceWidth-1:0] last_q;  // place of the last packet
+    logic [3:0] cycle_q, pace_q;    // of the flits that are read, one of each packet
+    logic [6:0] left_q;             // flits of a packet, with this one
+    logic head_q;
+    logic [UnitWidth-1:0] unit_q;
+
+    always_comb begin
+      chosen = '0;
+      for (int unsigned k = 0; k < Edges; k++)
+        for (int unsigned j = 0; j < Places; j++)
+          if (from_i[k] && (32'(rank[k]) == 2 * j + q || (alone && j == 0)))
+            chosen[j] |= {base_i[k], offset_i[k], operand_i[k]};
+    end
+
+    assign free[q] = left_q == 0;
+    wire starts = step_i && packets_o != 0 && (!alone || q == 0 && free[0] || q == 1 && !free[0]);
+    wire [6:0] flits = 7'd1 << size_i;
+    wire [PlaceWidth-1:0] place = PlaceWidth'(cycle_q);
+
+    wire packet_t packet = free[q] ? chosen[0] : packets_q[place];
+    assign read[q] = free[q] ? starts : cycle_q <= 4'(last_q);
+    assign read_address[q] = packet.base + AddressWidth'(packet.offset);
+    wire [OffsetWidth-1:0] next_offset = packet.offset == OffsetWidth'(SlotFlits - 1) ? '0 : packet.offset + 1;
+
+    (* ram_style = "block" *) logic [255:0] words_q[Flits];
+    always_ff @(posedge clk_i) begin
+      if (write_valid_i) words_q[write_address_i] <= write_data_i;
+      if (read[q]) out_data_o[q] <= words_q[read_address[q]];
+    end
+
+    always_ff @(posedge clk_i) begin
+      out_valid_o[q] <= read[q];
+      out_unit_o[q] <= free[q] ? unit_i : unit_q;
+      out_operand_o[q] <= packet.operand;
+      out_head_o[q] <= free[q] || head_q;
+      out_tail_o[q] <= free[q] ? flits == 1 : left_q == 1;
+      if (starts) begin
+        packets_q <= chosen;
+        packets_q[0].offset <= next_offset;
+        last_q <= alone ? '0 : PlaceWidth'((packets_o - PacketsWidth'(q + 1)) >> 1);
+        pace_q <= pace_i;
+        unit_q <= unit_i;
+        cycle_q <= pace_i == 1 ? 4'd0 : 4'd1;
+        left_q <= pace_i == 1 ? flits - 1 : flits;
+        head_q <= pace_i != 1;
+      end else if (!free[q]) begin
+        if (read[q]) packets_q[place].offset <= next_offset;
+        cycle_q <= cycle_q + 1;
+        if (cycle_q + 1 == pace_q) begin
+          cycle_q <= '0;
+          left_q <= left_q - 1;
+          head_q <= 1'b0;
+        end
+      end
+      if (rst_i) begin
+        out_valid_o[q] <= 1'b0;
+        left_q <= '0;
+      end
+    end
+  end
+
+`ifndef SYNTHESIS
+  logic unread_q[Flits];
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      foreach (unread_q[i]) unread_q[i] <= 1'b0;
+    end else begin
+      if (write_valid_i) unread_is_kept : assert (!unread_q[write_address_i]);
+      for (int q = 0; q < 2; q++) begin
+        if (read[q]) begin
+          written_is_read : assert (unread_q[read_address[q]]);
+          unread_q[read_address[q]] <= 1'b0;
+        end
+      end
+      if (write_valid_i) unread_q[write_address_i] <= 1'b1;
+      if (step_i) begin
+        ports_are_free : assert (free_o);
+        pace_suffices : assert (32'(packets_o) <= 2 * 32'(pace_i));
+      end
+    end
+  end
+`endif
+endmodule
