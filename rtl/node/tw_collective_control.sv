@@ -10,7 +10,8 @@
 // third the step is made of what it is.
 //
 // Order: answers as asked. Latency: three cycles. Throughput: a question a cycle. Storage: none but the pipeline. All outputs are
-// registers.
+// registers. Critical path: in the first cycle, from the ranks of a scan to the sizes of its set's groups; the others are nearly as
+// long.
 module tw_collective_control
   import tw_spec_pkg::*, tw_node_pkg::*;
 #(
@@ -421,7 +422,7 @@ module tw_collective_control
 
   plan_t plan_1_q;
   logic [Places-1:0] set_d, set_1_q;
-  logic [Groups-1:0][3:0] sizes_1_q;
+  logic [Groups-1:0][2:0] sizes_1_q;
   logic [CountBits-1:0] n_1_q;
   logic [15:0] streams_less_1_q, block_on_1_q, ranks_1_q;
 
@@ -430,8 +431,7 @@ module tw_collective_control
   always_ff @(posedge clk_i) begin
     plan_1_q <= plan;
     set_1_q <= set_d;
-    for (int unsigned g = 0; g < Groups; g++)
-      sizes_1_q[g] <= 4'(count(set_d[4*g+:4])) + (g % 2 == 1 ? 4'(count(set_d[4*g-4+:4])) : 4'd0);
+    for (int unsigned g = 0; g < Groups; g++) sizes_1_q[g] <= count(set_d[4*g+:4]);
     n_1_q <= n;
     streams_less_1_q <= streams_less;
     block_on_1_q <= block_on;
@@ -444,7 +444,7 @@ module tw_collective_control
 
   always_comb begin
     for (int unsigned g = 0; g < Groups; g++) sums[g] = CountBits'(sizes_1_q[g]);
-    for (int unsigned d = 2; d < Groups; d *= 2)
+    for (int unsigned d = 1; d < Groups; d *= 2)
       for (int unsigned g = 0; g < Groups; g++) if ((g / d) % 2 == 1) sums[g] = sums[g] + sums[g/d*d-1];
     for (int unsigned g = 0; g < Groups; g++) begin
       automatic logic [1:0] place = n_1_q[1:0] - (g == 0 ? 2'd0 : sums[g-1][1:0]);
