@@ -10,8 +10,8 @@
 // third the step is made of what it is.
 //
 // Order: answers as asked. Latency: three cycles. Throughput: a question a cycle. Storage: none but the pipeline. All outputs are
-// registers. Critical path: in the first cycle, from the ranks of a scan to the sizes of its set's groups; the others are nearly as
-// long.
+// registers. Critical path: in the first cycle, from the ranks of a scan to the sizes of its set's groups; of many edges, in the
+// second, the sums of these.
 module tw_collective_control
   import tw_spec_pkg::*, tw_node_pkg::*;
 #(

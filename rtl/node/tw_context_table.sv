@@ -4,7 +4,7 @@
 // edges, and for every edge the interval of labels behind it. A lookup by edge asks for its far end. Order: answers as
 // asked. Latency: one cycle. Throughput: one lookup of each port and one write of each kind a cycle; a lookup sees what was
 // written in earlier cycles. Storage: Rows vertices, Rows x Edges edges, Rows x Roots branches, in memories; nothing is reset.
-// All outputs are registers. Critical path: a row's interval, two comparisons with the label, the edge's priority.
+// All outputs are registers. Critical path: from end_row_i over the address of the edge to its far end.
 module tw_context_table
   import tw_node_pkg::*;
 #(
