@@ -370,15 +370,16 @@ module tw_slots
     wire [Own-1:0] left = due & ~told_q;
     wire [Own-1:0] others = left & (left - Own'(1));  // than the lowest
     wire tells = credit_valid_o[p] && credit_ready_i[p];
+    logic room;
 
     tw_fifo #(
         .Width(RowWidth + Own),
-        .Depth(Rows * Own)
+        .Depth(Rows * Own + 1)  // every edge, and one that is due again when it is told
     ) queue (
         .clk_i,
         .rst_i,
         .in_valid_i (steps_due != 0),
-        .in_ready_o (),
+        .in_ready_o (room),
         .in_data_i  ({row_i, steps_due}),
         .out_valid_o(credit_valid_o[p]),
         .out_ready_i(tells && others == 0),
@@ -402,6 +403,12 @@ module tw_slots
       if (rst_i || others == 0 && tells) told_q <= '0;
       else if (tells) told_q <= told_q | (left & ~others);
     end
+
+`ifndef SYNTHESIS
+    always_ff @(posedge clk_i) begin
+      if (!rst_i) credits_queue : assert (room || steps_due == 0);
+    end
+`endif
   end
 
 `ifndef SYNTHESIS
