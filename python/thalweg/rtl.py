@@ -53,6 +53,7 @@ class ParameterSet:
     name: str
     parameters: dict[str, int | str]  #: numbers, or literals of SystemVerilog
     silent: list[str] = field(default_factory=list)  #: outputs that never move with these
+    long: bool = False  #: tested in the long run alone
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,8 @@ class Project:
     def _block(self, path: Path) -> Block:
         data = tomllib.loads(path.read_text())
         sets = [
-            ParameterSet(entry["name"], entry.get("parameters", {}), entry.get("silent", [])) for entry in data["sets"]
+            ParameterSet(entry["name"], entry.get("parameters", {}), entry.get("silent", []), entry.get("long", False))
+            for entry in data["sets"]
         ]
         return Block(path.parent.parent.name, path.parent.name, data.get("twin", []), data.get("rtl", []), sets)
 
