@@ -59,9 +59,11 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
     unit.host_room = flits;
   }
   for (FlitSink& sink : links) links_.push_back({.sink = &sink});
-  for (Port& port : ports_) {
+  for (unsigned index = 0; index < ports(); ++index) {
+    Port& port = ports_[index];
     port.injector = Injector(units() + 1);
-    port.personal = Ring<PacketId>(kForkPackets);
+    port.host_room = kForkPackets * config.collective.long_packet_flits;
+    relay_.host_room(index, port.host_room);
   }
 }
 
@@ -211,7 +213,7 @@ HostPacket CollectiveUnit::take_result(unsigned index) {
   if (index < units())
     units_[index].host_room += pool_[result.packet].flits;
   else
-    taken_personal(ports_[index - units()], result.packet);
+    taken_personal(index - units(), result.packet);
   if (results.empty()) with_result_ &= ~(std::uint64_t{1} << index);
   pick_.room_freed();
   return result;
@@ -230,6 +232,7 @@ bool CollectiveUnit::delivered(const HostPacket& result) {
 }
 
 void CollectiveUnit::step(Tick now) {
+  relay(now);
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
   slots_.begin();
   for (unsigned link = 0; link < links_.size(); ++link) receive(link, now);
@@ -249,7 +252,7 @@ void CollectiveUnit::step(Tick now) {
 }
 
 bool CollectiveUnit::active(Tick now) const {
-  bool sends = false;
+  bool sends = relay_.stirred();
   each_bit(to_send_, [&](unsigned port) { sends |= can_send(port, now + 1); });
   return sends || picked_ != kNobody || pick_.waiting() || uploads_.announced() || !starter_.idle(now) || arrived_ ||
          scanned_ != kNobody;

@@ -232,19 +232,17 @@ class CollectiveUnit {
 
   struct Port {
     FlitSender sender;
-    Injector injector;          ///< its sources: the units, and one beyond them: `personal` or the relay
+    Injector injector;          ///< its sources: the units, and one beyond them: the relay
     std::uint64_t waiting = 0;  ///< sources that hold something
     bool left = false;          ///< a packet's last flit, in this cycle
     unsigned flit = 0;          ///< of the packet that is being sent
     unsigned vc = 0;
     const Packet* packet = nullptr;  ///< that one
     Edge* edge = nullptr;            ///< nullptr: it is of an all-to-all
-    PacketId straight = 0;           ///< that one
-    Relay::Hop place;                ///< what it leaves here
     std::uint64_t header = 0;
-    Ring<PacketId> personal;   ///< the host's own, of all-to-alls
-    unsigned uploading = 0;    ///< places in it that are taken
+    unsigned uploading = 0;    ///< packets of all-to-alls that come from the host
     Ring<HostPacket> to_host;  ///< of all-to-alls
+    unsigned host_room = 0;    ///< flits in that queue that are free
     unsigned to_itself = 0;    ///< places in it that are taken by what the host has for itself
   };
 
@@ -274,12 +272,6 @@ class CollectiveUnit {
     unsigned index = 0;  ///< edge, stage
   };
 
-  /// A packet of an all-to-all, from the own host or from the relay.
-  struct Straight {
-    Relay::Hop hop;
-    bool announces = false, own = false;
-  };
-
   [[nodiscard]] Operation& operation(OperationId id) { return contexts_[id / in_flight_].operations[id % in_flight_]; }
   [[nodiscard]] const Operation& operation(OperationId id) const {
     return contexts_[id / in_flight_].operations[id % in_flight_];
@@ -301,12 +293,11 @@ class CollectiveUnit {
   bool upload_personal(OperationId id, unsigned lane, Tick now);
   [[nodiscard]] bool may_upload(const Operation& op, const Context& context, const Port& port,
                                 std::uint32_t peer) const;
-  void receive_personal(unsigned lane, PacketId packet, Tick now);
-  void deliver_personal(unsigned port, PacketId packet, Tick now);
-  [[nodiscard]] std::optional<Straight> next_personal(unsigned port) const;
+  void relay(Tick now);
+  void receive_personal(unsigned link, PacketId packet);
+  void deliver_personal(unsigned port, PacketId packet, Tick ready);
   void begin_personal(Port& port, unsigned index);
-  void taken_personal(Port& port, PacketId packet);
-  void leave_place(Relay::Hop place, unsigned flits);
+  void taken_personal(unsigned port, PacketId packet);
   void send_relay_credit(unsigned port, Tick now);
   [[nodiscard]] bool idle(unsigned port) const {
     return !ports_[port].waiting && !slots_.due(port) && !relay_.credit_due(port);
@@ -367,7 +358,7 @@ class CollectiveUnit {
   void sent(Port& port, unsigned index);
   void send_credit(unsigned port, Tick now);
   void receive(unsigned link, Tick now);
-  void arrived(unsigned link, std::uint64_t header, PacketId packet, Tick now);
+  void arrived(unsigned link, std::uint64_t header, PacketId packet);
   [[nodiscard]] bool can_send(unsigned port, Tick now) const;
   void wake();
   void keep_arrivals();

@@ -2,22 +2,17 @@
 #include <bit>
 #include <stdexcept>
 
+#include "common/bits.hpp"
 #include "node/collective_unit.hpp"
 
 namespace thalweg {
-namespace {
-
-bool announces(const Packet& packet) {
-  return spec::network_header::kind(packet.words[0]) == spec::Kind::descriptor;
-}
-
-}  // namespace
 
 void CollectiveUnit::start_personal(OperationId id) {
   Operation& op = operation(id);
   op.personal.start(op.request, contexts_[context_of(id)].row.ranks, ports(), op.packetizer, [&](std::uint32_t peer) {
     const NodeId node = op.group->vertices()[peer].node;
-    return Personal::Way{node == self_ ? ports() - 1 : relay_.lane_of(relay_.first(node).link), relay_.hops(node)};
+    return Personal::Way{node == self_ ? ports() - 1 : relay_.lane_of(relay_.first(node).link),
+                         graph_.distances(self_)[node]};
   });
   op.uploads = op.personal.lanes();
   op.running = static_cast<std::uint32_t>(std::popcount(op.uploads));
@@ -59,72 +54,56 @@ bool CollectiveUnit::upload_personal(OperationId id, unsigned lane, Tick now) {
   if (!more) --op.running;
   if (receiver == self_) {
     ++port.to_itself;
-    deliver_personal(lane, packet_id, now);
+    deliver_personal(lane, packet_id, now - config_.router.share.time(packet.flits));
   } else {
-    port.personal.push(packet_id);
-    port.waiting |= std::uint64_t{1} << units();
-    to_send_ |= 1u << lane;
+    relay_.give(lane, packet_id, packet);
     if (over(op)) ended_.push_back(id);
   }
   return more;
 }
 
-/// What a port can send next of all-to-alls, as far as it finds room where it goes: announcements first, and what others have
-/// sent before the own host's, since a place here is waited for.
-std::optional<CollectiveUnit::Straight> CollectiveUnit::next_personal(unsigned index) const {
-  const Port& port = ports_[index];
-  const auto own = [&]() -> std::optional<Straight> {
-    const Packet& packet = pool_[port.personal.front()];
-    const Relay::Hop hop = relay_.first(spec::relay_header::receiver(packet.words[1]));
-    return relay_.room(hop, packet) ? std::optional(Straight{hop, announces(packet), true}) : std::nullopt;
-  };
-  if (const auto hop = relay_.ready(index, true, pool_)) return Straight{*hop, true, false};
-  if (!port.personal.empty() && announces(pool_[port.personal.front()]))
-    if (const auto straight = own()) return straight;
-  if (const auto hop = relay_.ready(index, false, pool_)) return Straight{*hop, false, false};
-  return port.personal.empty() ? std::nullopt : own();
+/// The relay's choices of this cycle.
+void CollectiveUnit::relay(Tick now) {
+  to_send_ |= relay_.settle(now);
+  const Relay::Choices chosen = relay_.choose(now);
+  to_send_ |= chosen.lanes;
+  each_bit(chosen.lanes, [&](unsigned lane) { ports_[lane].waiting |= std::uint64_t{1} << units(); });
+  const Share& share = config_.router.share;
+  each_bit(chosen.hosts, [&](unsigned lane) {
+    const PacketId id = relay_.host_packet(lane);
+    const unsigned flits = pool_[id].flits;
+    const Tick read = share.after(share.next(now + 1), flits);
+    relay_.read(lane, read);
+    events_.add({read, Event::Kind::output});
+    relay_.host_room(lane, ports_[lane].host_room -= flits);
+    deliver_personal(lane, id, read - share.time(flits));
+  });
 }
 
 void CollectiveUnit::begin_personal(Port& port, unsigned index) {
-  const Straight next = *next_personal(index);
-  if (next.own) {
-    port.straight = port.personal.front();
-    port.personal.pop();
-  } else {
-    port.straight = relay_.leave(next.hop, next.announces);
-  }
-  port.place = Relay::place(pool_[port.straight]);
-  relay_.address(next.hop, pool_[port.straight]);
-  if (port.personal.empty() && !relay_.waiting(index)) port.waiting &= ~(std::uint64_t{1} << units());
-  port.packet = &pool_[port.straight];
-  port.header = port.packet->words[0];
+  Packet& packet = pool_[relay_.offered(index)];
+  relay_.address(index, packet);
+  port.packet = &packet;
+  port.header = packet.words[0];
   port.edge = nullptr;
   port.vc = channel_to(spec::network_header::destination(port.header));
 }
 
-void CollectiveUnit::receive_personal(unsigned lane, PacketId id, Tick now) {
+void CollectiveUnit::receive_personal(unsigned link, PacketId id) {
   const Packet& packet = pool_[id];
-  const auto way = spec::RelayHeader::unpack(packet.words[1]);
-  if (way.receiver != self_) {
-    const Relay::Hop hop = relay_.next(way.receiver, way.route_class);
-    relay_.queue(hop, announces(packet), id);
-    const unsigned next = relay_.lane_of(hop.link);
-    ports_[next].waiting |= std::uint64_t{1} << units();
-    to_send_ |= 1u << next;
-  } else if (announces(packet)) {
-    const std::uint64_t head = packet.words[0];
-    auto& announced = contexts_[spec::network_header::context(head)].announced;
-    const std::uint32_t rank = spec::personal_header::source(head);
-    if (announced.size() <= rank) announced.resize(rank + std::size_t{1});
-    announced[rank] = static_cast<std::uint8_t>(announced[rank] | 1u << spec::network_header::sequence(head));
-    leave_place(Relay::place(packet), packet.flits);
-    pool_.release(id);
-  } else {
-    deliver_personal(lane, id, now);
-  }
+  if (spec::relay_header::receiver(packet.words[1]) != self_ || !Relay::announces(packet))
+    return relay_.arrive(link, id, packet);
+  const std::uint64_t head = packet.words[0];
+  auto& announced = contexts_[spec::network_header::context(head)].announced;
+  const std::uint32_t rank = spec::personal_header::source(head);
+  if (announced.size() <= rank) announced.resize(rank + std::size_t{1});
+  announced[rank] = static_cast<std::uint8_t>(announced[rank] | 1u << spec::network_header::sequence(head));
+  relay_.free(Relay::place(packet), packet.flits);
+  pool_.release(id);
 }
 
-void CollectiveUnit::deliver_personal(unsigned index, PacketId id, Tick now) {
+/// `ready`: when its first flit is there.
+void CollectiveUnit::deliver_personal(unsigned index, PacketId id, Tick ready) {
   const std::uint64_t head = pool_[id].words[0];
   Context& context = contexts_[spec::network_header::context(head)];
   for (Operation& op : context.operations) {
@@ -132,8 +111,8 @@ void CollectiveUnit::deliver_personal(unsigned index, PacketId id, Tick now) {
     const Personal::Place place = op.personal.arrived(spec::personal_header::source(head));
     const auto operation = static_cast<OperationId>(&op - context.operations.data());
     const auto row = static_cast<OperationId>(&context - contexts_.data());
-    ports_[index].to_host.push_growing({id, row * in_flight_ + operation, place.first * op.packetizer.element_bytes(),
-                                        place.elements, now - config_.router.share.time(pool_[id].flits)});
+    ports_[index].to_host.push_growing(
+        {id, row * in_flight_ + operation, place.first * op.packetizer.element_bytes(), place.elements, ready});
     with_result_ |= std::uint64_t{1} << (units() + index);
     ++op.to_host;
     return;
@@ -142,15 +121,14 @@ void CollectiveUnit::deliver_personal(unsigned index, PacketId id, Tick now) {
 }
 
 /// The host has taken a packet.
-void CollectiveUnit::taken_personal(Port& port, PacketId id) {
-  const Relay::Hop place = Relay::place(pool_[id]);
-  if (place.link == Relay::kNoLink) --port.to_itself;
-  leave_place(place, pool_[id].flits);
-}
-
-/// A packet's place in the buffer behind the link that it came over is free.
-void CollectiveUnit::leave_place(Relay::Hop place, unsigned flits) {
-  if (relay_.free(place, flits)) to_send_ |= 1u << relay_.lane_of(place.link);
+void CollectiveUnit::taken_personal(unsigned index, PacketId id) {
+  Port& port = ports_[index];
+  const Packet& packet = pool_[id];
+  if (Relay::place(packet).link == Relay::kNoLink) {
+    --port.to_itself;
+  } else {
+    relay_.host_room(index, port.host_room += packet.flits);
+  }
 }
 
 void CollectiveUnit::send_relay_credit(unsigned index, Tick now) {

@@ -21,8 +21,7 @@ bool CollectiveUnit::can_send(unsigned index, Tick now) const {
   if (relay_.credit_due(index)) return port.sender.ready(channel_to(relay_.credit_destination(index)));
   for (std::uint64_t rest = port.waiting; rest; rest &= rest - 1) {
     const auto unit = static_cast<unsigned>(std::countr_zero(rest));
-    if (unit == units() ? next_personal(index).has_value() : units_[unit].to_port.front(index).ready <= now)
-      return true;
+    if (unit == units() ? relay_.offers(index, now) : units_[unit].to_port.front(index).ready <= now) return true;
   }
   return false;
 }
@@ -33,7 +32,7 @@ bool CollectiveUnit::begin(Port& port, unsigned index, Tick now) {
   for (std::uint64_t rest = port.waiting; rest; rest &= rest - 1) {
     const auto unit = static_cast<unsigned>(std::countr_zero(rest));
     if (unit == units()) {
-      if (next_personal(index)) ready |= rest & -rest;
+      if (relay_.offers(index, now)) ready |= rest & -rest;
     } else if (const Copies& copies = units_[unit].to_port.front(index); copies.ready <= now) {
       ready |= rest & -rest;
       if (copies.first) first |= rest & -rest;
@@ -79,8 +78,9 @@ void CollectiveUnit::sent(Port& port, unsigned index) {
   const unsigned flits = port.packet->flits;
   port.injector.end();
   if (!port.edge) {
-    leave_place(port.place, flits);
-    pool_.release(port.straight);
+    pool_.release(relay_.offered(index));
+    relay_.sent(index);
+    port.waiting &= ~(std::uint64_t{1} << units());
   } else {
     Unit& unit = units_[port.injector.source()];
     Copies& copies = unit.to_port.front(index);
@@ -137,12 +137,11 @@ void CollectiveUnit::receive(unsigned index, Tick now) {
   std::memcpy(&packet.words[link.received[vc]++ * 4u], flit->data.data(), sizeof flit->data);
   if (!flit->tail) return;
   packet.flits = link.received[vc];
-  arrived(index, packet.words[0], link.incoming[vc], now);
+  arrived(index, packet.words[0], link.incoming[vc]);
 }
 
-void CollectiveUnit::arrived(unsigned link, std::uint64_t head, PacketId packet, Tick now) {
-  if (network_header::collective(head) == spec::Collective::alltoall)
-    return receive_personal(relay_.lane_of(link), packet, now);
+void CollectiveUnit::arrived(unsigned link, std::uint64_t head, PacketId packet) {
+  if (network_header::collective(head) == spec::Collective::alltoall) return receive_personal(link, packet);
   slots_.arrive(
       {static_cast<std::uint8_t>(link), network_header::edge(head), false, network_header::context(head), packet});
 }

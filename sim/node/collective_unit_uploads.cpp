@@ -22,7 +22,7 @@ bool CollectiveUnit::upload_room(std::uint32_t process) {
   if (op.request.collective != spec::Collective::alltoall) return !op.upload[p].queue.full();
   Port& port = ports_[p];
   const Context& context = contexts_[context_of(process / Program::kMaxProcesses)];
-  if (port.personal.size() + port.uploading == kForkPackets ||
+  if (relay_.given(p) + port.uploading == kForkPackets ||
       !op.personal.choose(p, [&](std::uint32_t peer) { return may_upload(op, context, port, peer); }))
     return false;
   ++port.uploading;

@@ -1,13 +1,16 @@
-// What a collective unit hands on from link to link for others: the packets of all-to-alls. Behind every link and route class
-// there is a buffer for whole packets; they go the ways of the routing table, so that the order of buffers which proves the
-// routes free of deadlock holds for these as well. What waits for a link is queued by link and class, apart from all else.
+// What a collective unit hands on from link to link for others: the packets of all-to-alls. Behind every link there is a memory
+// of whole packets, with a buffer for each route class; they go the ways of the routing table, so that the order of buffers
+// which proves the routes free of deadlock holds for these as well. What waits is queued by the link that it came over and the
+// next buffer, announcements apart from data.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
+#include "common/arbiter.hpp"
 #include "common/ring.hpp"
 #include "fabric/config.hpp"
 #include "fabric/graph.hpp"
@@ -23,71 +26,165 @@ class Relay {
     std::uint8_t link = 0, route_class = 0;
   };
   static constexpr std::uint8_t kNoLink = 0xFF;  ///< of a relay header: the packet takes no place
+  static constexpr unsigned kReaders = 2;        ///< packets that are read from a memory at a time: it has two copies
   [[nodiscard]] static Hop place(const Packet& packet) {
     return {spec::relay_header::link(packet.words[1]), spec::relay_header::route_class(packet.words[1])};
   }
+  [[nodiscard]] static bool announces(const Packet& packet) {
+    return spec::network_header::kind(packet.words[0]) == spec::Kind::descriptor;
+  }
 
-  /// Link i belongs to lane i modulo `lanes`.
+  struct Sizes {
+    unsigned classes, lanes;
+    std::uint32_t flits;  ///< of a buffer
+  };
+  /// `routes`: to each node; `layers`: the classes in which packets to them start, none if all is 0. Both are read as long as
+  /// the relay lives. `peers`: the other ends of its links. Link i belongs to lane i modulo `lanes`.
+  Relay(const Sizes& sizes, NodeId self, std::span<const RouteEntry> routes, std::span<const std::uint8_t> layers,
+        std::vector<Graph::End> peers);
   Relay(const FabricConfig& config, const Graph& graph, NodeId self, unsigned lanes);
 
   /// The next buffer of a packet that is in `route_class`, or of one of this node's own, to another node.
   [[nodiscard]] Hop next(NodeId receiver, unsigned route_class) const;
   [[nodiscard]] Hop first(NodeId receiver) const;
-  /// Links to another node, at least.
-  [[nodiscard]] unsigned hops(NodeId receiver) const { return graph_.distances(self_)[receiver]; }
-  [[nodiscard]] unsigned lane_of(unsigned link) const { return link % lanes_; }
+  [[nodiscard]] unsigned lane_of(unsigned link) const { return link % lanes(); }
 
-  // Towards a link.
+  // What comes in a cycle; it counts from the next one on.
 
-  [[nodiscard]] bool room(Hop hop, const Packet& packet) const { return buffer(hop).credits >= packet.flits; }
-  /// Takes a place, and addresses the packet to it.
-  void address(Hop hop, Packet& packet);
-  /// A packet that came over a link waits for the next one.
-  void queue(Hop hop, bool announcement, PacketId packet);
-  /// A hop of the lane that has an announcement, or data, waiting and room; those that have take turns.
-  [[nodiscard]] std::optional<Hop> ready(unsigned lane, bool announcement, const PacketPool& pool) const;
-  [[nodiscard]] bool waiting(unsigned lane) const { return queued_[lane] > 0; }
-  [[nodiscard]] PacketId leave(Hop hop, bool announcement);
+  /// A packet that came over a link, for another node or data for the own host.
+  void arrive(unsigned link, PacketId id, const Packet& packet);
+  void credit(const spec::RelayCredit& credit);
+  /// What a packet took of the buffer that its header names is free.
+  void free(Hop place, unsigned flits);
 
-  // Places of this node that become free again.
+  // What the own host gives and takes; before the choices of a cycle it counts in it.
 
-  /// What a packet took of the buffer that its header named when it came. True: a credit packet is due, on the link's lane.
-  bool free(Hop place, unsigned flits);
-  [[nodiscard]] bool credit_due(unsigned lane) const { return !due_[lane].empty(); }
-  [[nodiscard]] NodeId credit_destination(unsigned lane) const { return peer(due_[lane].front() / classes_).node; }
-  /// The credit packet of the lane that is due first.
-  [[nodiscard]] spec::RelayCredit take_credit(unsigned lane);
-  void credit(const spec::RelayCredit& credit) {
-    buffers_[credit.link * classes_ + credit.route_class].credits += credit.count;
-  }
+  /// A packet for another node.
+  void give(unsigned lane, PacketId id, const Packet& packet);
+  [[nodiscard]] std::size_t given(unsigned lane) const { return lanes_[lane].own.size(); }
+  /// The host has room for so many flits that come over the links of a lane.
+  void host_room(unsigned lane, unsigned flits);
+
+  struct Choices {
+    std::uint32_t lanes = 0;  ///< that have a packet to send, from the next cycle on
+    std::uint32_t hosts = 0;  ///< that begin to read a packet for the host in the next cycle
+  };
+  /// The choices of a cycle, before what else happens in it. A lane without a packet asks for one that has room where it goes:
+  /// announcements first, and what others have sent before what the own host has, since a place here is waited for. The queues
+  /// of a kind take turns, those that hold several packets before the others. For each lane the host asks as well, for data that
+  /// came over the lane's links, one packet at a time. A memory that fewer than `kReaders` read serves one of those that ask it,
+  /// in turn; the others ask again.
+  [[nodiscard]] Choices choose(Tick now);
+  /// What the cycle before left, ahead of the choices: packets that the host has read, and flits that became free. Returns the
+  /// lanes, as bits, that have a credit to send now and had not.
+  std::uint32_t settle(Tick now);
+  /// There may be choices in the next cycle that there were not in this one.
+  [[nodiscard]] bool stirred() const { return stirred_; }
+
+  // What a lane sends.
+
+  [[nodiscard]] bool offers(unsigned lane, Tick now) const { return lanes_[lane].busy && lanes_[lane].at <= now; }
+  [[nodiscard]] PacketId offered(unsigned lane) const { return lanes_[lane].packet.id; }
+  [[nodiscard]] bool offers_own(unsigned lane) const { return !lanes_[lane].link; }
+  /// Writes the headers of the packet that the lane sends: for its next node, and the place that it takes there.
+  void address(unsigned lane, Packet& packet) const;
+  /// Its last flit leaves in this cycle.
+  void sent(unsigned lane);
+
+  [[nodiscard]] bool credit_due(unsigned lane) const { return lanes_[lane].due > 0; }
+  [[nodiscard]] NodeId credit_destination(unsigned lane) const { return next_credit(lane).destination; }
+  /// The lane's next credit packet; its buffers take turns.
+  [[nodiscard]] spec::RelayCredit next_credit(unsigned lane) const;
+  spec::RelayCredit take_credit(unsigned lane);
+
+  // What the host reads for a lane.
+
+  [[nodiscard]] PacketId host_packet(unsigned lane) const { return hosts_[lane].packet.id; }
+  /// It has read its packet: from `at` on the memory is free.
+  void read(unsigned lane, Tick at) { hosts_[lane].at = at; }
 
   /// Flits ahead that this node does not know to be free, less those here that it has not told of. Over all nodes it is 0
   /// when nothing is under way.
   [[nodiscard]] std::int64_t places_out() const;
 
  private:
+  struct Waiting {
+    PacketId id = 0;
+    Hop place, hop;  ///< what it takes here, and at the next node
+    std::uint8_t flits = 0;
+    bool announces = false;
+  };
   struct Buffer {
     std::uint32_t credits = 0;  ///< flits that are free at the other end
     std::uint32_t owed = 0;     ///< flits of this end's buffer that were freed, and not yet told
-    bool due = false;
-    std::array<Ring<PacketId>, 2> waiting;  ///< for the other end: data, and announcements, which go first
+  };
+  using Queues = std::vector<Ring<Waiting>>;
+  /// What came over a link.
+  struct Memory {
+    unsigned readers = 0;
+    Arbiter turn;            ///< of those that ask for it: the lanes, then the host
+    Queues announced, data;  ///< [next buffer]
+    Ring<Waiting> host;
+  };
+  /// A packet on its way out.
+  struct Reading {
+    bool busy = false;
+    Waiting packet;
+    std::optional<unsigned> link = std::nullopt;  ///< whose memory holds it; none: it is the own host's
+    Tick at = 0;                                  ///< lane: when its first flit is there; host: when it has been read
+  };
+  struct Lane : Reading {
+    Ring<Waiting> own;
+    unsigned announced = 0, data = 0;  ///< packets in the memories
+    unsigned turn = 0;                 ///< the queue that is next: link * the lane's buffers + buffer
+    unsigned due = 0;                  ///< credits
+    unsigned credit_turn = 0;          ///< the lane's buffer that is next
+  };
+  struct Host : Reading {
+    unsigned data = 0;  ///< packets in the memories
+    unsigned room = 0;  ///< flits
+    Arbiter turn;       ///< of the lane's links
+  };
+  /// What a lane asks for.
+  struct Wish {
+    Ring<Waiting>* queue = nullptr;
+    std::optional<unsigned> link = std::nullopt;  ///< none: it is the own host's
+    unsigned turn = 0;
   };
 
-  [[nodiscard]] Buffer& buffer(Hop hop) { return buffers_[hop.link * classes_ + hop.route_class]; }
-  [[nodiscard]] const Buffer& buffer(Hop hop) const { return buffers_[hop.link * classes_ + hop.route_class]; }
+  [[nodiscard]] unsigned lanes() const { return static_cast<unsigned>(lanes_.size()); }
+  [[nodiscard]] unsigned links() const { return static_cast<unsigned>(memories_.size()); }
+  [[nodiscard]] unsigned links_of(unsigned lane) const { return (links() + lanes() - 1 - lane) / lanes(); }
+  [[nodiscard]] unsigned index(Hop hop) const { return hop.link * classes_ + hop.route_class; }
+  /// Number i of a lane's buffers, those of its first link before those of the others.
+  [[nodiscard]] unsigned buffer_of(unsigned lane, unsigned i) const {
+    return (lane + i / classes_ * lanes()) * classes_ + i % classes_;
+  }
+  [[nodiscard]] unsigned buffers_of(unsigned lane) const { return links_of(lane) * classes_; }
+  [[nodiscard]] bool readable(const Memory& memory) const { return memory.readers < kReaders; }
+  [[nodiscard]] bool room(const Waiting& packet) const { return buffers_[index(packet.hop)].credits >= packet.flits; }
 
-  /// The other end of a link, and its number there.
-  [[nodiscard]] Graph::End peer(unsigned link) const { return graph_.peer(self_, link); }
+  [[nodiscard]] Wish wish(unsigned lane);
+  [[nodiscard]] Wish queued(unsigned lane, Queues Memory::* kind);
+  [[nodiscard]] std::optional<unsigned> wish_of_host(unsigned lane) const;
+  void begin(unsigned lane, const Wish& wish, Tick now);
+  void begin_host(unsigned link);
+  [[nodiscard]] unsigned due_place(unsigned lane) const;
 
-  const FabricConfig& config_;
-  const Graph& graph_;
   NodeId self_;
-  unsigned lanes_, classes_;
-  std::uint32_t capacity_, batch_;        ///< flits of a buffer; freed ones that are told at once
-  std::vector<Buffer> buffers_;           ///< [link][route class]
-  std::vector<std::uint32_t> queued_;     ///< packets, of each lane
-  std::vector<unsigned> turn_;            ///< of each lane: the buffer that is asked first
-  std::vector<Ring<std::uint16_t>> due_;  ///< of each lane: buffers
+  std::span<const RouteEntry> routes_;
+  std::span<const std::uint8_t> layers_;
+  std::vector<Graph::End> peers_;
+  unsigned classes_;
+  std::uint32_t capacity_, batch_;  ///< flits of a buffer; freed ones that are told at once
+  std::vector<Buffer> buffers_;     ///< [link][route class]
+  std::vector<Memory> memories_;    ///< [link]
+  std::vector<Lane> lanes_;
+  std::vector<Host> hosts_;                           ///< [lane]
+  std::vector<std::pair<unsigned, unsigned>> freed_;  ///< in this cycle: buffer, flits
+  std::vector<Wish> wishes_;                          ///< [lane]
+  std::vector<std::uint64_t> asking_;                 ///< [link]: lanes, and the host
+  bool stirred_ = false;
 };
 
 }  // namespace thalweg
