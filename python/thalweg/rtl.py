@@ -33,6 +33,7 @@ RTL_FOLDERS = (
     "rtl/link",
     "rtl/reduce",
     "rtl/reduce/parts",
+    "rtl/node/parts",
     "rtl/dma",
     "rtl/switch",
     "rtl/node",

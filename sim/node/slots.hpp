@@ -47,7 +47,7 @@ struct SlotArrival {
   std::uint32_t value;  ///< packet; flits
 };
 
-/// The processes that wait at the edges of rows, for a packet or for credits; twin of rtl/node/tw_slot_waits.sv.
+/// The processes that wait at the edges of rows, for a packet or for credits; twin of rtl/node/parts/tw_slot_waits.sv.
 class SlotWaits {
  public:
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
