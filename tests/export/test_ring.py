@@ -34,7 +34,7 @@ FLOW = {
 
 
 @pytest.mark.serial
-@pytest.mark.parametrize("flow", FLOW)
+@pytest.mark.parametrize("flow", ["credits", pytest.param("margin", marks=pytest.mark.long)])
 def test_four_nodes(flow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seed = int(os.environ.get("THALWEG_SEED") or random.randrange(2**31))
     print(f"THALWEG_SEED={seed}")
