@@ -322,6 +322,7 @@ class CollectiveUnit {
   }
   /// The unit whose results fill the stages that a process fills.
   [[nodiscard]] unsigned home(std::uint32_t process) const { return process % units(); }
+  [[nodiscard]] static std::uint32_t ports_of(const Context& context, const Step& step);
   [[nodiscard]] Dispatch::Step wish(OperationId id, unsigned process, Tick latency) const;
   void execute(OperationId id, unsigned process, unsigned unit, const Dispatch::Step& wish, Tick now);
   void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, const Progress::Part& part, Tick ready,

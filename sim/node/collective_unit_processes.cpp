@@ -10,8 +10,6 @@
 
 namespace thalweg {
 
-namespace network_header = spec::network_header;
-
 /// Tries the process that was picked: it takes its next step's packets, or waits for what it lacks.
 void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   const OperationId id = process / Program::kMaxProcesses;
@@ -130,14 +128,20 @@ void CollectiveUnit::take_banks(OperationId id, const Step& step, Tick now, Tick
             [&](unsigned index, unsigned packets) { bank(index).take(bank(index).choose(packets, now), until); });
 }
 
+/// The ports, as bits, by which a step's result leaves.
+std::uint32_t CollectiveUnit::ports_of(const Context& context, const Step& step) {
+  std::uint32_t ports = 0;
+  each_bit(step.to_edges, [&](unsigned k) { ports |= 1u << context.edges[k].port; });
+  return ports;
+}
+
 /// The step of a process as units see it: those have room in whose queues there is room for its packet.
 Dispatch::Step CollectiveUnit::wish(OperationId id, unsigned p, Tick latency) const {
   const Operation& op = operation(id);
   const Context& context = contexts_[context_of(id)];
   const Step& step = step_of(op, p, op.execution[p].progress);
   const unsigned flits = next_part(op, p).flits;
-  std::uint32_t ports = 0;
-  each_bit(step.to_edges, [&](unsigned k) { ports |= 1u << context.edges[k].port; });
+  const std::uint32_t ports = ports_of(context, step);
   Dispatch::Step wish{.row = context_of(id),
                       .to_edges = step.to_edges,
                       .to_stages = step.to_stages != 0,
@@ -207,9 +211,8 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
   // A result goes on without a pause: where its flits come with pauses, when it is whole.
   const Tick last_flit = read + wish.latency - 1 - (pace.cycles - pace.read);
   const Tick ready = pace.cycles > 1 ? last_flit + 1 : read + wish.latency - share.time(first.flits);
-  std::uint32_t ports = 0;
-  each_bit(step.to_edges, [&](unsigned k) { ports |= 1u << context.edges[k].port; });
-  dispatch_.take(unit, wish, static_cast<unsigned>(std::popcount(ports)), read, last_flit + pace.written);
+  const auto queues = static_cast<unsigned>(std::popcount(ports_of(context, step)));
+  dispatch_.take(unit, wish, queues, read, last_flit + pace.written);
   execution.since = now;
 
   const PacketId result = n > 1 && part.elements > 0 ? combine(op, {operands.data(), n}, part.elements) : operands[0];

@@ -9,6 +9,7 @@
 
 #include "common/bits.hpp"
 #include "core/types.hpp"
+#include "node/context_table.hpp"
 
 namespace thalweg {
 
@@ -17,8 +18,6 @@ namespace thalweg {
 /// packets queued, from the process's own one on.
 class Dispatch {
  public:
-  static constexpr unsigned kEdges = 32;
-
   struct Step {
     unsigned row = 0;
     std::uint32_t to_edges = 0;
@@ -82,7 +81,7 @@ class Dispatch {
   };
 
   std::vector<Unit> units_;
-  std::vector<std::array<Edge, kEdges>> rows_;
+  std::vector<std::array<Edge, kMaxEdges>> rows_;
 };
 
 }  // namespace thalweg
