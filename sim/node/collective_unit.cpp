@@ -46,8 +46,7 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       dispatch_(units(), config.collective.contexts),
       steps_(process_limit()),
       uploads_(process_limit()),
-      staging_(units()),
-      stage_banks_(units()),
+      stages_(in_flight_ * config.collective.contexts, units(), slots_.slot_flits()),
       before_(kFlitBytes * static_cast<double>(config.router.share.flits) / config.router.share.cycles),
       after_(before_) {
   for (Context& context : contexts_) context.operations.resize(in_flight_);
@@ -157,10 +156,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
       const Step& step = op.program.steps[process.first + s];
       precedence_.add(context_id, id % in_flight_, p, s == 0, {step.from_edges, step.to_edges});
       uploads |= step.from_host;
-      each_bit(step.to_stages, [&](unsigned stage) {
-        while (op.stages.size() <= stage) op.stages.push_back({.packets = {}, .room = slots_.slot_flits()});
-        op.stages[stage].bank = static_cast<std::uint8_t>(home(process_id(id, p)));
-      });
+      each_bit(step.to_stages, [&](unsigned stage) { stages_.load(id, stage, home(process_id(id, p))); });
     }
     if (!uploads) continue;
     op.uploads |= 1u << p;
@@ -236,7 +232,7 @@ void CollectiveUnit::step(Tick now) {
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
   slots_.begin();
   for (unsigned link = 0; link < links_.size(); ++link) receive(link, now);
-  stage_arrivals(now);
+  stages_.begin(now);
   uploads_.begin();
   wake();
   ask(now);

@@ -28,6 +28,7 @@
 #include "node/progress.hpp"
 #include "node/relay.hpp"
 #include "node/slots.hpp"
+#include "node/stages.hpp"
 #include "node/starter.hpp"
 #include "node/steps.hpp"
 #include "node/uploads.hpp"
@@ -166,19 +167,6 @@ class CollectiveUnit {
     Ring<PacketId> queue;
   };
 
-  struct Staged {
-    PacketId packet;
-    Tick whole;  ///< when it can be read
-  };
-
-  /// A buffer from one process to another, in the bank of the unit that fills it.
-  struct Stage {
-    Ring<Staged> packets;
-    std::uint32_t room = 0;  ///< flits
-    std::uint8_t bank = 0;
-    std::uint32_t reader = kNobody;  ///< the process that waits for a packet
-  };
-
   struct Operation {
     bool active = false;
     std::uint32_t uploads = 0;  ///< processes that take from the host
@@ -201,7 +189,6 @@ class CollectiveUnit {
     std::uint32_t to_host = 0;   ///< packets on their way to host memory
     std::vector<Upload> upload;  ///< of each process
     Personal personal;           ///< all-to-all, which has no processes: lane i is port i
-    std::vector<Stage> stages;
   };
 
   struct Context {
@@ -251,13 +238,6 @@ class CollectiveUnit {
     FlitSink* sink = nullptr;
     std::array<PacketId, FlitSink::kMaxChannels> incoming{};
     std::array<std::uint8_t, FlitSink::kMaxChannels> received{};  ///< flits of it
-  };
-
-  /// A result that is whole in a stage after `at`.
-  struct StageArrival {
-    Tick at;
-    OperationId operation;
-    std::uint8_t stage;
   };
 
   /// Cycles in which the flits of a place in their packets are read, in which the result is written to stages, and from each to the
@@ -315,10 +295,10 @@ class CollectiveUnit {
   void each_bank(OperationId id, const Step& step, Visit&& visit) const;
   /// That of the slots of a link; after these, that of the stages which a unit fills.
   [[nodiscard]] const ReadPorts& bank(unsigned index) const {
-    return index < links_.size() ? slots_.bank(index) : stage_banks_[index - links_.size()];
+    return index < links_.size() ? slots_.bank(index) : stages_.bank(index - static_cast<unsigned>(links_.size()));
   }
   [[nodiscard]] ReadPorts& bank(unsigned index) {
-    return index < links_.size() ? slots_.bank(index) : stage_banks_[index - links_.size()];
+    return index < links_.size() ? slots_.bank(index) : stages_.bank(index - static_cast<unsigned>(links_.size()));
   }
   /// The unit whose results fill the stages that a process fills.
   [[nodiscard]] unsigned home(std::uint32_t process) const { return process % units(); }
@@ -363,7 +343,6 @@ class CollectiveUnit {
   [[nodiscard]] bool can_send(unsigned port, Tick now) const;
   void wake();
   void keep_arrivals();
-  void stage_arrivals(Tick now);
   [[nodiscard]] unsigned link_from(NodeId neighbour) const;
 
   [[nodiscard]] std::uint64_t header(const Operation& op, std::uint32_t context, spec::Kind kind, unsigned flits,
@@ -387,9 +366,7 @@ class CollectiveUnit {
   std::uint32_t picked_ = kNobody;  ///< is tried in this cycle
   Steps steps_;
   Uploads uploads_;
-  std::vector<Ring<StageArrival>> staging_;  ///< of each unit, in the order of time
-  std::vector<StageArrival> staged_;         ///< of this cycle
-  std::vector<ReadPorts> stage_banks_;       ///< of each unit
+  Stages stages_;
   Starter starter_;
   std::uint32_t to_send_ = 0;      ///< ports that have something to send, or will have
   std::uint64_t with_result_ = 0;  ///< queues to the host that are not empty

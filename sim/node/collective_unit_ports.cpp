@@ -150,10 +150,7 @@ void CollectiveUnit::arrived(unsigned link, std::uint64_t head, PacketId packet)
 /// is kept.
 void CollectiveUnit::wake() {
   slots_.wake([&](unsigned link, std::uint32_t process) { pick_.link(link, process); });
-  for (const StageArrival& arrival : staged_) {
-    Stage& stage = operation(arrival.operation).stages[arrival.stage];
-    if (stage.reader != kNobody) pick_.stage(stage.bank, std::exchange(stage.reader, kNobody));
-  }
+  stages_.wake([&](unsigned unit, std::uint32_t process) { pick_.stage(unit, process); });
   uploads_.wake([&](std::uint32_t process) { pick_.host(process); });
 }
 

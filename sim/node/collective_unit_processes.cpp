@@ -34,7 +34,6 @@ void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
 
 /// Makes a process wait.
 void CollectiveUnit::await(const Lack& lack, OperationId id, unsigned p) {
-  Operation& op = operation(id);
   const std::uint32_t process = process_id(id, p);
   switch (lack.of) {
     case Lack::Of::turn:
@@ -42,8 +41,7 @@ void CollectiveUnit::await(const Lack& lack, OperationId id, unsigned p) {
     case Lack::Of::upload:
       return uploads_.await(process);
     case Lack::Of::staged:
-      op.stages[lack.index].reader = process;
-      return;
+      return stages_.await(id, lack.index, process);
     case Lack::Of::packet:
       return slots_.await(context_of(id), lack.index, false, process);
     case Lack::Of::credit:
@@ -65,10 +63,7 @@ std::optional<CollectiveUnit::Lack> CollectiveUnit::lack(OperationId id, unsigne
   if (const std::uint32_t edges = step.from_edges & held.reading) return of(Of::turn, edges);
   if (const std::uint32_t edges = step.to_edges & held.writing) return of(Of::turn, edges);
   if (step.from_host && uploads_.there(process_id(id, p)) == 0) return Lack{Of::upload};
-  for (std::uint64_t rest = step.from_stages; rest; rest &= rest - 1)
-    if (const auto& packets = op.stages[static_cast<std::size_t>(std::countr_zero(rest))].packets;
-        packets.empty() || packets.front().whole > now)
-      return of(Of::staged, rest);
+  if (const std::uint64_t stages = stages_.empty(id, step.from_stages, now)) return of(Of::staged, stages);
   for (std::uint32_t rest = step.from_edges; rest; rest &= rest - 1)
     if (slots_.packets(context_of(id), static_cast<unsigned>(std::countr_zero(rest))).empty())
       return of(Of::packet, rest);
@@ -76,8 +71,7 @@ std::optional<CollectiveUnit::Lack> CollectiveUnit::lack(OperationId id, unsigne
   for (std::uint32_t rest = step.to_edges; rest; rest &= rest - 1)
     if (slots_.credits(context_of(id), static_cast<unsigned>(std::countr_zero(rest))) < needed)
       return of(Of::credit, rest);
-  for (std::uint64_t rest = step.to_stages; rest; rest &= rest - 1)
-    if (op.stages[static_cast<std::size_t>(std::countr_zero(rest))].room < needed) return of(Of::stage_room, rest);
+  if (const std::uint64_t stages = stages_.full(id, step.to_stages, needed)) return of(Of::stage_room, stages);
   return std::nullopt;
 }
 
@@ -108,9 +102,8 @@ void CollectiveUnit::each_bank(OperationId id, const Step& step, Visit&& visit) 
   std::size_t count = 0;
   each_bit(step.from_edges,
            [&](unsigned k) { banks[count++] = static_cast<std::uint8_t>(slots_.link(context_of(id), k)); });
-  each_bit(step.from_stages, [&](unsigned k) {
-    banks[count++] = static_cast<std::uint8_t>(links_.size() + operation(id).stages[k].bank);
-  });
+  each_bit(step.from_stages,
+           [&](unsigned k) { banks[count++] = static_cast<std::uint8_t>(links_.size() + stages_.unit(id, k)); });
   for (std::size_t i = 0; i < count; ++i) {
     if (std::find(banks.begin(), banks.begin() + i, banks[i]) != banks.begin() + i) continue;
     visit(banks[i], static_cast<unsigned>(std::count(banks.begin() + i, banks.begin() + count, banks[i])));
@@ -174,9 +167,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
       uploads_.take(process_id(id, p));
     }
     each_bit(step.from_stages, [&](unsigned stage) {
-      operands[n++] = op.stages[stage].packets.front().packet;
-      op.stages[stage].packets.pop();
-      op.stages[stage].room += pool_[operands[0]].flits;
+      operands[n++] = stages_.take(id, stage, next_part(op, p).flits);
       pick_.room_freed();
     });
   };
@@ -268,9 +259,8 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     ++packet.references;
   }
   each_bit(step.to_stages, [&](unsigned stage) {
-    op.stages[stage].packets.push_growing({result, last + 1});
-    op.stages[stage].room -= packet.flits;
-    staging_[unit].push_growing({last, id, static_cast<std::uint8_t>(stage)});
+    stages_.reserve(id, stage, packet.flits);
+    stages_.fill(id, stage, result, last);
     events_.add({last, Event::Kind::output});
     ++last;
     ++packet.references;
@@ -320,16 +310,6 @@ void CollectiveUnit::finish(OperationId id, unsigned p) {
     ended_.push_back(id);
   else
     op.active = false;
-}
-
-/// Results that are whole in a stage after this cycle.
-void CollectiveUnit::stage_arrivals(Tick now) {
-  staged_.clear();
-  for (Ring<StageArrival>& coming : staging_)
-    while (!coming.empty() && coming.front().at <= now) {
-      staged_.push_back(coming.front());
-      coming.pop();
-    }
 }
 
 }  // namespace thalweg

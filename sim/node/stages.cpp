@@ -1,0 +1,51 @@
+#include "node/stages.hpp"
+
+#include <bit>
+#include <stdexcept>
+
+namespace thalweg {
+
+void Stages::load(std::uint32_t operation, unsigned stage, unsigned unit) {
+  auto& stages = operations_[operation];
+  while (stages.size() <= stage) stages.push_back({.packets = {}, .room = flits_});
+  if (stages[stage].room != flits_) throw std::logic_error("an operation has left packets in a stage");
+  stages[stage].bank = static_cast<std::uint8_t>(unit);
+}
+
+void Stages::begin(Tick now) {
+  arrivals_.clear();
+  for (Ring<Arrival>& coming : coming_)
+    for (; !coming.empty() && coming.front().at <= now; coming.pop()) arrivals_.push_back(coming.front());
+}
+
+std::uint64_t Stages::empty(std::uint32_t operation, std::uint64_t stages, Tick now) const {
+  std::uint64_t empty = 0;
+  for (; stages; stages &= stages - 1) {
+    const auto& packets = at(operation, static_cast<unsigned>(std::countr_zero(stages))).packets;
+    if (packets.empty() || packets.front().whole > now) empty |= stages & -stages;
+  }
+  return empty;
+}
+
+std::uint64_t Stages::full(std::uint32_t operation, std::uint64_t stages, unsigned flits) const {
+  std::uint64_t full = 0;
+  for (; stages; stages &= stages - 1)
+    if (at(operation, static_cast<unsigned>(std::countr_zero(stages))).room < flits) full |= stages & -stages;
+  return full;
+}
+
+PacketId Stages::take(std::uint32_t operation, unsigned index, unsigned flits) {
+  Stage& stage = at(operation, index);
+  const PacketId packet = stage.packets.front().packet;
+  stage.packets.pop();
+  stage.room += flits;
+  return packet;
+}
+
+void Stages::fill(std::uint32_t operation, unsigned stage, PacketId packet, Tick last) {
+  Stage& filled = at(operation, stage);
+  filled.packets.push_growing({packet, last + 1});
+  coming_[filled.bank].push_growing({last, operation, static_cast<std::uint8_t>(stage)});
+}
+
+}  // namespace thalweg

@@ -1,0 +1,90 @@
+// The buffers between processes of a collective operation.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "common/ring.hpp"
+#include "core/types.hpp"
+#include "node/packet.hpp"
+#include "node/slots.hpp"
+
+namespace thalweg {
+
+/// A stage is filled by one process and emptied by another one. It lies in the bank of the unit whose results fill it. A packet is
+/// whole when its last flit is written, and seen in the next cycle; a process that waits for it is woken at once.
+class Stages {
+ public:
+  static constexpr std::uint32_t kNobody = SlotWaits::kNobody;
+
+  /// Stages of `flits` flits.
+  Stages(std::uint32_t operations, unsigned units, std::uint32_t flits)
+      : flits_(flits), operations_(operations), coming_(units), banks_(units) {}
+
+  /// Says which unit fills a stage, which is empty: throws std::logic_error where it is not.
+  void load(std::uint32_t operation, unsigned stage, unsigned unit);
+
+  // In a cycle: `begin`, `wake`, what the process does that is tried, `wake`.
+
+  void begin(Tick now);
+  /// Calls give(unit, process) for those that wait for what is whole after this cycle, and wait no more.
+  template <class Give>
+  void wake(Give&& give) {
+    for (const Arrival& arrival : arrivals_) {
+      Stage& stage = at(arrival.operation, arrival.stage);
+      if (stage.reader != kNobody) give(unsigned{stage.bank}, std::exchange(stage.reader, kNobody));
+    }
+  }
+
+  // What a process sees, and does.
+
+  /// Those among the stages that lack a whole packet, as bits.
+  [[nodiscard]] std::uint64_t empty(std::uint32_t operation, std::uint64_t stages, Tick now) const;
+  /// Those that lack room for so many flits.
+  [[nodiscard]] std::uint64_t full(std::uint32_t operation, std::uint64_t stages, unsigned flits) const;
+  void await(std::uint32_t operation, unsigned stage, std::uint32_t process) { at(operation, stage).reader = process; }
+  [[nodiscard]] std::uint32_t reader(std::uint32_t operation, unsigned stage) const {
+    return at(operation, stage).reader;
+  }
+  /// Takes the packet in front. Its room is free.
+  PacketId take(std::uint32_t operation, unsigned stage, unsigned flits);
+  /// Takes room for a result, whose last flit is written at `last`.
+  void reserve(std::uint32_t operation, unsigned stage, unsigned flits) { at(operation, stage).room -= flits; }
+  void fill(std::uint32_t operation, unsigned stage, PacketId packet, Tick last);
+
+  [[nodiscard]] unsigned unit(std::uint32_t operation, unsigned stage) const { return at(operation, stage).bank; }
+  [[nodiscard]] const ReadPorts& bank(unsigned unit) const { return banks_[unit]; }
+  [[nodiscard]] ReadPorts& bank(unsigned unit) { return banks_[unit]; }
+
+ private:
+  struct Staged {
+    PacketId packet;
+    Tick whole;  ///< when it can be read
+  };
+
+  struct Stage {
+    Ring<Staged> packets;
+    std::uint32_t room = 0;  ///< flits
+    std::uint8_t bank = 0;
+    std::uint32_t reader = kNobody;  ///< the process that waits for a packet
+  };
+
+  /// A result that is whole after `at`.
+  struct Arrival {
+    Tick at;
+    std::uint32_t operation;
+    std::uint8_t stage;
+  };
+
+  [[nodiscard]] Stage& at(std::uint32_t operation, unsigned stage) { return operations_[operation][stage]; }
+  [[nodiscard]] const Stage& at(std::uint32_t operation, unsigned stage) const { return operations_[operation][stage]; }
+
+  std::uint32_t flits_;
+  std::vector<std::vector<Stage>> operations_;  ///< as many stages of each as have been needed
+  std::vector<Ring<Arrival>> coming_;           ///< of each unit, in the order of time
+  std::vector<Arrival> arrivals_;               ///< of this cycle
+  std::vector<ReadPorts> banks_;                ///< of each unit
+};
+
+}  // namespace thalweg
