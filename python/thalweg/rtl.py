@@ -33,7 +33,6 @@ RTL_FOLDERS = (
     "rtl/link",
     "rtl/reduce",
     "rtl/reduce/parts",
-    "rtl/node/parts",
     "rtl/dma",
     "rtl/switch",
     "rtl/node",

@@ -230,7 +230,8 @@ module tw_slots
       .ProcessBits(ProcessBits)
   ) waits (
       .clk_i,
-      .clear_i          (rst_i || !ready_q),
+      .rst_i,
+      .clear_i          (!ready_q),
       .clear_row_i      (clear_q),
       .wait_valid_i,
       .wait_credits_i,

@@ -4,74 +4,15 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "common/ring.hpp"
-#include "core/types.hpp"
 #include "node/context_table.hpp"
 #include "node/packet.hpp"
+#include "node/slot_bank.hpp"
+#include "node/slot_waits.hpp"
 
 namespace thalweg {
-
-/// When the ports at which a memory is read are free again.
-class ReadPorts {
- public:
-  static constexpr unsigned kPorts = 2;
-
-  /// The free ones, as bits.
-  [[nodiscard]] unsigned free(Tick now) const {
-    return static_cast<unsigned>(until_[0] <= now) | static_cast<unsigned>(until_[1] <= now) << 1;
-  }
-  /// Those that a step of this cycle takes that reads so many packets, as bits; 0: they are not free. A packet alone goes to the
-  /// first that is free.
-  [[nodiscard]] unsigned choose(unsigned packets, Tick now) const {
-    const unsigned ports = free(now);
-    if (packets == 1) return ports & -ports;
-    return ports == 3 ? ports : 0;
-  }
-  void take(unsigned ports, Tick until) {
-    for (unsigned port = 0; port < kPorts; ++port)
-      if (ports >> port & 1) until_[port] = until;
-  }
-
- private:
-  std::array<Tick, kPorts> until_{};
-};
-
-/// What has come over a link in a cycle: a packet for a slot, or credits.
-struct SlotArrival {
-  std::uint8_t link, edge;
-  bool credits;
-  std::uint32_t row;
-  std::uint32_t value;  ///< packet; flits
-};
-
-/// The processes that wait at the edges of rows, for a packet or for credits; twin of rtl/node/parts/tw_slot_waits.sv.
-class SlotWaits {
- public:
-  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
-
-  explicit SlotWaits(std::uint32_t rows) : rows_(rows) {
-    for (auto& row : rows_)
-      for (auto& edge : row) edge.fill(kNobody);
-  }
-
-  void await(std::uint32_t row, unsigned edge, bool credits, std::uint32_t process) {
-    rows_[row][edge][credits] = process;
-  }
-  /// Calls give(link, process) for those that wait for what has come, and wait no more.
-  template <class Give>
-  void wake(std::span<const SlotArrival> arrivals, Give&& give) {
-    for (const SlotArrival& arrival : arrivals) {
-      std::uint32_t& process = rows_[arrival.row][arrival.edge][arrival.credits];
-      if (process != kNobody) give(unsigned{arrival.link}, std::exchange(process, kNobody));
-    }
-  }
-
- private:
-  std::vector<std::array<std::array<std::uint32_t, 2>, kMaxEdges>> rows_;
-};
 
 /// Every edge of every row has a slot for packets, in the bank of the link over which they come, and credits for the slot at its
 /// other end. What arrives in a cycle is seen in the next one; processes that wait for it are woken at once.

@@ -8,7 +8,7 @@
 // port an edge's base, offset and operand of half of the edges. out_data_o is the memory's output register. Critical path: from
 // base_i and offset_i over the choice of the first edge and their sum to the memory's address.
 module tw_slot_bank #(
-    parameter int unsigned Edges = 6,
+    parameter int unsigned Edges = 6,        /// at most 30
     parameter int unsigned Flits = 4096,     /// at least 2
     parameter int unsigned SlotFlits = 64,
     parameter int unsigned OperandWidth = 3,
@@ -42,6 +42,10 @@ module tw_slot_bank #(
     output logic [1:0]                   out_head_o,
     output logic [1:0]                   out_tail_o
 );
+  if (Edges < 1 || Edges > 30 || Flits < 2 || SlotFlits < 1 || SlotFlits > Flits) begin : check_sizes
+    $error("tw_slot_bank: 1 to 30 edges, 2 flits at least, and slots that it can hold");
+  end
+
   localparam int unsigned Places = (Edges + 1) / 2;  // packets that a port reads at a time, at most
   localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1;
 

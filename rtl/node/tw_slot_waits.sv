@@ -4,7 +4,7 @@
 // one, and then does not. Of several links over which the same edge's credits come at once the lowest one wakes. Order: none.
 // Latency: none. Throughput: one begins to wait in a cycle, each link wakes one. Storage: two bits for each edge and kind, of which
 // the links hold a copy each: who waits is where what was begun and what each link has ended, counted modulo 2, differ, so that
-// every memory has one writer; their processes. All outputs depend on inputs; clear_i empties a row. Critical path: from the
+// every memory has one writer; their processes. All outputs depend on inputs; clear_i empties a row, reset none. Critical path: from the
 // arrival's row over these memories to early_valid_o.
 module tw_slot_waits #(
     parameter int unsigned Links = 6,
@@ -15,8 +15,9 @@ module tw_slot_waits #(
     localparam int unsigned EdgeWidth = Edges > 1 ? $clog2(Edges) : 1
 ) (
     input logic clk_i,
+    input logic rst_i,
 
-    input logic                clear_i,  /// nothing waits or arrives
+    input logic                clear_i,      /// a row, each once after reset; nothing arrives or begins to wait
     input logic [RowWidth-1:0] clear_row_i,
 
     input logic                   wait_valid_i,    /// nobody waits there
@@ -33,6 +34,10 @@ module tw_slot_waits #(
     output logic [Links-1:0][ProcessBits-1:0] early_process_o,
     output logic [Links-1:0]                  late_valid_o
 );
+  if (Links < 1 || Rows < 1 || Edges < 1) begin : check_sizes
+    $error("tw_slot_waits: there is a link, a row and an edge");
+  end
+
   localparam int unsigned Kinds = 2 * Edges;
   localparam int unsigned PlaceWidth = $clog2(Kinds) + RowWidth;
 
@@ -97,9 +102,8 @@ module tw_slot_waits #(
   logic waiting_q[2**PlaceWidth];
 
   always_ff @(posedge clk_i) begin
-    if (clear_i) begin
-      foreach (waiting_q[i]) waiting_q[i] <= 1'b0;
-    end else begin
+    if (clear_i) foreach (waiting_q[i]) if (RowWidth'(i) == clear_row_i) waiting_q[i] <= 1'b0;
+    if (!rst_i && !clear_i) begin
       nobody_waits : assert (!wait_valid_i || !waiting_q[place(wait_credits_i, wait_edge_i, wait_row_i)]);
       for (int l = 0; l < Links; l++)
         if (arrival_valid_i[l]) waiting_q[place(arrival_credits_i[l], arrival_edge_i[l], arrival_row_i[l])] <= 1'b0;
