@@ -9,8 +9,8 @@
 // need. In the first cycle the collective chooses the set, and the rest of the step; in the second the n-th is looked for; in the
 // third the step is made of what it is.
 //
-// Order: answers as asked. Latency: three cycles. Throughput: a question a cycle. Storage: none but the pipeline. All outputs are
-// registers. Critical path: in the first cycle, from the ranks of a scan to the sizes of its set's groups; of many edges, in the
+// Order: answers as asked. Latency: three cycles. Throughput: a question a cycle. Storage: none but the pipeline. Outputs
+// are registers, but for tree_*, which depend on the question. Critical path: in the first cycle, from the ranks of a scan to the sizes of its set's groups; of many edges, in the
 // second, the sums of these.
 module tw_collective_control
   import tw_spec_pkg::*, tw_node_pkg::*;
@@ -34,6 +34,11 @@ module tw_collective_control
     input logic [Edges-1:0]       ask_away_i,
     input logic [Edges-1:0][15:0] ask_behind_i,
     input logic [Edges-1:0][15:0] ask_last_i,
+
+    // Of a collective along a tree, the answer at once.
+    output logic       tree_valid_o,
+    output logic [5:0] tree_processes_o,
+    output step_t      tree_step_o,
 
     output logic       answer_valid_o,
     output logic [5:0] answer_processes_o,
@@ -417,6 +422,11 @@ module tw_collective_control
       end
     endcase
   end
+
+  assign tree_valid_o = ask_valid_i && ask_algorithm_i != AlgorithmExchange
+      && ask_collective_i inside {CollectiveBarrier, CollectiveBroadcast, CollectiveReduce, CollectiveAllreduce};
+  assign tree_processes_o = plan.processes;
+  assign tree_step_o = plan.step;
 
   // --- Second cycle: the n-th of the set
 

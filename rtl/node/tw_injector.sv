@@ -7,7 +7,7 @@
 //
 // Order: kept at each source. Latency: one cycle from a word to the flit. Throughput: a flit a cycle; credits cost a packet none,
 // but between packets. Storage: the table, and for each source the edges that its packet has been sent to. src_ready_o,
-// src_again_o and the credits' ready depend on what is offered; the flit is a register. The longest path: from the offers over the
+// src_again_o, src_edge_o and the credits' ready depend on what is offered; the flit is a register. The longest path: from the offers over the
 // arbiter, the edge, and its entry in the table to the flit and to src_ready_o.
 module tw_injector
   import tw_spec_pkg::*, tw_network_pkg::*;
@@ -49,6 +49,7 @@ module tw_injector
     input  logic [Sources-1:0]               src_valid_i,
     output logic [Sources-1:0]               src_ready_o,
     output logic [Sources-1:0]               src_again_o,   /// with the last word
+    output logic [EdgeWidth-1:0]             src_edge_o,    /// to which the word goes that is taken
     input  logic [Sources-1:0][       255:0] src_data_i,
     input  logic [Sources-1:0]               src_last_i,
     input  logic [Sources-1:0]               src_urgent_i,
@@ -169,6 +170,7 @@ module tw_injector
     src_again_o = '0;
     src_ready_o[source] = packet_turn && goes;
     src_again_o[source] = ends && again;
+    src_edge_o = packet_turn && goes ? index : '0;
   end
 
   for (genvar vc = 0; vc < Vcs; vc++) begin : channel

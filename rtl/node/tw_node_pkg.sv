@@ -63,4 +63,31 @@ package tw_node_pkg;
     logic [15:0] rounds;    // by packets: times through the steps in a turn, each for other streams
     logic [4:0]  reversed;  // low bits of a stream's place in the turn whose reverse names its block
   } process_t;
+
+  // An operation, as its packets and its processes' steps need it.
+  typedef struct packed {
+    collective_e collective;
+    algorithm_e  algorithm;
+    operator_e   operation;
+    datatype_e   type_;
+    logic [15:0] root;           // label
+    logic [2:0]  size;           // log2 of an element's bytes
+    logic [2:0]  shortest;       // log2 of a full packet's flits
+    logic [2:0]  longest;
+    logic        ring;           // packets are as long as a stream round a ring wants them
+    logic [15:0] together;       // streams that count as one
+    logic [15:0] burst;          // packets of a stream that a process takes at a time
+    logic        upwards_first;  // the way up goes before others
+  } operation_t;
+
+  // What the host is told of a packet for it.
+  typedef struct packed {
+    logic [15:0] process_number;
+    logic [6:0]  step;
+    logic [15:0] round;
+    logic [15:0] stream;      // of the step
+    logic [47:0] first;       // of the stream's elements
+    logic [10:0] elements;
+    logic        descriptor;
+  } result_t;
 endpackage

@@ -2,11 +2,11 @@
 //
 // Operations begin one after another. Those along a tree have up to two processes, of a step each, which follow from the row
 // alone: they are looked up in two cycles. For others every step of every process is asked for, each after the answer before.
-// What running processes ask for goes first (busy_i).
+// What running processes ask for goes first (busy_i), and its answers come before those that the row alone gives (come_i).
 //
 // Order: as added. Latency: none from an operation to its first lookup, where nothing else is being started; a question is seen one
 // cycle after its lookup. Throughput: a lookup a cycle. Storage: Operations operations. idle_o and ask_* are registers; look_*
-// depend on add_*, busy_i and the answer in the same cycle. Critical path: from the answer over the next process or step to look_*.
+// depend on add_*, busy_i, come_i and the answer in the same cycle. Critical path: from the answer over the next process or step to look_*.
 module tw_starter #(
     parameter int unsigned Operations = 128,
     localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1
@@ -20,6 +20,7 @@ module tw_starter #(
     output logic                      idle_o,
 
     input logic busy_i,  /// the row of a running process is looked up in this cycle
+  input logic come_i,  /// the step of a running process comes in the next cycle
 
     // The row is looked up, and in the next cycle collective control asked.
     output logic                      look_valid_o,
@@ -80,7 +81,7 @@ module tw_starter #(
     end
   end
 
-  assign look_valid_o = (queued || add_valid_i) && !busy_i && (!waiting_q || answered) && !over;
+  assign look_valid_o = (queued || add_valid_i) && !busy_i && !(along_tree && come_i) && (!waiting_q || answered) && !over;
   assign ends = over || (look_valid_o && along_tree && process_d == 5'd1);
 
   always_ff @(posedge clk_i) begin

@@ -69,10 +69,8 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
 void CollectiveUnit::load(std::uint32_t id, const Row& row) {
   Context& context = contexts_[id];
   context.row = row;
-  context.loaded = true;
   context.started = context.on_tree = 0;
   precedence_.load(id);
-  if (!row.has_rank()) arrived_ |= 1u << id;
   each_bit(row.used, [&](unsigned k) {
     Edge& edge = context.edges[k];
     edge.neighbour = row.edges[k].neighbour;
@@ -81,6 +79,11 @@ void CollectiveUnit::load(std::uint32_t id, const Row& row) {
     edge.vc = static_cast<std::uint8_t>(channel_to(edge.neighbour));
     slots_.load(id, k, link_from(edge.neighbour));
   });
+}
+
+void CollectiveUnit::loaded_now(std::uint32_t id) {
+  contexts_[id].loaded = true;
+  if (!contexts_[id].row.has_rank()) arrived_ |= 1u << id;
 }
 
 /// The link over which packets of a node come.
@@ -103,6 +106,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   const OperationId id = context_id * in_flight_ + context.started % in_flight_;
   Operation& op = operation(id);
   if (op.active) return std::nullopt;
+  started_ = now;
   op.active = true;
   op.request = request;
   op.algorithm = algorithm;
@@ -202,16 +206,20 @@ std::uint64_t CollectiveUnit::header(const Operation& op, std::uint32_t context,
 
 // ------------------------------------------------------------------------------------------------------ Results
 
-HostPacket CollectiveUnit::take_result(unsigned index) {
+HostPacket CollectiveUnit::take_result(unsigned index, Tick now) {
   Ring<HostPacket>& results = queue(index);
   const HostPacket result = results.front();
   results.pop();
-  if (index < units())
-    units_[index].host_room += pool_[result.packet].flits;
-  else
-    taken_personal(index - units(), result.packet);
   if (results.empty()) with_result_ &= ~(std::uint64_t{1} << index);
-  pick_.room_freed();
+  if (index < units()) {
+    Unit& unit = units_[index];
+    const unsigned flits = pool_[result.packet].flits;
+    unit.host_reads_until = std::max(now, unit.host_reads_until) + flits;
+    unit.host_reads.push_growing({unit.host_reads_until, flits});
+    events_.add({unit.host_reads_until, Event::Kind::output});
+  } else {
+    taken_personal(index - units(), result.packet);
+  }
   return result;
 }
 
@@ -230,10 +238,12 @@ bool CollectiveUnit::delivered(const HostPacket& result) {
 void CollectiveUnit::step(Tick now) {
   relay(now);
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
+  scan(now);
   slots_.begin();
   for (unsigned link = 0; link < links_.size(); ++link) receive(link, now);
   stages_.begin(now);
   uploads_.begin();
+  begin_arrived(now);
   wake();
   ask(now);
   const std::uint32_t next = pick_.choose(now).value_or(kNobody);
@@ -243,15 +253,25 @@ void CollectiveUnit::step(Tick now) {
   each_bit(to_send_, [&](unsigned port) {
     if (ports_[port].left) sent(ports_[port], port);
   });
-  scan(now);
+  host_has_read(now);
   for (Port& port : ports_) port.sender.update(now);
+}
+
+/// The host has read a packet to its last flit in this cycle: there is room.
+void CollectiveUnit::host_has_read(Tick now) {
+  for (Unit& unit : units_) {
+    if (unit.host_reads.empty() || unit.host_reads.front().last > now) continue;
+    unit.host_room += unit.host_reads.front().flits;
+    unit.host_reads.pop();
+    pick_.room_freed();
+  }
 }
 
 bool CollectiveUnit::active(Tick now) const {
   bool sends = relay_.stirred();
   each_bit(to_send_, [&](unsigned port) { sends |= can_send(port, now + 1); });
   return sends || picked_ != kNobody || pick_.waiting() || uploads_.announced() || !starter_.idle(now) || arrived_ ||
-         scanned_ != kNobody;
+         scanning_;
 }
 
 // ------------------------------------------------------------------------------------------------------- Reports

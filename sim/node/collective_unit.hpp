@@ -79,8 +79,17 @@ class CollectiveUnit {
   /// True when all room that the row's former communicator freed here has been told to its neighbours. Credits that are
   /// still on their way to this node do no harm: they are counted when they come.
   [[nodiscard]] bool settled(std::uint32_t context) const { return slots_.settled(context); }
+  /// The row's words begin to be written; it is `loaded_now` `load_cycles` later.
   void load(std::uint32_t context, const Row& row);
-  void unload(std::uint32_t context) { contexts_[context].loaded = false; }
+  /// An edge and a root's branch in a cycle, and the vertex with the last of them.
+  [[nodiscard]] static Tick load_cycles(const Row& row) {
+    return std::max<Tick>({1, std::popcount(row.used), row.rooted ? row.ranks : 0});
+  }
+  void loaded_now(std::uint32_t context);
+  void unload(std::uint32_t context) {
+    contexts_[context].loaded = false;
+    arrived_ &= ~(1u << context);
+  }
   [[nodiscard]] bool loaded(std::uint32_t context) const { return contexts_[context].loaded; }
 
   // Operations.
@@ -114,7 +123,9 @@ class CollectiveUnit {
       if (queue(static_cast<unsigned>(std::countr_zero(rest))).front().ready <= now) ready |= rest & -rest;
     return ready;
   }
-  HostPacket take_result(unsigned queue);
+  /// The host begins to read it, a flit in a cycle from the next one on. What a unit's queue has room for is free when the last one
+  /// has been read.
+  HostPacket take_result(unsigned queue, Tick now);
   /// A result is in host memory. True: it was the operation's last deed, the operation is over.
   [[nodiscard]] bool delivered(const HostPacket& result);
   /// An operation that ended without anything on its way to the host, and is not known to have: its place is free now.
@@ -143,7 +154,6 @@ class CollectiveUnit {
  private:
   static constexpr unsigned kForkPackets = 4;  ///< of a fork queue: what a unit runs ahead of a busy output
   static constexpr std::uint32_t kNobody = SlotWaits::kNobody;
-  static constexpr Tick kScanCycles = 3;  ///< to look at the packet in front of a slot
 
   struct Edge {
     NodeId neighbour = 0;
@@ -211,10 +221,18 @@ class CollectiveUnit {
     Tick ready = 0;
   };
 
+  /// What the host reads.
+  struct HostRead {
+    Tick last = 0;  ///< the cycle of its last flit
+    unsigned flits = 0;
+  };
+
   struct Unit {
     Fork<Copies> to_port;
     Ring<HostPacket> to_host;
     unsigned host_room = 0;  ///< flits in that queue that are free
+    Ring<HostRead> host_reads;
+    Tick host_reads_until = 0;
   };
 
   struct Port {
@@ -330,9 +348,18 @@ class CollectiveUnit {
   [[nodiscard]] std::uint64_t place(const Operation& op, const Execution& execution) const;
   void finish(OperationId id, unsigned process);
   void ask(Tick now);
-  [[nodiscard]] bool begins(std::uint32_t context, unsigned edge, PacketId packet) const;
-  void start_arrived(std::uint32_t context, PacketId descriptor, Tick now);
+  /// The first words of a packet that may begin an operation.
+  using Head = std::array<std::uint64_t, 4>;
+  [[nodiscard]] bool begins(std::uint32_t context, unsigned edge, const Head& head) const;
+  void start_arrived(std::uint32_t context, const Head& descriptor, Tick now);
+  void begin_arrived(Tick now);
   void scan(Tick now);
+  [[nodiscard]] Head head_of(PacketId packet) const {
+    Head head;
+    std::copy_n(pool_[packet].words.begin(), head.size(), head.begin());
+    return head;
+  }
+  void host_has_read(Tick now);
 
   void inject(unsigned port, Tick now);
   [[nodiscard]] bool begin(Port& port, unsigned index, Tick now);
@@ -371,8 +398,11 @@ class CollectiveUnit {
   std::uint32_t to_send_ = 0;      ///< ports that have something to send, or will have
   std::uint64_t with_result_ = 0;  ///< queues to the host that are not empty
   std::uint32_t arrived_ = 0;      ///< contexts without a rank here whose next operation may be in front of a slot
-  std::uint32_t scanned_ = kNobody, scan_edges_ = 0;  ///< the one that is looked at, and what is left of it
-  Tick scan_at_ = 0;
+  Tick started_ = kNever;          ///< when an operation began last
+  bool scanning_ = false,
+       looked_ = false;  ///< one of them; what was in front of its first edge left was read in the cycle before
+  std::uint32_t scanned_ = 0, scan_edges_ = 0;  ///< that one, and what is left of it
+  std::optional<Head> in_front_;                ///< that packet, if there was one
   std::vector<OperationId> ended_;
   Pipe before_, after_;  ///< the user's units, of all operations
   std::array<std::byte, kMaxPacketFlits * kFlitBytes> scratch_;

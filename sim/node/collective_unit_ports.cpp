@@ -159,7 +159,7 @@ void CollectiveUnit::keep_arrivals() {
   wake();  // those that have begun to wait in this cycle
   slots_.keep();
   for (const SlotArrival& arrival : slots_.arrivals())
-    if (!arrival.credits && !contexts_[arrival.row].row.has_rank() &&
+    if (!arrival.credits && contexts_[arrival.row].loaded && !contexts_[arrival.row].row.has_rank() &&
         network_header::kind(pool_[arrival.value].words[0]) == spec::Kind::descriptor)
       arrived_ |= 1u << arrival.row;
   uploads_.keep();

@@ -34,18 +34,16 @@ void CollectiveUnit::ask(Tick now) {
 /// Whether a packet in front of a slot begins the next operation of a vertex without a rank, which no host submits: a descriptor
 /// that no earlier operation reads. Every edge of the tree carries all operations that take it, at least one way, so a neighbour
 /// is no more of them ahead than it may have in flight, and the 2 bits of the sequence tell them apart.
-bool CollectiveUnit::begins(std::uint32_t id, unsigned edge, PacketId packet) const {
+bool CollectiveUnit::begins(std::uint32_t id, unsigned edge, const Head& head) const {
   const Context& context = contexts_[id];
   if (!context.loaded || context.row.has_rank() || !(context.row.tree() >> edge & 1)) return false;
   if (context.operations[context.started % in_flight_].active) return false;
   if (precedence_.reading(id) >> edge & 1) return false;
-  const std::uint64_t head = pool_[packet].words[0];
-  return network_header::kind(head) == spec::Kind::descriptor &&
-         network_header::sequence(head) == (context.on_tree & 3);
+  return network_header::kind(head[0]) == spec::Kind::descriptor &&
+         network_header::sequence(head[0]) == (context.on_tree & 3);
 }
 
-void CollectiveUnit::start_arrived(std::uint32_t id, PacketId packet, Tick now) {
-  const std::span head = std::span(pool_[packet].words).first<4>();
+void CollectiveUnit::start_arrived(std::uint32_t id, const Head& head, Tick now) {
   CollectiveRequest request;
   request.collective = network_header::collective(head[0]);
   request.op = network_header::operation(head[0]);
@@ -55,34 +53,43 @@ void CollectiveUnit::start_arrived(std::uint32_t id, PacketId packet, Tick now) 
   arrived_ |= 1u << id;
 }
 
-/// Begins operations at vertices without a rank, when none is being started: at once where a descriptor has come in this cycle and
-/// is in front of its slot; else slots are looked at, one after another.
-void CollectiveUnit::scan(Tick now) {
+/// Begins an operation at a vertex without a rank where its descriptor comes in this cycle, into an empty slot, and none is
+/// being started.
+void CollectiveUnit::begin_arrived(Tick now) {
+  if (!starter_.idle(now) || started_ == now) return;
   for (const SlotArrival& arrival : slots_.arrivals()) {
-    if (!starter_.idle(now)) break;
-    if (arrival.credits || slots_.packets(arrival.row, arrival.edge).size() > 1) continue;
-    if (begins(arrival.row, arrival.edge, arrival.value)) start_arrived(arrival.row, arrival.value, now);
+    if (arrival.credits || !slots_.packets(arrival.row, arrival.edge).empty()) continue;
+    if (const Head head = head_of(arrival.value); begins(arrival.row, arrival.edge, head))
+      return start_arrived(arrival.row, head, now);
   }
-  if (!starter_.idle(now)) return;
-  if (scanned_ == kNobody && arrived_) {
+}
+
+/// Looks at what is in front of the slots of vertices without a rank whose next operation may be there, while none is being started:
+/// a row, then each of its edges, read in one cycle and decided on in the next.
+void CollectiveUnit::scan(Tick now) {
+  if (!starter_.idle(now) || started_ == now) {
+    looked_ = false;
+  } else if (!scanning_) {
+    if (!arrived_) return;
+    scanning_ = true;
     scanned_ = static_cast<std::uint32_t>(std::countr_zero(arrived_));
     arrived_ &= arrived_ - 1;
-    scan_edges_ = 0;
-    each_bit(contexts_[scanned_].row.tree(),
-             [&](unsigned k) { scan_edges_ |= static_cast<unsigned>(!slots_.packets(scanned_, k).empty()) << k; });
-    scan_at_ = now + kScanCycles;
-  }
-  if (scanned_ != kNobody && scan_edges_ && now >= scan_at_) {
+    scan_edges_ = contexts_[scanned_].row.tree();
+  } else if (!scan_edges_) {
+    scanning_ = false;
+  } else if (!looked_) {
+    const auto& packets = slots_.packets(scanned_, static_cast<unsigned>(std::countr_zero(scan_edges_)));
+    in_front_ = packets.empty() ? std::nullopt : std::optional(head_of(packets.front()));
+    looked_ = true;
+  } else {
     const auto edge = static_cast<unsigned>(std::countr_zero(scan_edges_));
-    const auto& packets = slots_.packets(scanned_, edge);
     scan_edges_ &= scan_edges_ - 1;
-    scan_at_ = now + kScanCycles;
-    if (!packets.empty() && begins(scanned_, edge, packets.front())) {
-      start_arrived(scanned_, packets.front(), now);
-      scan_edges_ = 0;
-    }
+    scanning_ = scan_edges_ != 0;
+    looked_ = false;
+    if (!in_front_ || !begins(scanned_, edge, *in_front_)) return;
+    scanning_ = false;
+    start_arrived(scanned_, *in_front_, now);
   }
-  if (!scan_edges_) scanned_ = kNobody;
 }
 
 }  // namespace thalweg

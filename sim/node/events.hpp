@@ -16,6 +16,7 @@ struct Event {
     command,   ///< a collective's command has arrived: subject is the context
     message,   ///< a message's command has arrived
     table,     ///< a row's command has arrived
+    loaded,    ///< a row has been written: subject is the context
     upload,    ///< an upload's packet is in the node: subject is the source
     download,  ///< a download's packet is in host memory: subject is the queue
     ready,     ///< an upload's packet has passed the user's unit: subject is the process

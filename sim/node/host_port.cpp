@@ -143,7 +143,7 @@ void HostPort::start_downloads(Tick now) {
     if (queue == messages) {
       end = pipe.pass(now, arrived_.front().bytes);
     } else {
-      download.result = unit_.take_result(queue);
+      download.result = unit_.take_result(queue, now);
       const HostPacket& result = download.result;
       const std::uint64_t bytes = result.elements ? result.elements * unit_.packetizer(result.operation).element_bytes()
                                                   : std::uint64_t{kHeaderBytes};

@@ -78,6 +78,9 @@ void Node::handle(const Event& event, Tick now) {
     case Event::Kind::table:
       begin_row(event.subject, now);
       break;
+    case Event::Kind::loaded:
+      finish_row(event.subject, now);
+      break;
     case Event::Kind::upload:
       host_.uploaded(event.subject, now);
       break;
@@ -128,10 +131,18 @@ void Node::start_operations(std::uint32_t context, Tick now) {
 }
 
 void Node::row_loaded(std::uint32_t context, Tick now) {
-  const NewRow& loaded = new_rows_[context].front();
+  NewRow& loaded = *std::ranges::find(new_rows_[context], kNever, &NewRow::loaded);
   unit_.load(context, loaded.row);
-  if (loaded.row.has_rank()) complete(Completion::Kind::table, loaded.handle, now);
-  new_rows_[context].pop_front();
+  row_written_ = loaded.loaded = std::max(row_written_, now) + CollectiveUnit::load_cycles(loaded.row);
+  events_.add({loaded.loaded, Event::Kind::loaded, context});
+}
+
+void Node::finish_row(std::uint32_t context, Tick now) {
+  const auto loaded = std::ranges::find(new_rows_[context], now, &NewRow::loaded);
+  if (loaded == new_rows_[context].end()) return;  // freed meanwhile
+  unit_.loaded_now(context);
+  if (loaded->row.has_rank()) complete(Completion::Kind::table, loaded->handle, now);
+  new_rows_[context].erase(loaded);
   start_operations(context, now);
 }
 

@@ -46,7 +46,8 @@ class Node final : public Component, private HostPort::Listener {
   struct NewRow {
     Row row;
     Handle handle;
-    bool begun = false;  ///< on its way into the table
+    bool begun = false;    ///< on its way into the table
+    Tick loaded = kNever;  ///< when it is there
   };
 
   void row_loaded(std::uint32_t context, Tick now) override;
@@ -56,6 +57,7 @@ class Node final : public Component, private HostPort::Listener {
 
   void handle(const Event& event, Tick now);
   void begin_row(std::uint32_t context, Tick now);
+  void finish_row(std::uint32_t context, Tick now);
   void start_operations(std::uint32_t context, Tick now);
   void foresee(const Event& event);
   void complete(Completion::Kind kind, Handle handle, Tick now);
@@ -73,6 +75,7 @@ class Node final : public Component, private HostPort::Listener {
   std::vector<std::deque<NewRow>> new_rows_;   ///< that are to be loaded into it
   std::vector<std::uint32_t> generation_;      ///< of each context: how often it has been freed
   std::deque<Completion> on_the_way_;  ///< to the host: in the order of time, because its latency is the same for all
+  Tick row_written_ = 0;               ///< when the table can be written again
   Tick foreseen_ = kNever;
 };
 

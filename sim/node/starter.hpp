@@ -31,12 +31,16 @@ class Starter {
     if (queue_.empty()) at_ = std::max(at_, now + 1);
     queue_.push_growing({operation, 0, 0, along_tree});
   }
-  /// A running process asks in `at`, ahead of what begins.
-  void reserve(Tick at) { reserved_ = {reserved_[1], at}; }
+  /// A running process asks in `at`, ahead of what begins, and its answer comes ahead of what the row alone answers.
+  void reserve(Tick at) {
+    reserved_[next_] = at;
+    next_ = (next_ + 1) % static_cast<unsigned>(reserved_.size());
+  }
 
   /// This cycle's question.
   [[nodiscard]] std::optional<Question> ask(Tick now) const {
     if (queue_.empty() || now < at_ || std::ranges::count(reserved_, now)) return std::nullopt;
+    if (queue_.front().along_tree && std::ranges::count(reserved_, now - kAnswer)) return std::nullopt;
     return queue_.front();
   }
   /// What its answer says: processes of the operation, and steps of the process.
@@ -53,9 +57,10 @@ class Starter {
 
  private:
   Ring<Question> queue_;
-  Tick at_ = 0;                     ///< when the first of them is asked for
-  Tick busy_ = 0;                   ///< until then with the last answer
-  std::array<Tick, 2> reserved_{};  ///< the last ones
+  Tick at_ = 0;    ///< when the first of them is asked for
+  Tick busy_ = 0;  ///< until then with the last answer
+  std::array<Tick, 6> reserved_{-kAnswer - 1, -kAnswer - 1, -kAnswer - 1, -kAnswer - 1, -kAnswer - 1, -kAnswer - 1};
+  unsigned next_ = 0;  ///< to be replaced, of the last ones
 };
 
 }  // namespace thalweg

@@ -62,8 +62,8 @@ TEST(Communicators, LoadingARowTakesPcieAndItsBits) {
   ASSERT_EQ(completed.size(), 1u);
   EXPECT_EQ(completed[0].kind, Completion::Kind::table);
   EXPECT_EQ(completed[0].handle, 77u);
-  // There and back over PCIe; a header of 8 bytes, and 16 * (16 + 2) + 8 = 296 bits (Equation 1) in 37 bytes.
-  EXPECT_EQ(completed[0].at, 10 + 2 * config.host.pcie_latency + 8 + 37);
+  // There and back over PCIe; a header of 8 bytes, and 16 * (16 + 2) + 8 = 296 bits (Equation 1) in 37 bytes; it is written in 1.
+  EXPECT_EQ(completed[0].at, 10 + 2 * config.host.pcie_latency + 8 + 37 + 1);
 }
 
 TEST(Operations, AreExecutedInOrderHoweverManyAreQueued) {

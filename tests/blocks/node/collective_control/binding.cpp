@@ -32,10 +32,33 @@ void set_element(Words& words, unsigned i, unsigned bits, std::uint64_t value) {
   if (at % 64 + bits > 64) words[at / 64 + 1] |= value >> (64 - at % 64);
 }
 
-/// The step that the program of a row has, three cycles after the question.
+top::step_t ports_of(const thalweg::Step& step) {
+  return {.from_edges = step.from_edges,
+          .to_edges = step.to_edges,
+          .from_stages = step.from_stages,
+          .to_stages = step.to_stages,
+          .from_host = step.from_host,
+          .to_host = step.to_host,
+          .place = step.place,
+          .streams = step.streams,
+          .block = step.block,
+          .upwards = step.upwards};
+}
+
+/// The step that the program of a row has, three cycles after the question, and along a tree with it.
 class Twin {
  public:
-  void outputs(const Inputs&, Outputs& out) const {
+  void outputs(const Inputs& in, Outputs& out) const {
+    const auto collective = static_cast<Collective>(in.ask_collective_i.get());
+    const bool tree = in.ask_valid_i.get() && static_cast<Algorithm>(in.ask_algorithm_i.get()) != Algorithm::exchange &&
+                      (collective == Collective::barrier || collective == Collective::broadcast ||
+                       collective == Collective::reduce || collective == Collective::allreduce);
+    out.tree_valid_o.set(tree);
+    if (tree) {
+      const Answer answer = answer_to(in);
+      out.tree_processes_o.set(answer.processes);
+      out.tree_step_o.set(ports_of(answer.step));
+    }
     const std::optional<Answer>& answer = answers_.back();
     out.answer_valid_o.set(answer.has_value());
     if (!answer) return;
@@ -47,27 +70,13 @@ class Twin {
                                                                                       : 2U,
                               .rounds = process.rounds,
                               .reversed = process.reversed});
-    out.answer_step_o.set({.from_edges = step.from_edges,
-                           .to_edges = step.to_edges,
-                           .from_stages = step.from_stages,
-                           .to_stages = step.to_stages,
-                           .from_host = step.from_host,
-                           .to_host = step.to_host,
-                           .place = step.place,
-                           .streams = step.streams,
-                           .block = step.block,
-                           .upwards = step.upwards});
+    out.answer_step_o.set(ports_of(step));
   }
 
   void step(const Inputs& in) {
     std::shift_right(answers_.begin(), answers_.end(), 1);
     answers_.front().reset();
-    if (!in.ask_valid_i.get()) return;
-    const Row row = row_of(in);
-    compile(static_cast<Collective>(in.ask_collective_i.get()), static_cast<Algorithm>(in.ask_algorithm_i.get()), row,
-            root(in, row), program_);
-    const thalweg::Process& process = program_.processes[in.ask_process_i.get()];
-    answers_.front() = {program_.process_count, process, program_.steps[process.first + in.ask_step_i.get()]};
+    if (in.ask_valid_i.get()) answers_.front() = answer_to(in);
   }
 
  private:
@@ -78,6 +87,15 @@ class Twin {
     thalweg::Process process;
     thalweg::Step step;
   };
+
+  static Answer answer_to(const Inputs& in) {
+    thalweg::Program program;
+    const Row row = row_of(in);
+    compile(static_cast<Collective>(in.ask_collective_i.get()), static_cast<Algorithm>(in.ask_algorithm_i.get()), row,
+            root(in, row), program);
+    const thalweg::Process& process = program.processes[in.ask_process_i.get()];
+    return {program.process_count, process, program.steps[process.first + in.ask_step_i.get()]};
+  }
 
   /// A root to which the ways lead that were given.
   static std::uint32_t root(const Inputs& in, const Row& row) {
@@ -120,7 +138,6 @@ class Twin {
   }
 
   std::array<std::optional<Answer>, kLatency> answers_;  ///< the latest first
-  Program program_;
 };
 
 /// Asks for every step of every program, of rows that groups of ranks have: on tori and fat trees, by rank and by topology; and

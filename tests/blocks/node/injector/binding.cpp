@@ -1,4 +1,5 @@
 #include <array>
+#include <bit>
 #include <optional>
 
 #include "bisim/main.hpp"
@@ -29,9 +30,11 @@ class Twin {
     out.single_ready_o.set(turn.what == What::single && turn.goes);
     out.src_ready_o.set(0);
     out.src_again_o.set(0);
+    out.src_edge_o.set(0);
     if (turn.what == What::packet && turn.goes) {
       out.src_ready_o.set_bit(turn.source);
       out.src_again_o.set_bit(turn.source, turn.flit.tail && (turn.edges & (turn.edges - 1)));
+      if (turn.edges) out.src_edge_o.set(static_cast<unsigned>(std::countr_zero(turn.edges)));
     }
     out.out_valid_o.set(shown_.has_value());
     if (shown_) out.out_flit_o.set(*shown_);

@@ -73,6 +73,9 @@ class Stimulus {
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice operations = draws.lane(0), others = draws.lane(1);
     next.busy_i.set(others.chance(busy_));
+    next.come_i.set(asked_.back());
+    std::ranges::rotate(asked_, asked_.end() - 1);
+    asked_.front() = next.busy_i.get() != 0;
     std::ranges::rotate(answers_, answers_.begin() + 1);
     answers_.back().reset();
     if (seen.ask_valid_o.get()) asked(seen);
@@ -126,6 +129,7 @@ class Stimulus {
   std::array<Shape, Parameters::Operations> shapes_{};
   std::array<std::optional<Answer>, Starter::kAnswer + 1> answers_{};  ///< in the cycles from now on
   std::optional<std::uint32_t> ended_;                                 ///< in the cycle before
+  std::array<bool, Starter::kAnswer> asked_{};                         ///< by running processes, in the cycles before
 };
 
 }  // namespace
