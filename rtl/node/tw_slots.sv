@@ -1,6 +1,7 @@
 // The receiving ends of a collective unit's edges, and the credits of the sending ends.
 //
-// Every edge of every row has a slot, a ring of SlotFlits flits in the bank of the link over which its packets come. A packet has
+// Every edge of every row has a slot, a ring of SlotFlits flits in the bank of the link over which its packets come. Over which that
+// is a load says; what has come over it before is there then, since each link counts for itself. A packet has
 // arrived with its tail. What arrives in a cycle, and what a step takes, is seen in the next one; who waits for it is woken in
 // the same one (tw_slot_waits). A step takes a packet from each of some edges of a row, which the banks give out from the next
 // cycle on (tw_slot_bank), and credits for what it sends to others. Credits of a slot are due at its port when Batch flits of it are
@@ -8,11 +9,11 @@
 //
 // Order: packets of a slot as they came; a port's credits in the order in which they became due, the edges of one step ascending.
 // Throughput: a flit of each link, a step, a process that begins to wait, and a credit packet of each port in a cycle.
-// Storage: the banks; what two sides count is split by the side that writes it, so that every memory has one writer: the position
-// up to which packets have arrived, of each link, and have been taken, of the step; credits that were granted, of each link,
-// and spent, of the step; room that was told, of the port. Memories are cleared one row a cycle after reset: Rows cycles, in which
-// status_valid_o and load_ready_o are low and nothing may come. A flit must be written after the one that lay there was read:
-// of steps at a pace of 1 it always is.
+// Storage: the banks; what two sides count is split by the side that writes it, so that every memory has one writer: of each link
+// the positions up to which packets have arrived, and have been taken by steps; credits that were granted, of each link, and
+// spent, of the step; room that was freed, of the step, and told, of the port. Memories are cleared one row a cycle after reset:
+// Rows cycles, in which status_valid_o is low and nothing may come. A flit must be written after the one that lay there was
+// read: of steps at a pace of 1 it always is.
 // Status and wakes depend on inputs, what is read is a memory's output, credits depend on registers. Critical path: from row_i over
 // the grants of all links, their sum, to status_credits_o; beside it that from row_i to a bank's address.
 module tw_slots
@@ -39,9 +40,9 @@ module tw_slots
     input logic clk_i,
     input logic rst_i,
 
-    // Where an edge's slot is. The row is settled, and nothing is in the slot.
+    // Where an edge's slot is, from status_valid_o on. The row is settled, and what is in the slot came over that link; another
+    // base than before is for a slot into which nothing has come.
     input  logic                    load_valid_i,
-    output logic                    load_ready_o,
     input  logic [    RowWidth-1:0] load_row_i,
     input  logic [   EdgeWidth-1:0] load_edge_i,
     input  logic [   LinkWidth-1:0] load_link_i,
@@ -119,11 +120,7 @@ module tw_slots
     return '{at.lap ^ wraps, OffsetWidth'(wraps ? sum - (CountWidth + 1)'(SlotFlits) : sum)};
   endfunction
 
-  function automatic count_t distance(position_t from, position_t to);
-    return count_t'(to.offset) - count_t'(from.offset) + (from.lap != to.lap ? count_t'(SlotFlits) : '0);
-  endfunction
-
-  // --- Clearing, and loading
+  // --- Clearing
 
   logic ready_q;
   logic [RowWidth-1:0] clear_q;
@@ -138,16 +135,7 @@ module tw_slots
     end
   end
 
-  logic [Edges-1:0] told;  // in this cycle
-
-  // A load empties the slot, when nobody else writes where it does.
-  assign load_ready_o = ready_q && !step_valid_i && !told[load_edge_i] && !in_valid_i[load_link_i];
-  wire loads = load_valid_i && load_ready_o;
-  wire [RowWidth-1:0] empty_row = ready_q ? load_row_i : clear_q;
-  logic [Edges-1:0] empties;
-  always_comb for (int unsigned k = 0; k < Edges; k++) empties[k] = !ready_q || (loads && load_edge_i == EdgeWidth'(k));
-
-  // --- Arrivals
+  // --- Arrivals, and how far each link's packets have been taken
 
   typedef struct packed {
     logic                    ours;
@@ -164,7 +152,11 @@ module tw_slots
   logic [Links-1:0][15:0] credit_count;
   logic [Links-1:0][Edges-1:0][AddressWidth-1:0] head_base;
   position_t [Links-1:0][Edges-1:0] arrived;  // in the row that is tried
+  position_t [Links-1:0][Edges-1:0] taken;
   count_t [Links-1:0][Edges-1:0] granted;
+  logic [Edges-1:0] takes;
+  logic [Edges-1:0][LinkWidth-1:0] bank;
+  position_t [Edges-1:0] front, behind;  // of the slot in that bank; behind the packet there
   logic [Links-1:0] write_valid;
   logic [Links-1:0][AddressWidth-1:0] write_address;
 
@@ -202,21 +194,30 @@ module tw_slots
     assign arrival_edge[l] = writing.index;
 
     for (genvar k = 0; k < Edges; k++) begin : edge_
-      (* ram_style = "distributed" *) position_t arrived_q[Rows];
+      (* ram_style = "distributed" *) position_t arrived_q[Rows], taken_q[Rows];
       (* ram_style = "distributed" *) count_t granted_q[Rows];
 
       assign head_at[k] = arrived_q[head_row[l]];
       assign head_granted[k] = granted_q[head_row[l]];
       assign arrived[l][k] = arrived_q[row_i];
+      assign taken[l][k] = taken_q[row_i];
       assign granted[l][k] = granted_q[row_i];
 
       always_ff @(posedge clk_i) begin
-        if (empties[k] && (!ready_q || load_link_i == LinkWidth'(l))) arrived_q[empty_row] <= '0;
+        if (!ready_q) taken_q[clear_q] <= '0;
+        else if (takes[k] && bank[k] == LinkWidth'(l)) taken_q[row_i] <= behind[k];
+        if (!ready_q) arrived_q[clear_q] <= '0;
         else if (arrives[l] && writing.index == EdgeWidth'(k)) arrived_q[writing.row] <= next;
         if (!ready_q) granted_q[clear_q] <= '0;
         else if (credits_arrive[l] && head_edge == EdgeWidth'(k))
           granted_q[head_row[l]] <= head_granted[k] + count_t'(credit_count[l]);
       end
+`ifndef SYNTHESIS
+      always_ff @(posedge clk_i) begin
+        if (!rst_i && load_valid_i && load_edge_i == EdgeWidth'(k) && load_link_i != LinkWidth'(l))
+          slot_is_empty : assert (arrived_q[load_row_i] == taken_q[load_row_i]);
+      end
+`endif
     end
   end
 
@@ -253,20 +254,20 @@ module tw_slots
 
   logic [Edges-1:0][AddressWidth-1:0] base;
   logic [Edges-1:0][OffsetWidth-1:0] offset;
-  logic [Edges-1:0][LinkWidth-1:0] bank;
   logic [Edges-1:0] becomes_due, settled;
+  logic [Edges-1:0] told;  // in this cycle
   logic [Ports-1:0][RowWidth-1:0] told_row;
   count_t [Edges-1:0] untold;  // room, in the row of the port's credits
 
   for (genvar k = 0; k < Edges; k++) begin : edge_
     typedef struct packed {
-      logic      due;  // flips when credits become due, and follows when they are told
-      position_t at;
-    } end_t;
+      logic   due;    // flips when credits become due, and follows when they are told
+      count_t flits;  // modulo the count's width
+    } room_t;
 
     (* ram_style = "distributed" *) logic [AddressWidth-1:0] base_q[Rows];
     (* ram_style = "distributed" *) logic [LinkWidth-1:0] bank_q[Rows];
-    (* ram_style = "distributed" *) end_t taken_q[Rows], told_q[Rows];
+    (* ram_style = "distributed" *) room_t freed_q[Rows], told_q[Rows];
     (* ram_style = "distributed" *) count_t spent_q[Rows];
 
     for (genvar l = 0; l < Links; l++) begin : head
@@ -275,32 +276,37 @@ module tw_slots
     assign base[k] = base_q[row_i];
     assign bank[k] = bank_q[row_i];
 
-    wire end_t taken = taken_q[row_i];
-    wire end_t told_before = told_q[row_i];
-    wire end_t front = taken_q[told_row[k%Ports]];
-    assign offset[k] = taken.at.offset;
-    assign untold[k] = distance(told_q[told_row[k%Ports]].at, front.at);
-    assign settled[k] = taken_q[load_row_i].at == told_q[load_row_i].at;
+    assign front[k] = taken[bank[k]][k];
+    assign behind[k] = after(front[k], flits);
+    assign offset[k] = front[k].offset;
+
+    wire room_t freed = freed_q[row_i];
+    wire room_t told_before = told_q[row_i];
+    wire room_t tells = freed_q[told_row[k%Ports]];
+    assign untold[k] = tells.flits - told_q[told_row[k%Ports]].flits;
+    assign settled[k] = freed_q[load_row_i].flits == told_q[load_row_i].flits;
 
     wire spends = step_valid_i && step_to_i[k];
-    wire takes = step_valid_i && from_i[k];
+    assign takes[k] = step_valid_i && from_i[k];
     wire told_now = told[k] && told_row[k%Ports] == row_i;
-    wire count_t owed = (told_now ? '0 : distance(told_before.at, taken.at)) + flits;
-    wire due = taken.due != told_before.due && !told_now;
-    assign becomes_due[k] = takes && !due && (step_final_i || owed >= count_t'(Batch));
+    wire count_t owed = (told_now ? '0 : freed.flits - told_before.flits) + flits;
+    wire due = freed.due != told_before.due && !told_now;
+    assign becomes_due[k] = takes[k] && !due && (step_final_i || owed >= count_t'(Batch));
 
+    wire loads = load_valid_i && load_edge_i == EdgeWidth'(k);
     always_ff @(posedge clk_i) begin
-      if (loads && load_edge_i == EdgeWidth'(k)) base_q[load_row_i] <= load_base_i;
-      if (empties[k]) bank_q[empty_row] <= ready_q ? load_link_i : '0;
-      if (empties[k]) taken_q[empty_row] <= '0;
-      else if (takes) taken_q[row_i] <= '{taken.due ^ becomes_due[k], after(taken.at, flits)};
-      if (empties[k]) told_q[empty_row] <= '0;
-      else if (told[k]) told_q[told_row[k%Ports]] <= front;
+      if (loads) base_q[load_row_i] <= load_base_i;
+      if (!ready_q) bank_q[clear_q] <= '0;
+      else if (loads) bank_q[load_row_i] <= load_link_i;
+      if (!ready_q) freed_q[clear_q] <= '0;
+      else if (takes[k]) freed_q[row_i] <= '{freed.due ^ becomes_due[k], freed.flits + flits};
+      if (!ready_q) told_q[clear_q] <= '0;
+      else if (told[k]) told_q[told_row[k%Ports]] <= tells;
       if (!ready_q) spent_q[clear_q] <= '0;
       else if (spends) spent_q[row_i] <= spent_q[row_i] + flits;
     end
 
-    assign status_there_o[k] = arrived[bank[k]][k] != taken.at;
+    assign status_there_o[k] = arrived[bank[k]][k] != front[k];
     always_comb begin
       status_credits_o[k] = count_t'(SlotFlits) - spent_q[row_i];
       for (int unsigned l = 0; l < Links; l++) status_credits_o[k] += granted[l][k];
@@ -430,8 +436,8 @@ module tw_slots
       foreach (credits_d[row, k]) credits_bounded : assert (credits_d[row][k] >= 0 && credits_d[row][k] <= SlotFlits);
       for (int k = 0; k < Edges; k++)
         packet_is_there : assert (!step_valid_i || !from_i[k] || status_there_o[k]);
-      load_is_settled : assert (!loads || settled[load_edge_i]);
-      nothing_before_ready : assert (ready_q || !(step_valid_i || wait_valid_i || in_valid_i != 0));
+      load_is_settled : assert (!load_valid_i || settled[load_edge_i]);
+      nothing_before_ready : assert (ready_q || !(load_valid_i || step_valid_i || wait_valid_i || in_valid_i != 0));
     end
   end
 `endif

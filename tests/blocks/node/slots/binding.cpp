@@ -40,13 +40,8 @@ class Twin {
     const bool ready = now_ >= kRows;
     const auto row = static_cast<std::uint32_t>(in.row_i.get()),
                load_row = static_cast<std::uint32_t>(in.load_row_i.get());
-    const auto load_edge = static_cast<unsigned>(in.load_edge_i.get());
     out.status_valid_o.set(ready);
     out.load_settled_o.set(ready && slots_.settled(load_row));
-    const unsigned port = slots_.port(load_edge);
-    const bool tells = slots_.due(port) && in.credit_ready_i.bit(port) && slots_.next_due(port).edge == load_edge;
-    out.load_ready_o.set(ready && !in.step_valid_i.get() && !tells &&
-                         !in.in_valid_i.bit(static_cast<unsigned>(in.load_link_i.get())));
 
     bool free = true;
     unsigned pace = 1;
@@ -59,7 +54,7 @@ class Twin {
     out.status_free_o.set(free);
     out.status_pace_o.set(pace);
     for (unsigned k = 0; k < kEdges; ++k) {
-      out.status_there_o.set_bit(k, !slots_.packets(row, k).empty());
+      out.status_there_o.set_bit(k, there(row, k));
       out.status_credits_o.set(slots_.credits(row, k), k);
     }
 
@@ -98,8 +93,6 @@ class Twin {
   }
 
   void step(const Inputs& in) {
-    Outputs out;
-    outputs(in, out);
     for (unsigned p = 0; p < kPorts; ++p)
       if (slots_.due(p) && in.credit_ready_i.bit(p)) slots_.told(p);
     slots_.begin();
@@ -116,7 +109,7 @@ class Twin {
     slots_.keep();
     for (unsigned link = 0; link < kLinks; ++link)
       if (in.in_valid_i.bit(link)) write(link, in.in_flit_i.get(link));
-    if (in.load_valid_i.get() && out.load_ready_o.get())
+    if (in.load_valid_i.get())
       slots_.load(static_cast<std::uint32_t>(in.load_row_i.get()), static_cast<unsigned>(in.load_edge_i.get()),
                   static_cast<unsigned>(in.load_link_i.get()));
     for (auto& reads : reading_) reads.erase(now_);
@@ -125,8 +118,11 @@ class Twin {
 
  private:
   struct Incoming {
-    bool ours = false;
     std::uint64_t head = 0;
+    std::vector<Data> words;
+  };
+  struct Packet {
+    unsigned link;
     std::vector<Data> words;
   };
   struct Read {
@@ -137,6 +133,12 @@ class Twin {
 
   [[nodiscard]] Banks banks(std::uint32_t row, std::uint64_t edges) const {
     return by_bank(edges, [&](unsigned k) { return slots_.link(row, k); });
+  }
+
+  /// What has come over another link than the edge's shows when that is loaded; until then the simulator asks for nothing.
+  [[nodiscard]] bool there(std::uint32_t row, unsigned edge) const {
+    const auto& packets = slots_.packets(row, edge);
+    return !packets.empty() && packets_.at(packets.front()).link == slots_.link(row, edge);
   }
 
   /// What arrives in a cycle; packets have no number yet.
@@ -158,7 +160,7 @@ class Twin {
   /// A packet of which the last flit comes in this cycle.
   std::uint32_t keep_packet(const Inputs& in, unsigned link) {
     const top::flit_t flit = in.in_flit_i.get(link);
-    auto& words = packets_[++last_packet_];
+    auto& words = (packets_[++last_packet_] = {link, {}}).words;
     if (!flit.head) words = std::move(incoming_[link][flit.vc].words);
     words.push_back(flit.data);
     return last_packet_;
@@ -183,7 +185,7 @@ class Twin {
       bank.take(ports, now_ + Tick{pace} * flits);
       for (unsigned i = 0; i < edges.size(); ++i) {
         const std::uint32_t packet = slots_.packets(row, edges[i]).front();
-        const auto& words = packets_.at(packet);
+        const auto& words = packets_.at(packet).words;
         const unsigned port = 2 * link + (edges.size() == 1 ? ports >> 1 : i % 2);
         for (unsigned f = 0; f < flits; ++f)
           reading_[port][now_ + 1 + i / 2 + Tick{f} * pace] = {words.at(f), static_cast<unsigned>(in.step_unit_i.get()),
@@ -202,15 +204,15 @@ class Twin {
   Tick now_ = 0;
   Slots slots_{kLinks, kPorts, kRows, kSlotFlits, Parameters::Batch};
   std::array<std::array<Incoming, kVcs>, kLinks> incoming_;
-  std::unordered_map<std::uint32_t, std::vector<Data>> packets_;  ///< in slots
+  std::unordered_map<std::uint32_t, Packet> packets_;  ///< in slots
   std::uint32_t last_packet_ = 0;
   std::array<std::map<Tick, Read>, 2 * kLinks> reading_;  ///< of each port, by the cycle in which it shows them
 };
 
 /// Loads all rows, then plays neighbours that keep to their credits, and processes that take what is there: packets of all channels,
 /// mixed with credits (some over another link than the edge's: a former neighbour's) and with packets that are not for slots; steps
-/// at any pace; processes that wait; edges that move to another link when nothing of them is under way. Lanes: loads, steps,
-/// waits, the ports, and each link.
+/// at any pace; processes that wait; edges that move to another link when nothing of them is under way, some of which packets
+/// come before that is loaded. Lanes: loads, steps, waits, the ports, and each link.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 4 + kLinks;
@@ -223,7 +225,7 @@ class Stimulus {
         longest_(run.pick(kLongest, 0)),
         final_(run.pick(100, 0, 500)),
         waits_(run.pick(300, 20)),
-        moves_(run.pick(20, 0)),
+        moves_(run.pick(20, 0, 300)),
         rows_(run.pick(1, std::min(kRows, 3U), kRows)) {}
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
@@ -240,12 +242,7 @@ class Stimulus {
       offer(next, loaded_++);
       return;
     }
-    told_ = 0;
-    for (unsigned p = 0; p < kPorts; ++p) {
-      next.credit_ready_i.set_bit(p, !ports.chance(stall_));
-      if (seen.credit_valid_o.bit(p) && next.credit_ready_i.bit(p))
-        told_ |= std::uint64_t{1} << seen.credit_edge_o.get(p);
-    }
+    for (unsigned p = 0; p < kPorts; ++p) next.credit_ready_i.set_bit(p, !ports.chance(stall_));
     for (unsigned link = 0; link < kLinks; ++link) {
       bisim::Dice dice = draws.lane(4 + link);
       if (dice.chance(load_)) send(next, link, dice);
@@ -275,6 +272,7 @@ class Stimulus {
 
   struct Place {
     unsigned link = 0, slot = 0;
+    bool loaded = true;
     unsigned room = kSlotFlits;     ///< as its sender knows it
     unsigned credits = kSlotFlits;  ///< of the slot at the other end
     unsigned out = 0;               ///< flits there, which may be freed
@@ -323,18 +321,28 @@ class Stimulus {
     next.load_base_i.set(places_[index].slot * kSlotFlits + (Parameters::BankFlits - kPerBank * kSlotFlits));
   }
 
-  /// Another slot for an edge of which nothing is under way; where the block is not ready all stays as it is.
+  /// Another link for an edge of which nothing is under way: with any slot in its bank, and packets follow; or with the same one,
+  /// and packets may come before the load.
   void move(Inputs& next, bisim::Dice& dice) {
     const unsigned index = dice.below(kRows * kEdges);
     Place& place = places_[index];
     const Place before = place;
-    if (!place.packets.empty() || place.sending || place.room < kSlotFlits || place.read >= now_ ||
-        !allot(place, dice.below(kLinks)))
-      return;
-    offer(next, index);
-    const bool busy = next.step_valid_i.get() || next.in_valid_i.bit(place.link) || told_ >> (index % kEdges) & 1;
-    used_[busy ? place.link : before.link][busy ? place.slot : before.slot] = false;
-    if (busy) place = before;
+    if (!place.loaded) {
+      place.loaded = true;
+      return offer(next, index);
+    }
+    if (!place.packets.empty() || place.sending || place.room < kSlotFlits || place.read >= now_) return;
+    const unsigned link = dice.below(kLinks);
+    if (dice.chance(500)) {
+      if (used_[link][place.slot]) return;
+      place.link = link;
+      used_[link][place.slot] = true;
+      place.loaded = false;
+    } else {
+      if (!allot(place, link)) return;
+      offer(next, index);
+    }
+    used_[before.link][before.slot] = false;
   }
 
   void send(Inputs& next, unsigned link, bisim::Dice& dice) {
@@ -396,13 +404,14 @@ class Stimulus {
     const unsigned row = dice.below(rows_), first = dice.below(kEdges);
     next.row_i.set(row);
     const auto& waiting = place(row, first).packets;
-    const bool takes = !waiting.empty();
+    const bool takes = !waiting.empty() && place(row, first).loaded;
     const unsigned size = takes ? waiting.front() : dice.below(longest_ + 1), flits = 1U << size;
     if (!takes && dice.chance(800)) return;
     std::uint64_t from = 0, to = 0;
     for (unsigned k = 0; k < kEdges; ++k) {
       const Place& edge = place(row, k);
-      if (takes && !edge.packets.empty() && edge.packets.front() == size && (k == first || dice.chance(700)))
+      if (takes && edge.loaded && !edge.packets.empty() && edge.packets.front() == size &&
+          (k == first || dice.chance(700)))
         from |= std::uint64_t{1} << k;
       if (edge.credits >= flits && dice.chance(400)) to |= std::uint64_t{1} << k;
     }
@@ -475,7 +484,6 @@ class Stimulus {
   unsigned load_, steps_, slow_, stall_, longest_, final_, waits_, moves_, rows_;
   Tick now_ = 0;
   unsigned loaded_ = 0;
-  std::uint64_t told_ = 0;  ///< edges whose credits leave in this cycle
   std::array<Place, kRows * kEdges> places_;
   std::array<std::array<bool, kPerBank>, kLinks> used_{};
   std::array<std::array<Sender, kVcs>, kLinks> senders_;
