@@ -64,6 +64,17 @@ package tw_node_pkg;
     logic [4:0]  reversed;  // low bits of a stream's place in the turn whose reverse names its block
   } process_t;
 
+  // What a packet's first flit says of the operation that it begins, where it is a descriptor.
+  typedef struct packed {
+    kind_e       kind;
+    logic [1:0]  sequence_;
+    collective_e collective;
+    algorithm_e  algorithm;
+    operator_e   operation;
+    datatype_e   type_;
+    logic [15:0] root;
+  } head_t;
+
   // An operation, as its packets and its processes' steps need it.
   typedef struct packed {
     collective_e collective;

@@ -1,23 +1,25 @@
 // The receiving ends of a collective unit's edges, and the credits of the sending ends.
 //
-// Every edge of every row has a slot, a ring of SlotFlits flits in the bank of the link over which its packets come. Over which that
-// is a load says; what has come over it before is there then, since each link counts for itself. A packet has
+// Every edge of every row has a slot, a ring of SlotFlits flits in the bank of the link over which its packets come: which one that
+// is, a load says. What has come over it before the load is there from then on, since each link counts for itself. A packet has
 // arrived with its tail. What arrives in a cycle, and what a step takes, is seen in the next one; who waits for it is woken in
 // the same one (tw_slot_waits). A step takes a packet from each of some edges of a row, which the banks give out from the next
 // cycle on (tw_slot_bank), and credits for what it sends to others. Credits of a slot are due at its port when Batch flits of it are
-// free, or with a final packet.
+// free, or with a final packet. For a vertex without a rank the head of the packet in front of any slot is shown.
 //
 // Order: packets of a slot as they came; a port's credits in the order in which they became due, the edges of one step ascending.
-// Throughput: a flit of each link, a step, a process that begins to wait, and a credit packet of each port in a cycle.
-// Storage: the banks; what two sides count is split by the side that writes it, so that every memory has one writer: of each link
-// the positions up to which packets have arrived, and have been taken by steps; credits that were granted, of each link, and
-// spent, of the step; room that was freed, of the step, and told, of the port. Memories are cleared one row a cycle after reset:
-// Rows cycles, in which status_valid_o is low and nothing may come. A flit must be written after the one that lay there was
-// read: of steps at a pace of 1 it always is.
-// Status and wakes depend on inputs, what is read is a memory's output, credits depend on registers. Critical path: from row_i over
-// the grants of all links, their sum, to status_credits_o; beside it that from row_i to a bank's address.
+// Latency: a head is shown in the next cycle. Throughput: a flit of each link, a step, a process that begins to wait, a head that
+// is shown, and a credit packet of each port in a cycle.
+// Storage: the banks; beside each the heads of what is in it; what two sides count is split by the side that writes it, so that
+// every memory has one writer: of each link the positions up to which packets have arrived, and have been taken by steps;
+// credits that were granted, of each link, and spent, of the step; room that was freed, of the step, and told, of the port.
+// Memories are cleared one row a cycle after reset: Rows cycles, in which status_valid_o is low and nothing may come. A flit must
+// be written after the one that lay there was read: of steps at a pace of 1 it always is.
+// Status, wakes and arrives_empty_o depend on inputs, what is read and heads are memories' outputs, credits depend on registers.
+// Critical path: from row_i over the grants of all links, their sum, to status_credits_o; beside it that from row_i over the link
+// and its position to a bank's address.
 module tw_slots
-  import tw_spec_pkg::*, tw_network_pkg::*;
+  import tw_spec_pkg::*, tw_network_pkg::*, tw_node_pkg::*;
 #(
     parameter int unsigned Links = 6,
     parameter int unsigned Ports = 6,         /// local ports: edge k's credits go by port k modulo Ports
@@ -52,6 +54,13 @@ module tw_slots
     // What is ejected at the links.
     input logic  [Links-1:0] in_valid_i,
     input flit_t [Links-1:0] in_flit_i,
+    output logic [Links-1:0] arrives_empty_o,  /// a packet, at a slot in which there was none at the cycle's beginning
+
+    // The packet in front of a slot, in the cycle after.
+    input  logic [ RowWidth-1:0] head_row_i,
+    input  logic [EdgeWidth-1:0] head_edge_i,
+    output logic                 head_valid_o,   /// there was one at the cycle's beginning
+    output head_t                head_packet_o,
 
     // What the process sees that is tried.
     input  logic [RowWidth-1:0]              row_i,
@@ -157,27 +166,36 @@ module tw_slots
   logic [Edges-1:0] takes;
   logic [Edges-1:0][LinkWidth-1:0] bank;
   position_t [Edges-1:0] front, behind;  // of the slot in that bank; behind the packet there
+  position_t [Links-1:0][Edges-1:0] shown_arrived, shown_taken;  // in the row of which a head is shown
+  logic [AddressWidth-1:0] shown_address;
+  head_t [Links-1:0] head_words;
   logic [Links-1:0] write_valid;
   logic [Links-1:0][AddressWidth-1:0] write_address;
 
   for (genvar l = 0; l < Links; l++) begin : link
     (* ram_style = "distributed" *) writing_t writing_q[Vcs];
-    position_t [Edges-1:0] head_at;
+    position_t [Edges-1:0] arrived_there, taken_there;  // in the row of the flit that comes
     count_t [Edges-1:0] head_granted;
 
     wire flit_t flit = in_flit_i[l];
     // verilator lint_off UNUSEDSIGNAL
     wire credit_t header = credit_t'(flit.data);  // or another header: they differ in the count alone
+    wire descriptor_t descriptor = descriptor_t'(flit.data);
     // verilator lint_on UNUSEDSIGNAL
     wire [EdgeWidth-1:0] head_edge = EdgeWidth'(header.edge_);
     wire ours = header.collective != CollectiveAlltoall;
     wire credits = header.kind == 2'(KindCredit);
     assign head_row[l] = RowWidth'(header.context_);
 
+    wire writing_t kept = writing_q[VcWidth'(flit.vc)];
+    assign arrival_row[l] = flit.head ? head_row[l] : kept.row;
+    assign arrival_edge[l] = flit.head ? head_edge : kept.index;
+
     writing_t writing;
     always_comb begin
-      writing = writing_q[VcWidth'(flit.vc)];
-      if (flit.head) writing = '{ours && !credits, head_row[l], head_edge, head_base[l][head_edge], head_at[head_edge]};
+      writing = kept;
+      if (flit.head)
+        writing = '{ours && !credits, head_row[l], head_edge, head_base[l][head_edge], arrived_there[head_edge]};
     end
     wire position_t next = after(writing.at, 1);
 
@@ -185,19 +203,36 @@ module tw_slots
       if (in_valid_i[l]) writing_q[VcWidth'(flit.vc)] <= '{writing.ours, writing.row, writing.index, writing.base, next};
     end
 
+    (* ram_style = "block" *) head_t heads_q[BankFlits];
+    always_ff @(posedge clk_i) begin
+      if (write_valid[l] && flit.head)
+        heads_q[write_address[l]] <= '{
+            kind_e'(descriptor.kind),
+            descriptor.sequence_,
+            descriptor.collective,
+            descriptor.algorithm,
+            descriptor.operation,
+            descriptor.type_,
+            descriptor.root
+        };
+      head_words[l] <= heads_q[shown_address];
+    end
+
     assign credit_count[l] = header.count;
     assign credits_arrive[l] = in_valid_i[l] && flit.head && ours && credits;
     assign write_valid[l] = in_valid_i[l] && writing.ours;
     assign write_address[l] = writing.base + AddressWidth'(writing.at.offset);
     assign arrives[l] = write_valid[l] && flit.tail;
-    assign arrival_row[l] = writing.row;
-    assign arrival_edge[l] = writing.index;
+    assign arrives_empty_o[l] = arrives[l] && arrived_there[arrival_edge[l]] == taken_there[arrival_edge[l]];
 
     for (genvar k = 0; k < Edges; k++) begin : edge_
       (* ram_style = "distributed" *) position_t arrived_q[Rows], taken_q[Rows];
       (* ram_style = "distributed" *) count_t granted_q[Rows];
 
-      assign head_at[k] = arrived_q[head_row[l]];
+      assign arrived_there[k] = arrived_q[arrival_row[l]];
+      assign taken_there[k] = taken_q[arrival_row[l]];
+      assign shown_arrived[l][k] = arrived_q[head_row_i];
+      assign shown_taken[l][k] = taken_q[head_row_i];
       assign head_granted[k] = granted_q[head_row[l]];
       assign arrived[l][k] = arrived_q[row_i];
       assign taken[l][k] = taken_q[row_i];
@@ -254,6 +289,8 @@ module tw_slots
 
   logic [Edges-1:0][AddressWidth-1:0] base;
   logic [Edges-1:0][OffsetWidth-1:0] offset;
+  logic [Edges-1:0][AddressWidth-1:0] shown_base;
+  logic [Edges-1:0][LinkWidth-1:0] shown_bank;
   logic [Edges-1:0] becomes_due, settled;
   logic [Edges-1:0] told;  // in this cycle
   logic [Ports-1:0][RowWidth-1:0] told_row;
@@ -275,6 +312,8 @@ module tw_slots
     end
     assign base[k] = base_q[row_i];
     assign bank[k] = bank_q[row_i];
+    assign shown_base[k] = base_q[head_row_i];
+    assign shown_bank[k] = bank_q[head_row_i];
 
     assign front[k] = taken[bank[k]][k];
     assign behind[k] = after(front[k], flits);
@@ -315,6 +354,19 @@ module tw_slots
 
   assign status_valid_o = ready_q;
   assign load_settled_o = ready_q && &settled;
+
+  // --- Heads
+
+  wire [LinkWidth-1:0] shown_link = shown_bank[head_edge_i];
+  wire position_t shown = shown_taken[shown_link][head_edge_i];
+  logic [LinkWidth-1:0] shown_link_q;
+  assign shown_address = shown_base[head_edge_i] + AddressWidth'(shown.offset);
+
+  always_ff @(posedge clk_i) begin
+    head_valid_o <= !rst_i && ready_q && shown_arrived[shown_link][head_edge_i] != shown;
+    shown_link_q <= shown_link;
+  end
+  assign head_packet_o = head_words[shown_link_q];
 
   // --- Banks
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <deque>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -78,9 +79,16 @@ class Twin {
       out.read_tail_o.set_bit(p, read->second.tail);
     }
 
+    out.head_valid_o.set(head_.has_value());
+    if (head_) out.head_packet_o.set(*head_);
+
     out.early_valid_o.set(0);
     out.late_valid_o.set(0);
+    out.arrives_empty_o.set(0);
     const std::vector<thalweg::SlotArrival> arrivals = arriving(in);
+    for (const auto& arrival : arrivals)
+      if (!arrival.credits && slots_.packets(arrival.row, arrival.edge).empty())
+        out.arrives_empty_o.set_bit(arrival.link);
     thalweg::SlotWaits waits = slots_.waits();
     waits.wake(arrivals, [&](unsigned link, std::uint32_t process) {
       out.early_valid_o.set_bit(link);
@@ -93,6 +101,7 @@ class Twin {
   }
 
   void step(const Inputs& in) {
+    head_ = head(static_cast<std::uint32_t>(in.head_row_i.get()), static_cast<unsigned>(in.head_edge_i.get()));
     for (unsigned p = 0; p < kPorts; ++p)
       if (slots_.due(p) && in.credit_ready_i.bit(p)) slots_.told(p);
     slots_.begin();
@@ -139,6 +148,20 @@ class Twin {
   [[nodiscard]] bool there(std::uint32_t row, unsigned edge) const {
     const auto& packets = slots_.packets(row, edge);
     return !packets.empty() && packets_.at(packets.front()).link == slots_.link(row, edge);
+  }
+
+  [[nodiscard]] std::optional<top::head_t> head(std::uint32_t row, unsigned edge) const {
+    if (!there(row, edge)) return std::nullopt;
+    const Data& first = packets_.at(slots_.packets(row, edge).front()).words.front();
+    top::head_t head{};
+    head.kind = static_cast<unsigned>(network_header::kind(first[0]));
+    head.sequence_ = network_header::sequence(first[0]);
+    head.collective = static_cast<unsigned>(network_header::collective(first[0]));
+    head.algorithm = static_cast<unsigned>(network_header::algorithm(first[0]));
+    head.operation = static_cast<unsigned>(network_header::operation(first[0]));
+    head.type_ = static_cast<unsigned>(spec::descriptor::type(first));
+    head.root = spec::descriptor::root(first);
+    return head;
   }
 
   /// What arrives in a cycle; packets have no number yet.
@@ -202,6 +225,7 @@ class Twin {
   }
 
   Tick now_ = 0;
+  std::optional<top::head_t> head_;  ///< that is shown
   Slots slots_{kLinks, kPorts, kRows, kSlotFlits, Parameters::Batch};
   std::array<std::array<Incoming, kVcs>, kLinks> incoming_;
   std::unordered_map<std::uint32_t, Packet> packets_;  ///< in slots
@@ -212,10 +236,10 @@ class Twin {
 /// Loads all rows, then plays neighbours that keep to their credits, and processes that take what is there: packets of all channels,
 /// mixed with credits (some over another link than the edge's: a former neighbour's) and with packets that are not for slots; steps
 /// at any pace; processes that wait; edges that move to another link when nothing of them is under way, some of which packets
-/// come before that is loaded. Lanes: loads, steps, waits, the ports, and each link.
+/// come before that is loaded. Lanes: loads, steps, waits, the ports, heads, and each link.
 class Stimulus {
  public:
-  static constexpr unsigned kLanes = 4 + kLinks;
+  static constexpr unsigned kLanes = 5 + kLinks;
 
   explicit Stimulus(bisim::Dice run)
       : load_(run.pick(900, 300, 1000)),
@@ -230,9 +254,12 @@ class Stimulus {
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
     ++now_;
-    bisim::Dice loads = draws.lane(0), steps = draws.lane(1), waits = draws.lane(2), ports = draws.lane(3);
+    bisim::Dice loads = draws.lane(0), steps = draws.lane(1), waits = draws.lane(2), ports = draws.lane(3),
+                heads = draws.lane(4);
     next.row_i.set(steps.below(kRows));
     next.from_i.set(steps.bits() & steps.bits());
+    next.head_row_i.set(heads.below(heads.chance(500) ? rows_ : kRows));
+    next.head_edge_i.set(heads.below(kEdges));
     next.load_row_i.set(loads.below(kRows));
     next.load_edge_i.set(loads.below(kEdges));
     next.load_link_i.set(loads.below(kLinks));
@@ -244,7 +271,7 @@ class Stimulus {
     }
     for (unsigned p = 0; p < kPorts; ++p) next.credit_ready_i.set_bit(p, !ports.chance(stall_));
     for (unsigned link = 0; link < kLinks; ++link) {
-      bisim::Dice dice = draws.lane(4 + link);
+      bisim::Dice dice = draws.lane(5 + link);
       if (dice.chance(load_)) send(next, link, dice);
     }
     if (steps.chance(steps_)) step(next, steps);
@@ -392,8 +419,11 @@ class Stimulus {
       sender.left = 1U << sender.size;
     }
     const auto header = spec::NetworkHeader{.context = static_cast<std::uint8_t>(index / kEdges),
+                                            .operation = static_cast<spec::Operator>(dice.below(16)),
+                                            .algorithm = static_cast<spec::Algorithm>(dice.below(8)),
                                             .size = static_cast<std::uint8_t>(sender.size),
                                             .collective = collective,
+                                            .sequence = static_cast<std::uint8_t>(dice.below(4)),
                                             .kind = kind}
                             .pack();
     flit.data[0] = network_header::with_edge(header, static_cast<std::uint8_t>(index % kEdges)) | dice.bits() % 65536;
