@@ -2,7 +2,6 @@
 #include <bit>
 #include <cstring>
 #include <stdexcept>
-#include <utility>
 
 #include "common/bits.hpp"
 #include "node/collective_unit.hpp"

@@ -1,4 +1,4 @@
-// The buffers between processes of a collective operation.
+// The buffers between processes of a collective operation; twin of rtl/node/tw_stages.sv.
 #pragma once
 
 #include <cstdint>

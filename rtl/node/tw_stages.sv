@@ -1,0 +1,343 @@
+// The buffers between processes of a collective operation.
+//
+// Every stage of every operation is a ring of SlotFlits flits, filled by one process and emptied by another one, in the bank of the
+// unit whose results fill it; every bank has a ring for each. A step takes a packet from each of at most two stages, which the
+// banks give out from the next cycle on (tw_slot_bank), and room in at most two for its result, which its unit brings later. A
+// result is whole with its last flit, and seen in the next cycle; who waits for it is woken in the same one (tw_slot_waits). Of
+// two stages the lower one is written as the flits come, the higher one a cycle later, so that these come with pauses. What a step
+// takes, and the room that becomes free, is seen in the next cycle. An operation leaves its stages empty, so that in the next one
+// of its place another unit may fill them.
+//
+// Order: packets of a stage as they were put into it; results of a unit as its steps. Throughput: a step, a process that begins to
+// wait, and a flit of each unit in a cycle. Storage: the banks; of each unit where Pending results go; and, as every memory has one
+// writer, the position up to which packets of a stage are whole, of each unit, and those up to which packets and room were taken, of
+// the step. A step whose unit is another than the one before begins where that unit's whole packets end. Memories are cleared one
+// operation a cycle after reset: Operations cycles, in which status_valid_o is low and nothing may come. A flit must be written
+// after the one that lay there was read: of steps at a pace of 1 it always is.
+// Status and wakes depend on inputs, what is read is a memory's output. Critical path: from operation_i over the choice of a
+// stage's bank and of the lowest stage to the bank's address; beside it that to status_free_o.
+module tw_stages #(
+    parameter int unsigned Operations = 32,
+    parameter int unsigned Stages = 16,       /// of an operation, 2 to 64
+    parameter int unsigned Units = 6,
+    parameter int unsigned SlotFlits = 64,    /// at most 65535
+    parameter int unsigned Pending = 32,      /// results of a unit that are still to come, at most
+    parameter int unsigned ProcessBits = 12,
+    parameter int unsigned OperandWidth = 3,
+    localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1,
+    localparam int unsigned UnitWidth = Units > 1 ? $clog2(Units) : 1
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    // What the process sees that is tried.
+    input  logic [OperationWidth-1:0] operation_i,
+    input  logic [        Stages-1:0] from_i,          /// at most two
+    input  logic [        Stages-1:0] to_i,            /// at most two others
+    input  logic [               2:0] size_i,          /// log2 of a packet's flits
+    output logic                      status_valid_o,
+    output logic                      status_there_o,  /// a packet in each
+    output logic                      status_room_o,   /// for one in each
+    output logic                      status_free_o,   /// the banks can be read
+
+    // Its step.
+    input logic                    step_valid_i,
+    input logic [   UnitWidth-1:0] step_unit_i,
+    input logic [             3:0] step_pace_i,
+    input logic [OperandWidth-1:0] step_operand_i,  /// of the lower stage's packet; the higher one's is the next
+
+    // Or it waits for a packet in the lowest stage that has none.
+    input logic                   wait_valid_i,
+    input logic [ProcessBits-1:0] wait_process_i,
+
+    output logic [Units-1:0]                  early_valid_o,    /// who has waited for what becomes whole
+    output logic [Units-1:0][ProcessBits-1:0] early_process_o,
+    output logic [Units-1:0]                  late_valid_o,     /// who begins to wait for it
+
+    // Results of units, from the cycle after their step on.
+    input logic [Units-1:0]        result_valid_i,
+    input logic [Units-1:0][255:0] result_data_i,
+    input logic [Units-1:0]        result_last_i,
+    input logic [Units-1:0]        result_staged_i,  /// it is for stages
+
+    // Two ports of each bank.
+    output logic [2*Units-1:0]                   read_valid_o,
+    output logic [2*Units-1:0][           255:0] read_data_o,
+    output logic [2*Units-1:0][   UnitWidth-1:0] read_unit_o,
+    output logic [2*Units-1:0][OperandWidth-1:0] read_operand_o,
+    output logic [2*Units-1:0]                   read_head_o,
+    output logic [2*Units-1:0]                   read_tail_o
+);
+  if (Operations < 1 || Stages < 2 || Stages > 64 || Units < 1) begin : check_sizes
+    $error("tw_stages: an operation, 2 to 64 stages of each, and a unit");
+  end
+  if (SlotFlits < 1 || SlotFlits > 65535 || Pending < 1) begin : check_slots
+    $error("tw_stages: a stage has 1 to 65535 flits, and a result is to come");
+  end
+
+  localparam int unsigned StageWidth = $clog2(Stages);
+  localparam int unsigned BankFlits = Operations * Stages * SlotFlits;
+  localparam int unsigned AddressWidth = BankFlits > 2 ? $clog2(BankFlits) : 1;
+  localparam int unsigned OffsetWidth = SlotFlits > 1 ? $clog2(SlotFlits) : 1;
+  localparam int unsigned CountWidth = $clog2(SlotFlits + 1);
+
+  typedef logic [CountWidth-1:0] count_t;
+  typedef logic [OperationWidth-1:0] operation_t;
+  typedef logic [StageWidth-1:0] stage_t;
+
+  // A place in a stage, and whether the way round was odd: a stage whose ends are equal is empty.
+  typedef struct packed {
+    logic                   lap;
+    logic [OffsetWidth-1:0] offset;
+  } position_t;
+
+  function automatic position_t after(position_t at, count_t flits);
+    automatic logic [CountWidth:0] sum = (CountWidth + 1)'(at.offset) + (CountWidth + 1)'(flits);
+    automatic logic wraps = sum >= (CountWidth + 1)'(SlotFlits);
+    return '{at.lap ^ wraps, OffsetWidth'(wraps ? sum - (CountWidth + 1)'(SlotFlits) : sum)};
+  endfunction
+
+  function automatic count_t distance(position_t from, position_t to);
+    return count_t'(to.offset) - count_t'(from.offset) + (from.lap != to.lap ? count_t'(SlotFlits) : '0);
+  endfunction
+
+  function automatic logic [AddressWidth-1:0] base(operation_t operation, stage_t stage);
+    return AddressWidth'((32'(operation) * Stages + 32'(stage)) * SlotFlits);
+  endfunction
+
+  // --- Clearing
+
+  logic ready_q;
+  operation_t clear_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      ready_q <= 1'b0;
+      clear_q <= '0;
+    end else if (!ready_q) begin
+      ready_q <= clear_q == operation_t'(Operations - 1);
+      clear_q <= clear_q + 1;
+    end
+  end
+  assign status_valid_o = ready_q;
+
+  // --- The stages of the operation that is tried, and its step
+
+  wire count_t flits = count_t'(64'd1 << size_i);
+
+  position_t [Units-1:0][Stages-1:0] whole;  // up to where a unit's packets are
+  position_t [Stages-1:0] taken, room_from;
+  logic [Stages-1:0][UnitWidth-1:0] bank;
+  logic [Stages-1:0] there, room;
+
+  for (genvar s = 0; s < Stages; s++) begin : stage
+    (* ram_style = "distributed" *) logic [UnitWidth-1:0] bank_q[Operations];
+    (* ram_style = "distributed" *) position_t taken_q[Operations], reserved_q[Operations];
+
+    assign bank[s] = bank_q[operation_i];
+    assign taken[s] = taken_q[operation_i];
+    wire position_t reserved = reserved_q[operation_i];
+
+    assign there[s] = whole[bank[s]][s] != taken[s];
+    assign room[s] = 32'(distance(taken[s], reserved)) + (32'd1 << size_i) <= SlotFlits;
+
+    wire takes = step_valid_i && from_i[s];
+    wire fills = step_valid_i && to_i[s];
+    wire moves = fills && bank[s] != step_unit_i;
+    assign room_from[s] = moves ? whole[step_unit_i][s] : reserved;
+
+    always_ff @(posedge clk_i) begin
+      if (!ready_q) bank_q[clear_q] <= '0;
+      else if (fills) bank_q[operation_i] <= step_unit_i;
+      if (!ready_q) taken_q[clear_q] <= '0;
+      else if (takes || moves) taken_q[operation_i] <= takes ? after(taken[s], flits) : room_from[s];
+      if (!ready_q) reserved_q[clear_q] <= '0;
+      else if (fills) reserved_q[operation_i] <= after(room_from[s], flits);
+    end
+
+`ifndef SYNTHESIS
+    always_ff @(posedge clk_i) begin
+      if (!rst_i && ready_q) begin
+        packet_is_there : assert (!takes || there[s]);
+        room_is_there : assert (!fills || room[s]);
+        empty_when_moved : assert (!moves || taken[s] == reserved);
+      end
+    end
+`endif
+  end
+
+  assign status_there_o = &(there | ~from_i);
+  assign status_room_o = &(room | ~to_i);
+
+  function automatic stage_t lowest(logic [Stages-1:0] stages);
+    lowest = '0;
+    for (int s = Stages - 1; s >= 0; s--) if (stages[s]) lowest = stage_t'(s);
+  endfunction
+
+  function automatic stage_t highest(logic [Stages-1:0] stages);
+    highest = '0;
+    for (int s = 0; s < Stages; s++) if (stages[s]) highest = stage_t'(s);
+  endfunction
+
+  wire stage_t from_low = lowest(from_i), from_high = highest(from_i);
+  wire stage_t to_low = lowest(to_i), to_high = highest(to_i);
+  wire from_two = from_low != from_high;
+
+  // --- Results
+
+  // Where the result of a step goes.
+  typedef struct packed {
+    operation_t operation;
+    stage_t     low, high;  // the same: one stage
+    position_t  low_at, high_at;
+  } result_t;
+
+  typedef struct packed {
+    logic       valid;
+    logic       last;
+    operation_t operation;
+    stage_t     stage;
+    position_t  at;
+  } write_t;
+
+  logic [Units-1:0] ends;
+  operation_t [Units-1:0] end_operation;
+  stage_t [Units-1:0] end_stage;
+
+  wire result_t stepped = '{operation_i, to_low, to_high, room_from[to_low], room_from[to_high]};
+  logic [Units-1:0] free;
+
+  for (genvar u = 0; u < Units; u++) begin : unit
+    result_t coming;
+    logic known, room_for_it;
+    count_t flit_q;  // of the result
+    write_t now, later_q, write;
+    logic [255:0] later_data_q;
+
+    wire queues = step_valid_i && to_i != '0 && step_unit_i == UnitWidth'(u);
+    wire comes = result_valid_i[u] && result_staged_i[u];
+    wire two = coming.low != coming.high;
+
+    tw_fifo #(
+        .Width($bits(result_t)),
+        .Depth(Pending)
+    ) queue (
+        .clk_i,
+        .rst_i,
+        .in_valid_i (queues),
+        .in_ready_o (room_for_it),
+        .in_data_i  (stepped),
+        .out_valid_o(known),
+        .out_ready_i(comes && result_last_i[u]),
+        .out_data_o (coming),
+        .count_o    ()
+    );
+
+    assign now = '{comes, result_last_i[u], coming.operation, coming.low, after(coming.low_at, flit_q)};
+    assign write = later_q.valid ? later_q : now;
+    wire position_t next = after(write.at, 1);
+
+    always_ff @(posedge clk_i) begin
+      if (comes) flit_q <= result_last_i[u] ? '0 : flit_q + 1;
+      if (comes) later_data_q <= result_data_i[u];
+      later_q <= '{comes && two, result_last_i[u], coming.operation, coming.high, after(coming.high_at, flit_q)};
+      if (rst_i) begin
+        flit_q <= '0;
+        later_q.valid <= 1'b0;
+      end
+    end
+
+    assign ends[u] = write.valid && write.last;
+    assign end_operation[u] = write.operation;
+    assign end_stage[u] = write.stage;
+
+    for (genvar s = 0; s < Stages; s++) begin : stage
+      (* ram_style = "distributed" *) position_t whole_q[Operations];
+
+      assign whole[u][s] = whole_q[operation_i];
+      always_ff @(posedge clk_i) begin
+        if (!ready_q) whole_q[clear_q] <= '0;
+        else if (ends[u] && write.stage == stage_t'(s)) whole_q[write.operation] <= next;
+      end
+    end
+
+    wire [1:0] from_bank = {from_two && bank[from_high] == UnitWidth'(u), from_i != '0 && bank[from_low] == UnitWidth'(u)};
+
+    tw_slot_bank #(
+        .Edges(2),
+        .Flits(BankFlits),
+        .SlotFlits(SlotFlits),
+        .OperandWidth(OperandWidth),
+        .UnitWidth(UnitWidth)
+    ) words (
+        .clk_i,
+        .rst_i,
+        .write_valid_i  (write.valid),
+        .write_address_i(base(write.operation, write.stage) + AddressWidth'(write.at.offset)),
+        .write_data_i   (later_q.valid ? later_data_q : result_data_i[u]),
+        .from_i         (from_bank),
+        .base_i         ({base(operation_i, from_high), base(operation_i, from_low)}),
+        .offset_i       ({taken[from_high].offset, taken[from_low].offset}),
+        .operand_i      ({step_operand_i + OperandWidth'(1), step_operand_i}),
+        .packets_o      (),
+        .free_o         (free[u]),
+        .step_i         (step_valid_i),
+        .size_i         (size_i),
+        .pace_i         (step_pace_i),
+        .unit_i         (step_unit_i),
+        .out_valid_o    (read_valid_o[2*u+:2]),
+        .out_data_o     (read_data_o[2*u+:2]),
+        .out_unit_o     (read_unit_o[2*u+:2]),
+        .out_operand_o  (read_operand_o[2*u+:2]),
+        .out_head_o     (read_head_o[2*u+:2]),
+        .out_tail_o     (read_tail_o[2*u+:2])
+    );
+
+`ifndef SYNTHESIS
+    always_ff @(posedge clk_i) begin
+      if (!rst_i) begin
+        results_fit : assert (room_for_it || !queues);
+        result_is_known : assert (known || !comes);
+        pause_after_two : assert (!later_q.valid || !comes);
+      end
+    end
+`endif
+  end
+  assign status_free_o = &free;
+
+  // --- Who waits
+
+  tw_slot_waits #(
+      .Links(Units),
+      .Rows(Operations),
+      .Edges(Stages),
+      .ProcessBits(ProcessBits)
+  ) waits (
+      .clk_i,
+      .rst_i,
+      .clear_i          (!ready_q),
+      .clear_row_i      (clear_q),
+      .wait_valid_i,
+      .wait_credits_i   (1'b0),
+      .wait_row_i       (operation_i),
+      .wait_edge_i      (lowest(from_i & ~there)),
+      .wait_process_i,
+      .arrival_valid_i  (ends),
+      .arrival_credits_i('0),
+      .arrival_row_i    (end_operation),
+      .arrival_edge_i   (end_stage),
+      .early_valid_o,
+      .early_process_o,
+      .late_valid_o
+  );
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      two_stages : assert (!step_valid_i || ($countones(from_i) <= 2 && $countones(to_i) <= 2 && (from_i & to_i) == '0));
+      waits_for_a_packet : assert (!wait_valid_i || !status_there_o);
+      nothing_before_ready : assert (ready_q || !(step_valid_i || wait_valid_i || (result_valid_i & result_staged_i) != '0));
+    end
+  end
+`endif
+endmodule
