@@ -17,6 +17,8 @@
 #include <utility>
 
 #include "fabric/faulty_link.hpp"
+#include "node/unit_model.hpp"
+#include "node/unit_sizes.hpp"
 #include "reduce/user_operators.hpp"
 #include "switch/router_model.hpp"
 #include "switch/rtl_router.hpp"
@@ -135,6 +137,17 @@ void bind_config(nb::module_& module) {
            "With `compares`, the simulator's router runs beside each one, and the first difference is raised as "
            "RouterDifference. Raises ValueError where the file is no such library.");
 
+  nb::class_<UnitLibrary>(module, "UnitLibrary", "Collective units of RTL, in a shared library.")
+      .def(nb::init<const std::string&, std::optional<Recording>>(), nb::arg("file"), nb::arg("recording") = nb::none(),
+           "Raises ValueError where the file is no such library.");
+
+  nb::class_<UnitSizes>(module, "UnitSizes", "How large the buffers of a collective unit are, in flits.")
+      .def(nb::init<const CollectiveConfig&, unsigned>(), nb::arg("config"), nb::arg("links"))
+      .def_ro("slot", &UnitSizes::slot)
+      .def_ro("shortest_packet", &UnitSizes::shortest_packet)
+      .def_ro("queue", &UnitSizes::queue)
+      .def_ro("credit_batch", &UnitSizes::credit_batch);
+
   nb::class_<RouterConfig>(module, "RouterConfig")
       .def(nb::init<>())
       .def_rw("link_ports", &RouterConfig::link_ports)
@@ -162,6 +175,7 @@ void bind_config(nb::module_& module) {
       .def_rw("contexts", &CollectiveConfig::contexts)
       .def_rw("operations_in_flight", &CollectiveConfig::operations_in_flight)
       .def_rw("aggregation_units", &CollectiveConfig::aggregation_units)
+      .def_rw("library", &CollectiveConfig::library, "Collective units of RTL beside the simulator's; None: none.")
       .def_rw("slot_packets", &CollectiveConfig::slot_packets)
       .def_rw("packet_flits", &CollectiveConfig::packet_flits)
       .def_rw("long_packet_flits", &CollectiveConfig::long_packet_flits)

@@ -166,6 +166,29 @@ class RouterLibrary:
         With `compares`, the simulator's router runs beside each one, and the first difference is raised as RouterDifference. Raises ValueError where the file is no such library.
         """
 
+class UnitLibrary:
+    """Collective units of RTL, in a shared library."""
+
+    def __init__(self, file: str, recording: Recording | None = None) -> None:
+        """Raises ValueError where the file is no such library."""
+
+class UnitSizes:
+    """How large the buffers of a collective unit are, in flits."""
+
+    def __init__(self, config: CollectiveConfig, links: int) -> None: ...
+
+    @property
+    def slot(self) -> int: ...
+
+    @property
+    def shortest_packet(self) -> int: ...
+
+    @property
+    def queue(self) -> int: ...
+
+    @property
+    def credit_batch(self) -> int: ...
+
 class RouterConfig:
     def __init__(self) -> None: ...
 
@@ -289,6 +312,13 @@ class CollectiveConfig:
 
     @aggregation_units.setter
     def aggregation_units(self, arg: int, /) -> None: ...
+
+    @property
+    def library(self) -> UnitLibrary:
+        """Collective units of RTL beside the simulator's; None: none."""
+
+    @library.setter
+    def library(self, arg: UnitLibrary, /) -> None: ...
 
     @property
     def slot_packets(self) -> int: ...

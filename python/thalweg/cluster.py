@@ -28,7 +28,7 @@ from thalweg.routing import NoRoutes, Routes
 from thalweg.topology import Topology
 
 if TYPE_CHECKING:
-    from thalweg._sim import FabricConfig, RouterLibrary, WireFaults
+    from thalweg._sim import FabricConfig, RouterLibrary, UnitLibrary, WireFaults
 
 FLIT_BYTES = 32
 
@@ -63,6 +63,7 @@ class Cluster:
     topology: Topology
     file: ClusterFile
     routers: RouterLibrary | None = None  #: those of RTL that its fabrics have; None: the simulator's own
+    units: UnitLibrary | None = None  #: collective units of RTL beside the simulator's; None: none
 
     @staticmethod
     def load(name: str | Path, faults: str | None = None) -> Cluster:
@@ -292,6 +293,8 @@ class Cluster:
         config.host = host
 
         collective = _sim.CollectiveConfig()
+        if collectives and self.units:
+            collective.library = self.units
         collective.trees = _sim.Trees.by_rank if values.collective.trees == "rank" else _sim.Trees.by_topology
         collective.contexts = values.collective.contexts
         collective.operations_in_flight = values.collective.operations_in_flight

@@ -1,4 +1,5 @@
-"""Whole clusters whose routers are the hardware's, held against the simulator's in every cycle under random programs.
+"""Whole clusters of the hardware's routers, and collective units, held against the simulator's in every cycle under random
+programs.
 
 A run makes communicators of random nodes, and on them collectives of all kinds, several at once, of random sizes, types,
 algorithms and roots, whose ranks come at random times; besides messages between nodes. It is executed twice, by the simulator
@@ -9,8 +10,8 @@ all completions and what the ranks have in their memories.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ from thalweg.waves import to_fst
 if TYPE_CHECKING:
     from thalweg._sim import Endpoint, Fabric
 
+UNIT_CONTEXTS = 4
+"""Rows of the communicator table where units are compared: as many as a program has communicators. Each holds megabytes."""
 REDUCTIONS = (
     Collective.REDUCE,
     Collective.ALLREDUCE,
@@ -60,6 +63,7 @@ class _Random:
     hosts: int
     seed: int
     longest: int
+    operators: Mapping[Datatype, Collection[Operator]]
     handle: int = 0
     operations: int = 0
     awaited: set[int] = field(default_factory=set)
@@ -118,8 +122,8 @@ class _Random:
         algorithm = known[self.below(len(known))]
         kind, op = Datatype.BYTE, Operator.NONE
         if collective in REDUCTIONS:
-            kind = list(OPERATORS)[self.below(len(OPERATORS))]
-            op = list(OPERATORS[kind])[self.below(len(OPERATORS[kind]))]
+            kind = list(self.operators)[self.below(len(self.operators))]
+            op = list(self.operators[kind])[self.below(len(self.operators[kind]))]
         count = self.below(self.longest >> self.below(8)) // SIZE[kind]
         bytes_ = count * SIZE[kind]
         root, late = self.below(ranks), self.below(300)
@@ -173,11 +177,12 @@ class _Random:
 
 
 class Difference(CheckFailed):
-    """The first cycle in which a router of the hardware showed something else."""
+    """The first cycle in which a router or collective unit of the hardware showed something else."""
 
     def __init__(self, text: str, node: int, cycle: int, seed: int) -> None:
         super().__init__(f"seed {seed}: {text}")
         self.node, self.cycle, self.seed = node, cycle, seed
+        self.of_unit = "collective unit's" in text
 
 
 def _endpoint(seed: int) -> Endpoint:
@@ -186,26 +191,43 @@ def _endpoint(seed: int) -> Endpoint:
     return _sim.Endpoint.kernel if seed % 2 else _sim.Endpoint.host
 
 
-def execute(cluster: Cluster, seed: int, cycles: int) -> Outcome:
-    """A random program of at least so many cycles. Raises FabricStopped, and Difference for one of routers."""
+def with_few_rows(cluster: Cluster) -> Cluster:
+    """The cluster with as many rows of the communicator table as random programs need."""
+    values = cluster.values.model_copy(deep=True)
+    values.collective.contexts = min(values.collective.contexts, UNIT_CONTEXTS)
+    return replace(cluster, values=values)
+
+
+def execute(
+    cluster: Cluster, seed: int, cycles: int, operators: Mapping[Datatype, Collection[Operator]] = OPERATORS
+) -> Outcome:
+    """A random program of at least so many cycles, with these operators. Raises FabricStopped, and Difference for one of routers
+    or units."""
     from thalweg import _sim
 
     fabric = _sim.Fabric(cluster.fabric_config(), _endpoint(seed))
     longest = LONGEST_FAULTY_BLOCK if cluster.has_faults else LONGEST_BLOCK
     try:
-        return _Random(fabric, cluster.topology.hosts, seed, longest).run(cycles)
+        return _Random(fabric, cluster.topology.hosts, seed, longest, operators).run(cycles)
     except _sim.RouterDifference as found:
         text, node, cycle = found.args
         raise Difference(text, node, cycle, seed) from None
 
 
-def compare(cluster: Cluster, hardware: Cluster, seed: int, runs: int, cycles: int) -> Iterator[Outcome]:
-    """The outcomes of the seeds from `seed` on; `hardware` is the cluster with routers that are compared.
+def compare(
+    cluster: Cluster,
+    hardware: Cluster,
+    seed: int,
+    runs: int,
+    cycles: int,
+    operators: Mapping[Datatype, Collection[Operator]] = OPERATORS,
+) -> Iterator[Outcome]:
+    """The outcomes of the seeds from `seed` on; `hardware` is the cluster with routers, and units, that are compared.
 
-    Raises Difference for the first one of routers, and CheckFailed, which names the seed, for another one.
+    Raises Difference for the first one of these, and CheckFailed, which names the seed, for another one.
     """
     for run in range(seed, seed + runs):
-        expected, got = execute(cluster, run, cycles), execute(hardware, run, cycles)
+        expected, got = (execute(each, run, cycles, operators) for each in (cluster, hardware))
         if expected.completions != got.completions:
             pairs = enumerate(itertools.zip_longest(expected.completions, got.completions))
             index, (sim, rtl) = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
@@ -217,14 +239,22 @@ def compare(cluster: Cluster, hardware: Cluster, seed: int, runs: int, cycles: i
         yield got
 
 
-def record(cluster: Cluster, found: Difference, cycles: int, folder: Path, project: Project | None = None) -> Path:
-    """Executes the program again, and writes the waves of the router that differs, from WAVE_CYCLES before."""
+def record(
+    cluster: Cluster,
+    found: Difference,
+    cycles: int,
+    folder: Path,
+    project: Project | None = None,
+    operators: Mapping[Datatype, Collection[Operator]] = OPERATORS,
+) -> Path:
+    """Executes the program again, and writes the waves of the router or unit that differs, from WAVE_CYCLES before."""
     from thalweg import _sim
 
     vcd = folder / f"{cluster.name}-seed-{found.seed}-node-{found.node}.vcd"
     recording = _sim.Recording(found.node, max(0, found.cycle - WAVE_CYCLES), str(vcd))
+    hardware = in_rtl(cluster, True, project, recording, found.of_unit, operators if found.of_unit else None)
     try:
-        execute(in_rtl(cluster, compares=True, project=project, recording=recording), found.seed, cycles)
+        execute(hardware, found.seed, cycles, operators)
     except Difference as again:
         assert (again.node, again.cycle) == (found.node, found.cycle)
         return to_fst(vcd)

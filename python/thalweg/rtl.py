@@ -65,6 +65,7 @@ class Block:
     twin: list[str]
     rtl: list[str]  #: further folders that the module's parts are in
     sets: list[ParameterSet]
+    whole: bool = False  #: put together of blocks: held against the simulator in whole clusters
 
     @property
     def name(self) -> str:
@@ -182,6 +183,10 @@ class Project:
         """Every block that has a test, by folder and name."""
         return [self._block(path) for path in sorted((self.root / "tests/blocks").glob("*/*/block.toml"))]
 
+    def twins(self) -> list[Block]:
+        """Those of them that are tested against a twin."""
+        return [block for block in self.blocks() if not block.whole]
+
     def block(self, name: str) -> Block:
         """The block `folder/stem` or `stem`."""
         blocks = self.blocks()
@@ -196,7 +201,14 @@ class Project:
             ParameterSet(entry["name"], entry.get("parameters", {}), entry.get("silent", []), entry.get("long", False))
             for entry in data["sets"]
         ]
-        return Block(path.parent.parent.name, path.parent.name, data.get("twin", []), data.get("rtl", []), sets)
+        return Block(
+            path.parent.parent.name,
+            path.parent.name,
+            data.get("twin", []),
+            data.get("rtl", []),
+            sets,
+            data.get("whole", False),
+        )
 
     def _block_flags(self, block: Block, parameters: ParameterSet) -> list[str]:
         file = self.root / "rtl" / block.folder / f"{block.module}.sv"

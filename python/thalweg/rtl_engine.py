@@ -1,6 +1,7 @@
-"""The RTL engine: a cluster whose routers are the hardware's, Verilated and loaded into the simulator.
+"""The RTL engine: a cluster whose routers are the hardware's, Verilated and loaded into the simulator; and beside its collective
+units those of the hardware, with the same inputs, all of whose outputs are compared.
 
-Everything else of a node, its collective unit and its host, is the simulator's.
+Hosts, relays of all-to-alls and links are the simulator's.
 """
 
 from __future__ import annotations
@@ -13,8 +14,13 @@ from thalweg.errors import InputError
 from thalweg.rtl import Project
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from thalweg._sim import FabricConfig, Recording
     from thalweg.cluster import Cluster
+    from thalweg.spec import Datatype, Operator
+
+    Pairs = Mapping[Datatype, Collection[Operator]]
 
 
 class SharedLibraries(Project):
@@ -59,19 +65,77 @@ def router_parameters(config: FabricConfig) -> dict[str, int | str]:
     return parameters
 
 
+def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[str, int | str]:
+    """Those of the tw_collective_unit of a cluster's nodes. `pairs`: the operators that its lanes have; None: all.
+
+    Rows have as many edges as most of them need; a row that needs more is refused when it is loaded.
+    """
+    from thalweg import _sim
+
+    router, collective = config.router, config.collective
+    sizes = _sim.UnitSizes(collective, router.link_ports)
+    hosts = config.nodes - config.switches
+    doublings = max(1, (hosts - 1).bit_length())
+    by_rank = collective.trees.name == "by_rank"
+    ports = router.local_ports - 1
+    edges = min(28, max(2 * doublings, ports)) if by_rank else 12 if router.link_ports <= 6 else 28
+    parameters: dict[str, int | str] = {
+        "Links": router.link_ports,
+        "Ports": ports,
+        "Units": collective.aggregation_units,
+        "Rows": collective.contexts,
+        "Places": collective.operations_in_flight,
+        "Edges": edges,
+        "Roots": hosts,
+        "Stages": min(64, 4 * (doublings + 1)),
+        "Vcs": router.virtual_channels,
+        "SlotFlits": sizes.slot,
+        "BankFlits": collective.contexts * edges * sizes.slot,
+        "SlotPackets": collective.slot_packets,
+        "Batch": sizes.credit_batch,
+        "ShortestSize": sizes.shortest_packet.bit_length() - 1,
+        "PacketSize": collective.packet_flits.bit_length() - 1,
+        "LongestSize": collective.long_packet_flits.bit_length() - 1,
+        "Words": sizes.queue,
+        "HostPackets": collective.slot_packets,
+        "Latency": collective.lane_latency,
+    }
+    if router.flow.name == "credits":
+        parameters["PeerFlits"] = router.local_buffer_flits
+    else:
+        parameters["Credits"] = 0
+    if pairs is not None:
+        bits = sum(1 << (16 * kind + op) for kind, operators in pairs.items() for op in operators)
+        parameters["Pairs"] = f"512'h{bits:x}"
+    return parameters
+
+
 def in_rtl(
-    cluster: Cluster, compares: bool = False, project: Project | None = None, recording: Recording | None = None
+    cluster: Cluster,
+    compares: bool = False,
+    project: Project | None = None,
+    recording: Recording | None = None,
+    units: bool = False,
+    pairs: Pairs | None = None,
 ) -> Cluster:
     """The same cluster with the hardware's routers, which are built where they have not been built yet.
 
     With `compares` the simulator's router runs beside each one; the first difference ends what the fabric does, as
-    RouterDifference. `project`: the sources. `recording`: of one router's waves. Raises InputError where there is no such
-    hardware, and BuildError where a tool refuses.
+    RouterDifference. With `units` the hardware's collective unit runs beside each of the simulator's, its lanes with the
+    operators of `pairs` (None: all, whose compilation takes minutes), and is compared likewise. `project`: the sources.
+    `recording`: of the waves of one router, or unit where there are units. Raises InputError where there is no such hardware, and BuildError where a tool refuses.
     """
     from thalweg import _sim
 
     parameters = router_parameters(cluster.fabric_config())
     project = project or SharedLibraries()
     glue = project.root / "rtl/engine/vc_router.cpp"
-    library = project.build_library("tw_vc_router", glue, parameters, waves=recording is not None)
-    return replace(cluster, routers=_sim.RouterLibrary(str(library), compares, recording))
+    of_router = None if units else recording
+    library = project.build_library("tw_vc_router", glue, parameters, waves=of_router is not None)
+    cluster = replace(cluster, routers=_sim.RouterLibrary(str(library), compares, of_router))
+    if not units:
+        return cluster
+    glue = project.root / "rtl/engine/collective_unit.cpp"
+    parameters = unit_parameters(cluster.fabric_config(), pairs)
+    library = project.build_library("tw_collective_unit", glue, parameters, waves=recording is not None)
+    return replace(cluster, units=_sim.UnitLibrary(str(library), recording))

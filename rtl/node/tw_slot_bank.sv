@@ -133,25 +133,27 @@ module tw_slot_bank #(
   end
 
 `ifndef SYNTHESIS
-  logic unread_q[Flits];
+  logic unread[Flits];
 
-  always_ff @(posedge clk_i) begin
+  // verilator lint_off BLKSEQ
+  always @(posedge clk_i) begin
     if (rst_i) begin
-      foreach (unread_q[i]) unread_q[i] <= 1'b0;
+      for (int unsigned i = 0; i < Flits; i++) unread[i] = 1'b0;
     end else begin
-      if (write_valid_i) unread_is_kept : assert (!unread_q[write_address_i]);
+      if (write_valid_i) unread_is_kept : assert (!unread[write_address_i]);
       for (int q = 0; q < 2; q++) begin
         if (read[q]) begin
-          written_is_read : assert (unread_q[read_address[q]]);
-          unread_q[read_address[q]] <= 1'b0;
+          written_is_read : assert (unread[read_address[q]]);
+          unread[read_address[q]] = 1'b0;
         end
       end
-      if (write_valid_i) unread_q[write_address_i] <= 1'b1;
+      if (write_valid_i) unread[write_address_i] = 1'b1;
       if (step_i) begin
         ports_are_free : assert (free_o);
         pace_suffices : assert (32'(packets_o) <= 2 * 32'(pace_i));
       end
     end
   end
+  // verilator lint_on BLKSEQ
 `endif
 endmodule

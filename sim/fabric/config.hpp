@@ -46,6 +46,7 @@ struct LinkConfig {
 };
 
 class RouterLibrary;  // switch/router_model.hpp
+class UnitLibrary;    // node/unit_model.hpp
 
 struct RouterConfig {
   unsigned link_ports = 0;   ///< ports 0 .. link_ports-1 carry links; the same on every node, some may be unconnected
@@ -121,6 +122,7 @@ struct CollectiveConfig {
   unsigned lane_latency = 14;         ///< cycles of one combining step
   std::vector<UserOperator> operators;
   std::map<std::uint8_t, UserUnits> units;  ///< of collectives that move data, by their codes
+  std::shared_ptr<const UnitLibrary> library;  ///< collective units of RTL, to compare with; null: none
 };
 
 /// How several jobs share one fabric. Each has some of the nodes, and of all else in a node only what is its own.

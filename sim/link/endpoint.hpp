@@ -36,10 +36,12 @@ class FlitSender {
     rate_.send(now);
     return to_.write(now, vc);
   }
-  /// Registers the credits or stop bits on the wires in `now`. Last in every step of the component.
-  void update(Tick now) {
-    for (auto events = inbox_.take(now).events; events; events &= events - 1)
-      flow_[static_cast<std::size_t>(std::countr_zero(events))].event();
+  /// Registers the credits or stop bits on the wires in `now`, and returns them, bit vc for channel vc. Last in every step of the
+  /// component.
+  std::uint64_t update(Tick now) {
+    const std::uint64_t events = inbox_.take(now).events;
+    for (auto rest = events; rest; rest &= rest - 1) flow_[static_cast<std::size_t>(std::countr_zero(rest))].event();
+    return events;
   }
 
  private:

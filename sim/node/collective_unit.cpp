@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
 #include <utility>
 
 #include "common/bits.hpp"
@@ -9,23 +10,6 @@
 #include "reduce/user_operators.hpp"
 
 namespace thalweg {
-
-namespace {
-
-/// Where packets may suit their streams, those of a short one have no more than 4 flits.
-unsigned shortest_packet(const CollectiveConfig& config) {
-  return config.long_packet_flits > config.packet_flits ? std::min(config.packet_flits, 4u) : config.packet_flits;
-}
-
-/// Flits of a slot that are free before the other end is told: a quarter, or less, so that without what is not told a longest
-/// packet finds room, and one beside a burst, which fills half of the slot.
-std::uint32_t credit_batch(const CollectiveConfig& config) {
-  const std::uint32_t slot = config.slot_packets * config.packet_flits;
-  const std::uint32_t beside_burst = std::max(slot / 2, config.packet_flits) - config.packet_flits;
-  return std::max(1u, std::min({slot / 4, slot - config.long_packet_flits, beside_burst}));
-}
-
-}  // namespace
 
 CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, NodeId self, std::span<FlitSink> links,
                                PacketPool& pool, Events& events)
@@ -35,8 +19,9 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       pool_(pool),
       events_(events),
       in_flight_(config.collective.operations_in_flight),
+      sizes_(config.collective, config.router.link_ports),
       slots_(static_cast<unsigned>(links.size()), config.router.local_ports - 1, config.collective.contexts,
-             config.collective.slot_packets * config.collective.packet_flits, credit_batch(config.collective)),
+             sizes_.slot, sizes_.credit_batch),
       contexts_(config.collective.contexts),
       precedence_(config.collective.contexts, in_flight_),
       units_(config.collective.aggregation_units),
@@ -50,12 +35,9 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       before_(kFlitBytes * static_cast<double>(config.router.share.flits) / config.router.share.cycles),
       after_(before_) {
   for (Context& context : contexts_) context.operations.resize(in_flight_);
-  // A result has its place in the queues from its issue on: the lanes of the widest join hold that many besides.
-  const unsigned widest = join_depth(config.router.link_ports + 1) * config.collective.lane_latency;
-  const unsigned flits = kForkPackets * config.collective.long_packet_flits + widest;
   for (Unit& unit : units_) {
-    unit.to_port = Fork<Copies>(static_cast<unsigned>(ports_.size()), flits);
-    unit.host_room = flits;
+    unit.to_port = Fork<Copies>(static_cast<unsigned>(ports_.size()), sizes_.queue);
+    unit.host_room = sizes_.queue;
   }
   for (FlitSink& sink : links) links_.push_back({.sink = &sink});
   for (unsigned index = 0; index < ports(); ++index) {
@@ -64,9 +46,15 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
     port.host_room = kForkPackets * config.collective.long_packet_flits;
     relay_.host_room(index, port.host_room);
   }
+  if (const auto& library = config.collective.library) {
+    if (!config.collective.operators.empty() || !config.collective.units.empty() || config.router.share.delay() > 0)
+      throw std::invalid_argument(
+          "the RTL's collective unit has no operators or units of the user's, and is not shared");
+    rtl_ = std::make_unique<RtlUnit>(self, *library, config.router.flow == FlowControl::credits);
+  }
 }
 
-void CollectiveUnit::load(std::uint32_t id, const Row& row) {
+void CollectiveUnit::load(std::uint32_t id, const Row& row, Tick from) {
   Context& context = contexts_[id];
   context.row = row;
   context.started = context.on_tree = 0;
@@ -79,6 +67,11 @@ void CollectiveUnit::load(std::uint32_t id, const Row& row) {
     edge.vc = static_cast<std::uint8_t>(channel_to(edge.neighbour));
     slots_.load(id, k, link_from(edge.neighbour));
   });
+  if (!rtl_) return;
+  std::array<RtlUnit::Way, kMaxEdges> ways{};
+  each_bit(row.used,
+           [&](unsigned k) { ways[k] = {context.edges[k].vc, static_cast<std::uint8_t>(slots_.link(id, k))}; });
+  rtl_->load(id, row, ways, from);
 }
 
 void CollectiveUnit::loaded_now(std::uint32_t id) {
@@ -128,6 +121,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
   op.to_host = 0;
   if (request.collective == spec::Collective::alltoall) {
     start_personal(id);
+    if (rtl_) rtl_->start(start_of(id, false));
     return id;
   }
   compile(request.collective, algorithm, context.row, request.root, op.program);
@@ -137,7 +131,7 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
                           (request.collective == spec::Collective::allreduce && algorithm != spec::Algorithm::exchange);
   const unsigned quarter = std::max(1u, config_.collective.slot_packets / 4) * config_.collective.packet_flits;
   op.lengths = {.element_bytes = op.packetizer.element_bytes(),
-                .shortest = one_stream ? shortest_packet(config_.collective) : config_.collective.packet_flits,
+                .shortest = one_stream ? sizes_.shortest_packet : config_.collective.packet_flits,
                 .longest = turns == Turns::packet ? config_.collective.packet_flits
                            : turns == Turns::burst
                                ? std::min(config_.collective.long_packet_flits, std::bit_floor(quarter))
@@ -172,12 +166,36 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
       upload.progress.leave_step(process, at_a_time(op, process), false);
     begin_stream(id, p);
   }
+  if (rtl_ && group) rtl_->start(start_of(id, !over(op)));
   if (over(op)) {  // nothing to do: an exclusive scan of one rank
     ended_.push_back(id);
     return id;
   }
   starter_.add(id, algorithm != spec::Algorithm::exchange && !has_vector(request.collective), now);
   return id;
+}
+
+UnitModel::Start CollectiveUnit::start_of(OperationId id, bool asks) const {
+  const Operation& op = operation(id);
+  UnitModel::Start start{.operation = id,
+                         .collective = op.request.collective,
+                         .algorithm = op.algorithm,
+                         .op = op.request.op,
+                         .type = op.request.type,
+                         .root = op.request.root,
+                         .element_bytes = static_cast<unsigned>(op.packetizer.element_bytes()),
+                         .shortest = op.lengths.shortest,
+                         .longest = op.lengths.longest,
+                         .ring = op.lengths.ring,
+                         .together = op.lengths.together,
+                         .burst = op.burst,
+                         .upwards_first = op.upwards_first,
+                         .asks = asks};
+  if (asks && op.request.piece) {  // all pieces alike, however long
+    const Packetizer layout = layout_of(op, 0);
+    start.shortest = start.longest = layout.flits(layout.elements_per_packet());
+  }
+  return start;
 }
 
 /// Packets of a stream that fill half a slot, or fewer, so that all turns are about as long.
@@ -217,6 +235,7 @@ HostPacket CollectiveUnit::take_result(unsigned index, Tick now) {
     unit.host_reads_until = std::max(now, unit.host_reads_until) + flits;
     unit.host_reads.push_growing({unit.host_reads_until, flits});
     events_.add({unit.host_reads_until, Event::Kind::output});
+    if (rtl_) rtl_->read(index, pool_[result.packet], unit.host_reads_until);
   } else {
     taken_personal(index - units(), result.packet);
   }
@@ -237,15 +256,18 @@ bool CollectiveUnit::delivered(const HostPacket& result) {
 
 void CollectiveUnit::step(Tick now) {
   relay(now);
+  if (rtl_) show_relay(now);
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
   scan(now);
   slots_.begin();
   for (unsigned link = 0; link < links_.size(); ++link) receive(link, now);
   stages_.begin(now);
   uploads_.begin();
+  if (const auto heard = uploads_.heard(); rtl_ && heard) rtl_->announced(*heard);
   begin_arrived(now);
   wake();
   ask(now);
+  kept_ = pick_.kept();
   const std::uint32_t next = pick_.choose(now).value_or(kNobody);
   if (picked_ != kNobody) attempt(picked_, now);
   picked_ = next;
@@ -254,7 +276,11 @@ void CollectiveUnit::step(Tick now) {
     if (ports_[port].left) sent(ports_[port], port);
   });
   host_has_read(now);
-  for (Port& port : ports_) port.sender.update(now);
+  for (unsigned port = 0; port < ports(); ++port) {
+    const std::uint64_t back = ports_[port].sender.update(now);
+    if (rtl_ && back) rtl_->back(port, back);
+  }
+  if (rtl_) rtl_->clock(now);
 }
 
 /// The host has read a packet to its last flit in this cycle: there is room.

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -27,10 +28,12 @@
 #include "node/precedence.hpp"
 #include "node/progress.hpp"
 #include "node/relay.hpp"
+#include "node/rtl_unit.hpp"
 #include "node/slots.hpp"
 #include "node/stages.hpp"
 #include "node/starter.hpp"
 #include "node/steps.hpp"
+#include "node/unit_sizes.hpp"
 #include "node/uploads.hpp"
 #include "reduce/fork.hpp"
 #include "reduce/lane.hpp"
@@ -79,14 +82,15 @@ class CollectiveUnit {
   /// True when all room that the row's former communicator freed here has been told to its neighbours. Credits that are
   /// still on their way to this node do no harm: they are counted when they come.
   [[nodiscard]] bool settled(std::uint32_t context) const { return slots_.settled(context); }
-  /// The row's words begin to be written; it is `loaded_now` `load_cycles` later.
-  void load(std::uint32_t context, const Row& row);
+  /// The row's words are written from a cycle on; it is `loaded_now` `load_cycles` later.
+  void load(std::uint32_t context, const Row& row, Tick from);
   /// An edge and a root's branch in a cycle, and the vertex with the last of them.
   [[nodiscard]] static Tick load_cycles(const Row& row) {
     return std::max<Tick>({1, std::popcount(row.used), row.rooted ? row.ranks : 0});
   }
   void loaded_now(std::uint32_t context);
   void unload(std::uint32_t context) {
+    if (rtl_) rtl_->unload(context);
     contexts_[context].loaded = false;
     arrived_ &= ~(1u << context);
   }
@@ -152,7 +156,7 @@ class CollectiveUnit {
   [[nodiscard]] std::uint64_t credits_out() const;
 
  private:
-  static constexpr unsigned kForkPackets = 4;  ///< of a fork queue: what a unit runs ahead of a busy output
+  static constexpr unsigned kForkPackets = UnitSizes::kQueuePackets;
   static constexpr std::uint32_t kNobody = SlotWaits::kNobody;
 
   struct Edge {
@@ -360,6 +364,8 @@ class CollectiveUnit {
     return head;
   }
   void host_has_read(Tick now);
+  void show_relay(Tick now);
+  [[nodiscard]] UnitModel::Start start_of(OperationId id, bool asks) const;
 
   void inject(unsigned port, Tick now);
   [[nodiscard]] bool begin(Port& port, unsigned index, Tick now);
@@ -381,6 +387,7 @@ class CollectiveUnit {
   PacketPool& pool_;
   Events& events_;
   std::uint32_t in_flight_;
+  UnitSizes sizes_;
   Slots slots_;
   std::vector<Context> contexts_;
   Precedence precedence_;
@@ -391,10 +398,12 @@ class CollectiveUnit {
   Pick pick_;
   Dispatch dispatch_;
   std::uint32_t picked_ = kNobody;  ///< is tried in this cycle
+  std::uint64_t kept_ = 0;          ///< units that kept a process when it began, as bits
   Steps steps_;
   Uploads uploads_;
   Stages stages_;
   Starter starter_;
+  std::unique_ptr<RtlUnit> rtl_;   ///< beside it, for comparison; null: none
   std::uint32_t to_send_ = 0;      ///< ports that have something to send, or will have
   std::uint64_t with_result_ = 0;  ///< queues to the host that are not empty
   std::uint32_t arrived_ = 0;      ///< contexts without a rank here whose next operation may be in front of a slot

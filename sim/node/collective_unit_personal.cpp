@@ -138,6 +138,7 @@ void CollectiveUnit::send_relay_credit(unsigned index, Tick now) {
   Flit& flit = port.sender.send(now, vc);
   flit.data = relay_.take_credit(index).pack();
   flit.head = flit.tail = true;
+  if (rtl_) rtl_->sent(index, flit);
   if (idle(index)) to_send_ &= ~(1u << index);
 }
 

@@ -70,6 +70,29 @@ void CollectiveUnit::inject(unsigned index, Tick now) {
   flit.head = port.flit == 0;
   if (flit.head) flit.data[0] = port.header;
   flit.tail = port.left = ++port.flit == port.packet->flits;
+  if (rtl_) rtl_->sent(index, flit);
+}
+
+/// What the relay has for the ports, for the hardware's unit: credits, and the next flit of each port's packet.
+void CollectiveUnit::show_relay(Tick now) {
+  for (unsigned index = 0; index < ports(); ++index) {
+    const Port& port = ports_[index];
+    if (relay_.credit_due(index))
+      rtl_->single(index, {.data = relay_.next_credit(index).pack(),
+                           .vc = static_cast<std::uint8_t>(channel_to(relay_.credit_destination(index))),
+                           .head = true,
+                           .tail = true});
+    const bool sending = port.injector.sending() && !port.edge;
+    if (!sending && !relay_.offers(index, now)) continue;
+    Packet packet = pool_[relay_.offered(index)];
+    relay_.address(index, packet);
+    const unsigned at = sending ? port.flit : 0;
+    Flit flit{.vc = static_cast<std::uint8_t>(channel_to(network_header::destination(packet.words[0]))),
+              .head = at == 0,
+              .tail = at + 1 == packet.flits};
+    std::memcpy(flit.data.data(), &packet.words[at * 4], sizeof flit.data);
+    rtl_->relay(index, flit);
+  }
 }
 
 /// The port's packet has left: its copy is done, or the whole copies.
@@ -111,6 +134,7 @@ void CollectiveUnit::send_credit(unsigned index, Tick now) {
                            .count = static_cast<std::uint16_t>(due.flits)}
                   .pack();
   flit.head = flit.tail = true;
+  if (rtl_) rtl_->sent(index, flit);
   slots_.told(index);
   if (idle(index)) to_send_ &= ~(1u << index);
 }
@@ -119,6 +143,7 @@ void CollectiveUnit::receive(unsigned index, Tick now) {
   Link& link = links_[index];
   const Flit* flit = link.sink->receive(now);
   if (!flit) return;
+  if (rtl_) rtl_->came(index, *flit);
   const unsigned vc = flit->vc;
   if (flit->head) {
     const std::uint64_t head = flit->data[0];

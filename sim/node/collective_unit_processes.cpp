@@ -140,7 +140,7 @@ Dispatch::Step CollectiveUnit::wish(OperationId id, unsigned p, Tick latency) co
                       .to_stages = step.to_stages != 0,
                       .own = home(process_id(id, p)),
                       .room = 0,
-                      .kept = pick_.kept(),
+                      .kept = kept_,
                       .latency = latency};
   for (unsigned i = 0; i < units(); ++i)
     if (units_[i].to_port.room(ports, flits) && (!step.to_host || units_[i].host_room >= flits))
@@ -164,6 +164,10 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
     if (step.from_host) {
       operands[n++] = op.upload[p].queue.front();
       op.upload[p].queue.pop();
+      if (rtl_) {
+        const Packet& packet = pool_[operands[n - 1]];
+        rtl_->took({process_id(id, p), unit, packet.flits, pace(id, step).cycles}, packet, now);
+      }
       uploads_.take(process_id(id, p));
     }
     each_bit(step.from_stages, [&](unsigned stage) {
@@ -255,6 +259,9 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
         {result, id, (place(op, execution) + part.first) * op.packetizer.element_bytes(), part.elements, passed});
     units_[unit].host_room -= packet.flits;
     with_result_ |= std::uint64_t{1} << unit;
+    if (rtl_)
+      rtl_->told(unit, {process_id(id, p), execution.progress.step(), execution.progress.round(),
+                        execution.progress.stream(), part.first, part.elements, execution.progress.descriptor()});
     ++op.to_host;
     ++packet.references;
   }
@@ -300,6 +307,7 @@ PacketId CollectiveUnit::combine(const Operation& op, std::span<const PacketId> 
 void CollectiveUnit::finish(OperationId id, unsigned p) {
   Operation& op = operation(id);
   op.execution[p].running = false;
+  if (rtl_) rtl_->ended(process_id(id, p));
   precedence_.end(context_of(id), id % in_flight_, p);
   pick_.process_ended();
   const std::uint32_t context = context_of(id);

@@ -56,7 +56,10 @@ bool Node::step(Tick now) {
   bool busy = router_.step(now);
   while (events_.next() <= now) handle(events_.take(), now);
   unit_.step(now);
-  while (const auto id = unit_.take_ended()) operation_over(*id, now);
+  while (const auto id = unit_.take_ended()) {
+    complete(Completion::Kind::collective, unit_.request(*id).handle, now);
+    start_operations(unit_.context_of(*id), now + 1);  // the unit has gone through this cycle
+  }
   busy |= host_.step(now);
   busy |= unit_.active(now);  // the host takes results: there is room again
   const Tick next = events_.next();
@@ -132,8 +135,9 @@ void Node::start_operations(std::uint32_t context, Tick now) {
 
 void Node::row_loaded(std::uint32_t context, Tick now) {
   NewRow& loaded = *std::ranges::find(new_rows_[context], kNever, &NewRow::loaded);
-  unit_.load(context, loaded.row);
-  row_written_ = loaded.loaded = std::max(row_written_, now) + CollectiveUnit::load_cycles(loaded.row);
+  const Tick from = std::max(row_written_, now);
+  unit_.load(context, loaded.row, from);
+  row_written_ = loaded.loaded = from + CollectiveUnit::load_cycles(loaded.row);
   events_.add({loaded.loaded, Event::Kind::loaded, context});
 }
 

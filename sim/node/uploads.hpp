@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,7 @@ class Uploads {
     heard_ = announced_.front();
     announced_.pop();
   }
+  [[nodiscard]] std::optional<std::uint32_t> heard() const { return hears_ ? std::optional(heard_) : std::nullopt; }
   /// Calls give(process) for one that waits for what is heard of, and waits no more.
   template <class Give>
   void wake(Give&& give) {

@@ -164,7 +164,7 @@ class Hunt:
 def hunt(blocks: list[str], count: int, seed: int) -> dict[Mutant, Outcome]:
     """Draws mutants until `count` of them count, and prints each; returns all that were drawn."""
     hunt = Hunt()
-    chosen = [hunt.original.block(name) for name in blocks] if blocks else hunt.original.blocks()
+    chosen = [hunt.original.block(name) for name in blocks] if blocks else hunt.original.twins()
     print(f"seed {seed}", flush=True)
     outcomes: dict[Mutant, Outcome] = {}
     for mutant in hunt.draw(chosen, seed):

@@ -16,7 +16,7 @@ from thalweg.rtl import Block, ParameterSet, Project, Result
 PROJECT = Project(Path(__file__).parents[2])
 VARIANTS = [
     pytest.param(block, parameters, id=f"{block.name}-{parameters.name}")
-    for block in PROJECT.blocks()
+    for block in PROJECT.twins()
     for parameters in block.sets
 ]
 QUICK = [variant for variant in VARIANTS if not variant.values[1].long]

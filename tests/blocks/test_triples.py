@@ -1,5 +1,6 @@
 """Is every hardware module there three ways: RTL, C++ twin of the same name, and the test that holds them equal? Parts of
-modules (rtl/*/parts) are tested in those, and what is put together of modules (rtl/top) from outside, in tests/export."""
+modules (rtl/*/parts) are tested in those; what is put together of modules in whole clusters (`whole` in its block.toml), or from
+outside (rtl/top, in tests/export)."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from thalweg.rtl import Project
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(
@@ -21,6 +23,9 @@ def test_module_has_twin_and_test(module: Path) -> None:
     assert (ROOT / "sim" / folder / f"{stem}.hpp").exists()
     test = ROOT / "tests/blocks" / folder / stem
     assert (test / "block.toml").exists()
+    if Project(ROOT).block(f"{folder}/{stem}").whole:
+        assert (ROOT / "rtl/engine" / f"{stem}.cpp").exists()
+        return
     binding = (test / "binding.cpp").read_text()
     assert f'#include "{folder}/{stem}.hpp"' in binding, "the test holds the RTL against another class"
 

@@ -15,7 +15,7 @@ import click
 
 from thalweg import cosim, rtl_export
 from thalweg.cluster import Cluster
-from thalweg.errors import CheckFailed
+from thalweg.errors import CheckFailed, InputError
 from thalweg.faults import faults_option
 from thalweg.output import json_option, print_table, write_json
 from thalweg.rtl import Block, BuildError, ParameterSet, Project, Result
@@ -74,7 +74,9 @@ def test(
     that was missed.
     """
     project = Project()
-    chosen = _select(project, blocks)
+    chosen = [(block, parameters) for block, parameters in _select(project, blocks) if not block.whole]
+    if not chosen:
+        raise InputError(f"{', '.join(blocks)}: compared in whole clusters, by thalweg rtl cosim --units")
     seed = secrets.randbelow(2**32) if seed is None else seed
     click.echo(f"seed {seed}; building {len(chosen)} test programs")
     try:
@@ -129,20 +131,31 @@ def test(
     show_default=True,
     help="Folder for those of a difference.",
 )
+@click.option("--units", is_flag=True, help="Collective units as well: minutes until they are built.")
 @json_option
 def cosim_(
-    cluster_name: str, faults: str | None, runs: int, cycles: int, seed: int | None, waves: Path, json_file: Path | None
+    cluster_name: str,
+    faults: str | None,
+    runs: int,
+    cycles: int,
+    seed: int | None,
+    waves: Path,
+    units: bool,
+    json_file: Path | None,
 ) -> None:
     """Hold the routers of a whole cluster against the simulator's, in every cycle, under random collectives and messages.
 
-    The first difference ends it, with seed, cycle, router, port, what the simulator has and what the RTL; its program is then
-    executed again, and the router's signals around it are written as FST.
+    With --units the collective units too, on nodes with a smaller communicator table. The first difference ends it, with seed,
+    cycle, node, port, what the simulator has and what the RTL; its program is then executed again, and the signals of the router
+    or unit around it are written as FST.
     """
     cluster = Cluster.load(cluster_name, faults)
+    if units:
+        cluster = cosim.with_few_rows(cluster)
     seed = secrets.randbelow(2**31) if seed is None else seed
     click.echo(f"seed {seed}; {runs} random programs on {cluster.name}")
     try:
-        hardware = in_rtl(cluster, compares=True)
+        hardware = in_rtl(cluster, compares=True, units=units)
     except BuildError as error:
         click.echo(error.text, err=True)
         raise

@@ -1,0 +1,235 @@
+// The Verilated tw_collective_unit beside that of a simulated node: what UnitLibrary loads.
+#if VM_TRACE
+#include <verilated_vcd_c.h>
+#endif
+
+#include <bit>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "bisim/runtime.hpp"
+#include "common/bits.hpp"
+#include "node/unit_model.hpp"
+#include "top.hpp"
+
+namespace {
+
+using thalweg::Row, thalweg::UnitModel;
+using top::Parameters;
+
+constexpr unsigned kPlaces = Parameters::Rows * Parameters::Edges;
+
+/// Everything that reset leaves open is random, the same in every run.
+struct Context : VerilatedContext {
+  explicit Context(unsigned self) {
+    randReset(2);
+    randSeed(static_cast<int>(self) + 1);
+    traceEverOn(VM_TRACE);
+  }
+};
+
+template <class Words>
+void set_element(Words& words, unsigned i, unsigned bits, std::uint64_t value) {
+  const unsigned at = i * bits;
+  words[at / 64] |= value << at % 64;
+  if (at % 64 + bits > 64) words[at / 64 + 1] |= value >> (64 - at % 64);
+}
+
+unsigned log2_of(unsigned number) {
+  return static_cast<unsigned>(std::bit_width(number)) - 1;
+}
+
+class Model final : public UnitModel {
+ public:
+  explicit Model(unsigned self) : context_(self), model_(&context_) {
+    model_.rst_i = 1;
+    for (unsigned cycle = 0; cycle < 2; ++cycle) edge(0);
+    model_.rst_i = 0;
+    do {
+      edge(0);
+    } while (!out_.ready_o.get());
+    for (unsigned place = 0; place < kPlaces; ++place) {
+      set_place(place / Parameters::Edges, place % Parameters::Edges, 0);
+      edge(0);
+    }
+    in_.place_valid_i.set(0);
+  }
+
+  [[nodiscard]] Sizes sizes() const override {
+    return {Parameters::Rows,  Parameters::Edges, Parameters::Roots, Parameters::Stages,
+            Parameters::Links, Parameters::Ports, Parameters::Units, Parameters::SlotFlits};
+  }
+
+  void clock(thalweg::Tick now, const UnitModel::Inputs& in, UnitModel::Outputs& out) override {
+    set_write(in);
+    in_.unload_valid_i.set(in.unload.has_value());
+    in_.unload_row_i.set(in.unload.value_or(0));
+    set_start(in);
+    in_.announce_valid_i.set(in.announce.has_value());
+    in_.announce_process_i.set(in.announce.value_or(0));
+    in_.host_valid_i.set(in.host);
+    thalweg::each_bit(in.host, [&](unsigned unit) { in_.host_data_i.set(in.host_data[unit], unit); });
+    in_.result_ready_i.set(in.result_ready);
+    in_.in_valid_i.set(in.links);
+    thalweg::each_bit(in.links, [&](unsigned link) { in_.in_flit_i.set(wires(in.came[link]), link); });
+    in_.relay_valid_i.set(in.relays);
+    thalweg::each_bit(in.relays, [&](unsigned port) {
+      in_.relay_data_i.set(in.relay[port].data, port);
+      in_.relay_last_i.set_bit(port, in.relay[port].tail);
+      in_.relay_vc_i.set(in.relay[port].vc, port);
+    });
+    in_.single_valid_i.set(in.singles);
+    thalweg::each_bit(in.singles, [&](unsigned port) {
+      in_.single_data_i.set(in.single[port].data, port);
+      in_.single_vc_i.set(in.single[port].vc, port);
+    });
+    for (unsigned port = 0; port < Parameters::Ports; ++port) in_.out_back_i.set(in.back[port], port);
+    edge(now);
+    if (!bisim::assertion_failure().empty()) throw std::logic_error(bisim::assertion_failure());
+    get(out);
+  }
+
+  void record(const std::string& file) override {
+#if VM_TRACE
+    model_.trace(&waves_.emplace(), 99);
+    waves_->open(file.c_str());
+#else
+    throw std::logic_error("no waves for " + file + ": this library was built without them");
+#endif
+  }
+
+ private:
+  static top::flit_t wires(const thalweg::Flit& flit) {
+    return {.data = flit.data, .vc = flit.vc, .head = flit.head, .tail = flit.tail};
+  }
+
+  void set_place(unsigned row, unsigned edge, unsigned link) {
+    in_.place_valid_i.set(1);
+    in_.place_row_i.set(row);
+    in_.place_edge_i.set(edge);
+    in_.place_link_i.set(link);
+    in_.place_base_i.set(std::uint64_t{row * Parameters::Edges + edge} * Parameters::SlotFlits);
+  }
+
+  void set_write(const UnitModel::Inputs& in) {
+    in_.vertex_valid_i.set(in.write && in.write->vertex);
+    in_.edge_valid_i.set(in.write && in.write->edge);
+    in_.place_valid_i.set(in.write && in.write->edge);
+    in_.branch_valid_i.set(in.write && in.write->label);
+    if (!in.write) return;
+    const UnitModel::Write& word = *in.write;
+    const Row& row = *word.words;
+    if (word.edge) {
+      const Row::Edge& edge = row.edges[*word.edge];
+      set_place(word.row, *word.edge, word.link);
+      in_.edge_row_i.set(word.row);
+      in_.edge_index_i.set(*word.edge);
+      in_.edge_i.set({.neighbour = edge.neighbour, .there = edge.there, .first = edge.first, .behind = edge.behind});
+      in_.edge_vc_i.set(word.vc);
+    }
+    if (word.label) {
+      in_.branch_row_i.set(word.row);
+      in_.branch_label_i.set(*word.label);
+      in_.branch_up_i.set((*row.rooted)[*word.label].up);
+      in_.branch_down_i.set((*row.rooted)[*word.label].down);
+    }
+    if (!word.vertex) return;
+    in_.vertex_row_i.set(word.row);
+    in_.vertex_i.set({.has_rank = row.has_rank(),
+                      .rooted = row.rooted != nullptr,
+                      .ring = row.ring(),
+                      .ranks = row.ranks,
+                      .rank = row.rank & 0xFFFF,
+                      .label = row.label,
+                      .below = row.below,
+                      .up = row.up,
+                      .down = row.down,
+                      .previous = row.previous,
+                      .next = row.next});
+    top::exchange_t exchange{.beyond = row.beyond, .stage_count = row.stage_count, .fold = row.fold};
+    for (unsigned k = 0; k < thalweg::kRankBits; ++k) {
+      set_element(exchange.stage_peers, k, 32, row.stages[k].peers);
+      set_element(exchange.stage_place, k, 5, row.stages[k].place);
+      set_element(exchange.doubling, k, 32, row.doubling[k]);
+    }
+    in_.exchange_i.set(exchange);
+  }
+
+  void set_start(const UnitModel::Inputs& in) {
+    in_.start_valid_i.set(in.start.has_value());
+    if (!in.start) return;
+    const Start& start = *in.start;
+    in_.start_operation_i.set(start.operation);
+    in_.start_asks_i.set(start.asks);
+    in_.start_constants_i.set({.collective = static_cast<std::uint64_t>(start.collective),
+                               .algorithm = static_cast<std::uint64_t>(start.algorithm),
+                               .operation = static_cast<std::uint64_t>(start.op),
+                               .type_ = static_cast<std::uint64_t>(start.type),
+                               .root = start.root,
+                               .size = log2_of(start.element_bytes),
+                               .shortest = log2_of(start.shortest),
+                               .longest = log2_of(start.longest),
+                               .ring = start.ring,
+                               .together = start.together,
+                               .burst = start.burst,
+                               .upwards_first = start.upwards_first});
+  }
+
+  void get(UnitModel::Outputs& out) const {
+    out.take.reset();
+    if (out_.take_valid_o.get())
+      out.take = {static_cast<std::uint32_t>(out_.take_process_o.get()), static_cast<unsigned>(out_.take_unit_o.get()),
+                  1u << out_.take_size_o.get(), static_cast<unsigned>(out_.take_pace_o.get())};
+    out.ended.reset();
+    if (out_.ended_valid_o.get()) out.ended = static_cast<std::uint32_t>(out_.ended_process_o.get());
+    out.results = static_cast<std::uint32_t>(out_.result_valid_o.get());
+    out.lasts = static_cast<std::uint32_t>(out_.result_last_o.get());
+    thalweg::each_bit(out.results, [&](unsigned unit) {
+      const top::result_t tag = out_.result_tag_o.get(unit);
+      out.result[unit] = out_.result_data_o.get(unit);
+      out.told[unit] = {.process = static_cast<std::uint32_t>(tag.process_number),
+                        .step = static_cast<unsigned>(tag.step),
+                        .round = static_cast<std::uint32_t>(tag.round),
+                        .stream = static_cast<std::uint32_t>(tag.stream),
+                        .first = tag.first,
+                        .elements = tag.elements,
+                        .descriptor = tag.descriptor != 0};
+    });
+    out.sent = static_cast<std::uint32_t>(out_.out_valid_o.get());
+    thalweg::each_bit(out.sent, [&](unsigned port) {
+      const top::flit_t flit = out_.out_flit_o.get(port);
+      out.flit[port] = {
+          .data = flit.data, .vc = static_cast<std::uint8_t>(flit.vc), .head = flit.head != 0, .tail = flit.tail != 0};
+    });
+  }
+
+  /// A cycle. Outputs are those before the edge, with these inputs.
+  void edge([[maybe_unused]] thalweg::Tick now) {
+    top::load(model_, in_);
+    for (const bool level : {false, true}) {
+      model_.clk_i = level;
+      model_.eval();
+      if (!level) top::store(model_, out_);
+#if VM_TRACE
+      if (!waves_) continue;
+      waves_->dump(static_cast<std::uint64_t>(2 * now + level));
+      waves_->flush();  // this may be the cycle that ends it all
+#endif
+    }
+  }
+
+  Context context_;
+  Vtop model_;
+#if VM_TRACE
+  std::optional<VerilatedVcdC> waves_;
+#endif
+  top::Inputs in_{};
+  top::Outputs out_{};
+};
+
+}  // namespace
+
+extern "C" thalweg::UnitModel* thalweg_make_unit(unsigned self) {
+  return new Model(self);
+}

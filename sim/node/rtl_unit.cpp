@@ -1,0 +1,225 @@
+#include "node/rtl_unit.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+#include "common/bits.hpp"
+#include "switch/rtl_router.hpp"
+
+namespace thalweg {
+namespace {
+
+std::string text_of(const UnitModel::Data& data) {
+  char text[72];
+  std::snprintf(text, sizeof text, "%016llx%016llx%016llx%016llx", static_cast<unsigned long long>(data[3]),
+                static_cast<unsigned long long>(data[2]), static_cast<unsigned long long>(data[1]),
+                static_cast<unsigned long long>(data[0]));
+  return text;
+}
+
+std::string text_of(const Flit& flit) {
+  return text_of(flit.data) + ", channel " + std::to_string(flit.vc) + (flit.head ? ", head" : "") +
+         (flit.tail ? ", tail" : "");
+}
+
+std::string text_of(const UnitModel::Take& take) {
+  return "process " + std::to_string(take.process) + " in unit " + std::to_string(take.unit) + ", " +
+         std::to_string(take.flits) + " flits at " + std::to_string(take.pace);
+}
+
+std::string text_of(const UnitModel::Told& told) {
+  return "process " + std::to_string(told.process) + ", step " + std::to_string(told.step) + ", round " +
+         std::to_string(told.round) + ", stream " + std::to_string(told.stream) + ", " + std::to_string(told.elements) +
+         " elements from " + std::to_string(told.first) + (told.descriptor ? ", descriptor" : "");
+}
+
+std::string text_of(std::uint32_t number) {
+  return std::to_string(number);
+}
+
+template <class Value>
+std::string text_of(const std::optional<Value>& value) {
+  return value ? text_of(*value) : "nothing";
+}
+
+UnitModel::Data flit_of(const Packet& packet, unsigned index) {
+  UnitModel::Data data;
+  std::copy_n(packet.words.begin() + std::ptrdiff_t{index} * 4, 4, data.begin());
+  return data;
+}
+
+}  // namespace
+
+UnitLibrary::UnitLibrary(const std::string& file, std::optional<Recording> recording)
+    : recording_(std::move(recording)) {
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays for as long as the process
+  if (library == nullptr) throw std::invalid_argument(dlerror());
+  make_ = reinterpret_cast<UnitModel* (*)(unsigned)>(dlsym(library, "thalweg_make_unit"));
+  if (make_ == nullptr) throw std::invalid_argument(file + " has no collective units in it");
+}
+
+RtlUnit::RtlUnit(NodeId self, const UnitLibrary& library, bool credits)
+    : self_(self),
+      model_(library.make(self)),
+      recording_(library.recording(self)),
+      sizes_(model_->sizes()),
+      credits_(credits),
+      host_(sizes_.units),
+      reads_(sizes_.units),
+      told_(sizes_.units) {}
+
+void RtlUnit::load(std::uint32_t id, const Row& row, const std::array<Way, kMaxEdges>& ways, Tick from) {
+  if (row.used >> (sizes_.edges - 1) > 1 || (row.rooted && row.ranks > sizes_.roots))
+    throw std::invalid_argument("node " + std::to_string(self_) + ": the hardware's unit has " +
+                                std::to_string(sizes_.edges) + " edges and " + std::to_string(sizes_.roots) +
+                                " roots of a row, and this row wants more");
+  const Tick cycles = std::max<Tick>({1, std::popcount(row.used), row.rooted ? row.ranks : 0});
+  loading_.push_back({id, row, ways, from, cycles});
+}
+
+void RtlUnit::read(unsigned unit, const Packet& packet, Tick last) {
+  for (unsigned f = 0; f < packet.flits; ++f)
+    reads_[unit].push_back({last - packet.flits + 1 + f, flit_of(packet, f), f + 1 == packet.flits});
+}
+
+void RtlUnit::relay(unsigned port, const Flit& flit) {
+  in_.relays |= 1u << port;
+  in_.relay[port] = flit;
+}
+
+void RtlUnit::single(unsigned port, const Flit& flit) {
+  in_.singles |= 1u << port;
+  in_.single[port] = flit;
+}
+
+void RtlUnit::came(unsigned link, const Flit& flit) {
+  in_.links |= 1u << link;
+  in_.came[link] = flit;
+}
+
+void RtlUnit::took(const UnitModel::Take& take, const Packet& packet, Tick now) {
+  take_ = take;
+  for (unsigned f = 0; f < take.flits; ++f)
+    host_[take.unit].push_back({now + 1 + Tick{f} * take.pace, flit_of(packet, f)});
+}
+
+void RtlUnit::sent(unsigned port, const Flit& flit) {
+  sending_ |= 1u << port;
+  sending_flit_[port] = flit;
+}
+
+void RtlUnit::back(unsigned port, std::uint64_t events) {
+  in_.back[port] = static_cast<std::uint16_t>(in_.back[port] ^ events);
+}
+
+void RtlUnit::clock(Tick now) {
+  UnitModel::Inputs came = in_;  // of this cycle alone, after those that the simulator slept
+  const auto take = std::exchange(take_, std::nullopt);
+  const auto ended = std::exchange(ended_, std::nullopt);
+  const auto sending = std::exchange(sending_, 0);
+  if (next_ < now) {
+    in_.announce.reset();
+    in_.links = in_.relays = in_.singles = 0;
+    if (credits_)
+      in_.back = {};
+    else
+      in_.back = back_;
+    const Tick settled = next_ + kSettled;
+    while (next_ < now && (next_ < settled || !loading_.empty())) cycle(next_++);
+  }
+  next_ = now;
+  in_ = came;
+  take_ = take;
+  ended_ = ended;
+  sending_ = sending;
+  starts_.insert(starts_.end(), new_starts_.begin(), new_starts_.end());
+  unloads_.insert(unloads_.end(), new_unloads_.begin(), new_unloads_.end());
+  new_starts_.clear();
+  new_unloads_.clear();
+  cycle(next_++);
+  back_ = in_.back;
+  in_.announce.reset();
+  in_.links = in_.relays = in_.singles = 0;
+  if (credits_) in_.back = {};
+}
+
+void RtlUnit::write(Tick now) {
+  in_.write.reset();
+  if (loading_.empty() || loading_.front().from > now) return;
+  Loading& load = loading_.front();
+  const auto index = static_cast<unsigned>(now - load.from);
+  UnitModel::Write word{.row = load.id, .words = &load.row};
+  unsigned i = 0;
+  each_bit(load.row.used, [&](unsigned k) {
+    if (i++ != index) return;
+    word.edge = k;
+    word.vc = load.ways[k].first;
+    word.link = load.ways[k].second;
+  });
+  if (load.row.rooted && index < load.row.ranks) word.label = index;
+  word.vertex = index + 1 == load.cycles;
+  in_.write = word;
+}
+
+void RtlUnit::cycle(Tick now) {
+  write(now);
+  in_.start.reset();
+  if (!starts_.empty()) {
+    in_.start = starts_.front();
+    starts_.pop_front();
+  }
+  in_.unload.reset();
+  if (!unloads_.empty()) {
+    in_.unload = unloads_.front();
+    unloads_.pop_front();
+  }
+  in_.host = in_.result_ready = 0;
+  for (unsigned u = 0; u < sizes_.units; ++u) {
+    if (!host_[u].empty() && host_[u].front().at == now) {
+      in_.host |= 1u << u;
+      in_.host_data[u] = host_[u].front().data;
+      host_[u].pop_front();
+    }
+    if (!reads_[u].empty() && reads_[u].front().at == now) in_.result_ready |= 1u << u;
+  }
+  if (recording_ && now >= recording_->from) model_->record(std::exchange(recording_, nullptr)->file);
+  model_->clock(now, in_, out_);
+  if (in_.write && in_.write->vertex) loading_.pop_front();
+
+  const auto name = [](const char* port, unsigned index) {
+    return std::string(port) + "[" + std::to_string(index) + "]";
+  };
+  for (unsigned p = 0; p < sizes_.ports; ++p) {
+    const bool expected = sent_ >> p & 1, got = out_.sent >> p & 1;
+    if (expected || got)
+      compare(now, name("out_flit_o", p), expected ? text_of(sent_flit_[p]) : "nothing",
+              got ? text_of(out_.flit[p]) : "nothing");
+  }
+  compare(now, "take_o", text_of(take_), text_of(out_.take));
+  compare(now, "ended_o", text_of(ended_), text_of(out_.ended));
+  for (unsigned u = 0; u < sizes_.units; ++u) {
+    if (reads_[u].empty() || reads_[u].front().at != now) continue;
+    const Read& read = reads_[u].front();
+    const bool got = out_.results >> u & 1;
+    compare(now, name("result_data_o", u), text_of(read.data) + (read.last ? ", last" : ""),
+            got ? text_of(out_.result[u]) + (out_.lasts >> u & 1 ? ", last" : "") : "nothing");
+    compare(now, name("result_tag_o", u), text_of(told_[u].front()), text_of(out_.told[u]));
+    if (read.last) told_[u].pop_front();
+    reads_[u].pop_front();
+  }
+  take_.reset();
+  ended_.reset();
+  sent_ = std::exchange(sending_, 0);
+  sent_flit_ = sending_flit_;
+}
+
+void RtlUnit::compare(Tick now, const std::string& port, const std::string& expected, const std::string& got) const {
+  if (expected != got) throw RouterDifference(self_, now, "collective unit's " + port, expected, got);
+}
+
+}  // namespace thalweg

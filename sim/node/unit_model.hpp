@@ -1,0 +1,124 @@
+// What a collective unit that is not the simulator's own has to be: tw_collective_unit, Verilated and compiled into a library of
+// its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/types.hpp"
+#include "node/context_table.hpp"
+#include "switch/router_model.hpp"
+#include "thalweg_spec.hpp"
+
+namespace thalweg {
+
+/// The module's ports in a cycle. Entries of flits and words count where their bit in the mask is set.
+class UnitModel {
+ public:
+  static constexpr unsigned kMaxPorts = 32;  ///< links, local ports, units
+  using Data = decltype(Flit::data);
+
+  struct Sizes {
+    unsigned rows, edges, roots, stages, links, ports, units;
+    std::uint32_t slot_flits;
+  };
+
+  /// A word of a row of the communicator table.
+  struct Write {
+    std::uint32_t row = 0;
+    const Row* words = nullptr;
+    std::optional<unsigned> edge;        ///< whose far end, interval of labels and place is written,
+    unsigned vc = 0, link = 0;           ///< its virtual channel, and the link over which its packets come
+    std::optional<std::uint32_t> label;  ///< the root whose branch is
+    bool vertex = false;                 ///< and the last word
+  };
+  /// What an operation's packets and steps need.
+  struct Start {
+    std::uint32_t operation = 0;
+    spec::Collective collective{};
+    spec::Algorithm algorithm{};
+    spec::Operator op{};
+    spec::Datatype type{};
+    std::uint32_t root = 0;  ///< label
+    unsigned element_bytes = 1;
+    unsigned shortest = 1, longest = 1;  ///< flits of a full packet
+    bool ring = false;
+    std::uint32_t together = 1;
+    std::uint64_t burst = 1;
+    bool upwards_first = false;
+    bool asks = true;  ///< it has processes
+  };
+  struct Inputs {
+    std::optional<Write> write;
+    std::optional<std::uint32_t> unload;  ///< row
+    std::optional<Start> start;
+    std::optional<std::uint32_t> announce;  ///< process
+    std::uint32_t host = 0;                 ///< units with a flit of the host's
+    std::array<Data, kMaxPorts> host_data;
+    std::uint32_t result_ready = 0;  ///< units of whose results the host takes a flit
+    std::uint32_t links = 0;
+    std::array<Flit, kMaxPorts> came;
+    std::uint32_t relays = 0;  ///< ports with a flit of an all-to-all
+    std::array<Flit, kMaxPorts> relay;
+    std::uint32_t singles = 0;  ///< ports with a credit of an all-to-all
+    std::array<Flit, kMaxPorts> single;
+    std::array<std::uint16_t, kMaxPorts> back{};  ///< credits or stop levels of ports, bit vc for channel vc
+  };
+
+  /// What is taken of the host's packets: its flits come from the next cycle on, one in `pace` cycles.
+  struct Take {
+    std::uint32_t process = 0;
+    unsigned unit = 0, flits = 1, pace = 1;
+    friend bool operator==(const Take&, const Take&) = default;
+  };
+  /// What the host is told of a packet for it.
+  struct Told {
+    std::uint32_t process = 0;
+    unsigned step = 0;
+    std::uint32_t round = 0, stream = 0;
+    std::uint64_t first = 0, elements = 0;
+    bool descriptor = false;
+    friend bool operator==(const Told&, const Told&) = default;
+  };
+  struct Outputs {
+    std::optional<Take> take;
+    std::optional<std::uint32_t> ended;  ///< process
+    std::uint32_t results = 0;           ///< units
+    std::array<Data, kMaxPorts> result;
+    std::uint32_t lasts = 0;
+    std::array<Told, kMaxPorts> told;
+    std::uint32_t sent = 0;  ///< ports, in the cycle before
+    std::array<Flit, kMaxPorts> flit;
+  };
+
+  virtual ~UnitModel() = default;
+  [[nodiscard]] virtual Sizes sizes() const = 0;
+  /// A cycle: what the module shows with these inputs, and its clock edge. Throws std::logic_error when an assertion of the RTL fails.
+  virtual void clock(Tick now, const Inputs& in, Outputs& out) = 0;
+  /// From the next cycle on all signals go into a VCD file, two time units a cycle. Throws std::logic_error where the library was
+  /// built without waves.
+  virtual void record(const std::string& file) = 0;
+};
+
+/// A library of collective units that are all built with the same parameters.
+class UnitLibrary {
+ public:
+  /// Throws std::invalid_argument where the file is no such library.
+  explicit UnitLibrary(const std::string& file, std::optional<Recording> recording = {});
+
+  /// A unit after reset, its registers without one and its memories at random values.
+  [[nodiscard]] std::unique_ptr<UnitModel> make(NodeId self) const { return std::unique_ptr<UnitModel>(make_(self)); }
+  /// What is to be recorded of a node's unit; null: nothing.
+  [[nodiscard]] const Recording* recording(NodeId self) const {
+    return recording_ && recording_->node == self ? &*recording_ : nullptr;
+  }
+
+ private:
+  UnitModel* (*make_)(unsigned self) = nullptr;
+  std::optional<Recording> recording_;
+};
+
+}  // namespace thalweg
