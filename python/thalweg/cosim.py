@@ -193,9 +193,9 @@ def _endpoint(seed: int) -> Endpoint:
 
 def with_few_rows(cluster: Cluster) -> Cluster:
     """The cluster with as many rows of the communicator table as random programs need."""
-    values = cluster.values.model_copy(deep=True)
-    values.collective.contexts = min(values.collective.contexts, UNIT_CONTEXTS)
-    return replace(cluster, values=values)
+    contexts = min(cluster.values.collective.contexts, UNIT_CONTEXTS)
+    collective = cluster.values.collective.model_copy(update={"contexts": contexts})
+    return replace(cluster, values=cluster.values.model_copy(update={"collective": collective}))
 
 
 def execute(
