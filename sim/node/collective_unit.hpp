@@ -101,6 +101,8 @@ class CollectiveUnit {
   /// Starts an operation if a place for it is free. Operations of a context are started in order.
   [[nodiscard]] std::optional<OperationId> start(const CollectiveRequest& request, spec::Algorithm algorithm,
                                                  const Group* group, std::uint32_t context, Tick now);
+  /// One has been started in this cycle.
+  [[nodiscard]] bool started(Tick now) const { return started_ == now; }
   [[nodiscard]] const CollectiveRequest& request(OperationId id) const { return operation(id).request; }
   [[nodiscard]] const Packetizer& packetizer(OperationId id) const { return operation(id).packetizer; }
   /// The user's units that its packets pass; null: none.

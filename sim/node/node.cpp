@@ -125,12 +125,15 @@ void Node::free_row(std::uint32_t context) {
 
 void Node::start_operations(std::uint32_t context, Tick now) {
   auto& queue = commands_[context];
-  while (!queue.empty() && queue.front().arrival <= now && unit_.loaded(context)) {
+  if (queue.empty() || queue.front().arrival > now || !unit_.loaded(context)) return;
+  if (!unit_.started(now)) {
     const auto id = unit_.start(queue.front().request, queue.front().algorithm, queue.front().group, context, now);
     if (!id) return;
     queue.pop_front();
     host_.begin_operation(*id);
+    if (queue.empty()) return;
   }
+  events_.add({now + 1, Event::Kind::command, context});  // the unit takes a command in a cycle
 }
 
 void Node::row_loaded(std::uint32_t context, Tick now) {
