@@ -6,7 +6,7 @@
 // packets, or waits where what it lacks will come. All-to-alls pass through the ports alone (relay_*, single_*).
 //
 // Order: of each block; results of a step leave in the order of steps. Latency: a packet's result two cycles and the lanes after the
-// step. Throughput: a step a cycle, each Units packets apart. Storage: that of the blocks, constants of each operation, an exchange
+// step. Throughput: a step a cycle, of as many packets at a time as there are units. Storage: that of the blocks, constants of each operation, an exchange
 // for each row. take_* and ended_* depend on the process that is tried; all other outputs are those of blocks. Critical path: from
 // the process's step over the slots' credits to what becomes of it.
 module tw_collective_unit
@@ -1096,7 +1096,7 @@ module tw_collective_unit
   wire scan_may = scan_decides && head_valid && may_begin(head, scan_row_q, scan_edge);
   assign reading_row = scan_decides ? scan_row_q : opening_row[arrival_link];
   wire scan_begins = scan_may && !reading[scan_edge];
-  wire arrival_begins = !scan_begins && idle && arrival_found && !reading[opening_edge[arrival_link]];
+  wire arrival_begins = !scan_decides && idle && arrival_found && !reading[opening_edge[arrival_link]];
   wire bare_begins = scan_begins || arrival_begins;
   wire [RowWidth-1:0] bare_row = scan_begins ? scan_row_q : opening_row[arrival_link];
   // verilator lint_off UNUSEDSIGNAL
@@ -1139,7 +1139,8 @@ module tw_collective_unit
 
   always_comb begin
     seek_set = '0;
-    for (int unsigned l = 0; l < Links; l++) if (descriptors[l] && bare_q[opening_row[l]] && !gone[opening_row[l]]) seek_set[opening_row[l]] = 1'b1;
+    for (int unsigned l = 0; l < Links; l++)
+      if (descriptors[l] && bare_q[opening_row[l]] && !gone[opening_row[l]]) seek_set[opening_row[l]] = 1'b1;
     if (ends && bare_q[tried_row]) seek_set[tried_row] = 1'b1;
     if (bare_begins) seek_set[bare_row] = 1'b1;
   end

@@ -121,7 +121,7 @@ struct CollectiveConfig {
   unsigned relay_flits = 1024;        ///< buffer of packets of all-to-alls behind a link, of each route class
   unsigned lane_latency = 14;         ///< cycles of one combining step
   std::vector<UserOperator> operators;
-  std::map<std::uint8_t, UserUnits> units;  ///< of collectives that move data, by their codes
+  std::map<std::uint8_t, UserUnits> units;     ///< of collectives that move data, by their codes
   std::shared_ptr<const UnitLibrary> library;  ///< collective units of RTL, to compare with; null: none
 };
 

@@ -356,10 +356,14 @@ class CollectiveUnit {
   void ask(Tick now);
   /// The first words of a packet that may begin an operation.
   using Head = std::array<std::uint64_t, 4>;
-  [[nodiscard]] bool begins(std::uint32_t context, unsigned edge, const Head& head) const;
+  [[nodiscard]] bool may_begin(std::uint32_t context, unsigned edge, const Head& head) const;
+  /// An operation of the row still reads the edge's packets.
+  [[nodiscard]] bool reads(std::uint32_t context, unsigned edge) const {
+    return precedence_.reading(context) >> edge & 1;
+  }
   void start_arrived(std::uint32_t context, const Head& descriptor, Tick now);
   void begin_arrived(Tick now);
-  void scan(Tick now);
+  bool scan(Tick now);
   [[nodiscard]] Head head_of(PacketId packet) const {
     Head head;
     std::copy_n(pool_[packet].words.begin(), head.size(), head.begin());

@@ -31,14 +31,13 @@ void CollectiveUnit::ask(Tick now) {
   }
 }
 
-/// Whether a packet in front of a slot begins the next operation of a vertex without a rank, which no host submits: a descriptor
-/// that no earlier operation reads. Every edge of the tree carries all operations that take it, at least one way, so a neighbour
+/// Whether a packet in front of a slot begins the next operation of a vertex without a rank, which no host submits, unless an
+/// earlier one reads there: it is its descriptor. Every edge of the tree carries all operations that take it, at least one way, so a neighbour
 /// is no more of them ahead than it may have in flight, and the 2 bits of the sequence tell them apart.
-bool CollectiveUnit::begins(std::uint32_t id, unsigned edge, const Head& head) const {
+bool CollectiveUnit::may_begin(std::uint32_t id, unsigned edge, const Head& head) const {
   const Context& context = contexts_[id];
   if (!context.loaded || context.row.has_rank() || !(context.row.tree() >> edge & 1)) return false;
   if (context.operations[context.started % in_flight_].active) return false;
-  if (precedence_.reading(id) >> edge & 1) return false;
   return network_header::kind(head[0]) == spec::Kind::descriptor &&
          network_header::sequence(head[0]) == (context.on_tree & 3);
 }
@@ -54,23 +53,25 @@ void CollectiveUnit::start_arrived(std::uint32_t id, const Head& head, Tick now)
 }
 
 /// Begins an operation at a vertex without a rank where its descriptor comes in this cycle, into an empty slot, and none is
-/// being started.
+/// being started: that of the lowest link, or none.
 void CollectiveUnit::begin_arrived(Tick now) {
   if (!starter_.idle(now) || started_ == now) return;
   for (const SlotArrival& arrival : slots_.arrivals()) {
     if (arrival.credits || !slots_.packets(arrival.row, arrival.edge).empty()) continue;
-    if (const Head head = head_of(arrival.value); begins(arrival.row, arrival.edge, head))
-      return start_arrived(arrival.row, head, now);
+    const Head head = head_of(arrival.value);
+    if (!may_begin(arrival.row, arrival.edge, head)) continue;
+    if (!reads(arrival.row, arrival.edge)) start_arrived(arrival.row, head, now);
+    return;
   }
 }
 
 /// Looks at what is in front of the slots of vertices without a rank whose next operation may be there, while none is being started:
-/// a row, then each of its edges, read in one cycle and decided on in the next.
-void CollectiveUnit::scan(Tick now) {
+/// a row, then each of its edges, read in one cycle and decided on in the next. True: it decides in this one.
+bool CollectiveUnit::scan(Tick now) {
   if (!starter_.idle(now) || started_ == now) {
     looked_ = false;
   } else if (!scanning_) {
-    if (!arrived_) return;
+    if (!arrived_) return false;
     scanning_ = true;
     scanned_ = static_cast<std::uint32_t>(std::countr_zero(arrived_));
     arrived_ &= arrived_ - 1;
@@ -86,10 +87,12 @@ void CollectiveUnit::scan(Tick now) {
     scan_edges_ &= scan_edges_ - 1;
     scanning_ = scan_edges_ != 0;
     looked_ = false;
-    if (!in_front_ || !begins(scanned_, edge, *in_front_)) return;
+    if (!in_front_ || !may_begin(scanned_, edge, *in_front_) || reads(scanned_, edge)) return true;
     scanning_ = false;
     start_arrived(scanned_, *in_front_, now);
+    return true;
   }
+  return false;
 }
 
 }  // namespace thalweg
