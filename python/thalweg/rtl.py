@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, Literal, TextIO
 
 from thalweg import processor_time
 from thalweg.errors import CheckFailed, InputError
+from thalweg.rtl_parts import Part, parameters_of, source, stand_in
 from thalweg.rtl_ports import Module, header, read_module
 from thalweg.waves import to_fst
 
@@ -212,8 +213,7 @@ class Project:
 
     def _block_flags(self, block: Block, parameters: ParameterSet) -> list[str]:
         file = self.root / "rtl" / block.folder / f"{block.module}.sv"
-        assigned = [f"-G{name}={value}" for name, value in parameters.parameters.items()]
-        return [*self._flags(block.module, file, block.rtl), *assigned]
+        return [*self._flags(block.module, file, block.rtl), *_assigned(parameters.parameters)]
 
     def own_files(self, block: Block) -> set[Path]:
         """The block's module, and the parts and packages of its folder."""
@@ -353,42 +353,80 @@ class Project:
             _ninja(folder / "build.ninja")
             return program
 
-    def build_library(self, module: str, glue: Path, parameters: dict[str, int | str], waves: bool = False) -> Path:
+    def build_library(
+        self,
+        module: str,
+        glue: Path,
+        parameters: dict[str, int | str],
+        waves: bool = False,
+        parts: Sequence[str] = (),
+    ) -> Path:
         """A shared library of a module with parameters, and the C++ source that makes something of its model (class Vtop).
 
-        With `waves` the model can be traced.
+        With `waves` the model can be traced. `parts`: modules in it whose outputs come from registers alone, compiled once for all
+        of their instances; waves leave out what is in them.
         """
         kind: Kind = "traced" if waves else "model"
         file = next(self.root.glob(f"rtl/*/{module}.sv"))
-        flags = [*self._flags(module, file), *(f"-G{name}={value}" for name, value in parameters.items())]
+        flags = [*self._flags(module, file), *_assigned(parameters)]
         with self._building:
             self._build_runtime()
             digest = sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()[:16]
             folder = self.build / module / (f"{digest}.traced" if waves else digest)
             found = self._elaborate(folder, module, flags)
             _write_if_changed(folder / "ports/top.hpp", header(found))
-            library, gathered = folder / "library.so", folder / "model/model.cc"
-            options = "--cc --prefix Vtop --x-assign unique --x-initial unique -O3 --no-timing --Mdir"
-            verilate = [*options.split(), f"{gathered.parent}.new", "-Wno-fatal", *KIND_FLAGS[kind], *flags]
+            variants = [part for name in parts for part in self._parts(folder, name)]
+            library = folder / "library.so"
             with (folder / "build.ninja").open("w") as out:
                 _write_rules(out, folder, self._compiler_flags())
-                _write_edge(
-                    out,
-                    "verilate",
-                    gathered,
-                    *found.files,
-                    MODEL=gathered.parent,
-                    FLAGS=shlex.join(verilate).replace("$", "$$"),
-                )
-                include = f"-isystem {gathered.parent} -I{folder / 'ports'} {_macros(kind)}"
-                _write_edge(out, "compile", folder / "model.o", gathered, FLAGS=f"{include} -w")
-                _write_edge(out, "compile", folder / "glue.o", f"{glue} | {gathered}", FLAGS=include)
-                objects = [folder / "glue.o", folder / "model.o"]
+                model = folder / "model"
+                stand_ins = [folder / f"stand_ins/{name}/{name}.sv" for name in parts]
+                # They come before the folders that have the modules themselves.
+                flags = [*(word for path in stand_ins for word in ("-y", str(path.parent))), *flags]
+                objects = [
+                    self._write_model(out, model, "top", kind, flags, [*found.files, *stand_ins]),
+                    folder / "glue.o",
+                ]
+                include = f"-isystem {model} -I{folder / 'ports'} {_macros(kind)}"
+                _write_edge(out, "compile", folder / "glue.o", f"{glue} | {model}/model.cc", FLAGS=include)
+                for part in variants:
+                    model, source = folder / part.name, folder / f"stand_ins/{part.ports.name}/{part.name}.cpp"
+                    of_part = next(self.root.glob(f"rtl/*/{part.ports.name}.sv"))
+                    flags = [*self._flags(part.ports.name, of_part), *_assigned(part.parameters)]
+                    objects.append(self._write_model(out, model, part.name, "model", flags, part.ports.files))
+                    objects.append(folder / f"{part.name}.glue.o")
+                    include = f"-isystem {model} {_macros('model')}"
+                    _write_edge(out, "compile", objects[-1], f"{source} | {model}/model.cc", FLAGS=include)
                 _write_edge(out, "share", library, *objects, f"{self.runtime}/libruntime.a")
             if not library.exists():
                 print(f"thalweg: building {module} ({folder.name}), once; minutes", file=sys.stderr)
             _ninja(folder / "build.ninja")
             return library
+
+    def _parts(self, folder: Path, module: str) -> list[Part]:
+        """The variants of a module in what was elaborated in a folder, and what stands in for them there."""
+        file = next(self.root.glob(f"rtl/*/{module}.sv"))
+        parts = []
+        for i, parameters in enumerate(parameters_of(folder / "tree.json", module)):
+            name = f"{module}_{i}"
+            ports = self._elaborate(folder / name, module, [*self._flags(module, file), *_assigned(parameters)])
+            parts.append(Part(name, parameters, ports))
+            _write_if_changed(folder / f"stand_ins/{module}/{name}.cpp", source(parts[-1]))
+        if not parts:
+            raise InputError(f"there is no {module} to be compiled on its own")
+        _write_if_changed(folder / f"stand_ins/{module}/{module}.sv", stand_in(file.read_text(), parts))
+        return parts
+
+    def _write_model(
+        self, out: TextIO, folder: Path, name: str, kind: Kind, flags: Sequence[str], sources: Sequence[Path]
+    ) -> Path:
+        """The rules for class V<name>, in a folder; the object that has it."""
+        gathered, target = folder / "model.cc", folder.with_suffix(".o")
+        options = f"--cc --prefix V{name} --x-assign unique --x-initial unique -O3 --no-timing --Mdir"
+        verilate = [*options.split(), f"{folder}.new", "-Wno-fatal", *KIND_FLAGS[kind], *flags]
+        _write_edge(out, "verilate", gathered, *sources, MODEL=folder, FLAGS=shlex.join(verilate).replace("$", "$$"))
+        _write_edge(out, "compile", target, gathered, FLAGS=f"-isystem {folder} {_macros(kind)} -w")
+        return target
 
     def _build_runtime(self) -> None:
         """The Verilator runtime and the harness's hooks into it, compiled once for all tests."""
@@ -470,6 +508,10 @@ class Project:
         ports = {name: Port(**port) for name, port in data["ports"].items()}
         difference = Difference(**data["difference"]) if data["difference"] else None
         return Result(block.name, parameters.name, seed, runs, cycles, data["total_cycles"], ports, difference)
+
+
+def _assigned(parameters: Mapping[str, int | str]) -> list[str]:
+    return [f"-G{name}={value}" for name, value in parameters.items()]
 
 
 def _write_if_changed(path: Path, text: str) -> None:

@@ -137,5 +137,7 @@ def in_rtl(
         return cluster
     glue = project.root / "rtl/engine/collective_unit.cpp"
     parameters = unit_parameters(cluster.fabric_config(), pairs)
-    library = project.build_library("tw_collective_unit", glue, parameters, waves=recording is not None)
+    # A node's lanes are dozens, and most of the unit.
+    waves = recording is not None
+    library = project.build_library("tw_collective_unit", glue, parameters, waves=waves, parts=["tw_lane"])
     return replace(cluster, units=_sim.UnitLibrary(str(library), recording))

@@ -89,7 +89,8 @@ def _range_bits(text: str) -> int:
     return abs(left - right) + 1
 
 
-def _constant(node: dict[str, Any]) -> tuple[int, int] | None:
+def constant(node: dict[str, Any]) -> tuple[int, int] | None:
+    """Value and bits of a number in a tree; None where it is none."""
     match = re.fullmatch(r"(\d+)'s?h([0-9a-f]+)", node.get("name", ""))
     return (int(match[2], 16), int(match[1])) if match else None
 
@@ -105,7 +106,7 @@ def read_module(tree: Path, meta: Path) -> Module:
         if variable["type"] != "VAR":
             continue
         if variable["varType"] in ("GPARAM", "LPARAM") and variable.get("valuep"):
-            value = _constant(variable["valuep"][0])
+            value = constant(variable["valuep"][0])
             if value is not None:
                 parameters[variable["origName"]] = value
         elif variable["varType"] == "PORT":
