@@ -1,7 +1,8 @@
 """Parts of a module that are Verilated on their own, once for all of their instances: the SystemVerilog that stands in for them in
 the whole, and the C++ that it calls.
 
-A part's outputs must come from registers of clk_i alone, not from inputs of the same cycle: that is checked as it runs.
+A part's outputs must come from registers of clk_i alone, not from inputs of the same cycle: that is checked as it runs. And where its
+inputs stay the same it must come to rest within SETTLED cycles: it is a pipeline, and sleeps then.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from pathlib import Path
 
 from thalweg.errors import InputError
 from thalweg.rtl_ports import CLOCK, RESET, Module, constant
+
+
+SETTLED = 256
 
 
 @dataclass(frozen=True)
@@ -104,19 +108,34 @@ def source(part: Part) -> str:
             "",
             '#include "bisim/ports.hpp"',
             "",
-            "// Made while the whole is evaluated first: the context is that of the whole.",
+            "namespace {",
+            "struct Part {",
+            "  // Made while the whole is evaluated first: the context is that of the whole.",
+            "  explicit Part(const char* scope) : model(Verilated::threadContextp(), scope) {}",
+            f"  {model} model;",
+            "  unsigned same = 0;  // cycles without another input",
+            "};",
+            "}  // namespace",
+            "",
             f'extern "C" void* {part.name}_make(const char* scope) {{',
-            f"  return new {model}(Verilated::threadContextp(), scope);",
+            "  return new Part(scope);",
             "}",
             "",
             f'extern "C" void {part.name}_free(void* part) {{',
-            f"  const std::unique_ptr<{model}> model(static_cast<{model}*>(part));",
-            "  model->final();",
+            "  const std::unique_ptr<Part> own(static_cast<Part*>(part));",
+            "  own->model.final();",
             "}",
             "",
             f'extern "C" void {part.name}_clock(void* part, {", ".join(arguments)}) {{',
-            f"  {model}& model = *static_cast<{model}*>(part);",
-            *(f"  bisim::to_signal(model.{name}, {name});" for name in inputs),
+            "  Part& own = *static_cast<Part*>(part);",
+            f"  {model}& model = own.model;",
+            "  bool other = false;",
+            *(f"  other |= bisim::changes_signal(model.{name}, {name});" for name in inputs),
+            "  own.same = other ? 0 : own.same + 1;",
+            f"  if (own.same > {SETTLED}) {{",
+            *(f"    bisim::from_signal(model.{name}, {name});" for name in outputs),
+            "    return;",
+            "  }",
             *(f"  const auto {name}_q = model.{name};" for name in outputs),
             f"  model.{CLOCK} = 0;",
             "  model.eval();",

@@ -93,6 +93,18 @@ void to_signal(Signal& signal, const std::uint32_t* words) {
   }
 }
 
+/// The same; true where that changed it.
+template <class Signal>
+bool changes_signal(Signal& signal, const std::uint32_t* words) {
+  const Signal former = signal;
+  to_signal(signal, words);
+  if constexpr (std::is_integral_v<Signal>) {
+    return signal != former;
+  } else {
+    return !std::equal(&former[0], &former[0] + sizeof(Signal) / 4, &signal[0]);
+  }
+}
+
 template <class Signal>
 void from_signal(const Signal& signal, std::uint32_t* words) {
   if constexpr (!std::is_integral_v<Signal>) {
