@@ -1080,7 +1080,6 @@ module tw_collective_unit
   // verilator lint_on UNUSEDSIGNAL
 
   wire [EdgeWidth-1:0] scan_edge = lowest(scan_edges_q);
-  wire scan_decides = scanning_q && looked_q && idle;
   logic arrival_found;
   logic [LinkWidth-1:0] arrival_link;
   always_comb begin
@@ -1093,10 +1092,11 @@ module tw_collective_unit
       end
     end
   end
-  wire scan_may = scan_decides && head_valid && may_begin(head, scan_row_q, scan_edge);
-  assign reading_row = scan_decides ? scan_row_q : opening_row[arrival_link];
+  wire scans = idle && !arrival_found;  // one can ask who reads
+  wire scan_may = scans && scanning_q && looked_q && head_valid && may_begin(head, scan_row_q, scan_edge);
+  assign reading_row = arrival_found ? opening_row[arrival_link] : scan_row_q;
   wire scan_begins = scan_may && !reading[scan_edge];
-  wire arrival_begins = !scan_decides && idle && arrival_found && !reading[opening_edge[arrival_link]];
+  wire arrival_begins = idle && arrival_found && !reading[opening_edge[arrival_link]];
   wire bare_begins = scan_begins || arrival_begins;
   wire [RowWidth-1:0] bare_row = scan_begins ? scan_row_q : opening_row[arrival_link];
   // verilator lint_off UNUSEDSIGNAL
@@ -1150,7 +1150,7 @@ module tw_collective_unit
     seek_first = '0;
     for (int unsigned r = Rows; r > 0; r--) if (seek_q[r-1] && !gone[r-1]) seek_first = RowWidth'(r - 1);
   end
-  wire seeks = idle && !scanning_q && (seek_q & ~gone) != '0;
+  wire seeks = scans && !scanning_q && (seek_q & ~gone) != '0;
   assign head_edge = scan_edge;
 
   always_ff @(posedge clk_i) begin
@@ -1184,6 +1184,7 @@ module tw_collective_unit
 
     // A scan: a row, then each of its edges, looked at in one cycle and decided on in the next.
     if (!idle) looked_q <= 1'b0;
+    else if (arrival_found) looked_q <= looked_q;
     else if (!scanning_q) begin
       scanning_q <= seeks;
       scan_row_q <= seek_first;

@@ -258,13 +258,12 @@ void CollectiveUnit::step(Tick now) {
   relay(now);
   if (rtl_) show_relay(now);
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
-  const bool decides = scan(now);
   slots_.begin();
   for (unsigned link = 0; link < links_.size(); ++link) receive(link, now);
   stages_.begin(now);
   uploads_.begin();
   if (const auto heard = uploads_.heard(); rtl_ && heard) rtl_->announced(*heard);
-  if (!decides) begin_arrived(now);  // one can ask who reads
+  scan(begin_arrived(now), now);
   wake();
   ask(now);
   kept_ = pick_.kept();

@@ -362,8 +362,8 @@ class CollectiveUnit {
     return precedence_.reading(context) >> edge & 1;
   }
   void start_arrived(std::uint32_t context, const Head& descriptor, Tick now);
-  void begin_arrived(Tick now);
-  bool scan(Tick now);
+  bool begin_arrived(Tick now);
+  void scan(bool yields, Tick now);
   [[nodiscard]] Head head_of(PacketId packet) const {
     Head head;
     std::copy_n(pool_[packet].words.begin(), head.size(), head.begin());

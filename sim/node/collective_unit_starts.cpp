@@ -53,25 +53,33 @@ void CollectiveUnit::start_arrived(std::uint32_t id, const Head& head, Tick now)
 }
 
 /// Begins an operation at a vertex without a rank where its descriptor comes in this cycle, into an empty slot, and none is
-/// being started: that of the lowest link, or none.
-void CollectiveUnit::begin_arrived(Tick now) {
-  if (!starter_.idle(now) || started_ == now) return;
+/// being started: that of the lowest link, unless an earlier operation reads there. True: there was such a descriptor.
+bool CollectiveUnit::begin_arrived(Tick now) {
+  if (!starter_.idle(now) || started(now)) return false;
   for (const SlotArrival& arrival : slots_.arrivals()) {
     if (arrival.credits || !slots_.packets(arrival.row, arrival.edge).empty()) continue;
     const Head head = head_of(arrival.value);
     if (!may_begin(arrival.row, arrival.edge, head)) continue;
     if (!reads(arrival.row, arrival.edge)) start_arrived(arrival.row, head, now);
-    return;
+    return true;
   }
+  return false;
 }
 
 /// Looks at what is in front of the slots of vertices without a rank whose next operation may be there, while none is being started:
-/// a row, then each of its edges, read in one cycle and decided on in the next. True: it decides in this one.
-bool CollectiveUnit::scan(Tick now) {
-  if (!starter_.idle(now) || started_ == now) {
+/// a row, then each of its edges, read in one cycle and decided on in the next. It waits where it `yields` to what has just come.
+void CollectiveUnit::scan(bool yields, Tick now) {
+  const auto look = [&] {
+    const auto& packets = slots_.packets(scanned_, static_cast<unsigned>(std::countr_zero(scan_edges_)));
+    in_front_ = packets.empty() ? std::nullopt : std::optional(head_of(packets.front()));
+    looked_ = true;
+  };
+  if (yields) {
+    if (looked_) look();
+  } else if (!starter_.idle(now) || started(now)) {
     looked_ = false;
   } else if (!scanning_) {
-    if (!arrived_) return false;
+    if (!arrived_) return;
     scanning_ = true;
     scanned_ = static_cast<std::uint32_t>(std::countr_zero(arrived_));
     arrived_ &= arrived_ - 1;
@@ -79,20 +87,16 @@ bool CollectiveUnit::scan(Tick now) {
   } else if (!scan_edges_) {
     scanning_ = false;
   } else if (!looked_) {
-    const auto& packets = slots_.packets(scanned_, static_cast<unsigned>(std::countr_zero(scan_edges_)));
-    in_front_ = packets.empty() ? std::nullopt : std::optional(head_of(packets.front()));
-    looked_ = true;
+    look();
   } else {
     const auto edge = static_cast<unsigned>(std::countr_zero(scan_edges_));
     scan_edges_ &= scan_edges_ - 1;
     scanning_ = scan_edges_ != 0;
     looked_ = false;
-    if (!in_front_ || !may_begin(scanned_, edge, *in_front_) || reads(scanned_, edge)) return true;
+    if (!in_front_ || !may_begin(scanned_, edge, *in_front_) || reads(scanned_, edge)) return;
     scanning_ = false;
     start_arrived(scanned_, *in_front_, now);
-    return true;
   }
-  return false;
 }
 
 }  // namespace thalweg
