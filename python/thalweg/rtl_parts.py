@@ -15,7 +15,6 @@ from pathlib import Path
 from thalweg.errors import InputError
 from thalweg.rtl_ports import CLOCK, RESET, Module, constant
 
-
 SETTLED = 256
 
 
