@@ -52,6 +52,7 @@ Fault draw(std::mt19937_64& random, unsigned permille) {
 // Also when words stop coming while frames still get lost: the last one needs nothing behind it.
 TEST(Replay, DeliversOnceAndInOrder) {
   std::mt19937_64 random(test_seed());
+  std::uint64_t words = 0;
   for (int run = 0; run < 200; ++run) {
     const unsigned window = 2u << random() % 7, faults = random() % 2 ? 20 : 400;
     Pair pair(window, 1 + random() % 12);
@@ -62,8 +63,9 @@ TEST(Replay, DeliversOnceAndInOrder) {
       pair.cycle(false, false, draw(random, faults), draw(random, faults));
     EXPECT_EQ(pair.got, pair.given) << "run " << run;
     EXPECT_EQ(pair.got_back, pair.given_back) << "run " << run;
-    EXPECT_GT(pair.got, 0u);
+    words += pair.got;
   }
+  EXPECT_GT(words, 0u);  // of a run there may be none
 }
 
 // A word's place is free for the next one a round trip later: latency each way, and four cycles in the two ends; one more
