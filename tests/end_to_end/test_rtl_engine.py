@@ -55,11 +55,10 @@ def small_torus(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
 
 @pytest.mark.serial
 def test_collective_units_are_equal(small_torus: Cluster) -> None:
-    """With sums alone in the lanes, all of whose operators have tests of their own."""
+    """With sums alone in the lanes, all of whose operators have tests of their own; the same programs in every short run."""
     sums = {Datatype.FLOAT64: [Operator.SUM], Datatype.INT32: [Operator.SUM]}
     hardware = in_rtl(small_torus, compares=True, units=True, pairs=sums)
-    print(f"seeds {SEED} to {SEED + 3}")
-    assert len(list(cosim.compare(small_torus, hardware, SEED, 4, CYCLES, sums))) == 4
+    assert len(list(cosim.compare(small_torus, hardware, 7000, 4, CYCLES, sums))) == 4
 
 
 @pytest.mark.long
