@@ -21,6 +21,7 @@ VARIANTS = [
 ]
 QUICK = [variant for variant in VARIANTS if not variant.values[1].long]
 CYCLES = 10_000
+ENOUGH = 200  #: runs, to have every load and pause of a stimulus among them
 
 
 def built(variants: list[Any]) -> Project:
@@ -42,27 +43,39 @@ def seed() -> int:
     return int(os.environ.get("THALWEG_SEED") or secrets.randbelow(2**32))
 
 
-def check(result: Result, parameters: ParameterSet) -> None:
-    print(f"seeds {result.seed} to {result.seed + result.runs - 1}, {result.total_cycles} cycles")
+def equal(project: Project, block: Block, parameters: ParameterSet, runs: int, first: int) -> Result:
+    result = project.run(block, parameters, runs, CYCLES, first)
+    print(f"seeds {first} to {first + runs - 1}, {result.total_cycles} cycles")
     assert result.difference is None, f"{result.difference}; see {result.report}"
-    assert result.total_cycles == result.runs * result.cycles
-    silent = [name for name, port in result.ports.items() if port.activity == 0]
-    assert sorted(silent) == sorted(parameters.silent), (
-        f"the stimulus never moved {silent}: equality there says nothing"
-    )
+    assert result.total_cycles == runs * CYCLES
+    return result
+
+
+def never_moved(*results: Result) -> list[str]:
+    return sorted(name for name in results[0].ports if not any(result.ports[name].activity for result in results))
+
+
+def check(project: Project, block: Block, parameters: ParameterSet, runs: int) -> None:
+    first = seed()
+    result = equal(project, block, parameters, runs, first)
+    silent, expected = never_moved(result), sorted(parameters.silent)
+    if runs < ENOUGH and set(silent) > set(expected):
+        print(f"{runs} runs have no load that moves {silent}")
+        silent = never_moved(result, equal(project, block, parameters, ENOUGH, first + runs))
+    assert silent == expected, f"the stimulus never moved {silent}: equality there says nothing"
 
 
 @pytest.mark.slow
 @pytest.mark.serial
 @pytest.mark.parametrize(("block", "parameters"), QUICK)
 def test_equal(programs: Project, block: Block, parameters: ParameterSet) -> None:
-    check(programs.run(block, parameters, 20, CYCLES, seed()), parameters)
+    check(programs, block, parameters, 20)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("block", "parameters"), VARIANTS)
 def test_equal_in_a_thousand_runs(all_programs: Project, block: Block, parameters: ParameterSet) -> None:
-    check(all_programs.run(block, parameters, 1000, CYCLES, seed()), parameters)
+    check(all_programs, block, parameters, 1000)
 
 
 @pytest.mark.slow
