@@ -686,6 +686,7 @@ module tw_collective_unit
   logic [Units-1:0][255:0] result_data;
   logic [Units-1:0] stages_early, stages_late;
   logic [Units-1:0][ProcessBits-1:0] stages_early_process;
+  logic stages_freed;
   logic [2*Units-1:0] stages_read;
   logic [2*Units-1:0][255:0] stages_data;
   logic [2*Units-1:0][UnitWidth-1:0] stages_unit;
@@ -710,6 +711,7 @@ module tw_collective_unit
       .status_there_o (staged_there),
       .status_room_o  (stage_room),
       .status_free_o  (stages_free),
+      .freed_o        (stages_freed),
       .step_valid_i   (goes),
       .step_unit_i    (unit),
       .step_pace_i    (pace),
@@ -764,7 +766,7 @@ module tw_collective_unit
       .tried_goes_i   (goes && !over),
       .tried_unit_i   (unit),
       .tried_cycles_i (again_in),
-      .room_freed_i   (leaves != '0 || host_taken != '0 || (goes && step.from_stages != '0)),
+      .room_freed_i   (leaves != '0 || host_taken != '0 || stages_freed),
       .process_ended_i(ends),
       .kept_o         (kept),
       .pick_valid_o   (pick_valid),

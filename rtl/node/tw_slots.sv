@@ -5,7 +5,8 @@
 // arrived with its tail. What arrives in a cycle, and what a step takes, is seen in the next one; who waits for it is woken in
 // the same one (tw_slot_waits). A step takes a packet from each of some edges of a row, which the banks give out from the next
 // cycle on (tw_slot_bank), and credits for what it sends to others. Credits of a slot are due at its port when Batch flits of it are
-// free, or with a final packet. For a vertex without a rank the head of the packet in front of any slot is shown.
+// free, or with a final packet; they are told when nothing that they bring can overtake what is still read (tw_slow_reads), and hold
+// up those behind them until then. For a vertex without a rank the head of the packet in front of any slot is shown.
 //
 // Order: packets of a slot as they came; a port's credits in the order in which they became due, the edges of one step ascending.
 // Latency: a head is shown in the next cycle. Throughput: a flit of each link, a step, a process that begins to wait, a head that
@@ -13,8 +14,7 @@
 // Storage: the banks; beside each the heads of what is in it; what two sides count is split by the side that writes it, so that
 // every memory has one writer: of each link the positions up to which packets have arrived, and have been taken by steps;
 // credits that were granted, of each link, and spent, of the step; room that was freed, of the step, and told, of the port.
-// Memories are cleared one row a cycle after reset: Rows cycles, in which status_valid_o is low and nothing may come. A flit must
-// be written after the one that lay there was read: of steps at a pace of 1 it always is.
+// Memories are cleared one row a cycle after reset: Rows cycles, in which status_valid_o is low and nothing may come.
 // Status, wakes and arrives_empty_o depend on inputs, what is read and heads are memories' outputs, credits depend on registers.
 // Critical path: from row_i over the grants of all links, their sum, to status_credits_o; beside it that from row_i over the link
 // and its position to a bank's address.
@@ -77,7 +77,7 @@ module tw_slots
     input logic [2:0]                         step_size_i,    /// log2 of a packet's flits
     input logic                               step_final_i,
     input logic [3:0]                         step_pace_i,
-    input logic [UnitWidth-1:0]               step_unit_i,
+    input logic [UnitWidth-1:0]               step_unit_i,    /// which has read the packet before
     input logic [Edges-1:0][OperandWidth-1:0] step_operand_i,
 
     // Or what it waits for.
@@ -415,14 +415,42 @@ module tw_slots
     );
   end
 
+  // --- Room of what is read slowly
+
+  logic [Ports-1:0][Edges-1:0] held;  // in the row of the port's credits
+  // verilator lint_off UNUSEDSIGNAL
+  logic freed_unused;
+  // verilator lint_on UNUSEDSIGNAL
+
+  tw_slow_reads #(
+      .Units(Units),
+      .Places(Rows),
+      .Members(Edges),
+      .Queries(Ports)
+  ) slow (
+      .clk_i,
+      .rst_i,
+      .step_valid_i,
+      .step_unit_i,
+      .step_place_i  (row_i),
+      .step_members_i(from_i),
+      .step_size_i,
+      .step_pace_i,
+      .ask_place_i   (told_row),
+      .held_o        (held),
+      .freed_o       (freed_unused)
+  );
+
   // --- Credits due: of each step that makes some due at a port, the row and which of the port's edges
 
   for (genvar p = 0; p < Ports; p++) begin : port
     localparam int unsigned Own = (Edges - p + Ports - 1) / Ports;  // its edges
 
-    logic [Own-1:0] due, steps_due, told_q;
+    logic [Own-1:0] due, steps_due, told_q, held_own;
+    logic queued;
     for (genvar i = 0; i < Own; i++) begin : own
       assign steps_due[i] = becomes_due[p+i*Ports];
+      assign held_own[i] = held[p][p+i*Ports];
       assign told[p+i*Ports] = credit_valid_o[p] && credit_ready_i[p] && credit_edge_o[p] == EdgeWidth'(p + i * Ports);
     end
 
@@ -440,7 +468,7 @@ module tw_slots
         .in_valid_i (steps_due != 0),
         .in_ready_o (room),
         .in_data_i  ({row_i, steps_due}),
-        .out_valid_o(credit_valid_o[p]),
+        .out_valid_o(queued),
         .out_ready_i(tells && others == 0),
         .out_data_o ({told_row[p], due}),
         .count_o    ()
@@ -456,6 +484,7 @@ module tw_slots
         end
       end
     end
+    assign credit_valid_o[p] = queued && (left & ~others & held_own) == '0;
     assign credit_row_o[p] = told_row[p];
 
     always_ff @(posedge clk_i) begin

@@ -5,15 +5,15 @@
 // banks give out from the next cycle on (tw_slot_bank), and room in at most two for its result, which its unit brings later. A
 // result is whole with its last flit, and seen in the next cycle; who waits for it is woken in the same one (tw_slot_waits). Of
 // two stages the lower one is written as the flits come, the higher one a cycle later, so that these come with pauses. What a step
-// takes, and the room that becomes free, is seen in the next cycle. An operation leaves its stages empty, so that in the next one
+// takes, and the room that becomes free, is seen in the next cycle; a stage out of which a packet is read slowly has no room until
+// nothing can overtake that any more (tw_slow_reads). An operation leaves its stages empty, so that in the next one
 // of its place another unit may fill them.
 //
 // Order: packets of a stage as they were put into it; results of a unit as its steps. Throughput: a step, a process that begins to
 // wait, and a flit of each unit in a cycle. Storage: the banks; of each unit where Pending results go; and, as every memory has one
 // writer, the position up to which packets of a stage are whole, of each unit, and those up to which packets and room were taken, of
 // the step. A step whose unit is another than the one before begins where that unit's whole packets end. Memories are cleared one
-// operation a cycle after reset: Operations cycles, in which status_valid_o is low and nothing may come. A flit must be written
-// after the one that lay there was read: of steps at a pace of 1 it always is.
+// operation a cycle after reset: Operations cycles, in which status_valid_o is low and nothing may come.
 // Status and wakes depend on inputs, what is read is a memory's output. Critical path: from operation_i over the choice of a
 // stage's bank and of the lowest stage to the bank's address; beside it that to status_free_o.
 module tw_stages #(
@@ -39,10 +39,11 @@ module tw_stages #(
     output logic                      status_there_o,  /// a packet in each
     output logic                      status_room_o,   /// for one in each
     output logic                      status_free_o,   /// the banks can be read
+    output logic                      freed_o,         /// a stage has more room from the next cycle on
 
     // Its step.
     input logic                    step_valid_i,
-    input logic [   UnitWidth-1:0] step_unit_i,
+    input logic [   UnitWidth-1:0] step_unit_i,     /// which has read the packet before
     input logic [             3:0] step_pace_i,
     input logic [OperandWidth-1:0] step_operand_i,  /// of the lower stage's packet; the higher one's is the next
 
@@ -128,7 +129,26 @@ module tw_stages #(
   position_t [Units-1:0][Stages-1:0] whole;  // up to where a unit's packets are
   position_t [Stages-1:0] taken, room_from;
   logic [Stages-1:0][UnitWidth-1:0] bank;
-  logic [Stages-1:0] there, room;
+  logic [Stages-1:0] there, room, held;
+
+  tw_slow_reads #(
+      .Units(Units),
+      .Places(Operations),
+      .Members(Stages),
+      .Queries(1)
+  ) slow (
+      .clk_i,
+      .rst_i,
+      .step_valid_i,
+      .step_unit_i,
+      .step_place_i  (operation_i),
+      .step_members_i(from_i),
+      .step_size_i   (size_i),
+      .step_pace_i,
+      .ask_place_i   (operation_i),
+      .held_o        (held),
+      .freed_o
+  );
 
   for (genvar s = 0; s < Stages; s++) begin : stage
     (* ram_style = "distributed" *) logic [UnitWidth-1:0] bank_q[Operations];
@@ -139,7 +159,7 @@ module tw_stages #(
     wire position_t reserved = reserved_q[operation_i];
 
     assign there[s] = whole[bank[s]][s] != taken[s];
-    assign room[s] = 32'(distance(taken[s], reserved)) + (32'd1 << size_i) <= SlotFlits;
+    assign room[s] = !held[s] && 32'(distance(taken[s], reserved)) + (32'd1 << size_i) <= SlotFlits;
 
     wire takes = step_valid_i && from_i[s];
     wire fills = step_valid_i && to_i[s];

@@ -20,8 +20,8 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       events_(events),
       in_flight_(config.collective.operations_in_flight),
       sizes_(config.collective, config.router.link_ports),
-      slots_(static_cast<unsigned>(links.size()), config.router.local_ports - 1, config.collective.contexts,
-             sizes_.slot, sizes_.credit_batch),
+      slots_(static_cast<unsigned>(links.size()), config.router.local_ports - 1, config.collective.aggregation_units,
+             config.collective.contexts, sizes_.slot, sizes_.credit_batch),
       contexts_(config.collective.contexts),
       precedence_(config.collective.contexts, in_flight_),
       units_(config.collective.aggregation_units),
@@ -270,11 +270,12 @@ void CollectiveUnit::step(Tick now) {
   const std::uint32_t next = pick_.choose(now).value_or(kNobody);
   if (picked_ != kNobody) attempt(picked_, now);
   picked_ = next;
-  keep_arrivals();
+  keep_arrivals(now);
   each_bit(to_send_, [&](unsigned port) {
     if (ports_[port].left) sent(ports_[port], port);
   });
   host_has_read(now);
+  if (stages_.freed(now)) pick_.room_freed();
   for (unsigned port = 0; port < ports(); ++port) {
     const std::uint64_t back = ports_[port].sender.update(now);
     if (rtl_ && back) rtl_->back(port, back);

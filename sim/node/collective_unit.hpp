@@ -381,7 +381,7 @@ class CollectiveUnit {
   void arrived(unsigned link, std::uint64_t header, PacketId packet);
   [[nodiscard]] bool can_send(unsigned port, Tick now) const;
   void wake();
-  void keep_arrivals();
+  void keep_arrivals(Tick now);
   [[nodiscard]] unsigned link_from(NodeId neighbour) const;
 
   [[nodiscard]] std::uint64_t header(const Operation& op, std::uint32_t context, spec::Kind kind, unsigned flits,

@@ -13,7 +13,7 @@ namespace network_header = spec::network_header;
 bool CollectiveUnit::can_send(unsigned index, Tick now) const {
   const Port& port = ports_[index];
   if (port.injector.sending()) return port.sender.ready(port.vc);
-  if (slots_.due(index)) {
+  if (slots_.tells(index, now)) {
     const Slots::Due due = slots_.next_due(index);
     return port.sender.ready(contexts_[due.row].edges[due.edge].vc);
   }
@@ -60,7 +60,7 @@ void CollectiveUnit::inject(unsigned index, Tick now) {
   Port& port = ports_[index];
   if (!port.sender.open(now)) return;
   if (!port.injector.sending()) {
-    if (slots_.due(index)) return send_credit(index, now);
+    if (slots_.tells(index, now)) return send_credit(index, now);
     if (relay_.credit_due(index)) return send_relay_credit(index, now);
     if (!begin(port, index, now)) return;
   }
@@ -179,9 +179,9 @@ void CollectiveUnit::wake() {
 }
 
 /// Writes what has come in this cycle where processes find it in the next one.
-void CollectiveUnit::keep_arrivals() {
+void CollectiveUnit::keep_arrivals(Tick now) {
   wake();  // those that have begun to wait in this cycle
-  slots_.keep();
+  slots_.keep(now, [&](PacketId packet) { return unsigned{pool_[packet].flits}; });
   for (const SlotArrival& arrival : slots_.arrivals())
     if (!arrival.credits && contexts_[arrival.row].loaded && !contexts_[arrival.row].row.has_rank() &&
         network_header::kind(pool_[arrival.value].words[0]) == spec::Kind::descriptor)

@@ -71,7 +71,7 @@ std::optional<CollectiveUnit::Lack> CollectiveUnit::lack(OperationId id, unsigne
   for (std::uint32_t rest = step.to_edges; rest; rest &= rest - 1)
     if (slots_.credits(context_of(id), static_cast<unsigned>(std::countr_zero(rest))) < needed)
       return of(Of::credit, rest);
-  if (const std::uint64_t stages = stages_.full(id, step.to_stages, needed)) return of(Of::stage_room, stages);
+  if (const std::uint64_t stages = stages_.full(id, step.to_stages, needed, now)) return of(Of::stage_room, stages);
   return std::nullopt;
 }
 
@@ -155,6 +155,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
   Execution& execution = op.execution[p];
   const Process& process = op.program.processes[p];
   const Step& step = step_of(op, p, execution.progress);
+  const Pace pace = this->pace(id, step);
 
   std::array<PacketId, kMaxEdges + 1> operands;
   unsigned n = 0;
@@ -166,13 +167,12 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
       op.upload[p].queue.pop();
       if (rtl_) {
         const Packet& packet = pool_[operands[n - 1]];
-        rtl_->took({process_id(id, p), unit, packet.flits, pace(id, step).cycles}, packet, now);
+        rtl_->took({process_id(id, p), unit, packet.flits, pace.cycles}, packet, now);
       }
       uploads_.take(process_id(id, p));
     }
     each_bit(step.from_stages, [&](unsigned stage) {
-      operands[n++] = stages_.take(id, stage, next_part(op, p).flits);
-      pick_.room_freed();
+      operands[n++] = stages_.take(id, stage, next_part(op, p).flits, pace.cycles, now);
     });
   };
   each_bit(step.from_edges, [&](unsigned edge) {
@@ -186,7 +186,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
   const bool fills = process.turns == Turns::packet && 2 * step.streams > config_.collective.slot_packets;
   const bool final = (part.last || fills) && execution.progress.stream() + 1 == step.streams;
   each_bit(step.from_edges, [&](unsigned edge) {
-    if (slots_.take(context_of(id), edge, first.flits, final)) to_send_ |= 1u << slots_.port(edge);
+    if (slots_.take(context_of(id), edge, first.flits, final, pace.cycles, now)) to_send_ |= 1u << slots_.port(edge);
   });
 
   const bool descriptor = execution.progress.descriptor();
@@ -200,7 +200,14 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
   if (process.turns == Turns::packet) execution.block = step.block ^ stream;
   if (process.turns == Turns::burst) execution.block = op.group->rank(step.label(stream, context.row.ranks));
   const Share& share = config_.router.share;
-  const Pace pace = this->pace(id, step);
+  const Tick held = pace.cycles > 1 ? share.after(now, Tick{pace.cycles - 1} * first.flits) : now;
+  if (held > now + 1) {
+    if (step.from_edges) slots_.hold(unit, context_of(id), step.from_edges, held);
+    if (step.from_stages) stages_.hold(unit, id, step.from_stages, held);
+    if (step.from_edges || step.from_stages) events_.add({held - 1, Event::Kind::output});
+  } else if (step.from_stages) {
+    pick_.room_freed();
+  }
   const Tick read = share.after(now, Tick{pace.cycles} * first.flits);
   take_banks(id, step, now, read);
   // A result goes on without a pause: where its flits come with pauses, when it is whole.
@@ -266,7 +273,7 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     ++packet.references;
   }
   each_bit(step.to_stages, [&](unsigned stage) {
-    stages_.reserve(id, stage, packet.flits);
+    stages_.reserve(id, stage, packet.flits, last);
     stages_.fill(id, stage, result, last);
     events_.add({last, Event::Kind::output});
     ++last;

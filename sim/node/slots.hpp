@@ -11,6 +11,7 @@
 #include "node/packet.hpp"
 #include "node/slot_bank.hpp"
 #include "node/slot_waits.hpp"
+#include "node/slow_reads.hpp"
 
 namespace thalweg {
 
@@ -26,7 +27,8 @@ class Slots {
   };
 
   /// Edge k's credits go by local port k modulo `ports`. They are due when `batch` flits of its slot have become free.
-  Slots(unsigned links, unsigned ports, std::uint32_t rows, std::uint32_t slot_flits, std::uint32_t batch);
+  Slots(unsigned links, unsigned ports, unsigned units, std::uint32_t rows, std::uint32_t slot_flits,
+        std::uint32_t batch);
 
   /// Says over which link an edge's packets come. Credits stay as they are: those of the former row's edge may still come.
   void load(std::uint32_t row, unsigned edge, unsigned link) { at(row, edge).link = static_cast<std::uint8_t>(link); }
@@ -43,8 +45,18 @@ class Slots {
     waits_.wake(arrivals_, give);
   }
   [[nodiscard]] const SlotWaits& waits() const { return waits_; }
-  /// Writes what has come where it is seen. Throws std::logic_error where a slot overflows.
-  void keep();
+  /// Writes what has come where it is seen; flits(packet) says how long it is. Throws std::logic_error where a slot overflows: flits
+  /// are written over before they are read.
+  template <class Flits>
+  void keep(Tick now, Flits&& flits) {
+    for (const SlotArrival& arrival : arrivals_) {
+      Edge& edge = at(arrival.row, arrival.edge);
+      if (arrival.credits)
+        edge.credits += arrival.value;
+      else
+        push(edge, arrival.value, flits(arrival.value), now);
+    }
+  }
 
   // What a process sees, and does.
 
@@ -54,8 +66,11 @@ class Slots {
   void await(std::uint32_t row, unsigned edge, bool credits, std::uint32_t process) {
     waits_.await(row, edge, credits, process);
   }
-  /// Takes the packet in front. Its room is free, as reading begins at once and goes on ahead of whatever may be written there. True: credits have become due, `final` ones however few they are.
-  bool take(std::uint32_t row, unsigned edge, unsigned flits, bool final);
+  /// Takes the packet in front, to read a flit of it in `pace` cycles. True: credits have become due, `final` ones however few they
+  /// are.
+  bool take(std::uint32_t row, unsigned edge, unsigned flits, bool final, unsigned pace, Tick now);
+  /// Credits of the edges from which a unit reads slowly are not told before `until`.
+  void hold(unsigned unit, std::uint32_t row, std::uint32_t edges, Tick until) { slow_.begin(unit, row, edges, until); }
   /// Takes credits for a packet that leaves by the edge.
   void give(std::uint32_t row, unsigned edge, unsigned flits) { at(row, edge).credits -= flits; }
 
@@ -66,6 +81,10 @@ class Slots {
 
   [[nodiscard]] unsigned port(unsigned edge) const { return edge % static_cast<unsigned>(due_.size()); }
   [[nodiscard]] bool due(unsigned port) const { return !due_[port].empty(); }
+  /// The next ones can be told: what is read has got far enough.
+  [[nodiscard]] bool tells(unsigned port, Tick now) const {
+    return due(port) && !(slow_.held(due_[port].front().row, now) >> due_[port].front().edge & 1);
+  }
   [[nodiscard]] Due next_due(unsigned port) const {
     const auto [row, edge] = due_[port].front();
     return {row, edge, at(row, edge).owed};
@@ -82,6 +101,8 @@ class Slots {
     bool due = false;           ///< it is in its port's queue
     std::uint32_t credits = 0;  ///< flits for which the slot at the other end has room
     std::uint32_t owed = 0;     ///< flits that have left the slot here, which is not yet told
+    std::uint32_t held = 0;     ///< flits of the packets in it
+    SlowPacket read;            ///< that is longest on its way out
     Ring<PacketId> packets;
   };
 
@@ -90,6 +111,7 @@ class Slots {
     std::uint8_t edge;
   };
 
+  void push(Edge& edge, PacketId packet, unsigned flits, Tick now);
   [[nodiscard]] Edge& at(std::uint32_t row, unsigned edge) { return rows_[row][edge]; }
   [[nodiscard]] const Edge& at(std::uint32_t row, unsigned edge) const { return rows_[row][edge]; }
 
@@ -99,6 +121,7 @@ class Slots {
   std::vector<SlotArrival> arrivals_;  ///< of this cycle
   std::vector<Ring<Place>> due_;       ///< of each port
   std::vector<ReadPorts> banks_;       ///< of each link
+  SlowReads slow_;
 };
 
 }  // namespace thalweg

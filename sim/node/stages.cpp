@@ -7,7 +7,10 @@ namespace thalweg {
 
 void Stages::load(std::uint32_t operation, unsigned stage, unsigned unit) {
   auto& stages = operations_[operation];
-  while (stages.size() <= stage) stages.push_back({.packets = {}, .room = flits_});
+  while (stages.size() <= stage) {
+    stages.emplace_back();
+    stages.back().room = flits_;
+  }
   if (stages[stage].room != flits_) throw std::logic_error("an operation has left packets in a stage");
   stages[stage].bank = static_cast<std::uint8_t>(unit);
 }
@@ -27,19 +30,27 @@ std::uint64_t Stages::empty(std::uint32_t operation, std::uint64_t stages, Tick 
   return empty;
 }
 
-std::uint64_t Stages::full(std::uint32_t operation, std::uint64_t stages, unsigned flits) const {
-  std::uint64_t full = 0;
+std::uint64_t Stages::full(std::uint32_t operation, std::uint64_t stages, unsigned flits, Tick now) const {
+  std::uint64_t full = slow_.held(operation, now) & stages;
   for (; stages; stages &= stages - 1)
     if (at(operation, static_cast<unsigned>(std::countr_zero(stages))).room < flits) full |= stages & -stages;
   return full;
 }
 
-PacketId Stages::take(std::uint32_t operation, unsigned index, unsigned flits) {
+PacketId Stages::take(std::uint32_t operation, unsigned index, unsigned flits, unsigned pace, Tick now) {
   Stage& stage = at(operation, index);
   const PacketId packet = stage.packets.front().packet;
   stage.packets.pop();
   stage.room += flits;
+  if (const SlowPacket read{now, flits, pace}; read.until() > stage.read.until()) stage.read = read;
   return packet;
+}
+
+void Stages::reserve(std::uint32_t operation, unsigned index, unsigned flits, Tick last) {
+  Stage& stage = at(operation, index);
+  stage.room -= flits;
+  if (stage.room < stage.read.unread(last))
+    throw std::logic_error("a stage overflows: what lay there has not been read");
 }
 
 void Stages::fill(std::uint32_t operation, unsigned stage, PacketId packet, Tick last) {

@@ -20,7 +20,7 @@ class Stages {
 
   /// Stages of `flits` flits.
   Stages(std::uint32_t operations, unsigned units, std::uint32_t flits)
-      : flits_(flits), operations_(operations), coming_(units), banks_(units) {}
+      : flits_(flits), operations_(operations), coming_(units), banks_(units), slow_(units) {}
 
   /// Says which unit fills a stage, which is empty: throws std::logic_error where it is not.
   void load(std::uint32_t operation, unsigned stage, unsigned unit);
@@ -41,16 +41,24 @@ class Stages {
 
   /// Those among the stages that lack a whole packet, as bits.
   [[nodiscard]] std::uint64_t empty(std::uint32_t operation, std::uint64_t stages, Tick now) const;
-  /// Those that lack room for so many flits.
-  [[nodiscard]] std::uint64_t full(std::uint32_t operation, std::uint64_t stages, unsigned flits) const;
+  /// Those that lack room for so many flits, or out of which a packet is read slowly.
+  [[nodiscard]] std::uint64_t full(std::uint32_t operation, std::uint64_t stages, unsigned flits, Tick now) const;
   void await(std::uint32_t operation, unsigned stage, std::uint32_t process) { at(operation, stage).reader = process; }
   [[nodiscard]] std::uint32_t reader(std::uint32_t operation, unsigned stage) const {
     return at(operation, stage).reader;
   }
-  /// Takes the packet in front. Its room is free.
-  PacketId take(std::uint32_t operation, unsigned stage, unsigned flits);
-  /// Takes room for a result, whose last flit is written at `last`.
-  void reserve(std::uint32_t operation, unsigned stage, unsigned flits) { at(operation, stage).room -= flits; }
+  /// Takes the packet in front, to read a flit of it in `pace` cycles. Its room is free.
+  PacketId take(std::uint32_t operation, unsigned stage, unsigned flits, unsigned pace, Tick now);
+  /// Nothing is put into the stages out of which a unit reads slowly before `until`.
+  void hold(unsigned unit, std::uint32_t operation, std::uint64_t stages, Tick until) {
+    slow_.begin(unit, operation, stages, until);
+  }
+  /// Room that was held is free from the next cycle on.
+  [[nodiscard]] bool freed(Tick now) const { return slow_.freed(now); }
+  /// Takes room for a result, whose last flit is written at `last` at the earliest. Throws std::logic_error where what lay there has not
+  /// been read then.
+  void reserve(std::uint32_t operation, unsigned stage, unsigned flits, Tick last);
+  /// Its last flit is written at `last`.
   void fill(std::uint32_t operation, unsigned stage, PacketId packet, Tick last);
 
   [[nodiscard]] unsigned unit(std::uint32_t operation, unsigned stage) const { return at(operation, stage).bank; }
@@ -67,6 +75,7 @@ class Stages {
     Ring<Staged> packets;
     std::uint32_t room = 0;  ///< flits
     std::uint8_t bank = 0;
+    SlowPacket read;                 ///< that is longest on its way out
     std::uint32_t reader = kNobody;  ///< the process that waits for a packet
   };
 
@@ -85,6 +94,7 @@ class Stages {
   std::vector<Ring<Arrival>> coming_;           ///< of each unit, in the order of time
   std::vector<Arrival> arrivals_;               ///< of this cycle
   std::vector<ReadPorts> banks_;                ///< of each unit
+  SlowReads slow_;
 };
 
 }  // namespace thalweg

@@ -60,8 +60,8 @@ class Twin {
     }
 
     for (unsigned p = 0; p < kPorts; ++p) {
-      out.credit_valid_o.set_bit(p, slots_.due(p));
-      if (!slots_.due(p)) continue;
+      out.credit_valid_o.set_bit(p, slots_.tells(p, now_));
+      if (!slots_.tells(p, now_)) continue;
       const Slots::Due due = slots_.next_due(p);
       out.credit_row_o.set(due.row, p);
       out.credit_edge_o.set(due.edge, p);
@@ -103,7 +103,7 @@ class Twin {
   void step(const Inputs& in) {
     head_ = head(static_cast<std::uint32_t>(in.head_row_i.get()), static_cast<unsigned>(in.head_edge_i.get()));
     for (unsigned p = 0; p < kPorts; ++p)
-      if (slots_.due(p) && in.credit_ready_i.bit(p)) slots_.told(p);
+      if (slots_.tells(p, now_) && in.credit_ready_i.bit(p)) slots_.told(p);
     slots_.begin();
     for (thalweg::SlotArrival arrival : arriving(in)) {
       if (!arrival.credits) arrival.value = keep_packet(in, arrival.link);
@@ -115,7 +115,7 @@ class Twin {
                    in.wait_credits_i.get(), static_cast<std::uint32_t>(in.wait_process_i.get()));
     if (in.step_valid_i.get()) take(in);
     slots_.wake([](unsigned, std::uint32_t) {});
-    slots_.keep();
+    slots_.keep(now_, [&](std::uint32_t packet) { return static_cast<unsigned>(packets_.at(packet).words.size()); });
     for (unsigned link = 0; link < kLinks; ++link)
       if (in.in_valid_i.bit(link)) write(link, in.in_flit_i.get(link));
     if (in.load_valid_i.get())
@@ -218,15 +218,18 @@ class Twin {
       }
       ++link;
     }
+    if (const Tick held = Tick{pace - 1} * flits; held > 1 && in.from_i.get())
+      slots_.hold(static_cast<unsigned>(in.step_unit_i.get()), row, static_cast<std::uint32_t>(in.from_i.get()),
+                  now_ + held);
     for (unsigned k = 0; k < kEdges; ++k) {
-      if (in.from_i.bit(k)) slots_.take(row, k, flits, in.step_final_i.get());
+      if (in.from_i.bit(k)) slots_.take(row, k, flits, in.step_final_i.get(), pace, now_);
       if (in.step_to_i.bit(k)) slots_.give(row, k, flits);
     }
   }
 
   Tick now_ = 0;
   std::optional<top::head_t> head_;  ///< that is shown
-  Slots slots_{kLinks, kPorts, kRows, kSlotFlits, Parameters::Batch};
+  Slots slots_{kLinks, kPorts, Parameters::Units, kRows, kSlotFlits, Parameters::Batch};
   std::array<std::array<Incoming, kVcs>, kLinks> incoming_;
   std::unordered_map<std::uint32_t, Packet> packets_;  ///< in slots
   std::uint32_t last_packet_ = 0;
@@ -305,7 +308,7 @@ class Stimulus {
     unsigned out = 0;               ///< flits there, which may be freed
     bool sending = false;
     std::array<bool, 2> waiting{};  ///< a process, for a packet, for credits
-    Tick read = 0, slow = 0;        ///< when all packets have been read; those at a pace of more than 1
+    Tick read = 0;                  ///< when all packets have been read
     std::deque<unsigned> packets;   ///< their sizes
   };
   struct Sender {
@@ -431,7 +434,8 @@ class Stimulus {
   }
 
   void step(Inputs& next, bisim::Dice& dice) {
-    const unsigned row = dice.below(rows_), first = dice.below(kEdges);
+    const unsigned row = dice.below(rows_), first = dice.below(kEdges), unit = dice.below(Parameters::Units);
+    if (units_[unit] > now_) return;
     next.row_i.set(row);
     const auto& waiting = place(row, first).packets;
     const bool takes = !waiting.empty() && place(row, first).loaded;
@@ -461,10 +465,11 @@ class Stimulus {
     next.step_size_i.set(size);
     next.step_final_i.set(dice.chance(final_));
     next.step_pace_i.set(pace);
-    next.step_unit_i.set(dice.below(Parameters::Units));
+    next.step_unit_i.set(unit);
     for (unsigned k = 0; k < kEdges; ++k) next.step_operand_i.set(dice.below(kEdges + 1), k);
 
     const Tick until = now_ + Tick{pace} * flits;
+    units_[unit] = until;
     for (unsigned link = 0; link < kLinks; ++link)
       if (!banks[link].empty() && from >> banks[link][0] & 1)
         banks_[link].take(banks_[link].choose(static_cast<unsigned>(banks[link].size()), now_), until);
@@ -473,7 +478,6 @@ class Stimulus {
       if (from >> k & 1) {
         edge.packets.pop_front();
         edge.read = std::max(edge.read, until);
-        if (pace > 1) edge.slow = std::max(edge.slow, until);
       }
       if (to >> k & 1) {
         edge.credits -= flits;
@@ -507,7 +511,7 @@ class Stimulus {
       if (!seen.credit_valid_o.bit(p) || !next.credit_ready_i.bit(p)) continue;
       Place& from =
           place(static_cast<unsigned>(seen.credit_row_o.get(p)), static_cast<unsigned>(seen.credit_edge_o.get(p)));
-      returning_.push_back({std::max(now_ + 1, from.slow), &from, static_cast<unsigned>(seen.credit_count_o.get(p))});
+      returning_.push_back({now_ + 1, &from, static_cast<unsigned>(seen.credit_count_o.get(p))});
     }
   }
 
@@ -518,8 +522,9 @@ class Stimulus {
   std::array<std::array<bool, kPerBank>, kLinks> used_{};
   std::array<std::array<Sender, kVcs>, kLinks> senders_;
   std::array<ReadPorts, kLinks> banks_;
-  std::vector<Arrival> arrivals_;  ///< of this cycle
-  Place* begins_ = nullptr;        ///< where a process begins to wait in this cycle
+  std::array<Tick, Parameters::Units> units_{};  ///< when each has read
+  std::vector<Arrival> arrivals_;                ///< of this cycle
+  Place* begins_ = nullptr;                      ///< where a process begins to wait in this cycle
   std::vector<Return> returning_;
 };
 

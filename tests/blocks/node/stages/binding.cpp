@@ -43,7 +43,8 @@ class Twin {
     const std::uint64_t lacking = stages_.empty(operation, in.from_i.get(), now_);
     out.status_valid_o.set(now_ >= kOperations);
     out.status_there_o.set(lacking == 0);
-    out.status_room_o.set(stages_.full(operation, in.to_i.get(), 1U << in.size_i.get()) == 0);
+    out.status_room_o.set(stages_.full(operation, in.to_i.get(), 1U << in.size_i.get(), now_) == 0);
+    out.freed_o.set(stages_.freed(now_) || (in.step_valid_i.get() && in.from_i.get() && held(in) < 2));
     bool free = true;
     for (unsigned unit = 0; const auto& stages : banks(operation, in.from_i.get())) {
       if (!stages.empty()) free &= stages_.bank(unit).choose(static_cast<unsigned>(stages.size()), now_) != 0;
@@ -107,6 +108,11 @@ class Twin {
     return by_bank(stages, [&](unsigned stage) { return stages_.unit(operation, stage); });
   }
 
+  /// How long the room of what a step reads is held.
+  [[nodiscard]] static Tick held(const Inputs& in) {
+    return static_cast<Tick>((in.step_pace_i.get() - 1) << in.size_i.get());
+  }
+
   /// None does where the last one has come: a stimulus sees what a cycle's inputs make of the next one.
   [[nodiscard]] bool comes(const Inputs& in, unsigned unit) const {
     return in.result_valid_i.bit(unit) && in.result_staged_i.bit(unit) && !coming_[unit].empty();
@@ -141,12 +147,13 @@ class Twin {
     const unsigned flits = 1U << in.size_i.get();
     const auto pace = static_cast<unsigned>(in.step_pace_i.get());
     const std::uint64_t from = in.from_i.get(), to = in.to_i.get();
+    if (from && held(in) > 1) stages_.hold(step_unit, operation, from, now_ + held(in));
     for (unsigned unit = 0; const auto& stages : banks(operation, from)) {
       ReadPorts& bank = stages_.bank(unit);
       const unsigned ports = stages.empty() ? 0 : bank.choose(static_cast<unsigned>(stages.size()), now_);
       bank.take(ports, now_ + Tick{pace} * flits);
       for (unsigned i = 0; i < stages.size(); ++i) {
-        const std::uint32_t packet = stages_.take(operation, stages[i], flits);
+        const std::uint32_t packet = stages_.take(operation, stages[i], flits, pace, now_);
         const unsigned port = 2 * unit + (stages.size() == 1 ? ports >> 1 : i);
         const auto operand = static_cast<unsigned>(in.step_operand_i.get()) + (stages[i] != thalweg::first(from));
         for (unsigned f = 0; f < flits; ++f)
@@ -158,7 +165,7 @@ class Twin {
     }
     each_bit(to, [&](unsigned stage) {
       if (stages_.unit(operation, stage) != step_unit) stages_.load(operation, stage, step_unit);
-      stages_.reserve(operation, stage, flits);
+      stages_.reserve(operation, stage, flits, now_ + flits);
     });
     if (to) coming_[step_unit].push_back({operation, to, {}});
   }
@@ -215,7 +222,7 @@ class Stimulus {
   struct Stage {
     unsigned unit = 0;
     unsigned room = kSlotFlits;
-    Tick read = 0;                         ///< when all packets have been read that were taken slowly
+    Tick held = 0;                         ///< until when its room is
     bool waits = false;                    ///< a process
     std::deque<unsigned> coming, packets;  ///< their sizes
   };
@@ -280,7 +287,7 @@ class Stimulus {
       for (unsigned i = dice.below(3); i > 0; --i) {
         const unsigned stage = dice.below(stages_);
         const Stage& filled = at(operation, stage);
-        if (from >> stage & 1 || filled.room < flits) continue;
+        if (from >> stage & 1 || filled.room < flits || filled.held > now_) continue;
         if (filled.unit != unit && (filled.room < kSlotFlits || !dice.chance(moves_))) {
           if (to || units_[filled.unit].full) continue;
           unit = filled.unit;
@@ -288,7 +295,7 @@ class Stimulus {
         to |= std::uint64_t{1} << stage;
       }
     }
-    if (!from && !to) return;
+    if ((!from && !to) || units_[unit].read > now_) return;
     unsigned pace = std::max(1, std::popcount(to));
     if (dice.chance(slow_)) pace += dice.below(16 - pace);
     next.operation_i.set(operation);
@@ -301,6 +308,7 @@ class Stimulus {
     next.step_operand_i.set(dice.bits() & ((1U << Parameters::OperandWidth) - 1));
 
     const Tick until = now_ + Tick{pace} * flits;
+    units_[unit].read = until;
     for (unsigned bank = 0; bank < kUnits; ++bank)
       if (!banks[bank].empty() && from >> banks[bank][0] & 1)
         banks_[bank].take(banks_[bank].choose(static_cast<unsigned>(banks[bank].size()), now_), until);
@@ -308,7 +316,7 @@ class Stimulus {
       Stage& taken = at(operation, stage);
       taken.packets.pop_front();
       taken.room += flits;
-      if (pace > 1) taken.read = std::max(taken.read, until);
+      taken.held = std::max(taken.held, until - Tick{flits});
     });
     if (!to) return;
     Result result{{}, flits, now_ + 1};
@@ -317,7 +325,6 @@ class Stimulus {
       filled.unit = unit;
       filled.room -= flits;
       filled.coming.push_back(size);
-      result.from = std::max(result.from, filled.read);
       result.to.push_back(&filled);
     });
     units_[unit].results.push_back(std::move(result));
@@ -342,6 +349,7 @@ class Stimulus {
 
   struct Unit {
     std::deque<Result> results;  ///< that are still to come
+    Tick read = 0;               ///< when it has read
     bool full = false;           ///< of them, before this cycle
     bool pause = false;          ///< its last flit is being written to a second stage
     Stage* second = nullptr;     ///< where a packet is whole with that
