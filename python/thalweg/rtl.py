@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import importlib.util
 import json
@@ -10,8 +11,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-import threading
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -38,7 +40,26 @@ RTL_FOLDERS = (
     "rtl/switch",
     "rtl/node",
 )
-CXX_FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion"]
+CXX_FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-fPIC"]
+
+#: What is read before every source, from a header compiled once: it takes as long to read as most models and bindings themselves.
+PRELUDE = """\
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cinttypes>
+#include <cstdio>
+#include <deque>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+#include <verilated.h>
+"""
 
 #: How a test program is built: for speed, with waves in it, or with coverage and without assertions.
 Kind = Literal["model", "traced", "covered"]
@@ -169,14 +190,12 @@ class Project:
     # Beyond -O1 the models take twice as long to compile, and run a tenth faster.
     optimization = "-O1"
     warnings = "-Wno-fatal"  #: of Verilator; lint has them all
-    further_flags: tuple[str, ...] = ()  #: of the C++ compiler
 
     def __init__(self, root: Path | None = None, build: Path | None = None, original: Project | None = None) -> None:
         self.root = (root or find_root()).resolve()
         self.build = (build or self.root / "build/rtl").resolve()
         self.original = original or self
         self.runtime = self.original.build / "runtime"
-        self._building = threading.Lock()
 
     # --- what there is
 
@@ -256,23 +275,22 @@ class Project:
 
     def build_tests(self, wanted: Iterable[tuple[Block, ParameterSet]], kind: Kind = "model") -> None:
         """Brings the test programs up to date; raises BuildError where one does not compile."""
-        with self._building:
-            self.original._build_runtime()
+        self.original._build_runtime()
+        with alone(self.build):
             _ninja(self._write_tests(list(wanted), kind))
 
     def model(self, block: Block, parameters: ParameterSet) -> tuple[str, int]:
         """What Verilator makes of the module: its hash, and its size in bytes. Raises BuildError where it refuses."""
         gathered = self.folder(block, parameters) / "model/model.cc"
-        with self._building:
+        with alone(self.build):
             _ninja(self._write_tests([(block, parameters)]), gathered)
         size = sum(path.stat().st_size for path in gathered.parent.glob("*.cpp"))
         return gathered.read_text().splitlines()[0], size
 
     def _write_tests(self, wanted: list[tuple[Block, ParameterSet]], kind: Kind = "model") -> Path:
-        self.build.mkdir(parents=True, exist_ok=True)
         file = self.build / f"{kind}.ninja"
         with file.open("w") as out:
-            _write_rules(out, self.build, self._compiler_flags())
+            _write_rules(out, self.build, self._flags_of_sources())
             for twin in sorted({twin for block, _ in wanted for twin in block.twin}):
                 _write_edge(out, "compile", self._object(twin), self.root / "sim" / twin, FLAGS="")
             for block, parameters in wanted:
@@ -290,7 +308,6 @@ class Project:
         return [
             *CXX_FLAGS,
             self.optimization,
-            *self.further_flags,
             f"-I{self.root / 'tests'}",
             f"-I{self.root / 'sim'}",
             f"-I{self.root / 'sim/reduce/include'}",
@@ -298,6 +315,9 @@ class Project:
             f"-isystem {include}",
             f"-isystem {include / 'vltstd'}",
         ]
+
+    def _flags_of_sources(self) -> list[str]:
+        return [*self._compiler_flags(), f"-include {self.runtime / 'prelude.hpp'}"]
 
     def _write_test(self, out: TextIO, block: Block, parameters: ParameterSet, kind: Kind) -> None:
         module = self.module(block, parameters)
@@ -334,16 +354,15 @@ class Project:
 
     def build_driver(self, top: Path, driver: Path) -> Path:
         """A program of a module (its model is class Vtop) and the C++ source that drives it; built in `<build>/<top's name>`."""
-        with self._building:
-            self.original._build_runtime()
-            folder = self.build / top.stem
-            folder.mkdir(parents=True, exist_ok=True)
+        self.original._build_runtime()
+        folder = self.build / top.stem
+        with alone(folder):
             options = "--cc --prefix Vtop -O3 --no-timing -Wno-fatal --x-assign fast --x-initial fast --Mdir"
             verilate = [*options.split(), f"{folder / 'model'}.new", *self._flags(top.stem, top)]
             gathered, program = folder / "model/model.cc", folder / "driver"
             sources = [top, *(source for part in RTL_FOLDERS for source in sorted((self.root / part).glob("*.sv")))]
             with (folder / "build.ninja").open("w") as out:
-                _write_rules(out, folder, self._compiler_flags())
+                _write_rules(out, folder, self._flags_of_sources())
                 _write_edge(out, "verilate", gathered, *sources, MODEL=folder / "model", FLAGS=shlex.join(verilate))
                 flags = f"-isystem {folder / 'model'} -O2"
                 _write_edge(out, "compile", folder / "model.o", gathered, FLAGS=f"{flags} -w")
@@ -369,16 +388,16 @@ class Project:
         kind: Kind = "traced" if waves else "model"
         file = next(self.root.glob(f"rtl/*/{module}.sv"))
         flags = [*self._flags(module, file), *_assigned(parameters)]
-        with self._building:
-            self._build_runtime()
-            digest = sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()[:16]
-            folder = self.build / module / (f"{digest}.traced" if waves else digest)
+        self._build_runtime()
+        digest = sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()[:16]
+        folder = self.build / module / (f"{digest}.traced" if waves else digest)
+        with alone(folder):
             found = self._elaborate(folder, module, flags)
             _write_if_changed(folder / "ports/top.hpp", header(found))
             variants = [part for name in parts for part in self._parts(folder, name)]
             library = folder / "library.so"
             with (folder / "build.ninja").open("w") as out:
-                _write_rules(out, folder, self._compiler_flags())
+                _write_rules(out, folder, self._flags_of_sources())
                 model = folder / "model"
                 stand_ins = [folder / f"stand_ins/{name}/{name}.sv" for name in parts]
                 # They come before the folders that have the modules themselves.
@@ -429,8 +448,11 @@ class Project:
         return target
 
     def _build_runtime(self) -> None:
-        """The Verilator runtime and the harness's hooks into it, compiled once for all tests."""
-        self.runtime.mkdir(parents=True, exist_ok=True)
+        """The Verilator runtime, the harness's hooks into it and the prelude, compiled once for all tests."""
+        with alone(self.runtime):
+            self._write_and_build_runtime()
+
+    def _write_and_build_runtime(self) -> None:
         include = verilator()[1] / "include"
         hooks = self.root / "tests/bisim/runtime"
         flags = f"-w -include {hooks}.hpp -DVL_PRINTF=bisim_printf -DVL_USER_STOP -DVL_USER_FATAL"
@@ -446,6 +468,9 @@ class Project:
                 objects.append(self.runtime / f"{source.stem}.o")
                 _write_edge(out, "compile", objects[-1], source, FLAGS=flags)
             _write_edge(out, "archive", self.runtime / "libruntime.a", *objects)
+            prelude = self.runtime / "prelude.hpp"
+            _write_if_changed(prelude, PRELUDE)
+            _write_edge(out, "compile", f"{prelude}.gch", prelude, FLAGS="-x c++-header")
         _ninja(file)
 
     # --- run
@@ -497,17 +522,26 @@ class Project:
         seconds: int | None = None,
     ) -> Result:
         program = self.program(block, parameters, kind)
-        output = self.folder(block, parameters) / "result.json"
-        output.unlink(missing_ok=True)
-        command: list[str | Path] = [program, "--json", output]
-        command += ["--runs", str(runs), "--cycles", str(cycles), "--seed", str(seed), *more]
-        done = processor_time.run(command, seconds)
-        if done.returncode not in (0, 1) or not output.exists():
-            raise BuildError(f"{program} ended with status {done.returncode}", done.stdout)
-        data: dict[str, Any] = json.loads(output.read_text())
+        with tempfile.TemporaryDirectory() as place:
+            output = Path(place) / "result.json"
+            command: list[str | Path] = [program, "--json", output]
+            command += ["--runs", str(runs), "--cycles", str(cycles), "--seed", str(seed), *more]
+            done = processor_time.run(command, seconds)
+            if done.returncode not in (0, 1) or not output.exists():
+                raise BuildError(f"{program} ended with status {done.returncode}", done.stdout)
+            data: dict[str, Any] = json.loads(output.read_text())
         ports = {name: Port(**port) for name, port in data["ports"].items()}
         difference = Difference(**data["difference"]) if data["difference"] else None
         return Result(block.name, parameters.name, seed, runs, cycles, data["total_cycles"], ports, difference)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Builds in the folder while nobody else does, of this process or of another: tests of one clone run side by side."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _assigned(parameters: Mapping[str, int | str]) -> list[str]:

@@ -26,12 +26,9 @@ if TYPE_CHECKING:
 class SharedLibraries(Project):
     """The sources, built as code that a running process can load."""
 
-    further_flags = ("-fPIC",)
-
     def __init__(self, root: Path | None = None) -> None:
         super().__init__(root)
         self.build = self.build / "engine"
-        self.runtime = self.build / "runtime"
 
 
 def router_parameters(config: FabricConfig) -> dict[str, int | str]:

@@ -53,7 +53,6 @@ def supported(operators: list[spec.Operator]) -> set[tuple[str, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.serial
 def test_a_million_pairs(driver: Path) -> None:
     done = run(driver, 1_000_000)
     assert done.returncode == 0, done.stdout

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from thalweg.rtl import Project, Result
+from thalweg.rtl import Project, Result, alone
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS, CYCLES = 20, 10_000
@@ -348,17 +348,18 @@ def hunt(mutant: Mutant, seed: int, replay: bool = False) -> Result:
     """Builds a copy with the mutant in it and runs its block's test; the result has no difference where it survives."""
     original = Project(ROOT)
     copy = original.build / "mutants" / mutant.side
-    mirror(copy)
-    file = copy / mutant.file
-    count = file.read_text().count(mutant.old)
-    if count != 1:
-        raise ValueError(f"{mutant.name}: the text to replace occurs {count} times in {mutant.file}")
-    project = Project(copy, copy / "build", original)
-    block = project.block(mutant.block)
-    parameters = next(parameters for parameters in block.sets if parameters.name == mutant.set)
-    with changed(file, lambda text: text.replace(mutant.old, mutant.new)):
-        project.build_tests([(block, parameters)])
-        return project.run(block, parameters, RUNS, CYCLES, seed, replay)
+    with alone(copy):
+        mirror(copy)
+        file = copy / mutant.file
+        count = file.read_text().count(mutant.old)
+        if count != 1:
+            raise ValueError(f"{mutant.name}: the text to replace occurs {count} times in {mutant.file}")
+        project = Project(copy, copy / "build", original)
+        block = project.block(mutant.block)
+        parameters = next(parameters for parameters in block.sets if parameters.name == mutant.set)
+        with changed(file, lambda text: text.replace(mutant.old, mutant.new)):
+            project.build_tests([(block, parameters)])
+            return project.run(block, parameters, RUNS, CYCLES, seed, replay)
 
 
 def main() -> int:

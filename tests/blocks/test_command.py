@@ -24,7 +24,6 @@ def test_bad_input_is_one_line(arguments: list[str], capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.slow
-@pytest.mark.serial
 def test_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         main(["rtl", "test", "skid", "--runs", "2", "--cycles", "500", "--seed", "9", "--json", f"{tmp_path}/r.json"])
@@ -39,7 +38,6 @@ def test_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.serial
 def test_coverage(tmp_path: Path) -> None:
     """A single cycle never fills the second register; a few thousand reach everything."""
     arguments = ["rtl", "test", "skid", "--coverage", "--seed", "9", "--json", f"{tmp_path}/c.json"]

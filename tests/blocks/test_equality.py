@@ -66,7 +66,6 @@ def check(project: Project, block: Block, parameters: ParameterSet, runs: int) -
 
 
 @pytest.mark.slow
-@pytest.mark.serial
 @pytest.mark.parametrize(("block", "parameters"), QUICK)
 def test_equal(programs: Project, block: Block, parameters: ParameterSet) -> None:
     check(programs, block, parameters, 20)
@@ -79,7 +78,6 @@ def test_equal_in_a_thousand_runs(all_programs: Project, block: Block, parameter
 
 
 @pytest.mark.slow
-@pytest.mark.serial
 def test_a_seed_is_a_run(programs: Project) -> None:
     """The same seed makes the same run, bit by bit; another one makes another."""
     block = programs.block("common/fifo")

@@ -24,10 +24,7 @@ def test_every_mutant_fits_the_sources() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[pytest.mark.slow, pytest.mark.serial] if name in QUICK else pytest.mark.long)
-        for name in MUTANTS
-    ],
+    [pytest.param(name, marks=pytest.mark.slow if name in QUICK else pytest.mark.long) for name in MUTANTS],
 )
 def test_caught(name: str) -> None:
     seed = secrets.randbelow(2**32)
@@ -37,7 +34,6 @@ def test_caught(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.serial
 def test_a_difference_is_shrunk_and_shown() -> None:
     """A read pointer that stays when a word comes in: one word in, then one in and one out, and the third cycle shows it."""
     result = hunt(MUTANTS["rtl_fifo_pointer_stays"], 1, replay=True)
@@ -55,7 +51,6 @@ def test_a_difference_is_shrunk_and_shown() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.serial
 def test_an_assertion_is_a_difference() -> None:
     """The count that leaks reaches no port; the assertion on it does."""
     result = hunt(MUTANTS["rtl_flow_count_leaks"], 1)

@@ -127,7 +127,6 @@ def _killed(outcomes: dict[object, Outcome]) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.serial
 def test_two_of_three_are_killed() -> None:
     assert _killed(dict(hunt(["common/fifo", "common/skid"], 3, SEED))) >= 2
 

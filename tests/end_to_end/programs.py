@@ -59,11 +59,15 @@ class Mpi:
     cc: Path
     exec: Path
     fortran: Path | None = None
+    preload: tuple[Path, ...] = ()  #: libraries that its programs get
 
     def run(
         self, ranks: int, command: Sequence[str | Path], environment: dict[str, str] | None = None, timeout: float = 300
     ) -> subprocess.CompletedProcess[str]:
-        return execute([self.exec, "-n", str(ranks), *command], {**QUICK, **(environment or {})}, timeout)
+        given = {**QUICK, **(environment or {})}
+        if self.preload:
+            given["LD_PRELOAD"] = ":".join([*map(str, self.preload), *filter(None, [given.get("LD_PRELOAD")])])
+        return execute([self.exec, "-n", str(ranks), *command], given, timeout)
 
     def build(self, source: Sequence[Path], program: Path) -> Path:
         subprocess.run([self.cc, "-O2", *source, "-o", program, "-lm"], check=True)

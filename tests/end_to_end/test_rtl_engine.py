@@ -35,7 +35,7 @@ def check(name: str, runs: int, faults: str | None = None) -> list[cosim.Outcome
     return outcomes
 
 
-@pytest.mark.serial
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "runs"), [(TORUS, 6), (FAT_TREE, 2)])
 def test_clusters_are_equal(name: str, runs: int) -> None:
     """On the fat tree, seed 3 ended a cycle later: the simulator told of relay buffers' room when it was awake, no earlier."""
@@ -53,7 +53,7 @@ def small_torus(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     return cosim.with_few_rows(Cluster.load_file(file))
 
 
-@pytest.mark.serial
+@pytest.mark.slow
 def test_collective_units_are_equal(small_torus: Cluster) -> None:
     """With sums alone in the lanes, all of whose operators have tests of their own; the same programs in every short run."""
     sums = {Datatype.FLOAT64: [Operator.SUM], Datatype.INT32: [Operator.SUM]}
@@ -70,14 +70,14 @@ def test_collective_units_are_equal_with_all_operators(name: str) -> None:
     assert len(list(cosim.compare(cluster, hardware, SEED, 50, CYCLES))) == 50
 
 
-@pytest.mark.serial
+@pytest.mark.slow
 def test_a_router_that_wakes_is_compared_in_the_cycles_that_it_slept() -> None:
     """Seed 20261249: a stop bit changes while the hardware sleeps and the simulator's router waits for a channel."""
     cluster = Cluster.load(FAT_TREE)
     assert len(list(cosim.compare(cluster, in_rtl(cluster, compares=True), 20261249, 1, 2_000))) == 1
 
 
-@pytest.mark.serial
+@pytest.mark.slow
 @pytest.mark.parametrize("faults", [BIT_ERRORS, CUT])
 def test_clusters_are_equal_on_links_that_fail(faults: str) -> None:
     """The replay holds the router back; after a cut routers are reset and get the tables of other routes."""
@@ -109,7 +109,7 @@ def test_a_bug_in_the_hardware_is_named(tmp_path: Path) -> None:
     assert f"the RTL {int(flit[:256], 2):064x}, channel {int(flit[256:260], 2)}" in str(found.value)
 
 
-@pytest.mark.serial
+@pytest.mark.slow
 @pytest.mark.parametrize("faults", [None, CUT])
 def test_every_collective_takes_the_same_time(thalweg: Thalweg, osu: Path, faults: str | None) -> None:
     words = [osu, "-m", "8:512", "-i", "1", "-x", "0", "collectives"]

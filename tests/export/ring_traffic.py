@@ -176,7 +176,7 @@ async def every_packet_arrives_once_and_unaltered(dut: HierarchyObject) -> None:
     collectives = [packet(1, bytes((0xC0, number)), ALLREDUCE) for number in range(10)]
     for data in collectives:
         await nodes[0].unit_in.send(AxiStreamFrame(data, tid=COLLECTIVES))
-    wires.taken, wires.lost, wires.damaged = 0.9, 0.005, 0.02
+    wires.taken, wires.lost, wires.damaged = 0.9, 0.02, 0.02  # of each some 25 on every wire
     await enable(nodes)
 
     for node in nodes:

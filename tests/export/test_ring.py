@@ -33,7 +33,7 @@ FLOW = {
 }
 
 
-@pytest.mark.serial
+@pytest.mark.slow
 @pytest.mark.parametrize("flow", ["credits", pytest.param("margin", marks=pytest.mark.long)])
 def test_four_nodes(flow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seed = int(os.environ.get("THALWEG_SEED") or random.randrange(2**31))

@@ -12,7 +12,7 @@ namespace thalweg::test {
 namespace {
 
 /// Ports 2 d and 2 d + 1 go up and down dimension d.
-PortGraph torus(const std::vector<unsigned>& sides) {
+PortGraph torus_graph(const std::vector<unsigned>& sides) {
   std::uint32_t vertices = 1;
   for (const unsigned side : sides) vertices *= side;
   PortGraph graph(vertices, 2 * static_cast<unsigned>(sides.size()));
@@ -48,7 +48,7 @@ TEST(AllreduceTrees, ShareNoLinkAndAreAsDeepAsTheDiameter) {
     unsigned diameter;
   };
   for (const auto& [sides, diameter] : {Case{{4, 4}, 4}, {{8, 8}, 8}, {{4, 4, 4}, 6}, {{5, 5}, 4}, {{3, 3, 3}, 3}}) {
-    const PortGraph graph = torus(sides);
+    const PortGraph graph = torus_graph(sides);
     const auto given = disjoint_trees(graph, 0);
     const auto trees = allreduce_trees(graph, given, {.link = 122, .combine = 14});
     ASSERT_EQ(trees.size(), given.size());
@@ -63,7 +63,7 @@ TEST(AllreduceTrees, ShareNoLinkAndAreAsDeepAsTheDiameter) {
 
 TEST(AllreduceTrees, NeverGetDeeper) {
   for (const auto& sides : {std::vector{4u, 8u}, {4u, 4u, 8u}, {3u, 7u}, {3u, 4u, 5u}, {6u, 10u}}) {
-    const PortGraph graph = torus(sides);
+    const PortGraph graph = torus_graph(sides);
     const auto given = disjoint_trees(graph, 0);
     const auto deepest = [&](const std::vector<Parents>& trees) {
       unsigned most = 0;
@@ -76,7 +76,7 @@ TEST(AllreduceTrees, NeverGetDeeper) {
 
 /// What came down is held up by what goes up over the same link, so the ways behind and before it ought to be short.
 TEST(AllreduceTrees, LeaveLittleToMeet) {
-  const PortGraph graph = torus({8, 8});
+  const PortGraph graph = torus_graph({8, 8});
   const auto trees = allreduce_trees(graph, disjoint_trees(graph, 0), {.link = 122, .combine = 14});
   std::vector<std::vector<unsigned>> height(trees.size(), std::vector<unsigned>(graph.vertices));
   for (std::size_t i = 0; i < trees.size(); ++i)
@@ -100,7 +100,7 @@ TEST(AllreduceTrees, LeaveLittleToMeet) {
 }
 
 TEST(AllreduceTrees, OfARingBeginInItsMiddle) {
-  const PortGraph graph = torus({8});
+  const PortGraph graph = torus_graph({8});
   for (const Parents& tree : allreduce_trees(graph, disjoint_trees(graph, 0), {.link = 122}))
     EXPECT_EQ(levels(graph, tree), 4u);
 }

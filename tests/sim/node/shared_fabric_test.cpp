@@ -3,7 +3,6 @@
 #include "node/shared_fabric.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "oracle.hpp"
 
@@ -13,7 +12,7 @@ namespace {
 using spec::Algorithm, spec::Collective, spec::Datatype, spec::Operator;
 using Mode = Sharing::Mode;
 
-constexpr Tick kStart = 1 << 15;  // all rows are loaded
+constexpr Tick kRowsLoaded = 1 << 15;
 
 FabricConfig roomy(FabricConfig config, FlowControl flow) {
   config.router.flow = flow;
@@ -47,7 +46,7 @@ Job random_operation(std::uint32_t ranks, std::mt19937_64& random) {
                   static_cast<std::uint32_t>(random() % ranks), random() % 200, random);
 }
 
-/// A job's operations, one after another at each rank, from kStart on.
+/// A job's operations, one after another at each rank, from kRowsLoaded on.
 std::vector<std::unique_ptr<Job>> operations(std::uint32_t ranks, std::uint64_t seed) {
   std::mt19937_64 random{seed};
   std::vector<std::unique_ptr<Job>> result;
@@ -78,7 +77,7 @@ void run(std::uint64_t seed) {
   std::vector<unsigned> weights = random() % 2 ? std::vector{1u, 3u} : std::vector{2u, 1u, 1u};
   const Sharing shared = sharing(mode, weights, 1 + static_cast<Tick>(random() % 30), config);
   const auto endpoint = random() % 2 ? Endpoint::host : Endpoint::kernel;
-  const Tick frame = 4 * shared.slot_cycles, start = (kStart + frame - 1) / frame * frame;
+  const Tick frame = 4 * shared.slot_cycles, start = (kRowsLoaded + frame - 1) / frame * frame;
 
   WorldOf<SharedFabric> together(config, shared, endpoint);
   std::vector<std::vector<std::unique_ptr<Job>>> jobs;
@@ -107,11 +106,6 @@ void run(std::uint64_t seed) {
       EXPECT_EQ(jobs[j][i]->done, same[i]->done);
     }
   }
-}
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* given = std::getenv(name);
-  return given ? std::strtoull(given, nullptr, 10) : otherwise;
 }
 
 TEST(SharedFabric, AJobIsWhatItIsWithoutTheOthers) {
@@ -192,12 +186,13 @@ TEST(SharedFabric, UnitsAndPortsWaitForTheirTurn) {
     world.run();
     return std::ranges::max(job.done);
   };
-  const Tick alone = done(kStart - kStart % 2000 + 1000) % 2000 - 1000;  // all of it within the turn
+  const Tick alone = done(kRowsLoaded - kRowsLoaded % 2000 + 1000) % 2000 - 1000;  // all of it within the turn
   // The start takes 5 cycles, which may be over when the turn begins. What needs the turn does not begin before it.
   for (const Tick early : {2, 4, 100, 900})
-    EXPECT_EQ(done(kStart - kStart % 2000 + 1000 - early) % 2000 - 1000, alone - std::min(early, Tick{5}));
+    EXPECT_EQ(done(kRowsLoaded - kRowsLoaded % 2000 + 1000 - early) % 2000 - 1000, alone - std::min(early, Tick{5}));
   // What is on the wire at the turn's end arrives, and waits for the next one.
-  for (const Tick late : {1, 3}) EXPECT_GT(done(kStart - kStart % 2000 + 2000 - late), kStart - kStart % 2000 + 3000);
+  for (const Tick late : {1, 3})
+    EXPECT_GT(done(kRowsLoaded - kRowsLoaded % 2000 + 2000 - late), kRowsLoaded - kRowsLoaded % 2000 + 3000);
 }
 
 TEST(SharedFabric, SaysWhatCannotBeShared) {

@@ -1,7 +1,6 @@
 // Do many operations at once, on overlapping communicators, on any hardware configuration, all end, with the right bits,
 // and leave nothing behind?
 #include <cstdio>
-#include <cstdlib>
 #include <deque>
 
 #include "oracle.hpp"
@@ -176,8 +175,9 @@ Job random_personal_job(std::uint32_t ranks, unsigned packet_bytes, std::mt19937
 }
 
 /// A communicator with a queue of operations; every rank submits each of its parts at a time of its own.
-struct Group {
-  Group(World& world, const FabricConfig& config, bool personal, std::vector<NodeId> nodes, std::mt19937_64& random) {
+struct Communicator {
+  Communicator(World& world, const FabricConfig& config, bool personal, std::vector<NodeId> nodes,
+               std::mt19937_64& random) {
     std::ranges::shuffle(nodes, random);
     const auto all = static_cast<std::uint32_t>(nodes.size()), ranks = random() % 3 ? 1 + below(random, all) : all;
     context = world.communicator({nodes.begin(), nodes.begin() + ranks});
@@ -214,7 +214,7 @@ void run(std::uint64_t seed, bool personal, Links links, Count& count) {
   World world(config, random() % 4 ? Endpoint::host : Endpoint::kernel);
   std::vector<NodeId> nodes(config.nodes - config.switches);
   std::iota(nodes.begin(), nodes.end(), 0u);
-  std::deque<Group> groups;
+  std::deque<Communicator> groups;
   for (unsigned i = 1 + below(random, 5); i > 0; --i) groups.emplace_back(world, config, personal, nodes, random);
   for (unsigned i = below(random, 20); i > 0; --i)
     world.fabric.send({i, below(random, config.nodes), below(random, config.nodes), below(random, 5000)},
@@ -232,17 +232,17 @@ void run(std::uint64_t seed, bool personal, Links links, Count& count) {
   };
   unsigned replaced = 0;
   do {
-    for (Group& group : groups)
+    for (Communicator& group : groups)
       if (replaced < 5 && group.done()) {
         ++replaced;
         for (const auto& job : group.jobs) ASSERT_NO_FATAL_FAILURE(verify(*job, group.order));
         count.operations += group.jobs.size();
         world.fabric.free_communicator(group.context);
-        group = Group(world, config, personal, nodes, random);
+        group = Communicator(world, config, personal, nodes, random);
       }
   } while (world.step());
   const bool ended = stopped();
-  for (const Group& group : groups)
+  for (const Communicator& group : groups)
     for (const auto& job : group.jobs) {
       if (ended && std::ranges::find(job->done, -1) != job->done.end()) continue;
       ASSERT_NO_FATAL_FAILURE(verify(*job, group.order));
@@ -256,11 +256,6 @@ void run(std::uint64_t seed, bool personal, Links links, Count& count) {
   EXPECT_EQ(world.fabric.credits_out(), 0u);
   EXPECT_EQ(world.fabric.packets_held(), 0u);
   EXPECT_TRUE(world.fabric.waiting().empty());
-}
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* given = std::getenv(name);
-  return given ? std::strtoull(given, nullptr, 10) : otherwise;
 }
 
 void runs(std::uint64_t otherwise, bool personal, Links links = Links::good) {
@@ -280,7 +275,7 @@ TEST(Stress, RandomFabrics) {
 }
 
 TEST(Stress, RandomAllToAlls) {
-  runs(50, true);
+  runs(30, true);
 }
 
 // THALWEG_RUNS=400 are ten thousand operations.

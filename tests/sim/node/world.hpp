@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -18,6 +19,12 @@
 namespace thalweg::test {
 
 using Bytes = std::vector<std::byte>;
+
+/// A number from the environment, as the first seed of random tests.
+inline std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* given = std::getenv(name);
+  return given ? std::strtoull(given, nullptr, 10) : otherwise;
+}
 
 /// The host's values of the tests.
 inline FabricConfig with_hosts(FabricConfig config, Tick link_latency) {
