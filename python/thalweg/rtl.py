@@ -317,6 +317,7 @@ class Project:
         ]
 
     def _flags_of_sources(self) -> list[str]:
+        """With the prelude, which is compiled for one level of optimization: GCC has crashed on it with a higher one."""
         return [*self._compiler_flags(), f"-include {self.runtime / 'prelude.hpp'}"]
 
     def _write_test(self, out: TextIO, block: Block, parameters: ParameterSet, kind: Kind) -> None:
@@ -362,7 +363,7 @@ class Project:
             gathered, program = folder / "model/model.cc", folder / "driver"
             sources = [top, *(source for part in RTL_FOLDERS for source in sorted((self.root / part).glob("*.sv")))]
             with (folder / "build.ninja").open("w") as out:
-                _write_rules(out, folder, self._flags_of_sources())
+                _write_rules(out, folder, self._compiler_flags())
                 _write_edge(out, "verilate", gathered, *sources, MODEL=folder / "model", FLAGS=shlex.join(verilate))
                 flags = f"-isystem {folder / 'model'} -O2"
                 _write_edge(out, "compile", folder / "model.o", gathered, FLAGS=f"{flags} -w")
