@@ -5,14 +5,15 @@
    such edges, over all pairs of nodes, message classes and virtual channels, has no cycle (Dally and Seitz, 1987).
 3. What arrives always leaves: message classes and route classes have virtual channels of their own, so a plain message never
    waits for a collective's; and a collective packet enters the network only with a credit for the slot at its end, or for
-   the relay's buffer at the next node, of which there is one for each link and route class: 2 orders these as well.
+   the relay's buffer at the next node, of which there is one for each link and route class. Of links that lead to the same
+   node the relay's packets take one, that of the packets for that node; with these taken for one, 2 holds as well.
 4. The slots do not wait in a circle either: over the tree of the communicator of all hosts (any root), through its top as
    an allreduce goes, and over the stages of an exchange, the graph of which slot waits for which has no cycle.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from thalweg.acyclic import find_cycle
 from thalweg.errors import CheckFailed
 from thalweg.paths import Paths
-from thalweg.routing import KEEP_CLASS, NO_ROUTE, Routes
+from thalweg.routing import KEEP_CLASS, NO_ROUTE, Routes, towards_neighbours
 from thalweg.topology import Topology
 
 if TYPE_CHECKING:
@@ -93,6 +94,9 @@ def prove(
     paths = _check_ways(topology, routes)
     dependencies = _expand(_class_dependencies(topology, routes, paths), routes.classes, vc_mask, virtual_channels)
     _check_acyclic(topology, dependencies, virtual_channels)
+    if slot_packets is not None:
+        of_relay = replace(routes, port=towards_neighbours(topology, routes.port, paths))
+        _check_acyclic(topology, _class_dependencies(topology, of_relay, paths), routes.classes)
     slots = slot_dependencies = 0
     if slot_packets is not None:
         if slot_packets < 1:

@@ -159,6 +159,16 @@ def route(topology: Topology, algorithm: str | None, max_classes: int) -> Routes
         return up_down(topology, max_classes)
 
 
+def towards_neighbours(topology: Topology, port: Bytes, paths: Paths) -> Bytes:
+    """The tables' ports, but where several links lead to the next node, that over which packets for that node itself go."""
+    here = np.arange(topology.nodes)[:, None]
+    direct = port[here, paths.next]
+    leads = (direct < topology.link_ports) & (
+        topology.peer[here, np.minimum(direct, topology.link_ports - 1)] == paths.next
+    )
+    return np.where(leads, direct, port)
+
+
 def _in_one_layer(algorithm: str, port: Bytes, route_class: Bytes, classes: int) -> Routes:
     return Routes(algorithm, port, route_class, np.zeros_like(port), classes)
 
@@ -209,7 +219,7 @@ def _layers(topology: Topology, port: Bytes, most: int) -> tuple[Bytes, int]:
     nodes = topology.nodes
     paths = Paths(port, topology.peer)
     node, destination = np.divmod(np.arange(nodes * nodes), nodes)
-    channel = node * topology.link_ports + port.ravel()
+    channel = node * topology.link_ports + towards_neighbours(topology, port, paths).ravel()
     turns = np.flatnonzero((node != destination) & (paths.next.ravel() != destination))
     after = channel[paths.next.ravel()[turns] * nodes + destination[turns]]
     channels = nodes * topology.link_ports

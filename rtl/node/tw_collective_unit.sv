@@ -3,7 +3,7 @@
 // host and to other processes. docs/unit.md has its drawing and a packet's cycles.
 //
 // One process is tried in a cycle: it was picked in the one before, in which the memories were addressed with its number. It takes its
-// packets, or waits where what it lacks will come. All-to-alls pass through the ports alone (relay_*, single_*).
+// packets, or waits where what it lacks will come. All-to-alls pass by all this, through the relay, whose lanes are the ports.
 //
 // Order: of each block; results of a step leave in the order of steps. Latency: a packet's result two cycles and the lanes after the
 // step. Throughput: a step a cycle, of as many packets at a time as there are units. Storage: that of the blocks, constants of each operation, an exchange
@@ -34,6 +34,10 @@ module tw_collective_unit
     parameter int unsigned HostPackets = 64,    /// that the host has for a process, at most
     parameter int unsigned Latency = 14,        /// cycles of a lane
     parameter pairs_t Pairs = all_pairs(),
+    parameter int unsigned Classes = 2,         /// route classes
+    parameter int unsigned Nodes = 64,          /// in the relay's table
+    parameter int unsigned RelayFlits = 1024,   /// of the relay's buffers
+    parameter int unsigned RoomBits = 9,        /// of room_i
     localparam int unsigned Operations = Rows * Places,
     localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
     localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1,
@@ -103,16 +107,30 @@ module tw_collective_unit
     input logic  [Links-1:0] in_valid_i,
     input flit_t [Links-1:0] in_flit_i,
 
-    // Packets of all-to-alls, and their credits.
-    input  logic [Ports-1:0]        relay_valid_i,
-    output logic [Ports-1:0]        relay_ready_o,
-    input  logic [Ports-1:0][255:0] relay_data_i,
-    input  logic [Ports-1:0]        relay_last_i,
-    input  logic [Ports-1:0][3:0]   relay_vc_i,
-    input  logic [Ports-1:0]        single_valid_i,
-    output logic [Ports-1:0]        single_ready_o,
-    input  logic [Ports-1:0][255:0] single_data_i,
-    input  logic [Ports-1:0][3:0]   single_vc_i,
+    // All-to-alls: the ways of the relay's packets, the own host's for others, those that come for it, and ranks that announce
+    // themselves to it (tw_relay).
+    input  logic [15:0]              self_i,
+    input  logic                     table_valid_i,
+    input  logic [15:0]              table_index_i,
+    input  route_entry_t             table_entry_i,
+    input  logic [3:0]               table_layer_i,
+    input  logic                     peer_valid_i,
+    input  logic [5:0]               peer_link_i,
+    input  logic [15:0]              peer_node_i,
+    input  logic [7:0]               peer_port_i,
+    input  logic [3:0]               peer_vc_i,
+    input  logic [Ports-1:0]         own_valid_i,
+    input  logic [Ports-1:0][255:0]  own_data_i,
+    input  logic [Ports-1:0]         own_last_i,
+    output logic [Ports-1:0]         own_ready_o,  /// a word goes out in this cycle
+    input  logic [Ports-1:0][RoomBits-1:0] room_i, /// of the host, in flits, less what has come up to the cycle before
+    output logic [Ports-1:0]         came_valid_o,
+    output logic [Ports-1:0][255:0]  came_data_o,
+    output logic [Ports-1:0]         came_last_o,
+    output logic [Links-1:0]         announced_valid_o,
+    output logic [Links-1:0][4:0]    announced_context_o,
+    output logic [Links-1:0][1:0]    announced_sequence_o,
+    output logic [Links-1:0][15:0]   announced_source_o,
 
     output logic  [Ports-1:0]          out_valid_o,
     output flit_t [Ports-1:0]          out_flit_o,
@@ -940,6 +958,69 @@ module tw_collective_unit
 
   assign descriptor = descriptor_t'(described[described_unit_q]);
 
+  // --- All-to-alls
+
+  logic [Ports-1:0] relay_valid, relay_ready, relay_last, relay_own, single_valid, single_ready;
+  logic [Ports-1:0][255:0] relay_data, single_data;
+  logic [Ports-1:0][3:0] relay_vc, single_vc;
+  logic [Links-1:0] relay_comes;
+  for (genvar l = 0; l < Links; l++) begin : personal
+    logic [Vcs-1:0] relays_q;  // the packet that comes on a channel is of an all-to-all
+    // verilator lint_off UNUSEDSIGNAL
+    wire network_header_t header = network_header_t'(in_flit_i[l].data[47:0]);
+    // verilator lint_on UNUSEDSIGNAL
+    wire relays = in_flit_i[l].head ? header.collective == CollectiveAlltoall : relays_q[VcWidth'(in_flit_i[l].vc)];
+    assign relay_comes[l] = in_valid_i[l] && relays;
+    always_ff @(posedge clk_i) if (in_valid_i[l]) relays_q[VcWidth'(in_flit_i[l].vc)] <= relays;
+  end
+
+  tw_relay #(
+      .Links(Links),
+      .Lanes(Ports),
+      .Classes(Classes),
+      .Nodes(Nodes),
+      .Flits(RelayFlits),
+      .Vcs(Vcs),
+      .RoomBits(RoomBits)
+  ) relay (
+      .clk_i,
+      .rst_i,
+      .self_i,
+      .table_valid_i,
+      .table_index_i,
+      .table_entry_i,
+      .table_layer_i,
+      .peer_valid_i,
+      .peer_link_i,
+      .peer_node_i,
+      .peer_port_i,
+      .peer_vc_i,
+      .in_valid_i         (relay_comes),
+      .in_flit_i,
+      .own_valid_i,
+      .own_data_i,
+      .own_last_i,
+      .own_turn_o         (relay_own),
+      .src_valid_o        (relay_valid),
+      .src_ready_i        (relay_ready),
+      .src_data_o         (relay_data),
+      .src_last_o         (relay_last),
+      .src_vc_o           (relay_vc),
+      .single_valid_o     (single_valid),
+      .single_ready_i     (single_ready),
+      .single_data_o      (single_data),
+      .single_vc_o        (single_vc),
+      .host_room_i        (room_i),
+      .host_valid_o       (came_valid_o),
+      .host_data_o        (came_data_o),
+      .host_last_o        (came_last_o),
+      .announce_valid_o   (announced_valid_o),
+      .announce_context_o (announced_context_o),
+      .announce_sequence_o(announced_sequence_o),
+      .announce_source_o  (announced_source_o)
+  );
+  assign own_ready_o = relay_own & relay_ready & own_valid_i;
+
   // --- Local ports
 
   for (genvar p = 0; p < Ports; p++) begin : port
@@ -964,19 +1045,19 @@ module tw_collective_unit
         edges[u] = queued_tag[u][p].edges & own;
         vc[u] = '0;
       end
-      valid[Units] = relay_valid_i[p];
-      data[Units] = relay_data_i[p];
-      lasts[Units] = relay_last_i[p];
+      valid[Units] = relay_valid[p];
+      data[Units] = relay_data[p];
+      lasts[Units] = relay_last[p];
       urgent[Units] = 1'b0;
       row[Units] = '0;
       edges[Units] = '0;
-      vc[Units] = relay_vc_i[p];
+      vc[Units] = relay_vc[p];
     end
     for (genvar u = 0; u < Units; u++) begin : source
       assign taken[u][p] = ready[u];
       assign again[u][p] = more[u];
     end
-    assign relay_ready_o[p] = ready[Units];
+    assign relay_ready[p] = ready[Units];
 
     tw_injector #(
         .Sources(Units + 1),
@@ -999,10 +1080,10 @@ module tw_collective_unit
         .credit_row_i    (credit_row[p]),
         .credit_edge_i   (credit_edge[p]),
         .credit_count_i  (credit_count[p]),
-        .single_valid_i  (single_valid_i[p]),
-        .single_ready_o  (single_ready_o[p]),
-        .single_data_i   (single_data_i[p]),
-        .single_vc_i     (single_vc_i[p]),
+        .single_valid_i  (single_valid[p]),
+        .single_ready_o  (single_ready[p]),
+        .single_data_i   (single_data[p]),
+        .single_vc_i     (single_vc[p]),
         .src_valid_i     (valid),
         .src_ready_o     (ready),
         .src_again_o     (more),

@@ -6,8 +6,8 @@
 // queued in it by the next buffer, announcements apart from data, and for the host; it has two copies, each with a reader.
 // A lane without a packet asks for one that has room where it goes: announcements before data, others' before the own host's of
 // the same kind; queues take turns, those of several packets first. A memory serves one of those that ask for it, in turn.
-// A packet comes over the link whose buffer its header names: not so where the routers send all that is for a neighbour over one
-// of several links to it, while the table spreads what goes further over them.
+// A packet comes over the link whose buffer its header names: where several links lead to a neighbour, the table has to name the one
+// over which the router sends what is for it. Credits may come over any link.
 //
 // Order: that of arrival from a link to a buffer. Latency: from a packet's last flit to its first word at src two cycles, at host
 // two; from the own host's first word one. Throughput: a flit a cycle in and out of each lane, but one cycle between a lane's
@@ -165,16 +165,19 @@ module tw_relay
   logic [Lanes-1:0][BufferWidth-1:0] wanted;
   logic [Lanes-1:0] wants_announcement, lane_takes;
   logic [Buffers-1:0][CountWidth-1:0] freed, told;
+  relay_credit_t [Links-1:0] credits;
+  logic [Links-1:0] credit_comes;
 
   for (genvar l = 0; l < Links; l++) begin : memory
     wire flit_t flit = in_flit_i[l];
     // verilator lint_off UNUSEDSIGNAL
     wire network_header_t header = network_header_t'(flit.data[47:0]);
     wire relay_header_t way = relay_header_t'(flit.data[127:64]);
-    wire relay_credit_t credit = relay_credit_t'(flit.data);
     // verilator lint_on UNUSEDSIGNAL
+    assign credits[l] = relay_credit_t'(flit.data);
 
     wire is_credit = flit.head && header.kind == KindCredit;
+    assign credit_comes[l] = in_valid_i[l] && is_credit;
     wire for_host = way.receiver == self_i;
     wire announces = header.kind == KindDescriptor;
     wire announced = in_valid_i[l] && flit.head && announces && for_host;
@@ -356,7 +359,13 @@ module tw_relay
     end
     for (genvar c = 0; c < Classes; c++) begin : place_of
       assign freed[l*Classes+c] = freed_here[c];
-      assign told[l*Classes+c] = in_valid_i[l] && is_credit && 32'(credit.route_class) == c ? CountWidth'(credit.count) : '0;
+      always_comb begin
+        told[l*Classes+c] = '0;
+        for (int unsigned k = 0; k < Links; k++) begin
+          if (credit_comes[k] && 32'(credits[k].link) == l && 32'(credits[k].route_class) == c)
+            told[l*Classes+c] |= CountWidth'(credits[k].count);
+        end
+      end
     end
 
     tw_arbiter #(
@@ -383,7 +392,7 @@ module tw_relay
       if (!rst_i && in_valid_i[l]) begin
         room_is_there : assert (!stores || fresh || left_valid != '0);
         place_is_here : assert (is_credit || !flit.head || (32'(way.link) == l && 32'(way.route_class) < Classes));
-        credit_is_here : assert (!is_credit || (32'(credit.link) == l && 32'(credit.route_class) < Classes));
+        credit_has_buffer : assert (!is_credit || (32'(credits[l].link) < Links && 32'(credits[l].route_class) < Classes));
         announcements_are_short : assert (!flit.head || !announces || (flit.tail && header.size == '0));
       end
     end

@@ -14,17 +14,29 @@ std::vector<Graph::End> peers_of(const Graph& graph, NodeId self, unsigned links
   return peers;
 }
 
-template <class T>
-std::span<const T> row(const std::vector<T>& table, NodeId node, unsigned nodes) {
-  return table.empty() ? std::span<const T>() : std::span(table).subspan(std::size_t{node} * nodes, nodes);
+std::vector<RouteEntry> ways_of(const FabricConfig& config, const std::vector<Graph::End>& peers, NodeId self) {
+  const std::span routes = std::span(config.routes).subspan(std::size_t{self} * config.nodes, config.nodes);
+  std::vector<RouteEntry> ways(routes.begin(), routes.end());
+  for (NodeId node = 0; node < config.nodes; ++node) {
+    if (node == self || ways[node].port == kNoRoute) continue;
+    const NodeId next = peers[ways[node].port].node;
+    if (const unsigned direct = routes[next].port; direct < peers.size() && peers[direct].node == next)
+      ways[node].port = routes[next].port;
+  }
+  return ways;
+}
+
+std::span<const std::uint8_t> layers_of(const FabricConfig& config, NodeId self) {
+  if (config.layer.empty()) return {};
+  return std::span(config.layer).subspan(std::size_t{self} * config.nodes, config.nodes);
 }
 
 }  // namespace
 
-Relay::Relay(const Sizes& sizes, NodeId self, std::span<const RouteEntry> routes, std::span<const std::uint8_t> layers,
+Relay::Relay(const Sizes& sizes, NodeId self, std::vector<RouteEntry> ways, std::span<const std::uint8_t> layers,
              std::vector<Graph::End> peers)
     : self_(self),
-      routes_(routes),
+      ways_(std::move(ways)),
       layers_(layers),
       peers_(std::move(peers)),
       classes_(sizes.classes),
@@ -44,11 +56,11 @@ Relay::Relay(const Sizes& sizes, NodeId self, std::span<const RouteEntry> routes
 
 Relay::Relay(const FabricConfig& config, const Graph& graph, NodeId self, unsigned lanes)
     : Relay({static_cast<unsigned>(config.router.vc_mask.back().size()), lanes, config.collective.relay_flits}, self,
-            row(config.routes, self, config.nodes), row(config.layer, self, config.nodes),
+            ways_of(config, peers_of(graph, self, config.router.link_ports), self), layers_of(config, self),
             peers_of(graph, self, config.router.link_ports)) {}
 
 Relay::Hop Relay::next(NodeId receiver, unsigned route_class) const {
-  const RouteEntry entry = routes_[receiver];
+  const RouteEntry entry = ways_[receiver];
   return {entry.port, entry.route_class == kKeepClass ? static_cast<std::uint8_t>(route_class) : entry.route_class};
 }
 

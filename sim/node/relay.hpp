@@ -1,7 +1,8 @@
 // What a collective unit hands on from link to link for others: the packets of all-to-alls. Behind every link there is a memory
 // of whole packets, with a buffer for each route class; they go the ways of the routing table, so that the order of buffers
-// which proves the routes free of deadlock holds for these as well. What waits is queued by the link that it came over and the
-// next buffer, announcements apart from data.
+// which proves the routes free of deadlock holds for these as well. Where several links lead to a neighbour, the routers send all
+// that is for it over one of them, and so they count as that one (thalweg.proof). What waits is queued by the link that it came
+// over and the next buffer, announcements apart from data.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +39,10 @@ class Relay {
     unsigned classes, lanes;
     std::uint32_t flits;  ///< of a buffer
   };
-  /// `routes`: to each node; `layers`: the classes in which packets to them start, none if all is 0. Both are read as long as
-  /// the relay lives. `peers`: the other ends of its links. Link i belongs to lane i modulo `lanes`.
-  Relay(const Sizes& sizes, NodeId self, std::span<const RouteEntry> routes, std::span<const std::uint8_t> layers,
+  /// `ways`: to each node, by the links over which packets for neighbours go; `layers`: the classes in which packets to them start,
+  /// none if all is 0, which are read as long as the relay lives. `peers`: the other ends of its links. Link i belongs to lane i
+  /// modulo `lanes`.
+  Relay(const Sizes& sizes, NodeId self, std::vector<RouteEntry> ways, std::span<const std::uint8_t> layers,
         std::vector<Graph::End> peers);
   Relay(const FabricConfig& config, const Graph& graph, NodeId self, unsigned lanes);
 
@@ -172,7 +174,7 @@ class Relay {
   [[nodiscard]] unsigned due_place(unsigned lane) const;
 
   NodeId self_;
-  std::span<const RouteEntry> routes_;
+  std::vector<RouteEntry> ways_;
   std::span<const std::uint8_t> layers_;
   std::vector<Graph::End> peers_;
   unsigned classes_;

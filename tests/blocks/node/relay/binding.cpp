@@ -81,7 +81,10 @@ class Twin {
   }
 
   void step(const Inputs& in) {
-    if (in.table_valid_i.get()) load(in);
+    if (in.table_valid_i.get()) {
+      load(in);
+      start(self_);
+    }
     if (in.peer_valid_i.get()) {
       peers_[in.peer_link_i.get()] = {static_cast<NodeId>(in.peer_node_i.get()),
                                       static_cast<unsigned>(in.peer_port_i.get())};
@@ -212,7 +215,8 @@ class Stimulus {
         announcements_(run.pick(200, 0, 900)),
         to_host_(run.pick(250, 0, 900)),
         longest_(run.pick(8, 1, 3)),
-        self_(run.below(kNodes)) {
+        self_(run.below(kNodes)),
+        turn_(run.below(kLinks)) {
     for (auto& link : links_) link.room.fill(kFlits);
   }
 
@@ -321,16 +325,17 @@ class Stimulus {
 
   void come(Inputs& next, unsigned l, bisim::Dice& dice) {
     Link& link = links_[l];
-    const unsigned route_class = dice.below(kClasses);
-    if (link.held[route_class] > 0 && dice.chance(returns_)) {
-      const unsigned count = 1 + dice.below(link.held[route_class]);
-      link.held[route_class] -= count;
+    const unsigned route_class = dice.below(kClasses), returned = (l + turn_) % kLinks;
+    auto& held = links_[returned].held[route_class];
+    if (held > 0 && dice.chance(returns_)) {
+      const unsigned count = 1 + dice.below(held);
+      held -= count;
       return flit(next, l,
                   spec::RelayCredit{.destination = static_cast<std::uint16_t>(self_),
                                     .edge = static_cast<std::uint8_t>(l % kRelayLanes),
                                     .last = true,
                                     .count = count,
-                                    .link = static_cast<std::uint8_t>(l),
+                                    .link = static_cast<std::uint8_t>(returned),
                                     .route_class = static_cast<std::uint8_t>(route_class)}
                       .pack(),
                   dice.below(kVcs), true, true);
@@ -383,6 +388,7 @@ class Stimulus {
   }
 
   unsigned load_, pause_, own_, stall_, returns_, slow_host_, announcements_, to_host_, longest_, self_;
+  unsigned turn_;  ///< credits of a link come over the one so many further
   unsigned loaded_ = 0;
   std::array<Link, kLinks> links_;
   std::array<RouteEntry, kNodes> routes_{};
