@@ -145,6 +145,7 @@ void bind_config(nb::module_& module) {
       .def(nb::init<const CollectiveConfig&, unsigned>(), nb::arg("config"), nb::arg("links"))
       .def_ro("slot", &UnitSizes::slot)
       .def_ro("shortest_packet", &UnitSizes::shortest_packet)
+      .def_ro("host_queue", &UnitSizes::host_queue)
       .def_ro("queue", &UnitSizes::queue)
       .def_ro("credit_batch", &UnitSizes::credit_batch);
 

@@ -184,6 +184,9 @@ class UnitSizes:
     def shortest_packet(self) -> int: ...
 
     @property
+    def host_queue(self) -> int: ...
+
+    @property
     def queue(self) -> int: ...
 
     @property

@@ -80,7 +80,7 @@ class Cluster:
     @property
     def engine(self) -> str:
         """What executes operations on it."""
-        return "rtl" if self.routers else "sim"
+        return "rtl" if self.units else "rtl-routers" if self.routers else "sim"
 
     @property
     def cycles_per_second(self) -> int:

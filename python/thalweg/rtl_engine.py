@@ -96,6 +96,10 @@ def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[st
         "Words": sizes.queue,
         "HostPackets": collective.slot_packets,
         "Latency": collective.lane_latency,
+        "Classes": len(router.vc_mask[-1]),
+        "Nodes": config.nodes,
+        "RelayFlits": collective.relay_flits,
+        "RoomBits": sizes.host_queue.bit_length(),
     }
     if router.flow.name == "credits":
         parameters["PeerFlits"] = router.local_buffer_flits
@@ -105,6 +109,14 @@ def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[st
         bits = sum(1 << (16 * kind + op) for kind, operators in pairs.items() for op in operators)
         parameters["Pairs"] = f"512'h{bits:x}"
     return parameters
+
+
+ENGINES = ("sim", "rtl", "rtl-routers")
+
+
+def with_engine(cluster: Cluster, engine: str) -> Cluster:
+    """The cluster with the hardware of one of the ENGINES; another one leaves it as it is. Raises as in_rtl does."""
+    return in_rtl(cluster, units=engine == "rtl") if engine.startswith("rtl") else cluster
 
 
 def in_rtl(

@@ -66,6 +66,31 @@ class Model final : public UnitModel {
             Parameters::Links, Parameters::Ports, Parameters::Units, Parameters::SlotFlits};
   }
 
+  void load(const Ways& ways) override {
+    in_.self_i.set(ways.self);
+    for (const Ways::Peer& peer : ways.peers) {
+      in_.peer_valid_i.set(1);
+      in_.peer_link_i.set(peer.link);
+      in_.peer_node_i.set(peer.node);
+      in_.peer_port_i.set(peer.port);
+      in_.peer_vc_i.set(peer.vc);
+      edge(0);
+    }
+    in_.peer_valid_i.set(0);
+    for (std::size_t node = 0; node < ways.to.size(); ++node) {
+      const thalweg::RouteEntry& entry = ways.to[node];
+      if (node == ways.self || entry.port == thalweg::kNoRoute) continue;
+      const bool keeps = entry.route_class == thalweg::kKeepClass;
+      in_.table_valid_i.set(1);
+      in_.table_index_i.set(node);
+      in_.table_entry_i.set(
+          {.keep_class = keeps, .route_class = keeps ? 0u : entry.route_class, .last_link = false, .port = entry.port});
+      in_.table_layer_i.set(ways.layers.empty() ? 0u : ways.layers[node]);
+      edge(0);
+    }
+    in_.table_valid_i.set(0);
+  }
+
   void clock(thalweg::Tick now, const UnitModel::Inputs& in, UnitModel::Outputs& out) override {
     set_write(in);
     in_.unload_valid_i.set(in.unload.has_value());
@@ -78,17 +103,12 @@ class Model final : public UnitModel {
     in_.result_ready_i.set(in.result_ready);
     in_.in_valid_i.set(in.links);
     thalweg::each_bit(in.links, [&](unsigned link) { in_.in_flit_i.set(wires(in.came[link]), link); });
-    in_.relay_valid_i.set(in.relays);
-    thalweg::each_bit(in.relays, [&](unsigned port) {
-      in_.relay_data_i.set(in.relay[port].data, port);
-      in_.relay_last_i.set_bit(port, in.relay[port].tail);
-      in_.relay_vc_i.set(in.relay[port].vc, port);
+    in_.own_valid_i.set(in.own);
+    thalweg::each_bit(in.own, [&](unsigned port) {
+      in_.own_data_i.set(in.own_flit[port].data, port);
+      in_.own_last_i.set_bit(port, in.own_flit[port].tail);
     });
-    in_.single_valid_i.set(in.singles);
-    thalweg::each_bit(in.singles, [&](unsigned port) {
-      in_.single_data_i.set(in.single[port].data, port);
-      in_.single_vc_i.set(in.single[port].vc, port);
-    });
+    for (unsigned port = 0; port < Parameters::Ports; ++port) in_.room_i.set(in.room[port], port);
     for (unsigned port = 0; port < Parameters::Ports; ++port) in_.out_back_i.set(in.back[port], port);
     edge(now);
     if (!bisim::assertion_failure().empty()) throw std::logic_error(bisim::assertion_failure());
@@ -200,6 +220,16 @@ class Model final : public UnitModel {
                         .first = tag.first,
                         .elements = tag.elements,
                         .descriptor = tag.descriptor != 0};
+    });
+    out.own = static_cast<std::uint32_t>(out_.own_ready_o.get());
+    out.came = static_cast<std::uint32_t>(out_.came_valid_o.get());
+    out.came_lasts = static_cast<std::uint32_t>(out_.came_last_o.get());
+    thalweg::each_bit(out.came, [&](unsigned port) { out.came_data[port] = out_.came_data_o.get(port); });
+    out.announced = static_cast<std::uint32_t>(out_.announced_valid_o.get());
+    thalweg::each_bit(out.announced, [&](unsigned link) {
+      out.announcement[link] = {static_cast<unsigned>(out_.announced_context_o.get(link)),
+                                static_cast<unsigned>(out_.announced_sequence_o.get(link)),
+                                static_cast<unsigned>(out_.announced_source_o.get(link))};
     });
     out.sent = static_cast<std::uint32_t>(out_.out_valid_o.get());
     thalweg::each_bit(out.sent, [&](unsigned port) {

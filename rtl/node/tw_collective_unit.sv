@@ -146,6 +146,8 @@ module tw_collective_unit
   localparam int unsigned OperandWidth = $clog2(Inputs);
   localparam int unsigned CountWidth = $clog2(Inputs + 1);
   localparam int unsigned CreditWidth = $clog2(SlotFlits + 1);
+  localparam int unsigned Lanes = Ports < Links ? Ports : Links;  // of the relay
+  localparam int unsigned VcWidth = Vcs > 1 ? $clog2(Vcs) : 1;
   localparam int unsigned RoomWidth = $clog2(Words + 1);
   localparam int unsigned TimeBits = $clog2(64 * 16 + 2 + (Inputs + 1) / 2 * Latency + 64);
   localparam int unsigned Queues = Links + Units + 3;
@@ -964,6 +966,19 @@ module tw_collective_unit
   logic [Ports-1:0][255:0] relay_data, single_data;
   logic [Ports-1:0][3:0] relay_vc, single_vc;
   logic [Links-1:0] relay_comes;
+  for (genvar p = Lanes; p < Ports; p++) begin : no_lane
+    assign relay_valid[p] = 1'b0;
+    assign relay_last[p] = 1'b0;
+    assign relay_own[p] = 1'b0;
+    assign relay_data[p] = '0;
+    assign relay_vc[p] = '0;
+    assign single_valid[p] = 1'b0;
+    assign single_data[p] = '0;
+    assign single_vc[p] = '0;
+    assign came_valid_o[p] = 1'b0;
+    assign came_data_o[p] = '0;
+    assign came_last_o[p] = 1'b0;
+  end
   for (genvar l = 0; l < Links; l++) begin : personal
     logic [Vcs-1:0] relays_q;  // the packet that comes on a channel is of an all-to-all
     // verilator lint_off UNUSEDSIGNAL
@@ -976,7 +991,7 @@ module tw_collective_unit
 
   tw_relay #(
       .Links(Links),
-      .Lanes(Ports),
+      .Lanes(Lanes),
       .Classes(Classes),
       .Nodes(Nodes),
       .Flits(RelayFlits),
@@ -997,23 +1012,23 @@ module tw_collective_unit
       .peer_vc_i,
       .in_valid_i         (relay_comes),
       .in_flit_i,
-      .own_valid_i,
-      .own_data_i,
-      .own_last_i,
-      .own_turn_o         (relay_own),
-      .src_valid_o        (relay_valid),
-      .src_ready_i        (relay_ready),
-      .src_data_o         (relay_data),
-      .src_last_o         (relay_last),
-      .src_vc_o           (relay_vc),
-      .single_valid_o     (single_valid),
-      .single_ready_i     (single_ready),
-      .single_data_o      (single_data),
-      .single_vc_o        (single_vc),
-      .host_room_i        (room_i),
-      .host_valid_o       (came_valid_o),
-      .host_data_o        (came_data_o),
-      .host_last_o        (came_last_o),
+      .own_valid_i        (own_valid_i[Lanes-1:0]),
+      .own_data_i         (own_data_i[Lanes-1:0]),
+      .own_last_i         (own_last_i[Lanes-1:0]),
+      .own_turn_o         (relay_own[Lanes-1:0]),
+      .src_valid_o        (relay_valid[Lanes-1:0]),
+      .src_ready_i        (relay_ready[Lanes-1:0]),
+      .src_data_o         (relay_data[Lanes-1:0]),
+      .src_last_o         (relay_last[Lanes-1:0]),
+      .src_vc_o           (relay_vc[Lanes-1:0]),
+      .single_valid_o     (single_valid[Lanes-1:0]),
+      .single_ready_i     (single_ready[Lanes-1:0]),
+      .single_data_o      (single_data[Lanes-1:0]),
+      .single_vc_o        (single_vc[Lanes-1:0]),
+      .host_room_i        (room_i[Lanes-1:0]),
+      .host_valid_o       (came_valid_o[Lanes-1:0]),
+      .host_data_o        (came_data_o[Lanes-1:0]),
+      .host_last_o        (came_last_o[Lanes-1:0]),
       .announce_valid_o   (announced_valid_o),
       .announce_context_o (announced_context_o),
       .announce_sequence_o(announced_sequence_o),

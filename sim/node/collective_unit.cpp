@@ -43,14 +43,14 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
   for (unsigned index = 0; index < ports(); ++index) {
     Port& port = ports_[index];
     port.injector = Injector(units() + 1);
-    port.host_room = kForkPackets * config.collective.long_packet_flits;
+    port.host_room = sizes_.host_queue;
     relay_.host_room(index, port.host_room);
   }
   if (const auto& library = config.collective.library) {
     if (!config.collective.operators.empty() || !config.collective.units.empty() || config.router.share.delay() > 0)
       throw std::invalid_argument(
           "the RTL's collective unit has no operators or units of the user's, and is not shared");
-    rtl_ = std::make_unique<RtlUnit>(self, *library, config.router.flow == FlowControl::credits);
+    rtl_ = std::make_unique<RtlUnit>(*library, config.router.flow == FlowControl::credits, ways());
   }
 }
 
@@ -91,6 +91,14 @@ unsigned CollectiveUnit::link_from(NodeId node) const {
 unsigned CollectiveUnit::channel_to(NodeId node) const {
   const std::size_t layer = config_.layer.empty() ? 0 : config_.layer[std::size_t{self_} * config_.nodes + node];
   return static_cast<unsigned>(std::countr_zero(config_.router.vc_mask.back()[layer]));
+}
+
+UnitModel::Ways CollectiveUnit::ways() const {
+  UnitModel::Ways ways{.self = self_, .to = relay_.ways(), .layers = relay_.layers(), .peers = {}};
+  for (unsigned link = 0; link < relay_.peers().size(); ++link)
+    if (const Graph::End peer = relay_.peers()[link]; peer.node != Graph::kNone)
+      ways.peers.push_back({link, peer.node, peer.port, channel_to(peer.node)});
+  return ways;
 }
 
 std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& request, spec::Algorithm algorithm,
@@ -255,8 +263,8 @@ bool CollectiveUnit::delivered(const HostPacket& result) {
 }
 
 void CollectiveUnit::step(Tick now) {
+  if (rtl_) show_personal(now);
   relay(now);
-  if (rtl_) show_relay(now);
   each_bit(to_send_, [&](unsigned port) { inject(port, now); });
   slots_.begin();
   for (unsigned link = 0; link < links_.size(); ++link) receive(link, now);

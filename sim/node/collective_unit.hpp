@@ -370,7 +370,8 @@ class CollectiveUnit {
     return head;
   }
   void host_has_read(Tick now);
-  void show_relay(Tick now);
+  void show_personal(Tick now);
+  [[nodiscard]] UnitModel::Ways ways() const;
   [[nodiscard]] UnitModel::Start start_of(OperationId id, bool asks) const;
 
   void inject(unsigned port, Tick now);

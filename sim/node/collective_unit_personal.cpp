@@ -74,6 +74,7 @@ void CollectiveUnit::relay(Tick now) {
     const unsigned flits = pool_[id].flits;
     const Tick read = share.after(share.next(now + 1), flits);
     relay_.read(lane, read);
+    if (rtl_) rtl_->personal(lane, pool_[id], now);
     events_.add({read, Event::Kind::output});
     relay_.host_room(lane, ports_[lane].host_room -= flits);
     deliver_personal(lane, id, read - share.time(flits));
@@ -98,6 +99,7 @@ void CollectiveUnit::receive_personal(unsigned link, PacketId id) {
   const std::uint32_t rank = spec::personal_header::source(head);
   if (announced.size() <= rank) announced.resize(rank + std::size_t{1});
   announced[rank] = static_cast<std::uint8_t>(announced[rank] | 1u << spec::network_header::sequence(head));
+  if (rtl_) rtl_->announces(link, {spec::network_header::context(head), spec::network_header::sequence(head), rank});
   relay_.free(Relay::place(packet), packet.flits);
   pool_.release(id);
 }

@@ -70,28 +70,25 @@ void CollectiveUnit::inject(unsigned index, Tick now) {
   flit.head = port.flit == 0;
   if (flit.head) flit.data[0] = port.header;
   flit.tail = port.left = ++port.flit == port.packet->flits;
-  if (rtl_) rtl_->sent(index, flit);
+  if (!rtl_) return;
+  rtl_->sent(index, flit);
+  if (!port.edge && relay_.offers_own(index)) rtl_->own_sent(index);
 }
 
-/// What the relay has for the ports, for the hardware's unit: credits, and the next flit of each port's packet.
-void CollectiveUnit::show_relay(Tick now) {
+/// What the host has for all-to-alls, for the hardware's unit: room, and the next flit of each port's first packet.
+void CollectiveUnit::show_personal(Tick now) {
   for (unsigned index = 0; index < ports(); ++index) {
     const Port& port = ports_[index];
-    if (relay_.credit_due(index))
-      rtl_->single(index, {.data = relay_.next_credit(index).pack(),
-                           .vc = static_cast<std::uint8_t>(channel_to(relay_.credit_destination(index))),
-                           .head = true,
-                           .tail = true});
-    const bool sending = port.injector.sending() && !port.edge;
-    if (!sending && !relay_.offers(index, now)) continue;
-    Packet packet = pool_[relay_.offered(index)];
-    relay_.address(index, packet);
+    rtl_->room(index, port.host_room);
+    const bool goes = relay_.offers(index, now) && relay_.offers_own(index),
+               sending = goes && port.injector.sending() && !port.edge;
+    const auto id = goes ? std::optional(relay_.offered(index)) : relay_.front(index);
+    if (!id) continue;
+    const Packet& packet = pool_[*id];
     const unsigned at = sending ? port.flit : 0;
-    Flit flit{.vc = static_cast<std::uint8_t>(channel_to(network_header::destination(packet.words[0]))),
-              .head = at == 0,
-              .tail = at + 1 == packet.flits};
+    Flit flit{.head = at == 0, .tail = at + 1 == packet.flits};
     std::memcpy(flit.data.data(), &packet.words[at * 4], sizeof flit.data);
-    rtl_->relay(index, flit);
+    rtl_->own(index, flit);
   }
 }
 

@@ -49,6 +49,9 @@ class Relay {
   /// The next buffer of a packet that is in `route_class`, or of one of this node's own, to another node.
   [[nodiscard]] Hop next(NodeId receiver, unsigned route_class) const;
   [[nodiscard]] Hop first(NodeId receiver) const;
+  [[nodiscard]] std::span<const RouteEntry> ways() const { return ways_; }
+  [[nodiscard]] std::span<const std::uint8_t> layers() const { return layers_; }
+  [[nodiscard]] std::span<const Graph::End> peers() const { return peers_; }
   [[nodiscard]] unsigned lane_of(unsigned link) const { return link % lanes(); }
 
   // What comes in a cycle; it counts from the next one on.
@@ -64,6 +67,11 @@ class Relay {
   /// A packet for another node.
   void give(unsigned lane, PacketId id, const Packet& packet);
   [[nodiscard]] std::size_t given(unsigned lane) const { return lanes_[lane].own.size(); }
+  /// The first of those that wait.
+  [[nodiscard]] std::optional<PacketId> front(unsigned lane) const {
+    const Ring<Waiting>& own = lanes_[lane].own;
+    return own.empty() ? std::nullopt : std::optional(own.front().id);
+  }
   /// The host has room for so many flits that come over the links of a lane.
   void host_room(unsigned lane, unsigned flits);
 

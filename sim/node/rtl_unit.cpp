@@ -22,6 +22,10 @@ std::string text_of(const UnitModel::Data& data) {
   return text;
 }
 
+std::string text_of(const UnitModel::Data& data, bool last) {
+  return text_of(data) + (last ? ", last" : "");
+}
+
 std::string text_of(const Flit& flit) {
   return text_of(flit.data) + ", channel " + std::to_string(flit.vc) + (flit.head ? ", head" : "") +
          (flit.tail ? ", tail" : "");
@@ -36,6 +40,11 @@ std::string text_of(const UnitModel::Told& told) {
   return "process " + std::to_string(told.process) + ", step " + std::to_string(told.step) + ", round " +
          std::to_string(told.round) + ", stream " + std::to_string(told.stream) + ", " + std::to_string(told.elements) +
          " elements from " + std::to_string(told.first) + (told.descriptor ? ", descriptor" : "");
+}
+
+std::string text_of(const UnitModel::Announced& announced) {
+  return "rank " + std::to_string(announced.source) + " in context " + std::to_string(announced.context) +
+         ", operation " + std::to_string(announced.sequence);
 }
 
 std::string text_of(std::uint32_t number) {
@@ -63,15 +72,18 @@ UnitLibrary::UnitLibrary(const std::string& file, std::optional<Recording> recor
   if (make_ == nullptr) throw std::invalid_argument(file + " has no collective units in it");
 }
 
-RtlUnit::RtlUnit(NodeId self, const UnitLibrary& library, bool credits)
-    : self_(self),
-      model_(library.make(self)),
-      recording_(library.recording(self)),
+RtlUnit::RtlUnit(const UnitLibrary& library, bool credits, const UnitModel::Ways& ways)
+    : self_(ways.self),
+      model_(library.make(ways.self)),
+      recording_(library.recording(ways.self)),
       sizes_(model_->sizes()),
       credits_(credits),
       host_(sizes_.units),
       reads_(sizes_.units),
-      told_(sizes_.units) {}
+      told_(sizes_.units),
+      came_(sizes_.ports) {
+  model_->load(ways);
+}
 
 void RtlUnit::load(std::uint32_t id, const Row& row, const std::array<Way, kMaxEdges>& ways, Tick from) {
   if (row.used >> (sizes_.edges - 1) > 1 || (row.rooted && row.ranks > sizes_.roots))
@@ -87,14 +99,19 @@ void RtlUnit::read(unsigned unit, const Packet& packet, Tick last) {
     reads_[unit].push_back({last - packet.flits + 1 + f, flit_of(packet, f), f + 1 == packet.flits});
 }
 
-void RtlUnit::relay(unsigned port, const Flit& flit) {
-  in_.relays |= 1u << port;
-  in_.relay[port] = flit;
+void RtlUnit::own(unsigned port, const Flit& flit) {
+  in_.own |= 1u << port;
+  in_.own_flit[port] = flit;
 }
 
-void RtlUnit::single(unsigned port, const Flit& flit) {
-  in_.singles |= 1u << port;
-  in_.single[port] = flit;
+void RtlUnit::personal(unsigned port, const Packet& packet, Tick now) {
+  for (unsigned f = 0; f < packet.flits; ++f)
+    came_[port].push_back({now + 1 + f, flit_of(packet, f), f + 1 == packet.flits});
+}
+
+void RtlUnit::announces(unsigned link, const UnitModel::Announced& announced) {
+  shown_.announces |= 1u << link;
+  announcing_[link] = announced;
 }
 
 void RtlUnit::came(unsigned link, const Flit& flit) {
@@ -103,13 +120,13 @@ void RtlUnit::came(unsigned link, const Flit& flit) {
 }
 
 void RtlUnit::took(const UnitModel::Take& take, const Packet& packet, Tick now) {
-  take_ = take;
+  shown_.take = take;
   for (unsigned f = 0; f < take.flits; ++f)
     host_[take.unit].push_back({now + 1 + Tick{f} * take.pace, flit_of(packet, f)});
 }
 
 void RtlUnit::sent(unsigned port, const Flit& flit) {
-  sending_ |= 1u << port;
+  shown_.sends |= 1u << port;
   sending_flit_[port] = flit;
 }
 
@@ -119,12 +136,10 @@ void RtlUnit::back(unsigned port, std::uint64_t events) {
 
 void RtlUnit::clock(Tick now) {
   UnitModel::Inputs came = in_;  // of this cycle alone, after those that the simulator slept
-  const auto take = std::exchange(take_, std::nullopt);
-  const auto ended = std::exchange(ended_, std::nullopt);
-  const auto sending = std::exchange(sending_, 0);
+  const Shown shown = std::exchange(shown_, {});
   if (next_ < now) {
     in_.announce.reset();
-    in_.links = in_.relays = in_.singles = 0;
+    in_.links = in_.own = 0;
     if (credits_)
       in_.back = {};
     else
@@ -134,9 +149,7 @@ void RtlUnit::clock(Tick now) {
   }
   next_ = now;
   in_ = came;
-  take_ = take;
-  ended_ = ended;
-  sending_ = sending;
+  shown_ = shown;
   starts_.insert(starts_.end(), new_starts_.begin(), new_starts_.end());
   unloads_.insert(unloads_.end(), new_unloads_.begin(), new_unloads_.end());
   new_starts_.clear();
@@ -144,7 +157,7 @@ void RtlUnit::clock(Tick now) {
   cycle(next_++);
   back_ = in_.back;
   in_.announce.reset();
-  in_.links = in_.relays = in_.singles = 0;
+  in_.links = in_.own = 0;
   if (credits_) in_.back = {};
 }
 
@@ -200,22 +213,37 @@ void RtlUnit::cycle(Tick now) {
       compare(now, name("out_flit_o", p), expected ? text_of(sent_flit_[p]) : "nothing",
               got ? text_of(out_.flit[p]) : "nothing");
   }
-  compare(now, "take_o", text_of(take_), text_of(out_.take));
-  compare(now, "ended_o", text_of(ended_), text_of(out_.ended));
+  compare(now, "take_o", text_of(shown_.take), text_of(out_.take));
+  compare(now, "ended_o", text_of(shown_.ended), text_of(out_.ended));
+  compare(now, "own_ready_o", text_of(shown_.own), text_of(out_.own));
+  for (unsigned p = 0; p < sizes_.ports; ++p) {
+    const bool expected = !came_[p].empty() && came_[p].front().at == now, got = out_.came >> p & 1;
+    if (!expected && !got) continue;
+    compare(now, name("came_data_o", p), expected ? text_of(came_[p].front().data, came_[p].front().last) : "nothing",
+            got ? text_of(out_.came_data[p], out_.came_lasts >> p & 1) : "nothing");
+    came_[p].pop_front();
+  }
+  for (unsigned l = 0; l < sizes_.links; ++l) {
+    const bool expected = announced_ >> l & 1, got = out_.announced >> l & 1;
+    if (expected || got)
+      compare(now, name("announced_o", l), expected ? text_of(announcement_[l]) : "nothing",
+              got ? text_of(out_.announcement[l]) : "nothing");
+  }
   for (unsigned u = 0; u < sizes_.units; ++u) {
     if (reads_[u].empty() || reads_[u].front().at != now) continue;
     const Read& read = reads_[u].front();
     const bool got = out_.results >> u & 1;
-    compare(now, name("result_data_o", u), text_of(read.data) + (read.last ? ", last" : ""),
-            got ? text_of(out_.result[u]) + (out_.lasts >> u & 1 ? ", last" : "") : "nothing");
+    compare(now, name("result_data_o", u), text_of(read.data, read.last),
+            got ? text_of(out_.result[u], out_.lasts >> u & 1) : "nothing");
     compare(now, name("result_tag_o", u), text_of(told_[u].front()), text_of(out_.told[u]));
     if (read.last) told_[u].pop_front();
     reads_[u].pop_front();
   }
-  take_.reset();
-  ended_.reset();
-  sent_ = std::exchange(sending_, 0);
+  sent_ = shown_.sends;
   sent_flit_ = sending_flit_;
+  announced_ = shown_.announces;
+  announcement_ = announcing_;
+  shown_ = {};
 }
 
 void RtlUnit::compare(Tick now, const std::string& port, const std::string& expected, const std::string& got) const {

@@ -16,7 +16,7 @@ namespace thalweg {
 
 class RtlUnit {
  public:
-  RtlUnit(NodeId self, const UnitLibrary& library, bool credits);
+  RtlUnit(const UnitLibrary& library, bool credits, const UnitModel::Ways& ways);
 
   // Between cycles.
 
@@ -31,15 +31,22 @@ class RtlUnit {
 
   // In a cycle.
 
-  void relay(unsigned port, const Flit& flit);
-  void single(unsigned port, const Flit& flit);
+  /// The next flit of the host's for other hosts.
+  void own(unsigned port, const Flit& flit);
+  void own_sent(unsigned port) { shown_.own |= 1u << port; }
+  /// What the host can take of all-to-alls, in flits.
+  void room(unsigned port, std::uint32_t flits) { in_.room[port] = flits; }
+  /// A packet of an all-to-all for the host comes, from the next cycle on.
+  void personal(unsigned port, const Packet& packet, Tick now);
+  /// A rank has announced itself over a link.
+  void announces(unsigned link, const UnitModel::Announced& announced);
   void came(unsigned link, const Flit& flit);
   void announced(std::uint32_t process) { in_.announce = process; }
   /// A step takes a packet of the host's.
   void took(const UnitModel::Take& take, const Packet& packet, Tick now);
   /// A result for the host.
   void told(unsigned unit, const UnitModel::Told& told) { told_[unit].push_back(told); }
-  void ended(std::uint32_t process) { ended_ = process; }
+  void ended(std::uint32_t process) { shown_.ended = process; }
   void sent(unsigned port, const Flit& flit);
   /// Credits or changes of stop bits, bit vc for channel vc.
   void back(unsigned port, std::uint64_t events);
@@ -87,10 +94,16 @@ class RtlUnit {
   std::vector<std::deque<HostFlit>> host_;         ///< of each unit
   std::vector<std::deque<Read>> reads_;            ///< of each unit
   std::vector<std::deque<UnitModel::Told>> told_;  ///< of each unit, in the order of its results
-  std::optional<UnitModel::Take> take_;
-  std::optional<std::uint32_t> ended_;
-  std::uint32_t sending_ = 0, sent_ = 0;  ///< ports, in this cycle, and in the one before
+  std::vector<std::deque<Read>> came_;             ///< for all-to-alls, of each port
+  /// What else the simulator's unit shows in this cycle; masks are of ports, and of links.
+  struct Shown {
+    std::optional<UnitModel::Take> take;
+    std::optional<std::uint32_t> ended;
+    std::uint32_t own = 0, sends = 0, announces = 0;
+  } shown_;
+  std::uint32_t sent_ = 0, announced_ = 0;  ///< in the cycle before
   std::array<Flit, UnitModel::kMaxPorts> sending_flit_, sent_flit_;
+  std::array<UnitModel::Announced, UnitModel::kMaxPorts> announcing_, announcement_;
   std::array<std::uint16_t, UnitModel::kMaxPorts> back_{};  ///< levels of the cycle before
 };
 

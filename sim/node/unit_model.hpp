@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/types.hpp"
+#include "fabric/config.hpp"
 #include "node/context_table.hpp"
 #include "switch/router_model.hpp"
 #include "thalweg_spec.hpp"
@@ -51,6 +54,19 @@ class UnitModel {
     bool upwards_first = false;
     bool asks = true;  ///< it has processes
   };
+  /// What the relay has to know of the network.
+  struct Ways {
+    struct Peer {
+      unsigned link = 0;
+      NodeId node = 0;    ///< at its other end,
+      unsigned port = 0;  ///< the link's number there,
+      unsigned vc = 0;    ///< and the virtual channel to it
+    };
+    NodeId self = 0;
+    std::span<const RouteEntry> to;        ///< each node
+    std::span<const std::uint8_t> layers;  ///< classes in which packets to them start; none if all is 0
+    std::vector<Peer> peers;
+  };
   struct Inputs {
     std::optional<Write> write;
     std::optional<std::uint32_t> unload;  ///< row
@@ -61,10 +77,9 @@ class UnitModel {
     std::uint32_t result_ready = 0;  ///< units of whose results the host takes a flit
     std::uint32_t links = 0;
     std::array<Flit, kMaxPorts> came;
-    std::uint32_t relays = 0;  ///< ports with a flit of an all-to-all
-    std::array<Flit, kMaxPorts> relay;
-    std::uint32_t singles = 0;  ///< ports with a credit of an all-to-all
-    std::array<Flit, kMaxPorts> single;
+    std::uint32_t own = 0;  ///< ports with a flit of the host's for other hosts
+    std::array<Flit, kMaxPorts> own_flit;
+    std::array<std::uint32_t, kMaxPorts> room{};  ///< flits that the host can take of all-to-alls, of each port
     std::array<std::uint16_t, kMaxPorts> back{};  ///< credits or stop levels of ports, bit vc for channel vc
   };
 
@@ -83,6 +98,11 @@ class UnitModel {
     bool descriptor = false;
     friend bool operator==(const Told&, const Told&) = default;
   };
+  /// A rank announces itself for an all-to-all.
+  struct Announced {
+    unsigned context = 0, sequence = 0, source = 0;
+    friend bool operator==(const Announced&, const Announced&) = default;
+  };
   struct Outputs {
     std::optional<Take> take;
     std::optional<std::uint32_t> ended;  ///< process
@@ -90,11 +110,19 @@ class UnitModel {
     std::array<Data, kMaxPorts> result;
     std::uint32_t lasts = 0;
     std::array<Told, kMaxPorts> told;
+    std::uint32_t own = 0;   ///< ports whose flit of the host's goes
+    std::uint32_t came = 0;  ///< ports with a flit of an all-to-all for the host
+    std::array<Data, kMaxPorts> came_data;
+    std::uint32_t came_lasts = 0;
+    std::uint32_t announced = 0;  ///< links
+    std::array<Announced, kMaxPorts> announcement;
     std::uint32_t sent = 0;  ///< ports, in the cycle before
     std::array<Flit, kMaxPorts> flit;
   };
 
   virtual ~UnitModel() = default;
+  /// Before the first cycle.
+  virtual void load(const Ways& ways) = 0;
   [[nodiscard]] virtual Sizes sizes() const = 0;
   /// A cycle: what the module shows with these inputs, and its clock edge. Throws std::logic_error when an assertion of the RTL fails.
   virtual void clock(Tick now, const Inputs& in, Outputs& out) = 0;

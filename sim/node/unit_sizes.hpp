@@ -15,7 +15,8 @@ struct UnitSizes {
       : slot(config.slot_packets * config.packet_flits),
         shortest_packet(config.long_packet_flits > config.packet_flits ? std::min(config.packet_flits, 4u)
                                                                        : config.packet_flits),
-        queue(kQueuePackets * config.long_packet_flits + join_depth(links + 1) * config.lane_latency) {
+        host_queue(kQueuePackets * config.long_packet_flits),
+        queue(host_queue + join_depth(links + 1) * config.lane_latency) {
     const std::uint32_t beside_burst = std::max(slot / 2, config.packet_flits) - config.packet_flits;
     credit_batch = std::max(1u, std::min({slot / 4, slot - config.long_packet_flits, beside_burst}));
   }
@@ -25,6 +26,7 @@ struct UnitSizes {
   std::uint32_t slot;
   /// Where packets may suit their streams, those of a short one have no more than 4 flits.
   unsigned shortest_packet;
+  unsigned host_queue;  ///< of a port, for all-to-alls
   /// A queue between unit and output. A result has its place there from its issue on: the lanes of the widest join hold that many
   /// besides.
   unsigned queue;

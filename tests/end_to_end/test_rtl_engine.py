@@ -109,14 +109,24 @@ def test_a_bug_in_the_hardware_is_named(tmp_path: Path) -> None:
     assert f"the RTL {int(flit[:256], 2):064x}, channel {int(flit[256:260], 2)}" in str(found.value)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("faults", [None, CUT])
-def test_every_collective_takes_the_same_time(thalweg: Thalweg, osu: Path, faults: str | None) -> None:
+def takes_the_same_time(thalweg: Thalweg, osu: Path, engine: str, faults: str | None) -> None:
     words = [osu, "-m", "8:512", "-i", "1", "-x", "0", "collectives"]
     options = ("--compute", "none", *(("--faults", faults) if faults else ()))
-    sim, rtl = (thalweg(8, TORUS, words, *options, "--engine", engine) for engine in ("sim", "rtl"))
+    sim, rtl = (thalweg(8, TORUS, words, *options, "--engine", which) for which in ("sim", engine))
     assert (sim.exit_code, rtl.exit_code) == (0, 0), rtl.stderr
     assert rtl.stdout == sim.stdout, "virtual times"
     assert rtl.stdout.count("yes") >= 7 * 15
-    assert rtl.report == {**sim.report, "engine": "rtl"}, "times, calls and links"
+    assert rtl.report == {**sim.report, "engine": engine}, "times, calls and links"
     assert bool(rtl.report["recoveries"]) == bool(faults)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("faults", [None, CUT])
+def test_every_collective_takes_the_same_time(thalweg: Thalweg, osu: Path, faults: str | None) -> None:
+    takes_the_same_time(thalweg, osu, "rtl-routers", faults)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("faults", [None, CUT])
+def test_every_collective_takes_the_same_time_with_units(thalweg: Thalweg, osu: Path, faults: str | None) -> None:
+    takes_the_same_time(thalweg, osu, "rtl", faults)

@@ -16,7 +16,7 @@ from thalweg.commands.bench_jobs import jobs
 from thalweg.errors import CheckFailed, InputError
 from thalweg.faults import faults_option, recovery_text
 from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json
-from thalweg.rtl_engine import in_rtl
+from thalweg.rtl_engine import ENGINES, with_engine
 from thalweg.spec import Algorithm, Datatype, Operator
 
 Rows = list[bench.Row]
@@ -75,7 +75,7 @@ _common = _options(
 
 def _engine(*engines: str) -> Callable[[Any], Any]:
     text = "sim executes it, cycle by cycle"
-    text += "; rtl with the hardware's routers, Verilated" * ("rtl" in engines)
+    text += "; rtl with the hardware, Verilated, rtl-routers with its routers alone" * ("rtl" in engines)
     text += "; model has closed forms, and executes nothing" * ("model" in engines) + "."
     return click.option("--engine", type=click.Choice(engines), default="sim", show_default=True, help=text)
 
@@ -173,8 +173,7 @@ def _collective(name: str) -> click.Command:
                 raise InputError(f"--reproducible combines in the order of the tree, and {algorithm} has another one")
             cluster = cluster.by_rank()
             algorithm = "auto" if name in ("scan", "exscan") else "tree"
-        if engine == "rtl":
-            cluster = in_rtl(cluster)
+        cluster = with_engine(cluster, engine)
         wanted = bench.parse_sizes(sizes)
         if datatype is None:  # OSU's default, so that a size of 4 bytes is whole
             datatype = "float64" if all(size % 8 == 0 for size in wanted) else "float32"
@@ -209,7 +208,7 @@ def _collective(name: str) -> click.Command:
 
     parts = [
         _common,
-        _engine("sim", "rtl", "model"),
+        _engine(*ENGINES, "model"),
         click.option(
             "--ranks",
             type=click.IntRange(1),
@@ -264,8 +263,7 @@ def _message(name: str) -> click.Command:
             check_plot(picture)
         cluster = Cluster.load(cluster_name, faults)
         wanted = bench.parse_sizes(sizes)
-        if engine == "rtl":
-            cluster = in_rtl(cluster)
+        cluster = with_engine(cluster, engine)
         if engine == "model":
             rows = list(bench_model.message_rows(cluster, name, wanted, hops))
         else:
@@ -281,7 +279,7 @@ def _message(name: str) -> click.Command:
         "--hops", type=click.IntRange(1), default=1, show_default=True, help="Links between the two nodes."
     )
     return click.command(name, help=DESCRIPTIONS[name])(
-        _options(_common, _engine("sim", "rtl", "model"), _sizes, hops)(run)
+        _options(_common, _engine(*ENGINES, "model"), _sizes, hops)(run)
     )
 
 

@@ -13,7 +13,7 @@ from thalweg.commands.run_settings import RunSettings, run_settings
 from thalweg.errors import InputError
 from thalweg.faults import faults_option
 from thalweg.output import json_option, write_json
-from thalweg.rtl_engine import in_rtl
+from thalweg.rtl_engine import ENGINES, with_engine
 
 DEFAULT_CLUSTERS = [f"mpi-fpga-torus-{shape}" for shape in ("2x2x2", "4x4x2", "4x4x4", "4x4x8")]
 
@@ -49,10 +49,10 @@ def _cluster(name: str | None, nodes: int, faults: str | None) -> Cluster:
 @placement.option
 @click.option(
     "--engine",
-    type=click.Choice(["sim", "rtl"]),
+    type=click.Choice(ENGINES),
     default="sim",
     show_default=True,
-    help="What executes operations: the simulator, or with it the hardware's routers, Verilated.",
+    help="What executes operations: the simulator, or with it the hardware, Verilated: routers and collective units, or routers alone.",
 )
 @run_settings
 @click.option(
@@ -85,8 +85,7 @@ def command(
     nodes = placement.shared_nodes_of(
         placement_name, loaded, ranks or loaded.topology.hosts * ranks_per_node, ranks_per_node
     )
-    if engine == "rtl":
-        loaded = in_rtl(loaded)
+    loaded = with_engine(loaded, engine)
     path = Path(find_program(program[0])) if instances else None
     report = settings.run(loaded, [Program(program, nodes)], instances_of=path)
     write_json(json_file, report.as_json())

@@ -55,7 +55,7 @@ class Report:
     ) -> None:
         self.result = result
         self.cluster = cluster
-        self.engine = "rtl" if config.router.library else "sim"
+        self.engine = "rtl" if config.collective.library else "rtl-routers" if config.router.library else "sim"
         self.nodes = list(nodes)
         self.reproducible = reproducible
         self._books = result.books
