@@ -77,21 +77,29 @@ module tw_aggregation_unit
 
   // --- Its operands
 
+  // Where each comes from, or that it was kept, as a number: a selector of 16 takes two thirds of the LUTs of one with a wire for each.
+  localparam int unsigned ChoiceWidth = $clog2(Sources + 1);
   logic [Inputs-1:0] comes, kept_q;
-  logic [Inputs-1:0][255:0] coming, kept_data_q, operands;
+  logic [Inputs-1:0][ChoiceWidth-1:0] choice;
+  logic [Inputs-1:0][255:0] kept_data_q, operands;
 
-  always_comb begin
-    comes  = '0;
-    coming = '0;
-    for (int unsigned s = 0; s < Sources; s++) begin
-      for (int unsigned i = 0; i < Inputs; i++) begin
+  for (genvar i = 0; i < Inputs; i++) begin : operand
+    logic [2**ChoiceWidth-1:0][255:0] from;
+    always_comb begin
+      comes[i]  = 1'b0;
+      choice[i] = '0;
+      for (int unsigned s = 0; s < Sources; s++) begin
         if (source_valid_i[s] && 32'(source_place_i[s]) == i) begin
           comes[i] = 1'b1;
-          coming[i] |= source_data_i[s];
+          choice[i] |= ChoiceWidth'(s);
         end
       end
+      if (!comes[i]) choice[i] = ChoiceWidth'(Sources);
+      from = '0;
+      from[Sources-1:0] = source_data_i;
+      from[Sources] = kept_data_q[i];
     end
-    for (int unsigned i = 0; i < Inputs; i++) operands[i] = comes[i] ? coming[i] : kept_data_q[i];
+    assign operands[i] = from[choice[i]];
   end
 
   wire [Inputs-1:0] there = comes | kept_q;
@@ -99,7 +107,7 @@ module tw_aggregation_unit
   wire last = 7'(flit_q + 7'd1) == 7'd1 << size_q;
 
   always_ff @(posedge clk_i) begin
-    for (int unsigned i = 0; i < Inputs; i++) if (comes[i]) kept_data_q[i] <= coming[i];
+    kept_data_q <= operands;
     kept_q <= complete ? '0 : there;
     if (complete) flit_q <= last ? '0 : flit_q + 7'd1;
     if (begin_valid_i) begin

@@ -33,10 +33,10 @@ class UnitModel {
   struct Write {
     std::uint32_t row = 0;
     const Row* words = nullptr;
-    std::optional<unsigned> edge;        ///< whose far end, interval of labels and place is written,
-    unsigned vc = 0, link = 0;           ///< its virtual channel, and the link over which its packets come
-    std::optional<std::uint32_t> label;  ///< the root whose branch is
-    bool vertex = false;                 ///< and the last word
+    std::optional<unsigned> edge{};        ///< whose far end, interval of labels and place is written,
+    unsigned vc = 0, link = 0;             ///< its virtual channel, and the link over which its packets come
+    std::optional<std::uint32_t> label{};  ///< the root whose branch is
+    bool vertex = false;                   ///< and the last word
   };
   /// What an operation's packets and steps need.
   struct Start {
