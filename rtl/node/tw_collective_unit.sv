@@ -618,7 +618,7 @@ module tw_collective_unit
   logic [Ports-1:0][EdgeWidth-1:0] credit_edge;
   logic [Ports-1:0][15:0] credit_count;
   logic [EdgeWidth-1:0] head_edge;
-  logic [RowWidth-1:0] scan_row_q;
+  logic [RowWidth-1:0] head_row;
   logic head_valid;
   head_t head;
 
@@ -666,7 +666,7 @@ module tw_collective_unit
       .early_process_o (slots_early_process),
       .late_valid_o    (slots_late),
       .arrives_empty_o (arrives_empty),
-      .head_row_i      (scan_row_q),
+      .head_row_i      (head_row),
       .head_edge_i     (head_edge),
       .head_valid_o    (head_valid),
       .head_packet_o   (head),
@@ -1131,75 +1131,51 @@ module tw_collective_unit
     end
   end
 
-  // --- Operations begin: the host's, and at a vertex without a rank those whose descriptor comes into an empty slot, or is found in
-  // front of one, where edges are looked at one after another, each for two cycles.
+  // --- Operations begin: the host's, and at a vertex without a rank those that arrive
 
-  logic [Rows-1:0] bare_q, seek_q, seek_set;  // rows without a rank, and those whose next operation may be in front of a slot
-  logic [Rows-1:0][PlaceWidth-1:0] next_place_q;
-  logic [Rows-1:0][1:0] on_tree_q;
-  logic [Operations-1:0] active_q;
+  logic [Rows-1:0][Places-1:0] active_q;
   logic [Operations-1:0][5:0] total_q, done_q;
-  logic [Edges-1:0] trees_q[Rows];
   logic [15:0] ranks_q[Rows];
 
-  logic scanning_q, looked_q;
-  logic [Edges-1:0] scan_edges_q;
-  wire [Edges-1:0] scan_left = scan_edges_q & (scan_edges_q - 1'b1);
-
-  wire [Rows-1:0] gone = unload_valid_i ? Rows'(1) << unload_row_i : '0;
-  wire idle = starter_idle && !starter_asks && !start_valid_i;
-
-  // What comes in this cycle.
-  head_t [Links-1:0] opening;
-  logic [Links-1:0][RowWidth-1:0] opening_row;
-  logic [Links-1:0][EdgeWidth-1:0] opening_edge;
-  logic [Links-1:0] descriptors;
-  always_comb begin
-    for (int unsigned l = 0; l < Links; l++) begin
-      // verilator lint_off UNUSEDSIGNAL
-      automatic descriptor_t words = descriptor_t'(in_flit_i[l].data);
-      // verilator lint_on UNUSEDSIGNAL
-      opening[l] = '{kind_e'(words.kind), words.sequence_, words.collective, words.algorithm, words.operation, words.type_,
-                     words.root};
-      opening_row[l] = RowWidth'(words.context_);
-      opening_edge[l] = EdgeWidth'(words.edge_);
-      descriptors[l] = in_valid_i[l] && in_flit_i[l].head && words.kind == 2'(KindDescriptor)
-          && words.collective != CollectiveAlltoall && words.collective != CollectivePointToPoint;
-    end
-  end
-
-  // Where a scan looks, or else the first link over which a descriptor comes that may begin an operation.
+  logic bare_begins;
+  logic [RowWidth-1:0] bare_row;
+  logic [PlaceWidth-1:0] bare_place;
   // verilator lint_off UNUSEDSIGNAL
-  function automatic logic may_begin(head_t of, logic [RowWidth-1:0] row, logic [EdgeWidth-1:0] index);
-    return bare_q[row] && !gone[row] && trees_q[row][index]
-        && !active_q[OperationWidth'(32'(row) * Places + 32'(next_place_q[row]))]
-        && of.kind == KindDescriptor && of.sequence_ == on_tree_q[row];
-  endfunction
+  head_t bare_opening;
   // verilator lint_on UNUSEDSIGNAL
 
-  wire [EdgeWidth-1:0] scan_edge = lowest(scan_edges_q);
-  logic arrival_found;
-  logic [LinkWidth-1:0] arrival_link;
-  always_comb begin
-    arrival_found = 1'b0;
-    arrival_link = '0;
-    for (int unsigned l = Links; l > 0; l--) begin
-      if (descriptors[l-1] && arrives_empty[l-1] && may_begin(opening[l-1], opening_row[l-1], opening_edge[l-1])) begin
-        arrival_found = 1'b1;
-        arrival_link = LinkWidth'(l - 1);
-      end
-    end
-  end
-  wire scans = idle && !arrival_found;  // one can ask who reads
-  wire scan_may = scans && scanning_q && looked_q && head_valid && may_begin(head, scan_row_q, scan_edge);
-  assign reading_row = arrival_found ? opening_row[arrival_link] : scan_row_q;
-  wire scan_begins = scan_may && !reading[scan_edge];
-  wire arrival_begins = idle && arrival_found && !reading[opening_edge[arrival_link]];
-  wire bare_begins = scan_begins || arrival_begins;
-  wire [RowWidth-1:0] bare_row = scan_begins ? scan_row_q : opening_row[arrival_link];
-  // verilator lint_off UNUSEDSIGNAL
-  wire head_t bare_opening = scan_begins ? head : opening[arrival_link];
-  // verilator lint_on UNUSEDSIGNAL
+  tw_openings #(
+      .Links(Links),
+      .Rows(Rows),
+      .Places(Places),
+      .Edges(Edges)
+  ) openings (
+      .clk_i,
+      .rst_i,
+      .row_valid_i   (vertex_valid_i),
+      .row_i         (vertex_row_i),
+      .row_has_rank_i(vertex_i.has_rank),
+      .row_tree_i    (vertex_i.up[Edges-1:0] | vertex_i.down[Edges-1:0]),
+      .unload_valid_i,
+      .unload_row_i,
+      .in_valid_i,
+      .in_flit_i,
+      .in_to_empty_i (arrives_empty),
+      .look_row_o    (head_row),
+      .look_edge_o   (head_edge),
+      .front_valid_i (head_valid),
+      .front_i       (head),
+      .reading_row_o (reading_row),
+      .reading_i     (reading),
+      .taken_i       (active_q),
+      .idle_i        (starter_idle && !starter_asks && !start_valid_i),
+      .ended_valid_i (ends),
+      .ended_row_i   (tried_row),
+      .begin_valid_o (bare_begins),
+      .begin_row_o   (bare_row),
+      .begin_place_o (bare_place),
+      .begin_head_o  (bare_opening)
+  );
 
   function automatic logic vectors(collective_e collective);
     return collective inside {CollectiveGather, CollectiveAllgather, CollectiveScatter, CollectiveReduceScatter};
@@ -1229,79 +1205,26 @@ module tw_collective_unit
   assign begin_row = start_valid_i ? row_of(start_operation_i) : bare_row;
   assign begins_valid = (start_valid_i && start_asks_i) || bare_begins;
   assign begins_operation = start_valid_i ? start_operation_i
-      : OperationWidth'(32'(bare_row) * Places + 32'(next_place_q[bare_row]));
+      : OperationWidth'(32'(bare_row) * Places + 32'(bare_place));
   assign begins_constants = start_valid_i ? start_constants_i : bare_constants;
   assign begins_tree = begins_constants.algorithm != AlgorithmExchange && !vectors(begins_constants.collective);
 
   wire ends_operation = ends && 6'(done_q[tried_operation] + 6'd1) == total_q[tried_operation];
 
-  always_comb begin
-    seek_set = '0;
-    for (int unsigned l = 0; l < Links; l++)
-      if (descriptors[l] && bare_q[opening_row[l]] && !gone[opening_row[l]]) seek_set[opening_row[l]] = 1'b1;
-    if (ends && bare_q[tried_row]) seek_set[tried_row] = 1'b1;
-    if (bare_begins) seek_set[bare_row] = 1'b1;
-  end
-
-  logic [RowWidth-1:0] seek_first;
-  always_comb begin
-    seek_first = '0;
-    for (int unsigned r = Rows; r > 0; r--) if (seek_q[r-1] && !gone[r-1]) seek_first = RowWidth'(r - 1);
-  end
-  wire seeks = scans && !scanning_q && (seek_q & ~gone) != '0;
-  assign head_edge = scan_edge;
-
   always_ff @(posedge clk_i) begin
-    if (vertex_valid_i) begin
-      trees_q[vertex_row_i] <= vertex_i.up[Edges-1:0] | vertex_i.down[Edges-1:0];
-      ranks_q[vertex_row_i] <= vertex_i.ranks;
-    end
-    for (int unsigned r = 0; r < Rows; r++) begin
-      automatic logic loads = vertex_valid_i && 32'(vertex_row_i) == r;
-      automatic logic starts = begin_valid && 32'(begin_row) == r;
-      if (loads) bare_q[r] <= !vertex_i.has_rank;
-      else if (gone[r]) bare_q[r] <= 1'b0;
-      if (loads) next_place_q[r] <= '0;
-      else if (starts) next_place_q[r] <= 32'(next_place_q[r]) == Places - 1 ? '0 : next_place_q[r] + 1'b1;
-      if (loads) on_tree_q[r] <= '0;
-      else if (starts && bare_begins && bare_opening.algorithm == AlgorithmTree) on_tree_q[r] <= on_tree_q[r] + 2'd1;
-      seek_q[r] <= (seek_q[r] && !gone[r] && !(seeks && 32'(seek_first) == r)) || seek_set[r]
-          || (loads && !vertex_i.has_rank);
-    end
+    if (vertex_valid_i) ranks_q[vertex_row_i] <= vertex_i.ranks;
     for (int unsigned o = 0; o < Operations; o++) begin
       if (begins_valid && 32'(begins_operation) == o) begin
-        active_q[o] <= 1'b1;
+        active_q[o/Places][o%Places] <= 1'b1;
         done_q[o] <= '0;
       end else if (ends && 32'(tried_operation) == o) begin
-        active_q[o] <= !ends_operation;
+        active_q[o/Places][o%Places] <= !ends_operation;
         done_q[o] <= done_q[o] + 6'd1;
       end
       if (tree_starts && 32'(starter_operation) == o) total_q[o] <= tree_processes;
       if (answer_starts && 32'(question.process_number >> 5) == o) total_q[o] <= answer_processes;
     end
-
-    // A scan: a row, then each of its edges, looked at in one cycle and decided on in the next.
-    if (!idle) looked_q <= 1'b0;
-    else if (arrival_found) looked_q <= looked_q;
-    else if (!scanning_q) begin
-      scanning_q <= seeks;
-      scan_row_q <= seek_first;
-      scan_edges_q <= trees_q[seek_first];
-      looked_q <= 1'b0;
-    end else begin
-      looked_q <= scan_edges_q != '0 && !looked_q;
-      if (looked_q) scan_edges_q <= scan_left;
-      if (scan_edges_q == '0 || looked_q && (scan_left == '0 || scan_begins)) scanning_q <= 1'b0;
-    end
-    if (rst_i) begin
-      bare_q <= '0;
-      seek_q <= '0;
-      active_q <= '0;
-      scanning_q <= 1'b0;
-      looked_q <= 1'b0;
-      next_place_q <= '0;
-      on_tree_q <= '0;
-    end
+    if (rst_i) active_q <= '0;
   end
 
 `ifndef SYNTHESIS

@@ -32,6 +32,7 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       steps_(process_limit()),
       uploads_(process_limit()),
       stages_(in_flight_ * config.collective.contexts, units(), slots_.slot_flits()),
+      openings_(config.collective.contexts, in_flight_),
       before_(kFlitBytes * static_cast<double>(config.router.share.flits) / config.router.share.cycles),
       after_(before_) {
   for (Context& context : contexts_) context.operations.resize(in_flight_);
@@ -76,7 +77,8 @@ void CollectiveUnit::load(std::uint32_t id, const Row& row, Tick from) {
 
 void CollectiveUnit::loaded_now(std::uint32_t id) {
   contexts_[id].loaded = true;
-  if (!contexts_[id].row.has_rank()) arrived_ |= 1u << id;
+  const Row& row = contexts_[id].row;
+  openings_.load(id, row.has_rank(), row.tree());
 }
 
 /// The link over which packets of a node come.
@@ -271,7 +273,7 @@ void CollectiveUnit::step(Tick now) {
   stages_.begin(now);
   uploads_.begin();
   if (const auto heard = uploads_.heard(); rtl_ && heard) rtl_->announced(*heard);
-  scan(begin_arrived(now), now);
+  open(now);
   wake();
   ask(now);
   kept_ = pick_.kept();
@@ -304,8 +306,8 @@ void CollectiveUnit::host_has_read(Tick now) {
 bool CollectiveUnit::active(Tick now) const {
   bool sends = relay_.stirred();
   each_bit(to_send_, [&](unsigned port) { sends |= can_send(port, now + 1); });
-  return sends || picked_ != kNobody || pick_.waiting() || uploads_.announced() || !starter_.idle(now) || arrived_ ||
-         scanning_;
+  return sends || picked_ != kNobody || pick_.waiting() || uploads_.announced() || !starter_.idle(now) ||
+         !openings_.idle();
 }
 
 // ------------------------------------------------------------------------------------------------------- Reports

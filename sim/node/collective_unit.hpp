@@ -22,6 +22,7 @@
 #include "node/events.hpp"
 #include "node/group.hpp"
 #include "node/injector.hpp"
+#include "node/openings.hpp"
 #include "node/packet.hpp"
 #include "node/personal.hpp"
 #include "node/pick.hpp"
@@ -92,7 +93,7 @@ class CollectiveUnit {
   void unload(std::uint32_t context) {
     if (rtl_) rtl_->unload(context);
     contexts_[context].loaded = false;
-    arrived_ &= ~(1u << context);
+    openings_.unload(context);
   }
   [[nodiscard]] bool loaded(std::uint32_t context) const { return contexts_[context].loaded; }
 
@@ -158,6 +159,7 @@ class CollectiveUnit {
   [[nodiscard]] std::uint64_t credits_out() const;
 
  private:
+  static constexpr unsigned kMaxLinks = 64;
   static constexpr unsigned kForkPackets = UnitSizes::kQueuePackets;
   static constexpr std::uint32_t kNobody = SlotWaits::kNobody;
 
@@ -354,16 +356,13 @@ class CollectiveUnit {
   [[nodiscard]] std::uint64_t place(const Operation& op, const Execution& execution) const;
   void finish(OperationId id, unsigned process);
   void ask(Tick now);
+  void open(Tick now);
   /// The first words of a packet that may begin an operation.
   using Head = std::array<std::uint64_t, 4>;
-  [[nodiscard]] bool may_begin(std::uint32_t context, unsigned edge, const Head& head) const;
-  /// An operation of the row still reads the edge's packets.
-  [[nodiscard]] bool reads(std::uint32_t context, unsigned edge) const {
-    return precedence_.reading(context) >> edge & 1;
+  [[nodiscard]] static Openings::Head of_opening(const Head& head) {
+    return {spec::network_header::kind(head[0]), spec::network_header::sequence(head[0]),
+            spec::network_header::algorithm(head[0])};
   }
-  void start_arrived(std::uint32_t context, const Head& descriptor, Tick now);
-  bool begin_arrived(Tick now);
-  void scan(bool yields, Tick now);
   [[nodiscard]] Head head_of(PacketId packet) const {
     Head head;
     std::copy_n(pool_[packet].words.begin(), head.size(), head.begin());
@@ -410,15 +409,12 @@ class CollectiveUnit {
   Uploads uploads_;
   Stages stages_;
   Starter starter_;
+  Openings openings_;
   std::unique_ptr<RtlUnit> rtl_;   ///< beside it, for comparison; null: none
   std::uint32_t to_send_ = 0;      ///< ports that have something to send, or will have
   std::uint64_t with_result_ = 0;  ///< queues to the host that are not empty
-  std::uint32_t arrived_ = 0;      ///< contexts without a rank here whose next operation may be in front of a slot
   Tick started_ = kNever;          ///< when an operation began last
-  bool scanning_ = false,
-       looked_ = false;  ///< one of them; what was in front of its first edge left was read in the cycle before
-  std::uint32_t scanned_ = 0, scan_edges_ = 0;  ///< that one, and what is left of it
-  std::optional<Head> in_front_;                ///< that packet, if there was one
+  std::optional<Head> in_front_;   ///< of what openings look at, read in the cycle before
   std::vector<OperationId> ended_;
   Pipe before_, after_;  ///< the user's units, of all operations
   std::array<std::byte, kMaxPacketFlits * kFlitBytes> scratch_;

@@ -180,9 +180,8 @@ void CollectiveUnit::keep_arrivals(Tick now) {
   wake();  // those that have begun to wait in this cycle
   slots_.keep(now, [&](PacketId packet) { return unsigned{pool_[packet].flits}; });
   for (const SlotArrival& arrival : slots_.arrivals())
-    if (!arrival.credits && contexts_[arrival.row].loaded && !contexts_[arrival.row].row.has_rank() &&
-        network_header::kind(pool_[arrival.value].words[0]) == spec::Kind::descriptor)
-      arrived_ |= 1u << arrival.row;
+    if (!arrival.credits && network_header::kind(pool_[arrival.value].words[0]) == spec::Kind::descriptor)
+      openings_.seek(arrival.row);
   uploads_.keep();
 }
 

@@ -319,7 +319,7 @@ void CollectiveUnit::finish(OperationId id, unsigned p) {
   pick_.process_ended();
   const std::uint32_t context = context_of(id);
   const bool rank = contexts_[context].row.has_rank();
-  if (!rank) arrived_ |= 1u << context;
+  openings_.seek(context);
   if (--op.running > 0 || !over(op)) return;
   if (rank)
     ended_.push_back(id);
