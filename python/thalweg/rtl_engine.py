@@ -146,7 +146,8 @@ def in_rtl(
         return cluster
     glue = project.root / "rtl/engine/collective_unit.cpp"
     parameters = unit_parameters(cluster.fabric_config(), pairs)
-    # A node's lanes are dozens, and most of the unit.
+    # A node's lanes are dozens, and most of the unit. What rests by itself is not in the waves.
     waves = recording is not None
-    library = project.build_library("tw_collective_unit", glue, parameters, waves=waves, parts=["tw_lane"])
+    parts = ["tw_lane"] if waves else ["tw_aggregation_unit", "tw_lane"]
+    library = project.build_library("tw_collective_unit", glue, parameters, waves=waves, parts=parts)
     return replace(cluster, units=_sim.UnitLibrary(str(library), recording))

@@ -1,8 +1,8 @@
 """Parts of a module that are Verilated on their own, once for all of their instances: the SystemVerilog that stands in for them in
 the whole, and the C++ that it calls.
 
-A part's outputs must come from registers of clk_i alone, not from inputs of the same cycle: that is checked as it runs. And where its
-inputs stay the same it must come to rest within SETTLED cycles: it is a pipeline, and sleeps then.
+A part's outputs must come from registers of clk_i alone, not from inputs of the same cycle: that is checked as it runs. It rests
+whenever nothing in it changes (rtl/engine/clocked.hpp).
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from pathlib import Path
 
 from thalweg.errors import InputError
 from thalweg.rtl_ports import CLOCK, RESET, Module, constant
-
-SETTLED = 256
 
 
 @dataclass(frozen=True)
@@ -95,10 +93,11 @@ def source(part: Part) -> str:
     inputs, outputs = _ports(part)
     model = f"V{part.name}"
     arguments = [f"const svBitVecVal* {name}" for name in inputs] + [f"svBitVecVal* {name}" for name in outputs]
+    changes = " || ".join(f"model.{name} != {name}_q" for name in outputs)
     return "\n".join(
         [
             f"// Makes and clocks a {part.ports.name}.",
-            f'#include "{model}.h"',
+            f'#include "{model}__Syms.h"',
             "",
             "#include <svdpi.h>",
             "",
@@ -106,13 +105,28 @@ def source(part: Part) -> str:
             "#include <stdexcept>",
             "",
             '#include "bisim/ports.hpp"',
+            '#include "engine/clocked.hpp"',
             "",
             "namespace {",
-            "struct Part {",
+            "struct Part final : engine::Clocked {",
             "  // Made while the whole is evaluated first: the context is that of the whole.",
-            "  explicit Part(const char* scope) : model(Verilated::threadContextp(), scope) {}",
+            "  explicit Part(const char* scope) : model(Verilated::threadContextp(), scope) {",
+            "    [[maybe_unused]] auto& root = *model.rootp;",
+            "    watch(*root.vlSymsp, {",
+            '#include "memories.inc"',
+            "    });",
+            "  }",
+            "  bool evaluate() override {",
+            *(f"    const auto {name}_q = model.{name};" for name in outputs),
+            f"    model.{CLOCK} = 0;",
+            "    model.eval();",
+            f"    if (!model.{RESET} && ({changes}))",
+            f'      throw std::logic_error("{part.ports.name}: an output depends on inputs of its cycle");',
+            f"    model.{CLOCK} = 1;",
+            "    model.eval();",
+            f"    return {changes};",
+            "  }",
             f"  {model} model;",
-            "  unsigned same = 0;  // cycles without another input",
             "};",
             "}  // namespace",
             "",
@@ -127,22 +141,12 @@ def source(part: Part) -> str:
             "",
             f'extern "C" void {part.name}_clock(void* part, {", ".join(arguments)}) {{',
             "  Part& own = *static_cast<Part*>(part);",
-            f"  {model}& model = own.model;",
-            "  bool other = false;",
-            *(f"  other |= bisim::changes_signal(model.{name}, {name});" for name in inputs),
-            "  own.same = other ? 0 : own.same + 1;",
-            f"  if (own.same > {SETTLED}) {{",
-            *(f"    bisim::from_signal(model.{name}, {name});" for name in outputs),
-            "    return;",
+            "  if (!own.through()) {",
+            "    bool other = false;",
+            *(f"    other |= bisim::to_signal(own.model.{name}, {name});" for name in inputs),
+            "    own.clock(other);",
             "  }",
-            *(f"  const auto {name}_q = model.{name};" for name in outputs),
-            f"  model.{CLOCK} = 0;",
-            "  model.eval();",
-            f"  if (!model.{RESET} && ({' || '.join(f'model.{name} != {name}_q' for name in outputs)}))",
-            f'    throw std::logic_error("{part.ports.name}: an output depends on inputs of its cycle");',
-            f"  model.{CLOCK} = 1;",
-            "  model.eval();",
-            *(f"  bisim::from_signal(model.{name}, {name});" for name in outputs),
+            *(f"  bisim::from_signal(own.model.{name}, {name});" for name in outputs),
             "}",
             "",
         ]

@@ -209,9 +209,13 @@ def header(module: Module) -> str:
             lines += [f'    {{"{port.name}", {port.bits}, {word}, {gate}, {lane_bits}}},']
             word += port.words
         lines += ["}};", f"static_assert(sizeof({side}) == {4 * word});", ""]
-    lines += ["inline void load(Vtop& model, const Inputs& in) {"]
-    lines += [f"  bisim::to_signal(model.{port.name}, in.{port.name}.words);" for port in sides["Inputs"]]
-    lines += ["}", "", "inline void store(const Vtop& model, Outputs& out) {"]
+    lines += [
+        "/// True where that changed an input.",
+        "inline bool load(Vtop& model, const Inputs& in) {",
+        "  bool other = false;",
+    ]
+    lines += [f"  other |= bisim::to_signal(model.{port.name}, in.{port.name}.words);" for port in sides["Inputs"]]
+    lines += ["  return other;", "}", "", "inline void store(const Vtop& model, Outputs& out) {"]
     lines += [f"  bisim::from_signal(model.{port.name}, out.{port.name}.words);" for port in sides["Outputs"]]
     lines += ["}", "", "}  // namespace top", ""]
     return "\n".join(lines)

@@ -8,8 +8,10 @@
 #include <optional>
 #include <stdexcept>
 
+#include "Vtop__Syms.h"
 #include "bisim/runtime.hpp"
 #include "common/bits.hpp"
+#include "engine/clocked.hpp"
 #include "node/unit_model.hpp"
 #include "top.hpp"
 
@@ -40,9 +42,13 @@ unsigned log2_of(unsigned number) {
   return static_cast<unsigned>(std::bit_width(number)) - 1;
 }
 
-class Model final : public UnitModel {
+class Model final : public UnitModel, private engine::Clocked {
  public:
   explicit Model(unsigned self) : context_(self), model_(&context_) {
+    auto& root = *model_.rootp;
+    watch(*root.vlSymsp, {
+#include "memories.inc"
+                         });
     model_.rst_i = 1;
     for (unsigned cycle = 0; cycle < 2; ++cycle) edge(0);
     model_.rst_i = 0;
@@ -115,10 +121,13 @@ class Model final : public UnitModel {
     get(out);
   }
 
+  [[nodiscard]] bool resting() const override { return Clocked::resting(); }
+
   void record(const std::string& file) override {
 #if VM_TRACE
     model_.trace(&waves_.emplace(), 99);
     waves_->open(file.c_str());
+    stay_awake();
 #else
     throw std::logic_error("no waves for " + file + ": this library was built without them");
 #endif
@@ -240,18 +249,23 @@ class Model final : public UnitModel {
   }
 
   /// A cycle. Outputs are those before the edge, with these inputs.
-  void edge([[maybe_unused]] thalweg::Tick now) {
-    top::load(model_, in_);
+  void edge(thalweg::Tick now) {
+    now_ = now;
+    Clocked::clock(top::load(model_, in_));
+  }
+
+  bool evaluate() override {
     for (const bool level : {false, true}) {
       model_.clk_i = level;
       model_.eval();
       if (!level) top::store(model_, out_);
 #if VM_TRACE
       if (!waves_) continue;
-      waves_->dump(static_cast<std::uint64_t>(2 * now + level));
+      waves_->dump(static_cast<std::uint64_t>(2 * now_ + level));
       waves_->flush();  // this may be the cycle that ends it all
 #endif
     }
+    return true;
   }
 
   Context context_;
@@ -261,6 +275,7 @@ class Model final : public UnitModel {
 #endif
   top::Inputs in_{};
   top::Outputs out_{};
+  thalweg::Tick now_ = 0;
 };
 
 }  // namespace

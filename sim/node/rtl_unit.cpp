@@ -144,8 +144,7 @@ void RtlUnit::clock(Tick now) {
       in_.back = {};
     else
       in_.back = back_;
-    const Tick settled = next_ + kSettled;
-    while (next_ < now && (next_ < settled || !loading_.empty())) cycle(next_++);
+    while (next_ < now && !rests()) cycle(next_++);
   }
   next_ = now;
   in_ = came;
@@ -154,11 +153,20 @@ void RtlUnit::clock(Tick now) {
   unloads_.insert(unloads_.end(), new_unloads_.begin(), new_unloads_.end());
   new_starts_.clear();
   new_unloads_.clear();
-  cycle(next_++);
-  back_ = in_.back;
+  const bool shows = shown_.take || shown_.ended || shown_.own || shown_.sends || shown_.announces;
+  if (in_.links || in_.own || in_.announce || shows || !rests()) cycle(next_);
+  ++next_;
   in_.announce.reset();
   in_.links = in_.own = 0;
   if (credits_) in_.back = {};
+}
+
+/// Nothing came in the cycle before, which changed nothing in the hardware, nor will this one if nothing else comes.
+bool RtlUnit::rests() const {
+  const auto waits = [](const auto& of_unit) { return !of_unit.empty(); };
+  return quiet_ && model_->resting() && in_.back == back_ && in_.room == room_ && !sent_ && !announced_ &&
+         loading_.empty() && starts_.empty() && unloads_.empty() && std::ranges::none_of(host_, waits) &&
+         std::ranges::none_of(reads_, waits) && std::ranges::none_of(came_, waits);
 }
 
 void RtlUnit::write(Tick now) {
@@ -201,6 +209,11 @@ void RtlUnit::cycle(Tick now) {
     if (!reads_[u].empty() && reads_[u].front().at == now) in_.result_ready |= 1u << u;
   }
   if (recording_ && now >= recording_->from) model_->record(std::exchange(recording_, nullptr)->file);
+  quiet_ =
+      !(in_.write || in_.start || in_.unload || in_.announce || in_.host || in_.result_ready || in_.links || in_.own) &&
+      in_.room == room_ && (credits_ ? in_.back == decltype(in_.back){} : in_.back == back_);
+  back_ = in_.back;
+  room_ = in_.room;
   model_->clock(now, in_, out_);
   if (in_.write && in_.write->vertex) loading_.pop_front();
 

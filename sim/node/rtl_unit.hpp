@@ -71,9 +71,7 @@ class RtlUnit {
     bool last;
   };
 
-  /// Cycles after which nothing in the hardware changes unless something comes: those in which a longest packet is read and joined.
-  static constexpr Tick kSettled = 1024;
-
+  [[nodiscard]] bool rests() const;
   void cycle(Tick now);
   void write(Tick now);
   void compare(Tick now, const std::string& port, const std::string& expected, const std::string& got) const;
@@ -104,7 +102,9 @@ class RtlUnit {
   std::uint32_t sent_ = 0, announced_ = 0;  ///< in the cycle before
   std::array<Flit, UnitModel::kMaxPorts> sending_flit_, sent_flit_;
   std::array<UnitModel::Announced, UnitModel::kMaxPorts> announcing_, announcement_;
-  std::array<std::uint16_t, UnitModel::kMaxPorts> back_{};  ///< levels of the cycle before
+  std::array<std::uint16_t, UnitModel::kMaxPorts> back_{};  ///< credits or levels of the cycle before
+  std::array<std::uint32_t, UnitModel::kMaxPorts> room_{};  ///< as it was then
+  bool quiet_ = false;                                      ///< nothing came then
 };
 
 }  // namespace thalweg

@@ -126,6 +126,8 @@ class UnitModel {
   [[nodiscard]] virtual Sizes sizes() const = 0;
   /// A cycle: what the module shows with these inputs, and its clock edge. Throws std::logic_error when an assertion of the RTL fails.
   virtual void clock(Tick now, const Inputs& in, Outputs& out) = 0;
+  /// The last cycle has changed nothing, nor does another one with the same inputs.
+  [[nodiscard]] virtual bool resting() const = 0;
   /// From the next cycle on all signals go into a VCD file, two time units a cycle. Throws std::logic_error where the library was
   /// built without waves.
   virtual void record(const std::string& file) = 0;

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace bisim {
 
@@ -81,34 +83,26 @@ struct PortInfo {
   unsigned lane_bits;  ///< bits of one lane
 };
 
-/// The Verilated signal, which is 8, 16, 32 or 64 bits, or an array of words.
+/// Sets the Verilated signal, which is 8, 16, 32 or 64 bits, or an array of words. True where that changed it.
 template <class Signal>
-void to_signal(Signal& signal, const std::uint32_t* words) {
+bool to_signal(Signal& signal, const std::uint32_t* words) {
   if constexpr (!std::is_integral_v<Signal>) {
-    for (unsigned i = 0; i < sizeof(Signal) / 4; ++i) signal[i] = words[i];
+    if (std::memcmp(&signal[0], words, sizeof(Signal)) == 0) return false;
+    std::memcpy(&signal[0], words, sizeof(Signal));
+    return true;
   } else if constexpr (sizeof(Signal) == 8) {
-    signal = words[0] | static_cast<std::uint64_t>(words[1]) << 32;
-  } else {
-    signal = static_cast<Signal>(words[0]);
-  }
-}
-
-/// The same; true where that changed it.
-template <class Signal>
-bool changes_signal(Signal& signal, const std::uint32_t* words) {
-  const Signal former = signal;
-  to_signal(signal, words);
-  if constexpr (std::is_integral_v<Signal>) {
+    const Signal former = std::exchange(signal, words[0] | static_cast<std::uint64_t>(words[1]) << 32);
     return signal != former;
   } else {
-    return !std::equal(&former[0], &former[0] + sizeof(Signal) / 4, &signal[0]);
+    const Signal former = std::exchange(signal, static_cast<Signal>(words[0]));
+    return signal != former;
   }
 }
 
 template <class Signal>
 void from_signal(const Signal& signal, std::uint32_t* words) {
   if constexpr (!std::is_integral_v<Signal>) {
-    for (unsigned i = 0; i < sizeof(Signal) / 4; ++i) words[i] = signal[i];
+    std::memcpy(words, &signal[0], sizeof(Signal));
   } else {
     words[0] = static_cast<std::uint32_t>(signal);
     if constexpr (sizeof(Signal) == 8) words[1] = static_cast<std::uint32_t>(signal >> 32);

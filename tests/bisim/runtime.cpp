@@ -2,11 +2,45 @@
 
 #include <verilated.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 
 namespace {
 std::string last_message;
+}
+
+// The Verilator runtime's own VL_SCOPED_RAND_RESET_*, below.
+IData bisim_rand_reset_i(int bits, uint64_t scope, uint64_t salt);
+WDataOutP bisim_rand_reset_w(int bits, WDataOutP words, uint64_t scope, uint64_t salt);
+
+// What a memory holds at first is the same in all of its places, of which there are millions: it is drawn once. A variable has a salt
+// of its own.
+IData VL_SCOPED_RAND_RESET_I(int bits, uint64_t scope, uint64_t salt) {
+  struct Last {
+    uint64_t scope, salt;
+    IData value;
+  };
+  thread_local Last own{};
+  Last& last = own;
+  if (scope != last.scope || salt != last.salt) last = {scope, salt, bisim_rand_reset_i(bits, scope, salt)};
+  return last.value;
+}
+
+WDataOutP VL_SCOPED_RAND_RESET_W(int bits, WDataOutP words, uint64_t scope, uint64_t salt) {
+  struct Last {
+    uint64_t scope, salt;
+    WDataOutP end;
+  };
+  thread_local Last own{};
+  Last& last = own;
+  const int count = VL_WORDS_I(bits);
+  if (words == last.end && scope == last.scope && salt == last.salt)
+    std::copy_n(words - count, count, words);
+  else
+    bisim_rand_reset_w(bits, words, scope, salt);
+  last = {scope, salt, words + count};
+  return words;
 }
 
 std::string& bisim::assertion_failure() {
