@@ -1,17 +1,10 @@
 // The Verilated tw_collective_unit beside that of a simulated node: what UnitLibrary loads.
-#if VM_TRACE
-#include <verilated_vcd_c.h>
-#endif
-
 #include <bit>
-#include <memory>
 #include <optional>
-#include <stdexcept>
 
 #include "Vtop__Syms.h"
-#include "bisim/runtime.hpp"
 #include "common/bits.hpp"
-#include "engine/clocked.hpp"
+#include "engine/whole.hpp"
 #include "node/unit_model.hpp"
 #include "top.hpp"
 
@@ -21,15 +14,6 @@ using thalweg::Row, thalweg::UnitModel;
 using top::Parameters;
 
 constexpr unsigned kPlaces = Parameters::Rows * Parameters::Edges;
-
-/// Everything that reset leaves open is random, the same in every run.
-struct Context : VerilatedContext {
-  explicit Context(unsigned self) {
-    randReset(2);
-    randSeed(static_cast<int>(self) + 1);
-    traceEverOn(VM_TRACE);
-  }
-};
 
 template <class Words>
 void set_element(Words& words, unsigned i, unsigned bits, std::uint64_t value) {
@@ -42,22 +26,21 @@ unsigned log2_of(unsigned number) {
   return static_cast<unsigned>(std::bit_width(number)) - 1;
 }
 
-class Model final : public UnitModel, private engine::Clocked {
+class Model final : public UnitModel, private engine::Whole<Vtop> {
  public:
-  explicit Model(unsigned self) : context_(self), model_(&context_) {
+  explicit Model(unsigned self) : Whole(self) {
     auto& root = *model_.rootp;
     watch(*root.vlSymsp, {
 #include "memories.inc"
                          });
-    model_.rst_i = 1;
-    for (unsigned cycle = 0; cycle < 2; ++cycle) edge(0);
-    model_.rst_i = 0;
+    top::load(model_, in_);
+    reset();
     do {
-      edge(0);
+      cycle(0);
     } while (!out_.ready_o.get());
     for (unsigned place = 0; place < kPlaces; ++place) {
       set_place(place / Parameters::Edges, place % Parameters::Edges, 0);
-      edge(0);
+      cycle(0);
     }
     in_.place_valid_i.set(0);
   }
@@ -80,7 +63,7 @@ class Model final : public UnitModel, private engine::Clocked {
       in_.peer_node_i.set(peer.node);
       in_.peer_port_i.set(peer.port);
       in_.peer_vc_i.set(peer.vc);
-      edge(0);
+      cycle(0);
     }
     in_.peer_valid_i.set(0);
     for (std::size_t node = 0; node < ways.to.size(); ++node) {
@@ -92,7 +75,7 @@ class Model final : public UnitModel, private engine::Clocked {
       in_.table_entry_i.set(
           {.keep_class = keeps, .route_class = keeps ? 0u : entry.route_class, .last_link = false, .port = entry.port});
       in_.table_layer_i.set(ways.layers.empty() ? 0u : ways.layers[node]);
-      edge(0);
+      cycle(0);
     }
     in_.table_valid_i.set(0);
   }
@@ -116,22 +99,13 @@ class Model final : public UnitModel, private engine::Clocked {
     });
     for (unsigned port = 0; port < Parameters::Ports; ++port) in_.room_i.set(in.room[port], port);
     for (unsigned port = 0; port < Parameters::Ports; ++port) in_.out_back_i.set(in.back[port], port);
-    edge(now);
-    if (!bisim::assertion_failure().empty()) throw std::logic_error(bisim::assertion_failure());
+    cycle(now);
     get(out);
   }
 
-  [[nodiscard]] bool resting() const override { return Clocked::resting(); }
+  [[nodiscard]] bool resting() const override { return Whole::resting(); }
 
-  void record(const std::string& file) override {
-#if VM_TRACE
-    model_.trace(&waves_.emplace(), 99);
-    waves_->open(file.c_str());
-    stay_awake();
-#else
-    throw std::logic_error("no waves for " + file + ": this library was built without them");
-#endif
-  }
+  void record(const std::string& file) override { begin_waves(file); }
 
  private:
   static top::flit_t wires(const thalweg::Flit& flit) {
@@ -249,33 +223,11 @@ class Model final : public UnitModel, private engine::Clocked {
   }
 
   /// A cycle. Outputs are those before the edge, with these inputs.
-  void edge(thalweg::Tick now) {
-    now_ = now;
-    Clocked::clock(top::load(model_, in_));
-  }
+  void cycle(thalweg::Tick now) { edge(now, top::load(model_, in_)); }
+  void before_edge() override { top::store(model_, out_); }
 
-  bool evaluate() override {
-    for (const bool level : {false, true}) {
-      model_.clk_i = level;
-      model_.eval();
-      if (!level) top::store(model_, out_);
-#if VM_TRACE
-      if (!waves_) continue;
-      waves_->dump(static_cast<std::uint64_t>(2 * now_ + level));
-      waves_->flush();  // this may be the cycle that ends it all
-#endif
-    }
-    return true;
-  }
-
-  Context context_;
-  Vtop model_;
-#if VM_TRACE
-  std::optional<VerilatedVcdC> waves_;
-#endif
   top::Inputs in_{};
   top::Outputs out_{};
-  thalweg::Tick now_ = 0;
 };
 
 }  // namespace

@@ -1,14 +1,6 @@
 // The Verilated tw_vc_router as the router of a simulated fabric: what RouterLibrary loads.
-#if VM_TRACE
-#include <verilated_vcd_c.h>
-#endif
-
-#include <memory>
-#include <optional>
-#include <stdexcept>
-
-#include "bisim/runtime.hpp"
 #include "common/bits.hpp"
+#include "engine/whole.hpp"
 #include "switch/router_model.hpp"
 #include "top.hpp"
 
@@ -16,23 +8,19 @@ namespace {
 
 using top::Parameters;
 
-/// Everything that reset leaves open is random, the same in every run.
-struct Context : VerilatedContext {
-  explicit Context(unsigned self) {
-    randReset(2);
-    randSeed(static_cast<int>(self) + 1);
-    traceEverOn(VM_TRACE);
-  }
-};
-
-class Model final : public thalweg::RouterModel {
+class Model final : public thalweg::RouterModel, private engine::Whole<Vtop> {
  public:
-  explicit Model(unsigned self) : context_(self), model_(&context_) {
+  explicit Model(unsigned self) : Whole(self) {
+    stay_awake();  // RtlRouter knows when it rests, without a look at its buffers
     in_.self_i.set(self);
-    model_.rst_i = 1;
-    for (unsigned cycle = 0; cycle < 2; ++cycle) edge(0);
-    model_.rst_i = 0;
+    top::load(model_, in_);
+    reset();
   }
+
+  ~Model() override { model_.final(); }
+
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
 
   void write_table(thalweg::NodeId destination, const thalweg::RouteEntry& entry) override {
     const bool keeps = entry.route_class == thalweg::kKeepClass;
@@ -43,7 +31,7 @@ class Model final : public thalweg::RouterModel {
                            .route_class = keeps ? 0U : entry.route_class,
                            .last_link = entry.last_link,
                            .port = entry.port});
-    edge(0);
+    cycle(0);
     in_.table_valid_i.set(0);
   }
 
@@ -55,8 +43,7 @@ class Model final : public thalweg::RouterModel {
     });
     for (unsigned port = 0; port < Parameters::Outputs; ++port) in_.out_back_i.set(in.back[port], port);
     in_.out_ready_i.set(in.ready & ((std::uint64_t{1} << Parameters::LinkPorts) - 1));
-    edge(now);
-    if (!bisim::assertion_failure().empty()) throw std::logic_error(bisim::assertion_failure());
+    cycle(now);
     top::store(model_, out_);
     out.valid = out_.out_valid_o.get();
     out.ejected = out_.eject_valid_o.get();
@@ -66,14 +53,7 @@ class Model final : public thalweg::RouterModel {
       out.back[port] = static_cast<std::uint16_t>(out_.in_back_o.get(port));
   }
 
-  void record(const std::string& file) override {
-#if VM_TRACE
-    model_.trace(&waves_.emplace(), 99);
-    waves_->open(file.c_str());
-#else
-    throw std::logic_error("no waves for " + file + ": this library was built without them");
-#endif
-  }
+  void record(const std::string& file) override { begin_waves(file); }
 
  private:
   static thalweg::Flit flit(const top::flit_t& wires) {
@@ -83,24 +63,8 @@ class Model final : public thalweg::RouterModel {
             .tail = wires.tail != 0};
   }
 
-  void edge([[maybe_unused]] thalweg::Tick now) {
-    top::load(model_, in_);
-    for (const bool level : {false, true}) {
-      model_.clk_i = level;
-      model_.eval();
-#if VM_TRACE
-      if (!waves_) continue;
-      waves_->dump(static_cast<std::uint64_t>(2 * now + level));
-      waves_->flush();  // this may be the cycle that ends it all
-#endif
-    }
-  }
+  void cycle(thalweg::Tick now) { edge(now, top::load(model_, in_)); }
 
-  Context context_;
-  Vtop model_;
-#if VM_TRACE
-  std::optional<VerilatedVcdC> waves_;
-#endif
   top::Inputs in_{};
   top::Outputs out_{};
 };

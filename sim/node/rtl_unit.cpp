@@ -1,34 +1,18 @@
 #include "node/rtl_unit.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <bit>
-#include <cstdio>
-#include <cstring>
 #include <stdexcept>
 
 #include "common/bits.hpp"
+#include "switch/rtl_library.hpp"
 #include "switch/rtl_router.hpp"
 
 namespace thalweg {
 namespace {
 
-std::string text_of(const UnitModel::Data& data) {
-  char text[72];
-  std::snprintf(text, sizeof text, "%016llx%016llx%016llx%016llx", static_cast<unsigned long long>(data[3]),
-                static_cast<unsigned long long>(data[2]), static_cast<unsigned long long>(data[1]),
-                static_cast<unsigned long long>(data[0]));
-  return text;
-}
-
 std::string text_of(const UnitModel::Data& data, bool last) {
-  return text_of(data) + (last ? ", last" : "");
-}
-
-std::string text_of(const Flit& flit) {
-  return text_of(flit.data) + ", channel " + std::to_string(flit.vc) + (flit.head ? ", head" : "") +
-         (flit.tail ? ", tail" : "");
+  return thalweg::text_of(data) + (last ? ", last" : "");
 }
 
 std::string text_of(const UnitModel::Take& take) {
@@ -65,12 +49,7 @@ UnitModel::Data flit_of(const Packet& packet, unsigned index) {
 }  // namespace
 
 UnitLibrary::UnitLibrary(const std::string& file, std::optional<Recording> recording)
-    : recording_(std::move(recording)) {
-  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays for as long as the process
-  if (library == nullptr) throw std::invalid_argument(dlerror());
-  make_ = reinterpret_cast<UnitModel* (*)(unsigned)>(dlsym(library, "thalweg_make_unit"));
-  if (make_ == nullptr) throw std::invalid_argument(file + " has no collective units in it");
-}
+    : make_(function_of<UnitModel*(unsigned)>(file, "thalweg_make_unit")), recording_(std::move(recording)) {}
 
 RtlUnit::RtlUnit(const UnitLibrary& library, bool credits, const UnitModel::Ways& ways)
     : self_(ways.self),

@@ -1,25 +1,17 @@
 #include "switch/rtl_router.hpp"
 
-#include <dlfcn.h>
-
 #include <bit>
-#include <cstdio>
 #include <utility>
 
 #include "common/bits.hpp"
+#include "switch/rtl_library.hpp"
 #include "thalweg_spec.hpp"
 
 namespace thalweg {
 namespace {
 
 std::string text_of(const Flit* flit) {
-  if (flit == nullptr) return "nothing";
-  char text[128];
-  std::snprintf(text, sizeof text, "%016llx%016llx%016llx%016llx, channel %u%s%s",
-                static_cast<unsigned long long>(flit->data[3]), static_cast<unsigned long long>(flit->data[2]),
-                static_cast<unsigned long long>(flit->data[1]), static_cast<unsigned long long>(flit->data[0]),
-                flit->vc, flit->head ? ", head" : "", flit->tail ? ", tail" : "");
-  return text;
+  return flit == nullptr ? "nothing" : text_of(*flit);
 }
 
 bool same(const Flit& a, const Flit& b) {
@@ -29,12 +21,9 @@ bool same(const Flit& a, const Flit& b) {
 }  // namespace
 
 RouterLibrary::RouterLibrary(const std::string& file, bool compares, std::optional<Recording> recording)
-    : compares_(compares), recording_(std::move(recording)) {
-  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays for as long as the process
-  if (library == nullptr) throw std::invalid_argument(dlerror());
-  make_ = reinterpret_cast<RouterModel* (*)(unsigned)>(dlsym(library, "thalweg_make_router"));
-  if (make_ == nullptr) throw std::invalid_argument(file + " has no routers in it");
-}
+    : make_(function_of<RouterModel*(unsigned)>(file, "thalweg_make_router")),
+      compares_(compares),
+      recording_(std::move(recording)) {}
 
 std::unique_ptr<RouterModel> RouterLibrary::make(NodeId self) const {
   return std::unique_ptr<RouterModel>(make_(self));

@@ -17,29 +17,31 @@ WDataOutP bisim_rand_reset_w(int bits, WDataOutP words, uint64_t scope, uint64_t
 // What a memory holds at first is the same in all of its places, of which there are millions: it is drawn once. A variable has a salt
 // of its own.
 IData VL_SCOPED_RAND_RESET_I(int bits, uint64_t scope, uint64_t salt) {
-  struct Last {
+  static struct {
     uint64_t scope, salt;
     IData value;
-  };
-  thread_local Last own{};
-  Last& last = own;
+  } last{};
   if (scope != last.scope || salt != last.salt) last = {scope, salt, bisim_rand_reset_i(bits, scope, salt)};
   return last.value;
 }
 
+// Beyond its first places a memory holds zeros, as pages do that nobody has written: most of its places are never used.
 WDataOutP VL_SCOPED_RAND_RESET_W(int bits, WDataOutP words, uint64_t scope, uint64_t salt) {
-  struct Last {
+  constexpr unsigned kRandom = 4096;
+  static struct {
     uint64_t scope, salt;
     WDataOutP end;
-  };
-  thread_local Last own{};
-  Last& last = own;
+    unsigned places;
+  } last{};
   const int count = VL_WORDS_I(bits);
-  if (words == last.end && scope == last.scope && salt == last.salt)
-    std::copy_n(words - count, count, words);
-  else
+  const bool next = words == last.end && scope == last.scope && salt == last.salt;
+  last = {scope, salt, words + count, next ? last.places + 1 : 1};
+  if (!next)
     bisim_rand_reset_w(bits, words, scope, salt);
-  last = {scope, salt, words + count};
+  else if (last.places <= kRandom)
+    std::copy_n(words - count, count, words);
+  else if (std::any_of(words, words + count, [](EData word) { return word != 0; }))
+    std::fill_n(words, count, 0);
   return words;
 }
 

@@ -1,0 +1,86 @@
+// What makes a Verilated module a part of the simulator: its context, its clock, and waves.
+#pragma once
+
+#if VM_TRACE
+#include <verilated_vcd_c.h>
+#endif
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "bisim/runtime.hpp"
+#include "core/types.hpp"
+#include "engine/clocked.hpp"
+
+namespace engine {
+
+template <class Model>
+class Whole : public Clocked {
+ protected:
+  explicit Whole(unsigned self) : context_(self), model_(&context_) {}
+
+  /// Two cycles of reset, with the inputs that are in the model.
+  void reset() {
+    model_.rst_i = 1;
+    for (unsigned cycle = 0; cycle < 2; ++cycle) edge(0, true);
+    model_.rst_i = 0;
+  }
+
+  /// A cycle. `other`: its inputs, which are in the model, are not those of the last one.
+  void edge(thalweg::Tick now, bool other) {
+    now_ = now;
+    clock(other);
+    if (!bisim::assertion_failure().empty()) throw std::logic_error(bisim::assertion_failure());
+  }
+
+  /// Outputs are there that depend on the inputs; before the edge.
+  virtual void before_edge() {}
+
+  bool evaluate() final {
+    for (const bool level : {false, true}) {
+      model_.clk_i = level;
+      model_.eval();
+      if (!level) before_edge();
+#if VM_TRACE
+      if (!waves_) continue;
+      waves_->dump(static_cast<std::uint64_t>(2 * now_ + level));
+      waves_->flush();  // this may be the cycle that ends it all
+#endif
+    }
+    return true;
+  }
+
+  void begin_waves(const std::string& file) {
+#if VM_TRACE
+    model_.trace(&waves_.emplace(), 99);
+    waves_->open(file.c_str());
+    stay_awake();
+#else
+    throw std::logic_error("no waves for " + file + ": this library was built without them");
+#endif
+  }
+
+ private:
+  /// Everything that reset leaves open is random, the same in every run.
+  struct Context : VerilatedContext {
+    explicit Context(unsigned self) {
+      randReset(2);
+      randSeed(static_cast<int>(self) + 1);
+      traceEverOn(VM_TRACE);
+    }
+  };
+
+  Context context_;
+
+ protected:
+  Model model_;
+
+ private:
+#if VM_TRACE
+  std::optional<VerilatedVcdC> waves_;
+#endif
+  thalweg::Tick now_ = 0;
+};
+
+}  // namespace engine

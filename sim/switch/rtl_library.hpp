@@ -1,0 +1,37 @@
+// What the libraries of Verilated modules have in common: how they are opened, and how a flit is shown in a difference.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+#include "core/types.hpp"
+
+namespace thalweg {
+
+/// A function of a library, which stays open for as long as the process. Throws std::invalid_argument where there is none.
+template <class Function>
+[[nodiscard]] Function* function_of(const std::string& file, const char* name) {
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::invalid_argument(dlerror());
+  void* found = dlsym(library, name);
+  if (found == nullptr) throw std::invalid_argument(file + " has no " + name);
+  return reinterpret_cast<Function*>(found);
+}
+
+[[nodiscard]] inline std::string text_of(const decltype(Flit::data)& data) {
+  char text[72];
+  std::snprintf(text, sizeof text, "%016llx%016llx%016llx%016llx", static_cast<unsigned long long>(data[3]),
+                static_cast<unsigned long long>(data[2]), static_cast<unsigned long long>(data[1]),
+                static_cast<unsigned long long>(data[0]));
+  return text;
+}
+
+[[nodiscard]] inline std::string text_of(const Flit& flit) {
+  return text_of(flit.data) + ", channel " + std::to_string(flit.vc) + (flit.head ? ", head" : "") +
+         (flit.tail ? ", tail" : "");
+}
+
+}  // namespace thalweg
