@@ -1,5 +1,6 @@
 """What the hardware sustains, and how fast it is simulated: flits a cycle of a router under permutation traffic and of a join with
-six inputs, Verilated; router-cycles a second of clusters with the hardware's routers, random programs, one thread, CPU time."""
+six inputs, Verilated; router-cycles a second of clusters with the hardware's routers, and with its collective units beside the
+simulator's, random programs, one thread, CPU time."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def rates(cycles: int) -> tuple[list[float], float]:
 
 
 def speed(cluster: Cluster, programs: int) -> float:
-    """Router-cycles a second of CPU time."""
+    """Cycles of all nodes, each a router's and a unit's, a second of CPU time."""
     begin, cycles = time.process_time(), 0
     for seed in range(programs):
         cycles += cosim.execute(cluster, seed, 10_000).cycles
@@ -37,15 +38,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cycles", type=int, default=100_000)
     parser.add_argument("--programs", type=int, default=10)
+    parser.add_argument("--clusters", nargs="+", default=CLUSTERS)
     options = parser.parse_args()
     links, join = rates(options.cycles)
     print(f"router, permutation traffic, packets of 16 flits: {min(links):.4f} flits a cycle and link, at least")
     print(f"join of six operands: {join:.4f} flits a cycle of each\n")
-    print(f"{'cluster':22} {'engine':>6} {'router-cycles/s':>15}")
-    for name in CLUSTERS:
+    print(f"{'cluster':22} {'engine':>10} {'node-cycles/s':>13}")
+    for name in options.clusters:
         cluster = Cluster.load(name)
-        for engine, one in (("sim", cluster), ("rtl", in_rtl(cluster))):
-            print(f"{name:22} {engine:>6} {speed(one, options.programs):15,.0f}")
+        with_units = in_rtl(cosim.with_few_rows(cluster), compares=True, units=True)
+        for engine, one in (("sim", cluster), ("rtl", in_rtl(cluster)), ("rtl, units", with_units)):
+            print(f"{name:22} {engine:>10} {speed(one, options.programs):13,.0f}")
 
 
 if __name__ == "__main__":
