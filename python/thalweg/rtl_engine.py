@@ -75,6 +75,7 @@ def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[st
     doublings = max(1, (hosts - 1).bit_length())
     by_rank = collective.trees.name == "by_rank"
     ports = router.local_ports - 1
+    fillers = 3 * doublings - 2  # processes of a scan up to the last that fills a stage: none other has as many
     edges = min(28, max(2 * doublings, ports)) if by_rank else 12 if router.link_ports <= 6 else 28
     parameters: dict[str, int | str] = {
         "Links": router.link_ports,
@@ -85,6 +86,7 @@ def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[st
         "Edges": edges,
         "Roots": hosts,
         "Stages": min(64, 4 * (doublings + 1)),
+        "StagePlaces": 2 * -(-fillers // collective.aggregation_units),
         "Vcs": router.virtual_channels,
         "SlotFlits": sizes.slot,
         "BankFlits": collective.contexts * edges * sizes.slot,

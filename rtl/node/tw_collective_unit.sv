@@ -20,6 +20,7 @@ module tw_collective_unit
     parameter int unsigned Edges = 6,           /// of a row
     parameter int unsigned Roots = 1,           /// labels that can have a tree of their own
     parameter int unsigned Stages = 16,         /// buffers between the processes of an operation
+    parameter int unsigned StagePlaces = 4,     /// for them in the bank of a unit: two for each process of its own that fills some
     parameter int unsigned Vcs = 4,
     parameter bit Credits = 1'b1,               /// flow control of the router's local ports; otherwise stop by margin
     parameter int unsigned PeerFlits = 16,      /// of their buffers; with credits
@@ -189,6 +190,8 @@ module tw_collective_unit
   wire [OperationWidth-1:0] tried_operation = tried[ProcessBits-1:5];
   wire [RowWidth-1:0] tried_row = row_of(tried_operation);
   wire [PlaceWidth-1:0] tried_place = place_of(tried_operation);
+
+  wire [UnitWidth-1:0] own_unit = UnitWidth'(32'(tried) % Units);  // that whose bank has the stages that it fills
 
   operation_t constants_q[Operations];
   wire operation_t constants = constants_q[tried_operation];
@@ -716,6 +719,7 @@ module tw_collective_unit
       .Operations(Operations),
       .Stages(Stages),
       .Units(Units),
+      .Places(StagePlaces),
       .SlotFlits(SlotFlits),
       .Pending(2 + (Inputs + 1) / 2 * Latency),
       .ProcessBits(ProcessBits),
@@ -726,6 +730,8 @@ module tw_collective_unit
       .operation_i    (tried_operation),
       .from_i         (step.from_stages),
       .to_i           (step.to_stages),
+      .own_i          (own_unit),
+      .place_i        (($clog2(StagePlaces))'(32'(tried[4:0]) / Units * 2)),
       .size_i         (at_size),
       .status_valid_o (stages_ready),
       .status_there_o (staged_there),
@@ -811,7 +817,7 @@ module tw_collective_unit
       .step_row_i      (tried_row),
       .step_to_edges_i (step.to_edges),
       .step_to_stages_i(step.to_stages != '0),
-      .step_own_i      (UnitWidth'(32'(tried) % Units)),
+      .step_own_i      (own_unit),
       .step_room_i     (unit_room),
       .step_kept_i     (kept),
       .step_latency_i  (latency),

@@ -1,31 +1,33 @@
 // The buffers between processes of a collective operation.
 //
-// Every stage of every operation is a ring of SlotFlits flits, filled by one process and emptied by another one, in the bank of the
-// unit whose results fill it; every bank has a ring for each. A step takes a packet from each of at most two stages, which the
-// banks give out from the next cycle on (tw_slot_bank), and room in at most two for its result, which its unit brings later. A
-// result is whole with its last flit, and seen in the next cycle; who waits for it is woken in the same one (tw_slot_waits). Of
-// two stages the lower one is written as the flits come, the higher one a cycle later, so that these come with pauses. What a step
-// takes, and the room that becomes free, is seen in the next cycle; a stage out of which a packet is read slowly has no room until
-// nothing can overtake that any more (tw_slow_reads). An operation leaves its stages empty, so that in the next one
-// of its place another unit may fill them.
+// Every stage is a ring of SlotFlits flits, filled by one process and emptied by another one, in the bank of the unit whose results fill
+// it. A bank has Places rings for each operation, of which a process fills one or two neighbours: that is where a stage lies, from
+// its first packet in the operation until another stage takes its place in a later one. A step takes a packet from each of at most two
+// stages, which the banks give out from the next cycle on (tw_slot_bank), and room in at most two for its result, which its unit
+// brings later. A result is whole with its last flit, and seen in the next cycle; who waits for it is woken in the same one
+// (tw_slot_waits). Of two stages the lower one is written as the flits come, the higher one a cycle later, so that these come with
+// pauses. What a step takes, and the room that becomes free, is seen in the next cycle; a place out of which a packet is read slowly
+// has no room until nothing can overtake that any more (tw_slow_reads). An operation leaves its stages empty.
 //
 // Order: packets of a stage as they were put into it; results of a unit as its steps. Throughput: a step, a process that begins to
-// wait, and a flit of each unit in a cycle. Storage: the banks; of each unit where Pending results go; and, as every memory has one
-// writer, the position up to which packets of a stage are whole, of each unit, and those up to which packets and room were taken, of
-// the step. A step whose unit is another than the one before begins where that unit's whole packets end. Memories are cleared one
-// operation a cycle after reset: Operations cycles, in which status_valid_o is low and nothing may come.
+// wait, and a flit of each unit in a cycle. Storage: the banks; of each unit where Pending results go; where each stage lies; and, as
+// every memory has one writer, the position up to which packets of a place are whole, of the unit, and those up to which packets and
+// room of a stage were taken, of the step. A stage that comes to another place begins where the whole packets there end. Memories are
+// cleared one operation a cycle after reset: Operations cycles, in which status_valid_o is low and nothing may come.
 // Status and wakes depend on inputs, what is read is a memory's output. Critical path: from operation_i over the choice of a
-// stage's bank and of the lowest stage to the bank's address; beside it that to status_free_o.
+// stage's place and of the lowest stage to the bank's address; beside it that to status_free_o.
 module tw_stages #(
     parameter int unsigned Operations = 32,
     parameter int unsigned Stages = 16,       /// of an operation, 2 to 64
     parameter int unsigned Units = 6,
+    parameter int unsigned Places = 4,        /// of an operation in the bank of a unit, at least 2
     parameter int unsigned SlotFlits = 64,    /// at most 65535
     parameter int unsigned Pending = 32,      /// results of a unit that are still to come, at most
     parameter int unsigned ProcessBits = 12,
     parameter int unsigned OperandWidth = 3,
     localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1,
-    localparam int unsigned UnitWidth = Units > 1 ? $clog2(Units) : 1
+    localparam int unsigned UnitWidth = Units > 1 ? $clog2(Units) : 1,
+    localparam int unsigned PlaceWidth = $clog2(Places)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -34,6 +36,8 @@ module tw_stages #(
     input  logic [OperationWidth-1:0] operation_i,
     input  logic [        Stages-1:0] from_i,          /// at most two
     input  logic [        Stages-1:0] to_i,            /// at most two others
+    input  logic [     UnitWidth-1:0] own_i,           /// the unit that fills them
+    input  logic [    PlaceWidth-1:0] place_i,         /// in its bank, of the lower one of these; the higher one's is the next
     input  logic [               2:0] size_i,          /// log2 of a packet's flits
     output logic                      status_valid_o,
     output logic                      status_there_o,  /// a packet in each
@@ -43,7 +47,7 @@ module tw_stages #(
 
     // Its step.
     input logic                    step_valid_i,
-    input logic [   UnitWidth-1:0] step_unit_i,     /// which has read the packet before
+    input logic [   UnitWidth-1:0] step_unit_i,     /// own_i where it fills stages; which has read the packet before
     input logic [             3:0] step_pace_i,
     input logic [OperandWidth-1:0] step_operand_i,  /// of the lower stage's packet; the higher one's is the next
 
@@ -72,12 +76,12 @@ module tw_stages #(
   if (Operations < 1 || Stages < 2 || Stages > 64 || Units < 1) begin : check_sizes
     $error("tw_stages: an operation, 2 to 64 stages of each, and a unit");
   end
-  if (SlotFlits < 1 || SlotFlits > 65535 || Pending < 1) begin : check_slots
-    $error("tw_stages: a stage has 1 to 65535 flits, and a result is to come");
+  if (SlotFlits < 1 || SlotFlits > 65535 || Pending < 1 || Places < 2) begin : check_slots
+    $error("tw_stages: a stage has 1 to 65535 flits, a bank two places, and a result is to come");
   end
 
   localparam int unsigned StageWidth = $clog2(Stages);
-  localparam int unsigned BankFlits = Operations * Stages * SlotFlits;
+  localparam int unsigned BankFlits = Operations * Places * SlotFlits;
   localparam int unsigned AddressWidth = BankFlits > 2 ? $clog2(BankFlits) : 1;
   localparam int unsigned OffsetWidth = SlotFlits > 1 ? $clog2(SlotFlits) : 1;
   localparam int unsigned CountWidth = $clog2(SlotFlits + 1);
@@ -85,6 +89,15 @@ module tw_stages #(
   typedef logic [CountWidth-1:0] count_t;
   typedef logic [OperationWidth-1:0] operation_t;
   typedef logic [StageWidth-1:0] stage_t;
+  typedef logic [PlaceWidth-1:0] place_t;
+  typedef logic [Units-1:0][Places-1:0] places_t;
+
+  // Where a stage lies.
+  typedef struct packed {
+    logic                 known;
+    logic [UnitWidth-1:0] bank;
+    place_t               place;
+  } home_t;
 
   // A place in a stage, and whether the way round was odd: a stage whose ends are equal is empty.
   typedef struct packed {
@@ -102,8 +115,8 @@ module tw_stages #(
     return count_t'(to.offset) - count_t'(from.offset) + (from.lap != to.lap ? count_t'(SlotFlits) : '0);
   endfunction
 
-  function automatic logic [AddressWidth-1:0] base(operation_t operation, stage_t stage);
-    return AddressWidth'((32'(operation) * Stages + 32'(stage)) * SlotFlits);
+  function automatic logic [AddressWidth-1:0] base(operation_t operation, place_t place);
+    return AddressWidth'((32'(operation) * Places + 32'(place)) * SlotFlits);
   endfunction
 
   // --- Clearing
@@ -126,68 +139,11 @@ module tw_stages #(
 
   wire count_t flits = count_t'(64'd1 << size_i);
 
-  position_t [Units-1:0][Stages-1:0] whole;  // up to where a unit's packets are
+  position_t [Units-1:0][Places-1:0] whole;  // up to where a unit's packets are
   position_t [Stages-1:0] taken, room_from;
-  logic [Stages-1:0][UnitWidth-1:0] bank;
-  logic [Stages-1:0] there, room, held;
-
-  tw_slow_reads #(
-      .Units(Units),
-      .Places(Operations),
-      .Members(Stages),
-      .Queries(1)
-  ) slow (
-      .clk_i,
-      .rst_i,
-      .step_valid_i,
-      .step_unit_i,
-      .step_place_i  (operation_i),
-      .step_members_i(from_i),
-      .step_size_i   (size_i),
-      .step_pace_i,
-      .ask_place_i   (operation_i),
-      .held_o        (held),
-      .freed_o
-  );
-
-  for (genvar s = 0; s < Stages; s++) begin : stage
-    (* ram_style = "distributed" *) logic [UnitWidth-1:0] bank_q[Operations];
-    (* ram_style = "distributed" *) position_t taken_q[Operations], reserved_q[Operations];
-
-    assign bank[s] = bank_q[operation_i];
-    assign taken[s] = taken_q[operation_i];
-    wire position_t reserved = reserved_q[operation_i];
-
-    assign there[s] = whole[bank[s]][s] != taken[s];
-    assign room[s] = !held[s] && 32'(distance(taken[s], reserved)) + (32'd1 << size_i) <= SlotFlits;
-
-    wire takes = step_valid_i && from_i[s];
-    wire fills = step_valid_i && to_i[s];
-    wire moves = fills && bank[s] != step_unit_i;
-    assign room_from[s] = moves ? whole[step_unit_i][s] : reserved;
-
-    always_ff @(posedge clk_i) begin
-      if (!ready_q) bank_q[clear_q] <= '0;
-      else if (fills) bank_q[operation_i] <= step_unit_i;
-      if (!ready_q) taken_q[clear_q] <= '0;
-      else if (takes || moves) taken_q[operation_i] <= takes ? after(taken[s], flits) : room_from[s];
-      if (!ready_q) reserved_q[clear_q] <= '0;
-      else if (fills) reserved_q[operation_i] <= after(room_from[s], flits);
-    end
-
-`ifndef SYNTHESIS
-    always_ff @(posedge clk_i) begin
-      if (!rst_i && ready_q) begin
-        packet_is_there : assert (!takes || there[s]);
-        room_is_there : assert (!fills || room[s]);
-        empty_when_moved : assert (!moves || taken[s] == reserved);
-      end
-    end
-`endif
-  end
-
-  assign status_there_o = &(there | ~from_i);
-  assign status_room_o = &(room | ~to_i);
+  home_t [Stages-1:0] home;
+  logic [Stages-1:0] there, room;
+  places_t reads_from, held;
 
   function automatic stage_t lowest(logic [Stages-1:0] stages);
     lowest = '0;
@@ -201,7 +157,75 @@ module tw_stages #(
 
   wire stage_t from_low = lowest(from_i), from_high = highest(from_i);
   wire stage_t to_low = lowest(to_i), to_high = highest(to_i);
-  wire from_two = from_low != from_high;
+  wire from_two = from_low != from_high, to_two = to_low != to_high;
+  wire place_t next_place = place_i + place_t'(1);
+
+  always_comb begin
+    reads_from = '0;
+    if (from_i != '0) reads_from[home[from_low].bank][home[from_low].place] = 1'b1;
+    if (from_two) reads_from[home[from_high].bank][home[from_high].place] = 1'b1;
+  end
+
+  tw_slow_reads #(
+      .Units(Units),
+      .Places(Operations),
+      .Members(Units * Places),
+      .Queries(1)
+  ) slow (
+      .clk_i,
+      .rst_i,
+      .step_valid_i,
+      .step_unit_i,
+      .step_place_i  (operation_i),
+      .step_members_i(reads_from),
+      .step_size_i   (size_i),
+      .step_pace_i,
+      .ask_place_i   (operation_i),
+      .held_o        (held),
+      .freed_o
+  );
+
+  for (genvar s = 0; s < Stages; s++) begin : stage
+    (* ram_style = "distributed" *) home_t home_q[Operations];
+    (* ram_style = "distributed" *) position_t taken_q[Operations], reserved_q[Operations];
+
+    assign home[s] = home_q[operation_i];
+    assign taken[s] = taken_q[operation_i];
+    wire position_t reserved = reserved_q[operation_i];
+
+    assign there[s] = home[s].known && whole[home[s].bank][home[s].place] != taken[s];
+    assign room[s] = 32'(distance(taken[s], reserved)) + (32'd1 << size_i) <= SlotFlits;
+
+    wire takes = step_valid_i && from_i[s];
+    wire fills = step_valid_i && to_i[s];
+    wire home_t comes_to = '{1'b1, step_unit_i, to_low == stage_t'(s) ? place_i : next_place};
+    wire moves = fills && home[s] != comes_to;
+    wire goes = step_valid_i && to_i != '0 && home[s].bank == step_unit_i
+        && (home[s].place == place_i || (to_two && home[s].place == next_place));  // another one comes
+    assign room_from[s] = moves ? whole[step_unit_i][comes_to.place] : reserved;
+
+    always_ff @(posedge clk_i) begin
+      if (!ready_q) home_q[clear_q] <= '0;
+      else if (fills || goes) home_q[operation_i] <= fills ? comes_to : '{1'b0, home[s].bank, home[s].place};
+      if (!ready_q) taken_q[clear_q] <= '0;
+      else if (takes || moves) taken_q[operation_i] <= takes ? after(taken[s], flits) : room_from[s];
+      if (!ready_q) reserved_q[clear_q] <= '0;
+      else if (fills) reserved_q[operation_i] <= after(room_from[s], flits);
+    end
+
+`ifndef SYNTHESIS
+    always_ff @(posedge clk_i) begin
+      if (!rst_i && ready_q) begin
+        packet_is_there : assert (!takes || there[s]);
+        room_is_there : assert (!fills || room[s]);
+        empty_when_moved : assert (!(moves || (goes && !fills)) || !home[s].known || taken[s] == reserved);
+      end
+    end
+`endif
+  end
+
+  assign status_there_o = &(there | ~from_i);
+  assign status_room_o = &(room | ~to_i) && (to_i == '0 || !held[own_i][place_i]) && !(to_two && held[own_i][next_place]);
 
   // --- Results
 
@@ -209,6 +233,7 @@ module tw_stages #(
   typedef struct packed {
     operation_t operation;
     stage_t     low, high;  // the same: one stage
+    place_t     place;      // of the lower one
     position_t  low_at, high_at;
   } result_t;
 
@@ -217,6 +242,7 @@ module tw_stages #(
     logic       last;
     operation_t operation;
     stage_t     stage;
+    place_t     place;
     position_t  at;
   } write_t;
 
@@ -224,7 +250,7 @@ module tw_stages #(
   operation_t [Units-1:0] end_operation;
   stage_t [Units-1:0] end_stage;
 
-  wire result_t stepped = '{operation_i, to_low, to_high, room_from[to_low], room_from[to_high]};
+  wire result_t stepped = '{operation_i, to_low, to_high, place_i, room_from[to_low], room_from[to_high]};
   logic [Units-1:0] free;
 
   for (genvar u = 0; u < Units; u++) begin : unit
@@ -253,14 +279,15 @@ module tw_stages #(
         .count_o    ()
     );
 
-    assign now = '{comes, result_last_i[u], coming.operation, coming.low, after(coming.low_at, flit_q)};
+    assign now = '{comes, result_last_i[u], coming.operation, coming.low, coming.place, after(coming.low_at, flit_q)};
     assign write = later_q.valid ? later_q : now;
     wire position_t next = after(write.at, 1);
 
     always_ff @(posedge clk_i) begin
       if (comes) flit_q <= result_last_i[u] ? '0 : flit_q + 1;
       if (comes) later_data_q <= result_data_i[u];
-      later_q <= '{comes && two, result_last_i[u], coming.operation, coming.high, after(coming.high_at, flit_q)};
+      later_q <= '{comes && two, result_last_i[u], coming.operation, coming.high, coming.place + place_t'(1),
+                  after(coming.high_at, flit_q)};
       if (rst_i) begin
         flit_q <= '0;
         later_q.valid <= 1'b0;
@@ -271,17 +298,18 @@ module tw_stages #(
     assign end_operation[u] = write.operation;
     assign end_stage[u] = write.stage;
 
-    for (genvar s = 0; s < Stages; s++) begin : stage
+    for (genvar s = 0; s < Places; s++) begin : place
       (* ram_style = "distributed" *) position_t whole_q[Operations];
 
       assign whole[u][s] = whole_q[operation_i];
       always_ff @(posedge clk_i) begin
         if (!ready_q) whole_q[clear_q] <= '0;
-        else if (ends[u] && write.stage == stage_t'(s)) whole_q[write.operation] <= next;
+        else if (ends[u] && write.place == place_t'(s)) whole_q[write.operation] <= next;
       end
     end
 
-    wire [1:0] from_bank = {from_two && bank[from_high] == UnitWidth'(u), from_i != '0 && bank[from_low] == UnitWidth'(u)};
+    wire [1:0] from_bank = {from_two && home[from_high].bank == UnitWidth'(u),
+                            from_i != '0 && home[from_low].bank == UnitWidth'(u)};
 
     tw_slot_bank #(
         .Edges(2),
@@ -293,10 +321,10 @@ module tw_stages #(
         .clk_i,
         .rst_i,
         .write_valid_i  (write.valid),
-        .write_address_i(base(write.operation, write.stage) + AddressWidth'(write.at.offset)),
+        .write_address_i(base(write.operation, write.place) + AddressWidth'(write.at.offset)),
         .write_data_i   (later_q.valid ? later_data_q : result_data_i[u]),
         .from_i         (from_bank),
-        .base_i         ({base(operation_i, from_high), base(operation_i, from_low)}),
+        .base_i         ({base(operation_i, home[from_high].place), base(operation_i, home[from_low].place)}),
         .offset_i       ({taken[from_high].offset, taken[from_low].offset}),
         .operand_i      ({step_operand_i + OperandWidth'(1), step_operand_i}),
         .packets_o      (),
@@ -355,6 +383,7 @@ module tw_stages #(
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       two_stages : assert (!step_valid_i || ($countones(from_i) <= 2 && $countones(to_i) <= 2 && (from_i & to_i) == '0));
+      own_place : assert (!step_valid_i || to_i == '0 || (step_unit_i == own_i && 32'(place_i) + 32'(to_two) < Places));
       waits_for_a_packet : assert (!wait_valid_i || !status_there_o);
       nothing_before_ready : assert (ready_q || !(step_valid_i || wait_valid_i || (result_valid_i & result_staged_i) != '0));
     end

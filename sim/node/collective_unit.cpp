@@ -31,7 +31,8 @@ CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, N
       dispatch_(units(), config.collective.contexts),
       steps_(process_limit()),
       uploads_(process_limit()),
-      stages_(in_flight_ * config.collective.contexts, units(), slots_.slot_flits()),
+      stages_(in_flight_ * config.collective.contexts, units(), 2 * ((Program::kMaxProcesses + units() - 1) / units()),
+              slots_.slot_flits()),
       openings_(config.collective.contexts, in_flight_),
       before_(kFlitBytes * static_cast<double>(config.router.share.flits) / config.router.share.cycles),
       after_(before_) {
@@ -160,12 +161,14 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
     op.execution[p].running = true;
     op.execution[p].since = now;
     bool uploads = false;
+    std::uint64_t stages = 0;
     for (unsigned s = 0; s < process.steps; ++s) {
       const Step& step = op.program.steps[process.first + s];
       precedence_.add(context_id, id % in_flight_, p, s == 0, {step.from_edges, step.to_edges});
       uploads |= step.from_host;
-      each_bit(step.to_stages, [&](unsigned stage) { stages_.load(id, stage, home(process_id(id, p))); });
+      stages |= step.to_stages;
     }
+    stages_.load(id, stages, home(process_id(id, p)));
     if (!uploads) continue;
     op.uploads |= 1u << p;
     if (op.upload.size() <= p) op.upload.resize(p + 1);

@@ -326,8 +326,10 @@ class CollectiveUnit {
   [[nodiscard]] ReadPorts& bank(unsigned index) {
     return index < links_.size() ? slots_.bank(index) : stages_.bank(index - static_cast<unsigned>(links_.size()));
   }
-  /// The unit whose results fill the stages that a process fills.
-  [[nodiscard]] unsigned home(std::uint32_t process) const { return process % units(); }
+  /// Where the stages lie that a process fills, two at most: with one of the units.
+  [[nodiscard]] Stages::Home home(std::uint32_t process) const {
+    return {process % units(), process % Program::kMaxProcesses / units() * 2};
+  }
   [[nodiscard]] static std::uint32_t ports_of(const Context& context, const Step& step);
   [[nodiscard]] Dispatch::Step wish(OperationId id, unsigned process, Tick latency) const;
   void execute(OperationId id, unsigned process, unsigned unit, const Dispatch::Step& wish, Tick now);

@@ -71,7 +71,8 @@ std::optional<CollectiveUnit::Lack> CollectiveUnit::lack(OperationId id, unsigne
   for (std::uint32_t rest = step.to_edges; rest; rest &= rest - 1)
     if (slots_.credits(context_of(id), static_cast<unsigned>(std::countr_zero(rest))) < needed)
       return of(Of::credit, rest);
-  if (const std::uint64_t stages = stages_.full(id, step.to_stages, needed, now)) return of(Of::stage_room, stages);
+  if (const std::uint64_t stages = stages_.full(id, step.to_stages, needed, home(process_id(id, p)), now))
+    return of(Of::stage_room, stages);
   return std::nullopt;
 }
 
@@ -138,7 +139,7 @@ Dispatch::Step CollectiveUnit::wish(OperationId id, unsigned p, Tick latency) co
   Dispatch::Step wish{.row = context_of(id),
                       .to_edges = step.to_edges,
                       .to_stages = step.to_stages != 0,
-                      .own = home(process_id(id, p)),
+                      .own = home(process_id(id, p)).unit,
                       .room = 0,
                       .kept = kept_,
                       .latency = latency};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "core/types.hpp"
 
 namespace thalweg {
@@ -28,12 +29,10 @@ class SlowReads {
   explicit SlowReads(unsigned units) : reads_(units) {}
 
   /// A unit begins to read, at a place, out of its members, as bits, whose room is held from the next cycle on until `until`.
-  void begin(unsigned unit, std::uint32_t place, std::uint64_t members, Tick until) {
-    reads_[unit] = {until, place, members};
-  }
+  void begin(unsigned unit, std::uint32_t place, Wide members, Tick until) { reads_[unit] = {until, place, members}; }
   /// Members of the place whose room is held, as bits.
-  [[nodiscard]] std::uint64_t held(std::uint32_t place, Tick now) const {
-    std::uint64_t held = 0;
+  [[nodiscard]] Wide held(std::uint32_t place, Tick now) const {
+    Wide held = 0;
     for (const Read& read : reads_)
       if (read.until > now && read.place == place) held |= read.members;
     return held;
@@ -47,7 +46,7 @@ class SlowReads {
   struct Read {
     Tick until = 0;
     std::uint32_t place = 0;
-    std::uint64_t members = 0;
+    Wide members = 0;
   };
 
   std::vector<Read> reads_;  ///< of each unit

@@ -3,16 +3,23 @@
 #include <bit>
 #include <stdexcept>
 
+#include "common/bits.hpp"
+
 namespace thalweg {
 
-void Stages::load(std::uint32_t operation, unsigned stage, unsigned unit) {
-  auto& stages = operations_[operation];
-  while (stages.size() <= stage) {
-    stages.emplace_back();
-    stages.back().room = flits_;
-  }
-  if (stages[stage].room != flits_) throw std::logic_error("an operation has left packets in a stage");
-  stages[stage].bank = static_cast<std::uint8_t>(unit);
+void Stages::load(std::uint32_t operation, std::uint64_t stages, Home home) {
+  auto& all = operations_[operation];
+  each_bit(stages, [&](unsigned index) {
+    while (all.size() <= index) {
+      all.emplace_back();
+      all.back().room = flits_;
+    }
+    Stage& stage = all[index];
+    if (stage.room != flits_) throw std::logic_error("an operation has left packets in a stage");
+    if (stage.home != home) stage.read = {};
+    stage.home = home;
+    ++home.place;
+  });
 }
 
 void Stages::begin(Tick now) {
@@ -30,11 +37,20 @@ std::uint64_t Stages::empty(std::uint32_t operation, std::uint64_t stages, Tick 
   return empty;
 }
 
-std::uint64_t Stages::full(std::uint32_t operation, std::uint64_t stages, unsigned flits, Tick now) const {
-  std::uint64_t full = slow_.held(operation, now) & stages;
-  for (; stages; stages &= stages - 1)
-    if (at(operation, static_cast<unsigned>(std::countr_zero(stages))).room < flits) full |= stages & -stages;
+std::uint64_t Stages::full(std::uint32_t operation, std::uint64_t stages, unsigned flits, Home home, Tick now) const {
+  if (!stages) return 0;
+  const Wide held = slow_.held(operation, now);
+  std::uint64_t full = 0;
+  for (; stages; stages &= stages - 1, ++home.place)
+    if ((held & bit(home)) || at(operation, static_cast<unsigned>(std::countr_zero(stages))).room < flits)
+      full |= stages & -stages;
   return full;
+}
+
+void Stages::hold(unsigned unit, std::uint32_t operation, std::uint64_t stages, Tick until) {
+  Wide places = 0;
+  each_bit(stages, [&](unsigned stage) { places |= bit(at(operation, stage).home); });
+  slow_.begin(unit, operation, places, until);
 }
 
 PacketId Stages::take(std::uint32_t operation, unsigned index, unsigned flits, unsigned pace, Tick now) {
@@ -56,7 +72,7 @@ void Stages::reserve(std::uint32_t operation, unsigned index, unsigned flits, Ti
 void Stages::fill(std::uint32_t operation, unsigned stage, PacketId packet, Tick last) {
   Stage& filled = at(operation, stage);
   filled.packets.push_growing({packet, last + 1});
-  coming_[filled.bank].push_growing({last, operation, static_cast<std::uint8_t>(stage)});
+  coming_[filled.home.unit].push_growing({last, operation, static_cast<std::uint8_t>(stage)});
 }
 
 }  // namespace thalweg

@@ -16,7 +16,8 @@ class Twin {
  public:
   void outputs(const Inputs& in, Outputs& out) const {
     for (unsigned query = 0; query < kQueries; ++query)
-      out.held_o.set(reads_.held(static_cast<std::uint32_t>(in.ask_place_i.get(query)), now_), query);
+      out.held_o.set(
+          static_cast<std::uint64_t>(reads_.held(static_cast<std::uint32_t>(in.ask_place_i.get(query)), now_)), query);
     out.freed_o.set(reads_.freed(now_) || (in.step_valid_i.get() && in.step_members_i.get() && cycles(in) < 2));
   }
 

@@ -18,7 +18,7 @@ using thalweg::each_bit, thalweg::ReadPorts, thalweg::Stages, thalweg::Tick;
 using top::Inputs, top::Outputs, top::Parameters;
 
 constexpr unsigned kOperations = Parameters::Operations, kStages = Parameters::Stages, kUnits = Parameters::Units,
-                   kSlotFlits = Parameters::SlotFlits;
+                   kPlaces = Parameters::Places, kSlotFlits = Parameters::SlotFlits;
 
 using Data = std::array<std::uint64_t, 4>;
 
@@ -35,7 +35,7 @@ class Twin {
  public:
   Twin() {
     for (unsigned operation = 0; operation < kOperations; ++operation)
-      for (unsigned stage = 0; stage < kStages; ++stage) stages_.load(operation, stage, 0);
+      for (unsigned stage = 0; stage < kStages; ++stage) stages_.load(operation, std::uint64_t{1} << stage, {});
   }
 
   void outputs(const Inputs& in, Outputs& out) const {
@@ -43,7 +43,7 @@ class Twin {
     const std::uint64_t lacking = stages_.empty(operation, in.from_i.get(), now_);
     out.status_valid_o.set(now_ >= kOperations);
     out.status_there_o.set(lacking == 0);
-    out.status_room_o.set(stages_.full(operation, in.to_i.get(), 1U << in.size_i.get(), now_) == 0);
+    out.status_room_o.set(stages_.full(operation, in.to_i.get(), 1U << in.size_i.get(), home(in), now_) == 0);
     out.freed_o.set(stages_.freed(now_) || (in.step_valid_i.get() && in.from_i.get() && held(in) < 2));
     bool free = true;
     for (unsigned unit = 0; const auto& stages : banks(operation, in.from_i.get())) {
@@ -108,6 +108,9 @@ class Twin {
     return by_bank(stages, [&](unsigned stage) { return stages_.unit(operation, stage); });
   }
 
+  [[nodiscard]] static Stages::Home home(const Inputs& in) {
+    return {static_cast<unsigned>(in.own_i.get()), static_cast<unsigned>(in.place_i.get())};
+  }
   /// How long the room of what a step reads is held.
   [[nodiscard]] static Tick held(const Inputs& in) {
     return static_cast<Tick>((in.step_pace_i.get() - 1) << in.size_i.get());
@@ -163,15 +166,19 @@ class Twin {
       }
       ++unit;
     }
+    Stages::Home lies = home(in);
     each_bit(to, [&](unsigned stage) {
-      if (stages_.unit(operation, stage) != step_unit) stages_.load(operation, stage, step_unit);
+      if (lies_[operation][stage] != lies) stages_.load(operation, std::uint64_t{1} << stage, lies);
+      lies_[operation][stage] = lies;
+      ++lies.place;
       stages_.reserve(operation, stage, flits, now_ + flits);
     });
     if (to) coming_[step_unit].push_back({operation, to, {}});
   }
 
   Tick now_ = 0;
-  Stages stages_{kOperations, kUnits, kSlotFlits};
+  Stages stages_{kOperations, kUnits, kPlaces, kSlotFlits};
+  std::array<std::array<Stages::Home, kStages>, kOperations> lies_{};
   std::array<std::deque<Result>, kUnits> coming_;
   std::array<std::optional<Place>, kUnits> second_;  ///< where a packet ends that has ended in a lower stage
   std::unordered_map<std::uint32_t, std::vector<Data>> packets_;  ///< in stages
@@ -180,7 +187,8 @@ class Twin {
 };
 
 /// Plays processes that take what is there and fill what has room, one that waits at each stage at most, and units that bring the
-/// results, in order, among others that are not for stages. Another unit fills a stage when that is empty. Lanes: steps, waits, and
+/// results, in order, among others that are not for stages. A stage comes to another place when it is empty, and so is what lies
+/// there. Lanes: steps, waits, and
 /// each unit.
 class Stimulus {
  public:
@@ -202,6 +210,8 @@ class Stimulus {
     next.operation_i.set(steps.below(kOperations));
     next.from_i.set(two(steps));
     next.to_i.set(two(steps));
+    next.own_i.set(steps.below(kUnits));
+    next.place_i.set(steps.below(kPlaces - 1));
     next.size_i.set(steps.below(8));
     if (!seen.status_valid_o.get()) return;
     for (unsigned unit = 0; unit < kUnits; ++unit) bring(next, draws.lane(2 + unit), unit);
@@ -220,9 +230,9 @@ class Stimulus {
       std::min(6U, static_cast<unsigned>(std::bit_width(kSlotFlits)) - 1);  ///< log2 of flits
 
   struct Stage {
-    unsigned unit = 0;
+    Stages::Home home;
+    bool known = false;  ///< it lies there
     unsigned room = kSlotFlits;
-    Tick held = 0;                         ///< until when its room is
     bool waits = false;                    ///< a process
     std::deque<unsigned> coming, packets;  ///< their sizes
   };
@@ -239,6 +249,24 @@ class Stimulus {
     return stages;
   }
   [[nodiscard]] Stage& at(unsigned operation, unsigned stage) { return all_[operation * kStages + stage]; }
+  /// Until when the room of a place is held.
+  [[nodiscard]] Tick& held(unsigned operation, Stages::Home home) {
+    return held_[(operation * kUnits + home.unit) * kPlaces + home.place];
+  }
+  /// What lies in a place: there is none where it is kStages.
+  [[nodiscard]] unsigned lying(unsigned operation, Stages::Home home) {
+    for (unsigned stage = 0; stage < kStages; ++stage)
+      if (at(operation, stage).known && at(operation, stage).home == home) return stage;
+    return kStages;
+  }
+  /// A stage can be filled there.
+  [[nodiscard]] bool fits(unsigned operation, unsigned stage, Stages::Home home, unsigned flits) {
+    const Stage& filled = at(operation, stage);
+    const unsigned there = lying(operation, home);
+    return filled.room >= flits && held(operation, home) <= now_ &&
+           (there == stage ||
+            (filled.room == kSlotFlits && (there == kStages || at(operation, there).room == kSlotFlits)));
+  }
 
   /// A flit of the unit's next result, one that is not for a stage, or none.
   void bring(Inputs& next, bisim::Dice dice, unsigned unit) {
@@ -276,24 +304,22 @@ class Stimulus {
       const auto& packets = at(operation, other).packets;
       if (!packets.empty() && packets.front() == size) from |= std::uint64_t{1} << other;
     }
-    const auto banks = by_bank(from, [&](unsigned stage) { return at(operation, stage).unit; });
+    const auto banks = by_bank(from, [&](unsigned stage) { return at(operation, stage).home.unit; });
     for (unsigned unit = 0; unit < kUnits; ++unit)
       if (!banks[unit].empty() && banks_[unit].choose(static_cast<unsigned>(banks[unit].size()), now_) == 0)
         for (const unsigned stage : banks[unit]) from &= ~(std::uint64_t{1} << stage);
 
-    // The unit that fills the first of the stages, or any where that is empty; where it lies elsewhere, none.
-    unsigned unit = dice.below(kUnits);
-    if (!units_[unit].full) {
-      for (unsigned i = dice.below(3); i > 0; --i) {
-        const unsigned stage = dice.below(stages_);
-        const Stage& filled = at(operation, stage);
-        if (from >> stage & 1 || filled.room < flits || filled.held > now_) continue;
-        if (filled.unit != unit && (filled.room < kSlotFlits || !dice.chance(moves_))) {
-          if (to || units_[filled.unit].full) continue;
-          unit = filled.unit;
-        }
-        to |= std::uint64_t{1} << stage;
-      }
+    // Where the first of the stages lies, or anywhere; the second one beside it.
+    const unsigned low = dice.below(stages_), high = dice.below(stages_);
+    Stages::Home home = at(operation, low).home;
+    if (!at(operation, low).known || dice.chance(moves_)) home = {dice.below(kUnits), dice.below(kPlaces)};
+    const unsigned unit = home.unit;
+    if (!units_[unit].full && dice.chance(700) && !(from >> low & 1) && fits(operation, low, home, flits)) {
+      to = std::uint64_t{1} << low;
+      const Stages::Home beside{home.unit, home.place + 1};
+      if (high > low && beside.place < kPlaces && !(from >> high & 1) && dice.chance(500) &&
+          fits(operation, high, beside, flits))
+        to |= std::uint64_t{1} << high;
     }
     if ((!from && !to) || units_[unit].read > now_) return;
     unsigned pace = std::max(1, std::popcount(to));
@@ -301,6 +327,8 @@ class Stimulus {
     next.operation_i.set(operation);
     next.from_i.set(from);
     next.to_i.set(to);
+    next.own_i.set(home.unit);
+    next.place_i.set(home.place);
     next.size_i.set(size);
     next.step_valid_i.set(1);
     next.step_unit_i.set(unit);
@@ -316,13 +344,16 @@ class Stimulus {
       Stage& taken = at(operation, stage);
       taken.packets.pop_front();
       taken.room += flits;
-      taken.held = std::max(taken.held, until - Tick{flits});
+      held(operation, taken.home) = std::max(held(operation, taken.home), until - Tick{flits});
     });
     if (!to) return;
     Result result{{}, flits, now_ + 1};
     each_bit(to, [&](unsigned stage) {
+      if (const unsigned there = lying(operation, home); there < kStages) at(operation, there).known = false;
       Stage& filled = at(operation, stage);
-      filled.unit = unit;
+      filled.home = home;
+      filled.known = true;
+      ++home.place;
       filled.room -= flits;
       filled.coming.push_back(size);
       result.to.push_back(&filled);
@@ -358,6 +389,7 @@ class Stimulus {
   unsigned steps_, load_, slow_, longest_, waits_, moves_, operations_, stages_;
   Tick now_ = 0;
   std::array<Stage, kOperations * kStages> all_;
+  std::array<Tick, kOperations * kUnits * kPlaces> held_{};
   std::array<Unit, kUnits> units_;
   std::array<ReadPorts, kUnits> banks_;
   std::vector<Stage*> whole_;  ///< of this cycle
