@@ -134,6 +134,7 @@ module tw_slot_bank #(
 
 `ifndef SYNTHESIS
   logic unread[Flits];
+  logic [1:0] read_is_written;
 
   // verilator lint_off BLKSEQ
   always @(posedge clk_i) begin
@@ -143,10 +144,11 @@ module tw_slot_bank #(
       if (write_valid_i) unread_is_kept : assert (!unread[write_address_i]);
       for (int q = 0; q < 2; q++) begin
         if (read[q]) begin
-          written_is_read : assert (unread[read_address[q]]);
+          read_is_written[q] = unread[read_address[q]];
           unread[read_address[q]] = 1'b0;
         end
       end
+      written_is_read : assert ((read & ~read_is_written) == '0);
       if (write_valid_i) unread[write_address_i] = 1'b1;
       if (step_i) begin
         ports_are_free : assert (free_o);

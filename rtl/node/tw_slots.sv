@@ -501,12 +501,16 @@ module tw_slots
 
 `ifndef SYNTHESIS
   int credits_d[Rows][Edges], credits_q[Rows][Edges];
+  logic bounded;
 
   always_comb begin
     credits_d = credits_q;
     for (int k = 0; k < Edges; k++) if (step_valid_i && step_to_i[k]) credits_d[row_i][k] -= int'(flits);
     for (int l = 0; l < Links; l++)
       if (credits_arrive[l]) credits_d[arrival_row[l]][arrival_edge[l]] += int'(credit_count[l]);
+    bounded = 1'b1;
+    for (int row = 0; row < int'(Rows); row++)
+      for (int k = 0; k < Edges; k++) bounded &= credits_d[row][k] >= 0 && credits_d[row][k] <= int'(SlotFlits);
   end
 
   always_ff @(posedge clk_i) begin
@@ -514,9 +518,8 @@ module tw_slots
       foreach (credits_q[row, k]) credits_q[row][k] <= SlotFlits;
     end else begin
       credits_q <= credits_d;
-      foreach (credits_d[row, k]) credits_bounded : assert (credits_d[row][k] >= 0 && credits_d[row][k] <= SlotFlits);
-      for (int k = 0; k < Edges; k++)
-        packet_is_there : assert (!step_valid_i || !from_i[k] || status_there_o[k]);
+      credits_bounded : assert (bounded);
+      packet_is_there : assert (!step_valid_i || (from_i & ~status_there_o) == '0);
       load_is_settled : assert (!load_valid_i || settled[load_edge_i]);
       nothing_before_ready : assert (ready_q || !(load_valid_i || step_valid_i || wait_valid_i || in_valid_i != 0));
     end
