@@ -186,6 +186,12 @@ module slots_proof
     end
   end
 
+  if (Paces > 1) begin : slow
+    always_ff @(posedge clk_i) begin
+      if (!rst_i) room_waits : cover (32'(busy_q[0]) == (Paces << Size) - 2 && due_q[0] && !credit_valid && held_q[0] + room_q[0] == Slot);
+    end
+  end
+
   wire [2:0] queued = 3'(slots.port[0].queue.count_q);
   wire [Edges-1:0] told_already = slots.port[0].told_q;
 
