@@ -45,8 +45,17 @@ def rows(output: str) -> dict[str, list[list[str]]]:
     return tables
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 7])
-@pytest.mark.parametrize(("type", "op"), [("float32", "sum"), ("float64", "max"), ("int32", "min"), ("int64", "sum")])
+KINDS = [("float32", "sum"), ("float64", "max"), ("int32", "min"), ("int64", "sum")]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "type", "op"),
+    [
+        pytest.param(ranks, *kind, marks=[pytest.mark.long] * (ranks == 7 and kind in KINDS[2:]))
+        for ranks in (1, 2, 7)
+        for kind in KINDS
+    ],
+)
 def test_every_operation_verifies(mpi: Mpi, osu: Path, ranks: int, type: str, op: str) -> None:
     operations = COLLECTIVES + OTHERS + VECTORS + (MESSAGES if ranks > 1 else [])
     done = mpi.run(
