@@ -45,11 +45,6 @@ class Model final : public UnitModel, private engine::Whole<Vtop> {
     in_.place_valid_i.set(0);
   }
 
-  ~Model() override { model_.final(); }  // the lanes are its own
-
-  Model(const Model&) = delete;
-  Model& operator=(const Model&) = delete;
-
   [[nodiscard]] Sizes sizes() const override {
     return {Parameters::Rows,  Parameters::Edges, Parameters::Roots, Parameters::Stages,
             Parameters::Links, Parameters::Ports, Parameters::Units, Parameters::SlotFlits};

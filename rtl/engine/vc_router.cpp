@@ -17,11 +17,6 @@ class Model final : public thalweg::RouterModel, private engine::Whole<Vtop> {
     reset();
   }
 
-  ~Model() override { model_.final(); }
-
-  Model(const Model&) = delete;
-  Model& operator=(const Model&) = delete;
-
   void write_table(thalweg::NodeId destination, const thalweg::RouteEntry& entry) override {
     const bool keeps = entry.route_class == thalweg::kKeepClass;
     in_.table_valid_i.set(1);

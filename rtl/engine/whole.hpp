@@ -20,6 +20,11 @@ class Whole : public Clocked {
  protected:
   explicit Whole(unsigned self) : context_(self), model_(&context_) {}
 
+  ~Whole() override {
+    Verilated::threadContextp(&context_);  // where scopes end: that of the last one made may be gone
+    model_.final();
+  }
+
   /// Two cycles of reset, with the inputs that are in the model.
   void reset() {
     model_.rst_i = 1;
@@ -69,6 +74,7 @@ class Whole : public Clocked {
       randSeed(static_cast<int>(self) + 1);
       traceEverOn(VM_TRACE);
     }
+    ~Context() { Verilated::threadContextp(nullptr); }
   };
 
   Context context_;
