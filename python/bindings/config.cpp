@@ -121,13 +121,13 @@ void bind_config(nb::module_& module) {
           },
           nb::arg("node"), nb::arg("start"), nb::arg("file"));
 
-  static nb::object difference = nb::exception<RouterDifference>(module, "RouterDifference", PyExc_RuntimeError);
-  difference.doc() = "The hardware's router shows something else than the simulator's: args are text, node, cycle.";
+  static nb::object difference = nb::exception<RtlDifference>(module, "RtlDifference", PyExc_RuntimeError);
+  difference.doc() = "A block of the hardware shows something else than the simulator's: args are text, block, node, cycle.";
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
-    } catch (const RouterDifference& found) {
-      PyErr_SetObject(difference.ptr(), nb::make_tuple(found.what(), found.node, found.cycle).ptr());
+    } catch (const RtlDifference& found) {
+      PyErr_SetObject(difference.ptr(), nb::make_tuple(found.what(), found.block, found.node, found.cycle).ptr());
     }
   });
 
@@ -135,7 +135,7 @@ void bind_config(nb::module_& module) {
       .def(nb::init<const std::string&, bool, std::optional<Recording>>(), nb::arg("file"), nb::arg("compares") = false,
            nb::arg("recording") = nb::none(),
            "With `compares`, the simulator's router runs beside each one, and the first difference is raised as "
-           "RouterDifference. Raises ValueError where the file is no such library.");
+           "RtlDifference. Raises ValueError where the file is no such library.");
 
   nb::class_<UnitLibrary>(module, "UnitLibrary", "Collective units of RTL, in a shared library.")
       .def(nb::init<const std::string&, std::optional<Recording>>(), nb::arg("file"), nb::arg("recording") = nb::none(),

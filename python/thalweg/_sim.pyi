@@ -153,9 +153,9 @@ class Recording:
 
     def __init__(self, node: int, start: int, file: str) -> None: ...
 
-class RouterDifference(RuntimeError):
+class RtlDifference(RuntimeError):
     """
-    The hardware's router shows something else than the simulator's: args are text, node, cycle.
+    A block of the hardware shows something else than the simulator's: args are text, block, node, cycle.
     """
 
 class RouterLibrary:
@@ -163,7 +163,7 @@ class RouterLibrary:
 
     def __init__(self, file: str, compares: bool = False, recording: Recording | None = None) -> None:
         """
-        With `compares`, the simulator's router runs beside each one, and the first difference is raised as RouterDifference. Raises ValueError where the file is no such library.
+        With `compares`, the simulator's router runs beside each one, and the first difference is raised as RtlDifference. Raises ValueError where the file is no such library.
         """
 
 class UnitLibrary:

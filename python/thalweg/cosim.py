@@ -179,10 +179,10 @@ class _Random:
 class Difference(CheckFailed):
     """The first cycle in which a router or collective unit of the hardware showed something else."""
 
-    def __init__(self, text: str, node: int, cycle: int, seed: int) -> None:
+    def __init__(self, text: str, block: str, node: int, cycle: int, seed: int) -> None:
         super().__init__(f"seed {seed}: {text}")
         self.node, self.cycle, self.seed = node, cycle, seed
-        self.of_unit = "collective unit's" in text
+        self.of_unit = block == "collective_unit"
 
 
 def _endpoint(seed: int) -> Endpoint:
@@ -209,9 +209,9 @@ def execute(
     longest = LONGEST_FAULTY_BLOCK if cluster.has_faults else LONGEST_BLOCK
     try:
         return _Random(fabric, cluster.topology.hosts, seed, longest, operators).run(cycles)
-    except _sim.RouterDifference as found:
-        text, node, cycle = found.args
-        raise Difference(text, node, cycle, seed) from None
+    except _sim.RtlDifference as found:
+        text, block, node, cycle = found.args
+        raise Difference(text, block, node, cycle, seed) from None
 
 
 def compare(

@@ -132,7 +132,7 @@ def in_rtl(
     """The same cluster with the hardware's routers, which are built where they have not been built yet.
 
     With `compares` the simulator's router runs beside each one; the first difference ends what the fabric does, as
-    RouterDifference. With `units` the hardware's collective unit runs beside each of the simulator's, its lanes with the
+    RtlDifference. With `units` the hardware's collective unit runs beside each of the simulator's, its lanes with the
     operators of `pairs` (None: all, whose compilation takes minutes), and is compared likewise. `project`: the sources.
     `recording`: of the waves of one router, or unit where there are units. Raises InputError where there is no such hardware, and BuildError where a tool refuses.
     """

@@ -239,7 +239,7 @@ void RtlUnit::cycle(Tick now) {
 }
 
 void RtlUnit::compare(Tick now, const std::string& port, const std::string& expected, const std::string& got) const {
-  if (expected != got) throw RouterDifference(self_, now, "collective unit's " + port, expected, got);
+  if (expected != got) throw RtlDifference("collective_unit", self_, now, port, expected, got);
 }
 
 }  // namespace thalweg

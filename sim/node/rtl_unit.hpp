@@ -51,7 +51,7 @@ class RtlUnit {
   /// Credits or changes of stop bits, bit vc for channel vc.
   void back(unsigned port, std::uint64_t events);
 
-  /// The cycle's end: the hardware goes through it, and through those that the simulator slept. Throws RouterDifference.
+  /// The cycle's end: the hardware goes through it, and through those that the simulator slept. Throws RtlDifference.
   void clock(Tick now);
 
  private:

@@ -52,7 +52,7 @@ struct Recording {
 class RouterLibrary {
  public:
   /// Loads the file. `compares`: the simulator's router runs beside each one, and the first difference between their ports is
-  /// thrown as RouterDifference. Throws std::invalid_argument where the file is no such library.
+  /// thrown as RtlDifference. Throws std::invalid_argument where the file is no such library.
   explicit RouterLibrary(const std::string& file, bool compares = false, std::optional<Recording> recording = {});
 
   /// A router after reset, its registers without one and its memories at random values.

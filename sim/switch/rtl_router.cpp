@@ -29,10 +29,11 @@ std::unique_ptr<RouterModel> RouterLibrary::make(NodeId self) const {
   return std::unique_ptr<RouterModel>(make_(self));
 }
 
-RouterDifference::RouterDifference(NodeId node, Tick cycle, const std::string& port, const std::string& expected,
-                                   const std::string& got)
-    : std::runtime_error("cycle " + std::to_string(cycle) + ", router of node " + std::to_string(node) + ", " + port +
-                         ": the simulator has " + expected + ", the RTL " + got),
+RtlDifference::RtlDifference(std::string block, NodeId node, Tick cycle, const std::string& port,
+                             const std::string& expected, const std::string& got)
+    : std::runtime_error("cycle " + std::to_string(cycle) + ", " + block + " of node " + std::to_string(node) + ", " +
+                         port + ": the simulator has " + expected + ", the RTL " + got),
+      block(std::move(block)),
       node(node),
       cycle(cycle) {}
 
@@ -95,7 +96,7 @@ class RtlRouter::Comparison {
       const unsigned first = port << bits_;
       const std::uint64_t expected = arrivals[first / 64].events >> first % 64 & channels;
       if (expected != told[port])
-        throw RouterDifference(self_, now + 1, name("in_back_o", port), std::to_string(expected),
+        throw RtlDifference("vc_router", self_, now + 1, name("in_back_o", port), std::to_string(expected),
                                std::to_string(told[port]));
     }
     for (unsigned port = 0; port <= config_.link_ports; ++port) {
@@ -133,7 +134,7 @@ class RtlRouter::Comparison {
   void compare(Tick now, const std::string& port, const Flit* expected, const Flit* got) const {
     if (expected == nullptr && got == nullptr) return;
     if (expected != nullptr && got != nullptr && same(*expected, *got)) return;
-    throw RouterDifference(self_, now + 1, port, text_of(expected), text_of(got));
+    throw RtlDifference("vc_router", self_, now + 1, port, text_of(expected), text_of(got));
   }
 
   RouterConfig config_;

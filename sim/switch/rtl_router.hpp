@@ -13,13 +13,14 @@
 
 namespace thalweg {
 
-/// The first cycle in which the hardware's router shows something else than the simulator's.
-struct RouterDifference : std::runtime_error {
+/// The first cycle in which a block of the hardware, "vc_router" or "collective_unit", shows something else than the simulator's.
+struct RtlDifference : std::runtime_error {
+  std::string block;
   NodeId node;
   Tick cycle;
 
-  RouterDifference(NodeId node, Tick cycle, const std::string& port, const std::string& expected,
-                   const std::string& got);
+  RtlDifference(std::string block, NodeId node, Tick cycle, const std::string& port, const std::string& expected,
+                const std::string& got);
 };
 
 /// A flit that is on an input port's wires in tick t is what the model sees before its edge t; what the model's registers show

@@ -122,7 +122,7 @@ class RunSettings:
         for line in result.complaint:
             print(f"thalweg: {line}", file=sys.stderr)
         nodes = [node for program in programs for node in program.nodes]
-        report = Report(result, config, cluster.name, nodes, self.reproducible, instances_of)
+        report = Report(result, config, cluster, nodes, self.reproducible, instances_of)
         report.print(sys.stderr)
         return report
 

@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from thalweg import bounds
 from thalweg._sim import FabricConfig, Reason
+from thalweg.cluster import Cluster
 from thalweg.faults import recovery_rows, recovery_text
 from thalweg.mpi import instances
 from thalweg.mpi.launch import RunResult
@@ -48,14 +49,13 @@ class Report:
         self,
         result: RunResult,
         config: FabricConfig,
-        cluster: str,
+        cluster: Cluster,
         nodes: Sequence[int],
         reproducible: bool = False,
         program: Path | None = None,
     ) -> None:
         self.result = result
-        self.cluster = cluster
-        self.engine = "rtl" if config.collective.library else "rtl-routers" if config.router.library else "sim"
+        self.cluster, self.engine = cluster.name, cluster.engine
         self.nodes = list(nodes)
         self.reproducible = reproducible
         self._books = result.books
