@@ -19,6 +19,7 @@ from thalweg.rtl_engine import SharedLibraries, in_rtl
 from thalweg.spec import Datatype, Operator
 
 TORUS, FAT_TREE = "mpi-fpga-torus-2x2x2", "mpi-fpga-fattree-8"
+SMALL_FAT_TREE = Path(__file__).with_name("two-level-fattree.toml")
 SEED = int(os.environ.get("THALWEG_SEED") or secrets.randbelow(2**31))
 CYCLES = 10_000
 
@@ -62,12 +63,16 @@ def test_collective_units_are_equal(small_torus: Cluster) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [TORUS, "torus:2x2x2"])
-def test_collective_units_are_equal_with_all_operators(name: str) -> None:
-    cluster = cosim.with_few_rows(Cluster.load(name))
+@pytest.mark.parametrize(
+    ("name", "faults"),
+    [(TORUS, None), (TORUS, BIT_ERRORS), (TORUS, CUT), ("torus:2x2x2", None), (str(SMALL_FAT_TREE), None)],
+)
+def test_collective_units_are_equal_with_all_operators(name: str, faults: str | None) -> None:
+    cluster = cosim.with_few_rows(Cluster.load(name, faults))
     hardware = in_rtl(cluster, compares=True, units=True)
-    print(f"seeds {SEED} to {SEED + 49}")
-    assert len(list(cosim.compare(cluster, hardware, SEED, 50, CYCLES))) == 50
+    runs = 10 if faults else 50
+    print(f"seeds {SEED} to {SEED + runs - 1}")
+    assert len(list(cosim.compare(cluster, hardware, SEED, runs, CYCLES))) == runs
 
 
 @pytest.mark.slow
@@ -98,7 +103,7 @@ def test_a_bug_in_the_hardware_is_named(tmp_path: Path) -> None:
     router.write_text(router.read_text().replace("+:Vcs] & allowed_q[i]", "+:Vcs]"))
     cluster = Cluster.load(TORUS)
     project = SharedLibraries(tmp_path)
-    text = r"seed 1: cycle \d+, router of node \d, out_flit_o\[0\]: the simulator has"
+    text = r"seed 1: cycle \d+, vc_router of node \d, out_flit_o\[0\]: the simulator has"
     with pytest.raises(cosim.Difference, match=text) as found:
         list(cosim.compare(cluster, in_rtl(cluster, compares=True, project=project), 1, 1, CYCLES))
     waves = Waves(cosim.record(cluster, found.value, CYCLES, tmp_path, project))
