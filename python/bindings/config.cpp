@@ -122,7 +122,8 @@ void bind_config(nb::module_& module) {
           nb::arg("node"), nb::arg("start"), nb::arg("file"));
 
   static nb::object difference = nb::exception<RtlDifference>(module, "RtlDifference", PyExc_RuntimeError);
-  difference.doc() = "A block of the hardware shows something else than the simulator's: args are text, block, node, cycle.";
+  difference.doc() =
+      "A block of the hardware shows something else than the simulator's: args are text, block, node, cycle.";
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

@@ -137,9 +137,23 @@ class Synthesizer:
 
     def resources(self, block: Block, parameters: ParameterSet) -> Resources:
         """What the block takes of an UltraScale+ FPGA."""
+        return tree(self._cells(block, parameters), block.module)
+
+    def parts(self, block: Block, parameters: ParameterSet) -> list[tuple[int, str, Resources]]:
+        """Of a block that is put together of others: how many, of which, and what they take. The last row is what connects them."""
+        cells = self._cells(block, parameters)
+        rows = [
+            (number, rtl_mapping.module_of(part).removeprefix("tw_"), number * tree(cells, part))
+            for part, number in cells[block.module].items()
+            if part in cells
+        ]
+        own = {cell: number for cell, number in cells[block.module].items() if cell not in cells}
+        return [*sorted(rows, key=lambda row: -row[2].lut), (1, "what connects them", count(own))]
+
+    def _cells(self, block: Block, parameters: ParameterSet) -> dict[str, dict[str, int]]:
         tools = {"pyosys": _version("pyosys", "Yosys")}
         file = self._folder(block, parameters) / "cells.json"
-        return count(self._kept(block, parameters, file, tools, lambda: self._map(block, parameters, cells=str(file))))
+        return self._kept(block, parameters, file, tools, lambda: self._map(block, parameters, cells=str(file)))
 
     def critical_path(self, block: Block, parameters: ParameterSet) -> CriticalPath:
         """The block's slowest path, placed and routed on an ECP5."""
@@ -174,15 +188,29 @@ class Synthesizer:
         return data
 
     def _map(self, block: Block, parameters: ParameterSet, cells: str = "", netlist: str = "") -> None:
+        # In one piece a whole node would take hours; and what many modules use is small, and better mapped with its user.
+        parts = (
+            [part.module for part in self.project.blocks() if part.folder != "common"] if cells and block.whole else []
+        )
         request = Request(
             top=block.module,
             sources=rtl_yosys.sources(self.root, self.root / "rtl" / block.folder / f"{block.module}.sv"),
             folders=rtl_yosys.folders(self.root, block.rtl),
             parameters=parameters.parameters,
+            parts=parts,
             cells=cells,
             netlist=netlist,
         )
         rtl_yosys.start(rtl_mapping.__name__, request, f"Yosys cannot map {block.name} ({parameters.name})")
+
+
+def tree(cells: dict[str, dict[str, int]], module: str) -> Resources:
+    """Sums up the cells of a module and of those in it; each one's cells are of Yosys' types, or other modules."""
+    total = count({cell: number for cell, number in cells[module].items() if cell not in cells})
+    for part, number in cells[module].items():
+        if part in cells:
+            total += number * tree(cells, part)
+    return total
 
 
 def count(cells: dict[str, int]) -> Resources:

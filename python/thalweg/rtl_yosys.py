@@ -59,8 +59,8 @@ def requested(kind: type[Wanted]) -> Wanted:
     return kind(**json.load(sys.stdin))
 
 
-def read(request: Request, assertions: bool) -> tuple[ys.Design, Callable[[str], None]]:
-    """The design, elaborated, and what runs a command of Yosys on it."""
+def read(request: Request, assertions: bool, whole: bool = True) -> tuple[ys.Design, Callable[[str], None]]:
+    """The design, elaborated, and what runs a command of Yosys on it: one module if `whole`, else one for each instance."""
     from pyosys import libyosys as ys
 
     design = ys.Design()
@@ -69,6 +69,7 @@ def read(request: Request, assertions: bool) -> tuple[ys.Design, Callable[[str],
         ys.run_pass(command, design)
 
     options = ["--no-synthesis-define"] if assertions else ["-D SYNTHESIS"]
+    options += [] if whole else ["--best-effort-hierarchy"]
     options += [f"-G {name}={value}" for name, value in request.parameters.items()]
     options += [f"-y {folder}" for folder in request.folders]
     run(f"read_slang --top {request.top} {' '.join(options + request.sources)}")

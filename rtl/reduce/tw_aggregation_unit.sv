@@ -98,8 +98,11 @@ module tw_aggregation_unit
       from = '0;
       from[Sources-1:0] = source_data_i;
       from[Sources] = kept_data_q[i];
+      for (int unsigned b = 0; b < ChoiceWidth; b++) begin
+        for (int unsigned n = 0; n < 2 ** (ChoiceWidth - 1 - b); n++) from[n] = choice[i][b] ? from[2*n+1] : from[2*n];
+      end
+      operands[i] = from[0];
     end
-    assign operands[i] = from[choice[i]];
   end
 
   wire [Inputs-1:0] there = comes | kept_q;

@@ -97,7 +97,7 @@ class RtlRouter::Comparison {
       const std::uint64_t expected = arrivals[first / 64].events >> first % 64 & channels;
       if (expected != told[port])
         throw RtlDifference("vc_router", self_, now + 1, name("in_back_o", port), std::to_string(expected),
-                               std::to_string(told[port]));
+                            std::to_string(told[port]));
     }
     for (unsigned port = 0; port <= config_.link_ports; ++port) {
       const unsigned first = port << bits_;

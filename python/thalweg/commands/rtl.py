@@ -306,11 +306,18 @@ def _map(synthesizer: Synthesizer, chosen: Chosen, json_file: Path | None) -> No
         ((*names, *astuple(resources)) for names, resources in found.items()),
         left=("block", "set"),
     )
+    for block, parameters in chosen:
+        if block.whole:
+            click.echo(f"\n{block.name} ({parameters.name}) is put together of:")
+            parts = synthesizer.parts(block, parameters)
+            print_table(
+                ("", *RESOURCES), ((f"{number} x {part}", *astuple(taken)) for number, part, taken in parts), left=("",)
+            )
     nodes = [node for node in synthesizer.nodes if node.parts.keys() <= found.keys()]
     for node in nodes:
         _print_node(node, found)
     rows = [{"block": block, "set": name, **asdict(resources)} for (block, name), resources in found.items()]
-    sums = [{"node": node.name, "so_far": asdict(node.sum(found)), "paper": node.paper} for node in nodes]
+    sums = [{"node": node.name, "ours": asdict(node.sum(found)), "paper": node.paper} for node in nodes]
     write_json(json_file, {"blocks": rows, "nodes": sums})
 
 
@@ -328,7 +335,7 @@ def _place(synthesizer: Synthesizer, chosen: Chosen, json_file: Path | None) -> 
 def _print_node(node: Node, resources: dict[tuple[str, str], Resources]) -> None:
     total = node.sum(resources)
     paper = {**dict.fromkeys(asdict(total)), **node.paper}
-    click.echo(f"\nA {node.name} so far: a sum of the blocks that there are, not a synthesized node.")
+    click.echo(f"\nA {node.name}: the sum of what it is put together of.")
     print_table(
         ("", *RESOURCES),
         [
@@ -336,7 +343,7 @@ def _print_node(node: Node, resources: dict[tuple[str, str], Resources]) -> None
                 (f"{count} x {block} ({name})", *astuple(count * resources[block, name]))
                 for (block, name), count in node.parts.items()
             ),
-            ("so far", *astuple(total)),
+            ("in all", *astuple(total)),
             (node.source, *paper.values()),
         ],
         left=("",),
