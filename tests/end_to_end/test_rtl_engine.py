@@ -44,22 +44,25 @@ def test_clusters_are_equal(name: str, runs: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def small_torus(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+def small_torus(tmp_path_factory: pytest.TempPathFactory) -> str:
     """2x2 with trees that follow the links, so that vertices without a rank are among them, and two units of a node."""
     file = tmp_path_factory.mktemp("cluster") / "small.toml"
     base = ROOT / "clusters/base/thalweg.toml"
     file.write_text(
         f'base = "{base}"\n[topology]\nshape = "torus"\nsize = [2, 2]\n[collective]\naggregation_units = 2\n'
     )
-    return cosim.with_few_rows(Cluster.load_file(file))
+    return str(file)
 
 
 @pytest.mark.slow
-def test_collective_units_are_equal(small_torus: Cluster) -> None:
+@pytest.mark.parametrize(("faults", "runs"), [(None, 4), (CUT, 1)])
+def test_collective_units_are_equal(small_torus: str, faults: str | None, runs: int) -> None:
     """With sums alone in the lanes, all of whose operators have tests of their own; the same programs in every short run."""
+    cluster = cosim.with_few_rows(Cluster.load(small_torus, faults))
     sums = {Datatype.FLOAT64: [Operator.SUM], Datatype.INT32: [Operator.SUM]}
-    hardware = in_rtl(small_torus, compares=True, units=True, pairs=sums)
-    assert len(list(cosim.compare(small_torus, hardware, 7000, 4, CYCLES, sums))) == 4
+    hardware = in_rtl(cluster, compares=True, units=True, pairs=sums)
+    outcomes = list(cosim.compare(cluster, hardware, 7000, runs, CYCLES, sums))
+    assert [bool(outcome.recoveries) for outcome in outcomes] == [faults is not None] * runs
 
 
 @pytest.mark.long
