@@ -92,8 +92,8 @@ class Stimulus {
       free_.pop_back();
       Shape& shape = shapes_[operation];
       shape.along_tree = operations.chance(500);
-      shape.steps.assign(1 + operations.below(4), 0);
-      for (unsigned& steps : shape.steps) steps = 1 + operations.below(4);
+      shape.steps.assign(1 + operations.below(operations.chance(50) ? 32 : 4), 0);
+      for (unsigned& steps : shape.steps) steps = 1 + operations.below(operations.chance(20) ? 64 : 4);
       next.add_valid_i.set(true);
       next.add_operation_i.set(operation);
       next.add_along_tree_i.set(shape.along_tree);
