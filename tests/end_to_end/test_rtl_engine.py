@@ -37,7 +37,7 @@ def check(name: str, runs: int, faults: str | None = None) -> list[cosim.Outcome
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "runs"), [(TORUS, 6), (FAT_TREE, 2)])
+@pytest.mark.parametrize(("name", "runs"), [(TORUS, 3), (FAT_TREE, 2)])
 def test_clusters_are_equal(name: str, runs: int) -> None:
     """On the fat tree, seed 3 ended a cycle later: the simulator told of relay buffers' room when it was awake, no earlier."""
     check(name, runs)
@@ -55,7 +55,7 @@ def small_torus(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("faults", "runs"), [(None, 4), (CUT, 1)])
+@pytest.mark.parametrize(("faults", "runs"), [(None, 4), pytest.param(CUT, 1, marks=pytest.mark.long)])
 def test_collective_units_are_equal(small_torus: str, faults: str | None, runs: int) -> None:
     """With sums alone in the lanes, all of whose operators have tests of their own; the same programs in every short run."""
     cluster = cosim.with_few_rows(Cluster.load(small_torus, faults))
