@@ -40,7 +40,8 @@ RTL_FOLDERS = (
     "rtl/switch",
     "rtl/node",
 )
-CXX_FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-fPIC"]
+# Beyond -O1 the models take twice as long to compile, and run a tenth faster.
+CXX_FLAGS = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Wconversion", "-fPIC"]
 
 #: What is read before every source, from a header compiled once: it takes as long to read as most models and bindings themselves.
 PRELUDE = """\
@@ -67,6 +68,12 @@ KIND_FLAGS: dict[Kind, list[str]] = {
     "model": ["--assert"],
     "traced": ["--assert", "--trace-vcd"],
     "covered": ["-DSYNTHESIS", "--coverage-line", "--coverage-toggle", "--coverage-max-width", "4096"],
+}
+#: What it is compiled with. GCC leaves the prelude aside, and says nothing, where macros differ from those it was compiled with.
+KIND_MACROS: dict[Kind, str] = {
+    "model": "",
+    "traced": "-DVM_TRACE=1 -DVM_TRACE_VCD=1",
+    "covered": "-DVM_COVERAGE=1",
 }
 
 
@@ -187,8 +194,6 @@ class BuildError(CheckFailed):
 class Project:
     """The sources under `root`, built into `build`; a copy shares the compiled Verilator runtime of its `original`."""
 
-    # Beyond -O1 the models take twice as long to compile, and run a tenth faster.
-    optimization = "-O1"
     warnings = "-Wno-fatal"  #: of Verilator; lint has them all
 
     def __init__(self, root: Path | None = None, build: Path | None = None, original: Project | None = None) -> None:
@@ -307,7 +312,6 @@ class Project:
         include = verilator()[1] / "include"
         return [
             *CXX_FLAGS,
-            self.optimization,
             f"-I{self.root / 'tests'}",
             f"-I{self.root / 'sim'}",
             f"-I{self.root / 'rtl'}",
@@ -344,7 +348,7 @@ class Project:
         gathered, top = model / "model.cc", model / "Vtop.h"
         flags = shlex.join(verilate).replace("$", "$$")
         _write_edge(out, "verilate", f"{gathered} | {top}", *module.files, MODEL=model, FLAGS=flags)
-        flags = f"-isystem {model} -I{ports.parent} {_macros(kind)}"
+        flags = f"-isystem {model} -I{ports.parent} {KIND_MACROS[kind]}"
         binding = self.root / "tests/blocks" / block.folder / block.stem / "binding.cpp"
         # What counts everything is large, and runs seldom.
         _write_edge(
@@ -409,7 +413,7 @@ class Project:
                     self._write_model(out, model, "top", kind, flags, [*found.files, *stand_ins]),
                     folder / "glue.o",
                 ]
-                include = f"-isystem {model} -I{folder / 'ports'} {_macros(kind)}"
+                include = f"-isystem {model} -I{folder / 'ports'} {KIND_MACROS[kind]}"
                 _write_edge(out, "compile", folder / "glue.o", f"{glue} | {model}/model.cc", FLAGS=include)
                 for part in variants:
                     model, source = folder / part.name, folder / f"stand_ins/{part.ports.name}/{part.name}.cpp"
@@ -418,7 +422,7 @@ class Project:
                     needed = [*part.ports.files, *stand_ins]
                     objects.append(self._write_model(out, model, part.name, "model", flags, needed))
                     objects.append(folder / f"{part.name}.glue.o")
-                    include = f"-isystem {model} {_macros('model')}"
+                    include = f"-isystem {model} {KIND_MACROS['model']}"
                     _write_edge(out, "compile", objects[-1], f"{source} | {model}/model.cc", FLAGS=include)
                 _write_edge(out, "share", library, *objects, f"{self.runtime}/libruntime.a")
             if not library.exists():
@@ -448,7 +452,7 @@ class Project:
         options = f"--cc --prefix V{name} --x-assign unique --x-initial unique -O3 --no-timing --Mdir"
         verilate = [*options.split(), f"{folder}.new", "-Wno-fatal", *KIND_FLAGS[kind], *flags]
         _write_edge(out, "verilate", gathered, *sources, MODEL=folder, FLAGS=shlex.join(verilate).replace("$", "$$"))
-        _write_edge(out, "compile", target, gathered, FLAGS=f"-isystem {folder} {_macros(kind)} -w")
+        _write_edge(out, "compile", target, gathered, FLAGS=f"-isystem {folder} {KIND_MACROS[kind]} -w")
         return target
 
     def _build_runtime(self) -> None:
@@ -585,11 +589,6 @@ def _write_edge(out: TextIO, rule: str, target: str | Path, *sources: str | Path
     out.write(f"build {target}: {rule} {' '.join(str(source) for source in sources)}\n")
     for name, value in variables.items():
         out.write(f"  {name} = {value}\n")
-
-
-def _macros(kind: Kind) -> str:
-    traced, covered = int(kind == "traced"), int(kind == "covered")
-    return f"-DVM_TRACE={traced} -DVM_TRACE_VCD={traced} -DVM_COVERAGE={covered}"
 
 
 def _ninja(file: Path, *targets: Path) -> None:

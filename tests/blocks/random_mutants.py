@@ -73,9 +73,8 @@ class Outcome:
 
 
 class _Copy(Project):
-    """Refuses what lint would complain about. Models, which change with every mutant, are compiled in a hurry; ports don't."""
+    """Refuses what lint would complain about. Models change with every mutant, ports don't."""
 
-    optimization = "-O0"
     warnings = "-Wall"
 
     def __init__(self, root: Path, original: Project) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,17 @@ def test_a_seed_is_a_run(programs: Project) -> None:
     first, again, other = (programs.run(block, block.sets[-1], 3, 1000, seed).ports for seed in (7, 7, 8))
     assert first == again
     assert all(first[name].hash != other[name].hash for name in first)
+
+
+@pytest.mark.slow
+def test_the_prelude_is_read_compiled(programs: Project) -> None:
+    """GCC leaves it aside without a word where flags differ; then it is among what was read."""
+    block = programs.block("common/fifo")
+    objects = [programs.program(block, block.sets[0]).with_name(f"{name}.o") for name in ("binding", "model")]
+    ninja = [sys.executable, "-m", "ninja", "-f", programs.build / "model.ninja", "-t", "deps", *objects]
+    read = subprocess.run(ninja, text=True, stdout=subprocess.PIPE, check=True).stdout
+    assert read.count("(VALID)") == 2
+    assert "prelude" not in read
 
 
 @pytest.mark.parametrize(("block", "parameters"), VARIANTS)
