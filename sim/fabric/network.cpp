@@ -1,19 +1,15 @@
 #include "fabric/network.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "core/require.hpp"
 #include "switch/rtl_router.hpp"
 
 namespace thalweg {
 
 namespace {
-
-void require(bool right, const std::string& what) {
-  if (!right) throw std::invalid_argument(what);
-}
 
 std::string port_name(NodeId node, unsigned port) {
   return "port " + std::to_string(port) + " of node " + std::to_string(node);

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
 #include <string>
 
+#include "core/require.hpp"
 #include "link/flow.hpp"
 
 namespace thalweg {
 namespace {
-
-void require(bool right, const std::string& what) {
-  if (!right) throw std::invalid_argument(what);
-}
 
 unsigned sum(const std::vector<unsigned>& weights, std::size_t first) {
   return std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(first), 0u);

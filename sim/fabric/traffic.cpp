@@ -6,10 +6,10 @@
 #include <cmath>
 #include <ctime>
 #include <deque>
-#include <stdexcept>
 
 #include "common/arbiter.hpp"
 #include "core/random.hpp"
+#include "core/require.hpp"
 #include "core/scheduler.hpp"
 #include "fabric/network.hpp"
 #include "thalweg_spec.hpp"
@@ -17,10 +17,6 @@
 namespace thalweg {
 
 namespace {
-
-void require(bool right, const std::string& what) {
-  if (!right) throw std::invalid_argument(what);
-}
 
 /// Which cycles count.
 struct Window {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <sstream>
-#include <stdexcept>
 #include <utility>
 
+#include "core/require.hpp"
 #include "fabric/network.hpp"
 #include "reduce/user_operators.hpp"
 
@@ -17,10 +17,6 @@ std::string text(const Parts&... parts) {
   std::ostringstream out;
   (out << ... << parts);
   return out.str();
-}
-
-void require(bool right, const std::string& what) {
-  if (!right) throw std::invalid_argument(what);
 }
 
 const FabricConfig& checked(const FabricConfig& config) {
