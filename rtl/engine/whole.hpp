@@ -72,7 +72,9 @@ class Whole : public Clocked {
     explicit Context(unsigned self) {
       randReset(2);
       randSeed(static_cast<int>(self) + 1);
-      traceEverOn(VM_TRACE);
+#if VM_TRACE
+      traceEverOn(true);
+#endif
     }
     ~Context() { Verilated::threadContextp(nullptr); }
   };
