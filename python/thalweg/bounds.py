@@ -40,11 +40,11 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
-import networkx as nx
-
 from thalweg.spec import Collective
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     from thalweg._sim import FabricConfig
 
 FLIT_BYTES = 32
@@ -93,6 +93,8 @@ class Network:
 
     @cached_property
     def _graph(self) -> nx.DiGraph:
+        import networkx as nx  # a third of the time in which a command starts; few need a path
+
         graph = nx.DiGraph()
         graph.add_nodes_from(range(self.nodes))
         for tail, head, latency, _ in self.links:
@@ -103,6 +105,8 @@ class Network:
     @cached_property
     def subtrees(self) -> list[set[int]]:
         """What hangs together below each level of switches, counted from the hosts; without switches there is none."""
+        import networkx as nx
+
         hosts = range(self.nodes - self.switches)
         level: dict[int, int] = nx.multi_source_dijkstra_path_length(self._graph, set(hosts), weight=None)
         found: list[set[int]] = []
@@ -114,11 +118,15 @@ class Network:
     def distances(self, node: int) -> dict[int, int]:
         """Ticks from a node to every node that it reaches."""
         if node not in self._known:
+            import networkx as nx
+
             self._known[node] = nx.single_source_dijkstra_path_length(self._graph, node)
         return self._known[node]
 
     def hops(self, node: int) -> dict[int, int]:
         """Links from a node to every node that it reaches."""
+        import networkx as nx
+
         lengths: dict[int, int] = nx.single_source_shortest_path_length(self._graph, node)
         return lengths
 
