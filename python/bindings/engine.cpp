@@ -231,6 +231,31 @@ void bind_engine(nb::module_& module) {
       .def_ro("port", &LinkUse::port)
       .def_ro("flits", &LinkUse::flits);
 
+  nb::class_<Row::Edge>(module, "RowEdge")
+      .def_ro("neighbour", &Row::Edge::neighbour, "node at its end")
+      .def_ro("there", &Row::Edge::there, "the number that it has for this edge")
+      .def_ro("first", &Row::Edge::first, "of an edge down: the first label behind it,")
+      .def_ro("behind", &Row::Edge::behind, "and how many");
+  nb::class_<Row::Stage>(module, "RowStage")
+      .def_ro("peers", &Row::Stage::peers, "edges to the others, as bits")
+      .def_ro("place", &Row::Stage::place, "the rank's own among them");
+  nb::class_<Row>(module, "Row", "A communicator at one vertex of its tree: a row of a node's table. Edges are bits.")
+      .def_prop_ro("has_rank", &Row::has_rank)
+      .def_ro("ranks", &Row::ranks)
+      .def_ro("rank", &Row::rank)
+      .def_ro("label", &Row::label)
+      .def_ro("below", &Row::below, "labels of this vertex and what is below it")
+      .def_ro("used", &Row::used)
+      .def_ro("up", &Row::up)
+      .def_ro("down", &Row::down)
+      .def_prop_ro("edges", [](const Row& self) { return std::vector(self.edges.begin(), self.edges.end()); })
+      .def_prop_ro(
+          "stages",
+          [](const Row& self) { return std::vector(self.stages.begin(), self.stages.begin() + self.stage_count); })
+      .def_prop_ro("doubling", [](const Row& self) { return std::vector(self.doubling.begin(), self.doubling.end()); })
+      .def_ro("fold", &Row::fold)
+      .def_ro("beyond", &Row::beyond);
+
   nb::class_<Group>(module, "Group", "The vertices of a communicator, the ranks' first, and the edges between them.")
       .def(
           "__init__",
@@ -266,6 +291,14 @@ void bind_engine(nb::module_& module) {
           },
           nb::arg("root"),
           "For each vertex its neighbours on the tree that rank `root` is the root of, by ascending edge.")
+      .def_prop_ro(
+          "rows",
+          [](const Group& self) {
+            std::vector<std::pair<NodeId, Row>> result;
+            for (const Group::Vertex& vertex : self.vertices()) result.emplace_back(vertex.node, vertex.row);
+            return result;
+          },
+          "Each vertex' node, and its row of that node's table.")
       .def_prop_ro("by_dimensions", &Group::by_dimensions,
                    "Its exchange goes by dimensions; else it is recursive doubling over the ranks' numbers.")
       .def_prop_ro("doubles", &Group::doubles, "There are edges between ranks whose numbers differ in one bit.")
@@ -287,6 +320,18 @@ void bind_engine(nb::module_& module) {
           "For each rank its groups, stage by stage: their ranks in the order in which they are joined. None for a "
           "rank "
           "that is folded in before.");
+
+  module.def(
+      "relay_ways",
+      [](const FabricConfig& config, NodeId node) {
+        std::vector<std::pair<unsigned, unsigned>> result;
+        for (const RouteEntry& entry : Relay::ways_of(config, Graph(config), node))
+          result.emplace_back(entry.port, entry.route_class);
+        return result;
+      },
+      nb::arg("config"), nb::arg("node"),
+      "To each node, link and route class (KEEP_CLASS: its own) by which a node's relay sends packets; NO_ROUTE to "
+      "itself.");
 
   bind_fabric<Fabric>(module, "Fabric", "The simulated cluster. Times are in ticks; ranks are a communicator's.")
       .def(nb::init<const FabricConfig&, Endpoint>(), nb::arg("config"), nb::arg("endpoint") = Endpoint::host,

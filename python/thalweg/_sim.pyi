@@ -553,6 +553,77 @@ class LinkUse:
     @property
     def flits(self) -> int: ...
 
+class RowEdge:
+    @property
+    def neighbour(self) -> int:
+        """node at its end"""
+
+    @property
+    def there(self) -> int:
+        """the number that it has for this edge"""
+
+    @property
+    def first(self) -> int:
+        """of an edge down: the first label behind it,"""
+
+    @property
+    def behind(self) -> int:
+        """and how many"""
+
+class RowStage:
+    @property
+    def peers(self) -> int:
+        """edges to the others, as bits"""
+
+    @property
+    def place(self) -> int:
+        """the rank's own among them"""
+
+class Row:
+    """
+    A communicator at one vertex of its tree: a row of a node's table. Edges are bits.
+    """
+
+    @property
+    def has_rank(self) -> bool: ...
+
+    @property
+    def ranks(self) -> int: ...
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def label(self) -> int: ...
+
+    @property
+    def below(self) -> int:
+        """labels of this vertex and what is below it"""
+
+    @property
+    def used(self) -> int: ...
+
+    @property
+    def up(self) -> int: ...
+
+    @property
+    def down(self) -> int: ...
+
+    @property
+    def edges(self) -> list[RowEdge]: ...
+
+    @property
+    def stages(self) -> list[RowStage]: ...
+
+    @property
+    def doubling(self) -> list[int]: ...
+
+    @property
+    def fold(self) -> int: ...
+
+    @property
+    def beyond(self) -> bool: ...
+
 class Group:
     """
     The vertices of a communicator, the ranks' first, and the edges between them.
@@ -573,6 +644,10 @@ class Group:
         """
 
     @property
+    def rows(self) -> list[tuple[int, Row]]:
+        """Each vertex' node, and its row of that node's table."""
+
+    @property
     def by_dimensions(self) -> bool:
         """
         Its exchange goes by dimensions; else it is recursive doubling over the ranks' numbers.
@@ -587,6 +662,11 @@ class Group:
         """
         For each rank its groups, stage by stage: their ranks in the order in which they are joined. None for a rank that is folded in before.
         """
+
+def relay_ways(config: FabricConfig, node: int) -> list[tuple[int, int]]:
+    """
+    To each node, link and route class (KEEP_CLASS: its own) by which a node's relay sends packets; NO_ROUTE to itself.
+    """
 
 class Fabric:
     """The simulated cluster. Times are in ticks; ranks are a communicator's."""

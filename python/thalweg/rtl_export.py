@@ -1,7 +1,7 @@
 """A node of a cluster as a folder of hardware that stands by itself: `thalweg rtl export` (docs/export.md).
 
-What is generated is the package of the cluster's parameters, the register block, and a top whose ports have flat names;
-all else is copied.
+What is generated is the package of the cluster's parameters, the register block, a top whose ports have flat names, and what software
+writes into the registers; all else is copied.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import re
 import shutil
 import string
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +23,17 @@ from thalweg.cluster import FLIT_BYTES, MOST_FAULTY_LATENCY, Cluster
 from thalweg.errors import InputError
 from thalweg.routing import KEEP_CLASS, NO_ROUTE
 from thalweg.rtl import RTL_FOLDERS, find_root
-from thalweg.rtl_engine import router_parameters
+from thalweg.rtl_engine import router_parameters, unit_parameters
+
+if TYPE_CHECKING:
+    from systemrdl.node import AddrmapNode
+
+    from thalweg._sim import Row
+    from thalweg.rtl_engine import Pairs
 
 TOP = "thalweg_node"
 CHECK_BITS = 32  # of a frame
+RESULT_BITS = 115  # of tw_node_pkg::result_t
 VERSION = "0.1.0"
 
 # Fields of an entry of the routing table, by the bit where they start: rtl/top/tw_registers.rdl.
@@ -46,8 +54,35 @@ class Numbers:
         return Numbers({**self.values, "AddressBits": bits})
 
 
-def numbers(cluster: Cluster) -> Numbers:
-    """Those of the cluster's nodes, every link with a replay. Raises InputError where there is no such hardware."""
+#: What tw_collective_unit has beside the parameters that it shares with the router and the node's ports.
+OF_UNIT = (
+    "Units",
+    "Rows",
+    "Places",
+    "Edges",
+    "Roots",
+    "Stages",
+    "StagePlaces",
+    "SlotFlits",
+    "BankFlits",
+    "SlotPackets",
+    "Batch",
+    "ShortestSize",
+    "PacketSize",
+    "LongestSize",
+    "Words",
+    "HostPackets",
+    "Latency",
+    "RelayFlits",
+    "RoomBits",
+)
+
+
+def numbers(cluster: Cluster, pairs: Pairs | None = None) -> Numbers:
+    """Those of the cluster's nodes, every link with a replay; `pairs`: the operators of its lanes (None: all).
+
+    Raises InputError where there is no such hardware.
+    """
     from thalweg import _sim
 
     if cluster.link_latency > MOST_FAULTY_LATENCY:
@@ -91,6 +126,12 @@ def numbers(cluster: Cluster) -> Numbers:
         "FrameBits": frame_bits,
         "FrameBytes": -(-frame_bits // 8),
     }
+    of_unit = unit_parameters(config, pairs)
+    values |= {name: of_unit[name] for name in OF_UNIT}
+    values["Pairs"] = of_unit.get("Pairs", "tw_reduce_pkg::all_pairs()")
+    values["HostFlits"] = _sim.UnitSizes(config.collective, router.link_ports).host_queue
+    values["StorePlaces"] = 2 * config.collective.contexts * config.collective.operations_in_flight
+    values["StoreFlits"] = config.collective.long_packet_flits
     return Numbers(values)
 
 
@@ -114,14 +155,96 @@ def table(cluster: Cluster) -> NDArray[np.uint32]:
     return np.asarray(entries, np.uint32)
 
 
-def export(cluster: Cluster, output: Path) -> None:
-    """Writes the folder `output`, which is not there yet or empty, whole or not at all. Raises InputError."""
+@dataclass(frozen=True)
+class Write:
+    """What software writes into a register, by its name in tw_registers.rdl; fields that are not named get 0."""
+
+    register: str
+    fields: dict[str, int]
+
+
+def unit_writes(cluster: Cluster, built: Numbers, node: int) -> Iterator[Write]:
+    """What software tells a node's collective unit before the first operation: its peers, the relay's ways, and the communicator of
+    all hosts as row 0. Raises InputError where that has more edges than the hardware."""
+    from thalweg import _sim
+
+    config, routes, peer, peer_port = (
+        cluster.fabric_config(),
+        cluster.routes,
+        cluster.topology.peer,
+        cluster.topology.peer_port,
+    )
+    channels = [(mask & -mask).bit_length() - 1 for mask in config.router.vc_mask[-1]]
+
+    def channel(to: int) -> int:
+        return channels[int(routes.layer[node, to])]
+
+    def link_from(other: int) -> int:
+        """Over which packets of another node come."""
+        link = -1
+        while other != node:
+            port = routes.port[other, node]
+            other, link = int(peer[other, port]), int(peer_port[other, port])
+        return link
+
+    for link, other in enumerate(peer[node].tolist()):
+        if other >= 0:
+            far = {"node": other, "port": int(peer_port[node, link]), "channel": channel(other)}
+            yield Write("unit.peer.far", far)
+            yield Write("unit.peer.write", {"link": link})
+    for to, (port, route_class) in enumerate(_sim.relay_ways(config, node)):
+        if to == node or port == NO_ROUTE:
+            continue
+        keeps = route_class == KEEP_CLASS
+        entry = {"port": port, "keep_class": keeps, "route_class": 0 if keeps else route_class}
+        yield Write(f"relay.entry[{to}]", {**entry, "layer": int(routes.layer[node, to]), "reachable": 1})
+    for at, row in _sim.Group(config, list(range(cluster.topology.hosts))).rows:
+        if at != node:
+            continue
+        if row.used >> built["Edges"]:
+            raise InputError(
+                f"the communicator of all hosts has an edge {row.used.bit_length() - 1} at node {node} of {cluster.name}, and a row {built['Edges']} edges"
+            )
+        yield from _row_writes(row, 0, channel, link_from)
+
+
+def _row_writes(
+    row: Row, number: int, channel: Callable[[int], int], link_from: Callable[[int], int]
+) -> Iterator[Write]:
+    for index, edge in enumerate(row.edges):
+        if not row.used >> index & 1:
+            continue
+        far = {"neighbour": edge.neighbour, "there": edge.there, "channel": channel(edge.neighbour)}
+        yield Write("unit.tree_edge.far", far)
+        yield Write("unit.tree_edge.labels", {"first": edge.first, "behind": edge.behind})
+        yield Write("unit.tree_edge.write", {"row": number, "index": index, "link": link_from(edge.neighbour)})
+    yield Write("unit.row.shape", {"has_rank": row.has_rank})
+    yield Write("unit.row.ranks", {"count": row.ranks, "own": row.rank & 0xFFFF})
+    yield Write("unit.row.labels", {"own": row.label, "below": row.below})
+    yield Write("unit.row.up", {"edges": row.up})
+    yield Write("unit.row.down", {"edges": row.down})
+    yield Write("unit.row.exchange", {"stages": len(row.stages), "beyond": row.beyond})
+    yield Write("unit.row.fold", {"edges": row.fold})
+    for index, stage in enumerate(row.stages):
+        yield Write(f"unit.row.peers[{index}]", {"edges": stage.peers})
+        yield Write(f"unit.row.place[{index}]", {"index": stage.place})
+    for index, edges in enumerate(row.doubling):
+        if edges:
+            yield Write(f"unit.row.doubling[{index}]", {"edges": edges})
+    yield Write("unit.row.write", {"row": number})
+
+
+def export(cluster: Cluster, output: Path, pairs: Pairs | None = None) -> None:
+    """Writes the folder `output`, which is not there yet or empty, whole or not at all. Raises InputError.
+
+    `pairs`: the operators of the collective unit's lanes, by type; None: all.
+    """
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise InputError(f"{str(output)!r} is there already; give --output a folder that is not, or an empty one")
     if not output.absolute().parent.is_dir():
         raise InputError(f"{str(output)!r} cannot be written: there is no directory {str(output.absolute().parent)!r}")
     root = find_root()
-    built = numbers(cluster)
+    built = numbers(cluster, pairs)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "export"
         _write(root, cluster, built, folder)
@@ -139,7 +262,8 @@ def _write(root: Path, cluster: Cluster, built: Numbers, folder: Path) -> None:
         shutil.copy(path, rtl)
     package, top = rtl / "tw_cluster_pkg.sv", rtl / f"{TOP}.sv"
     registers = folder / "registers"
-    built = built.with_address_bits(_write_registers(root, built, registers, rtl))
+    map_ = _write_registers(root, built, registers, rtl)
+    built = built.with_address_bits(int((map_.total_size - 1).bit_length()))
     package.write_text(_package(cluster, built))
     top.write_text(_top(built))
 
@@ -158,6 +282,13 @@ def _write(root: Path, cluster: Cluster, built: Numbers, folder: Path) -> None:
         rows.writerow(("node", "destination", "entry"))
         for node, entries in enumerate(table(cluster)):
             rows.writerows((node, destination, f"0x{entry:08x}") for destination, entry in enumerate(entries.tolist()))
+    with (tables / "unit.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(("node", "register", "address", "value"))
+        for node in range(cluster.topology.nodes):
+            for write in unit_writes(cluster, built, node):
+                address, value = _word(map_, write)
+                rows.writerow((node, write.register, f"0x{address:05x}", f"0x{value:08x}"))
     with (tables / "links.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(("node_a", "port_a", "node_b", "port_b"))
@@ -188,20 +319,36 @@ def needed(root: Path, top: str) -> list[Path]:
 def _package(cluster: Cluster, built: Numbers) -> str:
     lines = [
         f"// The numbers of the nodes of {Path(cluster.name).stem}, by `thalweg rtl export`. Those of a router are tw_vc_router's, those of a",
-        "// link tw_link's; AddressBits are the registers'.",
+        "// link tw_link's, those from Units on tw_collective_unit's and tw_unit's; AddressBits are the registers'.",
         "package tw_cluster_pkg;",
     ]
     for name, value in built.values.items():
         if name == "VcMask":
             kind = "logic [MessageClasses*RouteClasses*Vcs-1:0]"
+        elif name == "Pairs":
+            kind = "tw_reduce_pkg::pairs_t"
         else:
             kind = "bit" if name == "Credits" else "int unsigned"
         lines.append(f"  localparam {kind} {name} = {value};")
     return "\n".join([*lines, "endpackage", ""])
 
 
-def _write_registers(root: Path, built: Numbers, registers: Path, rtl: Path) -> int:
-    """The register map with the cluster's numbers, what PeakRDL makes of it, and its block; the bits of an address."""
+def _word(map_: AddrmapNode, write: Write) -> tuple[int, int]:
+    """Address and value."""
+    from systemrdl.node import RegNode
+
+    register = map_.find_by_path(write.register)
+    assert isinstance(register, RegNode), write.register
+    fields = {each.inst_name: each for each in register.fields()}
+    value = 0
+    for name, of_field in write.fields.items():
+        assert 0 <= int(of_field) < 1 << fields[name].width, f"{write.register}.{name} = {of_field}"
+        value |= int(of_field) << fields[name].low
+    return register.absolute_address, value
+
+
+def _write_registers(root: Path, built: Numbers, registers: Path, rtl: Path) -> AddrmapNode:
+    """The register map with the cluster's numbers, what PeakRDL makes of it, and its block."""
     try:
         from peakrdl_cheader.exporter import CHeaderExporter
         from peakrdl_html import HTMLExporter
@@ -220,6 +367,12 @@ def _write_registers(root: Path, built: Numbers, registers: Path, rtl: Path) -> 
         "LINK_PORTS": built["LinkPorts"],
         "UNIT_PORTS": built["UnitPorts"],
         "VIRTUAL_CHANNELS": built["Vcs"],
+        "ROWS": built["Rows"],
+        "ROW_OPERATIONS": built["Places"],
+        "EDGES": built["Edges"],
+        "UNITS": built["Units"],
+        "PLACES": built["StorePlaces"],
+        "PLACE_FLITS": built["StoreFlits"],
     }
     for name, value in chosen.items():
         source, count = re.subn(rf"(longint unsigned {name} = )\d+", rf"\g<1>{value}", source)
@@ -236,7 +389,7 @@ def _write_registers(root: Path, built: Numbers, registers: Path, rtl: Path) -> 
     RegblockExporter().export(design, str(rtl), cpuif_cls=AXI4Lite_Cpuif_flattened, module_name="tw_registers")
     CHeaderExporter().export(design, str(registers / "tw_registers.h"))
     HTMLExporter().export(design, str(registers / "html"))
-    return int((design.top.total_size - 1).bit_length())
+    return design.top
 
 
 # --- The top: rtl/top/tw_top.sv with a name for each port, as tools expect those of AXI
@@ -251,7 +404,7 @@ class Stream:
     data: int  #: bits
     ready: bool = True
     last: bool = True
-    channel: bool = False
+    beside: dict[str, tuple[str, int]] = field(default_factory=dict)  #: further signals: that of tw_top, and bits
 
     @property
     def sends(self) -> bool:
@@ -264,8 +417,8 @@ class Stream:
         yield Port(f"{self.name}_tdata", f"{self.inner}_data", self.data, self.sends)
         if self.last:
             yield Port(f"{self.name}_tlast", f"{self.inner}_last", 1, self.sends)
-        if self.channel:
-            yield Port(f"{self.name}_tid", f"{self.inner}_channel", 4, self.sends)
+        for name, (inner, bits) in self.beside.items():
+            yield Port(f"{self.name}_{name}", f"{self.inner}_{inner}", bits, self.sends)
 
 
 @dataclass(frozen=True)
@@ -284,15 +437,25 @@ class Port:
 
 def streams(built: Numbers) -> dict[str, list[Stream]]:
     """The streams of the top, under what attaches to them."""
-    links, units, flit = range(built["LinkPorts"]), range(built["UnitPorts"]), 8 * FLIT_BYTES
+    links, ports, units = (range(built[name]) for name in ("LinkPorts", "UnitPorts", "Units"))
+    flit = 8 * FLIT_BYTES
+    upload = {"tdest": ("process", 16), "tid": ("place", 16)}
+    tag = {"tuser": ("tag", RESULT_BITS)}
     places = {
         "PLACE FOR THE VENDOR'S PCIe BLOCK, with a DMA: packets from and to the host": [
             Stream("s_axis_host", "host_in", flit),
             Stream("m_axis_host", "host_out", flit),
         ],
-        "PLACE FOR THE COLLECTIVE UNIT: what it sends, by several ports, and what comes for it, from every link": [
-            *(Stream(f"s_axis_unit{i}", "unit_in", flit, channel=True) for i in units),
-            *(Stream(f"m_axis_unit{i}", "unit_out", flit, ready=False, channel=True) for i in links),
+        "PLACE FOR THE VENDOR'S PCIe BLOCK, with a DMA: collectives": [
+            Stream("s_axis_upload", "upload", flit, beside=upload),
+            Stream("m_axis_free", "free", 16, last=False),
+            *(Stream(f"m_axis_result{i}", "result", flit, beside=tag) for i in units),
+            Stream("m_axis_ended", "ended", 16, last=False),
+        ],
+        "PLACE FOR THE VENDOR'S PCIe BLOCK, with a DMA: packets of all-to-alls": [
+            *(Stream(f"s_axis_personal{i}", "personal_in", flit) for i in ports),
+            *(Stream(f"m_axis_personal{i}", "personal_out", flit) for i in ports),
+            *(Stream(f"m_axis_announced{i}", "announced", 24, last=False) for i in links),
         ],
     }
     for i in links:
@@ -401,7 +564,8 @@ def _readme(root: Path, cluster: Cluster, built: Numbers) -> str:
         cluster=Path(cluster.name).stem,
         nodes=cluster.topology.nodes,
         last_link=links - 1,
-        last_unit=built["UnitPorts"] - 1,
+        last_port=built["UnitPorts"] - 1,
+        last_unit=built["Units"] - 1,
         mhz=f"{cluster.values.clock.frequency_mhz:g}",
         latency=cluster.link_latency,
         gbps=f"{built['FrameBits'] * cluster.cycles_per_second / 1e9:.1f}",

@@ -30,7 +30,7 @@ module tw_packet_store #(
     output logic                    announce_valid_o,
     output logic [ProcessWidth-1:0] announce_process_o,
 
-    input  logic                    take_valid_i,
+    input  logic                    take_valid_i,    /// for a process every other cycle at most
     input  logic [ProcessWidth-1:0] take_process_i,
     input  logic [UnitWidth-1:0]    take_unit_i,
     input  logic [2:0]              take_size_i,     /// log2 of its flits
@@ -68,6 +68,9 @@ module tw_packet_store #(
   logic ready_q;
   logic [ProcessWidth-1:0] clear_q;
   logic [FlitWidth-1:0] in_flit_q;
+  logic behind_q;  // a packet was taken: the place of that behind it
+  logic [ProcessWidth-1:0] behind_process_q;
+  logic [PlaceWidth-1:0] behind_place_q;
 
   wire arrives = in_valid_i && in_last_i;
   wire [PlaceWidth-1:0] taken = came_q[take_process_i] == taken_q[take_process_i] ?
@@ -101,7 +104,10 @@ module tw_packet_store #(
     if (!ready_q) taken_q[clear_q] <= 1'b0;
     else if (take_valid_i && !takes_last) taken_q[take_process_i] <= !came_q[take_process_i];
     if (arrives && is_first) first_came_q[in_process_i] <= in_place_i;
-    if (take_valid_i) first_behind_q[take_process_i] <= next_q[taken];
+    behind_q         <= take_valid_i && ready_q;
+    behind_process_q <= take_process_i;
+    behind_place_q   <= next_q[taken];
+    if (behind_q) first_behind_q[behind_process_q] <= behind_place_q;
     if (arrives) tail_q[in_process_i] <= in_place_i;
     if (arrives && !is_first) next_q[tail_q[in_process_i]] <= in_place_i;
   end
@@ -112,7 +118,7 @@ module tw_packet_store #(
   logic [Units-1:0][PlaceWidth-1:0] place_q;
 
   for (genvar u = 0; u < int'(Units); u++) begin : unit
-    (* ram_style = "ultra" *) logic [255:0] flits_q[Places*Flits];
+    (* ram_style = "block" *) logic [255:0] flits_q[Places*Flits];
 
     logic valid_q;
     logic [255:0] data_q;
@@ -182,6 +188,7 @@ module tw_packet_store #(
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       takes_what_is_there : assert (!take_valid_i || filled_q[take_process_i] != emptied_q[take_process_i]);
+      takes_every_other_cycle : assert (!(take_valid_i && behind_q && take_process_i == behind_process_q));
       nothing_before_ready : assert (ready_q || !(in_valid_i || take_valid_i));
     end
   end

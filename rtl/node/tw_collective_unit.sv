@@ -206,7 +206,9 @@ module tw_collective_unit
   logic [10:0] at_elements;
   logic [47:0] at_first;
 
-  wire [6:0] flits = 7'd1 << at_size;
+  // verilator lint_off UNUSEDSIGNAL
+  wire [6:0] flits = 7'd1 << at_size;  // of short slots and queues, the lower bits
+  // verilator lint_on UNUSEDSIGNAL
 
   // --- What it lacks
 

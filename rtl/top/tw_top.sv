@@ -1,9 +1,6 @@
-// A node without its collective unit: the router, the two blocks of each link, the host's port and the registers of
+// A node: the router, the two blocks of each link, the collective unit with its host's side, the host's port and the registers of
 // tw_registers.rdl. tw_cluster_pkg, which `thalweg rtl export` writes, has the numbers of a cluster. All but the registers' port are
 // AXI4-Streams, whose beat is a flit, or on a link a frame; docs/export.md has what attaches to them.
-//
-// What the router ejects for the collective unit leaves at unit_out, a stream for each link which is taken in every cycle; what the unit sends comes in at
-// unit_in. Packets of different virtual channels mix at unit_out, those of one do not.
 module tw_top
   import tw_network_pkg::*;
   import tw_cluster_pkg::*;
@@ -42,16 +39,37 @@ module tw_top
     output logic [255:0] host_out_data_o,
     output logic         host_out_last_o,
 
-    // The collective unit's packets
-    input  logic [UnitPorts-1:0]        unit_in_valid_i,
-    output logic [UnitPorts-1:0]        unit_in_ready_o,
-    input  logic [UnitPorts-1:0][255:0] unit_in_data_i,
-    input  logic [UnitPorts-1:0]        unit_in_last_i,
-    input  logic [UnitPorts-1:0][3:0]   unit_in_channel_i,   /// in which a packet starts
-    output logic [LinkPorts-1:0]        unit_out_valid_o,
-    output logic [LinkPorts-1:0][255:0] unit_out_data_o,
-    output logic [LinkPorts-1:0]        unit_out_last_o,
-    output logic [LinkPorts-1:0][3:0]   unit_out_channel_o,
+    // The collective unit's host: packets for its processes, each into a place of the store that is free; results; what has ended
+    input  logic         upload_valid_i,
+    output logic         upload_ready_o,
+    input  logic [255:0] upload_data_i,
+    input  logic         upload_last_i,
+    input  logic [15:0]  upload_process_i,
+    input  logic [15:0]  upload_place_i,
+    output logic         free_valid_o,
+    input  logic         free_ready_i,
+    output logic [15:0]  free_data_o,
+    output logic [Units-1:0]               result_valid_o,
+    input  logic [Units-1:0]               result_ready_i,
+    output logic [Units-1:0][255:0]        result_data_o,
+    output logic [Units-1:0]               result_last_o,
+    output tw_node_pkg::result_t [Units-1:0] result_tag_o,
+    output logic         ended_valid_o,
+    input  logic         ended_ready_i,
+    output logic [15:0]  ended_data_o,
+
+    // Packets of all-to-alls, and the ranks that have a place for some
+    input  logic [UnitPorts-1:0]        personal_in_valid_i,
+    output logic [UnitPorts-1:0]        personal_in_ready_o,
+    input  logic [UnitPorts-1:0][255:0] personal_in_data_i,
+    input  logic [UnitPorts-1:0]        personal_in_last_i,
+    output logic [UnitPorts-1:0]        personal_out_valid_o,
+    input  logic [UnitPorts-1:0]        personal_out_ready_i,
+    output logic [UnitPorts-1:0][255:0] personal_out_data_o,
+    output logic [UnitPorts-1:0]        personal_out_last_o,
+    output logic [LinkPorts-1:0]        announced_valid_o,
+    input  logic [LinkPorts-1:0]        announced_ready_i,
+    output logic [LinkPorts-1:0][23:0]  announced_data_o,
 
     // Frames to and from the transceivers, filled up to whole bytes
     output logic [LinkPorts-1:0]                   link_out_valid_o,
@@ -73,9 +91,8 @@ module tw_top
   flit_t [Outputs-1:0] out_flit;
   logic [Outputs-1:0][Vcs-1:0] out_back;
   logic [LinkPorts-1:0] link_ready, link_up, link_repeated, link_damaged;
-  // verilator lint_off UNUSEDSIGNAL
-  flit_t [LinkPorts-1:0] ejected;  // but for their heads
-  // verilator lint_on UNUSEDSIGNAL
+  logic [LinkPorts-1:0] ejects;
+  flit_t [LinkPorts-1:0] ejected;
 
   // --- Registers, and the tables behind them
 
@@ -107,6 +124,9 @@ module tw_top
   assign status.routes.wr_ack  = entry_valid;
   assign status.routes.rd_ack  = control.routes.req && !control.routes.req_is_wr;
   assign status.routes.rd_data = '0;
+  assign status.relay.wr_ack   = control.relay.req && control.relay.req_is_wr;
+  assign status.relay.rd_ack   = control.relay.req && !control.relay.req_is_wr;
+  assign status.relay.rd_data  = '0;
   assign status.links.up.next  = link_up;
 
   assign status.host.sent.count.incr     = in_valid[LinkPorts];
@@ -177,7 +197,7 @@ module tw_top
       .out_flit_o(out_flit),
       .out_back_i(out_back),
       .out_ready_i(link_ready),
-      .eject_valid_o(unit_out_valid_o),
+      .eject_valid_o(ejects),
       .eject_flit_o(ejected)
   );
 
@@ -186,10 +206,7 @@ module tw_top
   for (genvar l = 0; l < int'(LinkPorts); l++) begin : link
     wire [FrameBits-1:0] frame;
 
-    assign link_out_data_o[l]    = (8 * FrameBytes)'(frame);
-    assign unit_out_data_o[l]    = ejected[l].data;
-    assign unit_out_last_o[l]    = ejected[l].tail;
-    assign unit_out_channel_o[l] = ejected[l].vc;
+    assign link_out_data_o[l] = (8 * FrameBytes)'(frame);
 
     assign status.link[l].sent.count.incr     = out_valid[l];
     assign status.link[l].received.count.incr = in_valid[l];
@@ -224,38 +241,73 @@ module tw_top
     );
   end
 
-  // --- Local ports: the host's, then the collective unit's
+  // --- The collective unit
 
-  for (genvar p = 0; p <= int'(UnitPorts); p++) begin : local_port
-    localparam bit Host = p == 0;
-    localparam int unsigned Unit = Host ? 0 : p - 1;
-    wire [255:0] data = Host ? host_in_data_i : unit_in_data_i[Unit];
-    logic ready;
+  tw_unit unit (
+      .clk_i,
+      .rst_i,
+      .enable_i(control.control.enable.value),
+      .unit_i(control.unit),
+      .self_i(control.node.index.value),
+      .relay_valid_i(status.relay.wr_ack),
+      .relay_index_i(16'(control.relay.addr >> 2)),
+      .relay_entry_i(control.relay.wr_data),
+      .ready_o(status.unit.status.ready.next),
+      .settled_o(status.unit.status.settled.next),
+      .upload_valid_i,
+      .upload_ready_o,
+      .upload_data_i,
+      .upload_last_i,
+      .upload_process_i,
+      .upload_place_i,
+      .free_valid_o,
+      .free_ready_i,
+      .free_data_o,
+      .result_valid_o,
+      .result_ready_i,
+      .result_data_o,
+      .result_last_o,
+      .result_tag_o,
+      .ended_valid_o,
+      .ended_ready_i,
+      .ended_data_o,
+      .personal_in_valid_i,
+      .personal_in_ready_o,
+      .personal_in_data_i,
+      .personal_in_last_i,
+      .personal_out_valid_o,
+      .personal_out_ready_i,
+      .personal_out_data_o,
+      .personal_out_last_o,
+      .announced_valid_o,
+      .announced_ready_i,
+      .announced_data_o,
+      .in_valid_i(ejects),
+      .in_flit_i(ejected),
+      .out_valid_o(in_valid[Inputs-1:LinkPorts+1]),
+      .out_flit_o(in_flit[Inputs-1:LinkPorts+1]),
+      .out_back_i(in_back[Inputs-1:LinkPorts+1])
+  );
 
-    if (Host) begin : host
-      assign host_in_ready_o = ready;
-    end else begin : unit
-      assign unit_in_ready_o[Unit] = ready;
-    end
+  // --- The host's port
 
-    tw_stream_in #(
-        .Vcs(Vcs),
-        .Credits(Credits),
-        .PeerFlits(LocalBufferFlits)
-    ) stream_in (
-        .clk_i,
-        .rst_i,
-        .enable_i(control.control.enable.value),
-        .stream_valid_i(Host ? host_in_valid_i : unit_in_valid_i[Unit]),
-        .stream_ready_o(ready),
-        .stream_data_i(data),
-        .stream_last_i(Host ? host_in_last_i : unit_in_last_i[Unit]),
-        .stream_vc_i(Host ? first_channels_q[IndexBits'(data[15:0])] : unit_in_channel_i[Unit]),
-        .flit_valid_o(in_valid[LinkPorts+p]),
-        .flit_o(in_flit[LinkPorts+p]),
-        .back_i(in_back[LinkPorts+p])
-    );
-  end
+  tw_stream_in #(
+      .Vcs(Vcs),
+      .Credits(Credits),
+      .PeerFlits(LocalBufferFlits)
+  ) stream_in (
+      .clk_i,
+      .rst_i,
+      .enable_i(control.control.enable.value),
+      .stream_valid_i(host_in_valid_i),
+      .stream_ready_o(host_in_ready_o),
+      .stream_data_i(host_in_data_i),
+      .stream_last_i(host_in_last_i),
+      .stream_vc_i(first_channels_q[IndexBits'(host_in_data_i[15:0])]),
+      .flit_valid_o(in_valid[LinkPorts]),
+      .flit_o(in_flit[LinkPorts]),
+      .back_i(in_back[LinkPorts])
+  );
 
   tw_stream_out #(
       .Vcs(Vcs),

@@ -14,18 +14,6 @@ std::vector<Graph::End> peers_of(const Graph& graph, NodeId self, unsigned links
   return peers;
 }
 
-std::vector<RouteEntry> ways_of(const FabricConfig& config, const std::vector<Graph::End>& peers, NodeId self) {
-  const std::span routes = std::span(config.routes).subspan(std::size_t{self} * config.nodes, config.nodes);
-  std::vector<RouteEntry> ways(routes.begin(), routes.end());
-  for (NodeId node = 0; node < config.nodes; ++node) {
-    if (node == self || ways[node].port == kNoRoute) continue;
-    const NodeId next = peers[ways[node].port].node;
-    if (const unsigned direct = routes[next].port; direct < peers.size() && peers[direct].node == next)
-      ways[node].port = routes[next].port;
-  }
-  return ways;
-}
-
 std::span<const std::uint8_t> layers_of(const FabricConfig& config, NodeId self) {
   if (config.layer.empty()) return {};
   return std::span(config.layer).subspan(std::size_t{self} * config.nodes, config.nodes);
@@ -56,8 +44,20 @@ Relay::Relay(const Sizes& sizes, NodeId self, std::vector<RouteEntry> ways, std:
 
 Relay::Relay(const FabricConfig& config, const Graph& graph, NodeId self, unsigned lanes)
     : Relay({static_cast<unsigned>(config.router.vc_mask.back().size()), lanes, config.collective.relay_flits}, self,
-            ways_of(config, peers_of(graph, self, config.router.link_ports), self), layers_of(config, self),
-            peers_of(graph, self, config.router.link_ports)) {}
+            ways_of(config, graph, self), layers_of(config, self), peers_of(graph, self, config.router.link_ports)) {}
+
+std::vector<RouteEntry> Relay::ways_of(const FabricConfig& config, const Graph& graph, NodeId self) {
+  const std::vector<Graph::End> peers = peers_of(graph, self, config.router.link_ports);
+  const std::span routes = std::span(config.routes).subspan(std::size_t{self} * config.nodes, config.nodes);
+  std::vector<RouteEntry> ways(routes.begin(), routes.end());
+  for (NodeId node = 0; node < config.nodes; ++node) {
+    if (node == self || ways[node].port == kNoRoute) continue;
+    const NodeId next = peers[ways[node].port].node;
+    if (const unsigned direct = routes[next].port; direct < peers.size() && peers[direct].node == next)
+      ways[node].port = routes[next].port;
+  }
+  return ways;
+}
 
 Relay::Hop Relay::next(NodeId receiver, unsigned route_class) const {
   const RouteEntry entry = ways_[receiver];

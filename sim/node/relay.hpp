@@ -46,6 +46,9 @@ class Relay {
         std::vector<Graph::End> peers);
   Relay(const FabricConfig& config, const Graph& graph, NodeId self, unsigned lanes);
 
+  /// The routing table's entries for a node's own packets, of parallel links that one over which routers send.
+  [[nodiscard]] static std::vector<RouteEntry> ways_of(const FabricConfig& config, const Graph& graph, NodeId self);
+
   /// The next buffer of a packet that is in `route_class`, or of one of this node's own, to another node.
   [[nodiscard]] Hop next(NodeId receiver, unsigned route_class) const;
   [[nodiscard]] Hop first(NodeId receiver) const;

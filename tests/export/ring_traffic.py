@@ -16,7 +16,9 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.handle import HierarchyObject
 from cocotb.triggers import ClockCycles, FallingEdge, with_timeout
-from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamBus, AxiStreamSink, AxiStreamSource
+from thalweg.spec import Algorithm, Collective, Operator
+from unit_host import Operation, UnitHost
 
 FOLDER = Path(os.environ["THALWEG_EXPORT"])
 FRAME_BITS, SILENCE = (
@@ -30,9 +32,7 @@ IDENTITY, CONTROL, NODE, LINKS, HOST, LINK, ROUTES = 0x00, 0x0C, 0x10, 0x14, 0x4
 WORD_BITS = 262  # of a frame, and then a bit that says that there is a word
 LATENCY = 4  # cycles, as docs/links.md counts them: three registers of ring.sv, and the framer's
 FIRST_CHANNEL = 12  # bit of an entry
-ALLREDUCE = 4
 NODES = 4
-COLLECTIVES = 2  # the first of their virtual channels: messages have the other two
 
 
 def far_end(wire: int) -> tuple[int, int]:
@@ -50,15 +50,15 @@ def way(source: int, destination: int) -> list[int]:
     return wires
 
 
-def header(destination: int, flits: int, collective: int = 0) -> bytes:
+def header(destination: int, flits: int) -> bytes:
     """docs/packets.md."""
-    bits = destination | (flits.bit_length() - 1) << 28 | collective << 31
+    bits = destination | (flits.bit_length() - 1) << 28
     return bits.to_bytes(8, "little")
 
 
-def packet(destination: int, label: bytes, collective: int = 0) -> bytes:
+def packet(destination: int, label: bytes) -> bytes:
     flits = 1 << random.randrange(7)
-    return header(destination, flits, collective) + label + random.randbytes(flits * FLIT - 8 - len(label))
+    return header(destination, flits) + label + random.randbytes(flits * FLIT - 8 - len(label))
 
 
 def pauses() -> Iterator[bool]:
@@ -79,9 +79,8 @@ class Node:
         self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(top, "s_axil"), *clocked)
         self.host_in = AxiStreamSource(AxiStreamBus.from_prefix(top, "s_axis_host"), *clocked)
         self.host_out = AxiStreamSink(AxiStreamBus.from_prefix(top, "m_axis_host"), *clocked)
-        self.unit_in = AxiStreamSource(AxiStreamBus.from_prefix(top, "s_axis_unit0"), *clocked)
-        self.unit_out = [AxiStreamSink(AxiStreamBus.from_prefix(top, f"m_axis_unit{i}"), *clocked) for i in range(2)]
-        for stream in (self.host_in, self.host_out, self.unit_in):
+        self.unit = UnitHost(top, clocked, self.registers, FOLDER, index)
+        for stream in (self.host_in, self.host_out, *self.unit.streams()):
             stream.set_pause_generator(pauses())
 
     async def count(self, address: int) -> int:
@@ -173,9 +172,6 @@ async def every_packet_arrives_once_and_unaltered(dut: HierarchyObject) -> None:
     assert [await node.count(HOST) for node in nodes] == [0] * NODES, "packets are taken before control says so"
     assert await links(nodes) == [3] * NODES
 
-    collectives = [packet(1, bytes((0xC0, number)), ALLREDUCE) for number in range(10)]
-    for data in collectives:
-        await nodes[0].unit_in.send(AxiStreamFrame(data, tid=COLLECTIVES))
     wires.taken, wires.lost, wires.damaged = 0.9, 0.02, 0.02  # of each some 25 on every wire
     await enable(nodes)
 
@@ -186,18 +182,11 @@ async def every_packet_arrives_once_and_unaltered(dut: HierarchyObject) -> None:
             frame = await with_timeout(node.host_out.recv(), 200, "us")
             seen[frame.tdata[8]].append(bytes(frame.tdata))
         assert seen == wanted
-    [wire] = way(0, 1)
-    route_class = TABLE[0, 1] >> 8 & 15
-    for data in collectives:
-        frame = await with_timeout(nodes[1].unit_out[far_end(wire)[1]].recv(), 200, "us")
-        assert bytes(frame.tdata) == data
-        assert frame.tid == COLLECTIVES + route_class, "the same in all beats"
-
     wires.taken, wires.lost, wires.damaged = 1.0, 0.0, 0.0
     await ClockCycles(dut.aclk, 300)
-    assert all(stream.empty() for node in nodes for stream in (node.host_out, *node.unit_out)), "a packet too many"
+    assert all(node.host_out.empty() for node in nodes), "a packet too many"
 
-    crossed = [flits(collectives) if wire == way(0, 1)[0] else 0 for wire in range(2 * NODES)]
+    crossed = [0] * (2 * NODES)
     for (source, destination), packets in given.items():
         for wire in way(source, destination):
             crossed[wire] += flits(packets)
@@ -265,3 +254,90 @@ async def a_cut_link_is_down_and_comes_back(dut: HierarchyObject) -> None:
         frame = await with_timeout(nodes[1].host_out.recv(), 50, "us")
         assert bytes(frame.tdata) == data
     assert await links(nodes) == [3] * NODES
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def collectives_give_what_they_should(dut: HierarchyObject) -> None:
+    """One after another, two at a time, of all kinds, beside messages, over wires that lose and damage frames. Sums wrap, as those of
+    64-bit integers do."""
+    nodes, wires = await start(dut)
+    for node in nodes:
+        await node.unit.set_up()
+    await enable(nodes)
+    wires.taken, wires.lost, wires.damaged = 0.9, 0.005, 0.005
+
+    plan = [
+        (random.choice(KINDS), random.randrange(NODES), random.choice((0, 1, 15, 16, random.randrange(200))))
+        for _ in range(32)
+    ]
+    plan += [(kind, random.randrange(NODES), 20) for kind in KINDS]  # each once at least
+    numbers = [[[random.getrandbits(64) - (1 << 63) for _ in range(size)] for _ in range(NODES)] for _, _, size in plan]
+    personal = {
+        at: [
+            [[random.getrandbits(60) for _ in range(random.choice((0, 1, 14, 15, 60)))] for _ in range(NODES)]
+            for _ in range(NODES)
+        ]
+        for at, (kind, _, _) in enumerate(plan)
+        if kind[0] == Collective.ALLTOALL
+    }
+
+    async def rank(node: Node) -> None:
+        under_way: list[tuple[int, Operation]] = []
+        for at, ((collective, algorithm, operator), root, _) in enumerate(plan):
+            if collective == Collective.ALLTOALL:
+                blocks = personal[at]
+                came = await node.unit.alltoall(
+                    blocks[node.index], [len(blocks[other][node.index]) for other in range(NODES)]
+                )
+                assert came == [blocks[other][node.index] for other in range(NODES)]
+                continue
+            own = numbers[at][node.index] if collective != Collective.BARRIER else []
+            gives = collective != Collective.BROADCAST or node.index == root
+            streams = len(expected(collective, operator, root, numbers[at], node.index))
+            root = root if collective in (Collective.BROADCAST, Collective.REDUCE) else 0
+            under_way.append(
+                (at, await node.unit.run(collective, algorithm, operator, root, own if gives else None, streams))
+            )
+        for at, operation in under_way:
+            await operation.over.wait()
+            (collective, _, operator), root, _ = plan[at]
+            wanted = expected(collective, operator, root, numbers[at], node.index)
+            assert operation.blocks() == wanted, (plan[at], node.index)
+
+    ranks = [cocotb.start_soon(rank(node)) for node in nodes]
+    given = [packet(random.randrange(NODES), bytes((node.index, number))) for node in nodes for number in range(10)]
+    for data in given:
+        await nodes[data[8]].host_in.send(data)
+    for each in ranks:
+        await with_timeout(each, 5, "ms")
+    for data in given:
+        frame = await with_timeout(nodes[int.from_bytes(data[:2], "little")].host_out.recv(), 200, "us")
+        assert bytes(frame.tdata) in given
+
+
+KINDS = (
+    (Collective.BARRIER, Algorithm.TREE, Operator.NONE),
+    (Collective.BROADCAST, Algorithm.TREE, Operator.NONE),
+    (Collective.REDUCE, Algorithm.TREE, Operator.SUM),
+    (Collective.ALLREDUCE, Algorithm.TREE, Operator.SUM),
+    (Collective.ALLREDUCE, Algorithm.TREE, Operator.MAX),
+    (Collective.ALLREDUCE, Algorithm.EXCHANGE, Operator.SUM),
+    (Collective.ALLGATHER, Algorithm.TREE, Operator.NONE),
+    (Collective.ALLTOALL, Algorithm.EXCHANGE, Operator.NONE),
+)
+
+
+def expected(
+    collective: Collective, operator: Operator, root: int, numbers: list[list[int]], rank: int
+) -> dict[int, list[int]]:
+    """What comes at a rank, by block."""
+    if collective == Collective.BARRIER:
+        return {0: []}
+    if collective == Collective.BROADCAST:
+        return {} if rank == root else {root: numbers[root]}
+    if collective == Collective.ALLGATHER:
+        return dict(enumerate(numbers))
+    if collective == Collective.REDUCE and rank != root:
+        return {}
+    combine = max if operator == Operator.MAX else lambda column: (sum(column) + (1 << 63)) % (1 << 64) - (1 << 63)
+    return {0: [combine(column) for column in zip(*numbers, strict=True)]}

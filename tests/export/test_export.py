@@ -14,7 +14,17 @@ from thalweg.cluster import Cluster
 from thalweg.rtl import verilator
 
 ROOT = Path(__file__).parents[2]
-CLUSTERS = ("mpi-fpga-torus-2x2x2", "ring:3")
+PRESET = "mpi-fpga-torus-2x2x2"
+SMALL = """
+[topology]
+shape = "ring"
+size = [3]
+[collective]
+trees = "rank"
+contexts = 3
+aggregation_units = 2
+slot_packets = 4
+"""
 
 
 def thalweg(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -23,12 +33,22 @@ def thalweg(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.fixture(scope="module", params=CLUSTERS)
-def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Cluster, Path]:
-    folder = tmp_path_factory.mktemp("export") / "node"
-    done = thalweg("rtl", "export", request.param, "--output", folder)
+def export(cluster: str | Path, folder: Path) -> tuple[Cluster, Path]:
+    done = thalweg("rtl", "export", cluster, "--combine", "sum:float64", "--output", folder)
     assert done.returncode == 0, done.stderr
-    return Cluster.load(request.param), folder
+    return Cluster.load(cluster), folder
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cluster, Path]:
+    return export(PRESET, tmp_path_factory.mktemp("export") / "node")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cluster, Path]:
+    folder = tmp_path_factory.mktemp("export")
+    (folder / "small.toml").write_text(SMALL)
+    return export(folder / "small.toml", folder / "node")
 
 
 @pytest.fixture(scope="module")
@@ -57,19 +77,20 @@ def lint(folder: Path, tools: dict[str, str], work: Path) -> subprocess.Complete
     )
 
 
+@pytest.mark.parametrize("exported_as", ["small", pytest.param("exported", marks=pytest.mark.long)])
 def test_elaborates_from_its_core_file_alone(
-    exported: tuple[Cluster, Path], tools: dict[str, str], tmp_path: Path
+    exported_as: str, request: pytest.FixtureRequest, tools: dict[str, str], tmp_path: Path
 ) -> None:
-    done = lint(exported[1], tools, tmp_path)
+    done = lint(request.getfixturevalue(exported_as)[1], tools, tmp_path)
     assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout
 
 
-def test_lint_sees_a_wrong_frame(exported: tuple[Cluster, Path], tools: dict[str, str], tmp_path: Path) -> None:
-    package = exported[1] / "rtl/tw_cluster_pkg.sv"
+def test_lint_sees_a_wrong_frame(small: tuple[Cluster, Path], tools: dict[str, str], tmp_path: Path) -> None:
+    package = small[1] / "rtl/tw_cluster_pkg.sv"
     right = package.read_text()
     try:
         package.write_text(re.sub(r"(Window = )\d+", r"\g<1>1024", right))
-        done = lint(exported[1], tools, tmp_path)
+        done = lint(small[1], tools, tmp_path)
     finally:
         package.write_text(right)
     assert done.returncode != 0
@@ -115,8 +136,14 @@ def test_header_has_the_addresses_of_the_page(exported: tuple[Cluster, Path], tm
         if "[" not in names
         for name, address in zip(re.findall("`(.*?)`", names), addresses.split(", "), strict=True)
     }
-    assert len(documented) == 8
-    cases = {**documented, "link[1].sent": "0x1020", "link[1].damaged": "0x1038", "routes.entry[2]": "0x40008"}
+    assert len(documented) == 17
+    cases = {
+        **documented,
+        "link[1].sent": "0x1020",
+        "link[1].damaged": "0x1038",
+        "routes.entry[2]": "0x40008",
+        "relay.entry[2]": "0x80008",
+    }
     checks = "\n".join(
         f'_Static_assert(__builtin_offsetof(tw_registers_t, {name}) == {address}, "{name}");'
         for name, address in cases.items()
@@ -148,6 +175,8 @@ def test_missing_package_is_one_line(tmp_path: Path) -> None:
         (["ring:3", "--output", "{there}/a/b"], "there is no directory"),
         (["{small}"], "port_buffer_bytes of"),
         (["{far}"], "link.latency_ns"),
+        (["ring:3", "--combine", "sum:flot64"], "is not OPERATOR:TYPE"),
+        (["ring:3", "--combine", "band:float64"], "no band of float64"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], says: str, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from thalweg.rtl_engine import in_rtl
 from thalweg.rtl_proof import Mutant, Proof, ProofSet, Prover
 from thalweg.rtl_proof import Result as ProofResult
 from thalweg.rtl_synth import Node, Resources, Synthesizer
+from thalweg.spec import Datatype, Operator, supported
 
 
 @click.group()
@@ -266,20 +267,48 @@ def synth(blocks: tuple[str, ...], sets: tuple[str, ...], place: bool, json_file
         raise
 
 
+class Combination(click.ParamType[tuple[Operator, Datatype]]):
+    """OPERATOR:TYPE, as in sum:float64."""
+
+    name = "operator:type"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Operator, Datatype]:
+        operator, _, datatype = str(value).upper().partition(":")
+        if operator not in Operator.__members__ or datatype not in Datatype.__members__:
+            self.fail(f"{value!r} is not OPERATOR:TYPE, as in sum:float64", param, ctx)
+        if not supported(Operator[operator], Datatype[datatype]):
+            self.fail(f"there is no {operator.lower()} of {datatype.lower()}", param, ctx)
+        return Operator[operator], Datatype[datatype]
+
+
 @command.command()
 @click.argument("cluster_name", metavar="CLUSTER")
 @click.option(
     "--output", type=click.Path(path_type=Path), metavar="DIR", help="A new or empty folder.  [default: CLUSTER-rtl]"
 )
-def export(cluster_name: str, output: Path | None) -> None:
+@click.option(
+    "--combine",
+    "combinations",
+    type=Combination(),
+    multiple=True,
+    metavar="OPERATOR:TYPE",
+    help="What the lanes combine, as in sum:float64; several times for several.  [default: all that there is]",
+)
+def export(cluster_name: str, output: Path | None, combinations: tuple[tuple[Operator, Datatype], ...]) -> None:
     """Write a node of a cluster as a folder of hardware that stands by itself.
 
-    In it are the SystemVerilog, a top level with AXI4-Stream and AXI4-Lite ports, its register map with a C header and pages, a
-    FuseSoC core file, the routing tables, and a README that says what attaches where. The collective unit is not in it.
+    In it are the SystemVerilog of router, collective unit and links, a top level with AXI4-Stream and AXI4-Lite ports, its register map
+    with a C header and pages, a FuseSoC core file, what software writes into the tables, and a README that says what attaches
+    where.
     """
     cluster = Cluster.load(cluster_name)
     output = output or Path(re.sub(r"\W+", "-", Path(cluster_name).stem) + "-rtl")
-    rtl_export.export(cluster, output)
+    pairs: dict[Datatype, list[Operator]] = {}
+    for operator, datatype in combinations:
+        pairs.setdefault(datatype, []).append(operator)
+    rtl_export.export(cluster, output, pairs or None)
     click.echo(f"{output}: {rtl_export.TOP} of {cluster.name}; README.md says what attaches where")
 
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "bisim/main.hpp"
@@ -86,7 +87,9 @@ class Stimulus {
     const unsigned process = dice.below(used_), unit = dice.below(kUnits);
     std::vector<unsigned>& queue = queues_[process];
     const unsigned pace = 1 + (dice.chance(300) ? dice.below(15) : 0);
-    if (queue.empty() || busy_[unit] || !dice.chance(takes_)) return;
+    const bool took = std::exchange(took_, kProcesses) == process;
+    if (queue.empty() || busy_[unit] || took || !dice.chance(takes_)) return;
+    took_ = process;
     next.take_valid_i.set(1);
     next.take_process_i.set(process);
     next.take_unit_i.set(unit);
@@ -123,6 +126,7 @@ class Stimulus {
   std::vector<unsigned> free_;
   std::array<std::vector<unsigned>, kUsed> queues_;
   std::array<unsigned, kUnits> busy_{};  ///< cycles until the unit has read
+  unsigned took_ = kProcesses;           ///< the process that took in the cycle before
   unsigned place_ = 0, process_ = 0, left_ = 0;
   bool arrived_ = false;
 };
