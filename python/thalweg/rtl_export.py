@@ -13,6 +13,7 @@ import string
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 TOP = "thalweg_node"
 CHECK_BITS = 32  # of a frame
 RESULT_BITS = 115  # of tw_node_pkg::result_t
-VERSION = "0.1.0"
 
 # Fields of an entry of the routing table, by the bit where they start: rtl/top/tw_registers.rdl.
 LAST_LINK, KEEP, ROUTE_CLASS, FIRST_CHANNEL, REACHABLE = 6, 7, 8, 12, 31
@@ -295,7 +295,8 @@ def _write(root: Path, cluster: Cluster, built: Numbers, folder: Path) -> None:
         rows.writerows(cluster.topology.links.tolist())
 
     (folder / "README.md").write_text(_readme(root, cluster, built))
-    shutil.copy(root / "LICENSE", folder)
+    for name in ("LICENSE", "docs/packets.md"):
+        shutil.copy(root / name, folder)
 
 
 def needed(root: Path, top: str) -> list[Path]:
@@ -529,7 +530,7 @@ def _core(cluster: Cluster, files: list[str]) -> str:
     return "\n".join(
         [
             "CAPI=2:",
-            f"name: thalweg:node:{name}:{VERSION}",
+            f"name: thalweg:node:{name}:{metadata.version('thalweg')}",
             f"description: A node of the cluster {Path(cluster.name).stem}",
             "filesets:",
             "  rtl:",
@@ -559,6 +560,8 @@ def _core(cluster: Cluster, files: list[str]) -> str:
 def _readme(root: Path, cluster: Cluster, built: Numbers) -> str:
     template = string.Template((root / "rtl/top/README.template.md").read_text())
     links = built["LinkPorts"]
+    collectives = (root / "docs/collectives.md").read_text()
+    processes = collectives[collectives.index("| collective | processes at a rank |") :].split("\n\n", 1)[0]
     return template.substitute(
         {name: str(value) for name, value in built.values.items()},
         cluster=Path(cluster.name).stem,
@@ -568,5 +571,6 @@ def _readme(root: Path, cluster: Cluster, built: Numbers) -> str:
         last_unit=built["Units"] - 1,
         mhz=f"{cluster.values.clock.frequency_mhz:g}",
         latency=cluster.link_latency,
+        processes=processes,
         gbps=f"{built['FrameBits'] * cluster.cycles_per_second / 1e9:.1f}",
     )

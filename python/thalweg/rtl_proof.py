@@ -19,8 +19,9 @@ from pathlib import Path
 
 from thalweg import rtl_netlist, rtl_yosys
 from thalweg.errors import InputError
-from thalweg.rtl import BuildError, ParameterSet, find_root
+from thalweg.rtl import ParameterSet, find_root
 from thalweg.rtl_netlist import Netlist, Request, fits
+from thalweg.rtl_tools import BuildError
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -17,8 +17,9 @@ from typing import Any
 
 from thalweg import rtl_mapping, rtl_yosys
 from thalweg.errors import InputError
-from thalweg.rtl import Block, BuildError, ParameterSet, Project
+from thalweg.rtl import Block, ParameterSet, Project
 from thalweg.rtl_mapping import CLOCK, INSIDE, Request
+from thalweg.rtl_tools import BuildError
 
 if sys.version_info >= (3, 11):
     import tomllib

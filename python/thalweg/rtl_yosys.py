@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from thalweg import processor_time
-from thalweg.rtl import RTL_FOLDERS, BuildError
+from thalweg.rtl import RTL_FOLDERS
+from thalweg.rtl_tools import BuildError
 
 if TYPE_CHECKING:
     from pyosys import libyosys as ys

@@ -23,9 +23,10 @@ from subprocess import TimeoutExpired
 
 from faults import Fault, faults
 from mutants import CYCLES, ROOT, RUNS, changed, mirror
-from thalweg.rtl import Block, BuildError, ParameterSet, Project
+from thalweg.rtl import Block, ParameterSet, Project
 from thalweg.rtl_equivalence import equivalent
 from thalweg.rtl_ports import Module
+from thalweg.rtl_tools import BuildError
 
 SECONDS = 600  #: of processor time for the runs in one parameter set; a mutant that takes longer hangs
 

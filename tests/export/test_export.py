@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from thalweg.cluster import Cluster
-from thalweg.rtl import verilator
+from thalweg.rtl_tools import verilator
 
 ROOT = Path(__file__).parents[2]
 PRESET = "mpi-fpga-torus-2x2x2"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from cocotb_tools.runner import get_runner
 from thalweg.cluster import Cluster
-from thalweg.rtl import verilator
 from thalweg.rtl_export import export
+from thalweg.rtl_tools import verilator
 from thalweg.spec import Datatype, Operator
 
 HERE = Path(__file__).parent

@@ -18,12 +18,13 @@ from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
 from thalweg.faults import faults_option
 from thalweg.output import json_option, print_table, write_json
-from thalweg.rtl import Block, BuildError, ParameterSet, Project, Result
+from thalweg.rtl import Block, ParameterSet, Project, Result
 from thalweg.rtl_coverage import coverage
 from thalweg.rtl_engine import in_rtl
 from thalweg.rtl_proof import Mutant, Proof, ProofSet, Prover
 from thalweg.rtl_proof import Result as ProofResult
 from thalweg.rtl_synth import Node, Resources, Synthesizer
+from thalweg.rtl_tools import BuildError
 from thalweg.spec import Datatype, Operator, supported
 
 

