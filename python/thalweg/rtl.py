@@ -321,7 +321,7 @@ class Project:
             with (folder / "build.ninja").open("w") as out:
                 write_rules(out, folder, self._compiler_flags())
                 write_edge(out, "verilate", gathered, *sources, MODEL=folder / "model", FLAGS=shlex.join(verilate))
-                flags = f"-isystem {folder / 'model'} -O2"
+                flags = f"-isystem {folder / 'model'}"
                 write_edge(out, "compile", folder / "model.o", gathered, FLAGS=f"{flags} -w")
                 write_edge(out, "compile", folder / "driver.o", f"{driver} | {gathered}", FLAGS=flags)
                 objects = [folder / "driver.o", folder / "model.o"]

@@ -22,7 +22,7 @@ size = [3]
 [collective]
 trees = "rank"
 contexts = 3
-aggregation_units = 2
+aggregation_units = 1
 slot_packets = 4
 """
 

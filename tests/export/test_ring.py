@@ -33,7 +33,7 @@ operations_in_flight = 2
 aggregation_units = 1
 slot_packets = 4
 packet_flits = 4
-lane_latency_cycles = 5
+lane_latency_cycles = 2
 """
 PAIRS = {Datatype.INT64: [Operator.SUM, Operator.MAX]}  # what ring_traffic.py combines
 FLOW = {

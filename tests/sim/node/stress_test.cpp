@@ -271,11 +271,11 @@ void runs(std::uint64_t otherwise, bool personal, Links links = Links::good) {
 }
 
 TEST(Stress, RandomFabrics) {
-  runs(150, false);
+  runs(75, false);
 }
 
 TEST(Stress, RandomAllToAlls) {
-  runs(30, true);
+  runs(15, true);
 }
 
 // THALWEG_RUNS=400 are ten thousand operations.
@@ -284,7 +284,7 @@ TEST(Stress, BadLinks) {
 }
 
 TEST(Stress, CutLinks) {
-  runs(30, false, Links::cut);
+  runs(15, false, Links::cut);
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ TEST(Timing, BroadcastDownALine) {
 TEST(Timing, NoResultComesEarlierThanItsBytesCanPass) {
   FabricConfig config = cluster({4, 4}, 5);
   config.router.buffer_flits = 64;
-  const std::uint64_t count = 20'000;
+  const std::uint64_t count = 8'000;
   const auto bytes = static_cast<double>(count * 8);
   for (Endpoint endpoint : {Endpoint::host, Endpoint::kernel})
     for (const auto& [collective, blocks] : {std::pair{Collective::broadcast, 1.},
