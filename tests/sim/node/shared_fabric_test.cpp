@@ -109,7 +109,7 @@ void run(std::uint64_t seed) {
 }
 
 TEST(SharedFabric, AJobIsWhatItIsWithoutTheOthers) {
-  const std::uint64_t first = setting("THALWEG_SEED", 1), runs = setting("THALWEG_RUNS", 40);
+  const std::uint64_t first = setting("THALWEG_SEED", 1), runs = setting("THALWEG_RUNS", 20);
   for (std::uint64_t seed = first; seed < first + runs; ++seed) {
     ASSERT_NO_FATAL_FAILURE(run(seed));
     if (testing::Test::HasNonfatalFailure()) FAIL() << "THALWEG_SEED=" << seed << " THALWEG_RUNS=1 shows it again";
