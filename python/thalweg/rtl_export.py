@@ -163,49 +163,50 @@ class Write:
     fields: dict[str, int]
 
 
-def unit_writes(cluster: Cluster, built: Numbers, node: int) -> Iterator[Write]:
-    """What software tells a node's collective unit before the first operation: its peers, the relay's ways, and the communicator of
-    all hosts as row 0. Raises InputError where that has more edges than the hardware."""
+def unit_writes(cluster: Cluster, built: Numbers) -> Iterator[tuple[int, Write]]:
+    """What software tells each node's collective unit before the first operation, node by node: its peers, the relay's ways, and the
+    communicator of all hosts as row 0. Raises InputError where that has more edges than the hardware."""
     from thalweg import _sim
 
-    config, routes, peer, peer_port = (
-        cluster.fabric_config(),
-        cluster.routes,
-        cluster.topology.peer,
-        cluster.topology.peer_port,
-    )
+    config, routes = cluster.fabric_config(), cluster.routes
+    peer, peer_port = cluster.topology.peer, cluster.topology.peer_port
     channels = [(mask & -mask).bit_length() - 1 for mask in config.router.vc_mask[-1]]
+    rows = dict(_sim.Group(config, list(range(cluster.topology.hosts))).rows)
 
-    def channel(to: int) -> int:
-        return channels[int(routes.layer[node, to])]
+    def of_node(node: int) -> Iterator[Write]:
+        def channel(to: int) -> int:
+            return channels[int(routes.layer[node, to])]
 
-    def link_from(other: int) -> int:
-        """Over which packets of another node come."""
-        link = -1
-        while other != node:
-            port = routes.port[other, node]
-            other, link = int(peer[other, port]), int(peer_port[other, port])
-        return link
+        def link_from(other: int) -> int:
+            """Over which packets of another node come."""
+            link = -1
+            while other != node:
+                port = routes.port[other, node]
+                other, link = int(peer[other, port]), int(peer_port[other, port])
+            return link
 
-    for link, other in enumerate(peer[node].tolist()):
-        if other >= 0:
-            far = {"node": other, "port": int(peer_port[node, link]), "channel": channel(other)}
-            yield Write("unit.peer.far", far)
-            yield Write("unit.peer.write", {"link": link})
-    for to, (port, route_class) in enumerate(_sim.relay_ways(config, node)):
-        if to == node or port == NO_ROUTE:
-            continue
-        keeps = route_class == KEEP_CLASS
-        entry = {"port": port, "keep_class": keeps, "route_class": 0 if keeps else route_class}
-        yield Write(f"relay.entry[{to}]", {**entry, "layer": int(routes.layer[node, to]), "reachable": 1})
-    for at, row in _sim.Group(config, list(range(cluster.topology.hosts))).rows:
-        if at != node:
-            continue
-        if row.used >> built["Edges"]:
+        for link, other in enumerate(peer[node].tolist()):
+            if other >= 0:
+                far = {"node": other, "port": int(peer_port[node, link]), "channel": channel(other)}
+                yield Write("unit.peer.far", far)
+                yield Write("unit.peer.write", {"link": link})
+        for to, (port, route_class) in enumerate(_sim.relay_ways(config, node)):
+            if to == node or port == NO_ROUTE:
+                continue
+            keeps = route_class == KEEP_CLASS
+            entry = {"port": port, "keep_class": keeps, "route_class": 0 if keeps else route_class}
+            yield Write(f"relay.entry[{to}]", {**entry, "layer": int(routes.layer[node, to]), "reachable": 1})
+        if node not in rows:
+            return
+        used = rows[node].used
+        if used >> built["Edges"]:
             raise InputError(
-                f"the communicator of all hosts has an edge {row.used.bit_length() - 1} at node {node} of {cluster.name}, and a row {built['Edges']} edges"
+                f"the communicator of all hosts has an edge {used.bit_length() - 1} at node {node} of {cluster.name}, and a row {built['Edges']} edges"
             )
-        yield from _row_writes(row, 0, channel, link_from)
+        yield from _row_writes(rows[node], 0, channel, link_from)
+
+    for node in range(cluster.topology.nodes):
+        yield from ((node, write) for write in of_node(node))
 
 
 def _row_writes(
@@ -285,10 +286,9 @@ def _write(root: Path, cluster: Cluster, built: Numbers, folder: Path) -> None:
     with (tables / "unit.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(("node", "register", "address", "value"))
-        for node in range(cluster.topology.nodes):
-            for write in unit_writes(cluster, built, node):
-                address, value = _word(map_, write)
-                rows.writerow((node, write.register, f"0x{address:05x}", f"0x{value:08x}"))
+        for node, write in unit_writes(cluster, built):
+            address, value = _word(map_, write)
+            rows.writerow((node, write.register, f"0x{address:05x}", f"0x{value:08x}"))
     with (tables / "links.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(("node_a", "port_a", "node_b", "port_b"))

@@ -43,7 +43,6 @@ class PacketStore {
     if (last) queues_.at(process).push_back(place);
   }
 
-  [[nodiscard]] std::size_t packets(std::uint32_t process) const { return queues_[process].size(); }
   /// The first place that was taken, once it has been read.
   [[nodiscard]] std::optional<std::uint32_t> free() const {
     if (freed_.empty()) return std::nullopt;
