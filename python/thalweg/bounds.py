@@ -40,11 +40,12 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from thalweg.spec import Collective
 
 if TYPE_CHECKING:
-    import networkx as nx
-
     from thalweg._sim import FabricConfig
 
 FLIT_BYTES = 32
@@ -54,6 +55,9 @@ ROUTER_CYCLES = 4
 SHAPES = frozenset({"ring", "torus", "line", "star", "fattree"})
 """Shapes of which no cut is narrower, for what must cross it, than those that are counted: others get no bounds."""
 OPERATIONS = tuple(collective.name.lower() for collective in Collective if collective)
+
+_FAR = 1 << 40
+"""Farther than any node in ticks."""
 
 
 @dataclass(frozen=True)
@@ -92,43 +96,48 @@ class Network:
         )
 
     @cached_property
-    def _graph(self) -> nx.DiGraph:
-        import networkx as nx  # a third of the time in which a command starts; few need a path
+    def _ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Tail, head and latency of each link."""
+        ends = np.array([link[:3] for link in self.links], np.int64).reshape(-1, 3)
+        return ends[:, 0], ends[:, 1], ends[:, 2]
 
-        graph = nx.DiGraph()
-        graph.add_nodes_from(range(self.nodes))
-        for tail, head, latency, _ in self.links:
-            if not graph.has_edge(tail, head) or latency < graph[tail][head]["weight"]:
-                graph.add_edge(tail, head, weight=latency)
-        return graph
+    def _nearest(self, start: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each node the least of `start` at any node plus the way from there, links being `lengths` long."""
+        tails, heads, _ = self._ends
+        while True:
+            nearer = start.copy()
+            np.minimum.at(nearer, heads, start[tails] + lengths)
+            if np.array_equal(nearer, start):
+                return start
+            start = nearer
+
+    def _from(self, node: int, lengths: NDArray[np.int64]) -> dict[int, int]:
+        start = np.full(self.nodes, _FAR)
+        start[node] = 0
+        return {other: at for other, at in enumerate(self._nearest(start, lengths).tolist()) if at < _FAR}
 
     @cached_property
     def subtrees(self) -> list[set[int]]:
         """What hangs together below each level of switches, counted from the hosts; without switches there is none."""
-        import networkx as nx
-
-        hosts = range(self.nodes - self.switches)
-        level: dict[int, int] = nx.multi_source_dijkstra_path_length(self._graph, set(hosts), weight=None)
+        tails, heads, _ = self._ends
+        everyone = np.arange(self.nodes)
+        level = self._nearest(np.where(everyone < self.nodes - self.switches, 0, _FAR), np.ones_like(tails))
         found: list[set[int]] = []
-        for height in range(1, max(level.values())):
-            below = self._graph.subgraph(node for node, at in level.items() if at <= height)
-            found += nx.weakly_connected_components(below)
+        for height in range(1, level[level < _FAR].max()):
+            inside = (level[tails] <= height) & (level[heads] <= height)
+            first = self._nearest(everyone, np.where(inside, 0, _FAR))
+            found += [set(np.flatnonzero(first == node).tolist()) for node in np.unique(first[level <= height])]
         return found
 
     def distances(self, node: int) -> dict[int, int]:
         """Ticks from a node to every node that it reaches."""
         if node not in self._known:
-            import networkx as nx
-
-            self._known[node] = nx.single_source_dijkstra_path_length(self._graph, node)
+            self._known[node] = self._from(node, self._ends[2])
         return self._known[node]
 
     def hops(self, node: int) -> dict[int, int]:
         """Links from a node to every node that it reaches."""
-        import networkx as nx
-
-        lengths: dict[int, int] = nx.single_source_shortest_path_length(self._graph, node)
-        return lengths
+        return self._from(node, np.ones_like(self._ends[2]))
 
 
 class _Ranks:

@@ -7,7 +7,6 @@ jobs` return the program's own status instead, 124 when the fabric could not go 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import importlib.util
 import os
 import signal
@@ -60,6 +59,8 @@ class LazyGroup(click.Group):
 
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
+        import importlib.metadata
+
         try:
             click.echo(f"thalweg {importlib.metadata.version('thalweg')}")
         except importlib.metadata.PackageNotFoundError:

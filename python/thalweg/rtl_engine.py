@@ -11,24 +11,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg.errors import InputError
-from thalweg.rtl import Project
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from thalweg._sim import FabricConfig, Recording
     from thalweg.cluster import Cluster
+    from thalweg.rtl import Project
     from thalweg.spec import Datatype, Operator
 
     Pairs = Mapping[Datatype, Collection[Operator]]
 
 
-class SharedLibraries(Project):
+def shared_libraries(root: Path | None = None) -> Project:
     """The sources, built as code that a running process can load."""
+    from thalweg.rtl import Project
 
-    def __init__(self, root: Path | None = None) -> None:
-        super().__init__(root)
-        self.build = self.build / "engine"
+    project = Project(root)
+    project.build /= "engine"
+    return project
 
 
 def router_parameters(config: FabricConfig) -> dict[str, int | str]:
@@ -139,7 +140,7 @@ def in_rtl(
     from thalweg import _sim
 
     parameters = router_parameters(cluster.fabric_config())
-    project = project or SharedLibraries()
+    project = project or shared_libraries()
     glue = project.root / "rtl/engine/vc_router.cpp"
     of_router = None if units else recording
     library = project.build_library("tw_vc_router", glue, parameters, waves=of_router is not None)

@@ -15,7 +15,7 @@ from fst import Waves
 from programs import ROOT, Thalweg
 from thalweg import cosim
 from thalweg.cluster import Cluster
-from thalweg.rtl_engine import SharedLibraries, in_rtl
+from thalweg.rtl_engine import in_rtl, shared_libraries
 from thalweg.spec import Datatype, Operator
 
 TORUS, FAT_TREE = "mpi-fpga-torus-2x2x2", "mpi-fpga-fattree-8"
@@ -105,7 +105,7 @@ def test_a_bug_in_the_hardware_is_named(tmp_path: Path) -> None:
     router = tmp_path / "rtl/switch/tw_vc_router.sv"
     router.write_text(router.read_text().replace("+:Vcs] & allowed_q[i]", "+:Vcs]"))
     cluster = Cluster.load(TORUS)
-    project = SharedLibraries(tmp_path)
+    project = shared_libraries(tmp_path)
     text = r"seed 1: cycle \d+, vc_router of node \d, out_flit_o\[0\]: the simulator has"
     with pytest.raises(cosim.Difference, match=text) as found:
         list(cosim.compare(cluster, in_rtl(cluster, compares=True, project=project), 1, 1, CYCLES))

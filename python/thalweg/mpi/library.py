@@ -113,15 +113,14 @@ def interposer(library: MpiLibrary) -> Interposer:
     )
     if header.returncode != 0:
         raise InputError(f"{compiler} cannot read the mpi.h of {library.mpicc}: {header.stderr.strip()}")
-    functions = wrappers.declared_functions(header.stdout)
-    generated = wrappers.generate(functions)
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False).stdout
-    digest = hashlib.sha256("\0".join([generated, header.stdout, version, *library.compile_flags]).encode())
-    for file in files:
+    digest = hashlib.sha256("\0".join([header.stdout, version, *library.compile_flags]).encode())
+    for file in [*files, *wrappers.sources()]:
         digest.update(file.read_bytes())
-    names = [f"MPI_{function.base}" for function in functions]
     target = _cache_folder() / f"interposer-{library.family}-{digest.hexdigest()[:16]}.so"
+    names = target.with_suffix(".functions")  # to ask the standard for them takes longer than the rest of a start
     if not target.exists():
+        functions = wrappers.declared_functions(header.stdout)
         command = [
             *[
                 compiler,
@@ -135,25 +134,26 @@ def interposer(library: MpiLibrary) -> Interposer:
             ],
             *(f"-I{include}" for include in includes),
         ]
-        _compile(command, library, functions, sorted(folder.glob("*.cpp")), target)
-    return Interposer(target, names)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+            built = _compile(command, library, functions, sorted(folder.glob("*.cpp")), Path(scratch))
+            names.write_text("".join(f"MPI_{function.base}\n" for function in functions))
+            built.replace(target)
+    return Interposer(target, names.read_text().split())
 
 
 def _compile(
-    command: list[str], library: MpiLibrary, functions: list[wrappers.Function], files: list[Path], target: Path
-) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        generated = Path(scratch) / "wrappers.cpp"
-        generated.write_text(wrappers.generate(functions))
-        tried = _run([*command, "-fsyntax-only", str(generated), *library.compile_flags])
-        generated.write_text(wrappers.generate(functions, wrappers.conflicts(tried.stderr)))
-        built = Path(scratch) / target.name
-        done = _run([*command, "-o", str(built), str(generated), *map(str, files), *library.compile_flags])
-        if done.returncode != 0:
-            first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
-            raise InputError(f"the interposer does not compile for {library.mpicc}: {first}")
-        built.replace(target)
+    command: list[str], library: MpiLibrary, functions: list[wrappers.Function], files: list[Path], scratch: Path
+) -> Path:
+    generated, built = scratch / "wrappers.cpp", scratch / "interposer.so"
+    generated.write_text(wrappers.generate(functions))
+    tried = _run([*command, "-fsyntax-only", str(generated), *library.compile_flags])
+    generated.write_text(wrappers.generate(functions, wrappers.conflicts(tried.stderr)))
+    done = _run([*command, "-o", str(built), str(generated), *map(str, files), *library.compile_flags])
+    if done.returncode != 0:
+        first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
+        raise InputError(f"the interposer does not compile for {library.mpicc}: {first}")
+    return built
 
 
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
-
-import pympistandard
+from importlib.util import find_spec
+from pathlib import Path
 
 _NEIGHBOURS = "Neighbours(native, comm, [&](int i) {{ return bytes_of({count}, {type}); }})"
 
@@ -163,8 +163,18 @@ class Function:
     result: str
 
 
+def sources() -> list[Path]:
+    """What the wrappers come from: this file and the Forum's API."""
+    api = find_spec("pympistandard")
+    assert api and api.origin
+    folder = Path(api.origin).parent
+    return [Path(__file__), *sorted([*folder.glob("*.py"), *folder.glob("data/*.json")])]
+
+
 def standard_functions() -> Iterator[Function]:
     """Every C function of the standard that is wrapped where the library has it."""
+    import pympistandard  # takes as long to load as a command to start
+
     pympistandard.use_api_version()
     for procedure in pympistandard.PROCEDURES.values():
         for form in procedure.express.all_iso_c:
