@@ -2,8 +2,10 @@
 //
 // The grant goes, in the same cycle, to the first requester at or after the one whose turn it is, in a circle. Where it
 // is used (served_i), the turn goes to the one after the winner; a requester that is passed over keeps its place, so
-// each is served after at most Inputs-1 others. Storage: the turn. Critical path: from request_i through the choice of the
-// candidates and the carry chain that finds the lowest one to winner_index_o and the turn.
+// each is served after at most Inputs-1 others.
+//
+// Order: by turns. Latency: none, the outputs depend on request_i. Throughput: a grant a cycle. Storage: the turn. Critical path:
+// from request_i through the choice of the candidates and the carry chain that finds the lowest one to winner_index_o and the turn.
 module tw_arbiter #(
     parameter int unsigned Inputs = 4,  /// requesters, at least 1, any number
     localparam int unsigned IndexWidth = Inputs > 1 ? $clog2(Inputs) : 1

@@ -5,7 +5,7 @@
 //
 // Order: kept. Latency: a word is there in the cycle after its last byte came in. Throughput: a flit a cycle; a packet's last
 // word may need one more, in which nothing comes in. Storage: a skid register, and 32 bytes. All outputs depend on registers
-// alone. The longest path: from the bytes left over the lanes that are held, and the choice of 7 for each of the word's, to the
+// alone. Critical path: from the bytes left over the lanes that are held, and the choice of 7 for each of the word's, to the
 // output register.
 module tw_depacketizer (
     input logic clk_i,

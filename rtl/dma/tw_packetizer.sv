@@ -7,7 +7,7 @@
 //
 // Order: kept. Latency: the descriptor is there in the second cycle after the start, a flit in the cycle after its last word came
 // in. Throughput: a flit a cycle within a stream, and one cycle between two. Storage: a skid register, and up to 24 bytes of
-// words that came in. All outputs depend on registers alone. The longest path: from the bytes left of a packet over the lanes that
+// words that came in. All outputs depend on registers alone. Critical path: from the bytes left of a packet over the lanes that
 // a flit needs, and the choice of 7 for each, to the output register.
 module tw_packetizer
   import tw_spec_pkg::*;

@@ -2,8 +2,11 @@
 // tells the other side's sender. Every output is a register, or the comparison of one with zero.
 //
 // With credits, back_i and back_o are pulses: one flit left the buffer. With margin flow control they are levels: stop,
-// while the free space is at most MarginFlits. The buffers themselves stand elsewhere. Critical path:
-// the count of credits onto itself; with margin from pop_i over the count of flits and its comparison to back_q.
+// while the free space is at most MarginFlits. The buffers themselves stand elsewhere.
+//
+// Order: none to keep, it counts. Latency: one cycle from a flit or from back_i to what it changes. Throughput: a flit a cycle, each
+// way. Storage: the counts of credits, or of flits. Critical path: the count of credits onto itself; with margin from pop_i over the
+// count of flits and its comparison to back_q.
 module tw_flow #(
     parameter bit          Credits     = 1'b1,  /// credits; otherwise stop by margin
     parameter int unsigned Depth       = 8,     /// flits that the own buffer holds, at least 1

@@ -1,6 +1,8 @@
 // The rate of a link that is slower than its port: at most Flits in any Cycles consecutive cycles, and that share in
-// the long run while there is something to send. ready_o depends on a register alone. Storage: a counter.
-// Critical path: its addition and comparison.
+// the long run while there is something to send. ready_o depends on a register alone.
+//
+// Order: none to keep, it counts. Latency: one cycle from what was sent to ready_o. Throughput: Flits in Cycles. Storage: a
+// counter. Critical path: its addition and comparison.
 module tw_rate #(
     parameter int unsigned Flits  = 1,  /// at least 1
     parameter int unsigned Cycles = 1   /// at least Flits; equal: never stops

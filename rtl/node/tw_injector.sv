@@ -7,7 +7,7 @@
 //
 // Order: kept at each source. Latency: one cycle from a word to the flit. Throughput: a flit a cycle; credits cost a packet none,
 // but between packets. Storage: the table, and for each source the edges that its packet has been sent to. src_ready_o,
-// src_again_o, src_edge_o and the credits' ready depend on what is offered; the flit is a register. The longest path: from the offers over the
+// src_again_o, src_edge_o and the credits' ready depend on what is offered; the flit is a register. Critical path: from the offers over the
 // arbiter, the edge, and its entry in the table to the flit and to src_ready_o.
 module tw_injector
   import tw_spec_pkg::*, tw_network_pkg::*;

@@ -13,7 +13,7 @@
 // two; from the own host's first word one. Throughput: a flit a cycle in and out of each lane, but one cycle between a lane's
 // packets; credits go beside. Storage: for each link twice LinkFlits flits with the place of the next one, the places of free
 // flits and of queued packets; for each queue two places. own_turn_o, host_*, announce_* and single_* depend on registers
-// alone, src_* of the own host's packets on own_*. The longest path: from a lane's credits over its arbiter and the memory's to the
+// alone, src_* of the own host's packets on own_*. Critical path: from a lane's credits over its arbiter and the memory's to the
 // address of the flit that is read.
 module tw_relay
   import tw_spec_pkg::*, tw_network_pkg::*;

@@ -9,7 +9,8 @@
 // pauses. What a step takes, and the room that becomes free, is seen in the next cycle; a place out of which a packet is read slowly
 // has no room until nothing can overtake that any more (tw_slow_reads). An operation leaves its stages empty.
 //
-// Order: packets of a stage as they were put into it; results of a unit as its steps. Throughput: a step, a process that begins to
+// Order: packets of a stage as they were put into it; results of a unit as its steps. Latency: one cycle from a result's last flit
+// until it is seen, and from a step to the first flit that it takes. Throughput: a step, a process that begins to
 // wait, and a flit of each unit in a cycle. Storage: the banks; of each unit where Pending results go; where each stage lies; and, as
 // every memory has one writer, the position up to which packets of a place are whole, of the unit, and those up to which packets and
 // room of a stage were taken, of the step. A stage that comes to another place begins where the whole packets there end. Memories are

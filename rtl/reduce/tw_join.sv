@@ -6,8 +6,8 @@
 // Order: that of the results' times. Latency: 1 + Latency times the combinations on the longest way, which are (n + 1) / 2
 // rounded down, none for one operand. Throughput: a flit of every operand a cycle, without back-pressure; the user gives
 // the join nothing that would end in the cycle of another result. Storage: Inputs - 1 lanes; for each operand but the first
-// two of a chain a flit for each cycle that it waits. The output is a register; before it lies the choice between one
-// operand and several. Inside, the choice of a chain's end lies between two lanes.
+// two of a chain a flit for each cycle that it waits. The output is a register. Critical path: that of a lane, or before the
+// output the choice between one operand and several; inside, the choice of a chain's end lies between two lanes.
 module tw_join
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;

@@ -5,8 +5,8 @@
 //
 // Order: kept among operators of one latency. Latency: Latency cycles; the user's own operators have their own. Throughput: a
 // flit a cycle, without back-pressure; where latencies differ, nothing may come whose result would meet another one.
-// Storage: the stages of the units, and for what goes along a shift register. The output is a register. Critical
-// path: before it, the choice of the unit and the enable of every element; or else that of a unit.
+// Storage: the stages of the units, and for what goes along a shift register. The output is a register.
+// Critical path: before it, the choice of the unit and the enable of every element; or else that of a unit.
 module tw_lane
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;

@@ -1,9 +1,10 @@
 // Route computation: a node's row of the routing table, and what the virtual-channel masks make of it.
 //
-// Lookups are combinational and independent of each other; the table is written one entry a cycle and is seen in the
-// cycle after. After reset no destination can be reached. A packet that can go nowhere gets no virtual channel; nor does one of
+// Lookups are independent of each other; the table is written one entry a cycle and is seen in the cycle after. After reset no destination can be reached. A packet that can go nowhere gets no virtual channel; nor does one of
 // a collective for the node itself where there is a collective unit, since tw_vc_router ejects what comes for it.
-// Storage: Nodes entries, and as many read ports as Lookups. Critical path: from destination_i over its entry and the mask that
+//
+// Order: each lookup by itself. Latency: none, lookups are combinational. Throughput: Lookups a cycle. Storage: Nodes entries, and as
+// many read ports as Lookups. Critical path: from destination_i over its entry and the mask that
 // this chooses to channels_o.
 module tw_route
   import tw_network_pkg::*;

@@ -1,12 +1,13 @@
 // The wormhole router with virtual channels.
 //
 // Four stages, one cycle each: route computation, virtual-channel allocation, switch allocation, switch traversal; then
-// the output register. A flit that arrives at an idle channel is in the output register five cycles later at the
-// earliest, the flits behind it one a cycle. Order: kept within an input channel and within an output channel; flits of
-// packets do not mix on an output channel. Both allocators are separable and round robin, and a turn moves only when
-// its grant is used. All outputs are registers. Storage: BufferFlits (LocalBufferFlits) flits a channel, two registers
-// a port, one a link. Critical path: from a channel's credits over the choices of a channel in each input and of an input
-// at each output to the channel that a packet's last flit frees.
+// the output register. Both allocators are separable and round robin, and a turn moves only when its grant is used. All outputs
+// are registers.
+//
+// Order: kept within an input channel and within an output channel; flits of packets do not mix on an output channel. Latency:
+// through an idle channel five cycles to the output register. Throughput: a flit a cycle and port. Storage: BufferFlits
+// (LocalBufferFlits) flits a channel, two registers a port, one a link. Critical path: from a channel's credits over the choices of a
+// channel in each input and of an input at each output to the channel that a packet's last flit frees.
 //
 // Ports 0 .. LinkPorts-1 are links, then comes the host's, then those at which a collective unit sends. What comes for that
 // unit over a link is ejected there: it is in the register to the unit in the next cycle, and passes neither buffers nor

@@ -41,3 +41,10 @@ def test_part_is_used_in_its_folder(part: Path) -> None:
     """By a module with a twin, or by another part; what nobody uses is tested nowhere."""
     others = [path for path in part.parents[1].rglob("tw_*.sv") if path != part]
     assert any(re.search(rf"^\s*{part.stem} (#\(|\w+ \()", path.read_text(), re.MULTILINE) for path in others)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_header_says_how_it_behaves(module: Path) -> None:
+    header = module.read_text().partition("\nmodule ")[0]
+    for said in ("Order: ", "Latency: ", "Throughput: ", "Storage: ", "Critical path: "):
+        assert said in re.sub(r"\n// ", " ", header), f"the header of {module.name} does not say {said.strip()}"

@@ -1,6 +1,6 @@
 // Two elements compared: as IEEE 754 numbers, -0 before +0, or as integers.
 //
-// No registers; one carry chain of the element's width.
+// No registers. Critical path: one carry chain of the element's width.
 module tw_compare #(
     parameter int unsigned ExponentBits = 11,  /// 0: integers alone
     parameter int unsigned FractionBits = 52,  /// without sign; of integers alone the bits but the highest

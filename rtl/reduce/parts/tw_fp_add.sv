@@ -2,7 +2,7 @@
 // is the canonical quiet one.
 //
 // Order: kept. Latency: Stages cycles. Throughput: a sum a cycle. Storage: about two operands a stage, none of it reset. Where
-// Stages is 12 or more every step has a register of its own; the longest are then carry chains of a whole number (comparison,
+// Stages is 12 or more every step has a register of its own. Critical path: then a carry chain of a whole number (comparison,
 // sum, rounding), or the count of leading zeros.
 module tw_fp_add
   import tw_reduce_pkg::registers;

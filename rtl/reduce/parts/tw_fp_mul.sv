@@ -2,7 +2,7 @@
 // zeros. A NaN is the canonical quiet one.
 //
 // Order: kept. Latency: Stages cycles. Throughput: a product a cycle. Storage: two to three operands a stage, none of it
-// reset. Where Stages is 12 or more every step has a register of its own. The longest is the multiplication of the
+// reset. Where Stages is 12 or more every step has a register of its own. Critical path: the multiplication of the
 // significands; two empty steps lie behind it, whose registers synthesis moves into the DSP blocks.
 module tw_fp_mul
   import tw_reduce_pkg::registers;

@@ -1,7 +1,7 @@
 // The last sum of a floating unit: the hidden bit, which raises the exponent by one, and one more unit in the last place where
 // it is rounded up. A carry out of the fraction raises the exponent too, from the largest number to infinity.
 //
-// No registers; one carry chain.
+// No registers. Critical path: one carry chain.
 module tw_fp_round #(
     parameter int unsigned ExponentBits = 11,
     parameter int unsigned FractionBits = 52

@@ -1,6 +1,6 @@
 // Sum, bitwise and logical operators of the integers of two flits. Sums wrap; logical operators give 0 or 1.
 //
-// Order: kept. Latency: Stages cycles. Throughput: a flit a cycle. Storage: a flit and a half a stage. The longest path is the
+// Order: kept. Latency: Stages cycles. Throughput: a flit a cycle. Storage: a flit and a half a stage. Critical path: the
 // carry chain of a sum: one of 64 bits serves all sizes.
 module tw_integer
   import tw_spec_pkg::*;

@@ -1,7 +1,7 @@
 // The products of the integers of two flits; they wrap, so that signs make no difference.
 //
-// Order: kept. Latency: Stages cycles. Throughput: a flit a cycle. Storage: a flit for each size and stage. The longest path
-// is a multiplication of 64 bits; an empty step lies behind it, whose registers synthesis moves into the DSP blocks.
+// Order: kept. Latency: Stages cycles. Throughput: a flit a cycle. Storage: a flit for each size and stage. Critical path:
+// a multiplication of 64 bits; an empty step lies behind it, whose registers synthesis moves into the DSP blocks.
 module tw_integer_product
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;

@@ -1,6 +1,6 @@
 // How many zeros a word has before its first one; of a word of zeros `zero_o` is set, and the count is meaningless.
 //
-// No registers. A tree: halves of halves, each with its count.
+// No registers. Critical path: a tree, halves of halves, each with its count.
 module tw_leading_zeros #(
     parameter int unsigned Width = 8,  /// at least 2
     localparam int unsigned CountWidth = $clog2(Width)

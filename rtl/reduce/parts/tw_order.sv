@@ -4,7 +4,7 @@
 // indices of floating type a NaN last; at equal index the value decides, with -0 before +0. Bytes of a pair that are not used
 // become zero.
 //
-// Order: kept. Latency: Stages cycles. Throughput: a flit a cycle. Storage: two flits a stage. The longest path is a comparison
+// Order: kept. Latency: Stages cycles. Throughput: a flit a cycle. Storage: two flits a stage. Critical path: a comparison
 // of 64 bits, a carry chain.
 module tw_order
   import tw_spec_pkg::*;
