@@ -333,6 +333,16 @@ void bind_engine(nb::module_& module) {
       "To each node, link and route class (KEEP_CLASS: its own) by which a node's relay sends packets; NO_ROUTE to "
       "itself.");
 
+  module.def("unit_channel", &CollectiveUnit::channel, nb::arg("config"), nb::arg("source"), nb::arg("destination"),
+             "The virtual channel on which a node injects packets of collectives to another one.");
+  module.def(
+      "unit_last_link",
+      [](const FabricConfig& config, NodeId from, NodeId to) {
+        return CollectiveUnit::last_link(config, Graph(config), from, to);
+      },
+      nb::arg("config"), nb::arg("source"), nb::arg("destination"),
+      "The link of the destination over which packets of collectives come from another node.");
+
   bind_fabric<Fabric>(module, "Fabric", "The simulated cluster. Times are in ticks; ranks are a communicator's.")
       .def(nb::init<const FabricConfig&, Endpoint>(), nb::arg("config"), nb::arg("endpoint") = Endpoint::host,
            "Raises ValueError when the configuration is none.");

@@ -668,6 +668,16 @@ def relay_ways(config: FabricConfig, node: int) -> list[tuple[int, int]]:
     To each node, link and route class (KEEP_CLASS: its own) by which a node's relay sends packets; NO_ROUTE to itself.
     """
 
+def unit_channel(config: FabricConfig, source: int, destination: int) -> int:
+    """
+    The virtual channel on which a node injects packets of collectives to another one.
+    """
+
+def unit_last_link(config: FabricConfig, source: int, destination: int) -> int:
+    """
+    The link of the destination over which packets of collectives come from another node.
+    """
+
 class Fabric:
     """The simulated cluster. Times are in ticks; ranks are a communicator's."""
 

@@ -11,7 +11,7 @@ import re
 import shutil
 import string
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -29,7 +29,7 @@ from thalweg.rtl_engine import router_parameters, unit_parameters
 if TYPE_CHECKING:
     from systemrdl.node import AddrmapNode
 
-    from thalweg._sim import Row
+    from thalweg._sim import FabricConfig, Row
     from thalweg.rtl_engine import Pairs
 
 TOP = "thalweg_node"
@@ -170,24 +170,16 @@ def unit_writes(cluster: Cluster, built: Numbers) -> Iterator[tuple[int, Write]]
 
     config, routes = cluster.fabric_config(), cluster.routes
     peer, peer_port = cluster.topology.peer, cluster.topology.peer_port
-    channels = [(mask & -mask).bit_length() - 1 for mask in config.router.vc_mask[-1]]
     rows = dict(_sim.Group(config, list(range(cluster.topology.hosts))).rows)
 
     def of_node(node: int) -> Iterator[Write]:
-        def channel(to: int) -> int:
-            return channels[int(routes.layer[node, to])]
-
-        def link_from(other: int) -> int:
-            """Over which packets of another node come."""
-            link = -1
-            while other != node:
-                port = routes.port[other, node]
-                other, link = int(peer[other, port]), int(peer_port[other, port])
-            return link
-
         for link, other in enumerate(peer[node].tolist()):
             if other >= 0:
-                far = {"node": other, "port": int(peer_port[node, link]), "channel": channel(other)}
+                far = {
+                    "node": other,
+                    "port": int(peer_port[node, link]),
+                    "channel": _sim.unit_channel(config, node, other),
+                }
                 yield Write("unit.peer.far", far)
                 yield Write("unit.peer.write", {"link": link})
         for to, (port, route_class) in enumerate(_sim.relay_ways(config, node)):
@@ -203,22 +195,24 @@ def unit_writes(cluster: Cluster, built: Numbers) -> Iterator[tuple[int, Write]]
             raise InputError(
                 f"the communicator of all hosts has an edge {used.bit_length() - 1} at node {node} of {cluster.name}, and a row {built['Edges']} edges"
             )
-        yield from _row_writes(rows[node], 0, channel, link_from)
+        yield from _row_writes(config, node, rows[node], 0)
 
     for node in range(cluster.topology.nodes):
         yield from ((node, write) for write in of_node(node))
 
 
-def _row_writes(
-    row: Row, number: int, channel: Callable[[int], int], link_from: Callable[[int], int]
-) -> Iterator[Write]:
+def _row_writes(config: FabricConfig, node: int, row: Row, number: int) -> Iterator[Write]:
+    from thalweg import _sim
+
     for index, edge in enumerate(row.edges):
         if not row.used >> index & 1:
             continue
-        far = {"neighbour": edge.neighbour, "there": edge.there, "channel": channel(edge.neighbour)}
+        channel = _sim.unit_channel(config, node, edge.neighbour)
+        link = _sim.unit_last_link(config, edge.neighbour, node)
+        far = {"neighbour": edge.neighbour, "there": edge.there, "channel": channel}
         yield Write("unit.tree_edge.far", far)
         yield Write("unit.tree_edge.labels", {"first": edge.first, "behind": edge.behind})
-        yield Write("unit.tree_edge.write", {"row": number, "index": index, "link": link_from(edge.neighbour)})
+        yield Write("unit.tree_edge.write", {"row": number, "index": index, "link": link})
     yield Write("unit.row.shape", {"has_rank": row.has_rank})
     yield Write("unit.row.ranks", {"count": row.ranks, "own": row.rank & 0xFFFF})
     yield Write("unit.row.labels", {"own": row.label, "below": row.below})

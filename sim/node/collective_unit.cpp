@@ -67,7 +67,7 @@ void CollectiveUnit::load(std::uint32_t id, const Row& row, Tick from) {
     edge.there = row.edges[k].there;
     edge.port = static_cast<std::uint8_t>(slots_.port(k));
     edge.vc = static_cast<std::uint8_t>(channel_to(edge.neighbour));
-    slots_.load(id, k, link_from(edge.neighbour));
+    slots_.load(id, k, last_link(config_, graph_, edge.neighbour, self_));
   });
   if (!rtl_) return;
   std::array<RtlUnit::Way, kMaxEdges> ways{};
@@ -82,18 +82,15 @@ void CollectiveUnit::loaded_now(std::uint32_t id) {
   openings_.load(id, row.has_rank(), row.tree());
 }
 
-/// The link over which packets of a node come.
-unsigned CollectiveUnit::link_from(NodeId node) const {
-  Graph::End end{node, 0};
-  while (end.node != self_)
-    end = graph_.peer(end.node, config_.routes[std::size_t{end.node} * config_.nodes + self_].port);
-  return end.port;
+unsigned CollectiveUnit::channel(const FabricConfig& config, NodeId from, NodeId to) {
+  const std::size_t layer = config.layer.empty() ? 0 : config.layer[std::size_t{from} * config.nodes + to];
+  return static_cast<unsigned>(std::countr_zero(config.router.vc_mask.back()[layer]));
 }
 
-/// The virtual channel on which packets to a node are injected.
-unsigned CollectiveUnit::channel_to(NodeId node) const {
-  const std::size_t layer = config_.layer.empty() ? 0 : config_.layer[std::size_t{self_} * config_.nodes + node];
-  return static_cast<unsigned>(std::countr_zero(config_.router.vc_mask.back()[layer]));
+unsigned CollectiveUnit::last_link(const FabricConfig& config, const Graph& graph, NodeId from, NodeId to) {
+  Graph::End end{from, 0};
+  while (end.node != to) end = graph.peer(end.node, config.routes[std::size_t{end.node} * config.nodes + to].port);
+  return end.port;
 }
 
 UnitModel::Ways CollectiveUnit::ways() const {

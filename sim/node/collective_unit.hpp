@@ -113,6 +113,10 @@ class CollectiveUnit {
   /// `first_process(id)` and the processes after it.
   [[nodiscard]] std::uint32_t uploads(OperationId id) const { return operation(id).uploads; }
   [[nodiscard]] std::uint32_t first_process(OperationId id) const { return process_id(id, 0); }
+  /// The virtual channel on which a node injects packets of collectives to another one.
+  [[nodiscard]] static unsigned channel(const FabricConfig& config, NodeId from, NodeId to);
+  /// The link of `to` over which such packets come from another node.
+  [[nodiscard]] static unsigned last_link(const FabricConfig& config, const Graph& graph, NodeId from, NodeId to);
   [[nodiscard]] std::uint32_t process_limit() const { return process_id(in_flight_ * config_.collective.contexts, 0); }
   [[nodiscard]] bool upload_room(std::uint32_t process);
   /// Payload bytes of the next packet from the host; a descriptor has none, and counts as its header.
@@ -293,7 +297,7 @@ class CollectiveUnit {
     return index < units() ? units_[index].to_host : ports_[index - units()].to_host;
   }
   [[nodiscard]] unsigned units() const { return static_cast<unsigned>(units_.size()); }
-  [[nodiscard]] unsigned channel_to(NodeId node) const;
+  [[nodiscard]] unsigned channel_to(NodeId node) const { return channel(config_, self_, node); }
 
   void start_personal(OperationId id);
   bool upload_personal(OperationId id, unsigned lane, Tick now);
@@ -384,7 +388,6 @@ class CollectiveUnit {
   [[nodiscard]] bool can_send(unsigned port, Tick now) const;
   void wake();
   void keep_arrivals(Tick now);
-  [[nodiscard]] unsigned link_from(NodeId neighbour) const;
 
   [[nodiscard]] std::uint64_t header(const Operation& op, std::uint32_t context, spec::Kind kind, unsigned flits,
                                      bool last) const;

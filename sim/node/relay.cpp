@@ -47,13 +47,12 @@ Relay::Relay(const FabricConfig& config, const Graph& graph, NodeId self, unsign
             ways_of(config, graph, self), layers_of(config, self), peers_of(graph, self, config.router.link_ports)) {}
 
 std::vector<RouteEntry> Relay::ways_of(const FabricConfig& config, const Graph& graph, NodeId self) {
-  const std::vector<Graph::End> peers = peers_of(graph, self, config.router.link_ports);
   const std::span routes = std::span(config.routes).subspan(std::size_t{self} * config.nodes, config.nodes);
   std::vector<RouteEntry> ways(routes.begin(), routes.end());
   for (NodeId node = 0; node < config.nodes; ++node) {
     if (node == self || ways[node].port == kNoRoute) continue;
-    const NodeId next = peers[ways[node].port].node;
-    if (const unsigned direct = routes[next].port; direct < peers.size() && peers[direct].node == next)
+    const NodeId next = graph.peer(self, ways[node].port).node;
+    if (const unsigned direct = routes[next].port; direct < graph.ports() && graph.peer(self, direct).node == next)
       ways[node].port = routes[next].port;
   }
   return ways;
