@@ -15,13 +15,13 @@ from typing import Any, Literal, TextIO
 
 from thalweg import processor_time
 from thalweg.errors import InputError
+from thalweg.locks import alone
 from thalweg.rtl_parts import Part, parameters_of, source, stand_in
 from thalweg.rtl_ports import Module, header, read_module
 from thalweg.rtl_tools import (
     CXX_FLAGS,
     PRELUDE,
     BuildError,
-    alone,
     ninja,
     run_verilator,
     verilator,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -69,15 +67,6 @@ class BuildError(CheckFailed):
     def __init__(self, what: str, text: str) -> None:
         super().__init__(what)
         self.text = text
-
-
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Builds in the folder while nobody else does, of this process or of another: tests of one clone run side by side."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def write_if_changed(path: Path, text: str) -> None:

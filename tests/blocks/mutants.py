@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from thalweg.locks import alone
 from thalweg.rtl import Project, Result
-from thalweg.rtl_tools import alone
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS, CYCLES = 20, 10_000

@@ -9,10 +9,13 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from thalweg.errors import InputError
+from thalweg.locks import alone
 from thalweg.mpi import wrappers
 from thalweg.operators import compiler as cxx
 from thalweg.resources import resource
@@ -97,8 +100,11 @@ class Interposer:
     functions: list[str]
 
 
+_FLAGS = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-static-libstdc++", "-static-libgcc"]
+
+
 def interposer(library: MpiLibrary) -> Interposer:
-    """The interposer for `library`: taken from the cache, or compiled (some seconds)."""
+    """The interposer for `library`: taken from the cache, or compiled (ten seconds)."""
     compiler = cxx()
     folder, includes = sources()
     files = sorted(
@@ -119,40 +125,38 @@ def interposer(library: MpiLibrary) -> Interposer:
         digest.update(file.read_bytes())
     target = _cache_folder() / f"interposer-{library.family}-{digest.hexdigest()[:16]}.so"
     names = target.with_suffix(".functions")  # to ask the standard for them takes longer than the rest of a start
-    if not target.exists():
-        functions = wrappers.declared_functions(header.stdout)
-        command = [
-            *[
-                compiler,
-                "-std=c++20",
-                "-O2",
-                "-fPIC",
-                "-shared",
-                "-fvisibility=hidden",
-                "-static-libstdc++",
-                "-static-libgcc",
-            ],
-            *(f"-I{include}" for include in includes),
-        ]
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-            built = _compile(command, library, functions, sorted(folder.glob("*.cpp")), Path(scratch))
-            names.write_text("".join(f"MPI_{function.base}\n" for function in functions))
-            built.replace(target)
+    with alone(target.parent) if not target.exists() else nullcontext():
+        if not target.exists():
+            functions = wrappers.declared_functions(header.stdout)
+            command = [compiler, *_FLAGS, *(f"-I{include}" for include in includes)]
+            with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+                built = _compile(command, library, functions, sorted(folder.glob("*.cpp")), Path(scratch))
+                names.write_text("".join(f"MPI_{function.base}\n" for function in functions))
+                built.replace(target)
     return Interposer(target, names.read_text().split())
 
 
 def _compile(
     command: list[str], library: MpiLibrary, functions: list[wrappers.Function], files: list[Path], scratch: Path
 ) -> Path:
-    generated, built = scratch / "wrappers.cpp", scratch / "interposer.so"
+    """The wrappers, and beside them the rest in one piece: to read the headers takes most of a source's time."""
+    generated, rest, built = scratch / "wrappers.cpp", scratch / "rest.cpp", scratch / "interposer.so"
+
+    def run(*options: str | Path) -> subprocess.CompletedProcess[str]:
+        return _run([*command, *map(str, options), *library.compile_flags])
+
     generated.write_text(wrappers.generate(functions))
-    tried = _run([*command, "-fsyntax-only", str(generated), *library.compile_flags])
-    generated.write_text(wrappers.generate(functions, wrappers.conflicts(tried.stderr)))
-    done = _run([*command, "-o", str(built), str(generated), *map(str, files), *library.compile_flags])
-    if done.returncode != 0:
-        first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
-        raise InputError(f"the interposer does not compile for {library.mpicc}: {first}")
+    rest.write_text("".join(f'#include "{file}"\n' for file in files))
+    with ThreadPoolExecutor() as beside:
+        compiled = beside.submit(run, "-c", rest, "-o", f"{rest}.o")
+        tried = run("-fsyntax-only", generated)
+        generated.write_text(wrappers.generate(functions, wrappers.conflicts(tried.stderr)))
+        steps = [run("-c", generated, "-o", f"{generated}.o"), compiled.result()]
+    steps.append(run("-shared", f"{generated}.o", f"{rest}.o", "-o", built))
+    for done in steps:
+        if done.returncode != 0:
+            first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
+            raise InputError(f"the interposer does not compile for {library.mpicc}: {first}")
     return built
 
 
