@@ -25,7 +25,7 @@ COMMANDS = {
     "route": "Compute routes and prove that they cannot deadlock.",
     "reproduce": "Put published numbers beside measured ones.",
     "tune": "Measure which algorithm is best from which size on.",
-    "rtl": "Lint, test and export the hardware.",
+    "rtl": "Lint, test, prove, synthesize and export the hardware.",
 }
 """Every subcommand and what it does; it exists where `thalweg.commands.<name>` does, and is loaded when it is called."""
 

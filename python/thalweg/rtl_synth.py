@@ -131,9 +131,8 @@ class Synthesizer:
         ]
         missing = wanted - {parameters.name for _, parameters in chosen}
         if missing:
-            raise InputError(
-                f"no parameter set {', '.join(sorted(missing))} in {', '.join(block.name for block in blocks)}"
-            )
+            there = ", ".join(f"{block.name} ({', '.join(each.name for each in block.sets)})" for block in blocks)
+            raise InputError(f"no parameter set {', '.join(sorted(missing))} in {there}")
         return chosen
 
     def resources(self, block: Block, parameters: ParameterSet) -> Resources:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 from thalweg.cli import main
+from thalweg.descendants import descendants
 
 SKID = Path(__file__).parents[2] / "rtl/common/tw_skid.sv"
 
@@ -52,3 +57,28 @@ def test_coverage(tmp_path: Path) -> None:
     assert long["lines"] == short["lines"]
     # Ten signals of a bit and four words, each bit up and down; what only assertions look at doesn't count.
     assert long["toggles"] == short["toggles"] == 2 * (10 + 4 * 262)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_nothing_outlives_a_command_that_is_stopped(number: signal.Signals) -> None:
+    """Neither does it wait for Yosys, which hears no signal before a pass is over. The signal goes to the command alone."""
+    command = [sys.executable, "-c", "import sys; from thalweg.cli import main; sys.exit(main())", "rtl", "prove"]
+    with subprocess.Popen([*command, "vc_router", "slots"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and len(below := descendants(process.pid)) < 2:
+            time.sleep(0.01)
+        assert process.poll() is None
+        process.send_signal(number)
+        process.communicate()
+        assert process.returncode == 128 + number
+    deadline = time.monotonic() + 5
+    while any(map(runs, below)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(map(runs, below))
+
+
+def runs(process: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from thalweg import cosim, rtl_export
+from thalweg import cosim, descendants, rtl_export
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
 from thalweg.faults import faults_option
@@ -29,15 +29,17 @@ from thalweg.spec import Datatype, Operator, supported
 
 
 @click.group()
-def command() -> None:
-    """Lint, test, prove and synthesize the hardware. Works in a clone of the repository."""
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """Lint, test, prove, synthesize and export the hardware, and compare clusters. Works in a clone of the repository."""
+    ctx.with_resource(descendants.ended_with_us())
 
 
 blocks_argument = click.argument("blocks", nargs=-1, metavar="[BLOCK]...")
 
 
 def _select(project: Project, names: tuple[str, ...]) -> list[tuple[Block, ParameterSet]]:
-    blocks = [project.block(name) for name in names] if names else project.blocks()
+    blocks = [project.block(name) for name in dict.fromkeys(names)] if names else project.blocks()
     return [(block, parameters) for block in blocks for parameters in block.sets]
 
 
@@ -268,6 +270,9 @@ def synth(blocks: tuple[str, ...], sets: tuple[str, ...], place: bool, json_file
         raise
 
 
+COMBINING = [operator for operator in Operator if any(supported(operator, datatype) for datatype in Datatype)]
+
+
 class Combination(click.ParamType[tuple[Operator, Datatype]]):
     """OPERATOR:TYPE, as in sum:float64."""
 
@@ -277,8 +282,14 @@ class Combination(click.ParamType[tuple[Operator, Datatype]]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[Operator, Datatype]:
         operator, _, datatype = str(value).upper().partition(":")
-        if operator not in Operator.__members__ or datatype not in Datatype.__members__:
-            self.fail(f"{value!r} is not OPERATOR:TYPE, as in sum:float64", param, ctx)
+        for name, known in ((operator, COMBINING), (datatype, list(Datatype))):
+            if name not in (each.name for each in known):
+                names = ", ".join(each.name.lower() for each in known)
+                self.fail(
+                    f"{value!r} is not OPERATOR:TYPE, as in sum:float64: {name.lower()!r} is none of {names}",
+                    param,
+                    ctx,
+                )
         if not supported(Operator[operator], Datatype[datatype]):
             self.fail(f"there is no {operator.lower()} of {datatype.lower()}", param, ctx)
         return Operator[operator], Datatype[datatype]

@@ -85,6 +85,10 @@ def command(
     nodes = placement.shared_nodes_of(
         placement_name, loaded, ranks or loaded.topology.hosts * ranks_per_node, ranks_per_node
     )
+    if engine == "rtl" and settings.operators:
+        raise InputError(
+            "--engine rtl: the hardware's collective units have no operators of the user's; rtl-routers runs them"
+        )
     loaded = with_engine(loaded, engine)
     path = Path(find_program(program[0])) if instances else None
     report = settings.run(loaded, [Program(program, nodes)], instances_of=path)

@@ -13,6 +13,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from thalweg.descendants import descendants
+
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _GRACE_S = 5.0
 
@@ -56,8 +58,8 @@ class Processes:
             self._reader.join(_GRACE_S)
 
     def _alive(self) -> list[int]:
-        running = [] if self.launcher.poll() is not None else [self.launcher.pid, *_descendants(self.launcher.pid)]
-        return sorted({*running, *filter(self._is_marked, _descendants(os.getpid()))})
+        running = [] if self.launcher.poll() is not None else [self.launcher.pid, *descendants(self.launcher.pid)]
+        return sorted({*running, *filter(self._is_marked, descendants(os.getpid()))})
 
     def _is_marked(self, process: int) -> bool:
         try:
@@ -71,20 +73,3 @@ class Processes:
             if process != self.launcher.pid:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(process, os.WNOHANG)
-
-
-def _descendants(root: int) -> list[int]:
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                # The command's name, in parentheses, may hold anything.
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                children.setdefault(parent, []).append(int(entry.name))
-    found: list[int] = []
-    waiting = [root]
-    while waiting:
-        below = children.get(waiting.pop(), [])
-        found += below
-        waiting += below
-    return found
