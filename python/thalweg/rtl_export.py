@@ -12,7 +12,7 @@ import shutil
 import string
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from thalweg.errors import InputError
 from thalweg.routing import KEEP_CLASS, NO_ROUTE
 from thalweg.rtl import RTL_FOLDERS, find_root
 from thalweg.rtl_engine import router_parameters, unit_parameters
+from thalweg.spec import SIZE, Algorithm, Collective, Datatype, Descriptor, Kind, NetworkHeader, Operator
 
 if TYPE_CHECKING:
     from systemrdl.node import AddrmapNode
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 TOP = "thalweg_node"
 CHECK_BITS = 32  # of a frame
+ROUND_TRIP = 11  # cycles that a window covers beside both ways: docs/links.md
 RESULT_BITS = 115  # of tw_node_pkg::result_t
 
 # Fields of an entry of the routing table, by the bit where they start: rtl/top/tw_registers.rdl.
@@ -242,14 +244,14 @@ def export(cluster: Cluster, output: Path, pairs: Pairs | None = None) -> None:
     built = numbers(cluster, pairs)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "export"
-        _write(root, cluster, built, folder)
+        _write(root, cluster, built, folder, pairs)
         try:
             shutil.copytree(folder, output, dirs_exist_ok=True)
         except OSError as error:
             raise InputError(f"{str(output)!r} cannot be written: {error.strerror or error}") from None
 
 
-def _write(root: Path, cluster: Cluster, built: Numbers, folder: Path) -> None:
+def _write(root: Path, cluster: Cluster, built: Numbers, folder: Path, pairs: Pairs | None) -> None:
     rtl = folder / "rtl"
     rtl.mkdir(parents=True)
     copied = needed(root, "tw_top")
@@ -288,7 +290,7 @@ def _write(root: Path, cluster: Cluster, built: Numbers, folder: Path) -> None:
         rows.writerow(("node_a", "port_a", "node_b", "port_b"))
         rows.writerows(cluster.topology.links.tolist())
 
-    (folder / "README.md").write_text(_readme(root, cluster, built))
+    (folder / "README.md").write_text(_readme(root, cluster, built, map_, pairs))
     for name in ("LICENSE", "docs/packets.md"):
         shutil.copy(root / name, folder)
 
@@ -518,13 +520,16 @@ def _top(built: Numbers) -> str:
     )
 
 
+def _core_name(cluster: Cluster) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", Path(cluster.name).stem.lower()).strip("-")
+
+
 def _core(cluster: Cluster, files: list[str]) -> str:
     """For FuseSoC: CAPI2."""
-    name = re.sub(r"[^a-z0-9]+", "-", Path(cluster.name).stem.lower()).strip("-")
     return "\n".join(
         [
             "CAPI=2:",
-            f"name: thalweg:node:{name}:{metadata.version('thalweg')}",
+            f"name: thalweg:node:{_core_name(cluster)}:{metadata.version('thalweg')}",
             f"description: A node of the cluster {Path(cluster.name).stem}",
             "filesets:",
             "  rtl:",
@@ -551,7 +556,7 @@ def _core(cluster: Cluster, files: list[str]) -> str:
     )
 
 
-def _readme(root: Path, cluster: Cluster, built: Numbers) -> str:
+def _readme(root: Path, cluster: Cluster, built: Numbers, map_: AddrmapNode, pairs: Pairs | None) -> str:
     template = string.Template((root / "rtl/top/README.template.md").read_text())
     links = built["LinkPorts"]
     collectives = (root / "docs/collectives.md").read_text()
@@ -567,4 +572,61 @@ def _readme(root: Path, cluster: Cluster, built: Numbers) -> str:
         latency=cluster.link_latency,
         processes=processes,
         gbps=f"{built['FrameBits'] * cluster.cycles_per_second / 1e9:.1f}",
+        core=_core_name(cluster),
+        reach=(built["Window"] - ROUND_TRIP) // 2,
+        slots_mb=_megabytes(2 * links * built["BankFlits"]),
+        stages_mb=_megabytes(
+            2 * built["Units"] * built["Rows"] * built["Places"] * built["StagePlaces"] * built["SlotFlits"]
+        ),
+        combined="all that `packets.md` says" if pairs is None else _combined(pairs),
+        **_example(cluster, map_, built, pairs),
     )
+
+
+def _megabytes(flits: int) -> str:
+    return f"{flits * FLIT_BYTES / 1e6:.3g}"
+
+
+def _combined(pairs: Pairs) -> str:
+    return ", ".join(f"{op.name.lower()} of {kind.name.lower()}" for kind, ops in pairs.items() for op in ops)
+
+
+def _example(cluster: Cluster, map_: AddrmapNode, built: Numbers, pairs: Pairs | None) -> dict[str, str]:
+    """An allreduce by exchange: what software writes, and the packets of a rank."""
+    kind, operators = next(iter((pairs or {Datatype.FLOAT64: [Operator.SUM]}).items()))
+    operator = next(iter(operators))
+    collective, algorithm = Collective.ALLREDUCE, Algorithm.EXCHANGE
+    words = (
+        Write(
+            "unit.operation.kind",
+            {
+                "collective": collective,
+                "algorithm": algorithm,
+                "operator": operator,
+                "datatype": kind,
+                "size": SIZE[kind].bit_length() - 1,
+                "shortest": built["PacketSize"],
+                "longest": built["PacketSize"],
+                "asks": 1,
+            },
+        ),
+        Write("unit.operation.root", {}),
+        Write("unit.operation.streams", {"together": 1, "burst": 1}),
+        Write("unit.operation.start", {"operation": 0}),
+    )
+    named = NetworkHeader(operation=operator, algorithm=algorithm, collective=collective)
+    hosts = cluster.topology.hosts
+    descriptor = Descriptor(
+        operation=operator, algorithm=algorithm, collective=collective, type=kind, ranks=hosts, count=1
+    )
+    data = replace(named, kind=Kind.DATA, last=True).pack().ljust(FLIT_BYTES, b"\0")
+    lines = ["| register | address | value |", "|---|---|---|"]
+    for write in words:
+        address, value = _word(map_, write)
+        lines.append(f"| `{write.register}` | 0x{address:05x} | 0x{value:08x} |")
+    packets = "".join(f"    {packet.hex(' ', 8)}\n" for packet in (descriptor.pack(), data))
+    return {
+        "example": f"an allreduce by exchange, {operator.name.lower()} of {kind.name.lower()}",
+        "words": "\n".join(lines),
+        "packets": packets,
+    }
