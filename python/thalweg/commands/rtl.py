@@ -157,7 +157,7 @@ def cosim_(
     if units:
         cluster = cosim.with_few_rows(cluster)
     seed = secrets.randbelow(2**31) if seed is None else seed
-    click.echo(f"seed {seed}; {runs} random programs on {cluster.name}")
+    click.echo(f"seed {seed}; {runs} random program{'s' * (runs > 1)} on {cluster.name}")
     try:
         hardware = in_rtl(cluster, compares=True, units=units)
     except BuildError as error:
