@@ -201,7 +201,7 @@ class Prover:
         request = Request(
             top=f"{proof.stem}_proof",
             sources=rtl_yosys.sources(self.root, *([changed] if changed else []), source),
-            folders=rtl_yosys.folders(self.root, ["tests/proofs"]),
+            folders=rtl_yosys.folders(self.root, ["rtl/top", "tests/proofs"]),
             parameters=parameters.parameters,
             assumed=proof.assumed,
             properties=list(proof.properties),
