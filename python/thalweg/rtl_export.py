@@ -12,7 +12,7 @@ import shutil
 import string
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -614,17 +614,22 @@ def _example(cluster: Cluster, map_: AddrmapNode, built: Numbers, pairs: Pairs |
         Write("unit.operation.streams", {"together": 1, "burst": 1}),
         Write("unit.operation.start", {"operation": 0}),
     )
-    named = NetworkHeader(operation=operator, algorithm=algorithm, collective=collective)
-    hosts = cluster.topology.hosts
     descriptor = Descriptor(
-        operation=operator, algorithm=algorithm, collective=collective, type=kind, ranks=hosts, count=1
+        operation=operator,
+        algorithm=algorithm,
+        collective=collective,
+        type=kind,
+        ranks=cluster.topology.hosts,
+        count=1,
     )
-    data = replace(named, kind=Kind.DATA, last=True).pack().ljust(FLIT_BYTES, b"\0")
+    data = NetworkHeader(operation=operator, algorithm=algorithm, collective=collective, kind=Kind.DATA, last=True)
     lines = ["| register | address | value |", "|---|---|---|"]
     for write in words:
         address, value = _word(map_, write)
         lines.append(f"| `{write.register}` | 0x{address:05x} | 0x{value:08x} |")
-    packets = "".join(f"    {packet.hex(' ', 8)}\n" for packet in (descriptor.pack(), data))
+    packets = "".join(
+        f"    {packet.hex(' ', 8)}\n" for packet in (descriptor.pack(), data.pack().ljust(FLIT_BYTES, b"\0"))
+    )
     return {
         "example": f"an allreduce by exchange, {operator.name.lower()} of {kind.name.lower()}",
         "words": "\n".join(lines),
