@@ -94,6 +94,8 @@ void bind_config(nb::module_& module) {
 
   module.def("replay_window", &replay_window, nb::arg("latency"),
              "Words that the replay on a link of so many cycles holds.");
+  module.def("replay_reach", &replay_reach, nb::arg("window"),
+             "Cycles of the longest link on which a replay that holds so many words makes full rate.");
   module.def(
       "frame_bits",
       [](const FabricConfig& config) {

@@ -88,6 +88,11 @@ class FaultConfig:
 def replay_window(latency: int) -> int:
     """Words that the replay on a link of so many cycles holds."""
 
+def replay_reach(window: int) -> int:
+    """
+    Cycles of the longest link on which a replay that holds so many words makes full rate.
+    """
+
 def frame_bits(config: FabricConfig) -> int:
     """Of a frame on the fabric's links, where faults happen on them."""
 

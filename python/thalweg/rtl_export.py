@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from thalweg.rtl_engine import Pairs
 
 TOP = "thalweg_node"
-CHECK_BITS = 32  # of a frame
-ROUND_TRIP = 11  # cycles that a window covers beside both ways: docs/links.md
 RESULT_BITS = 115  # of tw_node_pkg::result_t
 
 # Fields of an entry of the routing table, by the bit where they start: rtl/top/tw_registers.rdl.
@@ -103,14 +101,11 @@ def numbers(cluster: Cluster, pairs: Pairs | None = None) -> Numbers:
             f"{(margin + 1) * FLIT_BYTES * router.virtual_channels}"
         )
     of_router = router_parameters(config)
-    vcs, count_bits = router.virtual_channels, router.buffer_flits.bit_length()
-    flow_bits = max(1, (vcs - 1).bit_length()) + count_bits if credits else vcs
-    word_bits = 8 * FLIT_BYTES + 4 + 2  # virtual channel, head and tail
-    frame_bits = word_bits + 2 * window.bit_length() + 3 + flow_bits + CHECK_BITS
+    frame_bits = _sim.frame_bits(config)
     values: dict[str, int | str] = {
         "LinkPorts": router.link_ports,
         "UnitPorts": router.local_ports - 1,
-        "Vcs": vcs,
+        "Vcs": router.virtual_channels,
         "BufferFlits": router.buffer_flits,
         "LocalBufferFlits": router.local_buffer_flits,
         "Credits": int(credits),
@@ -124,7 +119,7 @@ def numbers(cluster: Cluster, pairs: Pairs | None = None) -> Numbers:
         "VcMask": of_router["VcMask"],
         "Window": window,
         "DownCycles": config.faults.silence,
-        "CountBits": count_bits,
+        "CountBits": router.buffer_flits.bit_length(),
         "FrameBits": frame_bits,
         "FrameBytes": -(-frame_bits // 8),
     }
@@ -557,6 +552,8 @@ def _core(cluster: Cluster, files: list[str]) -> str:
 
 
 def _readme(root: Path, cluster: Cluster, built: Numbers, map_: AddrmapNode, pairs: Pairs | None) -> str:
+    from thalweg import _sim
+
     template = string.Template((root / "rtl/top/README.template.md").read_text())
     links = built["LinkPorts"]
     collectives = (root / "docs/collectives.md").read_text()
@@ -573,7 +570,7 @@ def _readme(root: Path, cluster: Cluster, built: Numbers, map_: AddrmapNode, pai
         processes=processes,
         gbps=f"{built['FrameBits'] * cluster.cycles_per_second / 1e9:.1f}",
         core=_core_name(cluster),
-        reach=(built["Window"] - ROUND_TRIP) // 2,
+        reach=_sim.replay_reach(built["Window"]),
         slots_mb=_megabytes(2 * links * built["BankFlits"]),
         stages_mb=_megabytes(
             2 * built["Units"] * built["Rows"] * built["Places"] * built["StagePlaces"] * built["SlotFlits"]

@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from thalweg import rtl_netlist, rtl_yosys
 from thalweg.errors import InputError
+from thalweg.processor_time import LIMITED
 from thalweg.rtl import ParameterSet, find_root
 from thalweg.rtl_netlist import Netlist, Request, fits
 from thalweg.rtl_tools import BuildError
@@ -28,7 +30,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-TIME_LIMIT = 600  #: seconds for one property
+TIME_LIMIT = 600  #: seconds of processor time for one property
 EXAMPLE_CYCLES = 300  #: an example is searched up to here
 LEMMAS = "lemmas"
 
@@ -186,7 +188,7 @@ class Prover:
         results: list[Result] = []
         for name in mutant.kills:
             answer = self._holds(netlist, _some(proof, netlist, name), EXAMPLE_CYCLES)
-            outcome = "survived" if answer.holds is not False else "caught"
+            outcome = {True: "survived", False: "caught", None: "undecided"}[answer.holds]
             results.append(
                 Result(
                     proof.name, mutant.set, name, "example", None, answer.cycle, answer.seconds, outcome, mutant.name
@@ -215,14 +217,11 @@ class Prover:
         """Do all of `goals` hold in the graph, for ever or in the first `bound` cycles?"""
         bad = netlist.bad[graph]
         wanted = [bad.index(goal) for goal in goals]
-        engine = f"pdr -T {TIME_LIMIT}" if bound is None else f"bmc3 -F {bound} -T {TIME_LIMIT}"
+        engine = "pdr" if bound is None else f"bmc3 -F {bound}"
         cone = f"cone -N {','.join(str(number) for number in wanted)}"
+        script = f"read_aiger {netlist.file}{graph}.aig; fold; {cone}; orpos; scleanup; print_stats; {engine}"
         process = subprocess.Popen(
-            [
-                self.abc,
-                "-q",
-                f"read_aiger {netlist.file}{graph}.aig; fold; {cone}; orpos; scleanup; print_stats; {engine}",
-            ],
+            ["sh", "-c", LIMITED, str(TIME_LIMIT), self.abc, "-q", script],
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -232,6 +231,8 @@ class Prover:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         seconds = round(usage.ru_utime + usage.ru_stime, 2)
+        if process.returncode == -signal.SIGXCPU:
+            return _Answer(None, None, seconds)
         asserted = re.search(r"asserted in frame (\d+)", output)
         if asserted:
             return _Answer(False, int(asserted[1]), seconds)
@@ -244,8 +245,6 @@ class Prover:
             bound is not None and "combinational networks" in output
         ):  # bmc3 wants registers; for ever is the first cycle
             return self._holds(netlist, goals, None, graph)
-        if "timeout" in output:
-            return _Answer(None, None, seconds)
         raise BuildError(f"ABC's answer on {', '.join(goals)} is not understood", output)
 
 

@@ -358,14 +358,19 @@ module tw_relay
       if (announced) freed_here[ClassWidth'(way.route_class)] += CountWidth'(1);
     end
     for (genvar c = 0; c < Classes; c++) begin : place_of
+      logic [Links-1:0] tells;
       assign freed[l*Classes+c] = freed_here[c];
       always_comb begin
         told[l*Classes+c] = '0;
         for (int unsigned k = 0; k < Links; k++) begin
-          if (credit_comes[k] && 32'(credits[k].link) == l && 32'(credits[k].route_class) == c)
-            told[l*Classes+c] |= CountWidth'(credits[k].count);
+          tells[k] = credit_comes[k] && 32'(credits[k].link) == l && 32'(credits[k].route_class) == c;
+          if (tells[k]) told[l*Classes+c] |= CountWidth'(credits[k].count);
         end
       end
+`ifndef SYNTHESIS
+      // The routers take a buffer's credits one way, and a link has one of them a cycle.
+      always_ff @(posedge clk_i) if (!rst_i) one_way : assert ($onehot0(tells));
+`endif
     end
 
     tw_arbiter #(

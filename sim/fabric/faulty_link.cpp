@@ -31,6 +31,10 @@ unsigned replay_window(Tick latency) {
   return std::bit_ceil(2 * static_cast<unsigned>(latency) + kRoundTrip + kSpare);
 }
 
+unsigned replay_reach(unsigned window) {
+  return (window - kRoundTrip) / 2;
+}
+
 FrameFormat frame_format(const RouterConfig& router, Tick latency) {
   return {.sequence_bits = static_cast<unsigned>(std::bit_width(replay_window(latency))),
           .vcs = router.virtual_channels,

@@ -21,6 +21,9 @@ inline constexpr Tick kMaxFaultyLatency = 16'000;
 /// for acknowledgements that get lost.
 [[nodiscard]] unsigned replay_window(Tick latency);
 
+/// The longest link, in cycles, on which a replay that holds so many words makes full rate.
+[[nodiscard]] unsigned replay_reach(unsigned window);
+
 /// The frame on a link of the configuration.
 [[nodiscard]] FrameFormat frame_format(const RouterConfig& router, Tick latency);
 

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from thalweg import rtl_proof
 from thalweg.cli import main
 from thalweg.rtl_proof import Mutant, Proof, ProofSet, Prover
 
@@ -93,6 +94,21 @@ def test_a_property_that_is_wrong_fails(
     printed = capsys.readouterr()
     assert "wrong" in printed.out
     assert printed.err.count("\n") == 1 and "properties are not proved" in printed.err
+
+
+@pytest.mark.slow
+def test_a_property_that_takes_too_long_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = tmp_path / "abc"
+    endless.write_text("#!/bin/sh\nwhile :; do :; done\n")
+    endless.chmod(0o755)
+    prover = Prover(PROVER.root, tmp_path)
+    prover.abc = endless
+    monkeypatch.setattr(rtl_proof, "TIME_LIMIT", 1)
+    proof = prover.proof("rate")
+    (result,) = prover.hunt(proof, proof.mutants[0])[:1]
+    assert result.outcome == "undecided" and 0.5 < result.seconds < 5
+    wrong = [result for result in prover.prove(proof, proof.sets[0]) if not result.right]
+    assert wrong and {result.outcome for result in wrong} == {"undecided"}
 
 
 def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

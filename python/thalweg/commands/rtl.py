@@ -99,12 +99,10 @@ def test(
         ) as bar,
     ):
         results = list(bar)
+    compared = [sum(port.activity for port in result.ports.values()) for result in results]
     print_table(
         ("block", "variant", "runs", "cycles", "compared", "difference"),
-        (
-            (r.block, r.set, r.runs, r.total_cycles, sum(port.activity for port in r.ports.values()), r.difference)
-            for r in results
-        ),
+        ((r.block, r.set, r.runs, r.total_cycles, n, r.difference) for r, n in zip(results, compared, strict=True)),
         left=("block", "variant", "difference"),
     )
     if covers:
@@ -116,6 +114,10 @@ def test(
         click.echo(f"{result.block} ({result.set}): cycles, shrunk stimulus and waves are in {result.report}")
     if differing:
         raise CheckFailed(f"{len(differing)} of {len(results)} variants differ from their twins")
+    if 0 in compared:
+        raise CheckFailed(
+            f"{compared.count(0)} of {len(results)} variants moved nothing to compare: ask for more --cycles"
+        )
 
 
 @command.command("cosim")
@@ -233,7 +235,7 @@ def prove(blocks: tuple[str, ...], mutants: bool, json_file: Path | None) -> Non
     wrong = [result for result in results if not result.right]
     if wrong:
         raise CheckFailed(
-            f"{len(wrong)} of {len(results)} {'mutants survived' if mutants else 'properties are not proved'}"
+            f"{len(wrong)} of {len(results)} {'mutants are not caught' if mutants else 'properties are not proved'}"
         )
 
 
