@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from thalweg import cosim, descendants, rtl_export
+from thalweg import cosim, descendants, rtl_export, rtl_top
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
 from thalweg.faults import faults_option
@@ -323,7 +323,7 @@ def export(cluster_name: str, output: Path | None, combinations: tuple[tuple[Ope
     for operator, datatype in combinations:
         pairs.setdefault(datatype, []).append(operator)
     rtl_export.export(cluster, output, pairs or None)
-    click.echo(f"{output}: {rtl_export.TOP} of {cluster.name}; README.md says what attaches where")
+    click.echo(f"{output}: {rtl_top.TOP} of {cluster.name}; README.md says what attaches where")
 
 
 T = TypeVar("T")
