@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "fabric/faulty_link.hpp"
+#include "node/rtl_unit.hpp"
 #include "node/unit_model.hpp"
 #include "node/unit_sizes.hpp"
 #include "reduce/user_operators.hpp"
@@ -123,14 +124,15 @@ void bind_config(nb::module_& module) {
           },
           nb::arg("node"), nb::arg("start"), nb::arg("file"));
 
-  static nb::object difference = nb::exception<RtlDifference>(module, "RtlDifference", PyExc_RuntimeError);
-  difference.doc() =
-      "A block of the hardware shows something else than the simulator's: args are text, block, node, cycle.";
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    const auto error = [](const char* name) { return nb::module_::import_("thalweg.errors").attr(name); };
     try {
       std::rethrow_exception(thrown);
     } catch (const RtlDifference& found) {
-      PyErr_SetObject(difference.ptr(), nb::make_tuple(found.what(), found.block, found.node, found.cycle).ptr());
+      PyErr_SetObject(error("RtlDifference").ptr(),
+                      nb::make_tuple(found.what(), found.block, found.node, found.cycle).ptr());
+    } catch (const RtlTooSmall& refused) {
+      PyErr_SetString(error("InputError").ptr(), refused.what());
     }
   });
 

@@ -158,11 +158,6 @@ class Recording:
 
     def __init__(self, node: int, start: int, file: str) -> None: ...
 
-class RtlDifference(RuntimeError):
-    """
-    A block of the hardware shows something else than the simulator's: args are text, block, node, cycle.
-    """
-
 class RouterLibrary:
     """Routers of RTL, in a shared library."""
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from thalweg import bounds
 from thalweg.cluster import Cluster
-from thalweg.errors import CheckFailed, FabricStopped
+from thalweg.errors import CheckFailed, FabricStopped, RtlDifference
 from thalweg.rtl import Project
 from thalweg.rtl_engine import in_rtl
 from thalweg.spec import OPERATORS, SIZE, Algorithm, Collective, Datatype, Operator
@@ -176,13 +176,13 @@ class _Random:
         return Outcome(self.fabric.now, self.operations, self.completions, self.memories, recoveries)
 
 
-class Difference(CheckFailed):
-    """The first cycle in which a router or collective unit of the hardware showed something else."""
+class Difference(RtlDifference):
+    """The first one of a random program."""
 
-    def __init__(self, text: str, block: str, node: int, cycle: int, seed: int) -> None:
-        super().__init__(f"seed {seed}: {text}")
-        self.node, self.cycle, self.seed = node, cycle, seed
-        self.of_unit = block == "collective_unit"
+    def __init__(self, found: RtlDifference, seed: int) -> None:
+        super().__init__(f"seed {seed}: {found}", found.block, found.node, found.cycle)
+        self.seed = seed
+        self.of_unit = found.block == "collective_unit"
 
 
 def _endpoint(seed: int) -> Endpoint:
@@ -209,9 +209,8 @@ def execute(
     longest = LONGEST_FAULTY_BLOCK if cluster.has_faults else LONGEST_BLOCK
     try:
         return _Random(fabric, cluster.topology.hosts, seed, longest, operators).run(cycles)
-    except _sim.RtlDifference as found:
-        text, block, node, cycle = found.args
-        raise Difference(text, block, node, cycle, seed) from None
+    except RtlDifference as found:
+        raise Difference(found, seed) from None
 
 
 def compare(

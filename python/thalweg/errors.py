@@ -33,6 +33,16 @@ class CheckFailed(ThalwegError):
     run_exit_code = 1
 
 
+class RtlDifference(CheckFailed):
+    """A router or collective unit of the hardware shows something else than the simulator's, or an assertion in it fails."""
+
+    def __init__(self, text: str, block: str, node: int, cycle: int) -> None:
+        super().__init__(text)
+        self.block = block
+        self.node = node
+        self.cycle = cycle
+
+
 class FabricStopped(ThalwegError):
     """The simulated fabric could not go on: a deadlock, a rank that died or never came."""
 

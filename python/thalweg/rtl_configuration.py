@@ -151,7 +151,10 @@ def unit_writes(cluster: Cluster, built: Numbers) -> Iterator[tuple[int, Write]]
 
     config, routes = cluster.fabric_config(), cluster.routes
     peer, peer_port = cluster.topology.peer, cluster.topology.peer_port
-    rows = dict(_sim.Group(config, list(range(cluster.topology.hosts))).rows)
+    try:
+        rows = dict(_sim.Group(config, list(range(cluster.topology.hosts))).rows)
+    except ValueError as error:
+        raise InputError(f"the communicator of all hosts of {cluster.name}: {error}") from None
 
     def of_node(node: int) -> Iterator[Write]:
         for link, other in enumerate(peer[node].tolist()):

@@ -1,7 +1,7 @@
 """The RTL engine: a cluster whose routers are the hardware's, Verilated and loaded into the simulator; and beside its collective
 units those of the hardware, with the same inputs, all of whose outputs are compared.
 
-Hosts, relays of all-to-alls and links are the simulator's.
+Hosts and links are the simulator's.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from thalweg.spec import Datatype, Operator
 
     Pairs = Mapping[Datatype, Collection[Operator]]
+
+
+MOST_EDGES = 32  #: of a row
 
 
 def shared_libraries(root: Path | None = None) -> Project:
@@ -66,7 +69,8 @@ def router_parameters(config: FabricConfig) -> dict[str, int | str]:
 def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[str, int | str]:
     """Those of the tw_collective_unit of a cluster's nodes. `pairs`: the operators that its lanes have; None: all.
 
-    Rows have as many edges as most of them need; a row that needs more is refused when it is loaded.
+    Rows have as many edges as the communicator of all hosts needs, with some to spare for one whose trees go around a link that
+    failed; a row that needs more is refused when it is loaded.
     """
     from thalweg import _sim
 
@@ -77,7 +81,10 @@ def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[st
     by_rank = collective.trees.name == "by_rank"
     ports = router.local_ports - 1
     fillers = 3 * doublings - 2  # processes of a scan up to the last that fills a stage: none other has as many
-    edges = min(28, max(2 * doublings, ports)) if by_rank else 12 if router.link_ports <= 6 else 28
+    if by_rank:
+        edges = min(MOST_EDGES, max(2 * doublings, ports))
+    else:
+        edges = max(_edges(config), min(MOST_EDGES, router.link_ports + 2 * doublings))
     parameters: dict[str, int | str] = {
         "Links": router.link_ports,
         "Ports": ports,
@@ -112,6 +119,17 @@ def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[st
         bits = sum(1 << (16 * kind + op) for kind, operators in pairs.items() for op in operators)
         parameters["Pairs"] = f"512'h{bits:x}"
     return parameters
+
+
+def _edges(config: FabricConfig) -> int:
+    """Of the communicator of all hosts."""
+    from thalweg import _sim
+
+    try:
+        rows = _sim.Group(config, list(range(config.nodes - config.switches))).rows
+    except ValueError:  # some node would need more than there can be
+        return MOST_EDGES
+    return max(row.used.bit_length() for _, row in rows)
 
 
 ENGINES = ("sim", "rtl", "rtl-routers")

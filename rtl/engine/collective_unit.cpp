@@ -120,6 +120,7 @@ class Model final : public UnitModel, private engine::Whole<Vtop> {
     in_.edge_valid_i.set(in.write && in.write->edge);
     in_.place_valid_i.set(in.write && in.write->edge);
     in_.branch_valid_i.set(in.write && in.write->label);
+    if (in.settled) in_.place_row_i.set(*in.settled);
     if (!in.write) return;
     const UnitModel::Write& word = *in.write;
     const Row& row = *word.words;
@@ -180,6 +181,8 @@ class Model final : public UnitModel, private engine::Whole<Vtop> {
   }
 
   void get(UnitModel::Outputs& out) const {
+    out.ready = out_.ready_o.get() != 0;
+    out.settled = out_.place_settled_o.get() != 0;
     out.take.reset();
     if (out_.take_valid_o.get())
       out.take = {static_cast<std::uint32_t>(out_.take_process_o.get()), static_cast<unsigned>(out_.take_unit_o.get()),

@@ -245,7 +245,7 @@ HostPacket CollectiveUnit::take_result(unsigned index, Tick now) {
     unit.host_reads_until = std::max(now, unit.host_reads_until) + flits;
     unit.host_reads.push_growing({unit.host_reads_until, flits});
     events_.add({unit.host_reads_until, Event::Kind::output});
-    if (rtl_) rtl_->read(index, pool_[result.packet], unit.host_reads_until);
+    if (rtl_) rtl_->read(index, flits, unit.host_reads_until);
   } else {
     taken_personal(index - units(), result.packet);
   }

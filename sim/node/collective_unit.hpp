@@ -82,7 +82,11 @@ class CollectiveUnit {
 
   /// True when all room that the row's former communicator freed here has been told to its neighbours. Credits that are
   /// still on their way to this node do no harm: they are counted when they come.
-  [[nodiscard]] bool settled(std::uint32_t context) const { return slots_.settled(context); }
+  [[nodiscard]] bool settled(std::uint32_t context) const {
+    const bool settled = slots_.settled(context);
+    if (rtl_) rtl_->settled(context, settled);
+    return settled;
+  }
   /// The row's words are written from a cycle on; it is `loaded_now` `load_cycles` later.
   void load(std::uint32_t context, const Row& row, Tick from);
   /// An edge and a root's branch in a cycle, and the vertex with the last of them.

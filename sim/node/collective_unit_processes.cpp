@@ -268,8 +268,10 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
     units_[unit].host_room -= packet.flits;
     with_result_ |= std::uint64_t{1} << unit;
     if (rtl_)
-      rtl_->told(unit, {process_id(id, p), execution.progress.step(), execution.progress.round(),
-                        execution.progress.stream(), part.first, part.elements, execution.progress.descriptor()});
+      rtl_->result(unit,
+                   {process_id(id, p), execution.progress.step(), execution.progress.round(),
+                    execution.progress.stream(), part.first, part.elements, execution.progress.descriptor()},
+                   packet, ready);
     ++op.to_host;
     ++packet.references;
   }

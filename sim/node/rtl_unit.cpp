@@ -35,6 +35,10 @@ std::string text_of(std::uint32_t number) {
   return std::to_string(number);
 }
 
+std::string text_of(bool value) {
+  return value ? "1" : "0";
+}
+
 template <class Value>
 std::string text_of(const std::optional<Value>& value) {
   return value ? text_of(*value) : "nothing";
@@ -58,24 +62,24 @@ RtlUnit::RtlUnit(const UnitLibrary& library, bool credits, const UnitModel::Ways
       sizes_(model_->sizes()),
       credits_(credits),
       host_(sizes_.units),
+      results_(sizes_.units),
       reads_(sizes_.units),
-      told_(sizes_.units),
       came_(sizes_.ports) {
   model_->load(ways);
 }
 
 void RtlUnit::load(std::uint32_t id, const Row& row, const std::array<Way, kMaxEdges>& ways, Tick from) {
   if (row.used >> (sizes_.edges - 1) > 1 || (row.rooted && row.ranks > sizes_.roots))
-    throw std::invalid_argument("node " + std::to_string(self_) + ": the hardware's unit has " +
-                                std::to_string(sizes_.edges) + " edges and " + std::to_string(sizes_.roots) +
-                                " roots of a row, and this row wants more");
+    throw RtlTooSmall("a communicator wants more than the " + std::to_string(sizes_.edges) + " edges and " +
+                      std::to_string(sizes_.roots) + " roots that a row of the hardware's unit has, at node " +
+                      std::to_string(self_));
   const Tick cycles = std::max<Tick>({1, std::popcount(row.used), row.rooted ? row.ranks : 0});
   loading_.push_back({id, row, ways, from, cycles});
 }
 
-void RtlUnit::read(unsigned unit, const Packet& packet, Tick last) {
-  for (unsigned f = 0; f < packet.flits; ++f)
-    reads_[unit].push_back({last - packet.flits + 1 + f, flit_of(packet, f), f + 1 == packet.flits});
+void RtlUnit::result(unsigned unit, const UnitModel::Told& told, const Packet& packet, Tick ready) {
+  Result& result = results_[unit].emplace_back(Result{ready, told, {}});
+  for (unsigned f = 0; f < packet.flits; ++f) result.flits.push_back(flit_of(packet, f));
 }
 
 void RtlUnit::own(unsigned port, const Flit& flit) {
@@ -118,6 +122,7 @@ void RtlUnit::clock(Tick now) {
   const Shown shown = std::exchange(shown_, {});
   if (next_ < now) {
     in_.announce.reset();
+    in_.settled.reset();
     in_.links = in_.own = 0;
     if (credits_)
       in_.back = {};
@@ -133,9 +138,10 @@ void RtlUnit::clock(Tick now) {
   new_starts_.clear();
   new_unloads_.clear();
   const bool shows = shown_.take || shown_.ended || shown_.own || shown_.sends || shown_.announces;
-  if (in_.links || in_.own || in_.announce || shows || !rests()) cycle(next_);
+  if (in_.links || in_.own || in_.announce || in_.settled || shows || !rests()) cycle(next_);
   ++next_;
   in_.announce.reset();
+  in_.settled.reset();
   in_.links = in_.own = 0;
   if (credits_) in_.back = {};
 }
@@ -143,9 +149,11 @@ void RtlUnit::clock(Tick now) {
 /// Nothing came in the cycle before, which changed nothing in the hardware, nor will this one if nothing else comes.
 bool RtlUnit::rests() const {
   const auto waits = [](const auto& of_unit) { return !of_unit.empty(); };
+  const auto comes = [&](const auto& of_unit) { return !of_unit.empty() && of_unit.front().ready >= next_; };
   return quiet_ && model_->resting() && in_.back == back_ && in_.room == room_ && !sent_ && !announced_ &&
          loading_.empty() && starts_.empty() && unloads_.empty() && std::ranges::none_of(host_, waits) &&
-         std::ranges::none_of(reads_, waits) && std::ranges::none_of(came_, waits);
+         std::ranges::none_of(reads_, waits) && std::ranges::none_of(results_, comes) &&
+         std::ranges::none_of(came_, waits);
 }
 
 void RtlUnit::write(Tick now) {
@@ -185,15 +193,19 @@ void RtlUnit::cycle(Tick now) {
       in_.host_data[u] = host_[u].front().data;
       host_[u].pop_front();
     }
-    if (!reads_[u].empty() && reads_[u].front().at == now) in_.result_ready |= 1u << u;
+    if (!reads_[u].empty() && reads_[u].front().first <= now) in_.result_ready |= 1u << u;
   }
   if (recording_ && now >= recording_->from) model_->record(std::exchange(recording_, nullptr)->file);
-  quiet_ =
-      !(in_.write || in_.start || in_.unload || in_.announce || in_.host || in_.result_ready || in_.links || in_.own) &&
-      in_.room == room_ && (credits_ ? in_.back == decltype(in_.back){} : in_.back == back_);
+  quiet_ = !(in_.write || in_.settled || in_.start || in_.unload || in_.announce || in_.host || in_.result_ready ||
+             in_.links || in_.own) &&
+           in_.room == room_ && (credits_ ? in_.back == decltype(in_.back){} : in_.back == back_);
   back_ = in_.back;
   room_ = in_.room;
-  model_->clock(now, in_, out_);
+  try {
+    model_->clock(now, in_, out_);
+  } catch (const std::logic_error& failed) {
+    throw RtlDifference("collective_unit", self_, now, failed.what());
+  }
   if (in_.write && in_.write->vertex) loading_.pop_front();
 
   const auto name = [](const char* port, unsigned index) {
@@ -205,6 +217,9 @@ void RtlUnit::cycle(Tick now) {
       compare(now, name("out_flit_o", p), expected ? text_of(sent_flit_[p]) : "nothing",
               got ? text_of(out_.flit[p]) : "nothing");
   }
+  compare(now, "ready_o", text_of(true), text_of(out_.ready));
+  if (in_.settled && !(in_.write && in_.write->edge))
+    compare(now, "place_settled_o", text_of(shown_.settled), text_of(out_.settled));
   compare(now, "take_o", text_of(shown_.take), text_of(out_.take));
   compare(now, "ended_o", text_of(shown_.ended), text_of(out_.ended));
   compare(now, "own_ready_o", text_of(shown_.own), text_of(out_.own));
@@ -222,14 +237,16 @@ void RtlUnit::cycle(Tick now) {
               got ? text_of(out_.announcement[l]) : "nothing");
   }
   for (unsigned u = 0; u < sizes_.units; ++u) {
-    if (reads_[u].empty() || reads_[u].front().at != now) continue;
-    const Read& read = reads_[u].front();
-    const bool got = out_.results >> u & 1;
-    compare(now, name("result_data_o", u), text_of(read.data, read.last),
+    const bool expected = !results_[u].empty() && results_[u].front().ready <= now, got = out_.results >> u & 1;
+    if (!expected && !got) continue;
+    Result* result = expected ? &results_[u].front() : nullptr;
+    compare(now, name("result_data_o", u), result ? text_of(result->flits[0], result->flits.size() == 1) : "nothing",
             got ? text_of(out_.result[u], out_.lasts >> u & 1) : "nothing");
-    compare(now, name("result_tag_o", u), text_of(told_[u].front()), text_of(out_.told[u]));
-    if (read.last) told_[u].pop_front();
-    reads_[u].pop_front();
+    compare(now, name("result_tag_o", u), text_of(result->told), text_of(out_.told[u]));
+    if (!(in_.result_ready >> u & 1)) continue;
+    result->flits.pop_front();
+    if (result->flits.empty()) results_[u].pop_front();
+    if (reads_[u].front().last == now) reads_[u].pop_front();
   }
   sent_ = shown_.sends;
   sent_flit_ = sending_flit_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,11 @@
 
 namespace thalweg {
 
+/// A communicator whose row the hardware's table cannot hold.
+struct RtlTooSmall : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class RtlUnit {
  public:
   RtlUnit(const UnitLibrary& library, bool credits, const UnitModel::Ways& ways);
@@ -22,12 +28,17 @@ class RtlUnit {
 
   /// Of an edge: the virtual channel to its far end, and the link over which its packets come.
   using Way = std::pair<std::uint8_t, std::uint8_t>;
-  /// A row is written from a cycle on. Throws std::invalid_argument where the hardware is too small for it.
+  /// A row is written from a cycle on. Throws RtlTooSmall.
   void load(std::uint32_t id, const Row& row, const std::array<Way, kMaxEdges>& ways, Tick from);
   void unload(std::uint32_t id) { new_unloads_.push_back(id); }
   void start(const UnitModel::Start& start) { new_starts_.push_back(start); }
-  /// The host reads a result of a unit, the last flit in `last`.
-  void read(unsigned unit, const Packet& packet, Tick last);
+  /// The host reads a result of a unit, of so many flits, the last one in `last`.
+  void read(unsigned unit, unsigned flits, Tick last) { reads_[unit].push_back({last + 1 - flits, last}); }
+  /// Has all room of a row been told? It may be loaded again then.
+  void settled(std::uint32_t id, bool is) {
+    in_.settled = id;
+    shown_.settled = is;
+  }
 
   // In a cycle.
 
@@ -44,8 +55,8 @@ class RtlUnit {
   void announced(std::uint32_t process) { in_.announce = process; }
   /// A step takes a packet of the host's.
   void took(const UnitModel::Take& take, const Packet& packet, Tick now);
-  /// A result for the host.
-  void told(unsigned unit, const UnitModel::Told& told) { told_[unit].push_back(told); }
+  /// A result for the host, which sees it from `ready` on.
+  void result(unsigned unit, const UnitModel::Told& told, const Packet& packet, Tick ready);
   void ended(std::uint32_t process) { shown_.ended = process; }
   void sent(unsigned port, const Flit& flit);
   /// Credits or changes of stop bits, bit vc for channel vc.
@@ -65,10 +76,18 @@ class RtlUnit {
     Tick at;
     UnitModel::Data data;
   };
-  struct Read {
+  struct Coming {
     Tick at;
     UnitModel::Data data;
     bool last;
+  };
+  struct Result {
+    Tick ready;
+    UnitModel::Told told;
+    std::deque<UnitModel::Data> flits;  ///< that were not read
+  };
+  struct Read {
+    Tick first, last;
   };
 
   [[nodiscard]] bool rests() const;
@@ -88,16 +107,17 @@ class RtlUnit {
   std::deque<std::uint32_t> unloads_;
   std::deque<UnitModel::Start> starts_;  ///< one goes in a cycle
   std::vector<std::uint32_t> new_unloads_;
-  std::vector<UnitModel::Start> new_starts_;       ///< of this cycle
-  std::vector<std::deque<HostFlit>> host_;         ///< of each unit
-  std::vector<std::deque<Read>> reads_;            ///< of each unit
-  std::vector<std::deque<UnitModel::Told>> told_;  ///< of each unit, in the order of its results
-  std::vector<std::deque<Read>> came_;             ///< for all-to-alls, of each port
+  std::vector<UnitModel::Start> new_starts_;  ///< of this cycle
+  std::vector<std::deque<HostFlit>> host_;    ///< of each unit
+  std::vector<std::deque<Result>> results_;   ///< of each unit
+  std::vector<std::deque<Read>> reads_;       ///< of each unit
+  std::vector<std::deque<Coming>> came_;      ///< for all-to-alls, of each port
   /// What else the simulator's unit shows in this cycle; masks are of ports, and of links.
   struct Shown {
     std::optional<UnitModel::Take> take;
     std::optional<std::uint32_t> ended;
     std::uint32_t own = 0, sends = 0, announces = 0;
+    bool settled = false;
   } shown_;
   std::uint32_t sent_ = 0, announced_ = 0;  ///< in the cycle before
   std::array<Flit, UnitModel::kMaxPorts> sending_flit_, sent_flit_;

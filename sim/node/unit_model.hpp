@@ -69,7 +69,8 @@ class UnitModel {
   };
   struct Inputs {
     std::optional<Write> write;
-    std::optional<std::uint32_t> unload;  ///< row
+    std::optional<std::uint32_t> settled;  ///< whether this row's room is told; not while an edge is written
+    std::optional<std::uint32_t> unload;   ///< row
     std::optional<Start> start;
     std::optional<std::uint32_t> announce;  ///< process
     std::uint32_t host = 0;                 ///< units with a flit of the host's
@@ -104,6 +105,8 @@ class UnitModel {
     friend bool operator==(const Announced&, const Announced&) = default;
   };
   struct Outputs {
+    bool ready = false;    ///< for whatever comes
+    bool settled = false;  ///< the row that was asked for
     std::optional<Take> take;
     std::optional<std::uint32_t> ended;  ///< process
     std::uint32_t results = 0;           ///< units

@@ -31,8 +31,11 @@ std::unique_ptr<RouterModel> RouterLibrary::make(NodeId self) const {
 
 RtlDifference::RtlDifference(std::string block, NodeId node, Tick cycle, const std::string& port,
                              const std::string& expected, const std::string& got)
+    : RtlDifference(std::move(block), node, cycle, port + ": the simulator has " + expected + ", the RTL " + got) {}
+
+RtlDifference::RtlDifference(std::string block, NodeId node, Tick cycle, const std::string& failure)
     : std::runtime_error("cycle " + std::to_string(cycle) + ", " + block + " of node " + std::to_string(node) + ", " +
-                         port + ": the simulator has " + expected + ", the RTL " + got),
+                         failure),
       block(std::move(block)),
       node(node),
       cycle(cycle) {}
@@ -201,7 +204,11 @@ void RtlRouter::connect_output(unsigned port, FlitWire to, unsigned depth, RateL
 bool RtlRouter::step(Tick now) {
   take_arrivals(now);
   if (recording_ && now >= recording_->from) model_->record(std::exchange(recording_, nullptr)->file);
-  model_->clock(now, on_wires_, shown_);
+  try {
+    model_->clock(now, on_wires_, shown_);
+  } catch (const std::logic_error& failed) {
+    throw RtlDifference("vc_router", self_, now, failed.what());
+  }
   hand_on(now);
   if (config_.flow == FlowControl::credits) on_wires_.back = {};
   return ++quiet_ <= settling_ || (gated_ && inside_ > 0);

@@ -13,7 +13,8 @@
 
 namespace thalweg {
 
-/// The first cycle in which a block of the hardware, "vc_router" or "collective_unit", shows something else than the simulator's.
+/// The first cycle in which a block of the hardware, "vc_router" or "collective_unit", shows something else than the simulator's, or
+/// one of its assertions fails.
 struct RtlDifference : std::runtime_error {
   std::string block;
   NodeId node;
@@ -21,6 +22,7 @@ struct RtlDifference : std::runtime_error {
 
   RtlDifference(std::string block, NodeId node, Tick cycle, const std::string& port, const std::string& expected,
                 const std::string& got);
+  RtlDifference(std::string block, NodeId node, Tick cycle, const std::string& failure);
 };
 
 /// A flit that is on an input port's wires in tick t is what the model sees before its edge t; what the model's registers show

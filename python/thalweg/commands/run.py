@@ -89,8 +89,8 @@ def command(
         raise InputError(
             "--engine rtl: the hardware's collective units have no operators of the user's; rtl-routers runs them"
         )
+    path = find_program(program[0])
     loaded = with_engine(loaded, engine)
-    path = Path(find_program(program[0])) if instances else None
-    report = settings.run(loaded, [Program(program, nodes)], instances_of=path)
+    report = settings.run(loaded, [Program(program, nodes)], instances_of=Path(path) if instances else None)
     write_json(json_file, report.as_json())
     sys.exit(report.result.exit_code)

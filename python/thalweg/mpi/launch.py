@@ -156,6 +156,8 @@ def _serve(server: MpiServer, launchers: Sequence[subprocess.Popen[bytes]], rank
     finally:
         server.stop()
         thread.join()
+    if isinstance(outcome[0], InputError):
+        raise outcome[0]
     if isinstance(outcome[0], Exception):
         raise FabricStopped(f"the simulator failed: {outcome[0]}") from outcome[0]
     return outcome[0]
