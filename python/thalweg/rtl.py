@@ -376,9 +376,7 @@ class Project:
                     include = f"-isystem {model} {KIND_MACROS['model']}"
                     write_edge(out, "compile", objects[-1], f"{source} | {model}/model.cc", FLAGS=include)
                 write_edge(out, "share", library, *objects, f"{self.runtime}/libruntime.a")
-            if not library.exists():
-                print(f"thalweg: building {module} ({folder.name}), once; minutes", file=sys.stderr)
-            ninja(folder / "build.ninja")
+            ninja(folder / "build.ninja", label=f"thalweg: building {module} ({folder.name}), once; minutes")
             return library
 
     def _parts(self, folder: Path, module: str) -> list[Part]:

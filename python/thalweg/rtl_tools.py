@@ -8,10 +8,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TextIO
 
+import click
+
 from thalweg.errors import CheckFailed, InputError
+
+STEP = "step: "  # before each of Ninja's lines that says what it does
 
 # Beyond -O1 the models take twice as long to compile, and run a tenth faster.
 CXX_FLAGS = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Wconversion", "-fPIC"]
@@ -103,15 +108,28 @@ def write_edge(out: TextIO, rule: str, target: str | Path, *sources: str | Path,
         out.write(f"  {name} = {value}\n")
 
 
-def ninja(file: Path, *targets: Path) -> None:
+def ninja(file: Path, *targets: Path, label: str | None = None) -> None:
+    """Builds what is not up to date; with `label` a bar on stderr shows how far it is. Raises BuildError."""
     if importlib.util.find_spec("ninja") is None:
         raise InputError("Ninja is missing: install the Python package ninja")
-    done = subprocess.run(
-        [sys.executable, "-m", "ninja", "--quiet", "-j2", "-f", file, *targets],
-        text=True,
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    if done.returncode:
-        raise BuildError("a test program does not build", done.stdout)
+    command = [sys.executable, "-m", "ninja", "-j2", "-f", str(file), *map(str, targets)]
+    environment = {**os.environ, "NINJA_STATUS": STEP}
+    steps = 0
+    if label:
+        plan = subprocess.run([*command, "-n"], env=environment, text=True, stdout=subprocess.PIPE, check=False)
+        steps = sum(line.startswith(STEP) for line in plan.stdout.splitlines())
+    said = []
+    with (
+        click.progressbar(length=steps, label=label, file=sys.stderr) if steps else nullcontext() as bar,
+        subprocess.Popen(
+            command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as process,
+    ):
+        assert process.stdout
+        for line in process.stdout:
+            if not line.startswith(STEP):
+                said.append(line)
+            elif bar:
+                bar.update(1)
+    if process.returncode:
+        raise BuildError("a test program does not build", "".join(said))
