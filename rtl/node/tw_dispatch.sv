@@ -6,7 +6,7 @@
 //
 // Order: none. Latency: what is taken or sent counts from the next cycle on. Throughput: a step a cycle, and a packet sent on each
 // port. Storage: for each unit two times and a count, for each edge of a row a count and a unit. choice_* depend on the step in
-// the same cycle. Critical path: from step_row_i over the edges' units to the choice of the least count.
+// the same cycle. Critical path: from step_row_i over the edges' units to the units that are free, the choice, and queued_q.
 module tw_dispatch #(
     parameter int unsigned Units = 6,
     parameter int unsigned Ports = 6,     /// edge k is sent by port k modulo Ports
@@ -98,20 +98,20 @@ module tw_dispatch #(
   assign choice_room_o  = allowed != '0;
   assign choice_valid_o = free != '0;
 
+  // All against all, so that comparing counts takes no time behind the step: the first one from step_own_i on of those that are free
+  // and have the fewest packets.
+  logic [Units-1:0] from_own, wins;
   always_comb begin
-    logic [CountWidth-1:0] least;
-    logic found;
-    logic [UnitWidth-1:0] u;
-    found = 1'b0;
-    least = '0;
     choice_unit_o = '0;
-    for (int unsigned i = 0; i < Units; i++) begin
-      u = UnitWidth'(32'(step_own_i) + i < Units ? 32'(step_own_i) + i : 32'(step_own_i) + i - Units);
-      if (free[u] && (!found || queued_q[u] < least)) begin
-        found = 1'b1;
-        least = queued_q[u];
-        choice_unit_o = u;
+    for (int unsigned u = 0; u < Units; u++) from_own[u] = u >= 32'(step_own_i);
+    for (int unsigned u = 0; u < Units; u++) begin
+      wins[u] = free[u];
+      for (int unsigned v = 0; v < Units; v++) begin
+        if (v != u && free[v] && (queued_q[v] < queued_q[u] ||
+            (queued_q[v] == queued_q[u] && (from_own[v] == from_own[u] ? v < u : from_own[v]))))
+          wins[u] = 1'b0;
       end
+      if (wins[u]) choice_unit_o |= UnitWidth'(u);
     end
   end
 
@@ -142,6 +142,7 @@ module tw_dispatch #(
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
+    if (!rst_i) own_exists : assert (32'(step_own_i) < Units);
     if (!rst_i) one_takes_it : assert (!take_i || (choice_valid_o && take_read_i != '0 && take_left_i != '0));
   end
 `endif

@@ -160,6 +160,8 @@ RTL = [
            "&& edge_queued[k] && 32'(edge_unit[k]) != u", "&& 1'b0"),
     Mutant("rtl_dispatch_results_meet", "node/dispatch", "few", "rtl/node/tw_dispatch.sv",
            "output_q[u] <= step_latency_i", "1'b1"),
+    Mutant("rtl_dispatch_own_unit_is_nothing", "node/dispatch", "few", "rtl/node/tw_dispatch.sv",
+           "from_own[v] == from_own[u] ? v < u : from_own[v]", "v < u"),
     Mutant("cpp_dispatch_first_unit_always", "node/dispatch", "few", "sim/node/dispatch.hpp",
            "unit.queued < units_[*choice.unit].queued", "false"),
     Mutant("rtl_packet_store_chain_broken", "dma/packet_store", "few", "rtl/dma/tw_packet_store.sv",
