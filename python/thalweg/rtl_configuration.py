@@ -110,6 +110,7 @@ def numbers(cluster: Cluster, pairs: Pairs | None = None) -> Numbers:
     of_unit = unit_parameters(config, pairs)
     values |= {name: of_unit[name] for name in OF_UNIT}
     values["Pairs"] = of_unit.get("Pairs", "tw_reduce_pkg::all_pairs()")
+    values["UserBytes"] = of_unit.get("UserBytes", "{3{32'd8}}")
     values["HostFlits"] = _sim.UnitSizes(config.collective, router.link_ports).host_queue
     values["StorePlaces"] = 2 * config.collective.contexts * config.collective.operations_in_flight
     values["StoreFlits"] = config.collective.long_packet_flits

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg.errors import InputError
+from thalweg.spec import SIZE, Operator
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from thalweg._sim import FabricConfig, Recording
     from thalweg.cluster import Cluster
     from thalweg.rtl import Project
-    from thalweg.spec import Datatype, Operator
+    from thalweg.spec import Datatype
 
     Pairs = Mapping[Datatype, Collection[Operator]]
 
@@ -118,6 +119,10 @@ def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[st
     if pairs is not None:
         bits = sum(1 << (16 * kind + op) for kind, operators in pairs.items() for op in operators)
         parameters["Pairs"] = f"512'h{bits:x}"
+        own = own_bytes(pairs)
+        if own:
+            elements = [own.get(op, 8) for op in (Operator.USER0, Operator.USER1, Operator.USER2)]
+            parameters["UserBytes"] = f"96'h{sum(size << 32 * i for i, size in enumerate(elements)):x}"
     return parameters
 
 
@@ -130,6 +135,18 @@ def _edges(config: FabricConfig) -> int:
     except ValueError:  # some node would need more than there can be
         return MOST_EDGES
     return max(row.used.bit_length() for _, row in rows)
+
+
+def own_bytes(pairs: Pairs) -> dict[Operator, int]:
+    """The user's own operators among them, with the bytes of an element of each. Raises InputError where one has several sizes."""
+    own: dict[Operator, int] = {}
+    for kind, operators in pairs.items():
+        for op in operators:
+            if op >= Operator.USER0 and own.setdefault(op, SIZE[kind]) != SIZE[kind]:
+                raise InputError(
+                    f"{op.name.lower()} combines elements of one size, of {own[op]} bytes, and {kind.name.lower()} has {SIZE[kind]}"
+                )
+    return own
 
 
 ENGINES = ("sim", "rtl", "rtl-routers")

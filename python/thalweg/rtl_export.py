@@ -10,6 +10,7 @@ import csv
 import re
 import shutil
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from thalweg.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.rtl import RTL_FOLDERS, find_root
 from thalweg.rtl_configuration import Numbers, numbers, table, unit_writes, word
+from thalweg.rtl_engine import own_bytes
 from thalweg.rtl_readme import readme
 from thalweg.rtl_top import TOP, core, top_level
 
@@ -25,31 +27,57 @@ if TYPE_CHECKING:
 
     from thalweg.rtl_engine import Pairs
 
+#: Files of an exported node that are no copies.
+GENERATED = ("tw_cluster_pkg", "tw_registers_pkg", "tw_registers", TOP)
 
-def export(cluster: Cluster, output: Path, pairs: Pairs | None = None) -> None:
+
+def export(cluster: Cluster, output: Path, pairs: Pairs | None = None, operators: Path | None = None) -> None:
     """Writes the folder `output`, which is not there yet or empty, whole or not at all. Raises InputError.
 
-    `pairs`: the operators of the collective unit's lanes, by type; None: all.
+    `pairs`: the operators of the collective unit's lanes, by type; None: all. `operators`: a folder with the user's own, where
+    there are such among them.
     """
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise InputError(f"{str(output)!r} is there already; give --output a folder that is not, or an empty one")
     if not output.absolute().parent.is_dir():
         raise InputError(f"{str(output)!r} cannot be written: there is no directory {str(output.absolute().parent)!r}")
     root = find_root()
+    own = _own(pairs, operators)
     built = numbers(cluster, pairs)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "export"
-        _write(root, cluster, built, folder, pairs)
+        _write(root, cluster, built, folder, pairs, own)
         try:
             shutil.copytree(folder, output, dirs_exist_ok=True)
         except OSError as error:
             raise InputError(f"{str(output)!r} cannot be written: {error.strerror or error}") from None
 
 
-def _write(root: Path, cluster: Cluster, built: Numbers, folder: Path, pairs: Pairs | None) -> None:
+def _own(pairs: Pairs | None, operators: Path | None) -> list[Path]:
+    """The sources of the user's own operators. Raises InputError where they are missing, or nothing combines with them."""
+    names = [op.name.lower() for op in own_bytes(pairs or {})]
+    if operators is None:
+        if names:
+            raise InputError(
+                f"{names[0]} is an operator of your own: --operators gives the folder of its tw_user_operator.sv"
+            )
+        return []
+    if not names:
+        raise InputError("--operators: nothing is combined by user0, user1 or user2; --combine says of which types")
+    if not (operators / "tw_user_operator.sv").is_file():
+        raise InputError(f"{str(operators)!r} has no tw_user_operator.sv")
+    return sorted(operators.glob("*.sv"))
+
+
+def _write(
+    root: Path, cluster: Cluster, built: Numbers, folder: Path, pairs: Pairs | None, own: Sequence[Path]
+) -> None:
     rtl = folder / "rtl"
     rtl.mkdir(parents=True)
-    copied = needed(root, "tw_top")
+    copied = [*needed(root, "tw_top", own), *own]
+    for path in own:
+        if sum(path.name == other.name for other in copied) > 1 or path.stem in GENERATED:
+            raise InputError(f"{str(path)!r} has the name of a file of the hardware's")
     for path in copied:
         shutil.copy(path, rtl)
     package, top = rtl / "tw_cluster_pkg.sv", rtl / f"{TOP}.sv"
@@ -90,21 +118,27 @@ def _write(root: Path, cluster: Cluster, built: Numbers, folder: Path, pairs: Pa
         shutil.copy(root / name, folder)
 
 
-def needed(root: Path, top: str) -> list[Path]:
-    """The files of `top` and of every module and package of the hardware that it names, packages in front of who uses them."""
+def needed(root: Path, top: str, own: Iterable[Path] = ()) -> list[Path]:
+    """The files of `top` and of every module and package of the hardware that it names, or files of the user's `own` do, packages
+    in front of who uses them."""
     there = {path.stem: path for part in (*RTL_FOLDERS, "rtl/top") for path in (root / part).glob("tw_*.sv")}
     found: dict[str, Path] = {}
 
     def add(name: str) -> None:
         if name in found or name not in there:
             return
-        text = re.sub(r"//[^\n]*", "", there[name].read_text())
-        for other in dict.fromkeys(re.findall(r"\btw_\w+", text)):
-            if other != name:
-                add(other)
+        add_all_of(there[name])
         found[name] = there[name]
 
+    def add_all_of(path: Path) -> None:
+        text = re.sub(r"//[^\n]*", "", path.read_text())
+        for other in dict.fromkeys(re.findall(r"\btw_\w+", text)):
+            if other != path.stem:
+                add(other)
+
     add(top)
+    for path in own:
+        add_all_of(path)
     return list(found.values())
 
 
@@ -119,6 +153,8 @@ def _package(cluster: Cluster, built: Numbers) -> str:
             kind = "logic [MessageClasses*RouteClasses*Vcs-1:0]"
         elif name == "Pairs":
             kind = "tw_reduce_pkg::pairs_t"
+        elif name == "UserBytes":
+            kind = "logic [2:0][31:0]"
         else:
             kind = "bit" if name == "Credits" else "int unsigned"
         lines.append(f"  localparam {kind} {name} = {value};")

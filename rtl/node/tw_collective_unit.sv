@@ -33,8 +33,9 @@ module tw_collective_unit
     parameter int unsigned LongestSize = 4,     /// and of long streams
     parameter int unsigned Words = 106,         /// of a queue between unit and port
     parameter int unsigned HostPackets = 64,    /// that the host has for a process, at most
-    parameter int unsigned Latency = 14,        /// cycles of a lane
-    parameter pairs_t Pairs = all_pairs(),
+    parameter int unsigned Latency = 14,        /// cycles of a lane, of the user's operators as well
+    parameter pairs_t Pairs = all_pairs(),      /// as of tw_lane, and also
+    parameter logic [2:0][31:0] UserBytes = {3{32'd8}},
     parameter int unsigned Classes = 2,         /// route classes
     parameter int unsigned Nodes = 64,          /// in the relay's table
     parameter int unsigned RelayFlits = 1024,   /// of the relay's buffers
@@ -906,7 +907,8 @@ module tw_collective_unit
         .Words(Words),
         .TagBits($bits(tag_t)),
         .Latency(Latency),
-        .Pairs(Pairs)
+        .Pairs(Pairs),
+        .UserBytes(UserBytes)
     ) aggregation (
         .clk_i,
         .rst_i,

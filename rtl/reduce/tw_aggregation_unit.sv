@@ -19,8 +19,9 @@ module tw_aggregation_unit
     parameter int unsigned Outputs = 7,
     parameter int unsigned Words = 106,   /// flits of an output's queue
     parameter int unsigned TagBits = 1,   /// of a packet, for who reads it
-    parameter int unsigned Latency = 14,  /// cycles of a lane
-    parameter pairs_t Pairs = all_pairs(),
+    parameter int unsigned Latency = 14,  /// cycles of a lane, of the user's operators as well
+    parameter pairs_t Pairs = all_pairs(),  /// as of tw_lane, and also
+    parameter logic [2:0][31:0] UserBytes = {3{32'd8}},
     localparam int unsigned CountWidth = $clog2(Inputs + 1),
     localparam int unsigned PlaceWidth = $clog2(Inputs),
     localparam int unsigned RoomWidth = $clog2(Words + 1)
@@ -150,7 +151,8 @@ module tw_aggregation_unit
       .Inputs(Inputs),
       .Latency(Latency),
       .Pairs(Pairs),
-      .TagBits($bits(result_t))
+      .TagBits($bits(result_t)),
+      .UserBytes(UserBytes)
   ) join_ (
       .clk_i,
       .rst_i,

@@ -188,6 +188,7 @@ module tw_unit
       .HostPackets(HostPackets),
       .Latency(Latency),
       .Pairs(Pairs),
+      .UserBytes(UserBytes),
       .Classes(RouteClasses),
       .Nodes(Nodes),
       .RelayFlits(RelayFlits),

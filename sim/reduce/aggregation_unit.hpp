@@ -6,6 +6,7 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "reduce/fork.hpp"
@@ -33,9 +34,10 @@ class FlitAggregationUnit {
     bool last;
   };
 
-  /// `words`: flits of an output's queue; `latency`: cycles of a lane.
-  FlitAggregationUnit(unsigned inputs, unsigned outputs, unsigned words, unsigned latency)
-      : join_(inputs, latency), fork_(outputs, words), kept_(inputs) {}
+  /// `words`: flits of an output's queue; `latency`: cycles of a lane, of the user's `own` operators as well.
+  FlitAggregationUnit(unsigned inputs, unsigned outputs, unsigned words, unsigned latency,
+                      std::vector<UserOperator> own = {})
+      : join_(inputs, latency, std::move(own)), fork_(outputs, words), kept_(inputs) {}
 
   [[nodiscard]] unsigned room(unsigned output) const { return fork_.room(output); }
   /// This cycle's result.

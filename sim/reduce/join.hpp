@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "reduce/lane.hpp"
@@ -57,9 +58,9 @@ class FlitJoin {
  public:
   using Result = FlitLane::Result;
 
-  /// `latency`: cycles of a lane.
-  FlitJoin(unsigned inputs, unsigned latency)
-      : latency_(latency), due_(1 + std::size_t{join_depth(inputs)} * latency) {}
+  /// `latency`: cycles of a lane, of the user's `own` operators as well.
+  FlitJoin(unsigned inputs, unsigned latency, std::vector<UserOperator> own = {})
+      : latency_(latency), own_(std::move(own)), due_(1 + std::size_t{join_depth(inputs)} * latency) {}
 
   /// This cycle's result; null where there is none.
   [[nodiscard]] const Result* result() const { return due_[now_] ? &*due_[now_] : nullptr; }
@@ -77,7 +78,7 @@ class FlitJoin {
   }
 
  private:
-  [[nodiscard]] static Result joined(const FlitOperands& flits) {
+  [[nodiscard]] Result joined(const FlitOperands& flits) const {
     Result result{flits.operands.front(), flits.tag};
     if (flits.operands.size() == 1) return result;
     const std::size_t from = flits.head ? 8 : 0, bytes = flits.bytes - from;
@@ -86,12 +87,14 @@ class FlitJoin {
       pieces.push_back(reinterpret_cast<const std::byte*>(operand.data()) + from);
     std::array<std::byte, sizeof result.data> scratch;
     auto* data = reinterpret_cast<std::byte*>(result.data.data());
-    join(lane(flits.op, flits.type), pieces, bytes / spec::size_of(flits.type), bytes, data + from, scratch.data());
+    join(lane(own_, flits.op, flits.type), pieces, bytes / spec::size_of(flits.type), bytes, data + from,
+         scratch.data());
     std::fill(data + flits.bytes, data + sizeof result.data, std::byte{0});
     return result;
   }
 
   unsigned latency_;
+  std::vector<UserOperator> own_;
   std::vector<std::optional<Result>> due_;  ///< by cycle, in a circle
   std::size_t now_ = 0;
 };

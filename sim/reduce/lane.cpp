@@ -316,6 +316,11 @@ Lane lane(Operator op, Datatype type) {
   return nullptr;
 }
 
+Lane lane(const std::vector<UserOperator>& own, Operator op, Datatype type) {
+  const UserOperator* user = user_operator(own, op);
+  return user ? user->combine : lane(op, type);
+}
+
 FlitLane::FlitLane(unsigned latency, std::vector<UserOperator> own) : latency_(latency), own_(std::move(own)) {
   for (const UserOperator& user : own_) latency = std::max(latency, user.latency);
   due_.resize(latency);
@@ -333,8 +338,7 @@ void FlitLane::step(const FlitPair* pair) {
 }
 
 FlitLane::Result FlitLane::combined(const FlitPair& pair) const {
-  const UserOperator* user = user_operator(own_, pair.op);
-  const Lane combine = user ? user->combine : lane(pair.op, pair.type);
+  const Lane combine = lane(own_, pair.op, pair.type);
   const std::size_t from = pair.head ? 8 : 0;
   const std::size_t elements = (pair.bytes - from) / spec::size_of(pair.type);
   Result result{pair.a, pair.tag};

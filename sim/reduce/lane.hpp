@@ -28,6 +28,8 @@ using Lane = void (*)(std::byte* accumulator, const std::byte* operand, std::siz
 
 /// The lane of an (operator, type) pair; null where the hardware has none (spec::supported).
 [[nodiscard]] Lane lane(spec::Operator op, spec::Datatype type);
+/// Where the user has operators of their own, too.
+[[nodiscard]] Lane lane(const std::vector<UserOperator>& own, spec::Operator op, spec::Datatype type);
 
 /// A pair of flits that goes into a lane.
 struct FlitPair {

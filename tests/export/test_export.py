@@ -33,8 +33,8 @@ def thalweg(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def export(cluster: str | Path, folder: Path) -> tuple[Cluster, Path]:
-    done = thalweg("rtl", "export", cluster, "--combine", "sum:float64", "--output", folder)
+def export(cluster: str | Path, folder: Path, *options: str | Path) -> tuple[Cluster, Path]:
+    done = thalweg("rtl", "export", cluster, "--combine", "sum:float64", *options, "--output", folder)
     assert done.returncode == 0, done.stderr
     return Cluster.load(cluster), folder
 
@@ -49,6 +49,14 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cluster, Path]:
     folder = tmp_path_factory.mktemp("export")
     (folder / "small.toml").write_text(SMALL)
     return export(folder / "small.toml", folder / "node")
+
+
+@pytest.fixture(scope="module")
+def with_own_operators(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cluster, Path]:
+    folder = tmp_path_factory.mktemp("export")
+    (folder / "small.toml").write_text(SMALL)
+    own = ("--combine", "user0:complex128", "--combine", "user1:int16", "--operators", ROOT / "examples/operators/rtl")
+    return export(folder / "small.toml", folder / "node", *own)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +85,9 @@ def lint(folder: Path, tools: dict[str, str], work: Path) -> subprocess.Complete
     )
 
 
-@pytest.mark.parametrize("exported_as", ["small", pytest.param("exported", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "exported_as", ["small", "with_own_operators", pytest.param("exported", marks=pytest.mark.long)]
+)
 def test_elaborates_from_its_core_file_alone(
     exported_as: str, request: pytest.FixtureRequest, tools: dict[str, str], tmp_path: Path
 ) -> None:
@@ -97,11 +107,27 @@ def test_lint_sees_a_wrong_frame(small: tuple[Cluster, Path], tools: dict[str, s
     assert "WIDTH" in done.stdout
 
 
-def test_files_are_listed_once_and_all(exported: tuple[Cluster, Path]) -> None:
-    folder = exported[1]
+@pytest.mark.parametrize("exported_as", ["exported", "with_own_operators"])
+def test_files_are_listed_once_and_all(exported_as: str, request: pytest.FixtureRequest) -> None:
+    folder: Path = request.getfixturevalue(exported_as)[1]
     listed = (folder / "files.f").read_text().split()
     assert sorted(listed) == sorted(str(path.relative_to(folder)) for path in (folder / "rtl").iterdir())
     assert not any(str(ROOT) in path.read_text() for path in (folder / "rtl").iterdir())
+
+
+def test_lint_sees_another_element(
+    with_own_operators: tuple[Cluster, Path], tools: dict[str, str], tmp_path: Path
+) -> None:
+    """What the package says of the user's operators comes to the lanes."""
+    package = with_own_operators[1] / "rtl/tw_cluster_pkg.sv"
+    right = package.read_text()
+    try:
+        package.write_text(re.sub(r"(UserBytes = ).*;", r"\g<1>{3{32'd8}};", right))
+        done = lint(with_own_operators[1], tools, tmp_path)
+    finally:
+        package.write_text(right)
+    assert done.returncode != 0
+    assert "a type of another size than UserBytes" in done.stdout
 
 
 def test_tables_lead_every_packet_to_its_node(exported: tuple[Cluster, Path]) -> None:
@@ -177,6 +203,11 @@ def test_missing_package_is_one_line(tmp_path: Path) -> None:
         (["{far}"], "link.latency_ns"),
         (["ring:3", "--combine", "sum:flot64"], "is not OPERATOR:TYPE"),
         (["ring:3", "--combine", "band:float64"], "no band of float64"),
+        (["ring:3", "--combine", "user0:float64"], "user0 is an operator of your own"),
+        (["ring:3", "--operators", "{there}"], "nothing is combined by user0"),
+        (["ring:3", "--combine", "user0:int8", "--operators", "{there}"], "has no tw_user_operator.sv"),
+        (["ring:3", "--combine", "user0:int8", "--operators", "{clash}"], "has the name of a file"),
+        (["ring:3", "--combine", "user0:int8", "--combine", "user0:int16"], "elements of one size"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], says: str, tmp_path: Path) -> None:
@@ -186,7 +217,10 @@ def test_bad_input_is_one_line(arguments: list[str], says: str, tmp_path: Path) 
     small = '[router]\nflow = "margin"\nmargin_flits = 3\n'  # 8 flits a channel, and a replay of 32
     (tmp_path / "small.toml").write_text(base + small)
     (tmp_path / "far.toml").write_text(base + "[link]\nlatency_ns = 100_000\n")
-    names = {name: str(tmp_path / name) for name in ("there",)} | {
+    (tmp_path / "clash").mkdir()
+    for name in ("tw_user_operator", "tw_fifo"):
+        (tmp_path / f"clash/{name}.sv").touch()
+    names = {name: str(tmp_path / name) for name in ("there", "clash")} | {
         name: str(tmp_path / f"{name}.toml") for name in ("small", "far")
     }
     output = [] if "--output" in arguments else ["--output", str(tmp_path / "out")]

@@ -272,7 +272,7 @@ def synth(blocks: tuple[str, ...], sets: tuple[str, ...], place: bool, json_file
         raise
 
 
-COMBINING = [operator for operator in Operator if any(supported(operator, datatype) for datatype in Datatype)]
+COMBINING = [operator for operator in Operator if operator != Operator.NONE]
 
 
 class Combination(click.ParamType[tuple[Operator, Datatype]]):
@@ -292,7 +292,7 @@ class Combination(click.ParamType[tuple[Operator, Datatype]]):
                     param,
                     ctx,
                 )
-        if not supported(Operator[operator], Datatype[datatype]):
+        if Operator[operator] < Operator.USER0 and not supported(Operator[operator], Datatype[datatype]):
             self.fail(f"there is no {operator.lower()} of {datatype.lower()}", param, ctx)
         return Operator[operator], Datatype[datatype]
 
@@ -310,7 +310,18 @@ class Combination(click.ParamType[tuple[Operator, Datatype]]):
     metavar="OPERATOR:TYPE",
     help="What the lanes combine, as in sum:float64; several times for several.  [default: all that there is]",
 )
-def export(cluster_name: str, output: Path | None, combinations: tuple[tuple[Operator, Datatype], ...]) -> None:
+@click.option(
+    "--operators",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="SystemVerilog of your own operators, user0 to user2 of --combine: the module tw_user_operator.",
+)
+def export(
+    cluster_name: str,
+    output: Path | None,
+    combinations: tuple[tuple[Operator, Datatype], ...],
+    operators: Path | None,
+) -> None:
     """Write a node of a cluster as a folder of hardware that stands by itself.
 
     In it are the SystemVerilog of router, collective unit and links, a top level with AXI4-Stream and AXI4-Lite ports, its register map
@@ -320,9 +331,9 @@ def export(cluster_name: str, output: Path | None, combinations: tuple[tuple[Ope
     cluster = Cluster.load(cluster_name)
     output = output or Path(re.sub(r"\W+", "-", Path(cluster_name).stem) + "-rtl")
     pairs: dict[Datatype, list[Operator]] = {}
-    for operator, datatype in combinations:
+    for operator, datatype in dict.fromkeys(combinations):
         pairs.setdefault(datatype, []).append(operator)
-    rtl_export.export(cluster, output, pairs or None)
+    rtl_export.export(cluster, output, pairs or None, operators)
     click.echo(f"{output}: {rtl_top.TOP} of {cluster.name}; README.md says what attaches where")
 
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "blocks/elements.hpp"
+#include "blocks/own_operators.hpp"
 #include "reduce/aggregation_unit.hpp"
 
 namespace {
@@ -52,7 +53,7 @@ class Twin {
   }
 
  private:
-  Unit unit_{kInputs, kOutputs, Parameters::Words, Parameters::Latency};
+  Unit unit_{kInputs, kOutputs, Parameters::Words, Parameters::Latency, blocks::own_operators()};
 };
 
 /// Steps as soon as the unit and its queues let them, or later, of any number of operands from any of the sources, in one cycle or
@@ -97,7 +98,9 @@ class Stimulus {
     next.begin_count_i.set(count);
     next.begin_descriptor_i.set(descriptor);
     next.begin_size_i.set(descriptor ? 0 : size);
-    next.begin_bytes_i.set(8 + bytes * (dice.chance(700) ? room : 1 + dice.below(room)));
+    const unsigned elements = dice.chance(700) ? room : 1 + dice.below(room);
+    // Those of 16 bytes after a packet's first one lie in flits of two.
+    next.begin_bytes_i.set((bytes == 16 && elements > 1 ? 16 : 8) + bytes * elements);
     next.begin_operation_i.set(static_cast<std::uint64_t>(pair.op));
     next.begin_datatype_i.set(static_cast<std::uint64_t>(pair.type));
     next.begin_paced_i.set(pace > 1);

@@ -1,6 +1,7 @@
 #include <deque>
 
 #include "blocks/elements.hpp"
+#include "blocks/own_operators.hpp"
 #include "reduce/join.hpp"
 
 namespace {
@@ -9,7 +10,7 @@ using thalweg::spec::Datatype, thalweg::spec::Operator;
 using top::Inputs, top::Outputs, top::Parameters;
 
 struct Twin {
-  thalweg::FlitJoin join{Parameters::Inputs, Parameters::Latency};
+  thalweg::FlitJoin join{Parameters::Inputs, Parameters::Latency, blocks::own_operators()};
 
   void outputs(const Inputs&, Outputs& out) const {
     const thalweg::FlitJoin::Result* result = join.result();

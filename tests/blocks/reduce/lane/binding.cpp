@@ -1,23 +1,14 @@
-#include "../examples/operators/operators.cpp"
 #include "blocks/elements.hpp"
+#include "blocks/own_operators.hpp"
 #include "reduce/lane.hpp"
-#include "reduce/user_operators.hpp"
 
 namespace {
 
 using thalweg::spec::Datatype, thalweg::spec::Operator;
 using top::Inputs, top::Outputs, top::Parameters;
 
-/// Those of examples/operators, whose list is headed by the last one.
-[[nodiscard]] std::vector<thalweg::UserOperator> own() {
-  std::vector<thalweg::UserOperator> operators;
-  for (auto entry = thalweg_operators; entry != nullptr; entry = entry->next)
-    operators.insert(operators.begin(), {entry->name, entry->bytes, entry->latency, entry->combine});
-  return operators;
-}
-
 struct Twin {
-  thalweg::FlitLane lane{Parameters::Latency, own()};
+  thalweg::FlitLane lane{Parameters::Latency, blocks::own_operators()};
 
   void outputs(const Inputs&, Outputs& out) const {
     const thalweg::FlitLane::Result* result = lane.result();
@@ -77,7 +68,7 @@ class Stimulus {
 
  private:
   const std::vector<blocks::Pair> pairs_ = blocks::built();
-  const std::vector<thalweg::UserOperator> own_ = own();
+  const std::vector<thalweg::UserOperator> own_ = blocks::own_operators();
   blocks::Pair pair_ = pairs_.front();
   std::uint64_t ends_ = 0;  ///< cycles from now on in which a result comes, for no other one may meet it
   unsigned load_, stay_;
