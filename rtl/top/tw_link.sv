@@ -3,7 +3,7 @@
 //
 // Order: kept. Latency: three cycles from flit_i to the frame, four from a frame to flit_o. The frame is an AXI4-Stream, valid in
 // every cycle from the first on: one that is not taken stays. What comes in is taken in every cycle. Both ends must have been in
-// reset at the same time. Critical path: those of its parts.
+// reset at the same time. Throughput: a frame a cycle, each way. Storage: that of its parts. Critical path: those of its parts.
 module tw_link
   import tw_network_pkg::*;
 #(

@@ -1,7 +1,9 @@
 // A node: the router, the two blocks of each link, the collective unit with its host's side, the host's port and the registers of
 // tw_registers.rdl. tw_cluster_pkg, which `thalweg rtl export` writes, has the numbers of a cluster. All but the registers' port are
-// AXI4-Streams, whose beat is a flit, or on a link a frame; docs/export.md has what attaches to them. Critical path:
-// those of its parts.
+// AXI4-Streams, whose beat is a flit, or on a link a frame; docs/export.md has what attaches to them.
+//
+// Order: that of its parts. Latency: the sum of those of the parts on the way. Throughput: a beat a cycle at each stream. Storage: that of its
+// parts, and for each node a first virtual channel. Critical path: those of its parts.
 module tw_top
   import tw_network_pkg::*;
   import tw_cluster_pkg::*;

@@ -1,5 +1,7 @@
-// Registers in a row, without a reset; none at all is a wire. Shift registers of the FPGA's memory take them where there are
-// several.
+// Registers in a row, without a reset; none at all is a wire.
+//
+// Order: kept. Latency: Stages cycles. Throughput: a word a cycle. Storage: Stages words; shift registers of the FPGA's memory
+// take them where there are several. Critical path: none, from register to register.
 module tw_delay #(
     parameter int unsigned Width  = 1,  /// bits, at least 1
     parameter int unsigned Stages = 1   /// registers

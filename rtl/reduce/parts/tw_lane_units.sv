@@ -2,7 +2,8 @@
 // specification.
 //
 // Order: kept. Latency: Stages cycles. Throughput: a flit a cycle. The floating units are pipelined over all stages; what takes
-// four at most shares a shift register for the rest. Critical path: that of a unit, or the choice of a result.
+// four at most shares a shift register for the rest. Storage: that of the units, and a flit for each stage of the shift register.
+// Critical path: that of a unit, or the choice of a result.
 module tw_lane_units
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;
