@@ -1,10 +1,12 @@
 // The arithmetic of the network as the driver wants it: lanes for one kind of operators each, each with a clock of its own, so
-// that a cycle costs what one of them costs; and, without a clock, the floating parts in formats of 8 bits.
+// that a cycle costs what one of them costs; and, for all pairs of operands, the floating parts in formats of 8 bits, and the part
+// for min and max with its smallest types: [0] without registers, [1] as pipelines that start with a register.
 module arithmetic
   import tw_spec_pkg::*;
   import tw_reduce_pkg::*;
 #(
     parameter int unsigned Latency = 14,
+    parameter int unsigned SmallStages = 5,  /// fewer than a floating unit has steps, and more than min and max have
     localparam int unsigned Lanes = 9
 ) (
     input  logic      [Lanes-1:0]        clk_i,
@@ -14,11 +16,16 @@ module arithmetic
     input  logic      [    255:0]        b_i,
     output logic      [Lanes-1:0][255:0] result_o,     /// Latency + 1 cycles later
     // Formats of 4 and 3, and of 5 and 2 bits of exponent and fraction.
+    input  logic                         small_clk_i,
     input  logic      [      7:0]        small_a_i,
     input  logic      [      7:0]        small_b_i,
-    output logic      [      1:0][  7:0] small_sum_o,
-    output logic      [      1:0][  7:0] small_product_o,
-    output logic      [      1:0][  4:0] small_order_o     /// b first, identical, zeros, a is a NaN, b is a NaN
+    output logic [1:0][1:0][7:0]         small_sum_o,      /// of [1] SmallStages + 1 cycles later
+    output logic [1:0][1:0][7:0]         small_product_o,
+    output logic      [      1:0][  4:0] small_compared_o, /// b first, identical, zeros, a is a NaN, b is a NaN
+    // min and max of operation_i and datatype_i: of integers of 8 bits, and of fp16.
+    input  logic      [    255:0]        order_a_i,
+    input  logic      [    255:0]        order_b_i,
+    output logic      [      1:0][255:0] order_o           /// of [1] SmallStages + 1 cycles later
 );
   // Lane 0: integers but products and order; 1: their products; 2: order; 3 to 5: sums of 16, 32, 64 bits; 6 to 8: products.
   function automatic int unsigned lane_of(operator_e operation, datatype_e datatype);
@@ -64,27 +71,59 @@ module arithmetic
     );
   end
 
-  for (genvar f = 0; f < 2; f++) begin : small_formats
-    tw_fp_add #(
-        .ExponentBits(4 + f),
-        .FractionBits(3 - f),
-        .Stages(0)
-    ) add (
-        .clk_i(1'b0),
-        .a_i  (small_a_i),
-        .b_i  (small_b_i),
-        .sum_o(small_sum_o[f])
+  function automatic pairs_t smallest_ordered();
+    smallest_ordered = '0;
+    for (int unsigned t = 0; t < 32; t++)
+    if (datatype_e'(5'(t)) inside {DatatypeInt8, DatatypeUint8, DatatypeFloat16})
+      smallest_ordered[t] = 16'(1) << OperatorMin | 16'(1) << OperatorMax;
+  endfunction
+
+  for (genvar p = 0; p < 2; p++) begin : exhaustive
+    localparam int unsigned Stages = p == 0 ? 0 : SmallStages;
+    logic [7:0] a, b;
+    logic [255:0] order_a, order_b;
+    if (p == 0) begin : at_once
+      assign {a, b, order_a, order_b} = {small_a_i, small_b_i, order_a_i, order_b_i};
+    end else begin : pipelined
+      always_ff @(posedge small_clk_i) {a, b, order_a, order_b} <= {small_a_i, small_b_i, order_a_i, order_b_i};
+    end
+    for (genvar f = 0; f < 2; f++) begin : formats
+      tw_fp_add #(
+          .ExponentBits(4 + f),
+          .FractionBits(3 - f),
+          .Stages(Stages)
+      ) add (
+          .clk_i(small_clk_i),
+          .a_i  (a),
+          .b_i  (b),
+          .sum_o(small_sum_o[p][f])
+      );
+      tw_fp_mul #(
+          .ExponentBits(4 + f),
+          .FractionBits(3 - f),
+          .Stages(Stages)
+      ) mul (
+          .clk_i    (small_clk_i),
+          .a_i      (a),
+          .b_i      (b),
+          .product_o(small_product_o[p][f])
+      );
+    end
+    tw_order #(
+        .Pairs (smallest_ordered()),
+        .Stages(Stages)
+    ) order (
+        .clk_i      (small_clk_i),
+        .operation_i(operation_i),
+        .datatype_i (datatype_i),
+        .head_i     (1'b0),
+        .a_i        (order_a),
+        .b_i        (order_b),
+        .result_o   (order_o[p])
     );
-    tw_fp_mul #(
-        .ExponentBits(4 + f),
-        .FractionBits(3 - f),
-        .Stages(0)
-    ) mul (
-        .clk_i    (1'b0),
-        .a_i      (small_a_i),
-        .b_i      (small_b_i),
-        .product_o(small_product_o[f])
-    );
+  end
+
+  for (genvar f = 0; f < 2; f++) begin : small_compares
     tw_compare #(
         .ExponentBits(4 + f),
         .FractionBits(3 - f)
@@ -93,11 +132,11 @@ module arithmetic
         .signed_i   (1'b0),
         .a_i        (small_a_i),
         .b_i        (small_b_i),
-        .b_first_o  (small_order_o[f][4]),
-        .identical_o(small_order_o[f][3]),
-        .zeros_o    (small_order_o[f][2]),
-        .a_nan_o    (small_order_o[f][1]),
-        .b_nan_o    (small_order_o[f][0])
+        .b_first_o  (small_compared_o[f][4]),
+        .identical_o(small_compared_o[f][3]),
+        .zeros_o    (small_compared_o[f][2]),
+        .a_nan_o    (small_compared_o[f][1]),
+        .b_nan_o    (small_compared_o[f][0])
     );
   end
 endmodule

@@ -1,7 +1,8 @@
 // The arithmetic of the RTL against the processor's: every operator on every type that has it, so many pairs of elements each,
-// directed ones first, then random ones; and all pairs of two formats of 8 bits.
+// directed ones first, then random ones; and all pairs of two formats, and of the integers, of 8 bits.
 //
 //   driver PAIRS SEED [OPERATOR]    one line for each operator and type; exit code 1 where a result differs
+//   driver halves                   min and max of all pairs of fp16
 #include <verilated.h>
 
 #include <cinttypes>
@@ -18,7 +19,8 @@ namespace {
 namespace spec = thalweg::spec;
 using spec::Datatype, spec::Operator;
 
-constexpr unsigned kDelay = 15;  // the lanes' latency, and the top's register
+constexpr unsigned kDelay = 15;      // the lanes' latency, and the top's register
+constexpr unsigned kSmallDelay = 6;  // that of the small pipelines, and the register before them
 
 /// The lane that has an operator: see arithmetic.sv.
 [[nodiscard]] unsigned lane_of(Operator op, Datatype type) {
@@ -148,46 +150,118 @@ void print(const char* what, const Flit& flit) {
   return true;
 }
 
-/// All pairs of a format of 8 bits.
+/// All pairs of a format of 8 bits: at once, and through the pipelines.
 [[nodiscard]] bool check_small(Vtop& model, unsigned index, Format format) {
-  for (unsigned a = 0; a < 256; ++a)
-    for (unsigned b = 0; b < 256; ++b) {
-      model.small_a_i = static_cast<std::uint8_t>(a);
-      model.small_b_i = static_cast<std::uint8_t>(b);
-      model.eval();
-      const double x = format.value(a), y = format.value(b);
-      const bool number_x = x == x, number_y = y == y, zeros = x == 0 && y == 0;
-      const bool y_first = y < x || (zeros && std::signbit(y) && !std::signbit(x));
-      const unsigned order =
-          (y_first ? 16U : 0) | (a == b ? 8U : 0) | (zeros ? 4U : 0) | (number_x ? 0 : 2U) | (number_y ? 0 : 1U);
-      const unsigned compared = number_x && number_y ? 31 : 15;  // a NaN has no place in the order
-      const auto got = [&](auto port, unsigned bits) {
-        return static_cast<unsigned>(port >> (bits * index) & ((1U << bits) - 1));
-      };
-      if (got(model.small_sum_o, 8) != format.rounded(x + y) ||
-          got(model.small_product_o, 8) != format.rounded(x * y) ||
-          ((got(model.small_order_o, 5) ^ order) & compared) != 0) {
-        std::printf("%02x, %02x with %u bits of exponent: sum %02x, product %02x, order %02x\n", a, b, format.exponent,
-                    got(model.small_sum_o, 8), got(model.small_product_o, 8), got(model.small_order_o, 5));
-        return false;
-      }
+  struct Expected {
+    unsigned a, b, sum, product;
+  };
+  std::array<Expected, kSmallDelay> under_way{};
+  const auto part = [](auto port, unsigned bits, unsigned at) {
+    return static_cast<unsigned>(port >> (bits * at) & ((1U << bits) - 1));
+  };
+  const auto equal = [&](const Expected& expected, unsigned at) {
+    const unsigned sum = part(model.small_sum_o, 8, at), product = part(model.small_product_o, 8, at);
+    if (sum == expected.sum && product == expected.product) return true;
+    std::printf("%02x, %02x with %u bits of exponent: sum %02x, product %02x\n", expected.a, expected.b,
+                format.exponent, sum, product);
+    return false;
+  };
+  for (unsigned t = 0; t < 65536 + kSmallDelay; ++t) {
+    const unsigned a = t / 256 % 256, b = t % 256;
+    const double x = format.value(a), y = format.value(b);
+    const bool number_x = x == x, number_y = y == y, zeros = x == 0 && y == 0;
+    const bool y_first = y < x || (zeros && std::signbit(y) && !std::signbit(x));
+    const unsigned order =
+        (y_first ? 16U : 0) | (a == b ? 8U : 0) | (zeros ? 4U : 0) | (number_x ? 0 : 2U) | (number_y ? 0 : 1U);
+    const unsigned compared = number_x && number_y ? 31 : 15;  // a NaN has no place in the order
+    const Expected now{.a = a,
+                       .b = b,
+                       .sum = static_cast<unsigned>(format.rounded(x + y)),
+                       .product = static_cast<unsigned>(format.rounded(x * y))};
+    model.small_a_i = static_cast<std::uint8_t>(a);
+    model.small_b_i = static_cast<std::uint8_t>(b);
+    model.small_clk_i = 0;
+    model.eval();
+    Expected& due = under_way[t % kSmallDelay];
+    if (!equal(now, index) || (t >= kSmallDelay && !equal(due, 2 + index))) return false;
+    if (((part(model.small_compared_o, 5, index) ^ order) & compared) != 0) {
+      std::printf("%02x, %02x with %u bits of exponent: order %02x\n", a, b, format.exponent,
+                  part(model.small_compared_o, 5, index));
+      return false;
     }
+    due = now;
+    model.small_clk_i = 1;
+    model.eval();
+  }
   std::printf("sum, product, order of %u + %u bits: all 65536 pairs equal\n", format.exponent, format.fraction);
+  return true;
+}
+
+/// min or max of all pairs of a type of 1 or 2 bytes: at once, and through the pipeline.
+template <class T>
+[[nodiscard]] bool check_order(Vtop& model, Operator op, Datatype type) {
+  constexpr std::uint64_t kValues = std::uint64_t{1} << (8 * sizeof(T)), kLanes = sizeof(Flit) / sizeof(T);
+  const Expect expect = expectation(op, type);
+  std::array<Flit, kSmallDelay> under_way{};
+  const auto equal = [&](const Flit& expected, unsigned which, std::uint64_t flit) {
+    if (std::memcmp(&model.order_o[8 * which], expected.data(), sizeof expected) == 0) return true;
+    Flit got;
+    std::memcpy(got.data(), &model.order_o[8 * which], sizeof got);
+    std::printf("%s of %s differs: %#" PRIx64 " and those from %#" PRIx64 " on%s\n", spec::name(op).data(),
+                spec::name(type).data(), flit * kLanes / kValues % kValues, flit * kLanes % kValues,
+                which ? ", pipelined" : "");
+    print("expected", expected);
+    print("got     ", got);
+    return false;
+  };
+  model.operation_i = static_cast<std::uint8_t>(op);
+  model.datatype_i = static_cast<std::uint8_t>(type);
+  for (std::uint64_t t = 0; t < kValues * kValues / kLanes + kSmallDelay; ++t) {
+    std::array<T, kLanes> a, b;
+    for (std::uint64_t i = 0; i < kLanes; ++i) {
+      a[i] = static_cast<T>(t * kLanes / kValues);
+      b[i] = static_cast<T>(t * kLanes + i);
+    }
+    const auto flit_a = std::bit_cast<Flit>(a), flit_b = std::bit_cast<Flit>(b);
+    Flit now;
+    expect(flit_a, flit_b, now);
+    std::memcpy(&model.order_a_i, a.data(), sizeof a);
+    std::memcpy(&model.order_b_i, b.data(), sizeof b);
+    model.small_clk_i = 0;
+    model.eval();
+    Flit& due = under_way[t % kSmallDelay];
+    if (!equal(now, 0, t) || (t >= kSmallDelay && !equal(due, 1, t - kSmallDelay))) return false;
+    due = now;
+    model.small_clk_i = 1;
+    model.eval();
+  }
+  std::printf("%s of %s: all %" PRIu64 " pairs equal\n", spec::name(op).data(), spec::name(type).data(),
+              kValues * kValues);
+  std::fflush(stdout);
   return true;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  VerilatedContext context;
+  Vtop model{&context};
+  bool equal = true;
+  if (argc == 2 && std::string_view(argv[1]) == "halves") {
+    for (const Operator op : {Operator::min, Operator::max})
+      equal = check_order<std::uint16_t>(model, op, Datatype::float16) && equal;
+    return equal ? 0 : 1;
+  }
   if (argc < 3) {
-    std::fprintf(stderr, "driver PAIRS SEED [OPERATOR]\n");
+    std::fprintf(stderr, "driver PAIRS SEED [OPERATOR], or driver halves\n");
     return 2;
   }
   const std::uint64_t pairs = std::strtoull(argv[1], nullptr, 10), seed = std::strtoull(argv[2], nullptr, 10);
   const std::string_view wanted = argc > 3 ? argv[3] : "";
-  VerilatedContext context;
-  Vtop model{&context};
-  bool equal = check_small(model, 0, {4, 3}) && check_small(model, 1, {5, 2});
+  equal = check_small(model, 0, {4, 3}) && check_small(model, 1, {5, 2});
+  for (const Operator op : {Operator::min, Operator::max})
+    for (const Datatype type : {Datatype::int8, Datatype::uint8})
+      equal = check_order<std::uint8_t>(model, op, type) && equal;
   for (unsigned op = 0; op < spec::operator_names.size(); ++op)
     for (unsigned type = 0; type < spec::datatype_names.size(); ++type)
       if (spec::supported(Operator(op), Datatype(type)) && (wanted.empty() || spec::name(Operator(op)) == wanted))

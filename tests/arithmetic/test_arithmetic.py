@@ -57,7 +57,15 @@ def test_a_million_pairs(driver: Path) -> None:
     done = run(driver, 1_000_000)
     assert done.returncode == 0, done.stdout
     assert operators_in(done.stdout, 1_000_000) == supported(OPERATORS)
-    assert done.stdout.count("all 65536 pairs equal") == 2
+    assert done.stdout.count("all 65536 pairs equal") == 2 + 4  # of formats; of integers, min and max
+
+
+@pytest.mark.long
+def test_all_pairs_of_halves(driver: Path) -> None:
+    """min and max, in the smallest floating format that their part has."""
+    done = subprocess.run([driver, "halves"], text=True, stdout=subprocess.PIPE, check=False)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count(f"all {2**32} pairs equal") == 2
 
 
 @pytest.mark.long
