@@ -12,7 +12,12 @@ BLOCK = Project(Path(__file__).parents[2]).block("switch/vc_router")
 
 
 @pytest.mark.parametrize(
-    ("name", "cluster", "collectives"), [("torus", "torus:8x8", False), ("preset", "mpi-fpga-torus-4x4x4", True)]
+    ("name", "cluster", "collectives"),
+    [
+        ("torus", "torus:8x8", False),
+        ("preset", "mpi-fpga-torus-4x4x4", True),
+        ("indirect8", "mpi-fpga-fattree-8", True),
+    ],
 )
 def test_parameters(name: str, cluster: str, collectives: bool) -> None:
     config = Cluster.load(cluster).fabric_config(collectives)

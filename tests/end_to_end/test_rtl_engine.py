@@ -99,6 +99,13 @@ def test_clusters_are_equal_in_a_thousand_runs(name: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("name", ["mpi-fpga-fattree-16", "mpi-fpga-fattree-28"])
+def test_clusters_of_wide_switches_are_equal(name: str) -> None:
+    """Routers of 33 and 57 ports, as every node of these clusters has one."""
+    check(name, 2)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
