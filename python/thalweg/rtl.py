@@ -146,6 +146,7 @@ class Project:
     """The sources under `root`, built into `build`; a copy shares the compiled Verilator runtime of its `original`."""
 
     warnings = "-Wno-fatal"  #: of Verilator; lint has them all
+    for_models = ""  #: further flags of the compiler, for what Verilator makes for libraries
 
     def __init__(self, root: Path | None = None, build: Path | None = None, original: Project | None = None) -> None:
         self.root = (root or find_root()).resolve()
@@ -345,7 +346,7 @@ class Project:
         kind: Kind = "traced" if waves else "model"
         file = next(self.root.glob(f"rtl/*/{module}.sv"))
         flags = [*self._flags(module, file), *_assigned(parameters)]
-        self._build_runtime()
+        self.original._build_runtime()
         digest = sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()[:16]
         folder = self.build / module / (f"{digest}.traced" if waves else digest)
         with alone(folder):
@@ -401,7 +402,8 @@ class Project:
         options = f"--cc --prefix V{name} --x-assign unique --x-initial unique -O3 --no-timing --Mdir"
         verilate = [*options.split(), f"{folder}.new", "-Wno-fatal", *KIND_FLAGS[kind], *flags]
         write_edge(out, "verilate", gathered, *sources, MODEL=folder, FLAGS=shlex.join(verilate).replace("$", "$$"))
-        write_edge(out, "compile", target, gathered, FLAGS=f"-isystem {folder} {KIND_MACROS[kind]} -w")
+        compile_with = f"-isystem {folder} {KIND_MACROS[kind]} -w{self.for_models}"
+        write_edge(out, "compile", target, gathered, FLAGS=compile_with)
         return target
 
     def _build_runtime(self) -> None:

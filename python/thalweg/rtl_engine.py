@@ -149,6 +149,14 @@ def own_bytes(pairs: Pairs) -> dict[Operator, int]:
     return own
 
 
+def unit_library(project: Project, parameters: dict[str, int | str], waves: bool = False) -> Path:
+    """That of the collective unit with these parameters. Raises BuildError where a tool refuses."""
+    glue = project.root / "rtl/engine/collective_unit.cpp"
+    # A node's lanes are dozens, and most of the unit. What rests by itself is not in the waves.
+    parts = ["tw_lane"] if waves else ["tw_aggregation_unit", "tw_lane"]
+    return project.build_library("tw_collective_unit", glue, parameters, waves=waves, parts=parts)
+
+
 ENGINES = ("sim", "rtl", "rtl-routers")
 
 
@@ -182,10 +190,6 @@ def in_rtl(
     cluster = replace(cluster, routers=_sim.RouterLibrary(str(library), compares, of_router))
     if not units:
         return cluster
-    glue = project.root / "rtl/engine/collective_unit.cpp"
     parameters = unit_parameters(cluster.fabric_config(), pairs)
-    # A node's lanes are dozens, and most of the unit. What rests by itself is not in the waves.
-    waves = recording is not None
-    parts = ["tw_lane"] if waves else ["tw_aggregation_unit", "tw_lane"]
-    library = project.build_library("tw_collective_unit", glue, parameters, waves=waves, parts=parts)
+    library = unit_library(project, parameters, waves=recording is not None)
     return replace(cluster, units=_sim.UnitLibrary(str(library), recording))

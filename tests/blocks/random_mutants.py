@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Does the equality test notice bugs that nobody chose? Draws lines of the RTL, puts a small fault into each (faults.py), and
-runs the test of its block, in one parameter set after the other, until one shows a difference.
+runs the test of its block, in one parameter set after the other, until one shows a difference. The collective unit, which is put
+together of blocks, is drawn from where it is named; its test are random programs on a small cluster (whole_units.py).
 
 A mutant counts where Verilator's lint has nothing to say about it, where what Verilator makes of it isn't what it makes of the
 original, and where it is not proved that no input can tell the two apart (thalweg.rtl_equivalence): others are drawn again.
@@ -16,14 +17,17 @@ import re
 import secrets
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import TimeoutExpired
 
+import whole_units
 from faults import Fault, faults
 from mutants import CYCLES, ROOT, RUNS, changed, mirror
-from thalweg.rtl import Block, ParameterSet, Project
+from thalweg.errors import InputError
+from thalweg.rtl import Block, Kind, ParameterSet, Project
+from thalweg.rtl_engine import unit_library, unit_parameters
 from thalweg.rtl_equivalence import equivalent
 from thalweg.rtl_ports import Module
 from thalweg.rtl_tools import BuildError
@@ -88,15 +92,42 @@ class _Copy(Project):
             self._modules[key] = super().module(block, parameters)
         return self._modules[key]
 
+    def difference(self, block: Block, parameters: ParameterSet, seed: int) -> str | None:
+        result = self.run(block, parameters, RUNS, CYCLES, seed, replay=False, seconds=SECONDS)
+        return str(result.difference) if result.difference else None
+
+
+class _UnitCopy(_Copy):
+    """Of the collective unit. It is compiled in a third of the time without optimization, and the programs are short."""
+
+    for_models = " -O0"
+
+    def block(self, name: str) -> Block:
+        parameters = unit_parameters(whole_units.small_ring().fabric_config(), whole_units.PAIRS)
+        return replace(super().block(name), sets=[ParameterSet("small ring", parameters)])
+
+    def model(self, block: Block, parameters: ParameterSet) -> tuple[str, int]:
+        small = next(each for each in super().block(block.name).sets if each.name == "small")
+        if complaint := self.lint(block, small):
+            raise BuildError(f"{block.name} is refused by lint", complaint)
+        self.library = unit_library(self, parameters.parameters)
+        return (self.library.parent / "model/model.cc").read_text().splitlines()[0], 0
+
+    def build_tests(self, wanted: Iterable[tuple[Block, ParameterSet]], kind: Kind = "model") -> None:
+        """Done with the model."""
+
+    def difference(self, block: Block, parameters: ParameterSet, seed: int) -> str | None:
+        return whole_units.difference(self.library, seed)
+
 
 class Hunt:
-    """A copy of the sources into which mutants are put, one after the other."""
+    """A copy of the sources into which mutants are put, one after the other: of blocks with twins, or of the collective unit."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_unit: bool = False) -> None:
         self.original = Project(ROOT)
-        self.copy = self.original.build / "mutants/random"
+        self.copy = self.original.build / "mutants" / ("unit" if of_unit else "random")
         mirror(self.copy)
-        self.project = _Copy(self.copy, self.original)
+        self.project = (_UnitCopy if of_unit else _Copy)(self.copy, self.original)
         self.models: dict[str, list[tuple[ParameterSet, str]]] = {}
 
     def draw(self, blocks: list[Block], seed: int) -> Iterator[Mutant]:
@@ -146,6 +177,8 @@ class Hunt:
             return Outcome("equivalent" if proved else "survived")
 
     def _is_equivalent(self, block: Block, parameters: ParameterSet) -> bool:
+        if block.whole:  # with all of its blocks it is too large for a proof
+            return False
         try:
             return equivalent(self.original, self.project, block, parameters)
         except BuildError:  # what Verilator takes and Yosys doesn't
@@ -153,18 +186,20 @@ class Hunt:
 
     def _killed_by(self, block: Block, parameters: ParameterSet, seed: int) -> str | None:
         try:
-            result = self.project.run(block, parameters, RUNS, CYCLES, seed, replay=False, seconds=SECONDS)
-        except TimeoutExpired:
-            return f"not done after {SECONDS} s of processor time"
+            return self.project.difference(block, parameters, seed)
+        except TimeoutExpired as expired:
+            return f"not done after {expired.timeout:g} s of processor time"
         except BuildError as error:  # the program died
             return str(error)
-        return str(result.difference) if result.difference else None
 
 
 def hunt(blocks: list[str], count: int, seed: int) -> dict[Mutant, Outcome]:
     """Draws mutants until `count` of them count, and prints each; returns all that were drawn."""
-    hunt = Hunt()
-    chosen = [hunt.original.block(name) for name in blocks] if blocks else hunt.original.twins()
+    known = Project(ROOT)
+    chosen = [known.block(name) for name in blocks] if blocks else known.twins()
+    if len({block.whole for block in chosen}) > 1:
+        raise InputError("the collective unit is no block with a twin: hunt its mutants by themselves")
+    hunt = Hunt(of_unit=chosen[0].whole)
     print(f"seed {seed}", flush=True)
     outcomes: dict[Mutant, Outcome] = {}
     for mutant in hunt.draw(chosen, seed):
@@ -182,7 +217,7 @@ def hunt(blocks: list[str], count: int, seed: int) -> dict[Mutant, Outcome]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Hunt random mutants of the hardware.")
-    parser.add_argument("blocks", nargs="*", metavar="BLOCK", help="all where none is named")
+    parser.add_argument("blocks", nargs="*", metavar="BLOCK", help="all with twins where none is named")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32))
     arguments = parser.parse_args()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
-from faults import faults
-from random_mutants import FILES, Outcome, hunt, owner
+import whole_units
+from faults import Fault, faults
+from random_mutants import FILES, Hunt, Mutant, Outcome, hunt, owner
 from thalweg.rtl import Project
 
 ROOT = Path(__file__).parents[2]
@@ -134,3 +136,30 @@ def test_two_of_three_are_killed() -> None:
 @pytest.mark.long
 def test_95_of_100_are_killed() -> None:
     assert _killed(dict(hunt([], 100, int(os.environ.get("THALWEG_SEED") or SEED)))) >= 95
+
+
+def _difference_of_the_unit(hunt: Hunt, seed: int) -> str | None:
+    unit = hunt.project.block("collective_unit")
+    hunt.originals(unit)  # builds it
+    return hunt.project.difference(unit, unit.sets[0], seed)
+
+
+@pytest.mark.slow
+def test_a_bug_in_the_collective_unit_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole_units, "PROGRAMS", 2)
+    hunt = Hunt(of_unit=True)
+    assert _difference_of_the_unit(hunt, SEED) is None
+    file = Path("rtl/node/tw_collective_unit.sv")
+    old, new = "at_descriptor ? CycleBits'(2)", "at_descriptor ? CycleBits'(3)"  # it is tried again too late
+    start = (ROOT / file).read_text().index(old)
+    mutant = Mutant("collective_unit", file, Fault("constant", start, start + len(old), old, new))
+    outcome = hunt.outcome(mutant, SEED)
+    named = r"small ring: seed \d+: cycle \d+, collective_unit of node \d, [\w\[\]]+: the simulator has .*, the RTL "
+    assert outcome.name == "killed" and re.match(named, outcome.text), outcome
+
+
+@pytest.mark.long
+def test_95_percent_of_the_collective_units_are_killed() -> None:
+    seed = int(os.environ.get("THALWEG_SEED") or SEED)
+    assert _difference_of_the_unit(Hunt(of_unit=True), seed) is None
+    assert _killed(dict(hunt(["collective_unit"], 20, seed))) >= 19
