@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from thalweg.errors import CheckFailed
 from thalweg.rtl import Block, Project
 
 
@@ -33,11 +34,11 @@ class Coverage:
 
 
 def _percent(all_of_them: int, missed: int) -> float:
-    return 100 * (all_of_them - missed) / all_of_them if all_of_them else 100.0
+    return 100 * (all_of_them - missed) / all_of_them
 
 
 def coverage(project: Project, block: Block) -> Coverage:
-    """Of the block's last runs with `Project.cover`, in all of its parameter sets.
+    """Of the block's last runs with `Project.cover`, in all of its parameter sets. Raises CheckFailed where there are no counts.
 
     Counted are the block's own module and the parts and packages of its folder; the other blocks in it have tests of their own.
     """
@@ -55,6 +56,8 @@ def coverage(project: Project, block: Block) -> Coverage:
         else:
             for number in {line, *_numbers(fields.get("S", ""))}:
                 lines[file, number, f"{line} {fields['n']} {fields['o']}"] += count
+    if not lines or not toggles:
+        raise CheckFailed(f"{block.name}: no counts were left; is another run of it under way in this folder?")
     missed_lines = sorted({(file, line) for (file, line, _), count in lines.items() if count == 0})
     return Coverage(
         block.name,
