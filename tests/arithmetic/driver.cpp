@@ -197,10 +197,11 @@ void print(const char* what, const Flit& flit) {
   return true;
 }
 
-/// min or max of all pairs of a type of 1 or 2 bytes: at once, and through the pipeline.
+/// min or max of all pairs of a type of 1 or 2 bytes: at once, and of 1 byte, which take no time, through the pipeline.
 template <class T>
 [[nodiscard]] bool check_order(Vtop& model, Operator op, Datatype type) {
   constexpr std::uint64_t kValues = std::uint64_t{1} << (8 * sizeof(T)), kLanes = sizeof(Flit) / sizeof(T);
+  constexpr bool kPipelined = sizeof(T) == 1;
   const Expect expect = expectation(op, type);
   std::array<Flit, kSmallDelay> under_way{};
   const auto equal = [&](const Flit& expected, unsigned which, std::uint64_t flit) {
@@ -230,8 +231,9 @@ template <class T>
     model.small_clk_i = 0;
     model.eval();
     Flit& due = under_way[t % kSmallDelay];
-    if (!equal(now, 0, t) || (t >= kSmallDelay && !equal(due, 1, t - kSmallDelay))) return false;
+    if (!equal(now, 0, t) || (kPipelined && t >= kSmallDelay && !equal(due, 1, t - kSmallDelay))) return false;
     due = now;
+    if (!kPipelined) continue;
     model.small_clk_i = 1;
     model.eval();
   }
