@@ -45,6 +45,12 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cluster, Path]:
 
 
 @pytest.fixture(scope="module")
+def indirect(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cluster, Path]:
+    """A node of a fat tree, with the links of its switches."""
+    return export("mpi-fpga-fattree-8", tmp_path_factory.mktemp("export") / "node")
+
+
+@pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cluster, Path]:
     folder = tmp_path_factory.mktemp("export")
     (folder / "small.toml").write_text(SMALL)
@@ -86,7 +92,8 @@ def lint(folder: Path, tools: dict[str, str], work: Path) -> subprocess.Complete
 
 
 @pytest.mark.parametrize(
-    "exported_as", ["small", "with_own_operators", pytest.param("exported", marks=pytest.mark.long)]
+    "exported_as",
+    ["small", "with_own_operators", *(pytest.param(name, marks=pytest.mark.long) for name in ("exported", "indirect"))],
 )
 def test_elaborates_from_its_core_file_alone(
     exported_as: str, request: pytest.FixtureRequest, tools: dict[str, str], tmp_path: Path
