@@ -103,8 +103,8 @@ class _UnitCopy(_Copy):
     for_models = " -O0"
 
     def block(self, name: str) -> Block:
-        parameters = unit_parameters(whole_units.small_ring().fabric_config(), whole_units.PAIRS)
-        return replace(super().block(name), sets=[ParameterSet("small ring", parameters)])
+        parameters = unit_parameters(whole_units.one_switch().fabric_config(), whole_units.PAIRS)
+        return replace(super().block(name), sets=[ParameterSet("one switch", parameters)])
 
     def model(self, block: Block, parameters: ParameterSet) -> tuple[str, int]:
         small = next(each for each in super().block(block.name).sets if each.name == "small")
@@ -177,7 +177,7 @@ class Hunt:
             return Outcome("equivalent" if proved else "survived")
 
     def _is_equivalent(self, block: Block, parameters: ParameterSet) -> bool:
-        if block.whole:  # with all of its blocks it is too large for a proof
+        if block.whole:  # no proof of all of its blocks together is tried
             return False
         try:
             return equivalent(self.original, self.project, block, parameters)

@@ -27,8 +27,8 @@ SECONDS = 120  #: of processor time for the programs, which take 25; a mutant th
 DIFFERS = 3
 
 
-def small_ring() -> Cluster:
-    return cosim.with_few_rows(Cluster.load_file(Path(__file__).with_name("small-ring.toml")))
+def one_switch() -> Cluster:
+    return cosim.with_few_rows(Cluster.load_file(Path(__file__).with_name("one-switch.toml")))
 
 
 def difference(library: Path, seed: int) -> str | None:
@@ -44,7 +44,7 @@ def difference(library: Path, seed: int) -> str | None:
 
 def main() -> int:
     library, seed, programs = sys.argv[1:]
-    cluster = small_ring()
+    cluster = one_switch()
     hardware = replace(cluster, units=_sim.UnitLibrary(library, None))
     try:
         for _ in cosim.compare(cluster, hardware, int(seed), int(programs), CYCLES, PAIRS):
