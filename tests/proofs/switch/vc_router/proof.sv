@@ -1,4 +1,5 @@
-// A router between neighbours that keep to the credits and send whole packets, and do anything else that they like.
+// A router between neighbours that keep to the credits, or to the stops, and send whole packets, and do anything else that they
+// like. With stops flits still come for as many cycles as the margin has flits; a receiver that stops the router has three.
 //
 // Any one flit is watched, and with it its packet: bits of their data that the router only stores say so. A flit that is
 // ejected needs no credit, nor does one that sinks: the next router ejects it.
@@ -10,6 +11,9 @@ module vc_router_proof
     parameter int unsigned Vcs = 1,
     parameter int unsigned Depth = 2,
     parameter int unsigned PeerDepth = 2,
+    parameter bit Credits = 1'b1,
+    parameter int unsigned Margin = 1,  // of the router's links
+    parameter int unsigned LocalMargin = 0,  // and of its local ports
     parameter int unsigned Nodes = 3,
     parameter int unsigned RouteClasses = 1,
     parameter logic [RouteClasses*Vcs-1:0] VcMask = '1,
@@ -39,7 +43,7 @@ module vc_router_proof
     input logic [Inputs-1:0]                watch_i,         // the flit is the watched one
     input logic [Inputs-1:0]                watch_packet_i,  // and the packet, if this is its head
 
-    input logic [Outputs-1:0][Vcs-1:0] returns_i,  // [output channel]: the receiver gives a credit back, if it has one
+    input logic [Outputs-1:0][Vcs-1:0] returns_i,  // [output channel]: a flit leaves the receiver's buffer, if it holds one
     input logic [      LinkPorts-1:0] ready_i     // [link]: it takes flits
 );
   // The router only stores this part of a flit's data. It tells of each flit what is to become of it.
@@ -99,6 +103,9 @@ module vc_router_proof
       .LocalBufferFlits(Depth),
       .PeerFlits(PeerDepth),
       .LocalPeerFlits(PeerDepth),
+      .Credits(Credits),
+      .MarginFlits(Credits ? 0 : Margin),
+      .LocalMarginFlits(Credits ? 0 : LocalMargin),
       .Nodes(Nodes),
       .MessageClasses(1),
       .RouteClasses(RouteClasses),
@@ -137,6 +144,9 @@ module vc_router_proof
 
   for (genvar p = 0; p < Inputs; p++) begin : source
     logic [Vcs-1:0][3:0] credits_q;
+    localparam int unsigned Late = p < LinkPorts ? Margin : LocalMargin;
+    logic [Vcs-1:0][Late:0] stops;  // that one, the one of the cycle before, and so on
+    logic [Vcs-1:0][Late:0] stops_q;
     logic [Vcs-1:0] inside_q, ejecting_q;  // a packet, of which flits are to come
     tag_t [Vcs-1:0] tag_q;
     tw_spec_pkg::network_header_t header;
@@ -147,7 +157,7 @@ module vc_router_proof
     wire route_entry_t entry = route_of(destination_i[p]);
 
     assign ejects[p] = Ejects && p < LinkPorts && (head ? here && collective_i[p] : ejecting_q[vc]);
-    assign in_valid[p] = valid_i[p] && (ejects[p] || credits_q[vc] != 0);
+    assign in_valid[p] = valid_i[p] && (ejects[p] || (Credits ? credits_q[vc] != 0 : !stops[vc][Late]));
     assign watched_in[p] = in_valid[p] && watch_i[p] && !went_q && (watch_i & in_valid & ((1 << p) - 1)) == 0;
 
     always_comb begin
@@ -167,10 +177,15 @@ module vc_router_proof
       in_flit[p] = {in_tag[p], TagLow'(header), 4'(vc), head, tail_i[p]};
     end
 
+    for (genvar v = 0; v < Vcs; v++) begin : stop
+      assign stops[v] = (Late + 1)'({stops_q[v], in_back[p][v]});
+    end
+
     always_ff @(posedge clk_i) begin
       for (int v = 0; v < Vcs; v++) begin
         if (rst_i) credits_q[v] <= 4'(Depth);
         else credits_q[v] <= credits_q[v] + 4'(in_back[p][v]) - 4'(in_valid[p] && !ejects[p] && vc == VcWidth'(v));
+        stops_q[v] <= rst_i ? '0 : stops[v];
       end
       if (rst_i) begin
         inside_q <= '0;
@@ -337,18 +352,32 @@ module vc_router_proof
       wire shown = out_valid[o] && 32'(out_flit[o].vc) == w;
       wire crosses = router.crossing_q[o] && 32'(leaving.vc) == w;
 
-      // Credits.
-      logic [3:0] owed_q;
+      // Flow control: flits that the receiver holds, or owes a credit for, and with those that are on their way to it.
+      logic [3:0] held_q;
       wire arrives = shown && !tag.sinks;
-      wire [31:0] total = 32'(router.flow[C].flow.credits.credits_q) + 32'(crosses && !leaving_tag.sinks) + 32'(arrives) +
-          32'(owed_q);
-
-      assign out_back[o][w] = returns_i[o][w] && owed_q != 0;
+      wire leaves = returns_i[o][w] && held_q != 0;
+      wire [31:0] held = 32'(crosses && !leaving_tag.sinks) + 32'(arrives) + 32'(held_q);
 
       always_ff @(posedge clk_i) begin
-        if (rst_i) owed_q <= 0;
-        else owed_q <= owed_q + 4'(arrives) - 4'(out_back[o][w]);
-        if (!rst_i) credits_kept : assert (total == PeerDepth);
+        if (rst_i) held_q <= 0;
+        else held_q <= held_q + 4'(arrives) - 4'(leaves);
+      end
+
+      if (Credits) begin : credits
+        assign out_back[o][w] = leaves;
+
+        always_ff @(posedge clk_i) begin
+          if (!rst_i) credits_kept : assert (32'(router.flow[C].flow.credits.credits_q) + held == PeerDepth);
+        end
+      end else begin : margin
+        assign out_back[o][w] = 32'(held_q) >= PeerDepth - 3;
+
+        always_ff @(posedge clk_i) begin
+          if (!rst_i) begin
+            has_room : assert (!arrives || 32'(held_q) < PeerDepth);
+            lemma_will_have_room : assert (held + 32'(router.flow[C].flow.margin.go_q) <= PeerDepth);
+          end
+        end
       end
 
       // The channel's flits: those that have left, the one in the output register, the one that crosses the switch, and then
@@ -385,9 +414,25 @@ module vc_router_proof
 
   for (genvar p = 0; p < Inputs; p++) begin : upstream
     for (genvar v = 0; v < Vcs; v++) begin : channel
-      wire [31:0] total = 32'(source[p].credits_q[v]) + 32'(router.input_port[p].vc[v].buffer.count_q) + 32'(in_back[p][v]);
+      localparam int unsigned I = p * Vcs + v;
+      wire [31:0] count = 32'(router.input_port[p].vc[v].buffer.count_q);
 
-      always_ff @(posedge clk_i) if (!rst_i) credits_kept : assert (total == Depth);
+      if (Credits) begin : credits
+        always_ff @(posedge clk_i) begin
+          if (!rst_i) credits_kept : assert (32'(source[p].credits_q[v]) + count + 32'(in_back[p][v]) == Depth);
+        end
+      end else begin : margin
+        localparam int unsigned Late = p < LinkPorts ? Margin : LocalMargin;
+        wire [Late:0] may_come = ~source[p].stops[v] & ~(Late + 1)'(1);  // one for each cycle before that was no stop
+
+        always_ff @(posedge clk_i) begin
+          if (!rst_i) begin
+            has_room : assert (!router.push[I] || count < Depth);
+            told : assert (in_back[p][v] == (count >= Depth - Late));
+            lemma_will_have_room : assert (count + $countones(may_come) <= Depth);
+          end
+        end
+      end
     end
   end
 
