@@ -159,8 +159,12 @@ def test_a_bug_in_the_collective_unit_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.long
+def test_the_collective_unit_without_a_fault_is_equal() -> None:
+    assert _difference_of_the_unit(Hunt(of_unit=True), int(os.environ.get("THALWEG_SEED") or SEED)) is None
+
+
+@pytest.mark.long
 @pytest.mark.xfail(strict=True, reason="4 of the first 18 survive: docs/equality.md", raises=AssertionError)
 def test_95_percent_of_the_collective_units_are_killed() -> None:
     seed = int(os.environ.get("THALWEG_SEED") or SEED)
-    assert _difference_of_the_unit(Hunt(of_unit=True), seed) is None
     assert _killed(dict(hunt(["collective_unit"], 20, seed))) >= 19

@@ -102,16 +102,21 @@ def test_elaborates_from_its_core_file_alone(
     assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout
 
 
-def test_lint_sees_a_wrong_frame(small: tuple[Cluster, Path], tools: dict[str, str], tmp_path: Path) -> None:
-    package = small[1] / "rtl/tw_cluster_pkg.sv"
+def lint_of_wrong(folder: Path, pattern: str, wrong: str, tools: dict[str, str], work: Path) -> str:
+    """What lint says, and fails with, where the package has other numbers."""
+    package = folder / "rtl/tw_cluster_pkg.sv"
     right = package.read_text()
     try:
-        package.write_text(re.sub(r"(Window = )\d+", r"\g<1>1024", right))
-        done = lint(small[1], tools, tmp_path)
+        package.write_text(re.sub(pattern, wrong, right))
+        done = lint(folder, tools, work)
     finally:
         package.write_text(right)
     assert done.returncode != 0
-    assert "WIDTH" in done.stdout
+    return done.stdout
+
+
+def test_lint_sees_a_wrong_frame(small: tuple[Cluster, Path], tools: dict[str, str], tmp_path: Path) -> None:
+    assert "WIDTH" in lint_of_wrong(small[1], r"(Window = )\d+", r"\g<1>1024", tools, tmp_path)
 
 
 @pytest.mark.parametrize("exported_as", ["exported", "with_own_operators"])
@@ -126,15 +131,8 @@ def test_lint_sees_another_element(
     with_own_operators: tuple[Cluster, Path], tools: dict[str, str], tmp_path: Path
 ) -> None:
     """What the package says of the user's operators comes to the lanes."""
-    package = with_own_operators[1] / "rtl/tw_cluster_pkg.sv"
-    right = package.read_text()
-    try:
-        package.write_text(re.sub(r"(UserBytes = ).*;", r"\g<1>{3{32'd8}};", right))
-        done = lint(with_own_operators[1], tools, tmp_path)
-    finally:
-        package.write_text(right)
-    assert done.returncode != 0
-    assert "a type of another size than UserBytes" in done.stdout
+    said = lint_of_wrong(with_own_operators[1], r"(UserBytes = ).*;", r"\g<1>{3{32'd8}};", tools, tmp_path)
+    assert "a type of another size than UserBytes" in said
 
 
 def test_tables_lead_every_packet_to_its_node(exported: tuple[Cluster, Path]) -> None:
