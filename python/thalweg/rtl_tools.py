@@ -132,4 +132,4 @@ def ninja(file: Path, *targets: Path, label: str | None = None) -> None:
             elif bar:
                 bar.update(1)
     if process.returncode:
-        raise BuildError("a test program does not build", "".join(said))
+        raise BuildError("the hardware's model does not build", "".join(said))

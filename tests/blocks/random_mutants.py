@@ -103,21 +103,24 @@ class _UnitCopy(_Copy):
     for_models = " -O0"
 
     def block(self, name: str) -> Block:
-        parameters = unit_parameters(whole_units.one_switch().fabric_config(), whole_units.PAIRS)
-        return replace(super().block(name), sets=[ParameterSet("one switch", parameters)])
+        sets = []
+        for cluster in whole_units.CLUSTERS:
+            config = whole_units.small_cluster(cluster).fabric_config()
+            sets.append(ParameterSet(cluster, unit_parameters(config, whole_units.PAIRS)))
+        return replace(super().block(name), sets=sets)
 
     def model(self, block: Block, parameters: ParameterSet) -> tuple[str, int]:
         small = next(each for each in super().block(block.name).sets if each.name == "small")
         if complaint := self.lint(block, small):
             raise BuildError(f"{block.name} is refused by lint", complaint)
-        self.library = unit_library(self, parameters.parameters)
-        return (self.library.parent / "model/model.cc").read_text().splitlines()[0], 0
+        library = unit_library(self, parameters.parameters)
+        return (library.parent / "model/model.cc").read_text().splitlines()[0], 0
 
     def build_tests(self, wanted: Iterable[tuple[Block, ParameterSet]], kind: Kind = "model") -> None:
         """Done with the model."""
 
     def difference(self, block: Block, parameters: ParameterSet, seed: int) -> str | None:
-        return whole_units.difference(self.library, seed)
+        return whole_units.difference(parameters.name, unit_library(self, parameters.parameters), seed)
 
 
 class Hunt:
