@@ -102,6 +102,10 @@ class _UnitCopy(_Copy):
 
     for_models = " -O0"
 
+    def __init__(self, root: Path, original: Project) -> None:
+        super().__init__(root, original)
+        self.libraries: dict[str, Path] = {}  #: of the model that was made last, in each parameter set
+
     def block(self, name: str) -> Block:
         sets = []
         for cluster in whole_units.CLUSTERS:
@@ -113,14 +117,14 @@ class _UnitCopy(_Copy):
         small = next(each for each in super().block(block.name).sets if each.name == "small")
         if complaint := self.lint(block, small):
             raise BuildError(f"{block.name} is refused by lint", complaint)
-        library = unit_library(self, parameters.parameters)
+        library = self.libraries[parameters.name] = unit_library(self, parameters.parameters)
         return (library.parent / "model/model.cc").read_text().splitlines()[0], 0
 
     def build_tests(self, wanted: Iterable[tuple[Block, ParameterSet]], kind: Kind = "model") -> None:
         """Done with the model."""
 
     def difference(self, block: Block, parameters: ParameterSet, seed: int) -> str | None:
-        return whole_units.difference(parameters.name, unit_library(self, parameters.parameters), seed)
+        return whole_units.difference(parameters.name, self.libraries[parameters.name], seed)
 
 
 class Hunt:

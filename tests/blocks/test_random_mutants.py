@@ -156,7 +156,7 @@ def test_a_bug_in_the_collective_unit_is_named(monkeypatch: pytest.MonkeyPatch) 
     start = (ROOT / file).read_text().index(old)
     mutant = Mutant("collective_unit", file, Fault("constant", start, start + len(old), old, new))
     outcome = hunt.outcome(mutant, SEED)
-    named = r"one-switch: (seed \d+: )?cycle \d+, collective_unit of node \d, [\w\[\]]+: the simulator has .*, the RTL "
+    named = r"one-switch: seed \d+: cycle \d+, collective_unit of node \d, [\w\[\]]+: the simulator has .*, the RTL "
     assert outcome.name == "killed" and re.match(named, outcome.text), outcome
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Where mutants of the collective unit, which has no twin, run: beside the simulator's in every node of a small cluster, under
-a program that fills a row's places, and random ones.
+random programs and one that fills a row's places.
 
     tests/blocks/whole_units.py CLUSTER LIBRARY SEED PROGRAMS    until the first difference, which ends it with status DIFFERS
 """
@@ -27,8 +27,6 @@ PAIRS = {
 PROGRAMS, CYCLES = 20, 10_000
 SECONDS = 400  #: of processor time for the programs, which take 25 and 80; a mutant that takes longer hangs
 DIFFERS = 3
-
-
 CLUSTERS = ("one-switch", "two-levels")  #: the quicker one first
 
 
@@ -83,9 +81,9 @@ def main() -> int:
     cluster = small_cluster(name)
     hardware = replace(cluster, units=_sim.UnitLibrary(library, None))
     try:
-        overtake(hardware)
         for _ in cosim.compare(cluster, hardware, int(seed), int(programs), CYCLES, PAIRS):
             pass
+        overtake(hardware)
     except (CheckFailed, FabricStopped, RuntimeError) as found:
         print(found)
         return DIFFERS

@@ -7,6 +7,7 @@ result that is not as it should be ends it, and nothing is written.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import itertools
 import json
@@ -34,7 +35,9 @@ def row(results: list[dict[str, Any]]) -> tuple[str, ...]:
 
 
 def main() -> int:
-    results = json.loads(Path(sys.argv[1]).read_text())
+    parser = argparse.ArgumentParser(description="Put the proofs into the docs.")
+    parser.add_argument("file", metavar="FILE", type=Path, help="of a whole `thalweg rtl prove --json FILE`")
+    results = json.loads(parser.parse_args().file.read_text())
     wrong = [r for r in results if r["outcome"] not in ("proved", "reached", "refuted")]
     if wrong:
         print(f"not proved: {wrong[0]['block']} {wrong[0]['set']} {wrong[0]['name']}", file=sys.stderr)
