@@ -23,6 +23,7 @@ constexpr double kPollSeconds = 500e-9;         // an unsuccessful poll takes as
 constexpr std::uint64_t kPunchBytes = 4 << 20;  // pieces from here on give their pages back when they are free
 constexpr long kNap = 500'000'000;              // ns between two looks whether the server is still there
 constexpr long kNativeNap = 1'000'000;          // ns between two looks after the MPI library while others need it
+constexpr int kHighDescriptor = 512;            // above all that a launcher hands down, below the usual limit of 1024
 
 [[noreturn]] void end_process(const char* what) {
   std::fprintf(stderr, "thalweg: %s\n", what);
@@ -123,6 +124,12 @@ void Process::connect(const char* path) {
   std::snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
   if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
     end_process("the run's socket does not answer");
+  // A killed process's descriptors are closed from the highest down. The server is to see the end of this one before the launcher
+  // sees the end of its own, and kills the others.
+  if (const int high = fcntl(socket_, F_DUPFD_CLOEXEC, kHighDescriptor); high >= 0) {
+    close(socket_);
+    socket_ = high;
+  }
 
   Hello hello;
   hello.rank = rank_;
