@@ -158,7 +158,7 @@ def test_a_missing_tool_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 @pytest.mark.long
 def test_a_node_fits_where_the_papers_does(tmp_path: Path) -> None:
-    """With the paper's units, PCIe and transceivers left out; of the switch much of the collective unit as well."""
+    """With the paper's units, PCIe and transceivers left out: the direct node, and the indirect switch of radix 8."""
     result = synth(tmp_path)
     assert len(result["nodes"]) == 2
     for node in result["nodes"]:

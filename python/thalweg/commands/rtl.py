@@ -389,7 +389,7 @@ def _place(synthesizer: Synthesizer, chosen: Chosen, json_file: Path | None) -> 
 def _print_node(node: Node, resources: dict[tuple[str, str], Resources]) -> None:
     total = node.sum(resources)
     paper = {**dict.fromkeys(asdict(total)), **node.paper}
-    click.echo(f"\nA {node.name}: the sum of what it is put together of.")
+    click.echo(f"\n{node.name.capitalize()}: the sum of what it is put together of.")
     print_table(
         ("", *RESOURCES),
         [
