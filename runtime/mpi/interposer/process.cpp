@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ constexpr double kPollSeconds = 500e-9;         // an unsuccessful poll takes as
 constexpr std::uint64_t kPunchBytes = 4 << 20;  // pieces from here on give their pages back when they are free
 constexpr long kNap = 500'000'000;              // ns between two looks whether the server is still there
 constexpr long kNativeNap = 1'000'000;          // ns between two looks after the MPI library while others need it
-constexpr int kHighDescriptor = 512;            // above all that a launcher hands down, below the usual limit of 1024
+constexpr rlim_t kDescriptors = 4096;           // a launcher hands some 4 a rank down
 
 [[noreturn]] void end_process(const char* what) {
   std::fprintf(stderr, "thalweg: %s\n", what);
@@ -126,7 +127,10 @@ void Process::connect(const char* path) {
     end_process("the run's socket does not answer");
   // A killed process's descriptors are closed from the highest down. The server is to see the end of this one before the launcher
   // sees the end of its own, and kills the others.
-  if (const int high = fcntl(socket_, F_DUPFD_CLOEXEC, kHighDescriptor); high >= 0) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const auto highest = static_cast<int>(std::min(limit.rlim_cur, kDescriptors)) - 1;
+  if (const int high = fcntl(socket_, F_DUPFD_CLOEXEC, highest); high >= 0) {
     close(socket_);
     socket_ = high;
   }
