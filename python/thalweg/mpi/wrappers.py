@@ -97,7 +97,7 @@ REQUESTS = {
 }
 
 _MADE_OF = {
-    "comm, newcomm": ["Comm_dup", "Comm_dup_with_info", "Comm_split", "Comm_create", "Cart_sub"],
+    "comm, newcomm": ["Comm_split", "Comm_create", "Cart_sub"],
     "comm_old, comm_cart": ["Cart_create"],
     "comm_old, comm_graph": ["Graph_create"],
     "comm_old, comm_dist_graph": ["Dist_graph_create", "Dist_graph_create_adjacent"],
@@ -105,14 +105,18 @@ _MADE_OF = {
 }
 
 _MADE_APART = {
-    "newcomm": ["Comm_create_group", "Comm_create_from_group"],
-    "newintercomm": ["Intercomm_create", "Intercomm_create_from_groups"],
+    "Comm_create_group": "newcomm, tagged(tag, comm)",
+    "Comm_create_from_group": "newcomm, tagged(stringtag)",
+    "Intercomm_create": "newintercomm, {}",
+    "Intercomm_create_from_groups": "newintercomm, tagged(stringtag)",
 }
 """What only a group enters: its members block in MPI until the last has come, while the others go on."""
 
 COMMUNICATORS = {
     **{name: f'Create(native, {arguments}, "MPI_{name}")' for arguments, names in _MADE_OF.items() for name in names},
-    **{name: f'Create_apart(native, {made}, "MPI_{name}")' for made, names in _MADE_APART.items() for name in names},
+    **{name: f'Create_apart(native, {made}, "MPI_{name}")' for name, made in _MADE_APART.items()},
+    "Comm_dup": "Comm_dup(native, comm, newcomm)",
+    "Comm_dup_with_info": "Comm_dup(native, comm, newcomm)",
     "Comm_split_type": "Comm_split_type(native, comm, split_type, key, newcomm)",
     "Comm_idup": "Comm_idup(native, comm, newcomm, request)",
     "Comm_idup_with_info": "Comm_idup(native, comm, newcomm, request)",

@@ -35,12 +35,7 @@ std::string Server::waits_for(unsigned rank, const Submission& part) {
   const auto found = communicators_.find(part.communicator);
   switch (part.action) {
     case Action::create: {
-      std::vector<unsigned> missing;
-      for (const std::uint32_t member : memory_.at<const std::uint32_t>(part.send, part.count)) {
-        const auto& pending = ranks_[member].pending;
-        if (std::ranges::none_of(pending, [](const auto& entry) { return entry.second.part.action == Action::create; }))
-          missing.push_back(member);
-      }
+      const std::vector<unsigned> missing = creations_.missing(rank, part.id);
       return missing.empty() ? "the other members" : rank_list(missing);
     }
     case Action::collective:

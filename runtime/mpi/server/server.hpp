@@ -140,6 +140,8 @@ class Server {
   void accept(unsigned rank, const Submission& part);
   void create(unsigned rank, const Submission& part);
   [[nodiscard]] std::string program_of(std::uint32_t rank) const;
+  [[nodiscard]] std::string name_of(const Creations::Creation& creation, std::uint32_t parent,
+                                    std::uint32_t number) const;
   [[nodiscard]] std::uint32_t collectives_of(std::uint32_t communicator) const;
   void release(const Submission& part);
   void free_if_unused(std::uint32_t number);
