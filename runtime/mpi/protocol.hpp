@@ -157,15 +157,17 @@ struct Ring {
 
 enum class State : std::uint32_t {
   running,
-  parked,    ///< waits on `word`
+  native,    ///< running, inside a call of MPI that needs no virtual time: where it blocks all the same, `outside`
+  parked,    ///< sleeps on its bell
   outside,   ///< blocks in a call of MPI that the fabric knows nothing of
   finished,  ///< has left MPI_Finalize
 };
 
 struct Slot {
-  std::atomic<State> state{State::running};  ///< the futex of a parked rank
-  std::atomic<std::uint32_t> exiting{0};     ///< the process calls exit
-  std::atomic<std::uint32_t> aborting{0};    ///< MPI_Abort was called, with `abort_code`
+  std::atomic<State> state{State::running};
+  std::atomic<std::uint32_t> bell{0};      ///< rung when a parked rank is to look around; the futex that it sleeps on
+  std::atomic<std::uint32_t> exiting{0};   ///< the process calls exit
+  std::atomic<std::uint32_t> aborting{0};  ///< MPI_Abort was called, with `abort_code`
   std::int32_t abort_code = 0;
   std::uint32_t node = 0;  ///< that the rank is on
   // Why the rank is parked: until `need` of the named requests have completed, or until a time.
@@ -175,6 +177,10 @@ struct Slot {
   std::uint32_t wait_count = 0;
   std::uint32_t need = 0;
   std::uint16_t function = 0;  ///< of the call that parked
+  bool yields = false;         ///< it waits for nothing, and only lets the others get on
+  // Of a running one, as far as the run needs to know without its help.
+  std::atomic<std::uint64_t> borders{0};  ///< calls entered and left: odd inside of one
+  std::atomic<Time> resumed{0};           ///< its clock when it last left a call
   std::uint64_t inline_ids[kWaitIds] = {};
   std::atomic<std::uint64_t> calls[kFunctions] = {};
   Ring<Submission> submissions;

@@ -126,10 +126,15 @@ MEET = ["Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic
 """Collective over a communicator, and not known to the fabric: the members meet before MPI executes the call."""
 
 OUTSIDE = re.compile(
-    r"Win_(free|fence|start|complete|wait|lock|unlock|flush|sync)|File_(?!open|get|call|create|iread|iwrite|.*errhandler)"
-    r"|Comm_(spawn|accept|connect|join)|Fetch_and_op|Compare_and_swap"
+    r"Win_(free|fence|start|complete|wait)|File_(?!open|get|call|create|iread|iwrite|.*errhandler)"
+    r"|Comm_(spawn|accept|connect|join)"
 )
 """May block on what the fabric does not know: windows, files, other programs."""
+
+ASIDE = re.compile(
+    r"Win_((un)?lock|flush|sync)|R?(put|get|accumulate|get_accumulate)$|Fetch_and_op|Compare_and_swap", re.IGNORECASE
+)
+"""One-sided: nobody on the other side need do anything, so that a rank that is in one is as one that computes."""
 
 HANDLERS = {
     **COLLECTIVES,
@@ -197,7 +202,8 @@ def _wrapper(number: int, function: Function) -> str:
     parameters = ", ".join(declaration for _, declaration in function.parameters) or "void"
     arguments = ", ".join(name for name, _ in function.parameters)
     head = f"THALWEG_EXPORT {function.result} {function.name}({parameters}) {{\n  process().count({number});\n"
-    handler = HANDLERS.get(function.base) or ("Outside(native)" if OUTSIDE.match(function.base) else None)
+    unknown = {"Outside(native)": OUTSIDE, "Aside(native)": ASIDE}
+    handler = HANDLERS.get(function.base) or next((h for h, names in unknown.items() if names.match(function.base)), None)
     if handler is None:
         return f"{head}  return P{function.name}({arguments});\n}}\n"
     native = f"  const auto native = [&] {{ return P{function.name}({arguments}); }};\n" if "native" in handler else ""

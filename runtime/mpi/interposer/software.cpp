@@ -120,5 +120,9 @@ int Outside(Native native) {
   return process().outside(native);
 }
 
+int Aside(Native native) {
+  return process().aside(native);
+}
+
 }  // namespace on
 }  // namespace thalweg::mpi

@@ -45,6 +45,8 @@ int Comm_idup(Native native, MPI_Comm parent, MPI_Comm* made, MPI_Request* reque
 int Meet(Native native, MPI_Comm comm);
 /// A call that may block on what the fabric does not know.
 int Outside(Native native);
+/// One of one-sided communication, for which the other side need do nothing.
+int Aside(Native native);
 
 }  // namespace on
 }  // namespace thalweg::mpi
