@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg import scratch
 from thalweg.errors import InputError
 from thalweg.spec import SIZE, Operator
 
@@ -31,6 +32,7 @@ def shared_libraries(root: Path | None = None) -> Project:
     """The sources, built as code that a running process can load."""
     from thalweg.rtl import Project
 
+    scratch.folder()  # has the temporary files of the tools
     project = Project(root)
     project.build /= "engine"
     return project
