@@ -9,7 +9,8 @@ import sys
 import tempfile
 import threading
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from thalweg.mpi.library import Interposer, MpiLibrary
 from thalweg.mpi.processes import Output, Processes
 
 _BANNER = "BAD TERMINATION"
+_LONGEST_ADDRESS = 107  # bytes of a Unix socket's
 _LOOK_S = 0.02
 _GOODBYE_S = 2.0  # for the server to see that the ranks have gone, once the launcher has
 
@@ -45,6 +47,8 @@ def find_program(name: str) -> str:
         path = Path(name)
         if path.is_dir():
             raise InputError(f"{name} is a folder, not a program")
+        if path.exists() and "/" not in name:
+            raise InputError(f"there is no program {name} on the PATH; the file in this folder is ./{name}")
         if path.exists():
             raise InputError(f"{name} is not executable")
         raise InputError(f"there is no program {name}")
@@ -79,8 +83,7 @@ def run_programs(
     paths = [find_program(program.command[0]) for program in programs]
     nodes = [node for program in programs for node in program.nodes]
     firsts = [sum(len(program.nodes) for program in programs[:job]) for job in range(len(programs))]
-    with tempfile.TemporaryDirectory(dir=scratch.folder()) as folder:
-        address = f"{folder}/socket"
+    with tempfile.TemporaryDirectory(dir=scratch.folder()) as folder, _address(folder) as address:
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         listener.bind(address)
         listener.listen(len(nodes))
@@ -118,6 +121,17 @@ def run_programs(
             if said and (status is not None or (books["ending"] == Ending.stopped and _BANNER not in said)):
                 print(said, file=sys.stderr)
     return _result(books, status, len(nodes), " and ".join(paths))
+
+
+@contextmanager
+def _address(folder: str) -> Iterator[str]:
+    """That of a socket in a folder: by a descriptor of the folder where its path is longer than that of a socket may be."""
+    descriptor = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+    path = f"{folder}/socket"
+    try:
+        yield path if len(os.fsencode(path)) <= _LONGEST_ADDRESS else f"/proc/{os.getpid()}/fd/{descriptor}/socket"
+    finally:
+        os.close(descriptor)
 
 
 def _status(books: dict[str, Any], launchers: Sequence[subprocess.Popen[bytes]], firsts: Sequence[int]) -> int | None:

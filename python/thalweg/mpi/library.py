@@ -7,11 +7,12 @@ import hashlib
 import os
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,9 +97,19 @@ def sources() -> tuple[Path, list[Path]]:
 
 
 def _cache_folder() -> Path:
-    if sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK):
-        return Path(sys.prefix) / "var" / "thalweg"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"
+    """The first that can be written: of a virtual environment, the user's own, or a private one among the temporary folders."""
+    own = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "thalweg"
+    for folder in (Path(sys.prefix) / "var" / "thalweg", own) if sys.prefix != sys.base_prefix else (own,):
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                return folder
+    private = Path(tempfile.gettempdir()) / f"thalweg-cache-{os.getuid()}"
+    private.mkdir(mode=0o700, exist_ok=True)
+    found = private.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise InputError(f"{private} is not a folder of yours alone; set XDG_CACHE_HOME to one that can be written")
+    return private
 
 
 @dataclass(frozen=True)

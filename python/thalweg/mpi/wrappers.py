@@ -203,7 +203,9 @@ def _wrapper(number: int, function: Function) -> str:
     arguments = ", ".join(name for name, _ in function.parameters)
     head = f"THALWEG_EXPORT {function.result} {function.name}({parameters}) {{\n  process().count({number});\n"
     unknown = {"Outside(native)": OUTSIDE, "Aside(native)": ASIDE}
-    handler = HANDLERS.get(function.base) or next((h for h, names in unknown.items() if names.match(function.base)), None)
+    handler = HANDLERS.get(function.base) or next(
+        (h for h, names in unknown.items() if names.match(function.base)), None
+    )
     if handler is None:
         return f"{head}  return P{function.name}({arguments});\n}}\n"
     native = f"  const auto native = [&] {{ return P{function.name}({arguments}); }};\n" if "native" in handler else ""

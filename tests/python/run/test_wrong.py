@@ -5,11 +5,15 @@ That no process is left is checked by every run of a program (tests/end_to_end/p
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from programs import Thalweg as Program
 from programs import execute, thalweg_run
+from thalweg.errors import InputError
+from thalweg.mpi import library
 
 MAIN = "int main(int argc, char** argv) {{ begin(&argc, &argv); {} return end(); }}"
 
@@ -124,6 +128,9 @@ def test_the_programs_own_status_is_kept(run_program: Program) -> None:
         (["--compute", "some"], ["/bin/true"], "'some' is not measured, none, or scale:X"),
         (["--compute", "scale:-1"], ["/bin/true"], "'scale:-1' is not measured"),
         (["--skew", "normal:3"], ["/bin/true"], "'normal:3' is not uniform:US"),
+        (["--skew", "uniform:1e9"], ["/bin/true"], "'uniform:1e9' is not uniform:US"),
+        (["--timeout", "nan"], ["/bin/true"], "'nan' is no number of seconds"),
+        (["--timeout", "inf"], ["/bin/true"], "inf is not in the range"),
         (["--mpi", "/nowhere"], ["/bin/true"], "--mpi /nowhere: no mpicc and mpiexec in /nowhere"),
         (["--cluster", "torsu:2x2"], ["/bin/true"], "torsu"),
         (["--engine", "magic"], ["/bin/true"], "'magic' is not one of 'sim', 'rtl'"),
@@ -131,12 +138,41 @@ def test_the_programs_own_status_is_kept(run_program: Program) -> None:
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, options: list[str], command: list[str], said: str) -> None:
-    import sys
-
     done = execute([sys.executable, "-m", "thalweg", "run", "-n", "2", *options, "--", *command], folder=tmp_path)
     assert (done.returncode, done.stdout) == (125, ""), done.stderr
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_file_in_this_folder_is_named_with_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "h").touch(mode=0o755)
+    done = execute([sys.executable, "-m", "thalweg", "run", "--", "h"], folder=tmp_path)
+    assert done.returncode == 125
+    assert done.stderr == "thalweg: there is no program h on the PATH; the file in this folder is ./h\n"
+
+
+def test_a_temporary_folder_may_have_a_long_name_or_be_missing(run_program: Program, tmp_path: Path) -> None:
+    long = tmp_path / ("x" * 120)
+    long.mkdir()
+    assert run_program(MAIN.format(""), 2).exit_code == 0
+    for folder in (long, tmp_path / "nowhere"):
+        run = thalweg_run(tmp_path, 2, "ring:2", [tmp_path / "program"], environment={"TMPDIR": str(folder)})
+        assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stderr
+
+
+def test_a_home_that_cannot_be_written_is_not_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", sys.base_prefix)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert library._cache_folder() == tmp_path / "home/.cache/thalweg"
+    monkeypatch.setenv("HOME", "/dev/null")
+    private = library._cache_folder()
+    assert private.parent == tmp_path and private.stat().st_mode & 0o777 == 0o700
+    assert library._cache_folder() == private
+    private.chmod(0o777)
+    with pytest.raises(InputError, match="is not a folder of yours alone"):
+        library._cache_folder()
 
 
 def test_a_program_of_another_mpi_is_named(tmp_path: Path) -> None:
