@@ -45,6 +45,7 @@ def folder() -> Path:
             own = _make(around)
             atexit.register(remove)
             tempfile.tempdir = os.environ["TMPDIR"] = str(own)
+        assert _own is not None
         return _own
 
 

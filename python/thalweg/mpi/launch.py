@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -111,7 +112,7 @@ def run_programs(
                 started.append(Processes([*launch, path, *program.command[1:]], environment, address, output, prefix))
             launchers = [processes.launcher for processes in started]
             books = _serve(server, launchers, [*firsts, len(nodes)])
-            status = _status(books, launchers, firsts)
+            status = _status(books, launchers, firsts, patience_s)
         finally:
             for processes in started:
                 processes.end()
@@ -134,13 +135,22 @@ def _address(folder: str) -> Iterator[str]:
         os.close(descriptor)
 
 
-def _status(books: dict[str, Any], launchers: Sequence[subprocess.Popen[bytes]], firsts: Sequence[int]) -> int | None:
+def _status(
+    books: dict[str, Any], launchers: Sequence[subprocess.Popen[bytes]], firsts: Sequence[int], patience_s: float
+) -> int | None:
     """The programs' own: the first that is not 0, or the aborted one's. None where they did not end by themselves."""
     if books["ending"] == Ending.finished:
-        return next(filter(None, [launcher.wait() for launcher in launchers]), 0)
-    if books["ending"] == Ending.aborted:  # the others know nothing of it
-        return launchers[bisect_right(firsts, books["aborter"]) - 1].wait()
-    return None
+        ended = launchers
+    elif books["ending"] == Ending.aborted:  # the others know nothing of it
+        ended = [launchers[bisect_right(firsts, books["aborter"]) - 1]]
+    else:
+        return None
+    try:
+        return next(filter(None, [launcher.wait(patience_s or None) for launcher in ended]), 0)
+    except subprocess.TimeoutExpired:
+        books["ending"], books["waiting"] = Ending.timeout, []
+        books["what"] = f"all ranks have ended, but not what they started, for {patience_s:g} s"
+        return None
 
 
 def _serve(server: MpiServer, launchers: Sequence[subprocess.Popen[bytes]], ranks: Sequence[int]) -> dict[str, Any]:

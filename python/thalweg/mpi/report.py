@@ -230,6 +230,12 @@ class Report:
             print(f"thalweg: {recovery_text(recovery)}", file=stream)
         if not set(calls) - {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"}:
             print("thalweg: warning: no call but MPI_Init and MPI_Finalize was intercepted", file=stream)
+        if spawned := calls.get("MPI_Comm_spawn", 0) + calls.get("MPI_Comm_spawn_multiple", 0):
+            print(
+                f"thalweg: {spawned} calls of MPI_Comm_spawn: the processes that they start run by MPI alone, and take no time "
+                "in the fabric",
+                file=stream,
+            )
         rows = together(
             self.collectives(),
             ("function", "ranks", "nodes", "in", "algorithms"),
