@@ -1,4 +1,4 @@
-"""The command `thalweg`, which is also `python -m thalweg`. Signals end it without a word, from its first line on."""
+"""The command `thalweg`, which is also `python -m thalweg`. Signals end it without a word while its modules are loaded, too."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ for _number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
 
 def main() -> int:
     """Runs the process's command line, and returns the exit code."""
-    from thalweg import ending
-
-    ending.install()
     from thalweg import cli
 
     return cli.main()
