@@ -7,7 +7,7 @@ import signal
 from typing import NoReturn
 
 for _number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-    if signal.getsignal(_number) is not signal.SIG_IGN:
+    if _number != signal.SIGHUP or signal.getsignal(_number) is not signal.SIG_IGN:
         signal.signal(_number, lambda number, _: os._exit(128 + number))
 
 

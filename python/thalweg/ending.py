@@ -28,13 +28,14 @@ _held.acquire()
 
 
 def install() -> None:
-    """From now on; a signal that whoever started us has us ignore (nohup) stays ignored. In the main thread."""
+    """From now on, in the main thread. SIGHUP stays ignored after nohup; SIGINT, which a script's background commands have ignored,
+    does not: who sends it means us."""
     heard, rung = os.pipe()
     os.set_blocking(rung, False)
     signal.set_wakeup_fd(rung, warn_on_full_buffer=False)
     threading.Thread(target=_listen, args=(heard,), name="ending", daemon=True).start()
     for number in _SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _stand_still)
 
 
