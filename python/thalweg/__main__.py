@@ -1,25 +1,26 @@
-"""The command `thalweg`, which is also `python -m thalweg`. Signals end it without a word, from its first line on."""
+"""The command `thalweg`, which is also `python -m thalweg`. Signals end it without a word while its modules are loaded, too."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
+from typing import NoReturn
 
 for _number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-    if signal.getsignal(_number) is not signal.SIG_IGN:
+    if _number != signal.SIGHUP or signal.getsignal(_number) is not signal.SIG_IGN:
         signal.signal(_number, lambda number, _: os._exit(128 + number))
 
 
-def main() -> int:
-    """Runs the process's command line, and returns the exit code."""
-    from thalweg import ending
+def main() -> NoReturn:
+    """Runs the process's command line, and ends the process with the exit code."""
+    from thalweg import cli, ending
 
-    ending.install()
-    from thalweg import cli
-
-    return cli.main()
+    try:
+        code = cli.main()
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 0
+    ending.leave(code)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,7 +1,7 @@
 """The command `thalweg`: finds the subcommand, runs it, and turns whatever ends it early into one line and an exit code.
 
-Exit codes: 0 right, 1 a check failed, 2 bad input, 3 the fabric could not go on, 130 interrupted. `thalweg run` and `thalweg
-jobs` return the program's own status instead, 124 when the fabric could not go on, 125 for bad input.
+Exit codes: 0 right, 1 a check failed, 2 bad input, 3 the fabric could not go on, 128 + n ended by signal n. `thalweg run` and
+`thalweg jobs` return the program's own status instead, 124 when the fabric could not go on, 125 for bad input.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import click
 
+from thalweg import ending
 from thalweg.errors import InputError, ThalwegError, one_line
 
 COMMANDS = {
@@ -141,7 +142,9 @@ def _open_streams() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line `arguments` (default: the process's own) and returns the exit code."""
+    """Runs the command line `arguments` and returns the exit code. Default: the process's own, which signals then end."""
+    if arguments is None:
+        ending.install()
     _open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = next((word for word in given if not word.startswith("-")), None)

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from types import FrameType
+from typing import NoReturn
 
 from thalweg import scratch
 from thalweg.descendants import descendants
@@ -27,21 +28,30 @@ _held.acquire()
 
 
 def install() -> None:
-    """From now on; a signal that whoever started us has us ignore (nohup) stays ignored. In the main thread."""
+    """From now on, in the main thread. SIGHUP stays ignored after nohup; SIGINT, which a script's background commands have ignored,
+    does not: who sends it means us."""
     heard, rung = os.pipe()
     os.set_blocking(rung, False)
     signal.set_wakeup_fd(rung, warn_on_full_buffer=False)
     threading.Thread(target=_listen, args=(heard,), name="ending", daemon=True).start()
     for number in _SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _stand_still)
+
+
+def leave(code: int) -> NoReturn:
+    """Ends the process without the end of the interpreter, which hears no signals."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    scratch.remove()
+    os._exit(code)
 
 
 def _stand_still(number: int, _: FrameType | None) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    if not sys.is_finalizing():
-        _held.acquire(timeout=2 * _KILLING_S)
-    os._exit(128 + number)  # the thread is no more, or does not get done
+    _held.acquire(timeout=2 * _KILLING_S)
+    os._exit(128 + number)  # the thread is not, or does not get done
 
 
 def _listen(heard: int) -> None:

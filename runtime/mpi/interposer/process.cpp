@@ -1,6 +1,7 @@
 #include "mpi/interposer/process.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -140,6 +141,8 @@ void Process::connect(const char* path) {
     close(socket_);
     socket_ = high;
   }
+  // A child would keep it open where this process executes another program.
+  pthread_atfork(nullptr, nullptr, [] { close(process().socket_); });
 
   Hello hello;
   hello.rank = rank_;

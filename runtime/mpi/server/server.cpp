@@ -121,9 +121,9 @@ bool Server::over(Outcome& outcome) {
   const auto died = std::ranges::find_if(
       connections_.lost(), [&](unsigned rank) { return memory_.slot(rank).state.load() != State::finished; });
   if (died != connections_.lost().end())
-    return end(Ending::died, "rank " + std::to_string(*died) +
-                                 (memory_.slot(*died).exiting.load() != 0 ? " exited without MPI_Finalize"
-                                                                          : " was killed by a signal"));
+    return end(Ending::died, "rank " + std::to_string(*died) + " " +
+                                 connections_.process(*died).end(memory_.slot(*died).exiting.load() != 0) +
+                                 " before MPI_Finalize");
   if (stop_) return end(Ending::stopped, "stopped");
   return false;
 }

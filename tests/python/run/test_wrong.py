@@ -34,7 +34,7 @@ MAIN = "int main(int argc, char** argv) {{ begin(&argc, &argv); {} return end();
         ),
         pytest.param(
             "if (rank == 1) { sleep(1); exit(0); }",
-            ["rank 1 exited without MPI_Finalize", "waits for rank 1 on MPI_COMM_WORLD"],
+            ["rank 1 exited with status 0 before MPI_Finalize", "waits for rank 1 on MPI_COMM_WORLD"],
             id="exit",
         ),
         pytest.param(
@@ -91,6 +91,34 @@ def test_the_fabric_cannot_go_on(run_program: Program, body: str, said: list[str
     for words in said:
         assert words in run.stderr
     assert run.report["exit_code"] == 124
+
+
+FORKED = "if (fork() == 0) for (;;) pause();"
+CLONED = "if (syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) == 0) for (;;) pause();"  # keeps the socket of the rank open
+
+
+@pytest.mark.parametrize(
+    ("child", "does", "said"),
+    [
+        pytest.param("", "_exit(3);", "called _exit(3) before MPI_Finalize", id="_exit"),
+        pytest.param(CLONED, "_exit(3);", "called _exit(3) before MPI_Finalize", id="_exit-with-a-child"),
+        pytest.param(CLONED, "exit(4);", "exited with status 4 before MPI_Finalize", id="exit-with-a-child"),
+        pytest.param(CLONED, "abort();", "was killed by signal 6 (Aborted)", id="abort-with-a-child"),
+        pytest.param("", "*(volatile int*)8 = 1;", "was killed by signal 11 (Segmentation fault)", id="segfault"),
+        pytest.param(CLONED, "raise(SIGKILL);", "was killed by signal 9 (Killed)", id="killed-with-a-child"),
+        pytest.param("", 'execl("/bin/sleep", "sleep", "99", NULL);', "executed another program, ", id="exec"),
+        pytest.param(
+            FORKED, 'execl("/bin/sleep", "sleep", "99", NULL);', "executed another program, ", id="exec-with-a-child"
+        ),
+    ],
+)
+def test_a_rank_did_what_it_is_said_to_have_done(run_program: Program, child: str, does: str, said: str) -> None:
+    headers = "".join(f"#include <{name}.h>\n" for name in ("signal", "stdlib", "sys/syscall", "unistd"))
+    text = MAIN.format(f"if (rank == 2) {{ {child} {does} }} MPI_Barrier(MPI_COMM_WORLD);")
+    run = run_program(headers + text, 4, "--timeout", "20")
+    assert run.exit_code == 124, run.stderr
+    assert run.stderr.startswith(f"thalweg: rank 2 {said}"), run.stderr
+    assert "BAD TERMINATION" not in run.stdout + run.stderr
 
 
 def test_a_program_that_polls_for_ever_is_given_up_without_a_proof(run_program: Program) -> None:
