@@ -15,7 +15,7 @@ from thalweg.commands.bench_faults import faults
 from thalweg.commands.bench_jobs import jobs
 from thalweg.errors import CheckFailed, InputError
 from thalweg.faults import faults_option, recovery_text
-from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json
+from thalweg.output import OutputFile, json_option, print_line, print_table, progress_bar, write_json
 from thalweg.rtl_engine import ENGINES, with_engine
 from thalweg.spec import Algorithm, Datatype, Operator
 
@@ -116,7 +116,7 @@ def _print_recoveries(rows: Rows) -> None:
     for row in rows:
         for end in ("kernel", "host"):
             for recovery in row.get(f"recoveries_{end}", []):
-                click.echo(f"{row['bytes']} bytes, {end} to {end}: {recovery_text(recovery)}")
+                print_line(f"{row['bytes']} bytes, {end} to {end}: {recovery_text(recovery)}")
 
 
 def _print_times(rows: Rows) -> None:
@@ -201,7 +201,7 @@ def _collective(name: str) -> click.Command:
             about += f": {op} of {datatype}"
         about += f", root {root}" if rooted else ""
         about += ", reproducible" if reproducible else ""
-        click.echo(about + _CLOSED * (engine == "model") + "; times in us")
+        print_line(about + _CLOSED * (engine == "model") + "; times in us")
         _print_times(rows)
         _print_recoveries(rows)
         _finish(rows, picture, json_file)
@@ -270,7 +270,7 @@ def _message(name: str) -> click.Command:
             with progress_bar(name) as progress:
                 rows = list(bench.measure_messages(cluster, name, wanted, hops, progress))
         about = f"{name} from node 0 to node {bench.peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
-        click.echo(f"{about}, on {cluster.name}{_CLOSED * (engine == 'model')}; times in us")
+        print_line(f"{about}, on {cluster.name}{_CLOSED * (engine == 'model')}; times in us")
         _print_times(rows)
         _print_recoveries(rows)
         _finish(rows, picture, json_file)
@@ -358,7 +358,7 @@ def traffic(
             else list(bench_traffic.sweep_traffic(plan, progress))
         )
     rows.sort(key=lambda row: float(row["load"]))
-    click.echo(
+    print_line(
         f"{pattern} traffic of {packet}-flit packets on {plan.cluster.name}, {cycles} cycles; latencies in cycles"
     )
     print_table(

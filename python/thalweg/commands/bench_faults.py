@@ -10,7 +10,7 @@ import click
 from thalweg import bench_faults
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed
-from thalweg.output import json_option, print_table, progress_bar, write_json
+from thalweg.output import json_option, print_line, print_table, progress_bar, write_json
 
 COLUMNS = ["bit errors", "p", "a", "goodput", "(1-p)/(1+pa)", "difference", "verified"]
 
@@ -60,7 +60,7 @@ def faults(cluster_name: str, rates: list[float], cycles: int, seed: int, json_f
     cluster = Cluster.load(cluster_name)
     with progress_bar("faults") as progress:
         rows = list(bench_faults.measure_faults(cluster, rates, cycles, seed, progress))
-    click.echo(
+    print_line(
         f"a link of {cluster.link_latency} cycles as in {cluster.name}, frames of {rows[0]['frame_bits']} bits, {cycles} cycles"
     )
     print_table(

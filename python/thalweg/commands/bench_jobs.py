@@ -10,7 +10,7 @@ from thalweg import bench, bench_jobs, bounds
 from thalweg.bench_plot import check_plot, plot
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
-from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json
+from thalweg.output import OutputFile, json_option, print_line, print_table, progress_bar, write_json
 from thalweg.sharing import Share
 from thalweg.spec import Algorithm
 
@@ -109,7 +109,7 @@ def jobs(
         for index, plan in enumerate(plans):
             rows += bench_jobs.measure_jobs(plan)
             progress((index + 1) / len(plans))
-    click.echo(f"{len(chosen)} jobs on {cluster.name}, nodes {placement}, kernel to kernel; times in us")
+    print_line(f"{len(chosen)} jobs on {cluster.name}, nodes {placement}, kernel to kernel; times in us")
     keys = [
         "share",
         "job",

@@ -11,7 +11,7 @@ import click
 from thalweg import cluster_file, draw, topology
 from thalweg.cluster import Cluster, presets
 from thalweg.errors import one_line
-from thalweg.output import OutputFile, json_option, print_table, write_json, write_text
+from thalweg.output import OutputFile, json_option, print_line, print_table, write_json, write_text
 
 CLUSTER = click.argument("cluster", metavar="CLUSTER")
 
@@ -35,7 +35,8 @@ def list_(json_file: Path | None) -> None:
         rows.append({"name": name, "nodes": cluster.topology.nodes, "description": cluster.values.description})
     print_table(["name", "nodes", "description"], [list(row.values()) for row in rows], left=["name", "description"])
     shapes = ", ".join(name for name in topology.SHAPES if name != "edges")
-    click.echo(f"\nShapes in place: {shapes}; see `thalweg cluster --help`.")
+    click.echo()
+    print_line(f"Shapes in place: {shapes}; see `thalweg cluster --help`.")
     write_json(json_file, rows)
 
 
@@ -46,7 +47,7 @@ def show(cluster: str, json_file: Path | None) -> None:
     """Show values, in the units of files and of the hardware."""
     found = Cluster.load(cluster)
     values, built = found.values, found.topology
-    click.echo(one_line(f"{cluster}: {values.description}" if values.description else cluster))
+    print_line(one_line(f"{cluster}: {values.description}" if values.description else cluster))
     rows: list[tuple[str, str, str]] = [
         ("nodes", str(built.nodes), _shape(found)),
         ("links", str(len(built.links)), f"{built.link_ports} link ports a node"),

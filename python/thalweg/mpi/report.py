@@ -16,7 +16,7 @@ from thalweg.faults import recovery_rows, recovery_text
 from thalweg.mpi import instances
 from thalweg.mpi.launch import RunResult
 from thalweg.mpi.together import Row, together
-from thalweg.output import print_table
+from thalweg.output import print_line, print_table
 
 _ROWS = 12  # of a table; what is left out is said
 
@@ -225,11 +225,12 @@ class Report:
 
     def print(self, stream: IO[str]) -> None:
         calls = self._books["calls"]
-        print(f"\nthalweg: {self.summary()}", file=stream)
+        print(file=stream)
+        print_line(f"thalweg: {self.summary()}", stream)
         for recovery in self.recoveries():
-            print(f"thalweg: {recovery_text(recovery)}", file=stream)
+            print_line(f"thalweg: {recovery_text(recovery)}", stream)
         if not set(calls) - {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"}:
-            print("thalweg: warning: no call but MPI_Init and MPI_Finalize was intercepted", file=stream)
+            print_line("thalweg: warning: no call but MPI_Init and MPI_Finalize was intercepted", stream)
         rows = together(
             self.collectives(),
             ("function", "ranks", "nodes", "in", "algorithms"),
@@ -238,9 +239,9 @@ class Report:
         )
         rows.sort(key=lambda row: -row["fabric_us"])
         if loose := self._in_another_order():
-            print(
+            print_line(
                 f"thalweg: warning: {loose} calls were reduced by MPI, in an order that --reproducible does not fix",
-                file=stream,
+                stream,
             )
         if rows:
             print(file=stream)
@@ -326,15 +327,16 @@ class Report:
             stream,
         )
         software = instances.in_software_us(rows, self.virtual_time_us)
-        print(
-            f"\nthalweg: {self.virtual_time_us:.3f} us; about {software:.3f} us with all of these in software: "
+        print(file=stream)
+        print_line(
+            f"thalweg: {self.virtual_time_us:.3f} us; about {software:.3f} us with all of these in software: "
             f"the network takes {100 * (1 - self.virtual_time_us / software):.2f} % off"
             + (
                 "; what has no time in software counts as it is"
                 if any(row["software_us"] is None for row in rows)
                 else ""
             ),
-            file=stream,
+            stream,
         )
 
     @staticmethod
