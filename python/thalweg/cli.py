@@ -59,12 +59,9 @@ class LazyGroup(click.Group):
 
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
-        import importlib.metadata
+        from thalweg.output import version
 
-        try:
-            click.echo(f"thalweg {importlib.metadata.version('thalweg')}")
-        except importlib.metadata.PackageNotFoundError:
-            click.echo("thalweg, not installed: run from its sources")
+        click.echo(f"thalweg {known}" if (known := version()) else "thalweg, not installed: run from its sources")
         ctx.exit()
 
 
@@ -95,7 +92,7 @@ def _usage(error: click.ClickException) -> str:
 def _invoke(arguments: list[str], in_run: bool) -> int:
     bad_input = InputError.run_exit_code if in_run else InputError.exit_code
     try:
-        with thalweg.make_context("thalweg", arguments) as ctx:
+        with thalweg.make_context("thalweg", list(arguments), obj=arguments) as ctx:
             thalweg.invoke(ctx)
         sys.stdout.flush()
     except click.exceptions.Exit as stop:

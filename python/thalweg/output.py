@@ -7,17 +7,20 @@ import os
 import sys
 import tempfile
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from thalweg.errors import InputError
+
+if TYPE_CHECKING:
+    from thalweg.cluster import Cluster
 
 
 class OutputFile(click.ParamType[Path]):
@@ -69,10 +72,31 @@ def write_text(path: Path, text: str) -> None:
         raise InputError(f"cannot be written: {error.strerror}", path) from error
 
 
-def write_json(path: Path | None, data: Any) -> None:
-    """Writes `data` as JSON where `--json` was given (`path` is not None)."""
-    if path is not None:
-        write_text(path, json.dumps(data, indent=2) + "\n")
+def write_json(path: Path | None, data: Any, *clusters: Cluster, seeds: Mapping[str, int] | None = None) -> None:
+    """Writes `data` as JSON where `--json` was given (`path` is not None), and under `thalweg` what it came from: the version, the
+    command line, the seeds of what is random, and the clusters. A list is under `rows`."""
+    if path is None:
+        return
+    context = click.get_current_context(silent=True)
+    of_faults = [("faults", cluster.values.faults.seed) for cluster in clusters if cluster.has_faults]
+    about = {
+        "version": version(),
+        "command": ["thalweg", *(context.find_root().obj or [] if context else [])],
+        "seeds": {**dict(of_faults), **(seeds or {})},
+        "clusters": [cluster.description for cluster in clusters],
+    }
+    rest = data if isinstance(data, dict) else {"rows": data}
+    write_text(path, json.dumps({"thalweg": about, **rest}, indent=2) + "\n")
+
+
+def version() -> str | None:
+    """That of the installed package; None where it runs from its sources."""
+    import importlib.metadata  # takes longer than most commands
+
+    try:
+        return importlib.metadata.version("thalweg")
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 @contextmanager

@@ -86,9 +86,9 @@ _sizes = click.option(
 _seed = click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of random data.")
 
 
-def _finish(rows: Rows, picture: Path | None, json_file: Path | None) -> None:
+def _finish(rows: Rows, picture: Path | None, json_file: Path | None, cluster: Cluster, **seeds: int) -> None:
     """Writes the files, then says what failed."""
-    write_json(json_file, rows)
+    write_json(json_file, rows, cluster, seeds=seeds)
     if picture:
         plot(rows, picture)
     wrong = [row for row in rows if row["verified"] is False]
@@ -204,7 +204,7 @@ def _collective(name: str) -> click.Command:
         print_line(about + _CLOSED * (engine == "model") + "; times in us")
         _print_times(rows)
         _print_recoveries(rows)
-        _finish(rows, picture, json_file)
+        _finish(rows, picture, json_file, cluster, data=seed, **placement.seeds(placement_name))
 
     parts = [
         _common,
@@ -273,7 +273,7 @@ def _message(name: str) -> click.Command:
         print_line(f"{about}, on {cluster.name}{_CLOSED * (engine == 'model')}; times in us")
         _print_times(rows)
         _print_recoveries(rows)
-        _finish(rows, picture, json_file)
+        _finish(rows, picture, json_file, cluster)
 
     hops = click.option(
         "--hops", type=click.IntRange(1), default=1, show_default=True, help="Links between the two nodes."
@@ -379,4 +379,4 @@ def traffic(
     for row in rows:
         if row.get("saturation"):
             click.echo(f"saturation at load {row['load']:g}")
-    _finish(rows, picture, json_file)
+    _finish(rows, picture, json_file, plan.cluster, traffic=seed)

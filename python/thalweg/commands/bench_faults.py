@@ -79,7 +79,7 @@ def faults(cluster_name: str, rates: list[float], cycles: int, seed: int, json_f
         ),
         left=("verified",),
     )
-    write_json(json_file, rows)
+    write_json(json_file, rows, cluster, seeds={"faults": seed})
     for row in rows:
         where = f"at a bit error rate of {row['bit_error_rate']:g}"
         if not row["verified"]:

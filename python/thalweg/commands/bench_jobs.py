@@ -127,7 +127,7 @@ def jobs(
         ([*(row[key] for key in keys), "yes" if row["verified"] else "NO"] for row in rows),
         left=("share", "operation", "verified"),
     )
-    write_json(json_file, rows)
+    write_json(json_file, rows, cluster, seeds={"data": seed})
     if picture:
         plot(rows, picture)
     wrong = [row for row in rows if not row["verified"]]

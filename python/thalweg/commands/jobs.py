@@ -110,5 +110,6 @@ def command(
         left=["program"],
         file=sys.stderr,
     )
-    write_json(json_file, {**report.as_json(), "share": str(share or bench_jobs.UNSHARED), "jobs": rows})
+    data = {**report.as_json(), "share": str(share or bench_jobs.UNSHARED), "jobs": rows}
+    write_json(json_file, data, report.cluster, seeds=settings.seeds)
     sys.exit(report.result.exit_code)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from thalweg.bench import SEED
 from thalweg.errors import InputError
 from thalweg.output import json_option, print_line, print_table, progress_bar, write_json
 from thalweg.reproduce import Number, Row, short
@@ -42,7 +43,8 @@ def command(paper: str, collectives: tuple[str, ...], full: bool, folder: Path |
         evaluation = Evaluation(full, collectives or COLLECTIVES)
         rows = list(evaluation.rows(lambda what, done: bar(done, what=what)))
     _print(rows)
-    write_json(json_file, [row.as_json() for row in rows])
+    clusters = evaluation.measured.clusters.values()
+    write_json(json_file, [row.as_json() for row in rows], *clusters, seeds={"data": SEED})
     if folder:
         for path in plot(rows, folder):
             click.echo(f"drawn: {path}")

@@ -47,7 +47,7 @@ def command(
     _print(found, proof, check)
     if out:
         _write(out, found, routes, proof)
-    write_json(json_file, _record(found, proof))
+    write_json(json_file, _record(found, proof), found)
 
 
 def _print(cluster: Cluster, proof: Proof, check: bool) -> None:

@@ -106,9 +106,9 @@ def test(
         left=("block", "variant", "difference"),
     )
     if covers:
-        _show_coverage(project, {block.name: block for block, _ in chosen}, json_file)
+        _show_coverage(project, {block.name: block for block, _ in chosen}, json_file, seed)
     else:
-        write_json(json_file, [_row(result) for result in results])
+        write_json(json_file, [_row(result) for result in results], seeds={"stimuli": seed})
     differing = [result for result in results if result.difference]
     for result in differing if not covers else ():
         click.echo(f"{result.block} ({result.set}): cycles, shrunk stimulus and waves are in {result.report}")
@@ -183,7 +183,7 @@ def cosim_(
         "recoveries": sum(len(outcome.recoveries) for outcome in done),
     }
     print_table(tuple(row), [tuple(row.values())], left=("cluster",))
-    write_json(json_file, row)
+    write_json(json_file, row, cluster, seeds={"programs": seed})
 
 
 @command.command()
@@ -239,7 +239,7 @@ def prove(blocks: tuple[str, ...], mutants: bool, json_file: Path | None) -> Non
         )
 
 
-def _show_coverage(project: Project, blocks: dict[str, Block], json_file: Path | None) -> None:
+def _show_coverage(project: Project, blocks: dict[str, Block], json_file: Path | None, seed: int) -> None:
     covered = [coverage(project, block) for block in blocks.values()]
     print_table(
         ("block", "lines", "covered %", "toggles", "toggled %"),
@@ -247,7 +247,8 @@ def _show_coverage(project: Project, blocks: dict[str, Block], json_file: Path |
         left=("block",),
     )
     percents = ({"line_percent": c.line_percent, "toggle_percent": c.toggle_percent} for c in covered)
-    write_json(json_file, [{**asdict(c), **percent} for c, percent in zip(covered, percents, strict=True)])
+    rows = [{**asdict(c), **percent} for c, percent in zip(covered, percents, strict=True)]
+    write_json(json_file, rows, seeds={"stimuli": seed})
 
 
 @command.command()

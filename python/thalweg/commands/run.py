@@ -92,5 +92,6 @@ def command(
     path = find_program(program[0])
     loaded = with_engine(loaded, engine)
     report = settings.run(loaded, [Program(program, nodes)], instances_of=Path(path) if instances else None)
-    write_json(json_file, report.as_json())
+    seeds = {**placement.seeds(placement_name), **settings.seeds}
+    write_json(json_file, report.as_json(), report.cluster, seeds=seeds)
     sys.exit(report.result.exit_code)

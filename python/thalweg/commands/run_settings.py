@@ -79,6 +79,11 @@ class RunSettings:
     timeout: float
     operators: tuple[Path, ...]
 
+    @property
+    def seeds(self) -> dict[str, int]:
+        """For `write_json`."""
+        return {} if self.skew is None else {"skew": int(self.skew.rpartition(":")[2])}
+
     def run(
         self,
         cluster: Cluster,

@@ -49,9 +49,8 @@ def command(cluster_name: str, ranks: str | None, sizes: str, output: Path, json
         rows = list(tuning.measure(cluster, wanted, bench.parse_sizes(sizes), progress))
     how = f"thalweg tune --cluster {cluster_name} --ranks {','.join(map(str, wanted))} --sizes {sizes}"
     write_text(output, tuning.text(cluster, rows, how))
-    write_json(
-        json_file, [{**asdict(row), "times": {a.name.lower(): us for a, us in row.times.items()}} for row in rows]
-    )
+    as_json = [{**asdict(row), "times": {a.name.lower(): us for a, us in row.times.items()}} for row in rows]
+    write_json(json_file, as_json, cluster, seeds={"data": bench.SEED})
     print_table(
         ["ranks", "collective", "from bytes", "fastest", "us", "next", "us"],
         (

@@ -56,7 +56,7 @@ class Report:
         program: Path | None = None,
     ) -> None:
         self.result = result
-        self.cluster, self.engine = cluster.name, cluster.engine
+        self.cluster = cluster
         self.nodes = list(nodes)
         self.reproducible = reproducible
         self._books = result.books
@@ -191,8 +191,8 @@ class Report:
     def _as_json(self) -> dict[str, Any]:
         return {
             "ranks": len(self.nodes),
-            "cluster": self.cluster,
-            "engine": self.engine,
+            "cluster": self.cluster.name,
+            "engine": self.cluster.engine,
             "nodes": self.nodes,
             "reproducible": self.reproducible,
             "exit_code": self.result.exit_code,
@@ -216,7 +216,7 @@ class Report:
         hosts = len(set(self.nodes))
         flits = sum(link["flits"] for link in self.links())
         return (
-            f"{self.cluster}, {len(self.nodes)} ranks{f' on {hosts} node' + 's' * (hosts > 1) if self._shared else ''}: "
+            f"{self.cluster.name}, {len(self.nodes)} ranks{f' on {hosts} node' + 's' * (hosts > 1) if self._shared else ''}: "
             f"{self.virtual_time_us:.3f} us of virtual time; "
             f"{offloaded} collective calls computed in the network, {f'{memory} in the memory of a node, ' if memory else ''}"
             f"{fallback} left to software, {messages} messages; "
