@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
 from thalweg.errors import InputError, ThalwegError, one_line
 
@@ -41,6 +42,11 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = importlib.import_module(f"thalweg.commands.{cmd_name}").command
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        commands = [CompletionItem(name, help=COMMANDS[name]) for name in self.list_commands(ctx)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [item for item in commands if item.value.startswith(incomplete)] + options
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -140,6 +146,8 @@ def _open_streams() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line `arguments` (default: the process's own) and returns the exit code."""
     _open_streams()
+    if instruction := os.environ.get("_THALWEG_COMPLETE"):
+        return shell_complete(thalweg, {}, "thalweg", "_THALWEG_COMPLETE", instruction)
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = next((word for word in given if not word.startswith("-")), None)
     return _invoke(given, in_run=command in ("run", "jobs"))

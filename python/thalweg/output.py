@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from thalweg import completion
 from thalweg.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ class OutputFile(click.ParamType[Path]):
     """A file that a command will write: refused before the work starts where it cannot be written. `-` is stdout."""
 
     name = "file"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return completion.files(ctx, param, incomplete)
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(value)

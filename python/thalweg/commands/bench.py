@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from thalweg import bench, bench_model, bench_traffic, placement
+from thalweg import bench, bench_model, bench_traffic, completion, placement
 from thalweg.bench_plot import check_plot, plot
 from thalweg.cluster import Cluster
 from thalweg.commands.bench_faults import faults
@@ -64,6 +64,7 @@ _common = _options(
         "--cluster",
         "cluster_name",
         required=True,
+        shell_complete=completion.clusters,
         metavar="C",
         help="A preset, a cluster file, or a shape in place such as torus:4x4.",
     ),

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from thalweg import bench_faults
+from thalweg import bench_faults, completion
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed
 from thalweg.output import json_option, print_line, print_table, progress_bar, write_json
@@ -40,6 +40,7 @@ class Rates(click.ParamType[list[float]]):
     "--cluster",
     "cluster_name",
     required=True,
+    shell_complete=completion.clusters,
     metavar="C",
     help="Whose routers and links: a preset, a cluster file, or a shape in place such as torus:4x4.",
 )

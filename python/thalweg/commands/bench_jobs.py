@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from thalweg import bench, bench_jobs, bounds
+from thalweg import bench, bench_jobs, bounds, completion
 from thalweg.bench_plot import check_plot, plot
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
@@ -38,6 +38,7 @@ class ShareType(click.ParamType[Share | None]):
     "--cluster",
     "cluster_name",
     required=True,
+    shell_complete=completion.clusters,
     metavar="C",
     help="A preset, a cluster file, or a shape in place such as torus:4x4.",
 )

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from thalweg import cluster_file, draw, topology
+from thalweg import cluster_file, completion, draw, topology
 from thalweg.cluster import Cluster, presets
 from thalweg.errors import one_line
 from thalweg.output import OutputFile, json_option, print_line, print_table, write_json, write_text
 
-CLUSTER = click.argument("cluster", metavar="CLUSTER")
+CLUSTER = click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 
 
 @click.group()

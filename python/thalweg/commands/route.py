@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from thalweg import route_table
+from thalweg import completion, route_table
 from thalweg.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.output import json_option, write_json, write_text
@@ -17,7 +17,7 @@ from thalweg.routing import ALGORITHMS, Routes
 
 
 @click.command()
-@click.argument("cluster", metavar="CLUSTER")
+@click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 @click.option("--check", is_flag=True, help="Print the proof's figures as well.")
 @click.option("--routing", type=click.Choice(list(ALGORITHMS)), help="The algorithm, in place of the cluster's own.")
 @click.option("--table", type=click.Path(path_type=Path), metavar="FILE", help="Prove the table in FILE instead.")

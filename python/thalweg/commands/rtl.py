@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from thalweg import cosim, descendants, rtl_export, rtl_top
+from thalweg import completion, cosim, descendants, rtl_export, rtl_top
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
 from thalweg.faults import faults_option
@@ -122,7 +122,12 @@ def test(
 
 @command.command("cosim")
 @click.option(
-    "--cluster", "cluster_name", required=True, metavar="C", help="A preset, a cluster file, or a shape in place."
+    "--cluster",
+    "cluster_name",
+    required=True,
+    metavar="C",
+    shell_complete=completion.clusters,
+    help="A preset, a cluster file, or a shape in place.",
 )
 @faults_option
 @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random programs.")
@@ -299,7 +304,7 @@ class Combination(click.ParamType[tuple[Operator, Datatype]]):
 
 
 @command.command()
-@click.argument("cluster_name", metavar="CLUSTER")
+@click.argument("cluster_name", metavar="CLUSTER", shell_complete=completion.clusters)
 @click.option(
     "--output", type=click.Path(path_type=Path), metavar="DIR", help="A new or empty folder.  [default: CLUSTER-rtl]"
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from thalweg import placement
+from thalweg import completion, placement
 from thalweg.cluster import Cluster
 from thalweg.commands.run_settings import RunSettings, run_settings
 from thalweg.errors import InputError
@@ -43,6 +43,7 @@ def _cluster(name: str | None, nodes: int, faults: str | None) -> Cluster:
 @click.option(
     "--cluster",
     metavar="CLUSTER",
+    shell_complete=completion.clusters,
     help="Preset, file, or shape in place. [default: the smallest torus of the presets that is large enough]",
 )
 @faults_option
@@ -61,7 +62,7 @@ def _cluster(name: str | None, nodes: int, faults: str | None) -> Cluster:
     help="Report each place that calls a collective: its time in software, in the network, and the ranks' skew.",
 )
 @json_option
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True, shell_complete=completion.files)
 def command(
     ranks: int | None,
     ranks_per_node: int,

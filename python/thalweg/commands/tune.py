@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from thalweg import bench, tuning
+from thalweg import bench, completion, tuning
 from thalweg.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json, write_text
@@ -25,7 +25,12 @@ def _ranks(text: str | None, hosts: int) -> list[int]:
 
 @click.command()
 @click.option(
-    "--cluster", "cluster_name", required=True, metavar="C", help="A preset, a cluster file, or a shape in place."
+    "--cluster",
+    "cluster_name",
+    required=True,
+    metavar="C",
+    shell_complete=completion.clusters,
+    help="A preset, a cluster file, or a shape in place.",
 )
 @click.option("--ranks", metavar="N,..", help="Sizes of communicators. [default: powers of two, and all nodes]")
 @click.option(
