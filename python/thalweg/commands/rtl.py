@@ -18,6 +18,7 @@ from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
 from thalweg.faults import faults_option
 from thalweg.output import json_option, print_table, write_json
+from thalweg.resources import find_root
 from thalweg.rtl import Block, ParameterSet, Project, Result
 from thalweg.rtl_coverage import coverage
 from thalweg.rtl_engine import in_rtl
@@ -31,7 +32,7 @@ from thalweg.spec import Datatype, Operator, supported
 @click.group()
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Lint, test, prove, synthesize and export the hardware, and compare clusters. Works in a clone of the repository."""
+    """Lint, test, prove, synthesize and export the hardware, and compare clusters. All but lint and export work in a clone of the repository."""
     ctx.with_resource(descendants.ended_with_us())
 
 
@@ -47,7 +48,7 @@ def _select(project: Project, names: tuple[str, ...]) -> list[tuple[Block, Param
 @blocks_argument
 def lint(blocks: tuple[str, ...]) -> None:
     """Run Verilator's checks, all warnings on, over all modules (or those named), in each of their parameter sets."""
-    project = Project()
+    project = Project(find_root(alone=True))
     chosen = _select(project, blocks)
     complaints = 0
     for block, parameters in chosen:
