@@ -31,6 +31,7 @@ Row = dict[str, Any]
 COLLECTIVES = {name: Collective[name.upper()] for name in bounds.OPERATIONS}
 REDUCTIONS = ("reduce", "allreduce", "reduce_scatter", "scan", "exscan")
 ROOTED = ("broadcast", "reduce", "gather", "scatter")
+SEED = 1  # of random data, where nothing else is said
 WINDOW = 64
 """Messages under way in `bandwidth`, as in OSU's osu_bw."""
 
@@ -73,7 +74,7 @@ class CollectivePlan:
     operator: Operator = Operator.SUM
     datatype: Datatype = Datatype.FLOAT64
     root: int = 0
-    seed: int = 1
+    seed: int = SEED
     placement: str = placement.BLOCK
 
     def __post_init__(self) -> None:

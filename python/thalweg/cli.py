@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
 from thalweg import ending
 from thalweg.errors import InputError, ThalwegError, one_line
@@ -43,6 +44,11 @@ class LazyGroup(click.Group):
         command: click.Command = importlib.import_module(f"thalweg.commands.{cmd_name}").command
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        commands = [CompletionItem(name, help=COMMANDS[name]) for name in self.list_commands(ctx)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [item for item in commands if item.value.startswith(incomplete)] + options
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -60,12 +66,9 @@ class LazyGroup(click.Group):
 
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
-        import importlib.metadata
+        from thalweg.output import version
 
-        try:
-            click.echo(f"thalweg {importlib.metadata.version('thalweg')}")
-        except importlib.metadata.PackageNotFoundError:
-            click.echo("thalweg, not installed: run from its sources")
+        click.echo(f"thalweg {known}" if (known := version()) else "thalweg, not installed: run from its sources")
         ctx.exit()
 
 
@@ -96,7 +99,7 @@ def _usage(error: click.ClickException) -> str:
 def _invoke(arguments: list[str], in_run: bool) -> int:
     bad_input = InputError.run_exit_code if in_run else InputError.exit_code
     try:
-        with thalweg.make_context("thalweg", arguments) as ctx:
+        with thalweg.make_context("thalweg", list(arguments), obj=arguments) as ctx:
             thalweg.invoke(ctx)
         sys.stdout.flush()
     except click.exceptions.Exit as stop:
@@ -146,6 +149,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:
         ending.install()
     _open_streams()
+    if instruction := os.environ.get("_THALWEG_COMPLETE"):
+        return shell_complete(thalweg, {}, "thalweg", "_THALWEG_COMPLETE", instruction)
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = next((word for word in given if not word.startswith("-")), None)
     return _invoke(given, in_run=command in ("run", "jobs"))

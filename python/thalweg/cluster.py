@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -181,6 +181,26 @@ class Cluster:
     @property
     def has_faults(self) -> bool:
         return any(wire != Wire() for link in self.faults for wire in link)
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Every value, as plain data, and what follows from them."""
+        built = self.topology
+        return {
+            "name": self.name,
+            "engine": self.engine,
+            "values": self.values.model_dump(exclude={"base"}),
+            "nodes": built.nodes,
+            "links": len(built.links),
+            "link_ports": built.link_ports,
+            "local_ports": 1 + self.collective_ports,
+            "diameter": built.diameter,
+            "average_distance": built.average_distance,
+            "link_latency_cycles": self.link_latency,
+            "link_flits_per_cycle": float(self.link_rate),
+            "buffer_flits": self.buffer_flits,
+            "least_port_buffer_bytes": self.least_port_buffer,
+        }
 
     def with_routing(self, algorithm: str) -> Cluster:
         """The same cluster with routes by another algorithm of thalweg.routing."""

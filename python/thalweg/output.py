@@ -5,24 +5,32 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
-from thalweg import scratch
+from thalweg import completion, scratch
 from thalweg.errors import InputError
+
+if TYPE_CHECKING:
+    from thalweg.cluster import Cluster
 
 
 class OutputFile(click.ParamType[Path]):
     """A file that a command will write: refused before the work starts where it cannot be written. `-` is stdout."""
 
     name = "file"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return completion.files(ctx, param, incomplete)
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(value)
@@ -58,10 +66,31 @@ def write_text(path: Path, text: str) -> None:
         raise InputError(f"cannot be written: {error.strerror}", path) from error
 
 
-def write_json(path: Path | None, data: Any) -> None:
-    """Writes `data` as JSON where `--json` was given (`path` is not None)."""
-    if path is not None:
-        write_text(path, json.dumps(data, indent=2) + "\n")
+def write_json(path: Path | None, data: Any, *clusters: Cluster, seeds: Mapping[str, int] | None = None) -> None:
+    """Writes `data` as JSON where `--json` was given (`path` is not None), and under `thalweg` what it came from: the version, the
+    command line, the seeds of what is random, and the clusters. A list is under `rows`."""
+    if path is None:
+        return
+    context = click.get_current_context(silent=True)
+    of_faults = [("faults", cluster.values.faults.seed) for cluster in clusters if cluster.has_faults]
+    about = {
+        "version": version(),
+        "command": ["thalweg", *(context.find_root().obj or [] if context else [])],
+        "seeds": {**dict(of_faults), **(seeds or {})},
+        "clusters": [cluster.description for cluster in clusters],
+    }
+    rest = data if isinstance(data, dict) else {"rows": data}
+    write_text(path, json.dumps({"thalweg": about, **rest}, indent=2) + "\n")
+
+
+def version() -> str | None:
+    """That of the installed package; None where it runs from its sources."""
+    import importlib.metadata  # takes longer than most commands
+
+    try:
+        return importlib.metadata.version("thalweg")
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 @contextmanager
@@ -74,27 +103,81 @@ def progress_bar(what: str) -> Iterator[Callable[..., None]]:
         yield lambda done, what=what: bar.update(task, completed=done, description=what)
 
 
+def print_line(text: str, file: IO[str] | None = None) -> None:
+    """Prints a line, which a terminal shows without breaking a word."""
+    stream = file or sys.stdout
+    folded = _folded(text, Console(file=stream).width) if stream.isatty() else [text]
+    stream.write("".join(f"{line}\n" for line in folded))
+
+
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], left: Iterable[str] = (), file: IO[str] | None = None
 ) -> None:
     """Prints an aligned table; numbers to the right, the columns named in `left` to the left.
 
-    Colour and line drawing appear on a terminal only, and a line is never cut where the output is not a terminal.
+    On a terminal that is too narrow for a row, its widest text goes on below itself, word by word, or the row on lines that are
+    indented: no number and no name is cut. Elsewhere a row is a line.
     """
     stream = file or sys.stdout
     terminal = stream.isatty()
-    console = Console(file=stream, highlight=False, width=None if terminal else 10_000)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    left = set(left)
-    for column in columns:
-        table.add_column(column, justify="left" if column in left else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row))
-    with console.capture() as capture:
-        console.print(table)
-    stream.write("\n".join(line.rstrip() for line in capture.get().split("\n")))
+    table = [list(columns), *([_cell(value) for value in row] for row in rows)]
+    at_left = [column in set(left) for column in columns]
+    widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+    lines = [list(range(len(columns)))]
+    if terminal:
+        lines = _fit(table, at_left, widths, Console(file=stream).width)
+    for number, row in enumerate(table):
+        cells = [_folded(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for line in lines:
+            indent = _INDENT if line[0] else ""
+            for parts in zip_longest(*(cells[column] for column in line), fillvalue=""):
+                text = _GAP.join(
+                    part.ljust(widths[column]) if at_left[column] else part.rjust(widths[column])
+                    for column, part in zip(line, parts, strict=True)
+                )
+                text = (indent + text).rstrip()
+                stream.write((click.style(text, bold=True) if terminal and number == 0 else text) + "\n")
+
+
+_GAP, _INDENT = "  ", "    "
+_SHORTEST_TEXT = 24  # characters below which text is hard to read
+
+
+def _fit(table: Sequence[Sequence[str]], at_left: Sequence[bool], widths: list[int], width: int) -> list[list[int]]:
+    """The columns of each line of a row, so that it fits into `width`; narrows those of `widths` that are to be folded."""
+
+    def line_width(line: Sequence[int]) -> int:
+        return sum(widths[column] for column in line) + len(_GAP) * (len(line) - 1) + len(_INDENT) * (line[0] > 0)
+
+    def narrow(column: int, room: int) -> None:
+        longest_word = max(len(word) for row in table for word in row[column].split() or [""])
+        if room >= max(longest_word, _SHORTEST_TEXT):
+            widths[column] = min(widths[column], room)
+
+    def lines(most: int) -> list[list[int]]:
+        found = [[0]]
+        for column in range(1, len(widths)):
+            if line_width([*found[-1], column]) <= most:
+                found[-1].append(column)
+            else:
+                found.append([column])
+        return found
+
+    every = range(len(widths))
+    widest = max(every, key=lambda column: (at_left[column], widths[column]))
+    narrow(widest, width - line_width(every) + widths[widest])
+    for column in every:
+        narrow(column, width - len(_INDENT))
+    needed = len(lines(width))
+    evenly = next(most for most in range(1, width + 1) if len(lines(most)) == needed or most == width)
+    return lines(evenly)
+
+
+def _folded(cell: str, width: int) -> list[str]:
+    if len(cell) <= width:
+        return [cell]
+    return textwrap.wrap(cell, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _cell(value: object) -> str:
-    text = f"{value:.4g}" if isinstance(value, float) else "-" if value is None else str(value)
-    return text.replace("[", "\\[")
+    return f"{value:.4g}" if isinstance(value, float) else "-" if value is None else str(value)

@@ -35,6 +35,11 @@ option = click.option(
 """Decorator: adds `--placement` as the argument `placement_name: str`; hand it to `nodes_of`."""
 
 
+def seeds(placement: str) -> dict[str, int]:
+    """That of a random placement, for `write_json`."""
+    return {"placement": int(placement.removeprefix("random:"))} if placement.startswith("random:") else {}
+
+
 def shared_nodes_of(placement: str, cluster: Cluster, ranks: int, per_node: int) -> list[int]:
     """The node of each rank, where so many that follow each other share a node. Raises InputError where they do not fit."""
     hosts, used = cluster.topology.hosts, -(-ranks // per_node)

@@ -16,6 +16,7 @@ from typing import Any, Literal, TextIO
 from thalweg import processor_time
 from thalweg.errors import InputError
 from thalweg.locks import alone
+from thalweg.resources import find_root
 from thalweg.rtl_parts import Part, parameters_of, source, stand_in
 from thalweg.rtl_ports import Module, header, read_module
 from thalweg.rtl_tools import (
@@ -132,14 +133,6 @@ class Result:
     ports: dict[str, Port]
     difference: Difference | None
     report: Path | None = None
-
-
-def find_root() -> Path:
-    """The clone that holds the hardware's sources: the working directory's, or the one that this package lies in."""
-    for folder in (Path.cwd(), *Path.cwd().parents, *Path(__file__).resolve().parents):
-        if (folder / "rtl").is_dir() and (folder / "tests/bisim").is_dir():
-            return folder
-    raise InputError("the hardware's sources are not here: run this in a clone of the repository")
 
 
 class Project:

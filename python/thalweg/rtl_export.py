@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from thalweg import scratch
 from thalweg.cluster import Cluster
 from thalweg.errors import InputError
-from thalweg.rtl import RTL_FOLDERS, find_root
+from thalweg.resources import find_root
+from thalweg.rtl import RTL_FOLDERS
 from thalweg.rtl_configuration import Numbers, numbers, table, unit_writes, word
 from thalweg.rtl_engine import own_bytes
 from thalweg.rtl_readme import readme
@@ -42,7 +43,7 @@ def export(cluster: Cluster, output: Path, pairs: Pairs | None = None, operators
         raise InputError(f"{str(output)!r} is there already; give --output a folder that is not, or an empty one")
     if not output.absolute().parent.is_dir():
         raise InputError(f"{str(output)!r} cannot be written: there is no directory {str(output.absolute().parent)!r}")
-    root = find_root()
+    root = find_root(alone=True)
     own = _own(pairs, operators)
     built = numbers(cluster, pairs)
     with tempfile.TemporaryDirectory() as name:

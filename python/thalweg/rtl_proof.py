@@ -21,7 +21,8 @@ from pathlib import Path
 from thalweg import rtl_netlist, rtl_yosys
 from thalweg.errors import InputError
 from thalweg.processor_time import LIMITED
-from thalweg.rtl import ParameterSet, find_root
+from thalweg.resources import find_root
+from thalweg.rtl import ParameterSet
 from thalweg.rtl_netlist import Netlist, Request, fits
 from thalweg.rtl_tools import BuildError
 

@@ -35,7 +35,7 @@ def test_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         == 0
     )
     assert "seed 9" in capsys.readouterr().out
-    rows = json.loads((tmp_path / "r.json").read_text())
+    rows = json.loads((tmp_path / "r.json").read_text())["rows"]
     assert [row["set"] for row in rows] == ["bit", "flit"]
     for row in rows:
         assert row["total_cycles"] == 1000 and row["seed"] == 9 and row["difference"] is None
@@ -49,12 +49,12 @@ def test_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*arguments, "--runs", "1", "--cycles", "1"]) == 1
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and "2 of 2 variants moved nothing" in error
-    (short,) = json.loads((tmp_path / "c.json").read_text())
+    (short,) = json.loads((tmp_path / "c.json").read_text())["rows"]
     spare = next(i for i, line in enumerate(SKID.read_text().splitlines(), 1) if "spare_q <= in_data_i;" in line)
     assert f"rtl/common/tw_skid.sv:{spare}" in short["missed_lines"]
     assert short["line_percent"] < 100 and short["toggle_percent"] < 100
     assert main([*arguments, "--runs", "5", "--cycles", "2000"]) == 0
-    (long,) = json.loads((tmp_path / "c.json").read_text())
+    (long,) = json.loads((tmp_path / "c.json").read_text())["rows"]
     assert long["missed_lines"] == long["missed_toggles"] == []
     assert long["lines"] == short["lines"]
     # Ten signals of a bit and four words, each bit up and down; what only assertions look at doesn't count.

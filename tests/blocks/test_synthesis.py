@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[2]
 def synth(folder: Path, *arguments: str) -> Any:
     file = folder / "result.json"
     assert main(["rtl", "synth", *arguments, "--json", str(file)]) == 0
-    return json.loads(file.read_text())
+    result = json.loads(file.read_text())
+    return result.get("rows", result)
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ def row(results: list[dict[str, Any]]) -> tuple[str, ...]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Put the proofs into the docs.")
     parser.add_argument("file", metavar="FILE", type=Path, help="of a whole `thalweg rtl prove --json FILE`")
-    results = json.loads(parser.parse_args().file.read_text())
+    results = json.loads(parser.parse_args().file.read_text())["rows"]
     wrong = [r for r in results if r["outcome"] not in ("proved", "reached", "refuted")]
     if wrong:
         print(f"not proved: {wrong[0]['block']} {wrong[0]['set']} {wrong[0]['name']}", file=sys.stderr)

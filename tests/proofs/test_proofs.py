@@ -71,7 +71,7 @@ def test_every_property_has_a_mutant(proof: Proof) -> None:
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rtl", "prove", "skid", "--json", f"{tmp_path}/r.json"]) == 0
     assert "queue.in_order" in capsys.readouterr().out
-    rows = json.loads((tmp_path / "r.json").read_text())
+    rows = json.loads((tmp_path / "r.json").read_text())["rows"]
     assert {(row["name"], row["method"], row["outcome"]) for row in rows if row["set"] == "bit"} >= {
         ("queue.in_order", "invariant", "proved"),
         ("queue.full", "example", "reached"),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
+import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -34,7 +38,7 @@ def test_version() -> None:
 @installed
 def test_data_is_installed_whole() -> None:
     data = Path(thalweg.__file__).parent / "data"
-    for folder in ("clusters", "runtime/mpi", "spec/generated/cpp"):
+    for folder in ("clusters", "rtl", "runtime/mpi", "spec/generated/cpp", "spec/generated/sv"):
         files = {
             p.relative_to(ROOT) for p in (ROOT / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts
         }
@@ -57,3 +61,36 @@ def test_the_picture_in_the_readme_is_the_cluster(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "thalweg", "cluster", "draw", name, "-o", tmp_path / "drawn.svg"]
     subprocess.run(command, check=True, capture_output=True)
     assert (tmp_path / "drawn.svg").read_text() == (ROOT / f"docs/images/{name}.svg").read_text()
+
+
+@pytest.mark.slow
+def test_a_wheel_lints_and_exports_the_hardware(tmp_path: Path) -> None:
+    """Of what stands in a wheel beside the extension module, which needs no new one to be built."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    wheel = ["wheel", "--no-deps", "--no-build-isolation", "--config-settings=wheel.cmake=false", "-w", tmp_path, ROOT]
+    subprocess.run([*pip, *wheel], check=True)
+    environment, away = tmp_path / "environment", tmp_path / "away"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    away.mkdir()
+    packages = next(environment.glob("lib/python*/site-packages"))
+    subprocess.run([*pip, "install", "--no-deps", "--target", packages, *tmp_path.glob("*.whl")], check=True)
+    extension = importlib.import_module("thalweg._sim").__file__
+    assert extension
+    shutil.copy(extension, packages / "thalweg")
+    (packages / "others.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+
+    def run(*words: str) -> str:
+        return subprocess.run(
+            [environment / "bin/python", "-m", "thalweg", *words],
+            cwd=away,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout
+
+    assert run("rtl", "lint", "skid", "relay") == "6 module variants, no warning\n"
+    run("rtl", "export", "torus:2x2", "--output", "hardware")
+    assert (away / "hardware/rtl/tw_relay.sv").read_bytes() == (ROOT / "rtl/node/tw_relay.sv").read_bytes()
+    assert {"README.md", "LICENSE", "packets.md", "registers"} <= {path.name for path in (away / "hardware").iterdir()}
+    assert {path.name for path in away.iterdir()} == {"hardware"}

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from thalweg import bench, bench_model, bench_traffic, placement
+from thalweg import bench, bench_model, bench_traffic, completion, placement
 from thalweg.bench_plot import check_plot, plot
 from thalweg.cluster import Cluster
 from thalweg.commands.bench_faults import faults
 from thalweg.commands.bench_jobs import jobs
 from thalweg.errors import CheckFailed, InputError
 from thalweg.faults import faults_option, recovery_text
-from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json
+from thalweg.output import OutputFile, json_option, print_line, print_table, progress_bar, write_json
 from thalweg.rtl_engine import ENGINES, with_engine
 from thalweg.spec import Algorithm, Datatype, Operator
 
@@ -64,6 +64,7 @@ _common = _options(
         "--cluster",
         "cluster_name",
         required=True,
+        shell_complete=completion.clusters,
         metavar="C",
         help="A preset, a cluster file, or a shape in place such as torus:4x4.",
     ),
@@ -86,9 +87,9 @@ _sizes = click.option(
 _seed = click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of random data.")
 
 
-def _finish(rows: Rows, picture: Path | None, json_file: Path | None) -> None:
+def _finish(rows: Rows, picture: Path | None, json_file: Path | None, cluster: Cluster, **seeds: int) -> None:
     """Writes the files, then says what failed."""
-    write_json(json_file, rows)
+    write_json(json_file, rows, cluster, seeds=seeds)
     if picture:
         plot(rows, picture)
     wrong = [row for row in rows if row["verified"] is False]
@@ -116,7 +117,7 @@ def _print_recoveries(rows: Rows) -> None:
     for row in rows:
         for end in ("kernel", "host"):
             for recovery in row.get(f"recoveries_{end}", []):
-                click.echo(f"{row['bytes']} bytes, {end} to {end}: {recovery_text(recovery)}")
+                print_line(f"{row['bytes']} bytes, {end} to {end}: {recovery_text(recovery)}")
 
 
 def _print_times(rows: Rows) -> None:
@@ -201,10 +202,10 @@ def _collective(name: str) -> click.Command:
             about += f": {op} of {datatype}"
         about += f", root {root}" if rooted else ""
         about += ", reproducible" if reproducible else ""
-        click.echo(about + _CLOSED * (engine == "model") + "; times in us")
+        print_line(about + _CLOSED * (engine == "model") + "; times in us")
         _print_times(rows)
         _print_recoveries(rows)
-        _finish(rows, picture, json_file)
+        _finish(rows, picture, json_file, cluster, data=seed, **placement.seeds(placement_name))
 
     parts = [
         _common,
@@ -270,10 +271,10 @@ def _message(name: str) -> click.Command:
             with progress_bar(name) as progress:
                 rows = list(bench.measure_messages(cluster, name, wanted, hops, progress))
         about = f"{name} from node 0 to node {bench.peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
-        click.echo(f"{about}, on {cluster.name}{_CLOSED * (engine == 'model')}; times in us")
+        print_line(f"{about}, on {cluster.name}{_CLOSED * (engine == 'model')}; times in us")
         _print_times(rows)
         _print_recoveries(rows)
-        _finish(rows, picture, json_file)
+        _finish(rows, picture, json_file, cluster)
 
     hops = click.option(
         "--hops", type=click.IntRange(1), default=1, show_default=True, help="Links between the two nodes."
@@ -358,7 +359,7 @@ def traffic(
             else list(bench_traffic.sweep_traffic(plan, progress))
         )
     rows.sort(key=lambda row: float(row["load"]))
-    click.echo(
+    print_line(
         f"{pattern} traffic of {packet}-flit packets on {plan.cluster.name}, {cycles} cycles; latencies in cycles"
     )
     print_table(
@@ -379,4 +380,4 @@ def traffic(
     for row in rows:
         if row.get("saturation"):
             click.echo(f"saturation at load {row['load']:g}")
-    _finish(rows, picture, json_file)
+    _finish(rows, picture, json_file, plan.cluster, traffic=seed)

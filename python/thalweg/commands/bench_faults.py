@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from thalweg import bench_faults
+from thalweg import bench_faults, completion
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed
-from thalweg.output import json_option, print_table, progress_bar, write_json
+from thalweg.output import json_option, print_line, print_table, progress_bar, write_json
 
 COLUMNS = ["bit errors", "p", "a", "goodput", "(1-p)/(1+pa)", "difference", "verified"]
 
@@ -40,6 +40,7 @@ class Rates(click.ParamType[list[float]]):
     "--cluster",
     "cluster_name",
     required=True,
+    shell_complete=completion.clusters,
     metavar="C",
     help="Whose routers and links: a preset, a cluster file, or a shape in place such as torus:4x4.",
 )
@@ -60,7 +61,7 @@ def faults(cluster_name: str, rates: list[float], cycles: int, seed: int, json_f
     cluster = Cluster.load(cluster_name)
     with progress_bar("faults") as progress:
         rows = list(bench_faults.measure_faults(cluster, rates, cycles, seed, progress))
-    click.echo(
+    print_line(
         f"a link of {cluster.link_latency} cycles as in {cluster.name}, frames of {rows[0]['frame_bits']} bits, {cycles} cycles"
     )
     print_table(
@@ -79,7 +80,7 @@ def faults(cluster_name: str, rates: list[float], cycles: int, seed: int, json_f
         ),
         left=("verified",),
     )
-    write_json(json_file, rows)
+    write_json(json_file, rows, cluster, seeds={"faults": seed})
     for row in rows:
         where = f"at a bit error rate of {row['bit_error_rate']:g}"
         if not row["verified"]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from thalweg import bench, bench_jobs, bounds
+from thalweg import bench, bench_jobs, bounds, completion
 from thalweg.bench_plot import check_plot, plot
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
-from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json
+from thalweg.output import OutputFile, json_option, print_line, print_table, progress_bar, write_json
 from thalweg.sharing import Share
 from thalweg.spec import Algorithm
 
@@ -38,6 +38,7 @@ class ShareType(click.ParamType[Share | None]):
     "--cluster",
     "cluster_name",
     required=True,
+    shell_complete=completion.clusters,
     metavar="C",
     help="A preset, a cluster file, or a shape in place such as torus:4x4.",
 )
@@ -109,7 +110,7 @@ def jobs(
         for index, plan in enumerate(plans):
             rows += bench_jobs.measure_jobs(plan)
             progress((index + 1) / len(plans))
-    click.echo(f"{len(chosen)} jobs on {cluster.name}, nodes {placement}, kernel to kernel; times in us")
+    print_line(f"{len(chosen)} jobs on {cluster.name}, nodes {placement}, kernel to kernel; times in us")
     keys = [
         "share",
         "job",
@@ -127,7 +128,7 @@ def jobs(
         ([*(row[key] for key in keys), "yes" if row["verified"] else "NO"] for row in rows),
         left=("share", "operation", "verified"),
     )
-    write_json(json_file, rows)
+    write_json(json_file, rows, cluster, seeds={"data": seed})
     if picture:
         plot(rows, picture)
     wrong = [row for row in rows if not row["verified"]]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 
-from thalweg import cluster_file, draw, topology
+from thalweg import cluster_file, completion, draw, topology
 from thalweg.cluster import Cluster, presets
 from thalweg.errors import one_line
-from thalweg.output import OutputFile, json_option, print_table, write_json, write_text
+from thalweg.output import OutputFile, json_option, print_line, print_table, write_json, write_text
 
-CLUSTER = click.argument("cluster", metavar="CLUSTER")
+CLUSTER = click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 
 
 @click.group()
@@ -29,14 +28,13 @@ def command() -> None:
 @json_option
 def list_(json_file: Path | None) -> None:
     """List the presets."""
-    rows = []
-    for name in presets():
-        cluster = Cluster.load(name)
-        rows.append({"name": name, "nodes": cluster.topology.nodes, "description": cluster.values.description})
+    clusters = [Cluster.load(name) for name in presets()]
+    rows = [{"name": c.name, "nodes": c.topology.nodes, "description": c.values.description} for c in clusters]
     print_table(["name", "nodes", "description"], [list(row.values()) for row in rows], left=["name", "description"])
     shapes = ", ".join(name for name in topology.SHAPES if name != "edges")
-    click.echo(f"\nShapes in place: {shapes}; see `thalweg cluster --help`.")
-    write_json(json_file, rows)
+    click.echo()
+    print_line(f"Shapes in place: {shapes}; see `thalweg cluster --help`.")
+    write_json(json_file, rows, *clusters)
 
 
 @command.command()
@@ -46,7 +44,7 @@ def show(cluster: str, json_file: Path | None) -> None:
     """Show values, in the units of files and of the hardware."""
     found = Cluster.load(cluster)
     values, built = found.values, found.topology
-    click.echo(one_line(f"{cluster}: {values.description}" if values.description else cluster))
+    print_line(one_line(f"{cluster}: {values.description}" if values.description else cluster))
     rows: list[tuple[str, str, str]] = [
         ("nodes", str(built.nodes), _shape(found)),
         ("links", str(len(built.links)), f"{built.link_ports} link ports a node"),
@@ -69,7 +67,7 @@ def show(cluster: str, json_file: Path | None) -> None:
     ]  # fmt: skip
     for name, value, note in rows:
         click.echo(f"  {name:<17}{value:<13}{note}".rstrip())
-    write_json(json_file, _as_dict(found))
+    write_json(json_file, found.description, found)
 
 
 @command.command()
@@ -80,7 +78,7 @@ def check(file: Path, json_file: Path | None) -> None:
     found = Cluster.load_file(file)
     found.fabric_config()
     click.echo(f"{file}: right; {_shape(found)}, {found.routes.algorithm} routes proved")
-    write_json(json_file, {"file": str(file), "proof": found.proof().as_dict()})
+    write_json(json_file, {"file": str(file), "proof": found.proof().as_dict()}, found)
 
 
 @command.command("draw")
@@ -94,7 +92,8 @@ def draw_(cluster: str, output: Path | None, json_file: Path | None) -> None:
     write_text(path, draw.svg(found))
     if str(path) != "-":
         click.echo(f"{path}: {found.topology.nodes} nodes, {len(found.topology.links)} links")
-    write_json(json_file, {"file": str(path), "nodes": found.topology.nodes, "links": found.topology.links.tolist()})
+    links = found.topology.links.tolist()
+    write_json(json_file, {"file": str(path), "nodes": found.topology.nodes, "links": links}, found)
 
 
 @command.command()
@@ -122,21 +121,3 @@ def _flow(cluster: Cluster) -> str:
     if cluster.values.router.flow == "credits":
         return "one a flit"
     return f"stop at {cluster.values.router.margin_flits} free flits; {cluster.least_margin} may be in flight"
-
-
-def _as_dict(cluster: Cluster) -> dict[str, Any]:
-    built = cluster.topology
-    return {
-        "name": cluster.name,
-        "values": cluster.values.model_dump(exclude={"base"}),
-        "nodes": built.nodes,
-        "links": len(built.links),
-        "link_ports": built.link_ports,
-        "local_ports": 1 + cluster.collective_ports,
-        "diameter": built.diameter,
-        "average_distance": built.average_distance,
-        "link_latency_cycles": cluster.link_latency,
-        "link_flits_per_cycle": float(cluster.link_rate),
-        "buffer_flits": cluster.buffer_flits,
-        "least_port_buffer_bytes": cluster.least_port_buffer,
-    }

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from thalweg import bench_jobs
+from thalweg import bench_jobs, completion
 from thalweg.cluster import Cluster
 from thalweg.commands.bench_jobs import ShareType
 from thalweg.commands.run_settings import RunSettings, run_settings
@@ -33,7 +33,12 @@ def _programs(words: Sequence[str]) -> list[list[str]]:
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.option(
-    "--cluster", "cluster_name", required=True, metavar="C", help="Preset, file, or shape in place such as torus:4x4."
+    "--cluster",
+    "cluster_name",
+    required=True,
+    metavar="C",
+    shell_complete=completion.clusters,
+    help="Preset, file, or shape in place such as torus:4x4.",
 )
 @click.option(
     "-n", "--ranks", type=click.IntRange(1), help="Ranks of each program. [default: the hosts, in equal parts]"
@@ -51,7 +56,14 @@ def _programs(words: Sequence[str]) -> list[list[str]]:
 )
 @run_settings
 @json_option
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, required=True, metavar="PROGRAM [ARGS] : PROGRAM [ARGS]")
+@click.argument(
+    "words",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    required=True,
+    metavar="PROGRAM [ARGS] : PROGRAM [ARGS]",
+    shell_complete=completion.files,
+)
 def command(
     cluster_name: str,
     ranks: int | None,
@@ -110,5 +122,6 @@ def command(
         left=["program"],
         file=sys.stderr,
     )
-    write_json(json_file, {**report.as_json(), "share": str(share or bench_jobs.UNSHARED), "jobs": rows})
+    data = {**report.as_json(), "share": str(share or bench_jobs.UNSHARED), "jobs": rows}
+    write_json(json_file, data, report.cluster, seeds=settings.seeds)
     sys.exit(report.result.exit_code)

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from thalweg.bench import SEED
 from thalweg.errors import InputError
-from thalweg.output import json_option, print_table, progress_bar, write_json
+from thalweg.output import json_option, print_line, print_table, progress_bar, write_json
 from thalweg.reproduce import Number, Row, short
 from thalweg.reproduce.mpi_fpga import COLLECTIVES, PAPER, Evaluation
 from thalweg.reproduce.plots import check_plots, plot
@@ -42,7 +43,8 @@ def command(paper: str, collectives: tuple[str, ...], full: bool, folder: Path |
         evaluation = Evaluation(full, collectives or COLLECTIVES)
         rows = list(evaluation.rows(lambda what, done: bar(done, what=what)))
     _print(rows)
-    write_json(json_file, [row.as_json() for row in rows])
+    clusters = evaluation.measured.clusters.values()
+    write_json(json_file, [row.as_json() for row in rows], *clusters, seeds={"data": SEED})
     if folder:
         for path in plot(rows, folder):
             click.echo(f"drawn: {path}")
@@ -50,7 +52,7 @@ def command(paper: str, collectives: tuple[str, ...], full: bool, folder: Path |
 
 def _print(rows: Sequence[Row]) -> None:
     points = [row for row in rows if row.about.get("network") == "direct"]
-    click.echo("times in us, host to host, on direct tori; ~ where a time goes on in a straight line, not simulated")
+    print_line("times in us, host to host, on direct tori; ~ where a time goes on in a straight line, not simulated")
     _grid(points, "bytes", short)
     beside = [row for row in rows if row.published is not None]
     notes = list(dict.fromkeys(row.note for row in beside if row.differs))
@@ -72,23 +74,28 @@ def _print(rows: Sequence[Row]) -> None:
         left=["number", "what", "unit", "note"],
     )
     for number, note in enumerate(notes, start=1):
-        click.echo(f"({number}) {note}")
+        print_line(f"({number}) {note}")
     if scaling := [row for row in rows if row.id == "mpifpga.scaling"]:
-        click.echo("\nus on indirect networks: short sizes, and 2 KB with switches of radix 28")
+        click.echo()
+        print_line("us on indirect networks: short sizes, and 2 KB with switches of radix 28")
         short_ones = [row for row in rows if str(row.about.get("network")).startswith("indirect-")]
         _grid([row for row in short_ones if "changed" not in row.about], "bytes", short, "network")
         print_table(["nodes", "us"], ([row.about["nodes"], row.measured] for row in scaling))
     if instances := [row for row in rows if row.id == "mpifpga.instances"]:
-        click.echo("\nspeed-ups of each collective in our own programs, as in Figure 14")
+        click.echo()
+        print_line("speed-ups of each collective in our own programs, as in Figure 14")
         print_table(
             ["what", "speed-up", "note"], ([row.what, row.measured, row.note] for row in instances), ["what", "note"]
         )
-    click.echo("\nus of long collectives without what holds them up")
+    click.echo()
+    print_line("us of long collectives without what holds them up")
     changed = [row for row in rows if "changed" in row.about]
     print_table(["what", "us", "note"], ([row.what, row.measured, row.note] for row in changed), left=["what", "note"])
-    click.echo("\nus of 1 KB with other latencies of PCIe, which the paper doesn't give, in ns each way")
+    click.echo()
+    print_line("us of 1 KB with other latencies of PCIe, which the paper doesn't give, in ns each way")
     _grid([row for row in rows if "pcie_latency_ns" in row.about], "pcie_latency_ns", lambda ns: f"{ns:g}")
-    click.echo("\nus of 1 KB on tori of other shapes, which the paper doesn't give either")
+    click.echo()
+    print_line("us of 1 KB on tori of other shapes, which the paper doesn't give either")
     _grid([row for row in rows if "shape" in row.about], "shape", str)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from thalweg import route_table
+from thalweg import completion, route_table
 from thalweg.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.output import json_option, write_json, write_text
@@ -17,7 +17,7 @@ from thalweg.routing import ALGORITHMS, Routes
 
 
 @click.command()
-@click.argument("cluster", metavar="CLUSTER")
+@click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 @click.option("--check", is_flag=True, help="Print the proof's figures as well.")
 @click.option("--routing", type=click.Choice(list(ALGORITHMS)), help="The algorithm, in place of the cluster's own.")
 @click.option("--table", type=click.Path(path_type=Path), metavar="FILE", help="Prove the table in FILE instead.")
@@ -47,7 +47,7 @@ def command(
     _print(found, proof, check)
     if out:
         _write(out, found, routes, proof)
-    write_json(json_file, _record(found, proof))
+    write_json(json_file, _record(found, proof), found)
 
 
 def _print(cluster: Cluster, proof: Proof, check: bool) -> None:

@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 
 import click
 
-from thalweg import cosim, rtl_export, rtl_top, scratch
+from thalweg import completion, cosim, rtl_export, rtl_top, scratch
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
 from thalweg.faults import faults_option
 from thalweg.output import json_option, print_table, write_json
+from thalweg.resources import find_root
 from thalweg.rtl import Block, ParameterSet, Project, Result
 from thalweg.rtl_coverage import coverage
 from thalweg.rtl_engine import in_rtl
@@ -30,7 +31,7 @@ from thalweg.spec import Datatype, Operator, supported
 
 @click.group()
 def command() -> None:
-    """Lint, test, prove, synthesize and export the hardware, and compare clusters. Works in a clone of the repository."""
+    """Lint, test, prove, synthesize and export the hardware, and compare clusters. All but lint and export work in a clone of the repository."""
     scratch.folder()  # has the temporary files of the tools
 
 
@@ -46,7 +47,7 @@ def _select(project: Project, names: tuple[str, ...]) -> list[tuple[Block, Param
 @blocks_argument
 def lint(blocks: tuple[str, ...]) -> None:
     """Run Verilator's checks, all warnings on, over all modules (or those named), in each of their parameter sets."""
-    project = Project()
+    project = Project(find_root(alone=True))
     chosen = _select(project, blocks)
     complaints = 0
     for block, parameters in chosen:
@@ -105,9 +106,9 @@ def test(
         left=("block", "variant", "difference"),
     )
     if covers:
-        _show_coverage(project, {block.name: block for block, _ in chosen}, json_file)
+        _show_coverage(project, {block.name: block for block, _ in chosen}, json_file, seed)
     else:
-        write_json(json_file, [_row(result) for result in results])
+        write_json(json_file, [_row(result) for result in results], seeds={"stimuli": seed})
     differing = [result for result in results if result.difference]
     for result in differing if not covers else ():
         click.echo(f"{result.block} ({result.set}): cycles, shrunk stimulus and waves are in {result.report}")
@@ -121,7 +122,12 @@ def test(
 
 @command.command("cosim")
 @click.option(
-    "--cluster", "cluster_name", required=True, metavar="C", help="A preset, a cluster file, or a shape in place."
+    "--cluster",
+    "cluster_name",
+    required=True,
+    metavar="C",
+    shell_complete=completion.clusters,
+    help="A preset, a cluster file, or a shape in place.",
 )
 @faults_option
 @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random programs.")
@@ -182,7 +188,7 @@ def cosim_(
         "recoveries": sum(len(outcome.recoveries) for outcome in done),
     }
     print_table(tuple(row), [tuple(row.values())], left=("cluster",))
-    write_json(json_file, row)
+    write_json(json_file, row, cluster, seeds={"programs": seed})
 
 
 @command.command()
@@ -238,7 +244,7 @@ def prove(blocks: tuple[str, ...], mutants: bool, json_file: Path | None) -> Non
         )
 
 
-def _show_coverage(project: Project, blocks: dict[str, Block], json_file: Path | None) -> None:
+def _show_coverage(project: Project, blocks: dict[str, Block], json_file: Path | None, seed: int) -> None:
     covered = [coverage(project, block) for block in blocks.values()]
     print_table(
         ("block", "lines", "covered %", "toggles", "toggled %"),
@@ -246,7 +252,8 @@ def _show_coverage(project: Project, blocks: dict[str, Block], json_file: Path |
         left=("block",),
     )
     percents = ({"line_percent": c.line_percent, "toggle_percent": c.toggle_percent} for c in covered)
-    write_json(json_file, [{**asdict(c), **percent} for c, percent in zip(covered, percents, strict=True)])
+    rows = [{**asdict(c), **percent} for c, percent in zip(covered, percents, strict=True)]
+    write_json(json_file, rows, seeds={"stimuli": seed})
 
 
 @command.command()
@@ -297,7 +304,7 @@ class Combination(click.ParamType[tuple[Operator, Datatype]]):
 
 
 @command.command()
-@click.argument("cluster_name", metavar="CLUSTER")
+@click.argument("cluster_name", metavar="CLUSTER", shell_complete=completion.clusters)
 @click.option(
     "--output", type=click.Path(path_type=Path), metavar="DIR", help="A new or empty folder.  [default: CLUSTER-rtl]"
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from thalweg import placement
+from thalweg import completion, placement
 from thalweg.cluster import Cluster
 from thalweg.commands.run_settings import RunSettings, run_settings
 from thalweg.errors import InputError
@@ -43,6 +43,7 @@ def _cluster(name: str | None, nodes: int, faults: str | None) -> Cluster:
 @click.option(
     "--cluster",
     metavar="CLUSTER",
+    shell_complete=completion.clusters,
     help="Preset, file, or shape in place. [default: the smallest torus of the presets that is large enough]",
 )
 @faults_option
@@ -61,7 +62,7 @@ def _cluster(name: str | None, nodes: int, faults: str | None) -> Cluster:
     help="Report each place that calls a collective: its time in software, in the network, and the ranks' skew.",
 )
 @json_option
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True)
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True, shell_complete=completion.files)
 def command(
     ranks: int | None,
     ranks_per_node: int,
@@ -92,5 +93,6 @@ def command(
     path = find_program(program[0])
     loaded = with_engine(loaded, engine)
     report = settings.run(loaded, [Program(program, nodes)], instances_of=Path(path) if instances else None)
-    write_json(json_file, report.as_json())
+    seeds = {**placement.seeds(placement_name), **settings.seeds}
+    write_json(json_file, report.as_json(), report.cluster, seeds=seeds)
     sys.exit(report.result.exit_code)

@@ -16,6 +16,7 @@ import click
 from thalweg import choice, tuning
 from thalweg.cluster import Cluster
 from thalweg.errors import InputError
+from thalweg.output import print_line
 from thalweg.spec import Algorithm, Collective
 
 if TYPE_CHECKING:
@@ -78,6 +79,11 @@ class RunSettings:
     timeout: float
     operators: tuple[Path, ...]
 
+    @property
+    def seeds(self) -> dict[str, int]:
+        """For `write_json`."""
+        return {} if self.skew is None else {"skew": int(self.skew.rpartition(":")[2])}
+
     def run(
         self,
         cluster: Cluster,
@@ -131,7 +137,7 @@ class RunSettings:
         )
         sys.stdout.flush()
         for line in result.complaint:
-            print(f"thalweg: {line}", file=sys.stderr)
+            print_line(f"thalweg: {line}", sys.stderr)
         nodes = [node for program in programs for node in program.nodes]
         report = Report(result, config, cluster, nodes, self.reproducible, instances_of)
         report.print(sys.stderr)

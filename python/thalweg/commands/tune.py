@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from thalweg import bench, tuning
+from thalweg import bench, completion, tuning
 from thalweg.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json, write_text
@@ -25,7 +25,12 @@ def _ranks(text: str | None, hosts: int) -> list[int]:
 
 @click.command()
 @click.option(
-    "--cluster", "cluster_name", required=True, metavar="C", help="A preset, a cluster file, or a shape in place."
+    "--cluster",
+    "cluster_name",
+    required=True,
+    metavar="C",
+    shell_complete=completion.clusters,
+    help="A preset, a cluster file, or a shape in place.",
 )
 @click.option("--ranks", metavar="N,..", help="Sizes of communicators. [default: powers of two, and all nodes]")
 @click.option(
@@ -49,9 +54,8 @@ def command(cluster_name: str, ranks: str | None, sizes: str, output: Path, json
         rows = list(tuning.measure(cluster, wanted, bench.parse_sizes(sizes), progress))
     how = f"thalweg tune --cluster {cluster_name} --ranks {','.join(map(str, wanted))} --sizes {sizes}"
     write_text(output, tuning.text(cluster, rows, how))
-    write_json(
-        json_file, [{**asdict(row), "times": {a.name.lower(): us for a, us in row.times.items()}} for row in rows]
-    )
+    as_json = [{**asdict(row), "times": {a.name.lower(): us for a, us in row.times.items()}} for row in rows]
+    write_json(json_file, as_json, cluster, seeds={"data": bench.SEED})
     print_table(
         ["ranks", "collective", "from bytes", "fastest", "us", "next", "us"],
         (

@@ -16,7 +16,7 @@ from thalweg.faults import recovery_rows, recovery_text
 from thalweg.mpi import instances
 from thalweg.mpi.launch import RunResult
 from thalweg.mpi.together import Row, together
-from thalweg.output import print_table
+from thalweg.output import print_line, print_table
 
 _ROWS = 12  # of a table; what is left out is said
 
@@ -56,7 +56,7 @@ class Report:
         program: Path | None = None,
     ) -> None:
         self.result = result
-        self.cluster, self.engine = cluster.name, cluster.engine
+        self.cluster = cluster
         self.nodes = list(nodes)
         self.reproducible = reproducible
         self._books = result.books
@@ -191,8 +191,8 @@ class Report:
     def _as_json(self) -> dict[str, Any]:
         return {
             "ranks": len(self.nodes),
-            "cluster": self.cluster,
-            "engine": self.engine,
+            "cluster": self.cluster.name,
+            "engine": self.cluster.engine,
             "nodes": self.nodes,
             "reproducible": self.reproducible,
             "exit_code": self.result.exit_code,
@@ -216,7 +216,7 @@ class Report:
         hosts = len(set(self.nodes))
         flits = sum(link["flits"] for link in self.links())
         return (
-            f"{self.cluster}, {len(self.nodes)} ranks{f' on {hosts} node' + 's' * (hosts > 1) if self._shared else ''}: "
+            f"{self.cluster.name}, {len(self.nodes)} ranks{f' on {hosts} node' + 's' * (hosts > 1) if self._shared else ''}: "
             f"{self.virtual_time_us:.3f} us of virtual time; "
             f"{offloaded} collective calls computed in the network, {f'{memory} in the memory of a node, ' if memory else ''}"
             f"{fallback} left to software, {messages} messages; "
@@ -225,16 +225,17 @@ class Report:
 
     def print(self, stream: IO[str]) -> None:
         calls = self._books["calls"]
-        print(f"\nthalweg: {self.summary()}", file=stream)
+        print(file=stream)
+        print_line(f"thalweg: {self.summary()}", stream)
         for recovery in self.recoveries():
-            print(f"thalweg: {recovery_text(recovery)}", file=stream)
+            print_line(f"thalweg: {recovery_text(recovery)}", stream)
         if not set(calls) - {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"}:
-            print("thalweg: warning: no call but MPI_Init and MPI_Finalize was intercepted", file=stream)
+            print_line("thalweg: warning: no call but MPI_Init and MPI_Finalize was intercepted", stream)
         if spawned := calls.get("MPI_Comm_spawn", 0) + calls.get("MPI_Comm_spawn_multiple", 0):
-            print(
+            print_line(
                 f"thalweg: {spawned} calls of MPI_Comm_spawn: the processes that they start run by MPI alone, and take no time "
                 "in the fabric",
-                file=stream,
+                stream,
             )
         rows = together(
             self.collectives(),
@@ -244,9 +245,9 @@ class Report:
         )
         rows.sort(key=lambda row: -row["fabric_us"])
         if loose := self._in_another_order():
-            print(
+            print_line(
                 f"thalweg: warning: {loose} calls were reduced by MPI, in an order that --reproducible does not fix",
-                file=stream,
+                stream,
             )
         if rows:
             print(file=stream)
@@ -332,15 +333,16 @@ class Report:
             stream,
         )
         software = instances.in_software_us(rows, self.virtual_time_us)
-        print(
-            f"\nthalweg: {self.virtual_time_us:.3f} us; about {software:.3f} us with all of these in software: "
+        print(file=stream)
+        print_line(
+            f"thalweg: {self.virtual_time_us:.3f} us; about {software:.3f} us with all of these in software: "
             f"the network takes {100 * (1 - self.virtual_time_us / software):.2f} % off"
             + (
                 "; what has no time in software counts as it is"
                 if any(row["software_us"] is None for row in rows)
                 else ""
             ),
-            file=stream,
+            stream,
         )
 
     @staticmethod

@@ -49,12 +49,13 @@ class Measurements:
     def __init__(self, allgather_bytes: int) -> None:
         self._allgather = allgather_bytes
         self._known: dict[tuple[str, str, int], HostTime] = {}
-        self._clusters: dict[str, Cluster] = {}
+        self._loaded: dict[str, Cluster] = {}
+        self.clusters: dict[str, Cluster] = {}  #: on which was measured
 
     def cluster(self, name: str) -> Cluster:
-        if name not in self._clusters:
-            self._clusters[name] = Cluster.load(name)
-        return self._clusters[name]
+        if name not in self._loaded:
+            self._loaded[name] = Cluster.load(name)
+        return self._loaded[name]
 
     def simulated(self, cluster: Cluster, operation: str, size: int) -> bool:
         """Whether all ranks' results of an allgather are small enough; of the others always."""
@@ -63,6 +64,7 @@ class Measurements:
     def time(self, cluster: Cluster, operation: str, size: int) -> HostTime:
         """Of all hosts of a cluster; of reduce-scatter `size` is the whole vector. Raises CheckFailed at a wrong result."""
         key = cluster.name, operation, size
+        self.clusters[cluster.name] = cluster
         if key not in self._known:
             ranks = cluster.topology.hosts
             block = size // ranks if operation == "reduce_scatter" else size

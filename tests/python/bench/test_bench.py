@@ -39,7 +39,7 @@ def measured(tmp_path: Path) -> Bench:
     def run(*words: str) -> list[bench.Row]:
         file = tmp_path / "rows.json"
         assert main(["bench", *words, "--json", str(file)]) == 0
-        return json.loads(file.read_text())
+        return json.loads(file.read_text())["rows"]
 
     return run
 

@@ -23,7 +23,7 @@ CLUSTER = "mpi-fpga-torus-2x2x2"
 def jobs(tmp_path: Path) -> Jobs:
     def run(*words: str) -> Rows:
         assert main(["bench", "jobs", *words, "--json", str(tmp_path / "rows.json")]) == 0
-        rows: Rows = json.loads((tmp_path / "rows.json").read_text())
+        rows: Rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
         return rows
 
     return run

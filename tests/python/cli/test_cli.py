@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,8 @@ from pathlib import Path
 import click
 import pytest
 from thalweg import cli
+from thalweg.cluster import Cluster
+from thalweg.cluster_file import ClusterTable
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.output import json_option, print_table, write_json
 
@@ -119,8 +123,54 @@ def test_without_arguments_it_helps(capsys: pytest.CaptureFixture[str]) -> None:
 def test_json_is_written_whole(name: str, tmp_path: Path) -> None:
     file = tmp_path / "out.json"
     assert cli.main([name, "--count", "3", "--json", str(file)]) == 0
-    assert file.read_text() == '{\n  "count": 3\n}\n'
+    result = json.loads(file.read_text())
+    assert result.pop("thalweg")["command"] == ["thalweg", name, "--count", "3", "--json", str(file)]
+    assert result == {"count": 3}
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_json_says_where_it_comes_from(tmp_path: Path) -> None:
+    """With the seeds and the clusters that it names, and no file of a cluster, the same can be measured again."""
+    cluster, file = tmp_path / "my.toml", tmp_path / "rows.json"
+    cluster.write_text('[topology]\nshape = "ring"\nsize = [4]\n[link]\nlatency_ns = 40\n[faults]\nseed = 9\n')
+    words = ["bench", "allreduce", "--cluster", str(cluster), "--sizes", "8", "--seed", "7", "--reproducible"]
+    words += ["--placement", "random:5", "--faults", "bit_error_rate=1e-6", "--json", str(file)]
+    assert cli.main(words) == 0
+    result = json.loads(file.read_text())
+    about = result["thalweg"]
+    assert about["command"] == ["thalweg", *words]
+    assert about["seeds"] == {"data": 7, "placement": 5, "faults": 9}
+    assert about["version"] in (None, importlib.metadata.version("thalweg"))
+    (described,) = about["clusters"]
+    loaded = Cluster.load(cluster, "bit_error_rate=1e-6").by_rank()
+    assert ClusterTable.model_validate(described["values"]) == loaded.values
+    assert (described["nodes"], described["link_latency_cycles"], described["engine"]) == (4, 10, "sim")
+    assert [row["bytes"] for row in result["rows"]] == [8]
+
+
+def test_json_of_a_run_says_where_it_comes_from(tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text("#include <mpi.h>\nint main() { MPI_Init(0, 0); return MPI_Finalize(); }\n")
+    mpicc = Path(sys.executable).with_name("mpicc")
+    subprocess.run([mpicc, "-o", tmp_path / "p", tmp_path / "p.c"], check=True)
+    file = tmp_path / "r.json"
+    words = [
+        "run",
+        "-n",
+        "2",
+        "--skew",
+        "uniform:1:8",
+        "--placement",
+        "random:3",
+        "--json",
+        str(file),
+        str(tmp_path / "p"),
+    ]
+    with pytest.raises(SystemExit, match="^0$"):
+        cli.main(words)
+    result = json.loads(file.read_text())
+    assert result["thalweg"]["command"] == ["thalweg", *words]
+    assert result["thalweg"]["seeds"] == {"placement": 3, "skew": 8}
+    assert result["thalweg"]["clusters"][0]["name"] == result["cluster"] == "mpi-fpga-torus-2x2x2"
 
 
 def test_a_table_is_aligned_and_plain(capsys: pytest.CaptureFixture[str]) -> None:

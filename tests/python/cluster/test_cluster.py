@@ -335,7 +335,7 @@ def test_binary_junk_is_no_cluster(content: bytes, tmp_path: Path, capsys: pytes
 def test_list_names_the_presets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cluster", "list", "--json", str(tmp_path / "list.json")]) == 0
     out = capsys.readouterr().out
-    rows = json.loads((tmp_path / "list.json").read_text())
+    rows = json.loads((tmp_path / "list.json").read_text())["rows"]
     assert [row["name"] for row in rows] == presets()
     assert {row["name"]: row["nodes"] for row in rows}["mpi-fpga-torus-4x4x8"] == 128
     assert all(row["name"] in out for row in rows)
