@@ -1,10 +1,26 @@
-"""`python -m thalweg` is the command `thalweg`."""
+"""The command `thalweg`, which is also `python -m thalweg`. Signals end it without a word while its modules are loaded, too."""
 
 from __future__ import annotations
 
-import sys
+import os
+import signal
+from typing import NoReturn
 
-from thalweg.cli import main
+for _number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    if _number != signal.SIGHUP or signal.getsignal(_number) is not signal.SIG_IGN:
+        signal.signal(_number, lambda number, _: os._exit(128 + number))
+
+
+def main() -> NoReturn:
+    """Runs the process's command line, and ends the process with the exit code."""
+    from thalweg import cli, ending
+
+    try:
+        code = cli.main()
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 0
+    ending.leave(code)
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

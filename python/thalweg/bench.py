@@ -492,6 +492,7 @@ def measure_messages(
             for handle in range(messages):
                 fabric.send(handle=handle, source=0, destination=peer, bytes=size, at=0)
             times.append(_finish(fabric, set(range(messages)), _sim.CompletionKind.arrived) * us)
+            fabric.advance(_sim.NEVER)  # credits that are on their way back
             limits.append(bounds.message_ticks(network, 0, peer, size * messages, host) * us if network else None)
             recoveries.append(fabric.recoveries)
             # No payload is simulated: right is that as many flits as carry the bytes took the shortest way, if it was not cut.

@@ -10,8 +10,11 @@ from dataclasses import replace
 
 from thalweg import topology
 from thalweg.bench import Progress, Row, silent
-from thalweg.cluster import FLIT_BYTES, Cluster
+from thalweg.cluster import FLIT_BYTES, LOCAL_BUFFER_FLITS, MOST_BUFFERED_FLITS, Cluster
 from thalweg.errors import FabricStopped
+
+LOCAL = 16 * LOCAL_BUFFER_FLITS
+"""Flits that the buffers of the local port take at most."""
 
 ALWAYS = 2.0
 """Offered load: twice what a port moves, so that there always is a flit."""
@@ -42,7 +45,15 @@ def measure_faults(
 
     router = cluster.values.router
     window = _sim.replay_window(cluster.link_latency)
-    deep = FLIT_BYTES * router.virtual_channels * (max(router.margin_flits, window) + 2 * window)
+    flits = router.virtual_channels * (max(router.margin_flits, window) + 2 * window)
+    if flits > MOST_BUFFERED_FLITS - LOCAL:
+        raise cluster.file.wrong(
+            f"a link of {cluster.link_latency} cycles; buffers that never hold it up would have {flits} flits, and "
+            f"{MOST_BUFFERED_FLITS - LOCAL} is the most that can be measured",
+            "link.latency_ns",
+            "clock.frequency_mhz",
+        )
+    deep = FLIT_BYTES * flits
     router = router.model_copy(update={"port_buffer_bytes": max(router.port_buffer_bytes, deep)})
     pair = replace(
         cluster,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg import scratch
 from thalweg.bench import Row
 from thalweg.errors import InputError
 
@@ -42,7 +43,8 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     axes.grid(True, which="major", alpha=0.3)
     axes.legend(frameon=False)
     try:
-        figure.savefig(path, dpi=150)
+        with scratch.in_place_of(path) as new:
+            figure.savefig(new, dpi=150)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", path) from error
     finally:

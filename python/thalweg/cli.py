@@ -1,7 +1,7 @@
 """The command `thalweg`: finds the subcommand, runs it, and turns whatever ends it early into one line and an exit code.
 
-Exit codes: 0 right, 1 a check failed, 2 bad input, 3 the fabric could not go on, 130 interrupted. `thalweg run` and `thalweg
-jobs` return the program's own status instead, 124 when the fabric could not go on, 125 for bad input.
+Exit codes: 0 right, 1 a check failed, 2 bad input, 3 the fabric could not go on, 128 + n ended by signal n. `thalweg run` and
+`thalweg jobs` return the program's own status instead, 124 when the fabric could not go on, 125 for bad input.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import click
 
+from thalweg import ending
 from thalweg.errors import InputError, ThalwegError, one_line
 
 COMMANDS = {
@@ -110,18 +111,41 @@ def _invoke(arguments: list[str], in_run: bool) -> int:
         return error.run_exit_code if in_run else error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return 128 + signal.SIGINT
-    except BrokenPipeError:
-        # Nobody reads any more: say nothing, and keep the interpreter from complaining when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # nobody reads any more: say nothing
+        _drop_what_cannot_be_written()
         return 128 + signal.SIGPIPE
     except OSError as error:
-        _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        _complain(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+        _drop_what_cannot_be_written()
         return bad_input
     return 0
 
 
+def _drop_what_cannot_be_written() -> None:
+    """Keeps the interpreter from complaining at its end, when it flushes what cannot be written."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_streams() -> None:
+    """Those that we were started without (`>&-`): nothing is written there, nor into the next file that gets the number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+            os.set_inheritable(number, True)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line `arguments` (default: the process's own) and returns the exit code."""
+    """Runs the command line `arguments` and returns the exit code. Default: the process's own, which signals then end."""
+    if arguments is None:
+        ending.install()
+    _open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = next((word for word in given if not word.startswith("-")), None)
     return _invoke(given, in_run=command in ("run", "jobs"))

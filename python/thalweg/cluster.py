@@ -39,13 +39,19 @@ ROUTER_PORTS, ROUTER_CHANNELS = 64, 128  # of one router, ports x virtual channe
 
 UNIT_PORTS = 32  # of one collective unit
 
-FAT_TREE = ("radix", "oversubscription", "levels")  # keys of [topology] that only a fat tree has
-
 MOST_SLOT_FLITS = 2**16 - 1
 """What the count of a credit packet can say."""
 
 MOST_FAULTY_LATENCY = 16_000
 """Cycles of a link on which faults happen: no replay covers a longer one."""
+
+MOST_BUFFERED_FLITS = 2**16 - 1
+"""Of all input buffers of a router; and of a link, whose flits on their way are in the buffer at its end."""
+
+MOST_LATENCY = (
+    MOST_BUFFERED_FLITS - 3
+)  # of a link, whose flits pass an output register and an input of the unit as well
+
 _IN_PLACE = re.compile(r"(dual-)?([a-z]+):([0-9]{1,6}(?:x[0-9]{1,6})*)")
 
 
@@ -248,7 +254,21 @@ class Cluster:
                 f"{values.router.virtual_channels} virtual channels has at most {self.router_ports} ports",
                 "topology",
             )
+        self._check_buffers(local_ports)
         return self._config(self.routes, collectives)
+
+    def _check_buffers(self, local_ports: int) -> None:
+        """Raises InputError where the router with the most links has larger input buffers than the simulator can count."""
+        channels = self.values.router.virtual_channels
+        links = int((self.topology.peer >= 0).sum(axis=1).max())
+        local = local_ports * channels * min(self.buffer_flits, LOCAL_BUFFER_FLITS)
+        if links * channels * self.buffer_flits + local > MOST_BUFFERED_FLITS:
+            most = FLIT_BYTES * channels * ((MOST_BUFFERED_FLITS - local) // (links * channels))
+            raise self.file.wrong(
+                f"port_buffer_bytes is {self.values.router.port_buffer_bytes}; with {links} links a router's input buffers hold "
+                f"{MOST_BUFFERED_FLITS} flits in all, and port_buffer_bytes is at most {most}",
+                "router.port_buffer_bytes",
+            )
 
     def _config(self, routes: Routes, collectives: bool = True) -> FabricConfig:
         from thalweg import _sim
@@ -384,7 +404,7 @@ def _find(name: str) -> ClusterFile:
 
 def _check(file: ClusterFile, name: str) -> Cluster:
     """What no single value shows: whether the values go together."""
-    cluster = Cluster(name, file.values, _topology(file), file)
+    cluster = Cluster(name, file.values, cluster_file.topology_of(file), file)
     router = file.values.router
     if cluster.buffer_flits < 1:
         raise file.wrong(
@@ -401,6 +421,12 @@ def _check(file: ClusterFile, name: str) -> Cluster:
             "link.latency_ns",
             "clock.frequency_mhz",
             "router.flow",
+        )
+    if cluster.link_latency > MOST_LATENCY:
+        raise file.wrong(
+            f"latency_ns is {file.values.link.latency_ns:g}, {cluster.link_latency} cycles; a link has at most {MOST_LATENCY}",
+            "link.latency_ns",
+            "clock.frequency_mhz",
         )
     try:
         has_faults = cluster.has_faults
@@ -448,47 +474,3 @@ def _check(file: ClusterFile, name: str) -> Cluster:
             "collective.slot_packets",
         )
     return cluster
-
-
-def _topology(file: ClusterFile) -> Topology:
-    table = file.values.topology
-    if table.shape == "edges":
-        if table.edges is None:
-            raise file.wrong(
-                "'edges' is missing in [topology]: a list of [node, node], a pair for each link", "topology"
-            )
-        if table.size is not None:
-            raise file.wrong(
-                "size goes with a regular shape; edges say themselves which nodes there are", "topology.size"
-            )
-        for index, (a, b) in enumerate(table.edges):
-            if a == b:
-                raise file.wrong(f"topology.edges[{index}] joins node {a} to itself", f"topology.edges.{index}")
-        size = [max(max(edge) for edge in table.edges) + 1]
-    else:
-        if table.edges is not None:
-            raise file.wrong(f"edges go with the shape edges; a {table.shape} has links of its own", "topology.edges")
-        if table.size is None:
-            raise file.wrong(
-                f"'size' is missing in [topology]: the nodes of a {table.shape}, such as [4, 4]", "topology"
-            )
-        size = table.size
-    for key in FAT_TREE:
-        if table.shape != "fattree" and getattr(table, key) is not None:
-            raise file.wrong(f"{key} goes with the shape fattree; this is a {table.shape}", f"topology.{key}")
-    try:
-        built = topology.build(
-            table.shape,
-            size,
-            table.edges or (),
-            table.planes,
-            **{key: getattr(table, key) for key in FAT_TREE if getattr(table, key) is not None},
-        )
-    except ValueError as error:
-        raise file.wrong(str(error), "topology.edges" if table.edges else "topology.size") from None
-    if table.edges and built.unreachable is not None:
-        a, b = built.unreachable
-        raise file.wrong(
-            f"there is no way from node {a} to node {b}; join all nodes, 0 to {built.nodes - 1}", "topology.edges"
-        )
-    return built

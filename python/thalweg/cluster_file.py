@@ -14,13 +14,15 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from thalweg import toml_lines
+from thalweg import toml_lines, topology
 from thalweg.errors import InputError
 from thalweg.resources import resource
 from thalweg.toml_lines import KeyPath
-from thalweg.topology import MAX_NODES
+from thalweg.topology import MAX_NODES, Topology
 
 PLAIN = "clusters/base/plain.toml"
+
+FAT_TREE = ("radix", "oversubscription", "levels")  # keys of [topology] that only a fat tree has
 
 _PLAINER = {"model_type": "be a table", "list_type": "be an array", "string_pattern_mismatch": "be printable"}
 
@@ -271,6 +273,51 @@ def parse(values: dict[str, Any], places: dict[KeyPath, Place], name: str) -> Cl
         raise _error(places, first["loc"], _what(first) + more, name) from None
 
 
+def topology_of(file: ClusterFile) -> Topology:
+    """What a file says of nodes and links. Raises InputError."""
+    table = file.values.topology
+    if table.shape == "edges":
+        if table.edges is None:
+            raise file.wrong(
+                "'edges' is missing in [topology]: a list of [node, node], a pair for each link", "topology"
+            )
+        if table.size is not None:
+            raise file.wrong(
+                "size goes with a regular shape; edges say themselves which nodes there are", "topology.size"
+            )
+        for index, (a, b) in enumerate(table.edges):
+            if a == b:
+                raise file.wrong(f"topology.edges[{index}] joins node {a} to itself", f"topology.edges.{index}")
+        size = [max(max(edge) for edge in table.edges) + 1]
+    else:
+        if table.edges is not None:
+            raise file.wrong(f"edges go with the shape edges; a {table.shape} has links of its own", "topology.edges")
+        if table.size is None:
+            raise file.wrong(
+                f"'size' is missing in [topology]: the nodes of a {table.shape}, such as [4, 4]", "topology"
+            )
+        size = table.size
+    for key in FAT_TREE:
+        if table.shape != "fattree" and getattr(table, key) is not None:
+            raise file.wrong(f"{key} goes with the shape fattree; this is a {table.shape}", f"topology.{key}")
+    try:
+        built = topology.build(
+            table.shape,
+            size,
+            table.edges or (),
+            table.planes,
+            **{key: getattr(table, key) for key in FAT_TREE if getattr(table, key) is not None},
+        )
+    except ValueError as error:
+        raise file.wrong(str(error), "topology.edges" if table.edges else "topology.size") from None
+    if table.edges and built.unreachable is not None:
+        a, b = built.unreachable
+        raise file.wrong(
+            f"there is no way from node {a} to node {b}; join all nodes, 0 to {built.nodes - 1}", "topology.edges"
+        )
+    return built
+
+
 def schema() -> dict[str, Any]:
     """The JSON schema of a cluster file. Only the topology is required: all else has a value in the base."""
     result = ClusterTable.model_json_schema()
@@ -356,6 +403,8 @@ def _what(problem: Any) -> str:
         return f"{key!r} is missing {_in(path[:-1])}: {meaning}"
     given = json.dumps(problem["input"], default=str, ensure_ascii=False)
     given = given if len(given) <= 40 else given[:37] + "..."
+    if problem["type"] == "list_type" and isinstance(problem["input"], int):
+        return f"{_dotted(path)} is {given}; write [{given}] ({meaning})"
     right = re.sub(r"^(Input|List) should | after validation, not .*$", "", problem["msg"])
     right = _PLAINER.get(problem["type"], right)
     return f"{_dotted(path)} is {given}; it should {right} ({meaning})"

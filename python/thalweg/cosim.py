@@ -10,6 +10,7 @@ all completions and what the ranks have in their memories.
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg import bounds
+from thalweg import bounds, scratch
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, FabricStopped, RtlDifference
 from thalweg.rtl import Project
@@ -249,12 +250,12 @@ def record(
     """Executes the program again, and writes the waves of the router or unit that differs, from WAVE_CYCLES before."""
     from thalweg import _sim
 
-    vcd = folder / f"{cluster.name}-seed-{found.seed}-node-{found.node}.vcd"
+    vcd = scratch.folder() / f"{cluster.name}-seed-{found.seed}-node-{found.node}.vcd"
     recording = _sim.Recording(found.node, max(0, found.cycle - WAVE_CYCLES), str(vcd))
     hardware = in_rtl(cluster, True, project, recording, found.of_unit, operators if found.of_unit else None)
     try:
         execute(hardware, found.seed, cycles, operators)
     except Difference as again:
         assert (again.node, again.cycle) == (found.node, found.cycle)
-        return to_fst(vcd)
+        return Path(shutil.copy(to_fst(vcd), folder))
     raise AssertionError("the difference did not come again")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from thalweg import scratch
 from thalweg._sim import CollectiveConfig
 from thalweg.errors import InputError
 from thalweg.resources import resource
@@ -27,7 +28,7 @@ def compiler() -> str:
 @contextmanager
 def _compiled(files: Sequence[Path]) -> Iterator[Path]:
     flags = ["-std=c++20", "-O2", "-ffp-contract=off", "-fPIC", "-shared", "-fno-gnu-unique"]
-    with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
+    with tempfile.TemporaryDirectory(dir=scratch.folder()) as folder:
         library = Path(folder) / "operators.so"
         done = subprocess.run(
             [compiler(), *flags, f"-I{resource('sim/reduce/include')}", "-o", library, *files],

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg import scratch
+from thalweg.cluster import MOST_BUFFERED_FLITS
 from thalweg.errors import InputError
 from thalweg.spec import SIZE, Operator
 
@@ -31,6 +33,7 @@ def shared_libraries(root: Path | None = None) -> Project:
     """The sources, built as code that a running process can load."""
     from thalweg.rtl import Project
 
+    scratch.folder()  # has the temporary files of the tools
     project = Project(root)
     project.build /= "engine"
     return project
@@ -44,6 +47,12 @@ def router_parameters(config: FabricConfig) -> dict[str, int | str]:
         raise InputError("the hardware's router has one rate for all of its links, and these have several")
     if len({len(of_class) for of_class in router.vc_mask}) > 1:
         raise InputError("the hardware's router has as many route classes for every message class")
+    longest = max((link.latency for link in config.links), default=0)
+    if router.link_ports * (longest + 2) + 2 * router.local_ports > MOST_BUFFERED_FLITS:
+        raise InputError(
+            f"links of {longest} cycles; those of the hardware's router hold {MOST_BUFFERED_FLITS} flits in all, so that "
+            f"{router.link_ports} of them are shorter than {MOST_BUFFERED_FLITS // router.link_ports} cycles"
+        )
     masks = [mask for of_message_class in router.vc_mask for mask in of_message_class]
     bits = sum(mask << i * router.virtual_channels for i, mask in enumerate(masks))
     parameters: dict[str, int | str] = {

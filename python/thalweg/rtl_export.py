@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg import scratch
 from thalweg.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.rtl import RTL_FOLDERS, find_root
@@ -48,7 +49,8 @@ def export(cluster: Cluster, output: Path, pairs: Pairs | None = None, operators
         folder = Path(name) / "export"
         _write(root, cluster, built, folder, pairs, own)
         try:
-            shutil.copytree(folder, output, dirs_exist_ok=True)
+            with scratch.in_place_of(output) as new:
+                shutil.copytree(folder, new)
         except OSError as error:
             raise InputError(f"{str(output)!r} cannot be written: {error.strerror or error}") from None
 

@@ -24,10 +24,12 @@ _STRING = re.compile(
     re.DOTALL,
 )
 _PLAIN = re.compile(r"[^,\]}#\r\n]+")
+_FLAT = re.compile(r"\[[^\[\]{}\"'#\n]*\]")  # an array of plain values on one line
 
 
 def read(file: Path) -> tuple[dict[str, Any], dict[KeyPath, int]]:
-    """The values of a TOML file and the line of each key path, array elements by their index.
+    """The values of a TOML file and the line of each key path, array elements by their index; of those of an array of plain
+    values on one line there is the array's alone.
 
     Raises InputError with the line where the file cannot be read or is no TOML.
     """
@@ -63,6 +65,7 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
+        self._counted = 0, 1  # a place in the text, and the number of its line
         self._lines: dict[KeyPath, int] = {}
         self._tables: dict[KeyPath, int] = {}  # elements so far of each array of tables
 
@@ -81,7 +84,9 @@ class _Scanner:
         return self._at
 
     def _line(self) -> int:
-        return self._text.count("\n", 0, self._at) + 1
+        at, line = self._counted
+        self._counted = self._at, line + self._text.count("\n", at, self._at)
+        return self._counted[1]
 
     def _names(self) -> list[str]:
         names = []
@@ -130,6 +135,8 @@ class _Scanner:
 
     def _value(self, path: KeyPath) -> None:
         match self._text[self._at]:
+            case "[" if _FLAT.match(self._text, self._at):
+                self._skip(_FLAT)
             case "[":
                 self._at += 1
                 index = 0

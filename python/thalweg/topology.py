@@ -106,8 +106,13 @@ class Topology:
     @cached_property
     def unreachable(self) -> tuple[int, int] | None:
         """Two nodes without a way between them, or None where the cluster is connected."""
-        missing = np.argwhere(self.distances < 0)
-        return (int(missing[0, 0]), int(missing[0, 1])) if len(missing) else None
+        reached = np.zeros(self.nodes, bool)
+        front = np.array([0])
+        while front.size:
+            reached[front] = True
+            beyond = self.peer[front]
+            front = np.unique(beyond[(beyond >= 0) & ~reached[beyond]])
+        return None if reached.all() else (0, int(reached.argmin()))
 
     @cached_property
     def diameter(self) -> int:

@@ -26,7 +26,7 @@ inline constexpr std::int32_t kAny = -1;               ///< any source, any tag
 inline constexpr std::uint16_t kPresent = UINT16_MAX;  ///< the function that is being called
 
 enum class Action : std::uint8_t {
-  create,      ///< a communicator: members (world ranks) in the heap, `count` of them
+  create,      ///< a communicator: members (world ranks) in the heap, `count` of them; all are answered at once
   release,     ///< a communicator was freed by this rank; completes nothing
   collective,  ///< a part of a collective in the network
   meet,        ///< completes when every member has come
@@ -97,9 +97,10 @@ struct Submission {
   std::uint64_t send_blocks = 0;  ///< of a v-form: offsets of the lists, which hold an Extent for each rank, or 0
   std::uint64_t receive_blocks = 0;
   std::uint64_t peer_id = 0;
-  std::uint32_t communicator = 0;
-  std::int32_t peer = 0;  ///< source or destination, rank of the communicator
-  std::int32_t node = 0;  ///< destination, rank of the world
+  std::uint32_t communicator = 0;  ///< of a creation the one that it is made of, or 0
+  std::uint64_t order = 0;         ///< creation: which of those made of that communicator; or its tag, where `apart`
+  std::int32_t peer = 0;           ///< source or destination, rank of the communicator
+  std::int32_t node = 0;           ///< destination, rank of the world
   std::int32_t tag = 0;
   std::uint32_t root = 0;
   std::uint16_t function = kPresent;
@@ -111,6 +112,7 @@ struct Submission {
   Pattern pattern = Pattern::none;
   bool synchronous = false;
   bool vector = false;  ///< a v-form in the network: counts need not agree
+  bool apart = false;   ///< creation: its members alone make it, so that the n-th of a tag is the n-th of each
   char detail[kDetail] = {};
   char site[kSite] = {};  ///< of a collective: where the program calls it, file+0xaddress
 };
@@ -155,15 +157,17 @@ struct Ring {
 
 enum class State : std::uint32_t {
   running,
-  parked,    ///< waits on `word`
+  native,    ///< running, inside a call of MPI that needs no virtual time: where it blocks all the same, `outside`
+  parked,    ///< sleeps on its bell
   outside,   ///< blocks in a call of MPI that the fabric knows nothing of
   finished,  ///< has left MPI_Finalize
 };
 
 struct Slot {
-  std::atomic<State> state{State::running};  ///< the futex of a parked rank
-  std::atomic<std::uint32_t> exiting{0};     ///< the process calls exit
-  std::atomic<std::uint32_t> aborting{0};    ///< MPI_Abort was called, with `abort_code`
+  std::atomic<State> state{State::running};
+  std::atomic<std::uint32_t> bell{0};      ///< rung when a parked rank is to look around; the futex that it sleeps on
+  std::atomic<std::uint32_t> exiting{0};   ///< the process calls exit
+  std::atomic<std::uint32_t> aborting{0};  ///< MPI_Abort was called, with `abort_code`
   std::int32_t abort_code = 0;
   std::uint32_t node = 0;  ///< that the rank is on
   // Why the rank is parked: until `need` of the named requests have completed, or until a time.
@@ -173,6 +177,10 @@ struct Slot {
   std::uint32_t wait_count = 0;
   std::uint32_t need = 0;
   std::uint16_t function = 0;  ///< of the call that parked
+  bool yields = false;         ///< it waits for nothing, and only lets the others get on
+  // Of a running one, as far as the run needs to know without its help.
+  std::atomic<std::uint64_t> borders{0};  ///< calls entered and left: odd inside of one
+  std::atomic<Time> resumed{0};           ///< its clock when it last left a call
   std::uint64_t inline_ids[kWaitIds] = {};
   std::atomic<std::uint64_t> calls[kFunctions] = {};
   Ring<Submission> submissions;

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from thalweg import cosim, descendants, rtl_export, rtl_top
+from thalweg import cosim, rtl_export, rtl_top, scratch
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
 from thalweg.faults import faults_option
@@ -29,10 +29,9 @@ from thalweg.spec import Datatype, Operator, supported
 
 
 @click.group()
-@click.pass_context
-def command(ctx: click.Context) -> None:
+def command() -> None:
     """Lint, test, prove, synthesize and export the hardware, and compare clusters. Works in a clone of the repository."""
-    ctx.with_resource(descendants.ended_with_us())
+    scratch.folder()  # has the temporary files of the tools
 
 
 blocks_argument = click.argument("blocks", nargs=-1, metavar="[BLOCK]...")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -42,13 +43,23 @@ class ComputeScale(click.ParamType[float]):
         return scale
 
 
+class Seconds(click.FloatRange):
+    """A time that is a number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"{value!r} is no number of seconds", param, ctx)
+        return seconds
+
+
 class SkewType(click.ParamType[str]):
     """How late ranks come to their collectives: distribution, microseconds, seed."""
 
     name = "uniform|exponential:US[:SEED]"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        match = re.fullmatch(r"(uniform|exponential):(\d+(?:\.\d+)?)(?::(\d{1,18}))?", value)
+        match = re.fullmatch(r"(uniform|exponential):(\d{1,9}(?:\.\d{1,9})?)(?::(\d{1,18}))?", value)
         if match is None:
             self.fail(f"{value!r} is not uniform:US or exponential:US, with :SEED behind it or not", param, ctx)
         return ":".join([match[1], match[2], match[3] or "1"])
@@ -168,7 +179,7 @@ _OPTIONS = (
     ),
     click.option(
         "--timeout",
-        type=click.FloatRange(0),
+        type=Seconds(0, 1e9),
         default=600.0,
         show_default=True,
         metavar="S",

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from thalweg import _sim
+from thalweg.mpi.together import Row, together
 from thalweg.spec import Collective
-
-Row = dict[str, Any]
 
 _ALIKE = {"exscan": "scan"}
 _PATTERNS = {
@@ -86,7 +85,24 @@ def instances(books: Row, config: _sim.FabricConfig, program: Path) -> list[Row]
         for name in ("software_us", "fabric_us", "skew_us"):
             row[name] = None if row[name] is None else row[name] / row["operations"]
         row["speedup"] = row["software_us"] / row["fabric_us"] if row["software_us"] and row["fabric_us"] else None
-    return sorted(rows.values(), key=lambda row: (-_saved(row), -row["fabric_us"] * row["operations"], row["site"]))
+    return sorted(rows.values(), key=_first)
+
+
+def together_by_kind(rows: Iterable[Row]) -> list[Row]:
+    """Those of communicators of one kind and size put together, where place, function and bytes are the same."""
+    kinds = together(
+        rows,
+        ("site", "function", "ranks", "bytes", "offloaded"),
+        ("operations",),
+        ("software_us", "fabric_us", "skew_us"),
+        {"speedup": ("software_us", "fabric_us")},
+    )
+    return sorted(kinds, key=_first)
+
+
+def _first(row: Row) -> tuple[float, float, str]:
+    """Orders rows: those of which the network saves most, then those that take most."""
+    return -_saved(row), -row["fabric_us"] * row["operations"], row["site"]
 
 
 def _saved(row: Row) -> float:

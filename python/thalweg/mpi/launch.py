@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
+from thalweg import scratch
 from thalweg._sim import Choice, Ending, FabricConfig, MpiServer, Sharing
 from thalweg.choice import From
 from thalweg.errors import FabricStopped, InputError
 from thalweg.mpi.library import Interposer, MpiLibrary
-from thalweg.mpi.processes import Processes
+from thalweg.mpi.processes import Output, Processes
 
+_BANNER = "BAD TERMINATION"
+_LONGEST_ADDRESS = 107  # bytes of a Unix socket's
 _LOOK_S = 0.02
 _GOODBYE_S = 2.0  # for the server to see that the ranks have gone, once the launcher has
 
@@ -45,6 +48,8 @@ def find_program(name: str) -> str:
         path = Path(name)
         if path.is_dir():
             raise InputError(f"{name} is a folder, not a program")
+        if path.exists() and "/" not in name:
+            raise InputError(f"there is no program {name} on the PATH; the file in this folder is ./{name}")
         if path.exists():
             raise InputError(f"{name} is not executable")
         raise InputError(f"there is no program {name}")
@@ -79,8 +84,7 @@ def run_programs(
     paths = [find_program(program.command[0]) for program in programs]
     nodes = [node for program in programs for node in program.nodes]
     firsts = [sum(len(program.nodes) for program in programs[:job]) for job in range(len(programs))]
-    with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
-        address = f"{folder}/socket"
+    with tempfile.TemporaryDirectory(dir=scratch.folder()) as folder, _address(folder) as address:
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         listener.bind(address)
         listener.listen(len(nodes))
@@ -89,43 +93,64 @@ def run_programs(
             firsts if len(programs) > 1 else [],
             sharing,
         )
-        variables = {"THALWEG_SOCKET": address}
+        variables = {"THALWEG_SOCKET": address, "THALWEG_SHARED_MEMORY": scratch.folder().name}
         if operators:
             variables["THALWEG_OPERATORS"] = " ".join(f"{name} {size}" for name, size in operators.items())
         if skew is not None:
             variables["THALWEG_SKEW"] = skew
-        previous = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
         started: list[Processes] = []
         try:
             for path, program, first in zip(paths, programs, firsts, strict=True):
                 own = variables | ({"THALWEG_JOB": f"{first} {len(nodes)}"} if len(programs) > 1 else {})
-                launch = library.launch(len(program.nodes), interposer.path, own)
+                place = Path(folder, str(first))
+                place.mkdir()
+                output = Output(place)
+                launch = library.launch(len(program.nodes), interposer.path, own, output)
                 share_memory = len(set(program.nodes)) < len(program.nodes)
-                environment = {**os.environ, **library.environment(share_memory), **own}
+                environment = {**scratch.users_environment(), **library.environment(share_memory), **own}
                 prefix = f"{len(started)}: " if len(programs) > 1 else ""
-                started.append(Processes([*launch, path, *program.command[1:]], environment, address, prefix))
+                started.append(Processes([*launch, path, *program.command[1:]], environment, address, output, prefix))
             launchers = [processes.launcher for processes in started]
             books = _serve(server, launchers, [*firsts, len(nodes)])
-            status = _status(books, launchers, firsts)
+            status = _status(books, launchers, firsts, patience_s)
         finally:
             for processes in started:
                 processes.end()
-            for number, handler in previous.items():
-                signal.signal(number, handler)
+            scratch.remove_shared_memory()
+        for said in (processes.said() for processes in started):
+            # A banner of a bad termination has another exit code than what we say of the same end.
+            if said and (status is not None or (books["ending"] == Ending.stopped and _BANNER not in said)):
+                print(said, file=sys.stderr)
     return _result(books, status, len(nodes), " and ".join(paths))
 
 
-def _status(books: dict[str, Any], launchers: Sequence[subprocess.Popen[bytes]], firsts: Sequence[int]) -> int | None:
+@contextmanager
+def _address(folder: str) -> Iterator[str]:
+    """That of a socket in a folder: by a descriptor of the folder where its path is longer than that of a socket may be."""
+    descriptor = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+    path = f"{folder}/socket"
+    try:
+        yield path if len(os.fsencode(path)) <= _LONGEST_ADDRESS else f"/proc/{os.getpid()}/fd/{descriptor}/socket"
+    finally:
+        os.close(descriptor)
+
+
+def _status(
+    books: dict[str, Any], launchers: Sequence[subprocess.Popen[bytes]], firsts: Sequence[int], patience_s: float
+) -> int | None:
     """The programs' own: the first that is not 0, or the aborted one's. None where they did not end by themselves."""
     if books["ending"] == Ending.finished:
-        return next(filter(None, [launcher.wait() for launcher in launchers]), 0)
-    if books["ending"] == Ending.aborted:  # the others know nothing of it
-        return launchers[bisect_right(firsts, books["aborter"]) - 1].wait()
-    return None
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
+        ended = launchers
+    elif books["ending"] == Ending.aborted:  # the others know nothing of it
+        ended = [launchers[bisect_right(firsts, books["aborter"]) - 1]]
+    else:
+        return None
+    try:
+        return next(filter(None, [launcher.wait(patience_s or None) for launcher in ended]), 0)
+    except subprocess.TimeoutExpired:
+        books["ending"], books["waiting"] = Ending.timeout, []
+        books["what"] = f"all ranks have ended, but not what they started, for {patience_s:g} s"
+        return None
 
 
 def _serve(server: MpiServer, launchers: Sequence[subprocess.Popen[bytes]], ranks: Sequence[int]) -> dict[str, Any]:

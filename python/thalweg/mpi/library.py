@@ -6,18 +6,23 @@ import functools
 import hashlib
 import os
 import shlex
+import shutil
+import stat
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from thalweg import scratch
 from thalweg.errors import InputError
 from thalweg.locks import alone
 from thalweg.mpi import wrappers
+from thalweg.mpi.processes import Output
 from thalweg.operators import compiler as cxx
+from thalweg.output import write_text
 from thalweg.resources import resource
 
 
@@ -38,13 +43,18 @@ class MpiLibrary:
             raise InputError(f"{self.mpicc} {option} fails: {shown.stderr.strip()}")
         return shlex.split(shown.stdout)[1:]
 
-    def launch(self, ranks: int, preload: Path, environment: dict[str, str]) -> list[str]:
-        """The start of the command line that runs a program on `ranks` ranks with `environment` and the interposer."""
+    def launch(self, ranks: int, preload: Path, environment: dict[str, str], output: Output) -> list[str]:
+        """The start of the command line that runs a program on `ranks` ranks with `environment` and the interposer, and puts
+        what they write there."""
         variables = {**environment, "LD_PRELOAD": ":".join(filter(None, [str(preload), os.environ.get("LD_PRELOAD")]))}
         if self.family == "mpich":
-            command = [str(self.mpiexec), "-launcher", "fork", "-n", str(ranks)]
+            out, err = (str(fifo).replace("%", "%%") for fifo in output.streams.values())
+            command = [str(self.mpiexec), "-launcher", "fork", "-outfile-pattern", out, "-errfile-pattern", err]
+            command += ["-n", str(ranks)]
             return command + [word for name, value in variables.items() for word in ("-genv", name, value)]
-        command = [str(self.mpiexec), "--bind-to", "none", "--oversubscribe", "-n", str(ranks)]
+        out, err = map(str, output.streams.values())
+        command = ["sh", "-c", 'out=$0 err=$1; shift; exec "$@" >"$out" 2>"$err"', out, err]
+        command += [str(self.mpiexec), "--bind-to", "none", "--oversubscribe", "-n", str(ranks)]
         return command + [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
 
     def environment(self, share_memory: bool) -> dict[str, str]:
@@ -87,9 +97,19 @@ def sources() -> tuple[Path, list[Path]]:
 
 
 def _cache_folder() -> Path:
-    if sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK):
-        return Path(sys.prefix) / "var" / "thalweg"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"
+    """The first that can be written: of a virtual environment, the user's own, or a private one among the temporary folders."""
+    own = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "thalweg"
+    for folder in (Path(sys.prefix) / "var" / "thalweg", own) if sys.prefix != sys.base_prefix else (own,):
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                return folder
+    private = Path(tempfile.gettempdir()) / f"thalweg-cache-{os.getuid()}"
+    private.mkdir(mode=0o700, exist_ok=True)
+    found = private.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise InputError(f"{private} is not a folder of yours alone; set XDG_CACHE_HOME to one that can be written")
+    return private
 
 
 @dataclass(frozen=True)
@@ -129,18 +149,19 @@ def interposer(library: MpiLibrary) -> Interposer:
         if not target.exists():
             functions = wrappers.declared_functions(header.stdout)
             command = [compiler, *_FLAGS, *(f"-I{include}" for include in includes)]
-            with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-                built = _compile(command, library, functions, sorted(folder.glob("*.cpp")), Path(scratch))
-                names.write_text("".join(f"MPI_{function.base}\n" for function in functions))
-                built.replace(target)
+            with tempfile.TemporaryDirectory(dir=scratch.folder()) as place, scratch.in_place_of(target) as new:
+                built = _compile(command, library, functions, sorted(folder.glob("*.cpp")), Path(place))
+                write_text(names, "".join(f"MPI_{function.base}\n" for function in functions))
+                shutil.copyfile(built, new)
+                new.chmod(0o700)
     return Interposer(target, names.read_text().split())
 
 
 def _compile(
-    command: list[str], library: MpiLibrary, functions: list[wrappers.Function], files: list[Path], scratch: Path
+    command: list[str], library: MpiLibrary, functions: list[wrappers.Function], files: list[Path], place: Path
 ) -> Path:
     """The wrappers, and beside them the rest in one piece: to read the headers takes most of a source's time."""
-    generated, rest, built = scratch / "wrappers.cpp", scratch / "rest.cpp", scratch / "interposer.so"
+    generated, rest, built = place / "wrappers.cpp", place / "rest.cpp", place / "interposer.so"
 
     def run(*options: str | Path) -> subprocess.CompletedProcess[str]:
         return _run([*command, *map(str, options), *library.compile_flags])

@@ -9,12 +9,15 @@ A rank says of each part of its array when it is ready, and that part is on its 
         request.Pready(i)
     request.Wait()
 
-Each partition is a persistent collective (MPI 4), so that this works with any MPI; with `thalweg run` it is computed in the
-network. Partitions may get ready in any order, another one on each rank; they are started in ascending order.
+Each partition is a non-blocking collective on a duplicate of the communicator, so that this works with any MPI; with `thalweg
+run` it is computed in the network. Partitions may get ready in any order, another one on each rank; they are started in
+ascending order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,17 +26,19 @@ from numpy.typing import NDArray
 
 
 class Prequest:
-    """A partitioned collective, which is started again and again. `always`: of this rank, all is ready from the start."""
+    """A partitioned collective, which is started again and again: `starts[i]` starts partition i on `comm`, which is its own.
+    `always`: of this rank, all is ready from the start."""
 
-    def __init__(self, parts: list[MPI.Prequest], always: bool) -> None:
-        self._parts = parts
+    def __init__(self, comm: MPI.Intracomm, starts: list[Callable[[], MPI.Request]], always: bool) -> None:
+        self._comm = comm
+        self._starts = starts
+        self._parts: list[MPI.Request] = []
         self._always = always
-        self._ready = [False] * len(parts)
-        self._started = len(parts)
+        self._ready = [False] * len(starts)
 
     def Start(self) -> None:
-        self._ready = [self._always] * len(self._parts)
-        self._started = 0
+        self._ready = [self._always] * len(self._starts)
+        self._parts = []
         self._go_on()
 
     def Pready(self, partition: int) -> None:
@@ -42,22 +47,20 @@ class Prequest:
 
     def Parrived(self, partition: int) -> bool:
         """True once the partition's result is in the array."""
-        return partition < self._started and bool(self._parts[partition].Test())
+        return partition < len(self._parts) and bool(self._parts[partition].Test())
 
     def Wait(self) -> None:
         """Waits for all partitions. Raises ValueError where one has not been ready."""
-        if self._started < len(self._parts):
-            raise ValueError(f"partition {self._started} is not ready")
+        if len(self._parts) < len(self._starts):
+            raise ValueError(f"partition {len(self._parts)} is not ready")
         MPI.Request.Waitall(self._parts)
 
     def Free(self) -> None:
-        for part in self._parts:
-            part.Free()
+        self._comm.Free()
 
     def _go_on(self) -> None:
-        while self._started < len(self._parts) and self._ready[self._started]:
-            self._parts[self._started].Start()
-            self._started += 1
+        while (started := len(self._parts)) < len(self._starts) and self._ready[started]:
+            self._parts.append(self._starts[started]())
 
 
 def _parts(array: NDArray[Any], partitions: int) -> list[NDArray[Any]]:
@@ -71,10 +74,12 @@ def Pallreduce_init(
 ) -> Prequest:
     """An allreduce of contiguous arrays of equal shape in `partitions` equal parts. Raises ValueError where they are not."""
     pairs = zip(_parts(send, partitions), _parts(receive, partitions), strict=True)
-    return Prequest([comm.Allreduce_init(given, taken, op) for given, taken in pairs], False)
+    own = comm.Dup()
+    return Prequest(own, [partial(own.Iallreduce, given, taken, op) for given, taken in pairs], False)
 
 
 def Pbcast_init(comm: MPI.Intracomm, array: NDArray[Any], partitions: int, root: int = 0) -> Prequest:
     """A broadcast of a contiguous array in `partitions` equal parts; only the root says what is ready."""
-    parts = [comm.Bcast_init(part, root) for part in _parts(array, partitions)]
-    return Prequest(parts, comm.Get_rank() != root)
+    parts = _parts(array, partitions)
+    own = comm.Dup()
+    return Prequest(own, [partial(own.Ibcast, part, root) for part in parts], comm.Get_rank() != root)

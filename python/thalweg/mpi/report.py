@@ -15,6 +15,7 @@ from thalweg.cluster import Cluster
 from thalweg.faults import recovery_rows, recovery_text
 from thalweg.mpi import instances
 from thalweg.mpi.launch import RunResult
+from thalweg.mpi.together import Row, together
 from thalweg.output import print_table
 
 _ROWS = 12  # of a table; what is left out is said
@@ -229,7 +230,19 @@ class Report:
             print(f"thalweg: {recovery_text(recovery)}", file=stream)
         if not set(calls) - {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"}:
             print("thalweg: warning: no call but MPI_Init and MPI_Finalize was intercepted", file=stream)
-        rows = self.collectives()
+        if spawned := calls.get("MPI_Comm_spawn", 0) + calls.get("MPI_Comm_spawn_multiple", 0):
+            print(
+                f"thalweg: {spawned} calls of MPI_Comm_spawn: the processes that they start run by MPI alone, and take no time "
+                "in the fabric",
+                file=stream,
+            )
+        rows = together(
+            self.collectives(),
+            ("function", "ranks", "nodes", "in", "algorithms"),
+            ("calls", "operations", "bytes", "fabric_us", "memory_us", "bound_us", "waiting_us"),
+            ratios={"share_of_bound": ("bound_us", "fabric_us")},
+        )
+        rows.sort(key=lambda row: -row["fabric_us"])
         if loose := self._in_another_order():
             print(
                 f"thalweg: warning: {loose} calls were reduced by MPI, in an order that --reproducible does not fix",
@@ -287,7 +300,7 @@ class Report:
             busiest = [[link["node"], link["port"], link["flits"]] for link in links[:4]]
             print_table(["busiest links: node", "port", "flits"], busiest, file=stream)
 
-    def _print_instances(self, rows: list[instances.Row], stream: IO[str]) -> None:
+    def _print_instances(self, rows: list[Row], stream: IO[str]) -> None:
         print(file=stream)
         self._table(
             [
@@ -313,7 +326,7 @@ class Report:
                     row["speedup"],
                     row["skew_us"],
                 ]
-                for row in rows
+                for row in instances.together_by_kind(rows)
             ),
             ["called at", "collective", "communicator"],
             stream,

@@ -97,7 +97,7 @@ REQUESTS = {
 }
 
 _MADE_OF = {
-    "comm, newcomm": ["Comm_dup", "Comm_dup_with_info", "Comm_split", "Comm_create", "Cart_sub"],
+    "comm, newcomm": ["Comm_split", "Comm_create", "Cart_sub"],
     "comm_old, comm_cart": ["Cart_create"],
     "comm_old, comm_graph": ["Graph_create"],
     "comm_old, comm_dist_graph": ["Dist_graph_create", "Dist_graph_create_adjacent"],
@@ -105,14 +105,18 @@ _MADE_OF = {
 }
 
 _MADE_APART = {
-    "newcomm": ["Comm_create_group", "Comm_create_from_group"],
-    "newintercomm": ["Intercomm_create", "Intercomm_create_from_groups"],
+    "Comm_create_group": "newcomm, tagged(tag, comm)",
+    "Comm_create_from_group": "newcomm, tagged(stringtag)",
+    "Intercomm_create": "newintercomm, {}",
+    "Intercomm_create_from_groups": "newintercomm, tagged(stringtag)",
 }
 """What only a group enters: its members block in MPI until the last has come, while the others go on."""
 
 COMMUNICATORS = {
     **{name: f'Create(native, {arguments}, "MPI_{name}")' for arguments, names in _MADE_OF.items() for name in names},
-    **{name: f'Create_apart(native, {made}, "MPI_{name}")' for made, names in _MADE_APART.items() for name in names},
+    **{name: f'Create_apart(native, {made}, "MPI_{name}")' for name, made in _MADE_APART.items()},
+    "Comm_dup": "Comm_dup(native, comm, newcomm)",
+    "Comm_dup_with_info": "Comm_dup(native, comm, newcomm)",
     "Comm_split_type": "Comm_split_type(native, comm, split_type, key, newcomm)",
     "Comm_idup": "Comm_idup(native, comm, newcomm, request)",
     "Comm_idup_with_info": "Comm_idup(native, comm, newcomm, request)",
@@ -122,10 +126,15 @@ MEET = ["Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic
 """Collective over a communicator, and not known to the fabric: the members meet before MPI executes the call."""
 
 OUTSIDE = re.compile(
-    r"Win_(free|fence|start|complete|wait|lock|unlock|flush|sync)|File_(?!open|get|call|create|iread|iwrite|.*errhandler)"
-    r"|Comm_(spawn|accept|connect|join)|Fetch_and_op|Compare_and_swap"
+    r"Win_(free|fence|start|complete|wait)|File_(?!open|get|call|create|iread|iwrite|.*errhandler)"
+    r"|Comm_(spawn|accept|connect|join)"
 )
 """May block on what the fabric does not know: windows, files, other programs."""
+
+ASIDE = re.compile(
+    r"Win_((un)?lock|flush|sync)|R?(put|get|accumulate|get_accumulate)$|Fetch_and_op|Compare_and_swap", re.IGNORECASE
+)
+"""One-sided: nobody on the other side need do anything, so that a rank that is in one is as one that computes."""
 
 HANDLERS = {
     **COLLECTIVES,
@@ -193,7 +202,10 @@ def _wrapper(number: int, function: Function) -> str:
     parameters = ", ".join(declaration for _, declaration in function.parameters) or "void"
     arguments = ", ".join(name for name, _ in function.parameters)
     head = f"THALWEG_EXPORT {function.result} {function.name}({parameters}) {{\n  process().count({number});\n"
-    handler = HANDLERS.get(function.base) or ("Outside(native)" if OUTSIDE.match(function.base) else None)
+    unknown = {"Outside(native)": OUTSIDE, "Aside(native)": ASIDE}
+    handler = HANDLERS.get(function.base) or next(
+        (h for h, names in unknown.items() if names.match(function.base)), None
+    )
     if handler is None:
         return f"{head}  return P{function.name}({arguments});\n}}\n"
     native = f"  const auto native = [&] {{ return P{function.name}({arguments}); }};\n" if "native" in handler else ""

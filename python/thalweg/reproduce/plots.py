@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from thalweg import scratch
 from thalweg.errors import InputError
 from thalweg.reproduce import Row, short
 
@@ -41,7 +42,8 @@ def plot(rows: Sequence[Row], folder: Path) -> list[Path]:
         figure = draw(rows)
         path = folder / f"{name}.png"
         try:
-            figure.savefig(path, dpi=130)
+            with scratch.in_place_of(path) as new:
+                figure.savefig(new, dpi=130)
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", path) from error
         drawn.append(path)

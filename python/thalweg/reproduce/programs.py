@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from thalweg import scratch
 from thalweg.errors import CheckFailed, InputError
 from thalweg.resources import resource
 
@@ -36,8 +37,8 @@ def build(name: str, folder: Path) -> Path:
 
 def run(name: str, arguments: Sequence[str], ranks: int, cluster: str) -> dict[str, Any]:
     """The report of a run with its instances. Raises CheckFailed where the program does not verify its result."""
-    with tempfile.TemporaryDirectory(prefix="thalweg-") as scratch:
-        folder = Path(scratch)
+    with tempfile.TemporaryDirectory(dir=scratch.folder()) as place:
+        folder = Path(place)
         report = folder / "report.json"
         options = ["-n", str(ranks), "--cluster", cluster, "--instances", "--json", str(report)]
         command = [sys.executable, "-m", "thalweg", "run", *options, "--", str(build(name, folder)), *arguments]

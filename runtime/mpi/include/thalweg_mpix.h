@@ -10,10 +10,11 @@
  *   }
  *   MPIX_Prequest_free(&request);
  *
- * No MPI has these. This header makes them of persistent collectives (MPI 4), one for each partition, so that it needs
- * nothing else and works with any MPI; with `thalweg run` each partition is computed in the network. Partitions may get
- * ready in any order, another one on each rank; they are started in ascending order, which is what MPI wants of
- * collectives: a partition is on its way once all before it are ready, too. Every function returns MPI's error. */
+ * No MPI has these. This header makes them of non-blocking collectives (MPI 4's large counts), one for each partition, on a
+ * duplicate of the communicator, so that it needs nothing else and works with any MPI; with `thalweg run` each partition is
+ * computed in the network. Partitions may get ready in any order, another one on each rank; they are started in ascending
+ * order, which is what MPI wants of collectives: a partition is on its way once all before it are ready, too. Every function
+ * returns MPI's error. */
 #ifndef THALWEG_MPIX_H
 #define THALWEG_MPIX_H
 
@@ -21,55 +22,64 @@
 #include <stdlib.h>
 
 typedef struct {
+  const void* send; /* of an allreduce */
+  void* receive;
+  MPI_Count count;
+  MPI_Datatype type;
+  MPI_Op op;
+  int root;           /* of a broadcast; -1: an allreduce */
+  MPI_Comm comm;      /* a duplicate: the program's own collectives go on as they like */
   MPI_Request* parts; /* one for each partition */
   char* ready;
   int partitions;
   int started; /* partitions, from the first one on */
 } MPIX_Prequest;
 
-static inline int MPIX_Prequest_make_(int partitions, MPIX_Prequest* request) {
+static inline int MPIX_Prequest_make_(int partitions, MPI_Comm comm, MPIX_Prequest* request) {
   request->partitions = request->started = partitions;
   request->parts = partitions > 0 ? (MPI_Request*)malloc((size_t)partitions * sizeof(MPI_Request)) : NULL;
   request->ready = partitions > 0 ? (char*)calloc((size_t)partitions, 1) : NULL;
-  return request->parts && request->ready ? MPI_SUCCESS : MPI_ERR_ARG;
-}
-
-static inline const char* MPIX_Partition_(const void* buffer, int partition, MPI_Count count, MPI_Datatype type) {
-  MPI_Count lower, extent;
-  MPI_Type_get_extent_x(type, &lower, &extent);
-  return (const char*)buffer + partition * count * extent;
+  if (!request->parts || !request->ready) return MPI_ERR_ARG;
+  for (int i = 0; i < partitions; ++i) request->parts[i] = MPI_REQUEST_NULL;
+  return MPI_Comm_dup(comm, &request->comm);
 }
 
 /* Each of `partitions` parts has `count` elements; parts follow each other in the buffers. `send` may be MPI_IN_PLACE. */
 static inline int MPIX_Pallreduce_init(const void* send, void* receive, int partitions, MPI_Count count,
                                        MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Info info,
                                        MPIX_Prequest* request) {
-  int error = MPIX_Prequest_make_(partitions, request);
-  for (int i = 0; error == MPI_SUCCESS && i < partitions; ++i) {
-    const void* from = send == MPI_IN_PLACE ? send : (const void*)MPIX_Partition_(send, i, count, type);
-    void* to = (void*)MPIX_Partition_(receive, i, count, type);
-    error = MPI_Allreduce_init_c(from, to, count, type, op, comm, info, &request->parts[i]);
-  }
-  return error;
+  (void)info;
+  request->send = send;
+  request->receive = receive;
+  request->count = count;
+  request->type = type;
+  request->op = op;
+  request->root = -1;
+  return MPIX_Prequest_make_(partitions, comm, request);
 }
 
 /* Only the root says what is ready: of the other ranks everything is, from the start. */
 static inline int MPIX_Pbcast_init(void* buffer, int partitions, MPI_Count count, MPI_Datatype type, int root,
                                    MPI_Comm comm, MPI_Info info, MPIX_Prequest* request) {
-  int error = MPIX_Prequest_make_(partitions, request), rank = -1;
+  int error = MPIX_Pallreduce_init(NULL, buffer, partitions, count, type, MPI_OP_NULL, comm, info, request), rank = -1;
   MPI_Comm_rank(comm, &rank);
-  for (int i = 0; error == MPI_SUCCESS && i < partitions; ++i) {
-    void* part = (void*)MPIX_Partition_(buffer, i, count, type);
-    error = MPI_Bcast_init_c(part, count, type, root, comm, info, &request->parts[i]);
-    request->ready[i] = rank == root ? 0 : 2; /* 2: always */
-  }
+  request->root = root;
+  for (int i = 0; error == MPI_SUCCESS && i < partitions; ++i) request->ready[i] = rank == root ? 0 : 2; /* 2: always */
   return error;
 }
 
 static inline int MPIX_Pgo_on_(MPIX_Prequest* request) {
-  int error = MPI_SUCCESS;
-  while (error == MPI_SUCCESS && request->started < request->partitions && request->ready[request->started])
-    error = MPI_Start(&request->parts[request->started++]);
+  MPI_Count lower, extent;
+  int error = MPI_Type_get_extent_x(request->type, &lower, &extent);
+  while (error == MPI_SUCCESS && request->started < request->partitions && request->ready[request->started]) {
+    MPI_Count offset = request->started * request->count * extent;
+    MPI_Request* part = &request->parts[request->started++];
+    char* to = (char*)request->receive + offset;
+    const void* from = request->send == MPI_IN_PLACE ? request->send : (const char*)request->send + offset;
+    error = request->root < 0
+                ? MPI_Iallreduce_c(from, to, request->count, request->type, request->op, request->comm, part)
+                : MPI_Ibcast_c(to, request->count, request->type, request->root, request->comm, part);
+  }
   return error;
 }
 
@@ -99,13 +109,10 @@ static inline int MPIX_Pwait(MPIX_Prequest* request) {
 }
 
 static inline int MPIX_Prequest_free(MPIX_Prequest* request) {
-  int error = MPI_SUCCESS;
-  for (int i = 0; i < request->partitions; ++i)
-    if (MPI_Request_free(&request->parts[i]) != MPI_SUCCESS) error = MPI_ERR_REQUEST;
   free(request->parts);
   free(request->ready);
   request->partitions = request->started = 0;
-  return error;
+  return MPI_Comm_free(&request->comm);
 }
 
 #endif

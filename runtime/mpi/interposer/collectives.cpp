@@ -41,8 +41,15 @@ Submission part_of(const CommunicatorInfo& communicator, const Offload& offload,
   return part;
 }
 
+Reason outside_network(const CommunicatorInfo& communicator, spec::Collective collective) {
+  if (communicator.between) return Reason::intercommunicator;
+  if (!communicator.in_network) return Reason::no_row;
+  if (communicator.collectives >> static_cast<unsigned>(collective) & 1) return Reason::none;
+  return communicator.shared ? Reason::shared_node : Reason::not_in_network;
+}
+
 /// A request of a collective, which keeps the communicator's row.
-std::unique_ptr<Request> request_on(MPI_Comm comm, Form form) {
+std::unique_ptr<Request> request_on(MPI_Comm comm, const Form& form) {
   auto made = std::make_unique<Request>();
   made->communicator = comm;
   made->persistent = form.persistent;
@@ -67,7 +74,7 @@ int in_network(MPI_Comm comm, Offload offload, Form form) {
   auto data = std::make_shared<std::unique_ptr<Data>>();
   auto kept = std::make_shared<const Offload>(std::move(offload));
   // Of a persistent one the report names the call that made it, not MPI_Start.
-  made->post = [data, kept, info = *communicator, function = process().function()] {
+  made->post = [data, kept, info = form.own ? *form.own : *communicator, function = process().function()] {
     process().be_late();
     *data = std::make_unique<Data>(*kept);
     if (kept->send_bytes != 0) (*data)->error = kept->fill((*data)->sent.data());
@@ -90,7 +97,7 @@ int without_data(MPI_Comm comm, Form form) {
 }
 
 int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collective, Form form) {
-  const CommunicatorInfo* communicator = known(comm);
+  CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr) return unfollowed(native, form);
   if (communicator->size == 1 && !communicator->between) return native();
   if (form.request == nullptr) {
@@ -98,9 +105,11 @@ int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collecti
     meet(*communicator);
   }
   if (const int error = process().natively(native)) return error;
+  if (form.persistent && !form.own)
+    form.own = std::make_shared<CommunicatorInfo>(twin_of(*communicator, "", collective.reason));
   Submission part;
   part.action = Action::software;
-  part.communicator = communicator->number;
+  part.communicator = form.own ? form.own->number : communicator->number;
   // Between two groups no algorithm is modelled: the members wait for each other.
   part.pattern = communicator->between ? Pattern::none : collective.pattern;
   part.reason = communicator->between ? Reason::intercommunicator : collective.reason;
@@ -120,7 +129,8 @@ int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collecti
   auto made = request_on(comm, form);
   made->native = *form.request;
   part.function = process().function();
-  made->post = [part, list, info = *communicator, persistent = form.persistent, started = *form.request]() mutable {
+  made->post = [part, list, info = form.own ? *form.own : *communicator, persistent = form.persistent,
+                started = *form.request]() mutable {
     process().be_late();
     if (persistent) process().natively([&] { return PMPI_Start(&started); });
     return process().post(part);
@@ -146,11 +156,11 @@ int unfollowed(Native native, Form form) {
   return form.request ? native() : process().outside(native);
 }
 
-Reason outside_network(const CommunicatorInfo& communicator, spec::Collective collective) {
-  if (communicator.between) return Reason::intercommunicator;
-  if (!communicator.in_network) return Reason::no_row;
-  if (communicator.collectives >> static_cast<unsigned>(collective) & 1) return Reason::none;
-  return communicator.shared ? Reason::shared_node : Reason::not_in_network;
+Reason outside_network(CommunicatorInfo& communicator, spec::Collective collective, Form& form, Reason against) {
+  const Reason reason = against == Reason::none ? outside_network(communicator, collective) : against;
+  if (!form.persistent) return reason;
+  form.own = std::make_shared<CommunicatorInfo>(twin_of(communicator, "", reason));
+  return reason == Reason::none ? outside_network(*form.own, collective) : reason;
 }
 
 void meet(const CommunicatorInfo& communicator) {
@@ -161,10 +171,10 @@ void meet(const CommunicatorInfo& communicator) {
 }
 
 int on::Barrier(Native native, MPI_Comm comm, Form form) {
-  const CommunicatorInfo* communicator = known(comm);
+  CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr) return unfollowed(native, form);
   if (communicator->size == 1 && !communicator->between) return native();
-  if (const Reason reason = outside_network(*communicator, spec::Collective::barrier); reason != Reason::none)
+  if (const Reason reason = outside_network(*communicator, spec::Collective::barrier, form); reason != Reason::none)
     return in_software(native, comm, {Pattern::barrier, reason}, form);
   return in_network(comm, {.collective = spec::Collective::barrier}, form);
 }

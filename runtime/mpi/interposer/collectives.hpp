@@ -15,6 +15,9 @@ namespace thalweg::mpi {
 struct Form {
   MPI_Request* request = nullptr;
   bool persistent = false;
+  /// Of a persistent one: ranks may start several in any order, and each between any others. So it is a communicator of its
+  /// own to the run, with a row of its own in the network.
+  std::shared_ptr<const CommunicatorInfo> own{};
 };
 
 /// A collective as the network takes it. Buffers are contiguous; `fill` copies what this rank gives into one of
@@ -64,8 +67,10 @@ int apart(Native native, MPI_Comm comm, Form form);
 /// One on a communicator that the run does not follow.
 int unfollowed(Native native, Form form);
 
-/// Why a collective on a communicator is not in the network, where it is not.
-Reason outside_network(const CommunicatorInfo& communicator, spec::Collective collective);
+/// Why a collective on a communicator is not in the network, where it is not; `against` is what speaks against it
+/// already. A persistent one gets its own communicator.
+Reason outside_network(CommunicatorInfo& communicator, spec::Collective collective, Form& form,
+                       Reason against = Reason::none);
 
 /// True of arguments that MPI refuses.
 inline bool refused(MPI_Count count, MPI_Datatype type) {

@@ -43,11 +43,15 @@ std::vector<std::uint32_t> in_world(MPI_Group group) {
 
 void adopt_world() {
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &forget, &keyval, nullptr);
-  adopt(MPI_COMM_WORLD, "MPI_COMM_WORLD");
-  adopt(MPI_COMM_SELF, "MPI_COMM_SELF");
+  adopt(MPI_COMM_WORLD, {}, "MPI_COMM_WORLD");
+  adopt(MPI_COMM_SELF, {}, "MPI_COMM_SELF");
 }
 
-void adopt(MPI_Comm communicator, const char* made_by) {
+Origin next_on(CommunicatorInfo& parent) {
+  return {parent.number, parent.created++, false};
+}
+
+void adopt(MPI_Comm communicator, Origin origin, const char* made_by) {
   if (communicator == MPI_COMM_NULL || !process().joined()) return;
   CommunicatorInfo info;
   int between = 0;
@@ -66,14 +70,24 @@ void adopt(MPI_Comm communicator, const char* made_by) {
   }
   // Processes from outside the world are not followed.
   if (std::ranges::find(info.members, static_cast<std::uint32_t>(MPI_UNDEFINED)) != info.members.end()) return;
-  note_creation(info, process().wait(post_creation(info, made_by)));
+  note_creation(info, process().wait(post_creation(info, origin, made_by, Reason::none)));
   attach(communicator, info);
 }
 
-std::uint64_t post_creation(const CommunicatorInfo& info, const char* made_by) {
+CommunicatorInfo twin_of(CommunicatorInfo& parent, const char* made_by, Reason reason) {
+  CommunicatorInfo twin = parent;
+  twin.created = 0;
+  note_creation(twin, process().wait(post_creation(twin, next_on(parent), made_by, reason)));
+  return twin;
+}
+
+std::uint64_t post_creation(const CommunicatorInfo& info, Origin origin, const char* made_by, Reason reason) {
   Submission part;
   part.action = Action::create;
-  part.reason = info.between ? Reason::intercommunicator : Reason::none;
+  part.communicator = origin.parent;
+  part.order = origin.order;
+  part.apart = origin.apart;
+  part.reason = info.between ? Reason::intercommunicator : reason;
   part.count = info.members.size();
   std::snprintf(part.detail, sizeof part.detail, "%s", made_by);
   Piece members(info.members.size() * sizeof(std::uint32_t));

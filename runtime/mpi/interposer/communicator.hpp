@@ -7,6 +7,7 @@ namespace thalweg::mpi {
 
 struct CommunicatorInfo {
   std::uint32_t number = 0;
+  std::uint64_t created = 0;      ///< so many creations this rank has begun on it
   bool in_network = false;        ///< it has a row in the network's tables, or is on one node
   bool shared = false;            ///< several of its ranks are on one node
   std::uint32_t collectives = 0;  ///< bit c: the network computes spec::Collective c on it
@@ -18,14 +19,26 @@ struct CommunicatorInfo {
   std::shared_ptr<void> use;           ///< it is released when the program has freed it and no request is left on it
 };
 
+/// Which creation of its members one is: the run puts together what they post of it.
+struct Origin {
+  std::uint32_t parent = 0;  ///< the communicator that it is made of, or 0
+  std::uint64_t order = 0;   ///< among the creations on that; or what distinguishes those that their members alone make
+  bool apart = true;         ///< its members alone make it
+};
+/// That of the next creation which is collective over a communicator.
+Origin next_on(CommunicatorInfo& parent);
+
 /// Makes the world's communicators known; once, after join().
 void adopt_world();
 /// Makes a communicator known that MPI has just made; all its members do the same. MPI_COMM_NULL is left alone.
-void adopt(MPI_Comm communicator, const char* made_by);
-/// The steps of adopt: the creation is posted; what its reply says is noted; the attribute is set.
-std::uint64_t post_creation(const CommunicatorInfo& info, const char* made_by);
+void adopt(MPI_Comm communicator, Origin origin, const char* made_by);
+/// The steps of adopt: the creation is posted, for a row in the network unless there is a `reason` against it; what its
+/// reply says is noted; the attribute is set.
+std::uint64_t post_creation(const CommunicatorInfo& info, Origin origin, const char* made_by, Reason reason);
 void note_creation(CommunicatorInfo& info, const Reply& reply);
 int attach(MPI_Comm communicator, const CommunicatorInfo& info);
+/// One with the same members, of which MPI makes its part later or never.
+CommunicatorInfo twin_of(CommunicatorInfo& parent, const char* made_by, Reason reason = Reason::none);
 /// What is known of it; nothing for communicators that the run does not follow (of sessions, of spawned programs).
 CommunicatorInfo* known(MPI_Comm communicator);
 

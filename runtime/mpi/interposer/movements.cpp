@@ -79,13 +79,13 @@ int Blocks::copy_out(const std::byte* from) const {
 }
 
 int move(Native native, MPI_Comm comm, Movement movement, Form form) {
-  const CommunicatorInfo* communicator = known(comm);
+  CommunicatorInfo* communicator = known(comm);
   const auto size = static_cast<std::uint64_t>(communicator->size);
   if (size == 1 || refused(movement.root, *communicator) || movement.send.wrong() || movement.receive.wrong())
     return native();
   const bool vector = is_vector(movement.pattern), at_root = communicator->rank == movement.root;
   if (!vector && movement.bytes == 0) return without_data(comm, form);
-  if (const Reason reason = outside_network(*communicator, movement.collective); reason != Reason::none) {
+  if (const Reason reason = outside_network(*communicator, movement.collective, form); reason != Reason::none) {
     const std::uint64_t bytes = vector ? movement.send.bytes() : movement.bytes;
     return in_software(native, comm, {movement.pattern, reason, "", bytes, movement.root, list_of(movement, at_root)},
                        form);

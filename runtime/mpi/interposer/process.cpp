@@ -1,6 +1,7 @@
 #include "mpi/interposer/process.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -23,7 +24,9 @@ namespace {
 constexpr double kPollSeconds = 500e-9;         // an unsuccessful poll takes as long as a short call of a library
 constexpr std::uint64_t kPunchBytes = 4 << 20;  // pieces from here on give their pages back when they are free
 constexpr long kNap = 500'000'000;              // ns between two looks whether the server is still there
-constexpr long kNativeNap = 1'000'000;          // ns between two looks after the MPI library while others need it
+constexpr long kNativeNap = 20'000;             // ns between two looks after the MPI library while others need it,
+constexpr long kLongestNativeNap = 1'000'000;   // doubled up to here
+constexpr unsigned kAsides = 64;                // calls of MPI aside, until the others get on
 constexpr rlim_t kDescriptors = 4096;           // a launcher hands some 4 a rank down
 
 [[noreturn]] void end_process(const char* what) {
@@ -100,6 +103,10 @@ void Heap::collect() {
 void Process::join() {
   const char* path = std::getenv("THALWEG_SOCKET");
   if (path == nullptr || joined()) return;
+  MPI_Comm parent = MPI_COMM_NULL;
+  PMPI_Comm_get_parent(&parent);
+  if (parent != MPI_COMM_NULL)
+    return;  // MPI_Comm_spawn hands the environment down, but its children are no ranks of the run
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   PMPI_Comm_size(MPI_COMM_WORLD, &size_);
   if (const char* job = std::getenv("THALWEG_JOB")) {
@@ -134,6 +141,8 @@ void Process::connect(const char* path) {
     close(socket_);
     socket_ = high;
   }
+  // A child would keep it open where this process executes another program.
+  pthread_atfork(nullptr, nullptr, [] { close(process().socket_); });
 
   Hello hello;
   hello.rank = rank_;
@@ -168,7 +177,8 @@ void Process::connect(const char* path) {
   madvise(memory, bytes, MADV_DONTDUMP);
   memory_ = static_cast<std::byte*>(memory);
   header_ = reinterpret_cast<Header*>(memory_);
-  slot_ = reinterpret_cast<Slot*>(memory_ + slot_offset(static_cast<std::uint64_t>(rank_)));
+  slot_ = &slot(static_cast<std::uint32_t>(rank_));
+  slot_->borders = 1;  // this is inside of MPI_Init
   ticks_per_second_ = static_cast<double>(welcome.ticks_per_second);
   ticks_per_ns_ = ticks_per_second_ * 1e-9 * welcome.compute_scale;
 }
@@ -193,7 +203,9 @@ void Process::enter(std::uint16_t function, const void* site) {
   if (depth_++ != 0) return;
   function_ = function;
   site_ = site;
-  if (ticks_per_ns_ == 0 || !joined()) return;
+  if (!joined()) return;
+  slot_->borders.fetch_add(1);
+  if (ticks_per_ns_ == 0) return;
   fraction_ += static_cast<double>(processor_ns() - processor_ns_) * ticks_per_ns_;
   const auto whole = static_cast<Time>(fraction_);
   clock_ += whole;
@@ -201,7 +213,10 @@ void Process::enter(std::uint16_t function, const void* site) {
 }
 
 void Process::leave() {
-  if (--depth_ == 0 && ticks_per_ns_ != 0) processor_ns_ = processor_ns();
+  if (--depth_ != 0 || !joined()) return;
+  if (ticks_per_ns_ != 0) processor_ns_ = processor_ns();
+  slot_->resumed.store(clock_);
+  slot_->borders.fetch_add(1);
 }
 
 std::uint64_t Process::post(Submission& part, bool replies) {
@@ -250,6 +265,7 @@ void Process::park(std::span<const std::uint64_t> ids, std::uint32_t need, Time 
   slot_->until = until;
   slot_->clock = clock_;
   slot_->function = function_;
+  asides_ = 0;
   stop_running(State::parked);
   sleep();
   clock_ = slot_->clock;
@@ -260,16 +276,19 @@ void Process::park(std::span<const std::uint64_t> ids, std::uint32_t need, Time 
 void Process::stop_running(State state) {
   slot_->state.store(state);
   if (header_->running.fetch_sub(1) != 1) return;
-  header_->doorbell.fetch_add(1);
-  futex_wake(header_->doorbell);
+  ring(header_->doorbell);
 }
 
 /// Until the server lets the rank go on. While others are inside MPI, it lets MPI send and take in what is queued there.
 void Process::sleep() {
-  while (slot_->state.load() == State::parked) {
-    const bool native = header_->native.load() != 0;
-    futex_wait(slot_->state, State::parked, native ? kNativeNap : kNap);
+  long nap = kNativeNap;
+  for (;;) {
+    const std::uint32_t bell = slot_->bell.load();
     if (slot_->state.load() != State::parked) return;
+    const bool native = header_->native.load() != 0;
+    futex_wait(slot_->bell, bell, native ? nap : kNap);
+    if (slot_->state.load() != State::parked) return;
+    nap = slot_->bell.load() != bell ? kNativeNap : std::min(2 * nap, kLongestNativeNap);
     char byte = 0;
     int flag = 0;
     if (header_->native.load() != 0)
@@ -282,7 +301,7 @@ void Process::sleep() {
 void Process::begin_native() {
   if (header_->native.fetch_add(1) != 0) return;
   for (std::uint32_t rank = 0; rank < header_->ranks; ++rank)
-    futex_wake(reinterpret_cast<Slot*>(memory_ + slot_offset(rank))->state);
+    if (slot(rank).state.load() == State::parked) ring(slot(rank).bell);
 }
 
 void Process::take_replies() {
@@ -309,11 +328,26 @@ void Process::come_back() {
   slot_->need = 0;
   slot_->until = kForever;
   slot_->state.store(State::parked);
-  header_->doorbell.fetch_add(1);
-  futex_wake(header_->doorbell);
+  ring(header_->doorbell);
   sleep();
   clock_ = slot_->clock;
   take_replies();
+}
+
+void Process::begin_aside() {
+  if (++asides_ > kAsides && header_->running.load() != header_->ranks) {
+    slot_->yields = true;
+    park({}, 0, kForever);
+    slot_->yields = false;
+  }
+  slot_->clock = clock_;
+  slot_->function = function_;
+  slot_->state.store(State::native);
+}
+
+void Process::end_aside() {
+  State expected = State::native;
+  if (!slot_->state.compare_exchange_strong(expected, State::running)) come_back();
 }
 
 }  // namespace thalweg::mpi

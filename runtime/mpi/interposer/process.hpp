@@ -102,6 +102,18 @@ class Process {
     return error;
   }
 
+  /// A call that MPI ends by itself, without what the fabric knows; meanwhile the caller stays one of the running. Where it
+  /// blocks all the same the server puts it outside; and as a program may repeat it until another rank has done something, the
+  /// others get on now and then.
+  template <class Native>
+  int aside(Native native) {
+    if (!joined()) return native();
+    begin_aside();
+    const int error = natively(native);
+    end_aside();
+    return error;
+  }
+
   [[nodiscard]] Heap& heap() { return heap_; }
   [[nodiscard]] std::byte* at(std::uint64_t offset) { return memory_ + offset; }
   void free_remote(std::uint64_t offset) { Heap::mark_free(memory_, offset); }
@@ -117,6 +129,9 @@ class Process {
   void begin_native();
   void go_outside();
   void come_back();
+  void begin_aside();
+  void end_aside();
+  [[nodiscard]] Slot& slot(std::uint32_t rank) { return *reinterpret_cast<Slot*>(memory_ + slot_offset(rank)); }
 
   std::array<std::atomic<std::uint64_t>, kFunctions> early_calls_{};
   std::array<std::atomic<std::uint64_t>, kFunctions>* calls_ = &early_calls_;
@@ -138,6 +153,7 @@ class Process {
   int depth_ = 0;
   std::uint16_t function_ = 0;
   const void* site_ = nullptr;
+  unsigned asides_ = 0;  ///< calls aside since the rank last parked
   std::uint64_t next_id_ = 1;
   std::unordered_map<std::uint64_t, Reply> replies_;
   std::unordered_map<std::uint64_t, ReplyHandler*> handlers_;

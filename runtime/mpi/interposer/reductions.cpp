@@ -90,7 +90,7 @@ Hardware hardware(MPI_Op op, const Layout& layout) {
 }  // namespace
 
 int reduce(Native native, MPI_Comm comm, const Reduce& call, Form form) {
-  const CommunicatorInfo* communicator = known(comm);
+  CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr) return unfollowed(native, form);
   if (communicator->between) return in_software(native, comm, {Pattern::none, Reason::intercommunicator}, form);
   if (refused(call.count, call.type) || refused(call.root, *communicator) || call.op == MPI_OP_NULL ||
@@ -99,7 +99,7 @@ int reduce(Native native, MPI_Comm comm, const Reduce& call, Form form) {
   const Layout layout(call.type);
   if (layout.bytes(call.count) == 0) return without_data(comm, form);
   Hardware made = hardware(call.op, layout);
-  if (made.reason == Reason::none) made.reason = outside_network(*communicator, call.collective);
+  made.reason = outside_network(*communicator, call.collective, form, made.reason);
   const auto blocks = std::max<std::uint64_t>(1, call.blocks.size());
   if (made.reason != Reason::none)
     return in_software(native, comm,

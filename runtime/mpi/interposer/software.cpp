@@ -1,6 +1,8 @@
 #include "mpi/interposer/software.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 
 namespace thalweg::mpi {
 
@@ -33,44 +35,71 @@ std::vector<int> neighbours_out(MPI_Comm comm) {
   return out;
 }
 
+Origin tagged(int tag, MPI_Comm parent) {
+  const CommunicatorInfo* communicator = known(parent);
+  return {communicator == nullptr ? 0 : communicator->number, static_cast<std::uint64_t>(tag)};
+}
+
+Origin tagged(const char* tag) {
+  return {0, std::hash<std::string_view>{}(tag)};
+}
+
 namespace on {
 
 int Create(Native native, MPI_Comm parent, MPI_Comm* made, const char* function) {
-  const CommunicatorInfo* communicator = known(parent);
-  if (communicator == nullptr) return Create_apart(native, made, function);
+  CommunicatorInfo* communicator = known(parent);
+  if (communicator == nullptr) return Create_apart(native, made, {}, function);
+  const Origin origin = next_on(*communicator);
   meet(*communicator);
   const int error = process().natively(native);
-  if (error == MPI_SUCCESS) adopt(*made, function);
+  if (error == MPI_SUCCESS) adopt(*made, origin, function);
   return error;
+}
+
+int Comm_dup(Native native, MPI_Comm parent, MPI_Comm* made) {
+  CommunicatorInfo* communicator = known(parent);
+  if (communicator == nullptr) return Create_apart(native, made, {}, "MPI_Comm_dup");
+  // Its members are known: that all are told of it at once is their meeting, too.
+  const CommunicatorInfo twin = twin_of(*communicator, "MPI_Comm_dup");
+  const int error = process().natively(native);
+  return error == MPI_SUCCESS ? attach(*made, twin) : error;
 }
 
 /// Ranks share memory where they share a node of the cluster. Each may want to be in no part.
 int Comm_split_type(Native native, MPI_Comm parent, int type, int key, MPI_Comm* made) {
   const auto split = [&] {
-    int shared = type == MPI_COMM_TYPE_SHARED;
-    if (const int error = PMPI_Allreduce(MPI_IN_PLACE, &shared, 1, MPI_INT, MPI_MAX, parent)) return error;
+    int shared = type == MPI_COMM_TYPE_SHARED, any = 0, between = 0;
+    PMPI_Comm_test_inter(parent, &between);
+    // Between two groups each hears only of the other one, and so of its own from that.
+    for (int step = 0; step <= between; ++step) {
+      if (const int error = PMPI_Allreduce(&shared, &any, 1, MPI_INT, MPI_MAX, parent)) return error;
+      shared = std::max(shared, any);
+    }
     if (!shared) return native();
     return PMPI_Comm_split(parent, type == MPI_UNDEFINED ? MPI_UNDEFINED : process().node(), key, made);
   };
   return Create(process().joined() ? Native(split) : native, parent, made, "MPI_Comm_split_type");
 }
 
-int Create_apart(Native native, MPI_Comm* made, const char* function) {
+int Create_apart(Native native, MPI_Comm* made, Origin origin, const char* function) {
   const int error = process().outside(native);
-  if (error == MPI_SUCCESS) adopt(*made, function);
+  if (error == MPI_SUCCESS) adopt(*made, origin, function);
   return error;
 }
 
 int Comm_idup(Native native, MPI_Comm parent, MPI_Comm* made, MPI_Request* request) {
-  const CommunicatorInfo* communicator = known(parent);
+  CommunicatorInfo* communicator = known(parent);
   const int error = process().natively(native);
   if (communicator == nullptr || error != MPI_SUCCESS) return error;
   // All members have called it when its creation is replied to: nobody has to wait for it before.
   auto wrapped = std::make_unique<Request>();
   auto info = std::make_shared<CommunicatorInfo>(*communicator);
+  info->created = 0;
   wrapped->communicator = parent;
   wrapped->native = *request;
-  wrapped->post = [info] { return post_creation(*info, "MPI_Comm_idup"); };
+  wrapped->post = [info, origin = next_on(*communicator)] {
+    return post_creation(*info, origin, "MPI_Comm_idup", Reason::none);
+  };
   wrapped->finish = [info](const Reply& reply) {
     note_creation(*info, reply);
     return Outcome{};
@@ -89,6 +118,10 @@ int Meet(Native native, MPI_Comm comm) {
 
 int Outside(Native native) {
   return process().outside(native);
+}
+
+int Aside(Native native) {
+  return process().aside(native);
 }
 
 }  // namespace on

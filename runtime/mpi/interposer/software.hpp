@@ -13,6 +13,10 @@ inline std::uint64_t bytes_of(MPI_Count count, MPI_Datatype type) {
 /// Where a neighbourhood's messages go, in the order of the topology.
 std::vector<int> neighbours_out(MPI_Comm comm);
 
+/// What distinguishes the communicators that a part of `parent`'s members make, or ranks without one.
+Origin tagged(int tag, MPI_Comm parent);
+Origin tagged(const char* tag);
+
 namespace on {
 
 /// `bytes(i)` go to the i-th neighbour.
@@ -32,14 +36,17 @@ int Neighbours(Native native, MPI_Comm comm, Bytes bytes, Form form = {}) {
 
 /// A call that makes a communicator out of `parent`, collective over that.
 int Create(Native native, MPI_Comm parent, MPI_Comm* made, const char* function);
+int Comm_dup(Native native, MPI_Comm parent, MPI_Comm* made);
 int Comm_split_type(Native native, MPI_Comm parent, int type, int key, MPI_Comm* made);
-/// One that only some members of a communicator make, or none.
-int Create_apart(Native native, MPI_Comm* made, const char* function);
+/// One that only some members of a communicator make, or none: those with one tag belong together.
+int Create_apart(Native native, MPI_Comm* made, Origin origin, const char* function);
 int Comm_idup(Native native, MPI_Comm parent, MPI_Comm* made, MPI_Request* request);
 /// Any other call that is collective over a communicator: its members meet first.
 int Meet(Native native, MPI_Comm comm);
 /// A call that may block on what the fabric does not know.
 int Outside(Native native);
+/// One of one-sided communication, for which the other side need do nothing.
+int Aside(Native native);
 
 }  // namespace on
 }  // namespace thalweg::mpi

@@ -74,17 +74,28 @@ std::optional<Operation> Communicator::leave(std::uint64_t number, Tick at) {
 
 std::optional<Creations::Creation> Creations::enter(std::uint32_t world_rank, std::vector<std::uint32_t> members,
                                                     const Submission& part) {
-  const std::uint64_t number = counts_[members][world_rank]++;
-  const Key key{std::move(members), number};
+  Key key{part.communicator, part.apart, part.order, 0, std::move(members)};
+  if (part.apart) key.turn = turns_[key][world_rank]++;
   Creation& creation = open_[key];
   if (creation.members.empty()) {
-    creation.members = key.first;
+    creation.members = key.members;
     creation.name = part.detail;
   }
   creation.requests.push_back({world_rank, part.id, part.send});
   creation.last = std::max(creation.last, part.at);
   if (creation.requests.size() < creation.members.size()) return std::nullopt;
   return std::move(open_.extract(key).mapped());
+}
+
+std::vector<unsigned> Creations::missing(std::uint32_t world_rank, std::uint64_t id) const {
+  const auto has = [](const Creation& creation, auto wanted) { return std::ranges::any_of(creation.requests, wanted); };
+  std::vector<unsigned> found;
+  for (const auto& [key, creation] : open_) {
+    if (!has(creation, [&](const auto& member) { return member.rank == world_rank && member.id == id; })) continue;
+    for (const std::uint32_t member : creation.members)
+      if (!has(creation, [&](const auto& entered) { return entered.rank == member; })) found.push_back(member);
+  }
+  return found;
 }
 
 }  // namespace thalweg::mpi

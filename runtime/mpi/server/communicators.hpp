@@ -56,7 +56,8 @@ struct Disagreement {
   std::string what;
 };
 
-/// Creations in progress: the members register one by one; the n-th of a member belongs to the n-th of the others.
+/// Creations in progress: the members register one by one. Which belong together says the communicator that they are made of,
+/// and their order on it: on others a member may make its own in another order.
 class Creations {
  public:
   struct Creation {
@@ -71,10 +72,18 @@ class Creations {
   };
   /// A member registers; returns the creation when it was the last member, which is then forgotten here.
   std::optional<Creation> enter(std::uint32_t world_rank, std::vector<std::uint32_t> members, const Submission& part);
+  /// The members that have not registered with the one of a member's request.
+  [[nodiscard]] std::vector<unsigned> missing(std::uint32_t world_rank, std::uint64_t id) const;
 
  private:
-  using Key = std::pair<std::vector<std::uint32_t>, std::uint64_t>;
-  std::map<std::vector<std::uint32_t>, std::map<std::uint32_t, std::uint64_t>> counts_;
+  struct Key {
+    std::uint32_t parent;
+    bool apart;
+    std::uint64_t order, turn;
+    std::vector<std::uint32_t> members;
+    auto operator<=>(const Key&) const = default;
+  };
+  std::map<Key, std::map<std::uint32_t, std::uint64_t>> turns_;  ///< each member's, of those that are made apart
   std::map<Key, Creation> open_;
 };
 

@@ -19,7 +19,8 @@ Connections::Connections(int listener, unsigned ranks, int memory, const Welcome
       memory_(memory),
       welcome_(welcome),
       sockets_(ranks, -1),
-      processes_(ranks, 0) {
+      processes_(ranks, 0),
+      watched_(ranks) {
   if (poller_ < 0) throw std::system_error(errno, std::generic_category(), "epoll_create1");
   fcntl(listener_, F_SETFL, fcntl(listener_, F_GETFL) | O_NONBLOCK);
   watch(listener_);
@@ -33,12 +34,18 @@ Connections::~Connections() {
   close(listener_);
 }
 
-void Connections::watch(int socket) {
+void Connections::watch(int descriptor) {
   epoll_event event{};
   // By edges: a socket that is ready by its level alone stays in its old place, and the order of the ends is lost.
   event.events = EPOLLIN | EPOLLRDHUP | EPOLLET;
-  event.data.fd = socket;
-  epoll_ctl(poller_, EPOLL_CTL_ADD, socket, &event);
+  event.data.fd = descriptor;
+  epoll_ctl(poller_, EPOLL_CTL_ADD, descriptor, &event);
+}
+
+void Connections::lose(unsigned rank) {
+  epoll_ctl(poller_, EPOLL_CTL_DEL, sockets_[rank], nullptr);
+  epoll_ctl(poller_, EPOLL_CTL_DEL, watched_[rank].descriptor(), nullptr);
+  if (std::ranges::find(lost_, rank) == lost_.end()) lost_.push_back(rank);
 }
 
 void Connections::poll(int milliseconds) {
@@ -52,10 +59,11 @@ void Connections::poll(int milliseconds) {
       continue;
     }
     if (std::erase(strangers_, socket) != 0) greet(socket);
+    const auto process = std::ranges::find(watched_, socket, &WatchedProcess::descriptor);
+    if (process != watched_.end()) lose(static_cast<unsigned>(process - watched_.begin()));
     const auto rank = std::ranges::find(sockets_, socket);
     if (rank == sockets_.end() || (event.events & (EPOLLRDHUP | EPOLLHUP)) == 0) continue;
-    epoll_ctl(poller_, EPOLL_CTL_DEL, socket, nullptr);
-    lost_.push_back(static_cast<unsigned>(rank - sockets_.begin()));
+    lose(static_cast<unsigned>(rank - sockets_.begin()));
   }
 }
 
@@ -99,6 +107,11 @@ void Connections::greet(int socket) {
     return refuse("rank " + std::to_string(hello.rank) + " left while it was greeted");
   sockets_[rank] = socket;
   processes_[rank] = hello.pid;
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+  watched_[rank] = WatchedProcess(peer.pid);
+  if (watched_[rank].descriptor() >= 0) watch(watched_[rank].descriptor());
   ++joined_;
 }
 

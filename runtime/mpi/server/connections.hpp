@@ -1,4 +1,5 @@
-// The sockets of the ranks: they greet when MPI is initialised, are given the shared memory, and are missed when they die.
+// The sockets of the ranks: they greet when MPI is initialised, are given the shared memory, and are missed when they die. A child
+// of theirs can keep the socket open, so their processes are watched, too.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "mpi/protocol.hpp"
+#include "mpi/server/watched_process.hpp"
 
 namespace thalweg::mpi {
 
@@ -23,15 +25,18 @@ class Connections {
   [[nodiscard]] unsigned joined() const { return joined_; }
   [[nodiscard]] bool has_joined(unsigned rank) const { return sockets_[rank] >= 0; }
   [[nodiscard]] const std::vector<std::int32_t>& processes() const { return processes_; }
-  /// Ranks whose process has ended, in the order of their ends.
+  /// Ranks whose process has ended, or is none of the run any more, in the order of their ends.
   [[nodiscard]] const std::vector<unsigned>& lost() const { return lost_; }
+  /// The process of a rank that has joined.
+  [[nodiscard]] const WatchedProcess& process(unsigned rank) const { return watched_[rank]; }
   /// What is wrong with a greeting, or nothing.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
  private:
   void accept_ranks();
   void greet(int socket);
-  void watch(int socket);
+  void watch(int descriptor);
+  void lose(unsigned rank);
 
   int listener_;
   int poller_;
@@ -41,6 +46,7 @@ class Connections {
   std::vector<int> sockets_;    ///< of each rank; -1 before it comes
   std::vector<int> strangers_;  ///< accepted, not greeted yet
   std::vector<std::int32_t> processes_;
+  std::vector<WatchedProcess> watched_;
   std::vector<unsigned> lost_;
   std::string refusal_;
 };

@@ -35,12 +35,7 @@ std::string Server::waits_for(unsigned rank, const Submission& part) {
   const auto found = communicators_.find(part.communicator);
   switch (part.action) {
     case Action::create: {
-      std::vector<unsigned> missing;
-      for (const std::uint32_t member : memory_.at<const std::uint32_t>(part.send, part.count)) {
-        const auto& pending = ranks_[member].pending;
-        if (std::ranges::none_of(pending, [](const auto& entry) { return entry.second.part.action == Action::create; }))
-          missing.push_back(member);
-      }
+      const std::vector<unsigned> missing = creations_.missing(rank, part.id);
       return missing.empty() ? "the other members" : rank_list(missing);
     }
     case Action::collective:
@@ -87,9 +82,12 @@ std::vector<std::string> Server::who_waits() {
       what = "in " + options_.functions[slot.function] + ", of which the fabric knows nothing";
     } else if (slot.state.load() != State::parked) {
       const bool lost = std::ranges::find(connections_.lost(), rank) != connections_.lost().end();
-      what = lost                            ? "ended"
-             : connections_.has_joined(rank) ? "computing, or blocked outside MPI"
-                                             : "has not called MPI_Init";
+      const std::int64_t seconds = quiet_ns(rank) / 1'000'000'000;
+      what = lost                             ? "ended"
+             : !connections_.has_joined(rank) ? "has not called MPI_Init"
+             : seconds > 0                    ? "computing or spinning: " + std::to_string(seconds) +
+                                 " s of processor time without a call of MPI, which virtual time waits for"
+                           : "computing, or blocked outside MPI";
     } else {
       what = "in " + options_.functions[slot.function] + ", waits for ";
       std::size_t named = 0;

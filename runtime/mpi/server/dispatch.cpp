@@ -57,43 +57,47 @@ void Server::create(unsigned rank, const Submission& part) {
   const std::uint32_t number = ++communicators_made_;
   Communicator& made = communicators_[number];
   made.number = number;
-  // The world's own are known by their names, others by what made them.
-  const bool own = creation->name.find("COMM_") != std::string::npos;
-  made.name = program_of(rank) + creation->name + (own ? "" : " #" + std::to_string(number));
+  made.name = name_of(*creation, part.communicator, number);
   made.members = creation->members;
   made.entered.resize(made.members.size());
   made.places = places_of(made.members);
   made.memory_free.resize(made.places.hosts().size());
 
   const Tick at = timeline_.possible(creation->last);
-  const bool between = part.reason == Reason::intercommunicator;
+  const bool wanted = part.reason == Reason::none;
   const auto& hosts = made.places.hosts();
-  const auto answer = [this, number](const Creations::Creation::Member& member, bool granted, Tick when) {
-    complete(member.rank, {.id = member.id,
-                           .at = when,
-                           .bytes = number,
-                           .payload = member.list,
-                           .granted = granted,
-                           .shared = communicators_.at(number).places.shared(),
-                           .collectives = granted ? collectives_of(number) : 0});
+  // All at once: what MPI itself does next, each rank does only together with the others.
+  const auto answer = [this, number, requests = std::move(creation->requests)](bool granted, Tick when) {
+    for (const auto& member : requests)
+      complete(member.rank, {.id = member.id,
+                             .at = when,
+                             .bytes = number,
+                             .payload = member.list,
+                             .granted = granted,
+                             .shared = communicators_.at(number).places.shared(),
+                             .collectives = granted ? collectives_of(number) : 0});
   };
-  if (!between && hosts.size() > 1) {
+  if (wanted && hosts.size() > 1) {
     // A node's row is loaded once, for all ranks of the communicator that are on it.
-    std::vector<std::vector<Creations::Creation::Member>> on(hosts.size());
-    for (const auto& member : creation->requests) on[made.places.host_of(made.rank_of(member.rank))].push_back(member);
+    const auto loading = std::make_shared<std::size_t>(hosts.size());
     std::vector<Handle> handles;
-    for (auto& members : on)
-      handles.push_back(timeline_.expect([answer, members = std::move(members)](Completion::Kind, Tick when) {
-        for (const auto& member : members) answer(member, true, when);
+    for (std::size_t i = 0; i < hosts.size(); ++i)
+      handles.push_back(timeline_.expect([answer, loading](Completion::Kind, Tick when) {
+        if (--*loading == 0) answer(true, when);
       }));
     made.context = timeline_.engine().create_communicator(hosts, handles, at);
     if (made.context) return;
     for (const Handle handle : handles) timeline_.forget(handle);
   }
-  const bool granted = !between && made.places.shared() && hosts.size() == 1;
-  timeline_.at(at, [answer, requests = creation->requests, granted, at] {
-    for (const auto& member : requests) answer(member, granted, at);
-  });
+  const bool granted = wanted && made.places.shared() && hosts.size() == 1;
+  timeline_.at(at, [answer, granted, at] { answer(granted, at); });
+}
+
+/// The world's own are known by their names, others by what made them; a persistent collective's by the one that it is on.
+std::string Server::name_of(const Creations::Creation& creation, std::uint32_t parent, std::uint32_t number) const {
+  if (creation.name.empty()) return communicators_.at(parent).name;
+  const bool own = creation.name.find("COMM_") != std::string::npos;
+  return program_of(creation.members.front()) + creation.name + (own ? "" : " #" + std::to_string(number));
 }
 
 /// Those that the network computes on a communicator with a row, or the memory of the only node.

@@ -12,6 +12,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int kLookMilliseconds = 50;  // how often the sockets are looked at
+constexpr int kQuietMilliseconds = 5;  // from then on ranks that run without parking are looked at
+
+/// That a process has used; 0 where it is not there.
+std::int64_t processor_ns(std::int32_t process) {
+  clockid_t clock{};
+  timespec used{};
+  if (process <= 0 || clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
+  return used.tv_sec * 1'000'000'000LL + used.tv_nsec;
+}
 
 }  // namespace
 
@@ -46,9 +55,14 @@ Outcome Server::run() {
                     " s; that they never would is not proved (--timeout 0 waits on)";
       break;
     }
+    Tick earliest = kNever;  // that a rank which runs can do anything
     if (header.running.load() != 0) {
-      futex_wait(header.doorbell, bell, kLookMilliseconds * 1'000'000L);
-      continue;
+      futex_wait(header.doorbell, bell, kQuietMilliseconds * 1'000'000L);
+      if (header.doorbell.load() != bell) continue;
+      put_blocked_outside();
+      earliest = earliest_of_running();
+      // Where processor time is no virtual time nothing may depend on it.
+      if (earliest != kNever && options_.compute_scale == 0 && !somebody_yields()) continue;
     }
     const auto in_state = [&](State state) {
       return std::ranges::any_of(std::views::iota(0U, options_.ranks()),
@@ -56,10 +70,11 @@ Outcome Server::run() {
     };
     // Asked before the parked ones are taken in: who comes back later rings, and is taken in by the next round.
     const bool outside = in_state(State::outside);
-    horizon_ = kNever;
+    horizon_ = earliest == kNever ? kNever : earliest + lookahead();
     try {
       take_parked();
       run_timeline();
+      for (const unsigned rank : std::exchange(yielding_, {})) wake(rank, timeline_.now());
     } catch (const Disagreement& disagreement) {
       books_.ending = Ending::disagreement;
       books_.what = disagreement.what;
@@ -69,6 +84,7 @@ Outcome Server::run() {
       release_ready();
       continue;
     }
+    if (earliest != kNever) continue;
     if (std::ranges::any_of(ranks_, &Rank::parked) && !outside) {
       const auto mismatch = timeline_.engine().mismatch();
       const auto failure = timeline_.engine().failure();
@@ -105,11 +121,52 @@ bool Server::over(Outcome& outcome) {
   const auto died = std::ranges::find_if(
       connections_.lost(), [&](unsigned rank) { return memory_.slot(rank).state.load() != State::finished; });
   if (died != connections_.lost().end())
-    return end(Ending::died, "rank " + std::to_string(*died) +
-                                 (memory_.slot(*died).exiting.load() != 0 ? " exited without MPI_Finalize"
-                                                                          : " was killed by a signal"));
+    return end(Ending::died, "rank " + std::to_string(*died) + " " +
+                                 connections_.process(*died).end(memory_.slot(*died).exiting.load() != 0) +
+                                 " before MPI_Finalize");
   if (stop_) return end(Ending::stopped, "stopped");
   return false;
+}
+
+/// Ranks that block in a call of MPI which they said needs nothing of the fabric.
+void Server::put_blocked_outside() {
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
+    State expected = State::native;
+    if (memory_.slot(rank).state.compare_exchange_strong(expected, State::outside))
+      memory_.header().running.fetch_sub(1);
+  }
+}
+
+/// Processor time that a rank has used since its last call of MPI, as far as it was looked at.
+std::int64_t Server::quiet_ns(unsigned rank) {
+  Rank& watched = ranks_[rank];
+  const std::atomic<std::uint64_t>& borders = memory_.slot(rank).borders;
+  const std::uint64_t seen = borders.load();
+  const std::int64_t used = processor_ns(connections_.processes()[rank]);
+  if (seen == watched.borders && seen % 2 == 0 && borders.load() == seen) return used - watched.processor_ns;
+  watched.borders = seen;
+  watched.processor_ns = used;
+  return 0;
+}
+
+/// Before this time no rank that runs does anything: of what it computes without MPI a part of its time has passed already.
+Tick Server::earliest_of_running() {
+  const double ticks_per_ns = static_cast<double>(timeline_.engine().ticks_per_second()) * 1e-9;
+  Tick earliest = kNever;
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
+    const State state = memory_.slot(rank).state.load();
+    if (state != State::running && state != State::native) continue;
+    const Tick resumed = memory_.slot(rank).resumed.load();
+    const double quiet = static_cast<double>(quiet_ns(rank)) * ticks_per_ns * options_.compute_scale;
+    earliest = std::min(earliest, resumed + static_cast<Tick>(quiet));
+  }
+  return earliest;
+}
+
+bool Server::somebody_yields() {
+  return std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
+    return memory_.slot(rank).state.load() == State::parked && memory_.slot(rank).yields;
+  });
 }
 
 /// Takes in what ranks have posted since, in the order of ranks.
@@ -126,6 +183,7 @@ void Server::park(unsigned rank) {
   parked.parked = true;
   parked.epoch += 1;
   parked.since = slot.clock;
+  if (slot.yields) return yielding_.push_back(rank);
   // A rank that comes back from outside waits for nothing, and finds that time has passed.
   if (slot.need == 0 && slot.until == kForever) slot.clock = std::max(slot.clock, timeline_.now());
   std::uint32_t open = 0;
@@ -172,7 +230,7 @@ void Server::release_ready() {
       slot.replies.put(released.outbox.front());
     released.parked = released.ready = false;
     slot.state.store(State::running);
-    futex_wake(slot.state);
+    ring(slot.bell);
   }
   ready_.clear();
 }

@@ -118,6 +118,9 @@ class Server {
     std::uint64_t epoch = 0;    ///< counts parkings, so that an old alarm wakes nobody
     std::uint32_t missing = 0;  ///< completions that it still waits for
     Tick since = 0;
+    // When it was seen to run without a call of MPI: the calls until then, and the processor time.
+    std::uint64_t borders = 0;
+    std::int64_t processor_ns = 0;
     Mailbox mailbox;
   };
   struct Channel {  ///< from one rank to another: messages are handed over in the order of sending
@@ -127,6 +130,10 @@ class Server {
 
   // server.cpp: the loop, parking and waking
   void take_parked();
+  void put_blocked_outside();
+  [[nodiscard]] std::int64_t quiet_ns(unsigned rank);
+  [[nodiscard]] Tick earliest_of_running();
+  [[nodiscard]] bool somebody_yields();
   void park(unsigned rank);
   void wake(unsigned rank, Tick at);
   void release_ready();
@@ -140,6 +147,8 @@ class Server {
   void accept(unsigned rank, const Submission& part);
   void create(unsigned rank, const Submission& part);
   [[nodiscard]] std::string program_of(std::uint32_t rank) const;
+  [[nodiscard]] std::string name_of(const Creations::Creation& creation, std::uint32_t parent,
+                                    std::uint32_t number) const;
   [[nodiscard]] std::uint32_t collectives_of(std::uint32_t communicator) const;
   void release(const Submission& part);
   void free_if_unused(std::uint32_t number);
@@ -175,6 +184,7 @@ class Server {
   Timeline timeline_;
   std::vector<Rank> ranks_;
   std::vector<unsigned> ready_;
+  std::vector<unsigned> yielding_;
   Tick horizon_ = kNever;  ///< ranks that will run cannot do anything before this time
   std::map<std::uint32_t, Communicator> communicators_;
   std::uint32_t communicators_made_ = 0;

@@ -212,6 +212,7 @@ def test_sweep_ends_at_saturation(measured: Bench, tmp_path: Path) -> None:
         (["latency", "--cluster", "ring:4", "--hops", "3"], "no node is 3 hops"),
         (["traffic", "--cluster", "ring:4", "--load", "1.5"], "'1.5' is no load"),
         (["traffic", "--cluster", "ring:4", "--load", "nan"], "'nan' is no load"),
+        (["faults", "--cluster", "ring:4", "--rates", "nan"], "'nan' is no list of bit error rates"),
         (["traffic", "--cluster", "ring:4", "--packet", "3"], "'3' is not"),
         (["traffic", "--cluster", "ring:3", "--pattern", "transpose"], "transpose"),
         (["allreduce", "--cluster", "ring:4", "--json", "/nowhere/x.json"], "/nowhere"),
@@ -290,3 +291,11 @@ def test_small_exchanges_end_after_the_diameter(measured: Bench, cluster: str) -
 def test_a_long_allreduce_fills_a_fat_trees_link(measured: Bench) -> None:
     (row,) = measured("allreduce", "--cluster", "thalweg-fattree-32", "--sizes", "1M")
     assert row["verified"] and row["share_kernel"] > 0.94
+
+
+def test_a_message_over_a_long_link_is_right(measured: Bench, tmp_path: Path) -> None:
+    """Credits come back long after it has arrived."""
+    file = tmp_path / "long.toml"
+    file.write_text('[topology]\nshape = "torus"\nsize = [2, 2]\n[link]\nlatency_ns = 3000\n')
+    (row,) = measured("latency", "--cluster", str(file), "--sizes", "8")
+    assert row["verified"] and row["time_kernel_us"] >= 3

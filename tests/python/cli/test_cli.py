@@ -86,6 +86,26 @@ def test_no_reader_is_quiet() -> None:
     assert done.stderr == "" and done.returncode in (0, 141)
 
 
+@pytest.mark.parametrize("closed", [">&-", "<&- >&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_empty_ones(closed: str, tmp_path: Path) -> None:
+    """Nothing is said, and no file that is opened gets what was to be printed."""
+    file = tmp_path / "list.json"
+    shell = f"{sys.executable} -m thalweg cluster list --json {file} {closed}"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert file.read_text().startswith(("[", "{"))
+
+
+def test_a_full_disk_is_one_line() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m thalweg cluster list > /dev/full"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (2, "thalweg: No space left on device\n")
+
+
 def test_an_unknown_command_names_the_nearest(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([name[:-1] + "z"]) == 2
     assert f"Did you mean '{name}'" in capsys.readouterr().err

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+import sys
+import time
 import xml.etree.ElementTree as ElementTree
 from fractions import Fraction
 from pathlib import Path
 
+import networkx
 import pytest
-from thalweg import cluster_file, draw
+from thalweg import _sim, cluster_file, draw, topology
 from thalweg.cli import main
 from thalweg.cluster import ROUTER_CHANNELS, ROUTER_PORTS, Cluster, presets
 from thalweg.errors import InputError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[3]
 TORUS = '[topology]\nshape = "torus"\nsize = [4, 4]\n'
@@ -185,7 +194,7 @@ EDGES = '[topology]\nshape = "edges"\nedges = [[0, 1],\n  [1, 2],\n'
         (TORUS + "link.latency = 440\n", 4, "'link' is no key in [topology]"),
         ('[topology]\nshape = "trous"\nsize = [4, 4]\n', 2, "it should be 'line', 'ring', 'mesh', 'torus', 'star', 'fattree' or 'edges'"),
         ('[topology]\nshape = "torus"\nsize = [4,\n 1]\n', 4, "topology.size[1] is 1; it should be greater than or equal to 2"),
-        ('[topology]\nshape = "torus"\nsize = 4\n', 3, "topology.size is 4; it should be an array"),
+        ('[topology]\nshape = "torus"\nsize = 4\n', 3, "topology.size is 4; write [4]"),
         ('[topology]\nshape = "ring"\nsize = [4, 4]\n', 3, "a ring takes one number, its nodes"),
         ('[topology]\nshape = "torus"\nsize = [400, 400]\n', 3, "160000 nodes; there may be 4096"),
         ('[topology]\nshape = "star"\nsize = [400]\n', 3, "399 link ports; there may be 128"),
@@ -205,6 +214,7 @@ EDGES = '[topology]\nshape = "edges"\nedges = [[0, 1],\n  [1, 2],\n'
         (TORUS + "[router]\nvirtual_channels = 3.5\n", 5, "virtual_channels is 3.5; it should be a valid integer"),
         (TORUS + "[router]\nflit_bits = 512\n", 5, "flit_bits is 512; it should be 256"),
         (TORUS + "[router]\nport_buffer_bytes = 100\n", 5, "takes at least 128"),
+        (TORUS + "[link]\nlatency_ns = 1e9\n", 5, "250000000 cycles; a link has at most 65532"),
         (TORUS + '[router]\nflow = "margin"\n', 4, "margin_flits is 0; what is in flight takes at least 3"),
         (TORUS + '[router]\nflow = "margin"\nmargin_flits = 8\n', 6, "port_buffer_bytes should be at least 1152"),
         (TORUS + "[collective]\npacket_flits = 3\n", 5, "it should be 1, 2, 4, 8, 16, 32 or 64"),
@@ -233,6 +243,54 @@ def test_a_bad_file_is_named_with_its_line(
     assert out == ""
     assert err.startswith(f"thalweg: {file}:{line}: ") and err.count("\n") == 1
     assert what in err
+
+
+def test_the_longest_link_and_the_largest_buffers_can_be_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is refused is one more than what the simulator builds."""
+    file = tmp_path / "my.toml"
+    file.write_text(TORUS + f"[link]\nlatency_ns = {4 * 65532}\n")
+    assert main(["bench", "barrier", "--cluster", str(file)]) == 0
+    file.write_text(TORUS + "[router]\nport_buffer_bytes = 1048576\n")
+    assert main(["bench", "barrier", "--cluster", str(file)]) == 2
+    found = re.fullmatch(
+        rf"thalweg: {file}:5: port_buffer_bytes is 1048576; with 4 links .* is at most (\d+)\n", capsys.readouterr().err
+    )
+    assert found
+    file.write_text(TORUS + f"[router]\nport_buffer_bytes = {found[1]}\n")
+    assert main(["bench", "barrier", "--cluster", str(file)]) == 0
+    fabric = Cluster.load(file).fabric_config()
+    router = fabric.router
+    router.buffer_flits += 1
+    fabric.router = router
+    with pytest.raises(ValueError, match="at most 65535 flits"):
+        _sim.Fabric(fabric)
+
+
+def test_many_edges_are_read_in_time_that_is_linear(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    edges = [(node, (node + step) % 4000) for node in range(4000) for step in range(1, 11)]
+    file.write_text('[topology]\nshape = "edges"\nedges = [\n' + "".join(f"  [{a}, {b}],\n" for a, b in edges) + "]\n")
+    start = time.process_time()
+    tomllib.loads(file.read_text())
+    parsed = time.process_time() - start
+    cluster = Cluster.load_file(file)
+    assert len(cluster.topology.links) == 40_000
+    assert time.process_time() - start < 10 * parsed
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_cannot_be_reached_is_found(seed: int) -> None:
+    dice = random.Random(seed)
+    edges = [(dice.randrange(n), n) if dice.random() < 0.9 else (n, (n + 1) % 40) for n in range(1, 40)]
+    graph = networkx.Graph(edges)
+    graph.add_nodes_from(range(40))
+    found = topology.build("edges", [40], edges).unreachable
+    if networkx.is_connected(graph):
+        assert found is None
+    else:
+        assert found is not None and not networkx.has_path(graph, *found)
 
 
 def test_an_error_in_a_base_is_named_there(tmp_path: Path) -> None:

@@ -63,15 +63,15 @@ def test_partitioned_collectives(run_program: Program) -> None:
     run = run_program("partitioned.c", 4)
     assert (run.exit_code, run.stdout.splitlines()[-1]) == (0, "all right"), run.stdout + run.stderr
     assert run.report["fallback"] == {}
-    assert run.report["offloaded"]["MPI_Bcast_init"] == 3 * 6 * 4
+    assert run.report["offloaded"]["MPI_Ibcast"] == 3 * 6 * 4
 
 
 def test_partitioned_collectives_of_python(tmp_path: Path) -> None:
     program = Path(__file__).parent / "programs/partitioned.py"
     run = thalweg_run(tmp_path, 4, "torus:2x2", [sys.executable, program], "--compute", "none")
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
-    assert run.report["offloaded"]["MPI_Allreduce_init"] == 3 * 4 * 4
-    assert run.report["offloaded"]["MPI_Bcast_init"] == 4 * 4
+    assert run.report["offloaded"]["MPI_Iallreduce"] == 3 * 4 * 4
+    assert run.report["offloaded"]["MPI_Ibcast"] == 4 * 4
 
 
 def test_the_status_of_several_requests(run_program: Program) -> None:

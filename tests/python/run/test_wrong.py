@@ -5,11 +5,15 @@ That no process is left is checked by every run of a program (tests/end_to_end/p
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from programs import Thalweg as Program
 from programs import execute, thalweg_run
+from thalweg.errors import InputError
+from thalweg.mpi import library
 
 MAIN = "int main(int argc, char** argv) {{ begin(&argc, &argv); {} return end(); }}"
 
@@ -30,7 +34,7 @@ MAIN = "int main(int argc, char** argv) {{ begin(&argc, &argv); {} return end();
         ),
         pytest.param(
             "if (rank == 1) { sleep(1); exit(0); }",
-            ["rank 1 exited without MPI_Finalize", "waits for rank 1 on MPI_COMM_WORLD"],
+            ["rank 1 exited with status 0 before MPI_Finalize", "waits for rank 1 on MPI_COMM_WORLD"],
             id="exit",
         ),
         pytest.param(
@@ -89,6 +93,34 @@ def test_the_fabric_cannot_go_on(run_program: Program, body: str, said: list[str
     assert run.report["exit_code"] == 124
 
 
+FORKED = "if (fork() == 0) for (;;) pause();"
+CLONED = "if (syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) == 0) for (;;) pause();"  # keeps the socket of the rank open
+
+
+@pytest.mark.parametrize(
+    ("child", "does", "said"),
+    [
+        pytest.param("", "_exit(3);", "called _exit(3) before MPI_Finalize", id="_exit"),
+        pytest.param(CLONED, "_exit(3);", "called _exit(3) before MPI_Finalize", id="_exit-with-a-child"),
+        pytest.param(CLONED, "exit(4);", "exited with status 4 before MPI_Finalize", id="exit-with-a-child"),
+        pytest.param(CLONED, "abort();", "was killed by signal 6 (Aborted)", id="abort-with-a-child"),
+        pytest.param("", "*(volatile int*)8 = 1;", "was killed by signal 11 (Segmentation fault)", id="segfault"),
+        pytest.param(CLONED, "raise(SIGKILL);", "was killed by signal 9 (Killed)", id="killed-with-a-child"),
+        pytest.param("", 'execl("/bin/sleep", "sleep", "99", NULL);', "executed another program, ", id="exec"),
+        pytest.param(
+            FORKED, 'execl("/bin/sleep", "sleep", "99", NULL);', "executed another program, ", id="exec-with-a-child"
+        ),
+    ],
+)
+def test_a_rank_did_what_it_is_said_to_have_done(run_program: Program, child: str, does: str, said: str) -> None:
+    headers = "".join(f"#include <{name}.h>\n" for name in ("signal", "stdlib", "sys/syscall", "unistd"))
+    text = MAIN.format(f"if (rank == 2) {{ {child} {does} }} MPI_Barrier(MPI_COMM_WORLD);")
+    run = run_program(headers + text, 4, "--timeout", "20")
+    assert run.exit_code == 124, run.stderr
+    assert run.stderr.startswith(f"thalweg: rank 2 {said}"), run.stderr
+    assert "BAD TERMINATION" not in run.stdout + run.stderr
+
+
 def test_a_program_that_polls_for_ever_is_given_up_without_a_proof(run_program: Program) -> None:
     body = "int f = 0; while (!f) MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &f, MPI_STATUS_IGNORE);"
     run = run_program(MAIN.format(body), 2, "--timeout", "2")
@@ -124,6 +156,9 @@ def test_the_programs_own_status_is_kept(run_program: Program) -> None:
         (["--compute", "some"], ["/bin/true"], "'some' is not measured, none, or scale:X"),
         (["--compute", "scale:-1"], ["/bin/true"], "'scale:-1' is not measured"),
         (["--skew", "normal:3"], ["/bin/true"], "'normal:3' is not uniform:US"),
+        (["--skew", "uniform:1e9"], ["/bin/true"], "'uniform:1e9' is not uniform:US"),
+        (["--timeout", "nan"], ["/bin/true"], "'nan' is no number of seconds"),
+        (["--timeout", "inf"], ["/bin/true"], "inf is not in the range"),
         (["--mpi", "/nowhere"], ["/bin/true"], "--mpi /nowhere: no mpicc and mpiexec in /nowhere"),
         (["--cluster", "torsu:2x2"], ["/bin/true"], "torsu"),
         (["--engine", "magic"], ["/bin/true"], "'magic' is not one of 'sim', 'rtl'"),
@@ -131,12 +166,41 @@ def test_the_programs_own_status_is_kept(run_program: Program) -> None:
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, options: list[str], command: list[str], said: str) -> None:
-    import sys
-
     done = execute([sys.executable, "-m", "thalweg", "run", "-n", "2", *options, "--", *command], folder=tmp_path)
     assert (done.returncode, done.stdout) == (125, ""), done.stderr
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_file_in_this_folder_is_named_with_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "h").touch(mode=0o755)
+    done = execute([sys.executable, "-m", "thalweg", "run", "--", "h"], folder=tmp_path)
+    assert done.returncode == 125
+    assert done.stderr == "thalweg: there is no program h on the PATH; the file in this folder is ./h\n"
+
+
+def test_a_temporary_folder_may_have_a_long_name_or_be_missing(run_program: Program, tmp_path: Path) -> None:
+    long = tmp_path / ("x" * 120)
+    long.mkdir()
+    assert run_program(MAIN.format(""), 2).exit_code == 0
+    for folder in (long, tmp_path / "nowhere"):
+        run = thalweg_run(tmp_path, 2, "ring:2", [tmp_path / "program"], environment={"TMPDIR": str(folder)})
+        assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stderr
+
+
+def test_a_home_that_cannot_be_written_is_not_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", sys.base_prefix)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert library._cache_folder() == tmp_path / "home/.cache/thalweg"
+    monkeypatch.setenv("HOME", "/dev/null")
+    private = library._cache_folder()
+    assert private.parent == tmp_path and private.stat().st_mode & 0o777 == 0o700
+    assert library._cache_folder() == private
+    private.chmod(0o777)
+    with pytest.raises(InputError, match="is not a folder of yours alone"):
+        library._cache_folder()
 
 
 def test_a_program_of_another_mpi_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,50 @@
+// The shared memory of the MPI library gets the name of the run, so that the run can remove what killed ranks leave of it.
+#include <dlfcn.h>
+#include <sys/types.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace {
+
+constexpr std::string_view kFile = "/dev/shm/mpich_shar_tmp";  // of MPICH up to 4; later it calls shm_open
+constexpr std::size_t kName = kFile.rfind('/') + 1;
+
+const char* run() {
+  return std::getenv("THALWEG_SHARED_MEMORY");
+}
+
+std::string named(const char* name) {
+  if (run() == nullptr || !std::string_view(name).starts_with("/mpich_")) return name;
+  return std::string("/") + run() + "." + (name + 1);
+}
+
+template <class Function>
+Function* next(Function*, const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+extern "C" {
+
+[[gnu::visibility("default")]] int shm_open(const char* name, int flags, mode_t mode) {
+  static auto* const original = next(&shm_open, "shm_open");
+  return original(named(name).c_str(), flags, mode);
+}
+
+[[gnu::visibility("default")]] int shm_unlink(const char* name) {
+  static auto* const original = next(&shm_unlink, "shm_unlink");
+  return original(named(name).c_str());
+}
+
+[[gnu::visibility("default")]] int mkstemp(char* file) {
+  static auto* const original = next(&mkstemp, "mkstemp");
+  // The name has no room for more characters than it has.
+  if (run() != nullptr && std::strlen(run()) == kFile.size() - kName && std::string_view(file).starts_with(kFile))
+    std::memcpy(file + kName, run(), kFile.size() - kName);
+  return original(file);
+}
+}
