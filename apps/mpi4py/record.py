@@ -1,4 +1,8 @@
-"""Runs tests of mpi4py's own suite on every rank and writes each rank's verdicts: record.py SUITE FOLDER MODULE ..."""
+"""Runs tests of mpi4py's own suite on every rank and writes each rank's verdicts: record.py SUITE FOLDER MODULE ...
+
+A rank appends two lines to FOLDER/RANK for each test, [test] when it begins and [test, verdict] when it ends, and [] at
+the very end: so whoever ends in the middle has said where.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +10,26 @@ import json
 import sys
 import unittest
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 
 class Verdicts(unittest.TestResult):
     """One word for each test, and the last line of what it raised."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: TextIO) -> None:
         super().__init__()
-        self.of: dict[str, str] = {}
+        self.file = file
+
+    def write(self, *words: str) -> None:
+        self.file.write(json.dumps(words) + "\n")
+        self.file.flush()
+
+    def startTest(self, test: unittest.TestCase) -> None:
+        self.write(test.id())
 
     def _note(self, test: unittest.TestCase, verdict: str, error: Any = None) -> None:
         said = f": {error[0].__name__}: {error[1]}".splitlines()[0] if error else ""
-        self.of[test.id()] = verdict + said
+        self.write(test.id(), verdict + said)
 
     def addSuccess(self, test: unittest.TestCase) -> None:
         self._note(test, "ok")
@@ -32,6 +43,10 @@ class Verdicts(unittest.TestResult):
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:
         self._note(test, f"skipped: {reason}")
 
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
+        if err:
+            self._note(test, "failure", err)
+
 
 def main() -> None:
     suite, folder, *modules = sys.argv[1:]
@@ -39,10 +54,11 @@ def main() -> None:
     sys.path.insert(0, suite)
     from mpi4py import MPI
 
-    verdicts = Verdicts()
-    for module in modules:
-        unittest.defaultTestLoader.loadTestsFromName(module).run(verdicts)
-    Path(folder, f"{MPI.COMM_WORLD.Get_rank()}.json").write_text(json.dumps(verdicts.of, indent=1))
+    with Path(folder, str(MPI.COMM_WORLD.Get_rank())).open("a") as file:
+        verdicts = Verdicts(file)
+        for module in modules:
+            unittest.defaultTestLoader.loadTestsFromName(module).run(verdicts)
+        verdicts.write()
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""Runs the collective part of mpi4py's own test suite with plain MPI and on the fabric, and compares them test by test.
+"""Runs mpi4py's own test suite with plain MPI and on the fabric, and compares them test by test.
 
-python apps/mpi4py/run.py [-n RANKS] [--ranks-per-node R] [--only NAME] [--source FOLDER]
+python apps/mpi4py/run.py [-n RANKS] [--ranks-per-node R] [--only NAME ...] [--limit S] [--source FOLDER]
 
 The suite is not installed with mpi4py: it is taken from the source release of the version that is (pip download, once,
-into build/). Ends with 0 when every rank has the same verdict on every test and every call was intercepted, else with 1.
+into build/). One launch runs module after module; where a module ends it, or where nothing ends for S seconds, another
+launch goes on with the next module. Ends with 0 when every test that passes with plain MPI passes on the fabric on every
+rank, and every call was intercepted; else with 1. Modules that do not pass with plain MPI are named.
 """
 
 from __future__ import annotations
@@ -13,11 +15,14 @@ import importlib.metadata
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -48,83 +53,167 @@ def suite(source: Path | None) -> Path:
     return source / "test"
 
 
-def verdicts(folder: Path, ranks: int) -> list[dict[str, str]]:
-    """Those of each rank; Raises SystemExit where a rank left none."""
-    files = [folder / f"{rank}.json" for rank in range(ranks)]
-    if not all(file.exists() for file in files):
-        raise SystemExit("a rank ended before the suite did")
-    return [json.loads(file.read_text()) for file in files]
+@dataclass
+class Record:
+    """What the ranks of one launch, or of several, have written."""
+
+    verdicts: list[dict[str, str]]  #: of each rank, those of the tests that ended
+    whole: bool  #: every rank came to the end of the suite
+    under_way: dict[str, list[int]] = field(default_factory=dict)  #: tests that began and did not end, and on which ranks
 
 
-def plainly(ranks: int, command: list[str], folder: Path) -> Counter[str]:
-    """Runs it with MPI alone; the calls that were made."""
-    counts = folder / "counts"
-    counts.mkdir()
-    counter = pmpi_count.build(str(BIN / "mpicc"), folder)
-    variables = {**QUICK, "LD_PRELOAD": str(counter), "PMPI_COUNT": str(counts)}
-    subprocess.run([BIN / "mpiexec", "-n", str(ranks), *command], env={**os.environ, **variables}, check=False)
-    return pmpi_count.counts(counts)
+def record(folder: Path, ranks: int) -> Record:
+    made = Record([{} for _ in range(ranks)], whole=True)
+    for rank, verdicts in enumerate(made.verdicts):
+        file = folder / str(rank)
+        lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+        verdicts.update(line for line in lines if len(line) == 2)
+        made.whole &= lines[-1:] == [[]]
+        if lines and len(lines[-1]) == 1:
+            made.under_way.setdefault(lines[-1][0], []).append(rank)
+    return made
 
 
-def on_the_fabric(ranks: int, per_node: int, command: list[str], folder: Path) -> dict[str, Any]:
-    """Runs it on the fabric; the report."""
-    report = folder / "report.json"
-    run = [sys.executable, "-m", "thalweg", "run", "-n", str(ranks), "--ranks-per-node", str(per_node)]
-    options = ["--compute", "none", "--json", str(report), "--"]
-    done = subprocess.run([*run, *options, *command], stderr=subprocess.PIPE, text=True, check=False)
-    if not report.exists() or json.loads(report.read_text())["exit_code"] != 0:
-        raise SystemExit(done.stderr)
-    return dict(json.loads(report.read_text()))
+def module_of(test: str) -> str:
+    return test.removeprefix("unittest.loader._FailedTest.").split(".")[0].removeprefix("setUpClass (")
+
+
+def watch(command: list[str], variables: dict[str, str], folder: Path, limit: float) -> str:
+    """Runs a launch for as long as its ranks write; what it said on stderr."""
+    with (folder / "stderr").open("w+") as said:
+        launch = subprocess.Popen(command, env={**os.environ, **variables}, stdout=said, stderr=said)
+        size, since = -1, time.monotonic()
+        while launch.poll() is None:
+            time.sleep(0.1)
+            written = sum(file.stat().st_size for file in folder.iterdir() if file.name.isdigit())
+            if written != size:
+                size, since = written, time.monotonic()
+            if time.monotonic() - since > limit:
+                launch.send_signal(signal.SIGINT)
+                try:
+                    launch.wait(20)
+                except subprocess.TimeoutExpired:
+                    launch.kill()
+        said.seek(0)
+        return said.read()
+
+
+@dataclass
+class Suite:
+    """Verdicts of the whole suite."""
+
+    verdicts: list[dict[str, str]]
+    broken: dict[str, str] = field(default_factory=dict)  #: modules that ended their launch, and how
+    calls: Counter[str] = field(default_factory=Counter)  #: of the launches that came to their end
+
+
+def in_turn(
+    modules: list[str], ranks: int, folder: Path, launch: Callable[[list[str], Path], tuple[str, Mapping[str, int]]]
+) -> Suite:
+    """Launches module after module, and goes on behind one that ended a launch."""
+    made = Suite([{} for _ in range(ranks)])
+    left = modules
+    while left:
+        here = Path(tempfile.mkdtemp(dir=folder))
+        said, calls = launch(left, here)
+        seen = record(here, ranks)
+        for all_of_rank, verdicts in zip(made.verdicts, seen.verdicts, strict=True):
+            all_of_rank.update(verdicts)
+        made.calls.update(calls)
+        if seen.whole:
+            break
+        reached = {module_of(test) for rank in seen.verdicts for test in rank} | set(map(module_of, seen.under_way))
+        last = max((left.index(module) for module in reached if module in left), default=0)
+        where = ", ".join(f"{test} of ranks {ranks}" for test, ranks in seen.under_way.items()) or "between tests"
+        made.broken[left[last]] = f"did not end, in {where}\n{said}"
+        left = left[last + 1 :]
+    return made
 
 
 def differences(
     expected: list[dict[str, str]], seen: list[dict[str, str]], calls: Mapping[str, int], intercepted: Mapping[str, int]
 ) -> list[str]:
-    """A line for each test of a rank whose verdicts differ, and for each function whose calls do."""
+    """A line for each test of a rank that passes with plain MPI and not on the fabric, or is skipped by one alone, and for
+    each function whose calls differ."""
     lines = []
     for rank, (plain, fabric) in enumerate(zip(expected, seen, strict=True)):
         for test in sorted(plain.keys() | fabric.keys()):
-            if plain.get(test) != fabric.get(test):
-                lines.append(f"rank {rank}: {test}: {plain.get(test)}; on the fabric {fabric.get(test)}")
+            said, now = plain.get(test), fabric.get(test)
+            if said != now and (said is None or not said.startswith(("error", "failure"))):
+                lines.append(f"rank {rank}: {test}: {said}; on the fabric {now}")
     for function in sorted(calls.keys() | intercepted.keys()):
         if calls.get(function, 0) != intercepted.get(function, 0):
             lines.append(f"{function}: {calls.get(function, 0)} calls, {intercepted.get(function, 0)} intercepted")
     return lines
 
 
+def without(verdicts: list[dict[str, str]], modules: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{test: said for test, said in rank.items() if module_of(test) not in modules} for rank in verdicts]
+
+
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("-n", "--ranks", type=int, default=4)
     options.add_argument("--ranks-per-node", type=int, default=1, metavar="R", help="on the fabric (1)")
-    options.add_argument("--only", default="test_cco_", metavar="NAME", help="modules whose names begin so (test_cco_)")
+    options.add_argument(
+        "--only", nargs="+", default=["test_"], metavar="NAME", help="modules whose names begin so (all)"
+    )
+    options.add_argument("--limit", type=float, default=120, metavar="S", help="a test that takes longer hangs (120)")
     options.add_argument("--source", type=Path, metavar="FOLDER", help="an unpacked source release of mpi4py")
     given = options.parse_args()
     tests = suite(given.source)
-    modules = sorted(file.stem for file in tests.glob(f"{given.only}*.py"))
+    modules = sorted({file.stem for name in given.only for file in tests.glob(f"{name}*.py")})
     if not modules:
         raise SystemExit(f"{tests} has no {given.only}*.py")
+    runs = [sys.executable, str(RECORD), str(tests)]
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        plain, fabric = folder / "plain", folder / "fabric"
-        plain.mkdir()
-        fabric.mkdir()
-        record = [sys.executable, str(RECORD), str(tests)]
-        calls = plainly(given.ranks, [*record, str(plain), *modules], folder)
-        report = on_the_fabric(given.ranks, given.ranks_per_node, [*record, str(fabric), *modules], folder)
-        expected, seen = verdicts(plain, given.ranks), verdicts(fabric, given.ranks)
-    wrong = differences(expected, seen, calls, report["calls"])
+        counter = pmpi_count.build(str(BIN / "mpicc"), folder)
+        reports: list[dict[str, Any]] = []
+
+        def plainly(left: list[str], here: Path) -> tuple[str, Mapping[str, int]]:
+            (here / "counts").mkdir()
+            variables = {**QUICK, "LD_PRELOAD": str(counter), "PMPI_COUNT": str(here / "counts")}
+            command = [str(BIN / "mpiexec"), "-n", str(given.ranks), *runs, str(here), *left]
+            return watch(command, variables, here, given.limit), pmpi_count.counts(here / "counts")
+
+        def on_the_fabric(left: list[str], here: Path) -> tuple[str, Mapping[str, int]]:
+            report = here / "report.json"
+            run = [sys.executable, "-m", "thalweg", "run", "-n", str(given.ranks)]
+            shared = ["--ranks-per-node", str(given.ranks_per_node), "--timeout", str(given.limit)]
+            command = [*run, *shared, "--compute", "none", "--json", str(report), "--", *runs, str(here), *left]
+            said = watch(command, QUICK, here, 2 * given.limit)
+            reports.append(json.loads(report.read_text()) if report.exists() else {})
+            return said, reports[-1].get("calls", {})
+
+        plain = in_turn(modules, given.ranks, folder, plainly)
+        failed = sorted({module_of(t) for r in plain.verdicts for t, v in r.items() if v.startswith(("error", "fail"))})
+        fabric = in_turn([m for m in modules if m not in plain.broken], given.ranks, folder, on_the_fabric)
+
+    for module, how in plain.broken.items():
+        print(f"with MPI alone, {module} {how.splitlines()[0]}: left out")
+    for rank, verdicts in enumerate(plain.verdicts):
+        for test, said in verdicts.items():
+            if said.startswith(("error", "failure")):
+                print(f"with MPI alone, rank {rank}: {test}: {said}; on the fabric {fabric.verdicts[rank].get(test)}")
+    wrong = [f"on the fabric, {module} {how}" for module, how in fabric.broken.items()]
+    whole = not plain.broken and not fabric.broken and not failed
+    ended = {**plain.broken, **fabric.broken}
+    expected, seen = without(plain.verdicts, ended), without(fabric.verdicts, ended)
+    wrong += differences(expected, seen, plain.calls if whole else {}, fabric.calls if whole else {})
     print(*wrong, sep="\n", end="\n" if wrong else "")
     every = Counter(verdict.split(":")[0] for rank in expected for verdict in rank.values())
-    offloaded, left = sum(report["offloaded"].values()), sum(report["fallback"].values())
+    offloaded, left_out = (sum(sum(r.get(k, {}).values()) for r in reports) for k in ("offloaded", "fallback"))
     print(
         f"{len(expected[0])} tests on {given.ranks} ranks, with MPI alone "
         f"{', '.join(f'{count} {verdict}' for verdict, count in sorted(every.items()))}; on the fabric "
-        f"{len(wrong) or 'nothing'} differs; {sum(calls.values())} calls; "
-        f"{offloaded} parts of collectives in the network, {left} left to software"
+        f"{len(wrong) or 'nothing'} differs; {sum(fabric.calls.values())} calls; "
+        f"{offloaded} parts of collectives in the network, {left_out} left to software"
     )
-    for reason, count in sorted(report["fallback"].items(), key=lambda item: -item[1]):
-        print(f"{count:10} {reason}")
+    for report in reports:
+        for reason, count in sorted(report.get("fallback", {}).items(), key=lambda item: -item[1]):
+            print(f"{count:10} {reason}")
     return 1 if wrong else 0
 
 

@@ -1,0 +1,34 @@
+/* MPI's rules of matching and order, each as a program that shows who met whom. A rule is legal MPI in which ranks do
+ * things in different orders; what it says must be what any MPI would say. */
+#pragma once
+
+#include <mpi.h>
+
+extern int rank, ranks;
+
+/* A line of this rank, printed at the end of the rule behind the lines of the ranks before it. */
+void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Says whether all members of a communicator take it for the one with this number, in a collective and in a message. */
+void show(const char* name, MPI_Comm comm, int number);
+
+/* A copy of the world, and its halves: the lower ranks are half 0. */
+MPI_Comm copy_of_world(void);
+MPI_Comm half_of_world(void);
+int in_upper_half(void);
+/* Between the two halves. */
+MPI_Comm between_halves(int tag);
+
+void free_all(int count, MPI_Comm* comms);
+
+/* True where a rank takes the other order. */
+static inline int otherwise(void) {
+  return rank % 2;
+}
+
+struct rule {
+  const char* name;
+  void (*run)(void);
+};
+extern const struct rule creation[], sessions[], intercommunicators[], persistent[], nonblocking[], messages[],
+    neighbours[], threads[];
