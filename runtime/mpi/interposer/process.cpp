@@ -26,7 +26,7 @@ constexpr std::uint64_t kPunchBytes = 4 << 20;  // pieces from here on give thei
 constexpr long kNap = 500'000'000;              // ns between two looks whether the server is still there
 constexpr long kNativeNap = 20'000;             // ns between two looks after the MPI library while others need it,
 constexpr long kLongestNativeNap = 1'000'000;   // doubled up to here
-constexpr unsigned kAsides = 64;                // calls of MPI aside, until the others get on
+constexpr unsigned kAsides = 256;               // calls of MPI aside, until the others get on
 constexpr rlim_t kDescriptors = 4096;           // a launcher hands some 4 a rank down
 
 [[noreturn]] void end_process(const char* what) {

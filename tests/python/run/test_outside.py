@@ -1,0 +1,80 @@
+"""What MPI does beside the fabric, windows and spawned processes: is it right, does it end, and what does it cost?"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from programs import Mpi
+from programs import Thalweg as Program
+
+BIN = Path(sys.executable).parent
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@pytest.mark.parametrize("compute", ["none", "measured"])
+def test_one_sided_calls_beside_virtual_time(run_program: Program, compute: str) -> None:
+    run = run_program("windows.c", 3, "--compute", compute, "--timeout", "60")
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+
+
+def test_a_semaphore(run_program: Program) -> None:
+    run = run_program("semaphore.c", 3, "--timeout", "60", arguments=("60",))
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("compute", ["none", "measured"])
+def test_a_semaphore_a_hundred_times(run_program: Program, compute: str) -> None:
+    for _ in range(100):
+        run = run_program("semaphore.c", 3, "--compute", compute, "--timeout", "60", arguments=("30",))
+        assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+
+
+def test_a_rank_that_spins_holds_up_nobody_where_its_time_passes(run_program: Program) -> None:
+    run = run_program("spin.c", 4, "--ranks-per-node", "2", "--compute", "measured", "--timeout", "60")
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+
+
+def test_a_rank_that_spins_is_named_where_its_time_does_not_pass(run_program: Program) -> None:
+    run = run_program("spin.c", 4, "--ranks-per-node", "2", "--timeout", "6")
+    assert run.exit_code == 124, run.stdout + run.stderr
+    assert "rank 0: in MPI_Sendrecv_replace, waits for a message from rank 2" in run.stderr
+    for spinning in ("rank 1", "rank 3", "ranks 1, 3"):
+        if f"{spinning}: computing or spinning: " in run.stderr:
+            return
+    raise AssertionError(run.stderr)
+
+
+def test_spawned_processes_run_by_mpi_alone(run_program: Program) -> None:
+    run = run_program("spawn.c", 2)
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+    assert "2 calls of MPI_Comm_spawn: the processes that they start run by MPI alone" in run.stderr
+    assert run.report["offloaded"]["MPI_Allreduce"] == 2, "that on MPI_COMM_WORLD alone"
+
+
+def test_spawned_processes_that_stay_are_ended(run_program: Program) -> None:
+    began = time.monotonic()
+    run = run_program("spawn.c", 2, "--timeout", "3", arguments=("stay",))
+    assert run.exit_code == 124, run.stdout + run.stderr
+    assert "3 s" in run.stderr.splitlines()[0], run.stderr
+    assert time.monotonic() - began < 60
+
+
+@pytest.mark.long
+@pytest.mark.serial
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_costs(run_program: Program, tmp_path: Path, ranks: int) -> None:
+    """Processor time beside that of MPI alone: a duplicate at most three times, a flush at most five."""
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    mpi = Mpi(BIN / "mpicc", BIN / "mpiexec")
+    program = mpi.build([PROGRAMS / "costs.c"], plain / "costs")
+    own = [float(word) for word in mpi.run(ranks, [program]).stdout.split()]
+    run = run_program("costs.c", ranks)
+    seen = [float(word) for word in run.stdout.split()]
+    print(f"{ranks} ranks: us of a duplicate and of a flush {seen}, by MPI alone {own}")
+    assert seen[0] < 3 * own[0]
+    assert seen[1] < 5 * own[1]
