@@ -9,8 +9,15 @@ from __future__ import annotations
 import json
 import sys
 import unittest
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
+
+ERRONEOUS = {
+    "testIAgree": "of an MPI without MPI_Comm_iagree mpi4py makes it an MPI_Iallreduce, which one rank calls before a "
+    "barrier of the same communicator and the others behind it"
+}
+"""Tests that MPI does not allow, though a library may let them pass."""
 
 
 class Verdicts(unittest.TestResult):
@@ -48,6 +55,15 @@ class Verdicts(unittest.TestResult):
             self._note(test, "failure", err)
 
 
+def skip_erroneous(tests: unittest.TestSuite) -> unittest.TestSuite:
+    for test in tests:
+        if isinstance(test, unittest.TestSuite):
+            skip_erroneous(test)
+        elif (name := test.id().split(".")[-1]) in ERRONEOUS:
+            setattr(test, name, partial(test.skipTest, ERRONEOUS[name]))
+    return tests
+
+
 def main() -> None:
     suite, folder, *modules = sys.argv[1:]
     sys.modules.update(cupy=None, numba=None)  # type: ignore[arg-type]  # as the suite does where none is asked for
@@ -57,7 +73,7 @@ def main() -> None:
     with Path(folder, str(MPI.COMM_WORLD.Get_rank())).open("a") as file:
         verdicts = Verdicts(file)
         for module in modules:
-            unittest.defaultTestLoader.loadTestsFromName(module).run(verdicts)
+            skip_erroneous(unittest.defaultTestLoader.loadTestsFromName(module)).run(verdicts)
         verdicts.write()
 
 
