@@ -11,8 +11,10 @@ namespace thalweg::mpi {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kLookMilliseconds = 50;  // how often the sockets are looked at
-constexpr int kQuietMilliseconds = 5;  // from then on ranks that run without parking are looked at
+constexpr int kLookMilliseconds = 50;               // how often the sockets are looked at
+constexpr int kQuietMilliseconds = 5;               // from then on ranks that run without parking are looked at
+constexpr std::int64_t kIdleNs = 100'000;           // a process that sleeps uses less than this between two looks
+constexpr auto kBlocked = std::chrono::seconds(2);  // from then on one without processor time holds up nobody
 
 /// That a process has used; 0 where it is not there.
 std::int64_t processor_ns(std::int32_t process) {
@@ -69,7 +71,7 @@ Outcome Server::run() {
                                  [&](unsigned rank) { return memory_.slot(rank).state.load() == state; });
     };
     // Asked before the parked ones are taken in: who comes back later rings, and is taken in by the next round.
-    const bool outside = in_state(State::outside);
+    const bool outside = in_state(State::outside) || header.running.load() != 0;
     horizon_ = earliest == kNever ? kNever : earliest + lookahead();
     try {
       take_parked();
@@ -143,6 +145,8 @@ std::int64_t Server::quiet_ns(unsigned rank) {
   const std::atomic<std::uint64_t>& borders = memory_.slot(rank).borders;
   const std::uint64_t seen = borders.load();
   const std::int64_t used = processor_ns(connections_.processes()[rank]);
+  if (used - watched.last_ns > kIdleNs || seen != watched.borders) watched.busy = Clock::now();
+  watched.last_ns = used;
   if (seen == watched.borders && seen % 2 == 0 && borders.load() == seen) return used - watched.processor_ns;
   watched.borders = seen;
   watched.processor_ns = used;
@@ -158,6 +162,7 @@ Tick Server::earliest_of_running() {
     if (state != State::running && state != State::native) continue;
     const Tick resumed = memory_.slot(rank).resumed.load();
     const double quiet = static_cast<double>(quiet_ns(rank)) * ticks_per_ns * options_.compute_scale;
+    if (Clock::now() - ranks_[rank].busy > kBlocked) continue;  // outside MPI, in a pipe or a socket
     earliest = std::min(earliest, resumed + static_cast<Tick>(quiet));
   }
   return earliest;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <compare>
 #include <map>
 #include <memory>
@@ -120,7 +121,8 @@ class Server {
     Tick since = 0;
     // When it was seen to run without a call of MPI: the calls until then, and the processor time.
     std::uint64_t borders = 0;
-    std::int64_t processor_ns = 0;
+    std::int64_t processor_ns = 0, last_ns = 0;
+    std::chrono::steady_clock::time_point busy{};  ///< when it last used the processor, or MPI
     Mailbox mailbox;
   };
   struct Channel {  ///< from one rank to another: messages are handed over in the order of sending

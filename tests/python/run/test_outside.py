@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -46,6 +47,30 @@ def test_a_rank_that_spins_is_named_where_its_time_does_not_pass(run_program: Pr
         if f"{spinning}: computing or spinning: " in run.stderr:
             return
     raise AssertionError(run.stderr)
+
+
+def test_a_rank_that_blocks_outside_mpi_holds_up_nobody_for_ever(run_program: Program) -> None:
+    """Rank 1 reads what rank 0 writes into a pipe after the barrier, which rank 1 leaves first: it is in it last."""
+    body = """
+        #include <fcntl.h>
+        #include <unistd.h>
+        #include <sys/stat.h>
+        int main(int c, char** v) {
+          char byte = 1;
+          begin(&c, &v);
+          if (rank == 0) mkfifo(v[1], 0600);
+          MPI_Barrier(MPI_COMM_WORLD);
+          for (int i = 0; i < 100; i++) MPI_Sendrecv(&i, 1, MPI_INT, rank ^ 1, 0, &c, 1, MPI_INT, rank ^ 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+          if (rank == 1) CHECK(read(open(v[1], O_RDONLY), &byte, 1) == 1);
+          if (rank == 0) {
+            for (int i = 0; i < 100; i++) MPI_Iprobe(1, 1, MPI_COMM_WORLD, &c, MPI_STATUS_IGNORE);
+            CHECK(write(open(v[1], O_WRONLY), &byte, 1) == 1);
+          }
+          return end();
+        }"""
+    with tempfile.TemporaryDirectory() as folder:
+        run = run_program(body, 2, "--timeout", "20", arguments=(f"{folder}/pipe",))
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
 def test_spawned_processes_run_by_mpi_alone(run_program: Program) -> None:
