@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := $(shell find rtl sim runtime python/bindings tests benches apps examples -name '*.[ch]' -o -name '*.[ch]pp')
 PYTHON := $(wildcard python spec tests benches examples tools/*.py)
 
-.PHONY: help setup run check test test-long format stub tune clean
+.PHONY: help setup run check test test-long format stub examples tune clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,10 @@ format:  ## format C++ and Python in place
 stub:  ## write python/thalweg/_sim.pyi after a change to the bindings
 	@tools/setup test
 	@$(BIN)/python -m nanobind.stubgen -q -m thalweg._sim -o python/thalweg/_sim.pyi
+
+examples:  ## run the examples in README, and write what they print into it; minutes
+	@tools/setup run
+	@$(BIN)/python tools/examples.py README.md
 
 tune:  ## measure anew which algorithms are the fastest on the presets (clusters/tuning); minutes
 	@tools/setup run

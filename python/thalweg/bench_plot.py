@@ -52,6 +52,8 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 
 
 def _time_over_size(axes: Axes, rows: Sequence[Row]) -> None:
+    from matplotlib.ticker import LogLocator
+
     sizes = [row["bytes"] for row in rows]
     for end, label, colour in (("kernel", "kernel to kernel", "tab:blue"), ("host", "host to host", "tab:orange")):
         axes.plot(sizes, [row[f"time_{end}_us"] for row in rows], "o-", markersize=3.5, color=colour, label=label)
@@ -64,7 +66,9 @@ def _time_over_size(axes: Axes, rows: Sequence[Row]) -> None:
     axes.set_yscale("log")
     axes.xaxis.set_major_formatter(lambda size, _: _short(size))
     axes.xaxis.minorticks_off()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(lambda time, _: f"{time:g}")
+    axes.yaxis.set_minor_formatter("")
     axes.set_xlabel("bytes")
     axes.set_ylabel("time in µs")
     closed = ": closed form" * (rows[0]["engine"] == "model")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -179,6 +180,14 @@ def test_sweep_ends_at_saturation(measured: Bench, tmp_path: Path) -> None:
     assert saturated[0]["average_latency_cycles"] <= limit
     assert all(not row["complete"] or row["average_latency_cycles"] > limit for row in beyond)
     assert (tmp_path / "sweep.svg").read_text().startswith("<?xml")
+
+
+def test_axes_of_a_plot_have_plain_numbers(measured: Bench, tmp_path: Path) -> None:
+    """Also for times within a decade, from 1.4 to 4.7 us, where matplotlib's own labels are such as 2 x 10^0."""
+    picture = tmp_path / "plot.svg"
+    measured("allreduce", "--cluster", "mpi-fpga-torus-2x2x2", "--sizes", "8,16K", "--plot", str(picture))
+    labels = re.findall("<!-- (.*) -->", picture.read_text())  # matplotlib's, before each text that it draws
+    assert labels[: labels.index("time in µs")] == ["8", "16K", "bytes", "2", "5"]
 
 
 @pytest.mark.parametrize(
