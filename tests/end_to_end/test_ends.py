@@ -20,6 +20,7 @@ from statistics import median
 
 import pytest
 from programs import ROOT, Mpi, left_over
+from thalweg.descendants import descendants
 
 SEED = int(os.environ.get("THALWEG_SEED", secrets.randbelow(2**31)))
 LEAVES_S = 1.0
@@ -56,6 +57,7 @@ COMMANDS = [
     "rtl cosim --cluster ring:4",
     "rtl export torus:2x2 --output export",
 ]
+
 
 @pytest.fixture(scope="session")
 def words(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
@@ -163,6 +165,31 @@ def check(words: dict[str, str], folder: Path, number: signal.Signals, count: in
         assert not ended.files(), f"{what}{ended.files()} are left"
     print(f"{count} commands were gone within {max(times):.3f} s of {number.name}, half of them in {median(times):.3f}")
     assert max(times) < LEAVES_S
+
+
+@pytest.mark.slow
+def test_a_killed_launcher_leaves_nothing(words: dict[str, str], tmp_path: Path) -> None:
+    """The memory that its ranks share has the name of the run, by which it is found where no rank removes it."""
+    (tmp_path / "temporary").mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "thalweg", "run", "-n", "4", "--ranks-per-node", "2", "--", words["talk"]],
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "0\n"
+    (run,) = (tmp_path / "temporary").iterdir()
+    shared = [file.name for file in SHARED_MEMORY.iterdir() if file.name.startswith(f"{run.name}.")]
+    assert shared
+    (launcher,) = [below for below in descendants(process.pid) if _name(below).startswith("mpiexec")]
+    os.kill(launcher, signal.SIGKILL)
+    _, said = process.communicate()
+    assert process.returncode == 124
+    assert "thalweg: rank" in said
+    assert not descendants(process.pid)
+    assert not list((tmp_path / "temporary").iterdir())
+    assert not [name for name in shared if (SHARED_MEMORY / name).exists()]
 
 
 @pytest.mark.slow

@@ -11,13 +11,13 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from thalweg import scratch
 from thalweg.errors import InputError
-from thalweg.locks import alone
+from thalweg.locks import alone, own, private
 from thalweg.mpi import wrappers
 from thalweg.mpi.processes import Output
 from thalweg.operators import compiler as cxx
@@ -96,9 +96,11 @@ def sources() -> tuple[Path, list[Path]]:
 
 
 def _cache_folder() -> Path:
+    """That of this Python environment, or, where it is another user's, that of this user."""
     if sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK):
-        return Path(sys.prefix) / "var" / "thalweg"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"
+        with suppress(InputError):
+            return private(Path(sys.prefix) / "var" / "thalweg")
+    return private(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg")
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ def interposer(library: MpiLibrary) -> Interposer:
                 write_text(names, "".join(f"MPI_{function.base}\n" for function in functions))
                 shutil.copyfile(built, new)
                 new.chmod(0o700)
-    return Interposer(target, names.read_text().split())
+    return Interposer(own(target), names.read_text().split())
 
 
 def _compile(
