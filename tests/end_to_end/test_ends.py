@@ -6,6 +6,7 @@ taken over its signals on; `THALWEG_SEED` takes a seed back.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -74,7 +75,7 @@ class Ended:
         self.mark = f"THALWEG_TEST={uuid.uuid4()}"
         self.temporary, self.work = folder / "temporary", folder / "work"
         for place in (self.temporary, self.work):
-            place.mkdir(exist_ok=True)
+            place.mkdir(parents=True)
         process = self._start([word.format_map(words) for word in command.split()])
         while not _listens(process.pid):
             assert process.poll() is None, f"{command} ends, and never took over its signals"
@@ -145,12 +146,10 @@ def check(words: dict[str, str], folder: Path, number: signal.Signals, count: in
     draw = random.Random(f"{SEED} {number}")
     commands = [*COMMANDS] * -(-count // len(COMMANDS))
     draw.shuffle(commands)
-    times = []
+    times, places = [], itertools.count()
     for command in commands[:count]:
         wait = draw.uniform(0, LATEST_S)
-        place = folder / "place"
-        place.mkdir(exist_ok=True)
-        while (ended := Ended(command, words, place, number, wait)).by_itself:
+        while (ended := Ended(command, words, folder / str(next(places)), number, wait)).by_itself:
             wait /= 2
         what = f"{command}, {number.name} after {wait:.3f} s, seed {SEED}: "
         times.append(ended.took)

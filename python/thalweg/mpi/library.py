@@ -62,7 +62,10 @@ class MpiLibrary:
         if self.family == "mpich":
             local = {} if share_memory else {"MPIR_CVAR_NOLOCAL": "1"}
             return {**local, "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
+        place = str(scratch.folder())
         return {
+            "PRTE_MCA_prte_tmpdir_base": place,
+            "OMPI_MCA_btl_sm_backing_directory": place,
             "OMPI_MCA_mpi_yield_when_idle": "1",
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
