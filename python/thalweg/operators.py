@@ -39,6 +39,7 @@ def _compiled(files: Sequence[Path]) -> Iterator[Path]:
         if done.returncode != 0:
             lines = done.stderr.strip().splitlines()
             raise InputError(next((line for line in lines if "error" in line), lines[0] if lines else "c++ fails"))
+        library.chmod(0o700)
         yield library
 
 

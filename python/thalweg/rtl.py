@@ -15,7 +15,7 @@ from typing import Any, Literal, TextIO
 
 from thalweg import processor_time
 from thalweg.errors import InputError
-from thalweg.locks import alone
+from thalweg.locks import alone, own
 from thalweg.resources import find_root
 from thalweg.rtl_parts import Part, parameters_of, source, stand_in
 from thalweg.rtl_ports import Module, header, read_module
@@ -371,6 +371,7 @@ class Project:
                     write_edge(out, "compile", objects[-1], f"{source} | {model}/model.cc", FLAGS=include)
                 write_edge(out, "share", library, *objects, f"{self.runtime}/libruntime.a")
             ninja(folder / "build.ninja", label=f"thalweg: building {module} ({folder.name}), once; minutes")
+            own(library).chmod(0o700)
             return library
 
     def _parts(self, folder: Path, module: str) -> list[Part]:

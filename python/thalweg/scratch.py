@@ -36,7 +36,7 @@ _users_folder = os.environ.get("TMPDIR")
 def folder() -> Path:
     """That of this process, made by the first call; those of processes that were killed are removed then."""
     with _making:
-        if _own is None or _own_lock is None:
+        if _own_lock is None:
             around = Path(tempfile.gettempdir())
             for name in around.glob(f"{_PREFIX}*"):
                 _remove_if_left(name)

@@ -6,6 +6,7 @@ taken over its signals on; `THALWEG_SEED` takes a seed back.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -20,6 +21,7 @@ from statistics import median
 
 import pytest
 from programs import ROOT, Mpi, left_over
+from thalweg.descendants import descendants
 
 SEED = int(os.environ.get("THALWEG_SEED", secrets.randbelow(2**31)))
 LEAVES_S = 1.0
@@ -73,7 +75,7 @@ class Ended:
         self.mark = f"THALWEG_TEST={uuid.uuid4()}"
         self.temporary, self.work = folder / "temporary", folder / "work"
         for place in (self.temporary, self.work):
-            place.mkdir(exist_ok=True)
+            place.mkdir(parents=True)
         process = self._start([word.format_map(words) for word in command.split()])
         while not _listens(process.pid):
             assert process.poll() is None, f"{command} ends, and never took over its signals"
@@ -144,12 +146,10 @@ def check(words: dict[str, str], folder: Path, number: signal.Signals, count: in
     draw = random.Random(f"{SEED} {number}")
     commands = [*COMMANDS] * -(-count // len(COMMANDS))
     draw.shuffle(commands)
-    times = []
+    times, places = [], itertools.count()
     for command in commands[:count]:
         wait = draw.uniform(0, LATEST_S)
-        place = folder / "place"
-        place.mkdir(exist_ok=True)
-        while (ended := Ended(command, words, place, number, wait)).by_itself:
+        while (ended := Ended(command, words, folder / str(next(places)), number, wait)).by_itself:
             wait /= 2
         what = f"{command}, {number.name} after {wait:.3f} s, seed {SEED}: "
         times.append(ended.took)
@@ -164,6 +164,31 @@ def check(words: dict[str, str], folder: Path, number: signal.Signals, count: in
         assert not ended.files(), f"{what}{ended.files()} are left"
     print(f"{count} commands were gone within {max(times):.3f} s of {number.name}, half of them in {median(times):.3f}")
     assert max(times) < LEAVES_S
+
+
+@pytest.mark.slow
+def test_a_killed_launcher_leaves_nothing(words: dict[str, str], tmp_path: Path) -> None:
+    """The memory that its ranks share has the name of the run, by which it is found where no rank removes it."""
+    (tmp_path / "temporary").mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "thalweg", "run", "-n", "4", "--ranks-per-node", "2", "--", words["talk"]],
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "0\n"
+    (run,) = (tmp_path / "temporary").iterdir()
+    shared = [file.name for file in SHARED_MEMORY.iterdir() if file.name.startswith(f"{run.name}.")]
+    assert shared
+    (launcher,) = [below for below in descendants(process.pid) if _name(below).startswith("mpiexec")]
+    os.kill(launcher, signal.SIGKILL)
+    _, said = process.communicate()
+    assert process.returncode == 124
+    assert "thalweg: rank" in said
+    assert not descendants(process.pid)
+    assert not list((tmp_path / "temporary").iterdir())
+    assert not [name for name in shared if (SHARED_MEMORY / name).exists()]
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ import hashlib
 import os
 import shlex
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from thalweg import scratch
 from thalweg.errors import InputError
-from thalweg.locks import alone
+from thalweg.locks import alone, own, private
 from thalweg.mpi import wrappers
 from thalweg.mpi.processes import Output
 from thalweg.operators import compiler as cxx
@@ -63,7 +62,10 @@ class MpiLibrary:
         if self.family == "mpich":
             local = {} if share_memory else {"MPIR_CVAR_NOLOCAL": "1"}
             return {**local, "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
+        place = str(scratch.folder())
         return {
+            "PRTE_MCA_prte_tmpdir_base": place,
+            "OMPI_MCA_btl_sm_backing_directory": place,
             "OMPI_MCA_mpi_yield_when_idle": "1",
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -97,19 +99,15 @@ def sources() -> tuple[Path, list[Path]]:
 
 
 def _cache_folder() -> Path:
-    """The first that can be written: of a virtual environment, the user's own, or a private one among the temporary folders."""
-    own = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "thalweg"
-    for folder in (Path(sys.prefix) / "var" / "thalweg", own) if sys.prefix != sys.base_prefix else (own,):
-        with suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            if os.access(folder, os.W_OK):
+    """The first that is this user's alone and can be written: that of a virtual environment, the user's, or one for this run."""
+    folders = [Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "thalweg"]
+    if sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK):
+        folders.insert(0, Path(sys.prefix) / "var" / "thalweg")
+    for folder in folders:
+        with suppress(OSError, InputError):
+            if os.access(private(folder), os.W_OK):
                 return folder
-    private = Path(tempfile.gettempdir()) / f"thalweg-cache-{os.getuid()}"
-    private.mkdir(mode=0o700, exist_ok=True)
-    found = private.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise InputError(f"{private} is not a folder of yours alone; set XDG_CACHE_HOME to one that can be written")
-    return private
+    return private(scratch.folder() / "cache")
 
 
 @dataclass(frozen=True)
@@ -154,7 +152,7 @@ def interposer(library: MpiLibrary) -> Interposer:
                 write_text(names, "".join(f"MPI_{function.base}\n" for function in functions))
                 shutil.copyfile(built, new)
                 new.chmod(0o700)
-    return Interposer(target, names.read_text().split())
+    return Interposer(own(target), names.read_text().split())
 
 
 def _compile(

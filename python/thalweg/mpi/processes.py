@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -16,6 +17,11 @@ from thalweg.descendants import descendants
 
 _PR_SET_PDEATHSIG = 1
 _GRACE_S = 5.0
+_RULE = rb"-{74}\n"
+_AMONG_RANKS = re.compile(
+    _RULE + rb"(?:prterun|mpirun|mpiexec) (?:noticed|detected|has exited).*?\n" + _RULE, re.DOTALL
+)
+"""What Open MPI's launcher says of a bad termination, in one piece, where the ranks write their errors."""
 
 
 class Output:
@@ -64,7 +70,7 @@ class Processes:
         with fifo.open("rb") as source, contextlib.suppress(OSError):
             take: Callable[[], bytes] = source.readline if prefix else lambda: source.read1()
             while piece := take():
-                piece = prefix + piece
+                piece = prefix + _AMONG_RANKS.sub(b"", piece)
                 while piece:
                     piece = piece[os.write(to, piece) :]
             return
