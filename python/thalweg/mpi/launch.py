@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import threading
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from thalweg.choice import From
 from thalweg.errors import FabricStopped, InputError
 from thalweg.mpi.library import Interposer, MpiLibrary
 from thalweg.mpi.processes import Processes
+from thalweg.status_line import status_line
 
 _LONGEST_ADDRESS = 107  # bytes of a Unix socket's
 _LOOK_S = 0.02
@@ -108,7 +109,8 @@ def run_programs(
                 prefix = f"{len(started)}: " if len(programs) > 1 else ""
                 started.append(Processes([*launch, path, *program.command[1:]], environment, address, prefix))
             launchers = [processes.launcher for processes in started]
-            books = _serve(server, launchers, [*firsts, len(nodes)])
+            with status_line(lambda: _progress(server, config)) as show:
+                books = _serve(server, launchers, [*firsts, len(nodes)], show)
             status = _status(books, launchers, firsts)
         finally:
             for processes in started:
@@ -142,8 +144,15 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
-def _serve(server: MpiServer, launchers: Sequence[subprocess.Popen[bytes]], ranks: Sequence[int]) -> dict[str, Any]:
-    """Serves until the programs are over, or the server says that they will not go on. Ranks ranks[i] up to ranks[i+1] are
+def _progress(server: MpiServer, config: FabricConfig) -> str:
+    ticks, calls = server.progress()
+    return f"{ticks * 1e6 / config.ticks_per_second:,.3f} us of virtual time, {calls:,} MPI calls"
+
+
+def _serve(
+    server: MpiServer, launchers: Sequence[subprocess.Popen[bytes]], ranks: Sequence[int], show: Callable[[], None]
+) -> dict[str, Any]:
+    """Serves, and shows how far it is, until the programs are over, or the server says that they will not go on. Ranks ranks[i] up to ranks[i+1] are
     of launcher i."""
     outcome: list[dict[str, Any] | Exception] = []
 
@@ -166,6 +175,7 @@ def _serve(server: MpiServer, launchers: Sequence[subprocess.Popen[bytes]], rank
     try:
         while thread.is_alive() and not over():
             thread.join(_LOOK_S)
+            show()
         thread.join(_GOODBYE_S)
     finally:
         server.stop()

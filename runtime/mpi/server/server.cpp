@@ -11,7 +11,8 @@ namespace thalweg::mpi {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kLookMilliseconds = 50;  // how often the sockets are looked at
+constexpr int kLookMilliseconds = 50;      // how often the sockets are looked at
+constexpr Tick kLooksPerSecond = 100'000;  // of virtual time, how often a busy fabric's is shown to other threads
 
 }  // namespace
 
@@ -112,6 +113,14 @@ bool Server::over(Outcome& outcome) {
   return false;
 }
 
+Progress Server::progress() {
+  Progress found{now_.load(std::memory_order_relaxed), 0};
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+    for (std::size_t f = 0; f < options_.functions.size(); ++f)
+      found.calls += memory_.slot(rank).calls[f].load(std::memory_order_relaxed);
+  return found;
+}
+
 /// Takes in what ranks have posted since, in the order of ranks.
 void Server::take_parked() {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
@@ -178,7 +187,12 @@ void Server::release_ready() {
 }
 
 void Server::run_timeline() {
-  while (!timeline_.idle() && timeline_.now() < horizon_ && !timeline_.engine().failure()) timeline_.step(horizon_);
+  const Engine& engine = timeline_.engine();
+  const Tick look = std::max<Tick>(1, engine.ticks_per_second() / kLooksPerSecond);
+  while (!timeline_.idle() && timeline_.now() < horizon_ && !engine.failure()) {
+    timeline_.step(engine.idle() ? horizon_ : std::min(horizon_, timeline_.now() + look));
+    now_.store(timeline_.now(), std::memory_order_relaxed);
+  }
 }
 
 void Server::close_books(Outcome& outcome) {
