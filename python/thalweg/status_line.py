@@ -20,6 +20,9 @@ _DOWN, _UP = "\x1bD", "\x1b[A"  # where the cursor is in the last row, the scree
 _WHOLE_SCREEN, _CLEAR_ROW, _PLAIN = "\x1b[r", "\x1b[2K", "\x1b[m"
 
 
+_shown: tuple[int, int] | None = None  # the terminal that has the line, and its rows
+
+
 @contextmanager
 def status_line(text: Callable[[], str]) -> Iterator[Callable[[], None]]:
     """To be called often: shows the text, a few times a second, from the first second on; where stderr is a terminal."""
@@ -28,25 +31,33 @@ def status_line(text: Callable[[], str]) -> Iterator[Callable[[], None]]:
         return
     terminal = sys.stderr.fileno()
     due = time.monotonic() + _AFTER_S
-    rows = 0  # of the terminal, once the line is there
     spinner = itertools.cycle("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
     def show() -> None:
-        nonlocal due, rows
-        size = os.get_terminal_size(terminal)
-        if time.monotonic() < due or size.lines < _LEAST_ROWS:
+        global _shown
+        nonlocal due
+        columns, rows = os.get_terminal_size(terminal)
+        if time.monotonic() < due or rows < _LEAST_ROWS:
             return
         due = time.monotonic() + _EVERY_S
-        begin = "" if rows == size.lines else f"{_DOWN}{_UP}{_SAVE}\x1b[1;{size.lines - 1}r{_RESTORE}"
-        rows = size.lines
-        line = f"{next(spinner)} {text()}"[: size.columns - 1]
+        begin = "" if _shown == (terminal, rows) else f"{_DOWN}{_UP}{_SAVE}\x1b[1;{rows - 1}r{_RESTORE}"
+        _shown = terminal, rows
+        line = f"{next(spinner)} {text()}"[: columns - 1]
         _write(terminal, f"{begin}{_SAVE}\x1b[{rows};1H{_PLAIN}{_CLEAR_ROW}{line}{_RESTORE}")
 
     try:
         yield show
     finally:
-        if rows:
-            _write(terminal, f"{_SAVE}{_WHOLE_SCREEN}\x1b[{rows};1H{_CLEAR_ROW}{_RESTORE}")
+        clear()
+
+
+def clear() -> None:
+    """Gives the terminal its last row back; for whoever ends the process from another thread, too."""
+    global _shown
+    if _shown:
+        terminal, rows = _shown
+        _shown = None
+        _write(terminal, f"{_SAVE}{_WHOLE_SCREEN}\x1b[{rows};1H{_CLEAR_ROW}{_RESTORE}")
 
 
 def _write(terminal: int, sequence: str) -> None:
