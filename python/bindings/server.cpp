@@ -62,7 +62,7 @@ class SimulatedServer {
   }
   void stop() { server_.stop(); }
   std::tuple<Tick, std::uint64_t> progress() {
-    const Progress found = server_.progress();
+    const auto found = server_.progress();
     return {found.virtual_time, found.calls};
   }
   std::vector<std::int32_t> processes() const { return server_.processes(); }
