@@ -61,6 +61,10 @@ class SimulatedServer {
     return as_dict(outcome);
   }
   void stop() { server_.stop(); }
+  std::tuple<Tick, std::uint64_t> progress() {
+    const auto found = server_.progress();
+    return {found.virtual_time, found.calls};
+  }
   std::vector<std::int32_t> processes() const { return server_.processes(); }
 
  private:
@@ -199,5 +203,7 @@ void bind_server(nb::module_& module) {
       .def("run", &SimulatedServer::run,
            "Serves until the program ends or cannot go on; says how it went. Times are ticks.")
       .def("stop", &SimulatedServer::stop, "From another thread: makes run() return soon.")
+      .def("progress", &SimulatedServer::progress,
+           "From another thread: the virtual time, in ticks, and how often ranks have called MPI so far.")
       .def("processes", &SimulatedServer::processes, "Process numbers of the ranks that have come, 0 for the others.");
 }

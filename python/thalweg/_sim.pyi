@@ -938,6 +938,11 @@ class MpiServer:
     def stop(self) -> None:
         """From another thread: makes run() return soon."""
 
+    def progress(self) -> tuple[int, int]:
+        """
+        From another thread: the virtual time, in ticks, and how often ranks have called MPI so far.
+        """
+
     def processes(self) -> list[int]:
         """Process numbers of the ranks that have come, 0 for the others."""
 

@@ -6,9 +6,10 @@ bytes: one rank's block where the ranks have different ones, the whole buffer ot
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -181,14 +182,28 @@ class Timed:
     recoveries: list[Recovery] = field(default_factory=list)
 
 
-def _finish(fabric: AnyFabric, awaited: set[int], kind: CompletionKind) -> int:
+_LOOKS = 50
+
+
+def _looks(start: int, expected: float | None, progress: Progress) -> Iterator[int]:
+    """Ticks at which to say how far an operation is that takes about as many ticks as `expected`; none where that is unknown."""
+    for look in range(1, _LOOKS + 1) if expected else ():
+        yield start + look * math.ceil((expected or 0) / _LOOKS)
+        progress(look / _LOOKS)
+
+
+def _finish(fabric: AnyFabric, awaited: set[int], kind: CompletionKind, looks: Iterable[int] = ()) -> int:
     """Runs until the completions of `kind` came for the handles in `awaited`: the time of the last. Raises FabricStopped."""
     from thalweg import _sim
 
     last = 0
+    stops = iter(looks)
+    until = next(stops, _sim.NEVER)
     while awaited:
-        completed = fabric.advance(_sim.NEVER)
-        if not completed:
+        completed = fabric.advance(until)
+        if not completed and until != _sim.NEVER:
+            until = next(stops, _sim.NEVER)
+        elif not completed:
             raise FabricStopped(
                 fabric.failure or f"the fabric came to rest with {len(awaited)} parts of the operation unfinished"
             )
@@ -247,8 +262,16 @@ def submit(
 
 
 def _run_collective(
-    config: FabricConfig, host: bool, plan: CollectivePlan, algorithm: Algorithm, given: Sequence[np.ndarray], size: int
+    config: FabricConfig,
+    host: bool,
+    plan: CollectivePlan,
+    algorithm: Algorithm,
+    given: Sequence[np.ndarray],
+    size: int,
+    expected: float | None = None,
+    progress: Progress = silent,
 ) -> Timed:
+    """One operation on a fabric of its own; `progress` hears how far it is where it is `expected` to take so many ticks."""
     from thalweg import _sim
 
     fabric = _sim.Fabric(config, _sim.Endpoint.host if host else _sim.Endpoint.kernel)
@@ -257,7 +280,8 @@ def _run_collective(
     start = fabric.now
     results = room(plan, size)
     submit(fabric, plan, algorithm, context, size, given, results, members, start)
-    ticks = _finish(fabric, set(members), _sim.CompletionKind.collective) - start
+    looks = _looks(start, expected, progress)
+    ticks = _finish(fabric, set(members), _sim.CompletionKind.collective, looks) - start
     busiest = max((link.flits for link in fabric.link_use()), default=0)
     return Timed(ticks, results, busiest, fabric.parts(context, algorithm), fabric.recoveries)
 
@@ -376,25 +400,40 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent) -> Ite
     if plan.operation in REDUCTIONS:
         kind = {"operator": plan.operator.name.lower(), "type": plan.datatype.name.lower()}
     work = [plan.ranks * (size + 64) for size in plan.measured_sizes]
+    last: dict[tuple[Algorithm, bool], float] = {}  # ticks a byte, of the size before
+
+    def run_one(index: int, algorithm: Algorithm, host: bool, part: int, parts: int) -> Timed:
+        """One of so many runs of a size, `part` of which are over."""
+        limit = collective_limits(network, plan, size, 1.0)[host]
+        expected = last.get((algorithm, host), 0) * work[index] or limit
+        before = sum(work[:index])
+
+        def advanced(done: float) -> None:
+            progress((before + work[index] * (part + done) / parts) / sum(work))
+
+        run = _run_collective(config, host, plan, algorithm, given, size, expected, advanced)
+        last[algorithm, host] = run.ticks / work[index]
+        advanced(1.0)
+        return run
+
     for index, size in enumerate(plan.measured_sizes):
         _check_memory(plan, size)
         given = operands(plan, size)
         ticks: dict[Algorithm, float] = {}
         kernel: Timed | None = None  # no others are kept: long ones' results fill the memory
-        for algorithm in algorithms:
-            run = _run_collective(config, False, plan, algorithm, given, size)
+        for part, algorithm in enumerate(algorithms):
+            run = run_one(index, algorithm, False, part, len(algorithms) + 1)
             ticks[algorithm] = run.ticks
             if kernel is None or run.ticks < kernel.ticks:
                 best, kernel = algorithm, run
         verified = kernel is not None and right(plan, best, given, kernel)
         recovered = kernel.recoveries if kernel else []
         kernel = None
-        host = _run_collective(config, True, plan, best, given, size)
+        host = run_one(index, best, True, len(algorithms), len(algorithms) + 1)
         verified = verified and right(plan, best, given, host)
         times = [ticks[best] * us, host.ticks * us]
         algorithms, before = choice.promising(ticks, size, before), ticks
         limits = collective_limits(network, plan, size, us)
-        progress(sum(work[: index + 1]) / sum(work))
         name = best.name.lower()
         row = row_of(plan.operation, plan.cluster, plan.ranks, size, times, limits, verified, algorithm=name, **kind)
         yield _with_recoveries(row, [recovered, host.recoveries], us)
@@ -492,9 +531,15 @@ def measure_messages(
             fabric = _sim.Fabric(config, _sim.Endpoint.host if host else _sim.Endpoint.kernel)
             for handle in range(messages):
                 fabric.send(handle=handle, source=0, destination=peer, bytes=size, at=0)
-            times.append(_finish(fabric, set(range(messages)), _sim.CompletionKind.arrived) * us)
+            limit = bounds.message_ticks(network, 0, peer, size * messages, host) if network else None
+
+            def advanced(done: float, before: float = index + host / 2) -> None:
+                progress((before + done / 2) / len(sizes))
+
+            looks = _looks(0, limit, advanced)
+            times.append(_finish(fabric, set(range(messages)), _sim.CompletionKind.arrived, looks) * us)
             fabric.advance(_sim.NEVER)  # credits that are on their way back
-            limits.append(bounds.message_ticks(network, 0, peer, size * messages, host) * us if network else None)
+            limits.append(limit * us if limit is not None else None)
             recoveries.append(fabric.recoveries)
             # No payload is simulated: right is that as many flits as carry the bytes took the shortest way, if it was not cut.
             flits, detour = divmod(fabric.flit_hops, hops)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg import bench
-from thalweg.bench import CollectivePlan, Row
+from thalweg.bench import CollectivePlan, Progress, Row, silent
 from thalweg.cluster import Cluster
 from thalweg.errors import FabricStopped, InputError
 from thalweg.sharing import Share
@@ -141,7 +141,7 @@ def _run(fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int]) -> d
     return done
 
 
-def measure_jobs(plan: JobsPlan) -> Iterator[Row]:
+def measure_jobs(plan: JobsPlan, progress: Progress = silent) -> Iterator[Row]:
     """A row for each size and job. `verified`: its result is right, the same to the bit in all runs, and with a share the
     others cost it no cycle. Raises FabricStopped where an operation never ends, InputError where nothing can be shared so."""
     from thalweg import _sim
@@ -159,9 +159,11 @@ def measure_jobs(plan: JobsPlan) -> Iterator[Row]:
         except ValueError as error:
             raise InputError(f"{plan.cluster.name}, {plan.share}: {error}") from None
 
-    for size in plan.job(0).measured_sizes:
+    work = [size + 64 for size in plan.job(0).measured_sizes]
+    for index, size in enumerate(plan.job(0).measured_sizes):
         together = _run(fabric(), plan, size, jobs)
         for job in jobs:
+            progress((sum(work[:index]) + work[index] * (job + 1) / (len(jobs) + 1)) / sum(work))
             whole = _run(_sim.Fabric(config, kernel), plan, size, [job])[job]
             alone = _run(fabric(), plan, size, [job])[job] if plan.share else whole
             shared = together[job]

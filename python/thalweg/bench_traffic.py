@@ -5,6 +5,7 @@ Rows are dictionaries, as in thalweg.bench.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -87,12 +88,19 @@ def sweep_traffic(plan: TrafficPlan, progress: Progress = silent) -> Iterator[Ro
 
     The row of the highest load whose latency is at most three times that at 0.05 has `saturation` set.
     """
-    low = measure_traffic(plan, LOW_LOAD)
+    most, halvings = round(1 / LOW_LOAD), int(math.log2(LOW_LOAD / FINEST_LOAD))
+
+    def part(before: float) -> Progress:
+        """Of the loads that there may be, up to 1 and then in between, so many are over."""
+        return lambda done: progress((before + done) / (most + halvings))
+
+    low = measure_traffic(plan, LOW_LOAD, part(0))
     yield low
     best, step = low, LOW_LOAD
     while step >= FINEST_LOAD:
         load = round(best["load"] + step, 6)
-        row = measure_traffic(plan, load, progress) if load <= 1 else None
+        before = best["load"] / LOW_LOAD if step == LOW_LOAD else most - 1 + math.log2(LOW_LOAD / step)
+        row = measure_traffic(plan, load, part(before)) if load <= 1 else None
         beyond = (
             row is None
             or not row["complete"]

@@ -10,6 +10,13 @@ from pathlib import Path
 
 import pytest
 from programs import ROOT, Mpi, Thalweg, thalweg_run
+from thalweg.mpi import library
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built_interposer() -> None:
+    """So that no run says that it builds one."""
+    library.interposer(library.find_library("mpich"))
 
 
 @pytest.fixture(scope="session")

@@ -108,8 +108,11 @@ def jobs(
     rows: list[bench.Row] = []
     with progress_bar("jobs") as progress:
         for index, plan in enumerate(plans):
-            rows += bench_jobs.measure_jobs(plan)
-            progress((index + 1) / len(plans))
+
+            def advanced(done: float, before: int = index) -> None:
+                progress((before + done) / len(plans))
+
+            rows += bench_jobs.measure_jobs(plan, advanced)
     print_line(f"{len(chosen)} jobs on {cluster.name}, nodes {placement}, kernel to kernel; times in us")
     keys = [
         "share",

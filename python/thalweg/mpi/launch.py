@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from thalweg.choice import From
 from thalweg.errors import FabricStopped, InputError
 from thalweg.mpi.library import Interposer, MpiLibrary
 from thalweg.mpi.processes import Output, Processes
+from thalweg.status_line import status_line
 
 _BANNER = "BAD TERMINATION"
 _LONGEST_ADDRESS = 107  # bytes of a Unix socket's
@@ -111,7 +112,8 @@ def run_programs(
                 prefix = f"{len(started)}: " if len(programs) > 1 else ""
                 started.append(Processes([*launch, path, *program.command[1:]], environment, address, output, prefix))
             launchers = [processes.launcher for processes in started]
-            books = _serve(server, launchers, [*firsts, len(nodes)])
+            with status_line(lambda: _progress(server, config)) as show:
+                books = _serve(server, launchers, [*firsts, len(nodes)], show)
             status = _status(books, launchers, firsts, patience_s)
         finally:
             for processes in started:
@@ -153,8 +155,15 @@ def _status(
         return None
 
 
-def _serve(server: MpiServer, launchers: Sequence[subprocess.Popen[bytes]], ranks: Sequence[int]) -> dict[str, Any]:
-    """Serves until the programs are over, or the server says that they will not go on. Ranks ranks[i] up to ranks[i+1] are
+def _progress(server: MpiServer, config: FabricConfig) -> str:
+    ticks, calls = server.progress()
+    return f"{ticks * 1e6 / config.ticks_per_second:,.3f} us of virtual time, {calls:,} MPI calls"
+
+
+def _serve(
+    server: MpiServer, launchers: Sequence[subprocess.Popen[bytes]], ranks: Sequence[int], show: Callable[[], None]
+) -> dict[str, Any]:
+    """Serves, and shows how far it is, until the programs are over, or the server says that they will not go on. Ranks ranks[i] up to ranks[i+1] are
     of launcher i."""
     outcome: list[dict[str, Any] | Exception] = []
 
@@ -177,6 +186,7 @@ def _serve(server: MpiServer, launchers: Sequence[subprocess.Popen[bytes]], rank
     try:
         while thread.is_alive() and not over():
             thread.join(_LOOK_S)
+            show()
         thread.join(_GOODBYE_S)
     finally:
         server.stop()

@@ -128,13 +128,7 @@ def interposer(library: MpiLibrary) -> Interposer:
     files = sorted(
         [*folder.glob("*.[ch]pp"), *folder.parent.glob("*.hpp"), *(f for i in includes for f in i.glob("*.*"))]
     )
-    header = subprocess.run(
-        [compiler, "-E", "-x", "c", *library.compile_flags, "-"],
-        input="#include <mpi.h>\n",
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+    header = _run([compiler, "-E", "-x", "c", *library.compile_flags, "-"], "#include <mpi.h>\n")
     if header.returncode != 0:
         raise InputError(f"{compiler} cannot read the mpi.h of {library.mpicc}: {header.stderr.strip()}")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False).stdout
@@ -145,6 +139,10 @@ def interposer(library: MpiLibrary) -> Interposer:
     names = target.with_suffix(".functions")  # to ask the standard for them takes longer than the rest of a start
     with alone(target.parent) if not target.exists() else nullcontext():
         if not target.exists():
+            print(
+                f"thalweg: building the interposer for {_version(library, compiler)} (about 10 s, once)",
+                file=sys.stderr,
+            )
             functions = wrappers.declared_functions(header.stdout)
             command = [compiler, *_FLAGS, *(f"-I{include}" for include in includes)]
             with tempfile.TemporaryDirectory(dir=scratch.folder()) as place, scratch.in_place_of(target) as new:
@@ -153,6 +151,19 @@ def interposer(library: MpiLibrary) -> Interposer:
                 shutil.copyfile(built, new)
                 new.chmod(0o700)
     return Interposer(own(target), names.read_text().split())
+
+
+_VERSIONS = {
+    "mpich": ("MPICH", "MPICH_VERSION"),
+    "openmpi": ("Open MPI", "OMPI_MAJOR_VERSION.OMPI_MINOR_VERSION.OMPI_RELEASE_VERSION"),
+}
+
+
+def _version(library: MpiLibrary, compiler: str) -> str:
+    """The library's name and version, as its mpi.h has it."""
+    name, macros = _VERSIONS[library.family]
+    done = _run([compiler, "-E", "-P", "-x", "c", *library.compile_flags, "-"], f"#include <mpi.h>\n{macros}\n")
+    return f"{name} {''.join(done.stdout.splitlines()[-1].split())}".replace('"', "")
 
 
 def _compile(
@@ -179,5 +190,6 @@ def _compile(
     return built
 
 
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+def _run(command: list[str], given: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "LC_ALL": "C"}
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False, env=environment)

@@ -15,6 +15,7 @@ constexpr int kLookMilliseconds = 50;               // how often the sockets are
 constexpr int kQuietMilliseconds = 5;               // from then on ranks that run without parking are looked at
 constexpr std::int64_t kIdleNs = 100'000;           // a process that sleeps uses less than this between two looks
 constexpr auto kBlocked = std::chrono::seconds(2);  // from then on one without processor time holds up nobody
+constexpr Tick kLooksPerSecond = 100'000;  // of virtual time, how often a busy fabric's is shown to other threads
 
 /// That a process has used; 0 where it is not there.
 std::int64_t processor_ns(std::int32_t process) {
@@ -174,6 +175,14 @@ bool Server::somebody_yields() {
   });
 }
 
+Progress Server::progress() {
+  Progress found{now_.load(std::memory_order_relaxed), 0};
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+    for (std::size_t f = 0; f < options_.functions.size(); ++f)
+      found.calls += memory_.slot(rank).calls[f].load(std::memory_order_relaxed);
+  return found;
+}
+
 /// Takes in what ranks have posted since, in the order of ranks.
 void Server::take_parked() {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
@@ -241,7 +250,12 @@ void Server::release_ready() {
 }
 
 void Server::run_timeline() {
-  while (!timeline_.idle() && timeline_.now() < horizon_ && !timeline_.engine().failure()) timeline_.step(horizon_);
+  const Engine& engine = timeline_.engine();
+  const Tick look = std::max<Tick>(1, engine.ticks_per_second() / kLooksPerSecond);
+  while (!timeline_.idle() && timeline_.now() < horizon_ && !engine.failure()) {
+    timeline_.step(engine.idle() ? horizon_ : std::min(horizon_, timeline_.now() + look));
+    now_.store(timeline_.now(), std::memory_order_relaxed);
+  }
 }
 
 void Server::close_books(Outcome& outcome) {

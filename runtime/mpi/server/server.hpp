@@ -95,6 +95,12 @@ struct Outcome {
   std::vector<Recovery> recoveries;
 };
 
+/// How far a run is.
+struct Progress {
+  Tick virtual_time = 0;
+  std::uint64_t calls = 0;  ///< of MPI functions, of all ranks
+};
+
 class Server {
  public:
   Server(Engine& engine, ServerOptions options);
@@ -103,6 +109,8 @@ class Server {
   Outcome run();
   /// From any thread: makes run() return soon.
   void stop() { stop_ = true; }
+  /// From any thread, while run() goes on.
+  [[nodiscard]] Progress progress();
   /// Process numbers of the ranks that have come, 0 for the others.
   [[nodiscard]] const std::vector<std::int32_t>& processes() const { return connections_.processes(); }
 
@@ -195,6 +203,7 @@ class Server {
   Outcome books_;
   bool progressed_ = false;
   std::atomic<bool> stop_{false};
+  std::atomic<Tick> now_{0};  ///< the timeline's, for other threads
 };
 
 }  // namespace thalweg::mpi

@@ -9,11 +9,18 @@ from pathlib import Path
 
 import pytest
 from programs import ROOT, Run, thalweg_run
+from thalweg.mpi import library
 
 PROGRAMS = Path(__file__).parent / "programs"
 MPICC = Path(sys.executable).parent / "mpicc"
 
 Program = Callable[..., Run]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built_interposer() -> None:
+    """So that no run says that it builds one."""
+    library.interposer(library.find_library("mpich"))
 
 
 @pytest.fixture

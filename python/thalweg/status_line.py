@@ -1,0 +1,65 @@
+"""A line at the bottom of the terminal, while a program that knows nothing of it writes above.
+
+The rows above it are made the region that scrolls, and the cursor is where the program left it: so what it writes stays whole, and
+goes on where it was, as below a package manager's progress bar.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_AFTER_S, _EVERY_S = 1.0, 0.25
+_LEAST_ROWS = 4
+_SAVE, _RESTORE = "\x1b7", "\x1b8"
+_DOWN, _UP = "\x1bD", "\x1b[A"  # where the cursor is in the last row, the screen goes up
+_WHOLE_SCREEN, _CLEAR_ROW, _PLAIN = "\x1b[r", "\x1b[2K", "\x1b[m"
+
+
+_shown: tuple[int, int] | None = None  # the terminal that has the line, and its rows
+
+
+@contextmanager
+def status_line(text: Callable[[], str]) -> Iterator[Callable[[], None]]:
+    """To be called often: shows the text, a few times a second, from the first second on; where stderr is a terminal."""
+    if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        yield lambda: None
+        return
+    terminal = sys.stderr.fileno()
+    due = time.monotonic() + _AFTER_S
+    spinner = itertools.cycle("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+
+    def show() -> None:
+        global _shown
+        nonlocal due
+        columns, rows = os.get_terminal_size(terminal)
+        if time.monotonic() < due or rows < _LEAST_ROWS:
+            return
+        due = time.monotonic() + _EVERY_S
+        begin = "" if _shown == (terminal, rows) else f"{_DOWN}{_UP}{_SAVE}\x1b[1;{rows - 1}r{_RESTORE}"
+        _shown = terminal, rows
+        line = f"{next(spinner)} {text()}"[: columns - 1]
+        _write(terminal, f"{begin}{_SAVE}\x1b[{rows};1H{_PLAIN}{_CLEAR_ROW}{line}{_RESTORE}")
+
+    try:
+        yield show
+    finally:
+        clear()
+
+
+def clear() -> None:
+    """Gives the terminal its last row back; for whoever ends the process from another thread, too."""
+    global _shown
+    if _shown:
+        terminal, rows = _shown
+        _shown = None
+        _write(terminal, f"{_SAVE}{_WHOLE_SCREEN}\x1b[{rows};1H{_CLEAR_ROW}{_RESTORE}")
+
+
+def _write(terminal: int, sequence: str) -> None:
+    """In one piece, so that nobody's output comes between."""
+    os.write(terminal, sequence.encode())
