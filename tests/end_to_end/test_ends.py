@@ -57,6 +57,7 @@ COMMANDS = [
     "rtl export torus:2x2 --output export",
 ]
 
+
 @pytest.fixture(scope="session")
 def words(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("ends")
