@@ -39,6 +39,7 @@ def driver() -> ModuleType:
     spec = importlib.util.spec_from_file_location("mpi4py_driver", DRIVER)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look for it there
     spec.loader.exec_module(module)
     return module
 
