@@ -132,9 +132,11 @@ OUTSIDE = re.compile(
 """May block on what the fabric does not know: windows, files, other programs."""
 
 ASIDE = re.compile(
-    r"Win_((un)?lock|flush|sync)|R?(put|get|accumulate|get_accumulate)$|Fetch_and_op|Compare_and_swap", re.IGNORECASE
+    r"Win_((un)?lock|flush|sync)|R?(put|get|accumulate|get_accumulate)$|Fetch_and_op|Compare_and_swap|Comm_free$",
+    re.IGNORECASE,
 )
-"""One-sided: nobody on the other side need do anything, so that a rank that is in one is as one that computes."""
+"""Nobody on the other side need do anything, so that a rank that is in one is as one that computes: one-sided calls, and
+the end of a communicator, in which MPICH may wait for what is under way on it."""
 
 HANDLERS = {
     **COLLECTIVES,

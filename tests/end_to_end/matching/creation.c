@@ -53,8 +53,7 @@ static void idup_of_one_parent(void) {
   MPI_Request requests[PARENTS];
   for (int i = 0; i < PARENTS; i++) MPI_Comm_idup(parent, &copies[i], &requests[i]);
   MPI_Comm_dup(parent, &other);
-  for (int i = 0; i < PARENTS; i++)
-    MPI_Wait(&requests[otherwise() ? PARENTS - 1 - i : i], MPI_STATUS_IGNORE);
+  for (int i = 0; i < PARENTS; i++) MPI_Wait(&requests[otherwise() ? PARENTS - 1 - i : i], MPI_STATUS_IGNORE);
   for (int i = 0; i < PARENTS; i++) show("copy", copies[i], 40 + i);
   show("dup", other, 43);
   free_all(PARENTS, copies);

@@ -79,21 +79,21 @@ static void created_and_merged(void) {
 enum form { BLOCKING, NON_BLOCKING, PERSISTENT, FORMS };
 static const char* const form_names[] = {"blocking", "non-blocking", "persistent"};
 
-#define CALL(Name, name, ...)                                  \
-  do {                                                         \
-    MPI_Request request_;                                      \
-    if (form == BLOCKING) {                                    \
-      MPI_##Name(__VA_ARGS__);                                 \
-      break;                                                   \
-    }                                                          \
-    if (form == NON_BLOCKING)                                  \
-      MPI_I##name(__VA_ARGS__, &request_);                     \
-    else {                                                     \
+#define CALL(Name, name, ...)                                   \
+  do {                                                          \
+    MPI_Request request_;                                       \
+    if (form == BLOCKING) {                                     \
+      MPI_##Name(__VA_ARGS__);                                  \
+      break;                                                    \
+    }                                                           \
+    if (form == NON_BLOCKING)                                   \
+      MPI_I##name(__VA_ARGS__, &request_);                      \
+    else {                                                      \
       MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &request_); \
-      MPI_Start(&request_);                                    \
-    }                                                          \
-    MPI_Wait(&request_, MPI_STATUS_IGNORE);                    \
-    if (form == PERSISTENT) MPI_Request_free(&request_);       \
+      MPI_Start(&request_);                                     \
+    }                                                           \
+    MPI_Wait(&request_, MPI_STATUS_IGNORE);                     \
+    if (form == PERSISTENT) MPI_Request_free(&request_);        \
   } while (0)
 
 enum { MOST = 64 };

@@ -58,8 +58,7 @@ static void communicators_apart(void) {
     values[which] = 100 * which + rank;
     MPI_Isend(&values[which], 1, MPI_INT, right(), 4, comms[which], &requests[i]);
   }
-  for (int i = 0; i < 3; i++)
-    MPI_Irecv(&seen[i], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comms[i], &requests[3 + i]);
+  for (int i = 0; i < 3; i++) MPI_Irecv(&seen[i], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comms[i], &requests[3 + i]);
   MPI_Waitall(6, requests, MPI_STATUSES_IGNORE);
   say("%d, %d, %d", seen[0], seen[1], seen[2]);
   free_all(2, comms + 1);

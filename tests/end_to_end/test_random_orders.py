@@ -1,0 +1,50 @@
+"""Do random sequences of calls come out right on the fabric, whose orders differ from rank to rank as far as MPI lets them?
+
+Sequence i of a run is that of seed SEED + i; a wrong result or a hang names it. `THALWEG_SEED` takes a seed back.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+import pytest
+from programs import ROOT, Mpi, Thalweg
+
+SEED = int(os.environ.get("THALWEG_SEED", secrets.randbelow(2**31)))
+CLUSTER = "mpi-fpga-torus-2x2x2"
+
+
+@pytest.fixture(scope="session")
+def orders(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return mpi.build([ROOT / "tests/end_to_end/random_orders.c"], tmp_path_factory.mktemp("orders") / "orders")
+
+
+def check(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int, seed: int, *options: str) -> None:
+    """A hundred sequences, each with results of the values that MPI alone gives them."""
+    print(f"seeds {seed} to {seed + 99} on {ranks} ranks")
+    command = [orders, str(seed), "100"]
+    plain = mpi.run(ranks, command)
+    assert plain.returncode == 0, plain.stdout + plain.stderr
+    run = thalweg(ranks, CLUSTER, command, "--compute", "none", "--timeout", "60", *options, timeout=600)
+    assert (run.exit_code, run.stdout) == (0, plain.stdout), run.stdout + run.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 4, 5])
+def test_some_hundred_sequences(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int) -> None:
+    """Of seed 2 four ranks free a communicator on which a copy is under way, in which MPICH waits."""
+    check(mpi, thalweg, orders, ranks, 1)
+
+
+@pytest.mark.slow
+def test_sequences_whose_ranks_share_nodes(mpi: Mpi, thalweg: Thalweg, orders: Path) -> None:
+    check(mpi, thalweg, orders, 7, SEED, "--ranks-per-node", "3")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", [2, 3, 4, 6, 8])
+def test_ten_thousand_sequences(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int) -> None:
+    for launch in range(20):
+        check(mpi, thalweg, orders, ranks, SEED + 2000 * ranks + 100 * launch)
