@@ -98,11 +98,8 @@ def examples(document: Path) -> list[Example]:
 
 def execute(command: str, folder: Path) -> str:
     """What a command as in a document prints; blank lines around it and blanks at the ends of lines are left out."""
-    environment = {
-        **os.environ,
-        "COLUMNS": "80",
-        "PYTHONUNBUFFERED": "1",
-    }  # unbuffered: lines in order, as on a terminal
+    # Unbuffered, so that both outputs are in order, as on a terminal.
+    environment = {**os.environ, "COLUMNS": "80", "PYTHONUNBUFFERED": "1"}
     done = subprocess.run(
         ["bash", "-c", command.removeprefix("$ ")],
         cwd=folder,
