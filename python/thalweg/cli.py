@@ -146,9 +146,9 @@ def _open_streams() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line `arguments` and returns the exit code. Default: the process's own, which signals then end."""
+    _open_streams()  # before anything else gets their numbers
     if arguments is None:
         ending.install()
-    _open_streams()
     if instruction := os.environ.get("_THALWEG_COMPLETE"):
         return shell_complete(thalweg, {}, "thalweg", "_THALWEG_COMPLETE", instruction)
     given = list(sys.argv[1:] if arguments is None else arguments)

@@ -15,7 +15,7 @@ import time
 from types import FrameType
 from typing import NoReturn
 
-from thalweg import scratch
+from thalweg import scratch, status_line
 from thalweg.descendants import descendants
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -74,6 +74,7 @@ def _end() -> None:
     sys.addaudithook(hold)
     _kill_all()
     scratch.remove()
+    status_line.clear()
     for stream in (1, 2):
         with contextlib.suppress(OSError):
             if os.isatty(stream):

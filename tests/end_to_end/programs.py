@@ -13,8 +13,13 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-QUICK = {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
-"""More ranks than cores: MPICH's shared memory spins, its sockets sleep."""
+QUICK = {
+    "MPIR_CVAR_NOLOCAL": "1",
+    "MPIR_CVAR_CH4_NETMOD": "ofi",
+    "FI_PROVIDER": "tcp",
+    "MPIR_CVAR_CH4_OFI_MAX_NICS": "1",
+}
+"""More ranks than cores: MPICH's shared memory spins, its sockets sleep. Of one interface, as on the fabric."""
 
 
 def left_over(mark: str) -> list[int]:

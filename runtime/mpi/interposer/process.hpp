@@ -83,13 +83,16 @@ class Process {
   /// An unsuccessful poll: a little time passes, others get their turn.
   void poll(std::span<const std::uint64_t> ids);
 
-  /// A call of MPI that may need other ranks' MPI to go on: those that are parked look after it meanwhile.
+  /// Until end_native() MPI may need other ranks' MPI to go on: those that are parked look after it meanwhile.
+  void begin_native();
+  void end_native() { header_->native.fetch_sub(1); }
+  /// A call of MPI for which it may.
   template <class Native>
   int natively(Native native) {
     if (!joined()) return native();
     begin_native();
     const int error = native();
-    header_->native.fetch_sub(1);
+    end_native();
     return error;
   }
   /// The same, where it blocks on what the fabric does not know: meanwhile the others go on in virtual time, too.
@@ -126,7 +129,6 @@ class Process {
   void stop_running(State state);
   void sleep();
   void take_replies();
-  void begin_native();
   void go_outside();
   void come_back();
   void begin_aside();

@@ -104,7 +104,12 @@ int Comm_idup(Native native, MPI_Comm parent, MPI_Comm* made, MPI_Request* reque
     note_creation(*info, reply);
     return Outcome{};
   };
-  wrapped->after_native = [info, made] { return attach(*made, *info); };
+  // Until it is made MPI may block for the others in whatever call lets it get on.
+  process().begin_native();
+  wrapped->after_native = [info, made] {
+    process().end_native();
+    return attach(*made, *info);
+  };
   *request = make_request(std::move(wrapped));
   return MPI_SUCCESS;
 }
