@@ -142,10 +142,11 @@ def interposer(library: MpiLibrary) -> Interposer:
     names = target.with_suffix(".functions")  # to ask the standard for them takes longer than the rest of a start
     with alone(target.parent) if not target.exists() else nullcontext():
         if not target.exists():
-            print(
-                f"thalweg: building the interposer for {_version(library, compiler)} (about 10 s, once)",
-                file=sys.stderr,
-            )
+            if sys.stderr.isatty():
+                print(
+                    f"thalweg: building the interposer for {_version(library, compiler)} (about 10 s, once)",
+                    file=sys.stderr,
+                )
             functions = wrappers.declared_functions(header.stdout)
             command = [compiler, *_FLAGS, *(f"-I{include}" for include in includes)]
             with tempfile.TemporaryDirectory(dir=scratch.folder()) as place, scratch.in_place_of(target) as new:
