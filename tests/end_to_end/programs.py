@@ -86,7 +86,7 @@ class Run:
     exit_code: int
     stdout: str
     stderr: str
-    report: dict[str, Any]
+    report: dict[str, Any]  #: without the command line, in which is the name of the report's file
 
 
 def thalweg_run(
@@ -118,7 +118,9 @@ def thalweg_run(
         environment,
         timeout,
     )
-    return Run(done.returncode, done.stdout, done.stderr, json.loads(file.read_text()) if file.exists() else {})
+    report = json.loads(file.read_text()) if file.exists() else {}
+    report.pop("thalweg", None)
+    return Run(done.returncode, done.stdout, done.stderr, report)
 
 
 Thalweg = Callable[..., Run]

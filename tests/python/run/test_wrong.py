@@ -6,7 +6,6 @@ That no process is left is checked by every run of a program (tests/end_to_end/p
 from __future__ import annotations
 
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,8 @@ from programs import Thalweg as Program
 from programs import execute, thalweg_run
 from thalweg.errors import InputError
 from thalweg.mpi import library
+
+from thalweg import scratch
 
 MAIN = "int main(int argc, char** argv) {{ begin(&argc, &argv); {} return end(); }}"
 
@@ -191,7 +192,7 @@ def test_a_temporary_folder_may_have_a_long_name_or_be_missing(run_program: Prog
 def test_a_home_that_cannot_be_written_is_not_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", sys.base_prefix)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(scratch, "folder", lambda: tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert library._cache_folder() == tmp_path / "home/.cache/thalweg"
     monkeypatch.setenv("HOME", "/dev/null")
