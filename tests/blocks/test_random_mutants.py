@@ -145,7 +145,7 @@ def _differences_of_the_unit(hunt: Hunt, seed: int) -> list[str]:
     return [difference for difference in found if difference]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_bug_in_the_collective_unit_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole_units, "CLUSTERS", ("one-switch",))
     monkeypatch.setattr(whole_units, "PROGRAMS", 2)

@@ -93,7 +93,7 @@ def lint(folder: Path, tools: dict[str, str], work: Path) -> subprocess.Complete
 
 @pytest.mark.parametrize(
     "exported_as",
-    ["small", "with_own_operators", *(pytest.param(name, marks=pytest.mark.long) for name in ("exported", "indirect"))],
+    ["small", *(pytest.param(name, marks=pytest.mark.long) for name in ("exported", "indirect", "with_own_operators"))],
 )
 def test_elaborates_from_its_core_file_alone(
     exported_as: str, request: pytest.FixtureRequest, tools: dict[str, str], tmp_path: Path
@@ -127,6 +127,7 @@ def test_files_are_listed_once_and_all(exported_as: str, request: pytest.Fixture
     assert not any(str(ROOT) in path.read_text() for path in (folder / "rtl").iterdir())
 
 
+@pytest.mark.long
 def test_lint_sees_another_element(
     with_own_operators: tuple[Cluster, Path], tools: dict[str, str], tmp_path: Path
 ) -> None:

@@ -43,8 +43,8 @@ FLOW = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("flow", ["credits", pytest.param("margin", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("flow", FLOW)
 def test_four_nodes(flow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seed = int(os.environ.get("THALWEG_SEED") or random.randrange(2**31))
     print(f"THALWEG_SEED={seed}")

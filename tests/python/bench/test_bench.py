@@ -83,8 +83,8 @@ def test_a_collective_is_verified_and_above_its_bound(measured: Bench, operation
 @pytest.mark.parametrize(
     ("operation", "cluster", "size", "share"),
     [
-        ("alltoall", "thalweg-torus-8x8", "8K", 0.85),
-        ("alltoall", "thalweg-torus-4x4x4", "12K", 0.85),
+        pytest.param("alltoall", "thalweg-torus-8x8", "8K", 0.85, marks=pytest.mark.long),
+        pytest.param("alltoall", "thalweg-torus-4x4x4", "12K", 0.85, marks=pytest.mark.long),
         ("alltoall", "thalweg-fattree-32", "16K", 0.85),
         ("allgather", "mpi-fpga-fattree-8", "8", 0.65),
         ("allgather", "mpi-fpga-fattree-8", "1K", 0.7),
@@ -297,6 +297,7 @@ def test_small_exchanges_end_after_the_diameter(measured: Bench, cluster: str) -
         assert row["time_kernel_us"] <= 1.3 * row["bound_kernel_us"]
 
 
+@pytest.mark.long
 def test_a_long_allreduce_fills_a_fat_trees_link(measured: Bench) -> None:
     (row,) = measured("allreduce", "--cluster", "thalweg-fattree-32", "--sizes", "1M")
     assert row["verified"] and row["share_kernel"] > 0.94
