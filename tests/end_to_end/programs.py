@@ -17,9 +17,8 @@ QUICK = {
     "MPIR_CVAR_NOLOCAL": "1",
     "MPIR_CVAR_CH4_NETMOD": "ofi",
     "FI_PROVIDER": "tcp",
-    "MPIR_CVAR_CH4_OFI_MAX_NICS": "1",
 }
-"""More ranks than cores: MPICH's shared memory spins, its sockets sleep. Of one interface, as on the fabric."""
+"""More ranks than cores: MPICH's shared memory spins, its sockets sleep."""
 
 
 def left_over(mark: str) -> list[int]:

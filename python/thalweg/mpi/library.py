@@ -61,10 +61,7 @@ class MpiLibrary:
         cannot `share_memory` in windows."""
         if self.family == "mpich":
             local = {} if share_memory else {"MPIR_CVAR_NOLOCAL": "1"}
-            # With several interfaces each new communicator agrees on them, by an exchange that blocks inside of MPI's progress:
-            # of two that are made at once, in another order on some ranks, none may end.
-            one = {"MPIR_CVAR_CH4_OFI_MAX_NICS": "1"}
-            return {**local, **one, "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
+            return {**local, "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
         place = str(scratch.folder())
         return {
             "PRTE_MCA_prte_tmpdir_base": place,
