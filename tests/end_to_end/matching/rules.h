@@ -13,7 +13,6 @@ void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void show(const char* name, MPI_Comm comm, int number);
 
 /* A copy of the world, and its halves: the lower ranks are half 0. */
-/* No duplicate: MPICH itself can hang where several non-blocking copies of those are under way (docs/mpi.md). */
 MPI_Comm copy_of_world(void);
 MPI_Comm half_of_world(void);
 int in_upper_half(void);
