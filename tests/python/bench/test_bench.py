@@ -80,6 +80,7 @@ def test_a_collective_is_verified_and_above_its_bound(measured: Bench, operation
         assert row["share_host"] == pytest.approx(row["bound_host_us"] / row["time_host_us"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("operation", "cluster", "size", "share"),
     [
@@ -167,6 +168,7 @@ def test_traffic_row(measured: Bench) -> None:
     assert row["flit_hops"] == pytest.approx(0.2 * 2 * 16 * 20000, rel=0.05)
 
 
+@pytest.mark.slow
 def test_sweep_ends_at_saturation(measured: Bench, tmp_path: Path) -> None:
     rows = measured(
         "traffic", "--cluster", "ring:4", "--load", "sweep", "--cycles", "4000", "--plot", str(tmp_path / "sweep.svg")
@@ -242,6 +244,7 @@ def test_ranges_double(first: int, factor: int) -> None:
     assert all(b == 2 * a for a, b in zip(sizes, sizes[1:], strict=False))
 
 
+@pytest.mark.slow
 @given(st.text(max_size=12))
 def test_any_text_is_sizes_or_one_line(text: str) -> None:
     try:
@@ -287,6 +290,7 @@ def test_short_allreduce_exchanges_and_long_does_not_lose(measured: Bench) -> No
     assert Algorithm[chosen[0]["algorithm"].upper()] in Algorithm
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cluster", ["thalweg-torus-8x8", "thalweg-torus-4x4x4"])
 def test_small_exchanges_end_after_the_diameter(measured: Bench, cluster: str) -> None:
     """The bound is the diameter in time, of an allreduce with a lane besides."""

@@ -148,6 +148,7 @@ def test_json_says_where_it_comes_from(tmp_path: Path) -> None:
     assert [row["bytes"] for row in result["rows"]] == [8]
 
 
+@pytest.mark.slow
 def test_json_of_a_run_says_where_it_comes_from(tmp_path: Path) -> None:
     (tmp_path / "p.c").write_text("#include <mpi.h>\nint main() { MPI_Init(0, 0); return MPI_Finalize(); }\n")
     mpicc = Path(sys.executable).with_name("mpicc")

@@ -102,6 +102,7 @@ def rising(seen: list[float]) -> bool:
     return seen == sorted(seen) and seen[0] >= 0 and seen[-1] == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_bars_move_within_a_size_and_never_back() -> None:
     cluster = Cluster.load("torus:4x4")
     seen: list[float] = []

@@ -117,6 +117,7 @@ def test_the_presets(columns: int) -> None:
         assert " ".join("\n".join(printed[first : first + 2]).split()).startswith(f"{name} {nodes} {description}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 def test_benches(columns: int) -> None:
     header = ["bytes", "algorithm", "kernel", "bound", "share", "host", "bound", "share", "verified"]
@@ -127,6 +128,7 @@ def test_benches(columns: int) -> None:
     _check(["bench", "traffic", "--cluster", "torus:4x4", "--cycles", "1000"], columns, [*header, "0.2", "yes"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 def test_the_report_of_a_run(columns: int, tmp_path: Path) -> None:
     mpicc = Path(sys.executable).with_name("mpicc")

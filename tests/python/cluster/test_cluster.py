@@ -268,6 +268,7 @@ def test_the_longest_link_and_the_largest_buffers_can_be_simulated(
         _sim.Fabric(fabric)
 
 
+@pytest.mark.slow
 def test_many_edges_are_read_in_time_that_is_linear(tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     edges = [(node, (node + step) % 4000) for node in range(4000) for step in range(1, 11)]

@@ -130,6 +130,7 @@ def _recovery(line: str) -> dict[str, float]:
     return dict(zip(("silent", "given_up", "resumed", "recovery"), map(float, found.groups()), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", ["allreduce", "broadcast", "alltoall"])
 @pytest.mark.parametrize("cluster", ["torus:4x4", "mpi-fpga-torus-2x2x2", "fattree:12"])
 def test_goes_on_without_a_link(cluster: str, operation: str) -> None:

@@ -182,6 +182,7 @@ def test_fat_trees_of_other_sizes() -> None:
     assert Measurements(0).time(cluster, "allreduce", 8).algorithm == Algorithm.TREE  # half as long as its exchange
 
 
+@pytest.mark.slow
 def test_algorithms_of_the_direct_network() -> None:
     """Table 1: recursive doubling for short allreduces and allgathers, a ring for long allgathers, binomial trees."""
     cluster = Cluster.load("mpi-fpga-torus-4x4x2")

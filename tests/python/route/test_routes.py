@@ -192,6 +192,7 @@ def test_routes_reach_and_do_not_deadlock(shape: str, size: tuple[int, ...], alg
         assert (length == shortest(topology)).all()
 
 
+@pytest.mark.slow
 @given(connected_graphs(), st.sampled_from(["up-down", "dfsssp"]))
 @settings(max_examples=120, deadline=None)
 def test_random_graphs_never_deadlock(topology: Topology, algorithm: str) -> None:
@@ -333,6 +334,7 @@ def one_link_to_each(topology: Topology, port: np.ndarray) -> np.ndarray:
     return ones
 
 
+@pytest.mark.slow
 @given(connected_graphs(most=9), st.integers(0, 2**32), st.integers(0, 12), st.booleans())
 @settings(max_examples=250, deadline=None)
 def test_a_damaged_table_is_judged_as_networkx_judges_it(
