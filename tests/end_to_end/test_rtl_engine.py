@@ -37,7 +37,7 @@ def check(name: str, runs: int, faults: str | None = None) -> list[cosim.Outcome
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "runs"), [(TORUS, 3), (FAT_TREE, 2)])
+@pytest.mark.parametrize(("name", "runs"), [(TORUS, 3), pytest.param(FAT_TREE, 2, marks=pytest.mark.long)])
 def test_clusters_are_equal(name: str, runs: int) -> None:
     """On the fat tree, seed 3 ended a cycle later: the simulator told of relay buffers' room when it was awake, no earlier."""
     check(name, runs)
@@ -86,7 +86,7 @@ def test_a_router_that_wakes_is_compared_in_the_cycles_that_it_slept() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("faults", [BIT_ERRORS, CUT])
+@pytest.mark.parametrize("faults", [pytest.param(BIT_ERRORS, marks=pytest.mark.long), CUT])
 def test_clusters_are_equal_on_links_that_fail(faults: str) -> None:
     """The replay holds the router back; after a cut routers are reset and get the tables of other routes."""
     assert any(outcome.recoveries for outcome in check(TORUS, 2, faults)) == (faults == CUT)
@@ -149,7 +149,7 @@ def takes_the_same_time(thalweg: Thalweg, osu: Path, engine: str, faults: str | 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("faults", [None, CUT])
+@pytest.mark.parametrize("faults", [None, pytest.param(CUT, marks=pytest.mark.long)])
 def test_every_collective_takes_the_same_time(thalweg: Thalweg, osu: Path, faults: str | None) -> None:
     takes_the_same_time(thalweg, osu, "rtl-routers", faults)
 

@@ -122,7 +122,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return json.loads((folder / "rows.json").read_text())["rows"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_rows_of_published_numbers(rows: list[dict[str, Any]]) -> None:
     numbers = published("mpi-fpga")
     assert all(row.keys() >= {"id", "published", "measured", "unit", "ratio", "note"} for row in rows)
@@ -134,7 +134,7 @@ def test_rows_of_published_numbers(rows: list[dict[str, Any]]) -> None:
     assert {row["nodes"] for row in rows if row.get("network") == "direct"} == DIRECT.keys()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_speedups_are_table_4_over_our_times(rows: list[dict[str, Any]]) -> None:
     times = {
         (row["collective"], row["nodes"], row["bytes"]): row["measured"]
@@ -152,7 +152,7 @@ def test_speedups_are_table_4_over_our_times(rows: list[dict[str, Any]]) -> None
     assert gather["measured"] == times["gather", 128, 1 << 10]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_mechanisms_hold(rows: list[dict[str, Any]]) -> None:
     """Without what holds them up the long collectives are faster: where two edges do not share a link any more, twice, but for
     the pauses of 2 cycles after a packet of 16 flits, which the two had filled for each other."""
