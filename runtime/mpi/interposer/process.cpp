@@ -251,6 +251,7 @@ void Process::poll(std::span<const std::uint64_t> ids) {
 }
 
 void Process::park(std::span<const std::uint64_t> ids, std::uint32_t need, Time until) {
+  come_back();
   std::uint64_t list = 0;
   if (ids.size() <= kWaitIds) {
     std::ranges::copy(ids, slot_->inline_ids);
@@ -318,12 +319,16 @@ void Process::take_replies() {
 }
 
 void Process::go_outside() {
+  come_back();
   slot_->clock = clock_;
   slot_->function = function_;
   stop_running(State::outside);
 }
 
+/// Among the running again, where it is not. A call that stops running does this first: it may be of a callback of one outside.
 void Process::come_back() {
+  State was = State::native;
+  if (slot_->state.compare_exchange_strong(was, State::running) || was != State::outside) return;
   slot_->wait_count = 0;
   slot_->need = 0;
   slot_->until = kForever;
@@ -335,6 +340,7 @@ void Process::come_back() {
 }
 
 void Process::begin_aside() {
+  come_back();
   if (++asides_ > kAsides && header_->running.load() != header_->ranks) {
     slot_->yields = true;
     park({}, 0, kForever);
@@ -343,11 +349,6 @@ void Process::begin_aside() {
   slot_->clock = clock_;
   slot_->function = function_;
   slot_->state.store(State::native);
-}
-
-void Process::end_aside() {
-  State expected = State::native;
-  if (!slot_->state.compare_exchange_strong(expected, State::running)) come_back();
 }
 
 }  // namespace thalweg::mpi

@@ -113,7 +113,7 @@ class Process {
     if (!joined()) return native();
     begin_aside();
     const int error = natively(native);
-    end_aside();
+    come_back();
     return error;
   }
 
@@ -132,7 +132,6 @@ class Process {
   void go_outside();
   void come_back();
   void begin_aside();
-  void end_aside();
   [[nodiscard]] Slot& slot(std::uint32_t rank) { return *reinterpret_cast<Slot*>(memory_ + slot_offset(rank)); }
 
   std::array<std::atomic<std::uint64_t>, kFunctions> early_calls_{};

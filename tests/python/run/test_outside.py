@@ -73,6 +73,38 @@ def test_a_rank_that_blocks_outside_mpi_holds_up_nobody_for_ever(run_program: Pr
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
+def test_a_callback_may_call_mpi(run_program: Program) -> None:
+    """In a call that needs nothing of the fabric: afterwards no rank is taken to run that does not, for which all would wait."""
+    run = run_program(
+        """
+        #include <time.h>
+        static double now(void) {
+          struct timespec t;
+          clock_gettime(CLOCK_MONOTONIC, &t);
+          return t.tv_sec + 1e-9 * t.tv_nsec;
+        }
+        static int deleted(MPI_Comm comm, int key, void* value, void* state) {
+          return MPI_Barrier(MPI_COMM_WORLD);
+        }
+        int main(int c, char** v) {
+          int key;
+          MPI_Comm copy;
+          begin(&c, &v);
+          MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, NULL);
+          MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+          MPI_Comm_set_attr(copy, key, NULL);
+          MPI_Comm_free(&copy);
+          double start = now();
+          for (int i = 0; i < 1000; i++) MPI_Barrier(MPI_COMM_WORLD);
+          CHECK(now() - start < 2.5);
+          return end();
+        }
+        """,
+        2,
+    )
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+
+
 def test_spawned_processes_run_by_mpi_alone(run_program: Program) -> None:
     run = run_program("spawn.c", 2)
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
