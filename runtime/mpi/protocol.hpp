@@ -176,8 +176,9 @@ struct Slot {
   std::uint64_t wait_ids = 0;  ///< offset of the requests' numbers
   std::uint32_t wait_count = 0;
   std::uint32_t need = 0;
-  std::uint16_t function = 0;  ///< of the call that parked
-  bool yields = false;         ///< it waits for nothing, and only lets the others get on
+  std::uint16_t function = 0;            ///< of the call that parked
+  bool yields = false;                   ///< it waits for nothing, and only lets the others get on
+  std::atomic<bool> looks_after{false};  ///< it has the MPI library take in what is queued there
   // Of a running one, as far as the run needs to know without its help.
   std::atomic<std::uint64_t> borders{0};  ///< calls entered and left: odd inside of one
   std::atomic<Time> resumed{0};           ///< its clock when it last left a call

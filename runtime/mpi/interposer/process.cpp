@@ -292,9 +292,11 @@ void Process::sleep() {
     nap = slot_->bell.load() != bell ? kNativeNap : std::min(2 * nap, kLongestNativeNap);
     char byte = 0;
     int flag = 0;
-    if (header_->native.load() != 0)
+    if (header_->native.load() != 0) {
+      slot_->looks_after.store(true);
       PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
-    else if (recv(socket_, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0)
+      slot_->looks_after.store(false);
+    } else if (recv(socket_, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0)
       _exit(125);  // no server any more
   }
 }

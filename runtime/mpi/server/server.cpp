@@ -52,6 +52,7 @@ Outcome Server::run() {
       if (over(books_)) break;
     }
     if (std::exchange(progressed_, false)) progress = now;
+    if (helps_) help_those_that_look_after();
     if (options_.patience_s > 0 && now - progress > std::chrono::duration<double>(options_.patience_s)) {
       books_.ending = Ending::timeout;
       books_.what = "no rank got any further for " + std::to_string(static_cast<int>(options_.patience_s)) +
@@ -63,6 +64,7 @@ Outcome Server::run() {
       futex_wait(header.doorbell, bell, kQuietMilliseconds * 1'000'000L);
       if (header.doorbell.load() != bell) continue;
       put_blocked_outside();
+      help_those_that_look_after();
       earliest = earliest_of_running();
       // Where processor time is no virtual time nothing may depend on it.
       if (earliest != kNever && options_.compute_scale == 0 && !somebody_yields()) continue;
@@ -137,6 +139,23 @@ void Server::put_blocked_outside() {
     State expected = State::native;
     if (memory_.slot(rank).state.compare_exchange_strong(expected, State::outside))
       memory_.header().running.fetch_sub(1);
+  }
+}
+
+/// Ranks that may go on, but are still inside of the MPI library, which they look after for others while they wait: what it found
+/// to do there may need all ranks (MPICH completes an MPI_Comm_idup by a broadcast that blocks).
+void Server::help_those_that_look_after() {
+  const bool needed = std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
+    const Slot& slot = memory_.slot(rank);
+    return slot.state.load() == State::running && slot.looks_after.load();
+  });
+  if (needed == helps_) return;
+  helps_ = needed;
+  std::atomic<std::uint32_t>& native = memory_.header().native;
+  if (!needed) {
+    native.fetch_sub(1);
+  } else if (native.fetch_add(1) == 0) {
+    for (unsigned rank = 0; rank < options_.ranks(); ++rank) ring(memory_.slot(rank).bell);
   }
 }
 

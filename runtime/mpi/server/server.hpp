@@ -141,6 +141,7 @@ class Server {
   // server.cpp: the loop, parking and waking
   void take_parked();
   void put_blocked_outside();
+  void help_those_that_look_after();
   [[nodiscard]] std::int64_t quiet_ns(unsigned rank);
   [[nodiscard]] Tick earliest_of_running();
   [[nodiscard]] bool somebody_yields();
@@ -202,6 +203,7 @@ class Server {
   std::unordered_map<std::uint64_t, Channel> channels_;
   Outcome books_;
   bool progressed_ = false;
+  bool helps_ = false;  ///< ranks look after the MPI library because one of them needs it
   std::atomic<bool> stop_{false};
   std::atomic<Tick> now_{0};  ///< the timeline's, for other threads
 };

@@ -271,7 +271,7 @@ void runs(std::uint64_t otherwise, bool personal, Links links = Links::good) {
 }
 
 TEST(Stress, RandomFabrics) {
-  runs(75, false);
+  runs(40, false);
 }
 
 TEST(Stress, RandomAllToAlls) {
