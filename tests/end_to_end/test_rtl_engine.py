@@ -54,10 +54,10 @@ def small_torus(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(file)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("faults", "runs"), [(None, 2), pytest.param(CUT, 1, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize(("faults", "runs"), [(None, 4), (CUT, 1)])
 def test_collective_units_are_equal(small_torus: str, faults: str | None, runs: int) -> None:
-    """With sums alone in the lanes, all of whose operators have tests of their own; the same programs in every short run."""
+    """With sums alone in the lanes, all of whose operators have tests of their own; the same programs in every run."""
     cluster = cosim.with_few_rows(Cluster.load(small_torus, faults))
     sums = {Datatype.FLOAT64: [Operator.SUM], Datatype.INT32: [Operator.SUM]}
     hardware = in_rtl(cluster, compares=True, units=True, pairs=sums)
