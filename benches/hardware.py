@@ -9,10 +9,10 @@ import subprocess
 import time
 from pathlib import Path
 
-from thalweg import cosim
-from thalweg.cluster import Cluster
-from thalweg.rtl import Project
-from thalweg.rtl_engine import in_rtl
+from thalweg.cluster.cluster import Cluster
+from thalweg.rtl.project import Project
+from thalweg.systems.mpi_fpga import cosim
+from thalweg.systems.mpi_fpga.rtl_engine import in_rtl
 
 HERE = Path(__file__).parent / "hardware"
 CLUSTERS = ["mpi-fpga-torus-2x2x2", "mpi-fpga-fattree-8"]

@@ -27,15 +27,19 @@ def outputs(root: Path = ROOT) -> dict[Path, str]:
     spec = load(root / "spec")
     cases = vectors.make(spec)
     generated = root / "spec" / "generated"
-    return {
-        generated / "cpp" / "thalweg_spec.hpp": emit_cpp.header(spec),
+    package = root / "python" / "thalweg"
+    texts = {
         generated / "cpp" / "thalweg_spec_mpi.inc": emit_cpp.mpi_names(spec),
         generated / "cpp" / "thalweg_spec_vectors.hpp": emit_cpp.vectors(spec, cases),
-        generated / "sv" / "tw_spec_pkg.sv": emit_sv.package(spec),
         generated / "vectors.json": vectors.as_json(cases),
-        root / "python" / "thalweg" / "spec.py": emit_python.module(spec),
         root / "docs" / "packets.md": emit_docs.page(spec),
     }
+    for part in spec.parts:
+        texts[generated / "cpp" / emit_cpp.file_of(part)] = emit_cpp.header(spec, part)
+        texts[generated / "sv" / part.system / f"{emit_sv.name_of(part)}.sv"] = emit_sv.package(spec, part)
+        folder = package / "systems" / part.system if part.system else package
+        texts[folder / "spec.py"] = emit_python.module(spec, part)
+    return texts
 
 
 def main(arguments: list[str]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,27 +29,49 @@ class Enum:
 
 
 @dataclass(frozen=True)
+class Piece:
+    """Bits of a field that stand side by side in one word: `bits` of the value from bit `low` on, at bit `shift` of the word."""
+
+    word: int
+    shift: int
+    low: int
+    bits: int
+
+    @property
+    def mask(self) -> int:
+        return (1 << self.bits) - 1
+
+
+@dataclass(frozen=True)
 class Field:
     name: str
     bits: int
-    offset: int  # of the least significant bit, from the start of the format
+    offset: int  # of its first bit on the wire: the least significant one, in network order the most significant one
     kind: str  # value, enum, length, constant
     doc: str
     source: str
     enum: str = ""
     constant: int = 0
-
-    @property
-    def word(self) -> int:
-        return self.offset // WORD
-
-    @property
-    def shift(self) -> int:
-        return self.offset % WORD
+    network: bool = False  # most significant bit and byte first
 
     @property
     def mask(self) -> int:
         return (1 << self.bits) - 1
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """Where it stands in words whose bits 7 to 0 are the first byte on the wire; its least significant bits first."""
+        pieces = []
+        if self.network:
+            for byte in range((self.offset + self.bits - 1) // 8, self.offset // 8 - 1, -1):
+                first, end = max(self.offset, 8 * byte), min(self.offset + self.bits, 8 * byte + 8)
+                shift = 8 * (byte % 8) + 8 * byte + 8 - end
+                pieces.append(Piece(8 * byte // WORD, shift, self.offset + self.bits - end, end - first))
+        else:
+            for word in range(self.offset // WORD, (self.offset + self.bits - 1) // WORD + 1):
+                first, end = max(self.offset, WORD * word), min(self.offset + self.bits, WORD * word + WORD)
+                pieces.append(Piece(word, first % WORD, first - self.offset, end - first))
+        return tuple(pieces)
 
 
 @dataclass(frozen=True)
@@ -58,6 +80,7 @@ class Format:
     doc: str
     source: str
     placement: str
+    network: bool
     fields: tuple[Field, ...]
 
     @property
@@ -84,14 +107,22 @@ class Datatype:
 
 
 @dataclass(frozen=True)
-class Spec:
+class Part:
+    """The enums and formats of one system, or, where `system` is empty, those of all."""
+
+    system: str
     enums: tuple[Enum, ...]
-    datatypes: tuple[Datatype, ...]
-    mpi_operators: dict[str, str]
     formats: tuple[Format, ...]
 
+
+@dataclass(frozen=True)
+class Spec:
+    datatypes: tuple[Datatype, ...]
+    mpi_operators: dict[str, str]
+    parts: tuple[Part, ...]
+
     def enum(self, name: str) -> Enum:
-        return next(e for e in self.enums if e.name == name)
+        return next(e for part in self.parts for e in part.enums if e.name == name)
 
 
 def _read(path: Path, allowed: set[str]) -> dict[str, Any]:
@@ -152,18 +183,20 @@ def _datatypes(path: Path, data: dict[str, Any], operators: tuple[str, ...]) -> 
     return tuple(datatypes)
 
 
-def _fields(path: Path, data: dict[str, Any], enums: dict[str, Enum], formats: dict[str, Format]) -> tuple[Field, ...]:
+def _fields(
+    path: Path, data: dict[str, Any], enums: dict[str, Enum], formats: dict[str, Format], network: bool
+) -> tuple[Field, ...]:
     fields: list[Field] = []
     offset = 0
     if header := data.get("header"):
-        if header not in formats:
-            raise SpecError(f"{path}: header '{header}' is no format that stands before it")
+        if header not in formats or formats[header].network != network:
+            raise SpecError(f"{path}: header '{header}' is no format of the same byte order that stands before it")
         constants: dict[str, int | str] = dict(data.get("set", {}))
         for f in formats[header].fields:
             if f.name in constants:
                 value = constants.pop(f.name)
                 code = enums[f.enum].values.index(value) if isinstance(value, str) else value
-                f = Field(f.name, f.bits, f.offset, "constant", f.doc, f.source, f.enum, code)
+                f = replace(f, kind="constant", constant=code)
             fields.append(f)
         if constants:
             raise SpecError(f"{path}: set names '{min(constants)}', which {header} doesn't have")
@@ -182,13 +215,16 @@ def _fields(path: Path, data: dict[str, Any], enums: dict[str, Enum], formats: d
             table.get("source", ""),
             table.get("type", ""),
             table.get("value", 0),
+            network,
         )
         if kind == "enum" and (f.enum not in enums or enums[f.enum].bits != f.bits):
             raise SpecError(
-                f"{path}: {f.name} needs a type of {f.bits} bits that stands in operations.toml or types.toml"
+                f"{path}: {f.name} needs a type of {f.bits} bits that stands in operations.toml, operators.toml or types.toml"
             )
-        if f.shift + f.bits > WORD and not (kind == "constant" and f.constant == 0):
-            raise SpecError(f"{path}: {f.name} crosses the border of a {WORD}-bit word")
+        if f.bits > WORD and kind != "constant":
+            raise SpecError(f"{path}: {f.name} has {f.bits} bits, a value has at most {WORD}")
+        if f.constant > f.mask:
+            raise SpecError(f"{path}: {f.name} is {f.constant}, it has {f.bits} bits")
         if any(f.name == other.name for other in fields):
             raise SpecError(f"{path}: {f.name} stands twice")
         fields.append(f)
@@ -197,36 +233,48 @@ def _fields(path: Path, data: dict[str, Any], enums: dict[str, Enum], formats: d
 
 
 def _format(path: Path, data: dict[str, Any], enums: dict[str, Enum], formats: dict[str, Format]) -> Format:
-    if data.get("byte_order") != "little":
-        raise SpecError(f"{path}: byte_order must be 'little', least significant bit first")
-    result = Format(
-        path.stem, data["doc"], data.get("source", ""), data["placement"], _fields(path, data, enums, formats)
-    )
+    order = data.get("byte_order")
+    if order not in ("little", "network"):
+        raise SpecError(
+            f"{path}: byte_order is 'little', least significant bit first, or 'network', most significant first"
+        )
+    network = order == "network"
+    fields = _fields(path, data, enums, formats, network)
+    result = Format(path.stem, data["doc"], data.get("source", ""), data["placement"], network, fields)
     if result.placement not in ("inline", "beat"):
         raise SpecError(f"{path}: placement is 'inline' or 'beat'")
-    if result.placement == "beat" and result.bits != FLIT:
-        raise SpecError(f"{path}: a beat of its own has {FLIT} bits, these are {result.bits}")
-    if result.placement == "inline" and result.bits > WORD:
-        raise SpecError(f"{path}: inline, it has at most {WORD} bits, these are {result.bits}")
+    if result.placement == "beat" and result.bits % FLIT:
+        raise SpecError(f"{path}: beats of its own have {FLIT} bits each, these are {result.bits}")
+    if result.bits % 8:
+        raise SpecError(f"{path}: a format has whole bytes, {result.bits} bits are not")
     return result
 
 
+def _formats(folder: Path, enums: dict[str, Enum]) -> tuple[Format, ...]:
+    formats: dict[str, Format] = {}
+    pending = {path: _read(path, {"doc", "source", "byte_order", "placement", "header", "set", "field"})
+               for path in sorted(folder.glob("*.toml"))}  # fmt: skip
+    for path, table in sorted(pending.items(), key=lambda item: "header" in item[1]):
+        formats[path.stem] = _format(path, table, enums, formats)
+    return tuple(formats.values())
+
+
 def load(folder: Path) -> Spec:
-    """Reads the folder's TOML files; raises SpecError at the first thing that is wrong."""
-    operations = folder / "operations.toml"
-    data = _read(operations, {"enum", "mpi"})
-    enums = _enums(operations, data)
+    """Reads the folder's TOML files, those of a system from the folder of its name; raises SpecError at the first thing that
+    is wrong."""
+    file = folder / "operators.toml"
+    data = _read(file, {"enum", "mpi"})
+    enums = _enums(file, data)
     operators = next(e for e in enums if e.name == "operator").values
 
     types = folder / "types.toml"
     type_data = _read(types, {"bits", "groups", "mpi_classes", "datatype"})
     datatypes = _datatypes(types, type_data, operators)
     enums += (Enum("datatype", type_data["bits"], "Type of the elements.", tuple(d.name for d in datatypes)),)
-
-    by_name = {e.name: e for e in enums}
-    formats: dict[str, Format] = {}
-    pending = {path: _read(path, {"doc", "source", "byte_order", "placement", "header", "set", "field"})
-               for path in sorted((folder / "packets").glob("*.toml"))}  # fmt: skip
-    for path, table in sorted(pending.items(), key=lambda item: "header" in item[1]):
-        formats[path.stem] = _format(path, table, by_name, formats)
-    return Spec(enums, datatypes, data["mpi"], tuple(formats.values()))
+    common = {e.name: e for e in enums}
+    parts = [Part("", enums, _formats(folder / "packets", common))]
+    for operations in sorted(folder.glob("*/operations.toml")):
+        own = _enums(operations, _read(operations, {"enum"}))
+        known = common | {e.name: e for e in own}
+        parts.append(Part(operations.parent.name, own, _formats(operations.parent / "packets", known)))
+    return Spec(datatypes, data["mpi"], tuple(parts))

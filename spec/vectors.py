@@ -24,7 +24,10 @@ class Case:
 def _words(fmt: Format, values: dict[str, int]) -> tuple[int, ...]:
     bits = ""
     for f in fmt.fields:
-        bits += format(values.get(f.name, f.constant), f"0{f.bits}b")[::-1]
+        digits = format(values.get(f.name, f.constant), f"0{f.bits}b")
+        bits += digits if fmt.network else digits[::-1]
+    if fmt.network:
+        bits = "".join(bits[i : i + 8][::-1] for i in range(0, len(bits), 8))
     bits = bits.ljust(fmt.words * WORD, "0")
     return tuple(int(bits[i : i + WORD][::-1], 2) for i in range(0, len(bits), WORD))
 
@@ -33,7 +36,7 @@ def make(spec: Spec) -> dict[str, list[Case]]:
     """CASES vectors of each format: all fields at their least, all at their most, the others random."""
     generator = random.Random(SEED)
     cases: dict[str, list[Case]] = {}
-    for fmt in spec.formats:
+    for fmt in (fmt for part in spec.parts for fmt in part.formats):
         most = {f.name: len(spec.enum(f.enum).values) - 1 if f.enum else f.mask for f in fmt.members}
         rows = [dict.fromkeys(most, 0), most]
         rows += [{name: generator.randint(0, top) for name, top in most.items()} for _ in range(CASES - 2)]

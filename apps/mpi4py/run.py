@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT / "tests/end_to_end"))
 
 import pmpi_count  # noqa: E402
 from programs import QUICK  # noqa: E402
-from thalweg.mpi.wrappers import SKIPPED  # noqa: E402
+from thalweg.systems.mpi_fpga.mpi.wrappers import SKIPPED  # noqa: E402
 
 BIN = Path(sys.executable).parent
 RECORD = Path(__file__).with_name("record.py")

@@ -1,5 +1,5 @@
 // FabricConfig and its parts, field by field; tables go in as numpy arrays.
-#include "fabric/config.hpp"
+#include "mpi_fpga/config.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -16,16 +16,17 @@
 #include <stdexcept>
 #include <utility>
 
-#include "fabric/faulty_link.hpp"
-#include "node/rtl_unit.hpp"
-#include "node/unit_model.hpp"
-#include "node/unit_sizes.hpp"
-#include "reduce/user_operators.hpp"
+#include "mpi_fpga/rtl_unit.hpp"
+#include "mpi_fpga/unit_model.hpp"
+#include "mpi_fpga/unit_sizes.hpp"
+#include "mpi_fpga/user_operators.hpp"
+#include "network/network.hpp"
 #include "switch/router_model.hpp"
 #include "switch/rtl_router.hpp"
 
 namespace nb = nanobind;
 using namespace thalweg;
+using namespace thalweg::mpi_fpga;
 
 namespace {
 
@@ -100,7 +101,7 @@ void bind_config(nb::module_& module) {
   module.def(
       "frame_bits",
       [](const FabricConfig& config) {
-        return frame_format(config.router, config.links.empty() ? 1 : config.links[0].latency).frame_bits();
+        return (config.links.empty() ? FaultyLinkConfig{} : faulty_link(config, 0)).frame().frame_bits();
       },
       nb::arg("config"), "Of a frame on the fabric's links, where faults happen on them.");
 
@@ -154,6 +155,10 @@ void bind_config(nb::module_& module) {
       .def_ro("queue", &UnitSizes::queue)
       .def_ro("credit_batch", &UnitSizes::credit_batch);
 
+  nb::class_<HeaderFields>(module, "HeaderFields", "Where a packet's header has what routers read of it.")
+      .def_ro("destination_lsb", &HeaderFields::destination_lsb)
+      .def_ro("unit_mask", &HeaderFields::unit_mask);
+
   nb::class_<RouterConfig>(module, "RouterConfig")
       .def(nb::init<>())
       .def_rw("link_ports", &RouterConfig::link_ports)
@@ -164,6 +169,7 @@ void bind_config(nb::module_& module) {
       .def_rw("flow", &RouterConfig::flow)
       .def_rw("library", &RouterConfig::library, "Routers of RTL; None: the simulator's own.")
       .def_rw("margin_flits", &RouterConfig::margin_flits)
+      .def_ro("header", &RouterConfig::header)
       .def_rw("vc_mask", &RouterConfig::vc_mask);
 
   nb::class_<HostConfig>(module, "HostConfig")
@@ -228,7 +234,7 @@ void bind_config(nb::module_& module) {
       .def_rw("switches", &FabricConfig::switches)
       .def_rw("grid", &FabricConfig::grid)
       .def_rw("links", &FabricConfig::links)
-      .def_rw("router", &FabricConfig::router)
+      .def_ro("router", &FabricConfig::router)
       .def_rw("host", &FabricConfig::host)
       .def_rw("collective", &FabricConfig::collective)
       .def_rw("faults", &FabricConfig::faults)

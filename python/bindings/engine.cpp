@@ -10,11 +10,13 @@
 #include <utility>
 
 #include "common/bits.hpp"
-#include "node/fabric.hpp"
-#include "node/shared_fabric.hpp"
+#include "mpi_fpga/driver/fabric.hpp"
+#include "mpi_fpga/driver/shared_fabric.hpp"
 
 namespace nb = nanobind;
+namespace codes = thalweg::mpi_fpga::spec;
 using namespace thalweg;
+using namespace thalweg::mpi_fpga;
 
 namespace {
 
@@ -83,10 +85,10 @@ class PythonFabric {
     fabric_.submit({.handle = handle,
                     .context = context,
                     .rank = rank,
-                    .collective = named<spec::Collective>(collective, spec::collective_names),
-                    .algorithm = named<spec::Algorithm>(algorithm, spec::algorithm_names),
-                    .op = named<spec::Operator>(op, spec::operator_names),
-                    .type = named<spec::Datatype>(type, spec::datatype_names),
+                    .collective = named<codes::Collective>(collective, codes::collective_names),
+                    .algorithm = named<codes::Algorithm>(algorithm, codes::algorithm_names),
+                    .op = named<codes::Operator>(op, codes::operator_names),
+                    .type = named<codes::Datatype>(type, codes::datatype_names),
                     .root = root,
                     .count = count,
                     .vector = vector,
@@ -149,13 +151,13 @@ nb::class_<PythonFabric<Simulated>> bind_fabric(nb::module_& module, const char*
       .def(
           "computes",
           [](Bound& self, ContextId context, unsigned collective) {
-            return self.fabric().computes(context, named<spec::Collective>(collective, spec::collective_names));
+            return self.fabric().computes(context, named<codes::Collective>(collective, codes::collective_names));
           },
           nb::arg("context"), nb::arg("collective"), "The network computes this collective on this communicator.")
       .def(
           "algorithms",
           [](Bound& self, ContextId context, unsigned collective) {
-            return self.fabric().algorithms(context, named<spec::Collective>(collective, spec::collective_names));
+            return self.fabric().algorithms(context, named<codes::Collective>(collective, codes::collective_names));
           },
           nb::arg("context"), nb::arg("collective"),
           "The algorithms that a communicator has for a collective, bit i that of code i of thalweg.spec.Algorithm.")
@@ -168,7 +170,7 @@ nb::class_<PythonFabric<Simulated>> bind_fabric(nb::module_& module, const char*
       .def(
           "parts",
           [](Bound& self, ContextId context, unsigned algorithm) {
-            return self.fabric().parts(context, named<spec::Algorithm>(algorithm, spec::algorithm_names));
+            return self.fabric().parts(context, named<codes::Algorithm>(algorithm, codes::algorithm_names));
           },
           nb::arg("context"), nb::arg("algorithm"),
           "The groups between which an algorithm deals out the packets of an operation; one where it does not.")

@@ -11,10 +11,11 @@
 #include <tuple>
 
 #include "mpi/server/software_run.hpp"
-#include "node/fabric.hpp"
-#include "node/shared_fabric.hpp"
+#include "mpi_fpga/driver/fabric.hpp"
+#include "mpi_fpga/driver/shared_fabric.hpp"
 
 namespace nb = nanobind;
+namespace codes = thalweg::mpi_fpga::spec;
 using namespace thalweg;
 using namespace thalweg::mpi;
 
@@ -26,8 +27,8 @@ Choice choice_of(const std::vector<ChoiceRow>& given) {
   std::vector<Choice::From> rows;
   for (const auto& [ranks, bytes, collective, algorithms] : given) {
     Choice::From& row = rows.emplace_back();
-    row = {ranks, bytes, static_cast<spec::Collective>(collective), {}};
-    for (const unsigned algorithm : algorithms) row.algorithms.push_back(static_cast<spec::Algorithm>(algorithm));
+    row = {ranks, bytes, static_cast<codes::Collective>(collective), {}};
+    for (const unsigned algorithm : algorithms) row.algorithms.push_back(static_cast<codes::Algorithm>(algorithm));
   }
   return Choice(std::move(rows));
 }
@@ -90,9 +91,9 @@ class SimulatedServer {
       row["function"] = key.function;
       row["bytes"] = key.bytes;
       row["vector"] = key.vector;
-      row["collective"] = std::string(spec::name(static_cast<spec::Collective>(key.collective)));
+      row["collective"] = std::string(codes::name(static_cast<codes::Collective>(key.collective)));
       row["offloaded"] = key.offloaded;
-      row["algorithm"] = std::string(spec::name(key.algorithm));
+      row["algorithm"] = std::string(codes::name(key.algorithm));
       row["site"] = key.site;
       row["root"] = key.root;
       row["calls"] = use.calls;
@@ -187,7 +188,7 @@ void bind_server(nb::module_& module) {
       .def(
           "of",
           [](const Choice& self, unsigned collective, std::uint32_t ranks, std::uint64_t bytes, std::uint32_t known) {
-            const auto found = self.of(static_cast<spec::Collective>(collective), ranks, bytes, known);
+            const auto found = self.of(static_cast<codes::Collective>(collective), ranks, bytes, known);
             return found ? std::optional(static_cast<unsigned>(*found)) : std::nullopt;
           },
           nb::arg("collective"), nb::arg("ranks"), nb::arg("bytes"), nb::arg("known"),

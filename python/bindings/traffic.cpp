@@ -1,12 +1,15 @@
 // Random traffic on the plain network.
-#include "fabric/traffic.hpp"
+#include "network/traffic.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "mpi_fpga/config.hpp"
+
 namespace nb = nanobind;
 using namespace thalweg;
+using namespace thalweg::mpi_fpga;
 
 namespace {
 

@@ -13,7 +13,8 @@ for _number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
 
 def main() -> NoReturn:
     """Runs the process's command line, and ends the process with the exit code."""
-    from thalweg import cli, ending
+    from thalweg import cli
+    from thalweg.launch import ending
 
     try:
         code = cli.main()

@@ -192,6 +192,15 @@ class UnitSizes:
     @property
     def credit_batch(self) -> int: ...
 
+class HeaderFields:
+    """Where a packet's header has what routers read of it."""
+
+    @property
+    def destination_lsb(self) -> int: ...
+
+    @property
+    def unit_mask(self) -> int: ...
+
 class RouterConfig:
     def __init__(self) -> None: ...
 
@@ -243,6 +252,9 @@ class RouterConfig:
 
     @margin_flits.setter
     def margin_flits(self, arg: int, /) -> None: ...
+
+    @property
+    def header(self) -> HeaderFields: ...
 
     @property
     def vc_mask(self) -> list[list[int]]: ...
@@ -437,9 +449,6 @@ class FabricConfig:
 
     @property
     def router(self) -> RouterConfig: ...
-
-    @router.setter
-    def router(self, arg: RouterConfig, /) -> None: ...
 
     @property
     def host(self) -> HostConfig: ...

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
-from thalweg import ending
 from thalweg.errors import InputError, ThalwegError, one_line
+from thalweg.launch import ending
 
 COMMANDS = {
     "run": "Run an MPI program, unchanged, on a simulated cluster.",
@@ -66,7 +66,7 @@ class LazyGroup(click.Group):
 
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
-        from thalweg.output import version
+        from thalweg.commands.output import version
 
         click.echo(f"thalweg {known}" if (known := version()) else "thalweg, not installed: run from its sources")
         ctx.exit()

@@ -1,7 +1,7 @@
 // Route computation: a node's row of the routing table, and what the virtual-channel masks make of it.
 //
 // Lookups are independent of each other; the table is written one entry a cycle and is seen in the cycle after. After reset no destination can be reached. A packet that can go nowhere gets no virtual channel; nor does one of
-// a collective for the node itself where there is a collective unit, since tw_vc_router ejects what comes for it.
+// what is for the node's own unit, where there is one, since tw_vc_router ejects what comes for it.
 //
 // Order: each lookup by itself. Latency: none, lookups are combinational. Throughput: Lookups a cycle. Storage: Nodes entries, and as
 // many read ports as Lookups. Critical path: from destination_i over its entry and the mask that
@@ -10,10 +10,10 @@ module tw_route
   import tw_network_pkg::*;
 #(
     parameter int unsigned LinkPorts      = 4,  /// ports 0 .. LinkPorts-1 are links
-    parameter int unsigned LocalPorts     = 1,  /// then the host's; more than 1: nodes have collective units
+    parameter int unsigned LocalPorts     = 1,  /// then the host's; more than 1: nodes have units beside it
     parameter int unsigned Vcs            = 4,  /// virtual channels of a port
     parameter int unsigned Nodes          = 64, /// destinations in the table
-    parameter int unsigned MessageClasses = 2,  /// 2: collectives have masks of their own
+    parameter int unsigned MessageClasses = 2,  /// 2: what is for units has masks of its own
     parameter int unsigned RouteClasses   = 2,
     /// [message class][route class]: the virtual channels that a packet may take
     parameter logic [MessageClasses*RouteClasses*Vcs-1:0] VcMask = 16'b1100_0011_1100_0011,
@@ -29,7 +29,7 @@ module tw_route
     input route_entry_t table_entry_i,
 
     input  logic [Lookups-1:0][15:0]    destination_i,
-    input  logic [Lookups-1:0]          collective_i,  /// the packet belongs to a collective
+    input  logic [Lookups-1:0]          for_unit_i,    /// the packet is for a node's unit
     input  logic [Lookups-1:0][3:0]     vc_i,          /// the virtual channel that it came on
     output logic [Lookups-1:0][5:0]     port_o,
     output logic [Lookups-1:0][Vcs-1:0] channels_o,    /// that it may take there
@@ -82,7 +82,7 @@ module tw_route
   for (genvar l = 0; l < Lookups; l++) begin : lookup
     wire in_table = 32'(destination_i[l]) < Nodes && known_q[IndexWidth'(destination_i[l])];
     wire route_entry_t entry = entries_q[IndexWidth'(destination_i[l])];
-    wire [31:0] message_class = MessageClasses > 1 ? 32'(collective_i[l]) : 0;
+    wire [31:0] message_class = MessageClasses > 1 ? 32'(for_unit_i[l]) : 0;
     wire [3:0] route_class = entry.keep_class ? class_of(message_class, vc_i[l]) : entry.route_class;
 
     always_comb begin
@@ -90,14 +90,14 @@ module tw_route
       channels_o[l] = '0;
       sinks_o[l] = 1'b0;
       if (destination_i[l] == self_i) begin
-        if (!Ejects || !collective_i[l]) begin
+        if (!Ejects || !for_unit_i[l]) begin
           port_o[l] = 6'(LinkPorts);
           channels_o[l] = mask_of_all(message_class);
         end
       end else if (in_table) begin
         port_o[l] = entry.port;
         channels_o[l] = mask(message_class, 32'(route_class));
-        sinks_o[l] = Ejects && collective_i[l] && entry.last_link;
+        sinks_o[l] = Ejects && for_unit_i[l] && entry.last_link;
       end
     end
   end

@@ -9,7 +9,7 @@
 // (LocalBufferFlits) flits a channel, two registers a port, one a link. Critical path: from a channel's credits over the choices of a
 // channel in each input and of an input at each output to the channel that a packet's last flit frees.
 //
-// Ports 0 .. LinkPorts-1 are links, then comes the host's, then those at which a collective unit sends. What comes for that
+// Ports 0 .. LinkPorts-1 are links, then comes the host's, then those at which a unit beside the router sends. What comes for that
 // unit over a link is ejected there: it is in the register to the unit in the next cycle, and passes neither buffers nor
 // stages. The unit always takes it, so that its sender asks for no room and gets none back. in_back_o and out_back_i are
 // tw_flow's: credits or stop levels. The table is loaded before the first packet arrives.
@@ -32,6 +32,8 @@ module tw_vc_router
     parameter int unsigned MessageClasses   = 2,     /// see tw_route
     parameter int unsigned RouteClasses     = 2,
     parameter logic [MessageClasses*RouteClasses*Vcs-1:0] VcMask = 16'b1100_0011_1100_0011,
+    parameter int unsigned DestinationLsb   = 0,     /// in a header's first word, of 16 bits
+    parameter logic [63:0] UnitMask         = 64'h1_0000,  /// of its bits: one is set in what is for a node's unit
     localparam int unsigned Inputs  = LinkPorts + LocalPorts,
     localparam int unsigned Outputs = LinkPorts + 1
 ) (
@@ -71,6 +73,16 @@ module tw_vc_router
     logic         tail;
   } stored_t;
 
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic [15:0] destination_of(logic [63:0] header);
+    return header[DestinationLsb+:16];
+  endfunction
+  // verilator lint_on UNUSEDSIGNAL
+
+  function automatic logic is_for_unit(logic [63:0] header);
+    return |(header & UnitMask);
+  endfunction
+
   function automatic logic [OutChannelWidth-1:0] channel(logic [OutWidth-1:0] port, logic [VcWidth-1:0] vc);
     return OutChannelWidth'(32'(port) * Vcs + 32'(vc));
   endfunction
@@ -90,7 +102,7 @@ module tw_vc_router
   // --- First stage: route computation
 
   logic [InChannels-1:0][15:0] destination;
-  logic [InChannels-1:0] collective, route_sinks;
+  logic [InChannels-1:0] for_unit, route_sinks;
   logic [InChannels-1:0][3:0] input_vc;
   logic [InChannels-1:0][5:0] route_port;
   logic [InChannels-1:0][Vcs-1:0] route_channels;
@@ -114,7 +126,7 @@ module tw_vc_router
       .table_reachable_i,
       .table_entry_i,
       .destination_i(destination),
-      .collective_i(collective),
+      .for_unit_i(for_unit),
       .vc_i(input_vc),
       .port_o(route_port),
       .channels_o(route_channels),
@@ -217,13 +229,10 @@ module tw_vc_router
     logic ejects;
 
     if (p < LinkPorts && LocalPorts > 1) begin : ejection
-      // verilator lint_off UNUSEDSIGNAL
-      wire tw_spec_pkg::network_header_t header = in_flit_i[p].data[47:0];  // two of its fields
-      // verilator lint_on UNUSEDSIGNAL
       logic [Vcs-1:0] ejecting_q;  // the flits to come of a packet
 
       assign ejects = in_flit_i[p].head ?
-          header.destination == self_i && header.collective != tw_spec_pkg::CollectivePointToPoint :
+          destination_of(in_flit_i[p].data[63:0]) == self_i && is_for_unit(in_flit_i[p].data[63:0]) :
           ejecting_q[VcWidth'(in_flit_i[p].vc)];
 
       always_ff @(posedge clk_i) begin
@@ -247,15 +256,12 @@ module tw_vc_router
     for (genvar v = 0; v < Vcs; v++) begin : vc
       localparam int unsigned I = p * Vcs + v;
       wire fifo_ready;
-      // verilator lint_off UNUSEDSIGNAL
-      wire tw_spec_pkg::network_header_t header = front[v].data[47:0];  // three of its fields are for routers
-      // verilator lint_on UNUSEDSIGNAL
 
       assign push[I] = in_valid_i[p] && in_flit_i[p].vc == 4'(v) && !ejects;
       assign pop[I] = granted[p] && offered_vc[p] == VcWidth'(v);
       assign front_tail[I] = front[v].tail;
-      assign destination[I] = header.destination;
-      assign collective[I] = header.collective != tw_spec_pkg::CollectivePointToPoint;
+      assign destination[I] = destination_of(front[v].data[63:0]);
+      assign for_unit[I] = is_for_unit(front[v].data[63:0]);
       assign input_vc[I] = 4'(v);
       assign sendable[v] = occupied[I] && active_q[I] && link_ready[output_port_q[I]] &&
           (sinks_q[I] || ready[channel(output_port_q[I], output_vc_q[I])]);

@@ -79,7 +79,7 @@ struct ListEntry {
   std::uint64_t bytes = 0;
 };
 
-/// Where a block lies in a buffer, in elements, as thalweg::Block.
+/// Where a block lies in a buffer, in elements, as thalweg::mpi_fpga::Block.
 struct Extent {
   std::uint64_t first = 0;
   std::uint64_t count = 0;

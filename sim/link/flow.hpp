@@ -5,9 +5,15 @@
 #include <cstdint>
 #include <utility>
 
-#include "fabric/config.hpp"
+#include "core/types.hpp"
+#include "link/share.hpp"
 
 namespace thalweg {
+
+enum class FlowControl : std::uint8_t {
+  credits,  ///< one credit per flit of free buffer, returned one a cycle and port
+  margin,   ///< upstream is told to stop when free space falls to the margin, and to go on when it rises above
+};
 
 /// The sending side. All of its outputs depend on the state alone.
 class FlowSender {

@@ -10,10 +10,22 @@
 
 #include "core/random.hpp"
 #include "core/types.hpp"
-#include "fabric/config.hpp"
-#include "link/framer.hpp"
+#include "link/replay_codec.hpp"
 
 namespace thalweg {
+
+/// What happens to the frames of one direction of a link.
+struct WireFaults {
+  double bit_error_rate = 0;     ///< share of bits that flip
+  double frames_lost = 0;        ///< share of frames
+  double frames_duplicated = 0;  ///< share of frames that come again, in place of the one behind
+  Tick down_at = kNever;         ///< from then on no frame comes through,
+  Tick up_at = kNever;           ///< until then
+
+  [[nodiscard]] bool any() const {
+    return bit_error_rate > 0 || frames_lost > 0 || frames_duplicated > 0 || down_at != kNever;
+  }
+};
 
 /// Independent trials that succeed with the same probability, below 1; drawn as the distance to the next success.
 class Trials {

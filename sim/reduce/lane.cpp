@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "reduce/user_operators.hpp"
+#include "reduce/user_operator.hpp"
 
 namespace thalweg {
 namespace {

@@ -18,7 +18,7 @@
 #include <optional>
 #include <vector>
 
-#include "fabric/config.hpp"
+#include "reduce/user_operator.hpp"
 #include "thalweg_spec.hpp"
 
 namespace thalweg {

@@ -1,11 +1,13 @@
 #include "switch/route.hpp"
 
-#include "thalweg_spec.hpp"
-
 namespace thalweg {
 
 RouteTable::RouteTable(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row)
-    : self_(self), link_ports_(config.link_ports), ejects_(config.local_ports > 1), row_(row.begin(), row.end()) {
+    : self_(self),
+      header_(config.header),
+      link_ports_(config.link_ports),
+      ejects_(config.local_ports > 1),
+      row_(row.begin(), row.end()) {
   for (const auto& masks : config.vc_mask) {
     auto& channels = channels_.emplace_back();
     std::uint16_t all = 0;
@@ -23,10 +25,10 @@ RouteTable::RouteTable(const RouterConfig& config, NodeId self, std::span<const 
 }
 
 Route RouteTable::route(std::uint64_t header, unsigned channel) const {
-  const bool collective = spec::network_header::collective(header) != spec::Collective::point_to_point;
-  const std::size_t message_class = collective && channels_.size() > 1;
-  const NodeId destination = spec::network_header::destination(header);
-  const bool ejects = collective && ejects_;
+  const bool for_unit = header_.for_unit(header);
+  const std::size_t message_class = for_unit && channels_.size() > 1;
+  const NodeId destination = header_.destination(header);
+  const bool ejects = for_unit && ejects_;
   if (destination == self_) {
     if (ejects) return {};
     return {static_cast<std::uint8_t>(link_ports_), all_channels_[message_class]};

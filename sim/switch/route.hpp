@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/types.hpp"
-#include "fabric/config.hpp"
+#include "switch/router_config.hpp"
 
 namespace thalweg {
 
@@ -21,11 +21,13 @@ class RouteTable {
  public:
   RouteTable(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row);
 
+  [[nodiscard]] const HeaderFields& header() const { return header_; }
   /// `header` is the first word of a head flit, `channel` the virtual channel that it came on.
   [[nodiscard]] Route route(std::uint64_t header, unsigned channel) const;
 
  private:
   NodeId self_;
+  HeaderFields header_;
   unsigned link_ports_;
   bool ejects_;  ///< nodes have collective units
   std::vector<RouteEntry> row_;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/types.hpp"
-#include "fabric/config.hpp"
+#include "switch/router_config.hpp"
 
 namespace thalweg {
 

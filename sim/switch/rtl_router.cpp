@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "common/bits.hpp"
+#include "switch/ejection.hpp"
 #include "switch/rtl_library.hpp"
-#include "thalweg_spec.hpp"
 
 namespace thalweg {
 namespace {
@@ -53,6 +53,7 @@ class RtlRouter::Comparison {
       const unsigned channel = port << bits_;
       in_.push_back(inside_.router->connect_input(port, 1, EventWire(taps_[channel / 64], channel % 64, 1)));
       events_.push_back(inside_.router->events(port, 1));
+      ejection_.emplace_back(config, self);
     }
   }
 
@@ -66,12 +67,7 @@ class RtlRouter::Comparison {
 
   /// A flit on the wires of an input port in `now`. In the simulator its sender knows whether it ends here.
   void put(unsigned port, const Flit& flit, Tick now) {
-    bool& ends = ends_[port << bits_ | flit.vc];
-    if (flit.head)
-      ends = port < config_.link_ports && config_.local_ports > 1 &&
-             spec::network_header::collective(flit.data[0]) != spec::Collective::point_to_point &&
-             spec::network_header::destination(flit.data[0]) == self_;
-    if (ends)
+    if (port < config_.link_ports && ejection_[port].takes(flit))
       ejected_.emplace_back(port, flit);
     else
       in_[port].write(now - 1, flit.vc) = flit;
@@ -150,9 +146,9 @@ class RtlRouter::Comparison {
   FlitBuffers buffers_;
   std::vector<FlitWire> in_;
   std::vector<EventWire> events_;
-  std::array<bool, VcRouter::kMaxChannels> ends_{};  ///< of each input channel: its packet is ejected
-  std::vector<std::pair<unsigned, Flit>> ejected_;   ///< in this cycle
-  Tick next_ = 0;                                    ///< the cycle that has not been compared
+  std::vector<Ejection> ejection_;                  ///< of each input port
+  std::vector<std::pair<unsigned, Flit>> ejected_;  ///< in this cycle
+  Tick next_ = 0;                                   ///< the cycle that has not been compared
 };
 
 RtlRouter::RtlRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row,

@@ -9,7 +9,6 @@
 #include "common/bits.hpp"
 #include "link/flow.hpp"
 #include "switch/route.hpp"
-#include "thalweg_spec.hpp"
 
 namespace thalweg {
 
@@ -310,7 +309,7 @@ std::vector<VcRouter::Blocked> VcRouter::Pipeline<Mask>::blocked() const {
     result.push_back({.port = i >> bits_,
                       .vc = vc_of(i),
                       .head = flit.head,
-                      .destination = spec::network_header::destination(flit.data[0]),
+                      .destination = table_.header().destination(flit.data[0]),
                       .output = input.port,
                       .output_vc = active_ & bit(i) ? static_cast<int>(vc_of(input.output)) : -1});
   }

@@ -8,10 +8,10 @@
 
 #include "core/types.hpp"
 #include "core/wire.hpp"
-#include "fabric/config.hpp"
 #include "link/buffer.hpp"
 #include "link/endpoint.hpp"
 #include "link/rate.hpp"
+#include "switch/router_config.hpp"
 
 namespace thalweg {
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from thalweg import spec
-from thalweg.rtl import Project
+from thalweg.rtl.project import Project
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "../examples/operators/operators.cpp"
-#include "reduce/user_operators.hpp"
+#include "mpi_fpga/user_operators.hpp"
 
 namespace blocks {
 

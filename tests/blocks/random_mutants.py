@@ -4,7 +4,7 @@ runs the test of its block, in one parameter set after the other, until one show
 together of blocks, is drawn from where it is named; its test are random programs on a small cluster (whole_units.py).
 
 A mutant counts where Verilator's lint has nothing to say about it, where what Verilator makes of it isn't what it makes of the
-original, and where it is not proved that no input can tell the two apart (thalweg.rtl_equivalence): others are drawn again.
+original, and where it is not proved that no input can tell the two apart (thalweg.rtl.equivalence): others are drawn again.
 
     tests/blocks/random_mutants.py [BLOCK...] [--count N] [--seed N]
 """
@@ -26,16 +26,16 @@ import whole_units
 from faults import Fault, faults
 from mutants import CYCLES, ROOT, RUNS, changed, mirror
 from thalweg.errors import InputError
-from thalweg.rtl import Block, Kind, ParameterSet, Project
-from thalweg.rtl_engine import unit_library, unit_parameters
-from thalweg.rtl_equivalence import equivalent
-from thalweg.rtl_ports import Module
-from thalweg.rtl_tools import BuildError
+from thalweg.rtl.equivalence import equivalent
+from thalweg.rtl.ports import Module
+from thalweg.rtl.project import Block, Kind, ParameterSet, Project
+from thalweg.rtl.tools import BuildError
+from thalweg.systems.mpi_fpga.rtl_engine import unit_library, unit_parameters
 
 SECONDS = 600  #: of processor time for the runs in one parameter set; a mutant that takes longer hangs
 
 
-TOP = ROOT / "rtl/top"  #: has no twins, and is tested from outside
+TOP = ROOT / "rtl/mpi_fpga/top"  #: has no twins, and is tested from outside
 FILES = sorted(file for file in (ROOT / "rtl").rglob("tw_*.sv") if file.parent != TOP)
 
 

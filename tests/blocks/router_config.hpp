@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bisim/main.hpp"
-#include "fabric/config.hpp"
+#include "switch/router_config.hpp"
 
 namespace blocks {
 

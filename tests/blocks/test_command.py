@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from thalweg.cli import main
-from thalweg.descendants import descendants
+from thalweg.launch.descendants import descendants
 
 SKID = Path(__file__).parents[2] / "rtl/common/tw_skid.sv"
 

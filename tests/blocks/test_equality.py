@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from thalweg.rtl import Block, ParameterSet, Project, Result
+from thalweg.rtl.project import Block, ParameterSet, Project, Result
 
 PROJECT = Project(Path(__file__).parents[2])
 VARIANTS = [
@@ -116,10 +116,10 @@ def test_lint(block: Block, parameters: ParameterSet) -> None:
         ("link/replay", {"Window": 12}, "power of two"),
         ("link/replay", {"Window": 8, "Slack": 8}, "Slack must be below Window"),
         ("link/replay", {"DownCycles": 0}, "DownCycles must be at least 1"),
-        ("link/framer", {"Width": 0}, "Width must be at least 1"),
-        ("link/framer", {"SequenceBits": 1}, "SequenceBits must be at least 2"),
-        ("link/framer", {"Vcs": 17}, "1 to 16 virtual channels"),
-        ("link/framer", {"CountBits": 0}, "CountBits must be at least 1"),
+        ("link/replay_codec", {"Width": 0}, "Width must be at least 1"),
+        ("link/replay_codec", {"SequenceBits": 1}, "SequenceBits must be at least 2"),
+        ("link/replay_codec", {"Vcs": 17}, "1 to 16 virtual channels"),
+        ("link/replay_codec", {"CountBits": 0}, "CountBits must be at least 1"),
         ("link/flow", {"Depth": 0}, "Depth must be at least 1"),
         ("link/flow", {"PeerDepth": 0}, "PeerDepth must be at least 1"),
         ("link/flow", {"Credits": 0, "Depth": 4, "MarginFlits": 4}, "MarginFlits must be below Depth"),

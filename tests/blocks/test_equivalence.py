@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from mutants import RTL, Mutant, mirror
-from thalweg.rtl import Project
-from thalweg.rtl_equivalence import equivalent
+from thalweg.rtl.equivalence import equivalent
+from thalweg.rtl.project import Project
 
 ROOT = Path(__file__).parents[2]
 FIFO, ARBITER, ROUTE = "rtl/common/tw_fifo.sv", "rtl/common/tw_arbiter.sv", "rtl/switch/tw_route.sv"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from thalweg.cluster import Cluster
-from thalweg.rtl import Project
+from thalweg.cluster.cluster import Cluster
+from thalweg.rtl.project import Project
 
 BLOCK = Project(Path(__file__).parents[2]).block("switch/vc_router")
 

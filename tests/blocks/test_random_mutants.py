@@ -10,7 +10,7 @@ import pytest
 import whole_units
 from faults import Fault, faults
 from random_mutants import FILES, Hunt, Mutant, Outcome, hunt, owner
-from thalweg.rtl import Project
+from thalweg.rtl.project import Project
 
 ROOT = Path(__file__).parents[2]
 SEED = 20261121
@@ -151,7 +151,7 @@ def test_a_bug_in_the_collective_unit_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(whole_units, "PROGRAMS", 2)
     hunt = Hunt(of_unit=True)
     assert not _differences_of_the_unit(hunt, SEED)
-    file = Path("rtl/node/tw_collective_unit.sv")
+    file = Path("rtl/mpi_fpga/tw_collective_unit.sv")
     old, new = "at_descriptor ? CycleBits'(2)", "at_descriptor ? CycleBits'(3)"  # it is tried again too late
     start = (ROOT / file).read_text().index(old)
     mutant = Mutant("collective_unit", file, Fault("constant", start, start + len(old), old, new))

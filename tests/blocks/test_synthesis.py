@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from thalweg.cli import main
 from thalweg.errors import InputError
-from thalweg.rtl_mapping import equal_modules
-from thalweg.rtl_synth import Node, Resources, Synthesizer, count, slowest, tree
+from thalweg.rtl.mapping import equal_modules
+from thalweg.rtl.synth import Node, Resources, Synthesizer, count, slowest, tree
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,6 +1,6 @@
 """Is every hardware module there three ways: RTL, C++ twin of the same name, and the test that holds them equal? Parts of
 modules (rtl/*/parts) are tested in those; what is put together of modules in whole clusters (`whole` in its block.toml), or from
-outside (rtl/top, in tests/export)."""
+outside (rtl/mpi_fpga/top, in tests/export)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import re
 from pathlib import Path
 
 import pytest
-from thalweg.rtl import Project
+from thalweg.rtl.project import Project
 
 ROOT = Path(__file__).parents[2]
-MODULES = sorted(
-    path for path in ROOT.glob("rtl/*/tw_*.sv") if path.parent.name != "top" and not path.stem.endswith("_pkg")
-)
+MODULES = sorted(path for path in ROOT.glob("rtl/*/tw_*.sv") if not path.stem.endswith("_pkg"))
 PARTS = sorted(ROOT.glob("rtl/*/parts/tw_*.sv"))
-TOPS = sorted(ROOT.glob("rtl/top/tw_*.sv"))
+TOPS = sorted(ROOT.glob("rtl/*/top/tw_*.sv"))
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -25,7 +23,7 @@ def test_module_has_twin_and_test(module: Path) -> None:
     test = ROOT / "tests/blocks" / folder / stem
     assert (test / "block.toml").exists()
     if Project(ROOT).block(f"{folder}/{stem}").whole:
-        assert (ROOT / "rtl/engine" / f"{stem}.cpp").exists()
+        assert (ROOT / "rtl" / folder / f"{stem}.cpp").exists()
         return
     binding = (test / "binding.cpp").read_text()
     assert f'#include "{folder}/{stem}.hpp"' in binding, "the test holds the RTL against another class"

@@ -13,11 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from thalweg import _sim, cosim, processor_time
-from thalweg.cluster import Cluster
+from thalweg import _sim
+from thalweg.cluster.cluster import Cluster
 from thalweg.errors import CheckFailed, FabricStopped
-from thalweg.rtl_tools import BuildError
-from thalweg.spec import Collective, Datatype, Operator
+from thalweg.launch import processor_time
+from thalweg.rtl.tools import BuildError
+from thalweg.spec import Datatype, Operator
+from thalweg.systems.mpi_fpga import cosim
+from thalweg.systems.mpi_fpga.spec import Collective
 
 PAIRS = {
     Datatype.INT32: [Operator.SUM],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from programs import ROOT, Mpi, Thalweg, thalweg_run
-from thalweg.mpi import library
+from thalweg.systems.mpi_fpga.mpi import library
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
-from thalweg.reduction import DTYPES
 from thalweg.spec import MPI_OPERATORS, MPI_TYPES, Datatype
+from thalweg.systems.mpi_fpga.reduction import DTYPES
 
 
 def numbers(dtype: np.dtype[Any], shape: tuple[int, int], random: np.random.Generator) -> NDArray[Any]:

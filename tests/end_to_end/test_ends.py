@@ -21,7 +21,7 @@ from statistics import median
 
 import pytest
 from programs import ROOT, Mpi, left_over
-from thalweg.descendants import descendants
+from thalweg.launch.descendants import descendants
 
 SEED = int(os.environ.get("THALWEG_SEED", secrets.randbelow(2**31)))
 LEAVES_S = 1.0

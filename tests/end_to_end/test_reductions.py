@@ -12,8 +12,9 @@ import pytest
 from numpy.typing import NDArray
 from programs import ROOT, Mpi, Thalweg
 from reductions import cases, is_truth, operands
-from thalweg.reduction import DTYPES, combiner, evaluate
-from thalweg.spec import MPI_OPERATORS, MPI_TYPES, Algorithm, Operator
+from thalweg.spec import MPI_OPERATORS, MPI_TYPES, Operator
+from thalweg.systems.mpi_fpga.reduction import DTYPES, combiner, evaluate
+from thalweg.systems.mpi_fpga.spec import Algorithm
 
 PROGRAM = ROOT / "tests/end_to_end/reductions.py"
 CLUSTER = "mpi-fpga-torus-2x2x2"

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from fst import Waves
 from programs import ROOT, Thalweg
-from thalweg import cosim
-from thalweg.cluster import Cluster
-from thalweg.rtl_engine import in_rtl, shared_libraries
+from thalweg.cluster.cluster import Cluster
 from thalweg.spec import Datatype, Operator
+from thalweg.systems.mpi_fpga import cosim
+from thalweg.systems.mpi_fpga.rtl_engine import in_rtl, shared_libraries
 
 TORUS, FAT_TREE = "mpi-fpga-torus-2x2x2", "mpi-fpga-fattree-8"
 SMALL_FAT_TREE = Path(__file__).with_name("two-level-fattree.toml")

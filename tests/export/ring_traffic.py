@@ -17,7 +17,8 @@ from cocotb.clock import Clock
 from cocotb.handle import HierarchyObject
 from cocotb.triggers import ClockCycles, FallingEdge, with_timeout
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamBus, AxiStreamSink, AxiStreamSource
-from thalweg.spec import Algorithm, Collective, Operator
+from thalweg.spec import Operator
+from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 from unit_host import Operation, UnitHost
 
 FOLDER = Path(os.environ["THALWEG_EXPORT"])
@@ -30,7 +31,7 @@ with (FOLDER / "tables/routes.csv").open() as _file:
 FLIT = 32
 IDENTITY, CONTROL, NODE, LINKS, HOST, LINK, ROUTES = 0x00, 0x0C, 0x10, 0x14, 0x40, 0x1000, 0x40000
 WORD_BITS = 262  # of a frame, and then a bit that says that there is a word
-LATENCY = 4  # cycles, as docs/links.md counts them: three registers of ring.sv, and the framer's
+LATENCY = 4  # cycles, as docs/links.md counts them: three registers of ring.sv, and the codec's
 FIRST_CHANNEL = 12  # bit of an entry
 NODES = 4
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from cocotb_tools.runner import get_runner
-from thalweg.cluster import Cluster
-from thalweg.rtl_export import export
-from thalweg.rtl_tools import verilator
+from thalweg.cluster.cluster import Cluster
+from thalweg.rtl.tools import verilator
 from thalweg.spec import Datatype, Operator
+from thalweg.systems.mpi_fpga.export import export
 
 HERE = Path(__file__).parent
 CLUSTER = """

@@ -14,14 +14,13 @@ from cocotb.queue import Queue
 from cocotb.triggers import Event
 from cocotbext.axi import AxiLiteMaster, AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 from systemrdl.compiler import RDLCompiler
-from thalweg.spec import (
+from thalweg.spec import Datatype, Operator
+from thalweg.systems.mpi_fpga.spec import (
     Algorithm,
     Collective,
-    Datatype,
     Descriptor,
     Kind,
     NetworkHeader,
-    Operator,
     PersonalHeader,
     RelayHeader,
 )

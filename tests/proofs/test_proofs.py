@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from thalweg import rtl_proof
 from thalweg.cli import main
-from thalweg.rtl_proof import Mutant, Proof, ProofSet, Prover
+from thalweg.rtl import proof as rtl_proof
+from thalweg.rtl.proof import Mutant, Proof, ProofSet, Prover
 
 PROVER = Prover(Path(__file__).parents[2])
 PROOFS = PROVER.proofs()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from thalweg.errors import InputError
-from thalweg.locks import alone, own
-from thalweg.mpi import library
+from thalweg.launch.locks import alone, own
+from thalweg.systems.mpi_fpga.mpi import library
 
 
 def _mode(path: Path) -> int:

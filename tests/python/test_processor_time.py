@@ -7,7 +7,7 @@ import time
 from subprocess import TimeoutExpired
 
 import pytest
-from thalweg import processor_time
+from thalweg.launch import processor_time
 
 
 def test_a_program_that_waits_takes_none() -> None:

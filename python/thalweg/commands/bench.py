@@ -8,16 +8,19 @@ from typing import Any
 
 import click
 
-from thalweg import bench, bench_model, bench_traffic, completion, placement
-from thalweg.bench_plot import check_plot, plot
-from thalweg.cluster import Cluster
+from thalweg.bench.plot import check_plot, plot
+from thalweg.cluster.cluster import Cluster
+from thalweg.cluster.faults import faults_option, recovery_text
+from thalweg.commands import completion
 from thalweg.commands.bench_faults import faults
 from thalweg.commands.bench_jobs import jobs
+from thalweg.commands.output import OutputFile, json_option, print_line, print_table, progress_bar, write_json
 from thalweg.errors import CheckFailed, InputError
-from thalweg.faults import faults_option, recovery_text
-from thalweg.output import OutputFile, json_option, print_line, print_table, progress_bar, write_json
-from thalweg.rtl_engine import ENGINES, with_engine
-from thalweg.spec import Algorithm, Datatype, Operator
+from thalweg.launch import placement
+from thalweg.spec import Datatype, Operator
+from thalweg.systems.mpi_fpga import bench, bench_model, bench_traffic
+from thalweg.systems.mpi_fpga.rtl_engine import ENGINES, with_engine
+from thalweg.systems.mpi_fpga.spec import Algorithm
 
 Rows = list[bench.Row]
 

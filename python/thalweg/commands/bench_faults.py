@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from thalweg import bench_faults, completion
-from thalweg.cluster import Cluster
+from thalweg.cluster.cluster import Cluster
+from thalweg.commands import completion
+from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
 from thalweg.errors import CheckFailed
-from thalweg.output import json_option, print_line, print_table, progress_bar, write_json
+from thalweg.systems.mpi_fpga import bench_faults
 
 COLUMNS = ["bit errors", "p", "a", "goodput", "(1-p)/(1+pa)", "difference", "verified"]
 

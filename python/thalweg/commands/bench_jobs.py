@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from thalweg import bench, bench_jobs, bounds, completion
-from thalweg.bench_plot import check_plot, plot
-from thalweg.cluster import Cluster
+from thalweg.bench.plot import check_plot, plot
+from thalweg.cluster.cluster import Cluster
+from thalweg.commands import completion
+from thalweg.commands.output import OutputFile, json_option, print_line, print_table, progress_bar, write_json
 from thalweg.errors import CheckFailed, InputError
-from thalweg.output import OutputFile, json_option, print_line, print_table, progress_bar, write_json
-from thalweg.sharing import Share
-from thalweg.spec import Algorithm
+from thalweg.systems.mpi_fpga import bench, bench_jobs, bounds
+from thalweg.systems.mpi_fpga.sharing import Share
+from thalweg.systems.mpi_fpga.spec import Algorithm
 
 COLUMNS = ["share", "job", "operation", "bytes", "part", "whole", "alone", "together", "rate", "of a link", "verified"]
 

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
-from thalweg import cluster_file, completion, draw, topology
-from thalweg.cluster import Cluster, presets
+from thalweg.cluster import draw, topology
+from thalweg.cluster import file as cluster_file
+from thalweg.cluster.cluster import Cluster, presets
+from thalweg.commands import completion
+from thalweg.commands.output import OutputFile, json_option, print_line, print_table, write_json, write_text
 from thalweg.errors import one_line
-from thalweg.output import OutputFile, json_option, print_line, print_table, write_json, write_text
 
 CLUSTER = click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 

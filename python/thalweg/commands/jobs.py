@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 
-from thalweg import bench_jobs, completion
-from thalweg.cluster import Cluster
+from thalweg.cluster.cluster import Cluster
+from thalweg.commands import completion
 from thalweg.commands.bench_jobs import ShareType
+from thalweg.commands.output import json_option, print_table, write_json
 from thalweg.commands.run_settings import RunSettings, run_settings
 from thalweg.errors import InputError
-from thalweg.output import json_option, print_table, write_json
-from thalweg.sharing import Share
+from thalweg.systems.mpi_fpga import bench_jobs
+from thalweg.systems.mpi_fpga.sharing import Share
 
 
 def _programs(words: Sequence[str]) -> list[list[str]]:
@@ -80,7 +81,7 @@ def command(
     Each line of output begins with its job's number. Ranks are counted through all programs where what went wrong is told. Exit code: that of the first program that did
     not end with 0; 124 when the fabric could not go on, 125 for bad input.
     """
-    from thalweg.mpi.launch import Program
+    from thalweg.systems.mpi_fpga.mpi.launch import Program
 
     commands = _programs(words)
     cluster = Cluster.load(cluster_name)

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from thalweg.bench import SEED
+from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
 from thalweg.errors import InputError
-from thalweg.output import json_option, print_line, print_table, progress_bar, write_json
 from thalweg.reproduce import Number, Row, short
-from thalweg.reproduce.mpi_fpga import COLLECTIVES, PAPER, Evaluation
 from thalweg.reproduce.plots import check_plots, plot
+from thalweg.systems.mpi_fpga.bench import SEED
+from thalweg.systems.mpi_fpga.reproduce import COLLECTIVES, PAPER, Evaluation
 
 
 @click.command(context_settings={"max_content_width": 120})

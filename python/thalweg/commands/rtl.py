@@ -13,20 +13,24 @@ from typing import Any, TypeVar
 
 import click
 
-from thalweg import completion, cosim, rtl_export, rtl_top, scratch
-from thalweg.cluster import Cluster
+from thalweg.cluster.cluster import Cluster
+from thalweg.cluster.faults import faults_option
+from thalweg.commands import completion
+from thalweg.commands.output import json_option, print_table, write_json
 from thalweg.errors import CheckFailed, InputError
-from thalweg.faults import faults_option
-from thalweg.output import json_option, print_table, write_json
+from thalweg.launch import scratch
 from thalweg.resources import find_root
-from thalweg.rtl import Block, ParameterSet, Project, Result
-from thalweg.rtl_coverage import coverage
-from thalweg.rtl_engine import in_rtl
-from thalweg.rtl_proof import Mutant, Proof, ProofSet, Prover
-from thalweg.rtl_proof import Result as ProofResult
-from thalweg.rtl_synth import Node, Resources, Synthesizer
-from thalweg.rtl_tools import BuildError
+from thalweg.rtl.coverage import coverage
+from thalweg.rtl.project import Block, ParameterSet, Project, Result
+from thalweg.rtl.proof import Mutant, Proof, ProofSet, Prover
+from thalweg.rtl.proof import Result as ProofResult
+from thalweg.rtl.synth import Node, Resources, Synthesizer
+from thalweg.rtl.tools import BuildError
 from thalweg.spec import Datatype, Operator, supported
+from thalweg.systems.mpi_fpga import cosim
+from thalweg.systems.mpi_fpga import export as rtl_export
+from thalweg.systems.mpi_fpga import top as rtl_top
+from thalweg.systems.mpi_fpga.rtl_engine import in_rtl
 
 
 @click.group()

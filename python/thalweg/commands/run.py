@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
-from thalweg import completion, placement
-from thalweg.cluster import Cluster
+from thalweg.cluster.cluster import Cluster
+from thalweg.cluster.faults import faults_option
+from thalweg.commands import completion
+from thalweg.commands.output import json_option, write_json
 from thalweg.commands.run_settings import RunSettings, run_settings
 from thalweg.errors import InputError
-from thalweg.faults import faults_option
-from thalweg.output import json_option, write_json
-from thalweg.rtl_engine import ENGINES, with_engine
+from thalweg.launch import placement
+from thalweg.systems.mpi_fpga.rtl_engine import ENGINES, with_engine
 
 DEFAULT_CLUSTERS = [f"mpi-fpga-torus-{shape}" for shape in ("2x2x2", "4x4x2", "4x4x4", "4x4x8")]
 
@@ -80,7 +81,7 @@ def command(
     The program's output comes first, then what the network did, on stderr. Exit code: the program's own; 124 when the
     fabric could not go on (a rank died, a deadlock, ranks that disagree), 125 for bad input.
     """
-    from thalweg.mpi.launch import Program, find_program
+    from thalweg.systems.mpi_fpga.mpi.launch import Program, find_program
 
     loaded = _cluster(cluster, -(-(ranks or 1) // ranks_per_node), faults)
     nodes = placement.shared_nodes_of(

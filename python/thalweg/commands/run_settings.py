@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thalweg import choice, tuning
-from thalweg.cluster import Cluster
+from thalweg.cluster.cluster import Cluster
+from thalweg.commands.output import print_line
 from thalweg.errors import InputError
-from thalweg.output import print_line
-from thalweg.spec import Algorithm, Collective
+from thalweg.systems.mpi_fpga import choice, tuning
+from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 
 if TYPE_CHECKING:
     from thalweg._sim import Sharing
-    from thalweg.mpi.launch import Program
-    from thalweg.mpi.report import Report
+    from thalweg.systems.mpi_fpga.mpi.launch import Program
+    from thalweg.systems.mpi_fpga.mpi.report import Report
 
 
 class ComputeScale(click.ParamType[float]):
@@ -96,10 +96,10 @@ class RunSettings:
 
         Raises InputError where settings, programs and cluster do not go together, ValueError where it cannot be shared so.
         """
-        from thalweg.mpi.launch import run_programs
-        from thalweg.mpi.library import find_library, interposer
-        from thalweg.mpi.report import Report
-        from thalweg.operators import load_operators
+        from thalweg.systems.mpi_fpga.mpi.launch import run_programs
+        from thalweg.systems.mpi_fpga.mpi.library import find_library, interposer
+        from thalweg.systems.mpi_fpga.mpi.report import Report
+        from thalweg.systems.mpi_fpga.operators import load_operators
 
         share_nodes = any(len(set(program.nodes)) < len(program.nodes) for program in programs)
         if self.reproducible:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
-from thalweg import bench, completion, tuning
-from thalweg.cluster import Cluster
+from thalweg.cluster.cluster import Cluster
+from thalweg.commands import completion
+from thalweg.commands.output import OutputFile, json_option, print_table, progress_bar, write_json, write_text
 from thalweg.errors import InputError
-from thalweg.output import OutputFile, json_option, print_table, progress_bar, write_json, write_text
+from thalweg.systems.mpi_fpga import bench, tuning
 
 
 def _ranks(text: str | None, hosts: int) -> list[int]:

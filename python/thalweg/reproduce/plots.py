@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thalweg import scratch
 from thalweg.errors import InputError
+from thalweg.launch import scratch
 from thalweg.reproduce import Row, short
 
 if TYPE_CHECKING:

@@ -7,9 +7,12 @@
 #include "mpi/interposer/communicator.hpp"
 #include "mpi/interposer/data.hpp"
 #include "mpi/interposer/request.hpp"
+#include "thalweg_mpi_fpga_spec.hpp"
 #include "thalweg_spec.hpp"
 
 namespace thalweg::mpi {
+
+namespace spec = mpi_fpga::spec;
 
 /// How a collective is called: blocking, or with a request that is persistent or not.
 struct Form {

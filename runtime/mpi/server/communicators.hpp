@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/engine.hpp"
 #include "mpi/protocol.hpp"
 #include "mpi/server/node_collective.hpp"
 #include "mpi/server/places.hpp"
 #include "mpi/server/software.hpp"
+#include "mpi_fpga/engine.hpp"
 
 namespace thalweg::mpi {
 

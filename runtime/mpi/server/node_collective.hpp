@@ -11,10 +11,10 @@
 #include <optional>
 #include <vector>
 
-#include "fabric/engine.hpp"
 #include "mpi/server/host_memory.hpp"
 #include "mpi/server/places.hpp"
 #include "mpi/server/timeline.hpp"
+#include "mpi_fpga/engine.hpp"
 #include "reduce/lane.hpp"
 
 namespace thalweg::mpi {

@@ -11,15 +11,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fabric/choice.hpp"
-#include "fabric/config.hpp"
-#include "fabric/engine.hpp"
 #include "mpi/server/communicators.hpp"
 #include "mpi/server/connections.hpp"
 #include "mpi/server/matching.hpp"
 #include "mpi/server/memory.hpp"
 #include "mpi/server/software_run.hpp"
 #include "mpi/server/timeline.hpp"
+#include "mpi_fpga/choice.hpp"
+#include "mpi_fpga/config.hpp"
+#include "mpi_fpga/engine.hpp"
 
 namespace thalweg::mpi {
 

@@ -3,8 +3,8 @@
 #include <ranges>
 
 #include "mpi/server/server.hpp"
+#include "mpi_fpga/user_operators.hpp"
 #include "reduce/lane.hpp"
-#include "reduce/user_operators.hpp"
 
 namespace thalweg::mpi {
 

@@ -7,10 +7,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fabric/engine.hpp"
 #include "mpi/server/host_memory.hpp"
+#include "mpi_fpga/engine.hpp"
 
 namespace thalweg::mpi {
+
+using namespace mpi_fpga;  // whose front this is
+namespace spec = mpi_fpga::spec;
 
 class Timeline {
  public:

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from thalweg import bench, reduction
 from thalweg.cli import main
-from thalweg.cluster import Cluster
+from thalweg.cluster.cluster import Cluster
 from thalweg.errors import InputError
-from thalweg.spec import Algorithm, Datatype, Operator
+from thalweg.spec import Datatype, Operator
+from thalweg.systems.mpi_fpga import bench, reduction
+from thalweg.systems.mpi_fpga.spec import Algorithm
 
 KEYS = {
     "operation",

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
-from thalweg.bounds import Network, collective_ticks, last_entry_ticks, message_ticks
+from thalweg.systems.mpi_fpga.bounds import Network, collective_ticks, last_entry_ticks, message_ticks
 
 State = tuple[tuple[int, ...], ...]  # what each node knows of each unit of data: a set of ranks, as bits
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from thalweg import bench_jobs
 from thalweg.cli import main
 from thalweg.errors import InputError
-from thalweg.sharing import Share
+from thalweg.systems.mpi_fpga import bench_jobs
+from thalweg.systems.mpi_fpga.sharing import Share
 
 Rows = list[dict[str, Any]]
 Jobs = Callable[..., Rows]

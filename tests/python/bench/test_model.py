@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from thalweg import bounds, model
 from thalweg.cli import main
-from thalweg.cluster import Cluster
+from thalweg.cluster.cluster import Cluster
+from thalweg.systems.mpi_fpga import bounds, model
 
 # L = 100, o = 10, g = 10, G = 1/2, an adder of 3.
 P8 = model.LogGP(100, 10, 10, 0.5, 8, 3)

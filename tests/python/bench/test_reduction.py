@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from thalweg.reduction import DTYPES, combiner, evaluate, scan
-from thalweg.spec import OPERATORS, SIZE, Algorithm, Datatype, Operator
+from thalweg.spec import OPERATORS, SIZE, Datatype, Operator
+from thalweg.systems.mpi_fpga.reduction import DTYPES, combiner, evaluate, scan
+from thalweg.systems.mpi_fpga.spec import Algorithm
 
 
 def single(*values: float) -> np.ndarray:

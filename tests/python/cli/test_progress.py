@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 from terminal import Screen, shown
-from thalweg import bench, bench_traffic
-from thalweg.cluster import Cluster
-from thalweg.mpi import library
+from thalweg.cluster.cluster import Cluster
+from thalweg.systems.mpi_fpga import bench, bench_traffic
+from thalweg.systems.mpi_fpga.mpi import library
 
 COLUMNS, ROWS = 70, 50
 
 WRITES = """
 import os, sys, time
-from thalweg import status_line
+from thalweg.commands import status_line
 status_line._AFTER_S, status_line._EVERY_S = 0.0, 0.0
 with status_line.status_line(lambda: "so far") as show:
     for line in range(120):

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from programs import ROOT
 from terminal import lines, shown
-from thalweg import output
-from thalweg.cluster import Cluster, presets
-from thalweg.output import print_line, print_table
+from thalweg.cluster.cluster import Cluster, presets
+from thalweg.commands import output
+from thalweg.commands.output import print_line, print_table
 
 THALWEG = [sys.executable, "-m", "thalweg"]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from thalweg import route_table
 from thalweg.cli import main
-from thalweg.cluster import Cluster
+from thalweg.cluster.cluster import Cluster
+from thalweg.route import table as route_table
 
 ROOT = Path(__file__).resolve().parents[3]
 CLUSTER = (

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import networkx
 import pytest
-from thalweg import _sim, cluster_file, draw, topology
+from thalweg import _sim
 from thalweg.cli import main
-from thalweg.cluster import ROUTER_CHANNELS, ROUTER_PORTS, Cluster, presets
+from thalweg.cluster import draw, topology
+from thalweg.cluster import file as cluster_file
+from thalweg.cluster.cluster import ROUTER_CHANNELS, ROUTER_PORTS, Cluster, presets
 from thalweg.errors import InputError
 
 if sys.version_info >= (3, 11):
@@ -263,7 +265,6 @@ def test_the_longest_link_and_the_largest_buffers_can_be_simulated(
     fabric = Cluster.load(file).fabric_config()
     router = fabric.router
     router.buffer_flits += 1
-    fabric.router = router
     with pytest.raises(ValueError, match="at most 65535 flits"):
         _sim.Fabric(fabric)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from thalweg import toml_lines
+from thalweg.cluster import toml_lines
 
 NAMES = ["a", "b", "c-d", "e_f", "7", "g h", "i.j", "k]", 'l"m', "n#o", ""]
 SCALARS = [("1", 1), ("-2.5", -2.5), ("true", True), ('"x # ] \\" ["', 'x # ] " ['), ("'''y\n[z]\n'''", "y\n[z]\n"),

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from thalweg import bench
 from thalweg.cli import main
-from thalweg.cluster import Cluster
+from thalweg.cluster.cluster import Cluster
 from thalweg.errors import CheckFailed
-from thalweg.reproduce import NOTABLE, Number, Row, mean, programs, published, short
-from thalweg.reproduce.mpi_fpga import (
+from thalweg.reproduce import NOTABLE, Number, Row, mean, published, short
+from thalweg.spec import Datatype
+from thalweg.systems.mpi_fpga import bench
+from thalweg.systems.mpi_fpga import reproduce_programs as programs
+from thalweg.systems.mpi_fpga.reproduce import (
     COLLECTIVES,
     DIRECT,
     Evaluation,
@@ -22,7 +24,7 @@ from thalweg.reproduce.mpi_fpga import (
     table_bits,
     variant,
 )
-from thalweg.spec import Algorithm, Datatype
+from thalweg.systems.mpi_fpga.spec import Algorithm
 
 
 @pytest.mark.parametrize(

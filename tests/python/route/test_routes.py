@@ -15,10 +15,20 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from thalweg.acyclic import AcyclicGraph, find_cycle
-from thalweg.proof import BadRoutes, prove, slot_graph
-from thalweg.routing import ALGORITHMS, KEEP_CLASS, NO_ROUTE, NoRoutes, Routes, dfsssp, dimension_order, route, up_down
-from thalweg.topology import Topology, build
+from thalweg.cluster.topology import Topology, build
+from thalweg.route.acyclic import AcyclicGraph, find_cycle
+from thalweg.route.proof import BadRoutes, prove, slot_graph
+from thalweg.route.routing import (
+    ALGORITHMS,
+    KEEP_CLASS,
+    NO_ROUTE,
+    NoRoutes,
+    Routes,
+    dfsssp,
+    dimension_order,
+    route,
+    up_down,
+)
 
 SHAPES = [
     ("line", (2,)),

@@ -8,8 +8,8 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from thalweg.cluster import Cluster
-from thalweg.proof import BadRoutes
+from thalweg.cluster.cluster import Cluster
+from thalweg.route.proof import BadRoutes
 
 sim = pytest.importorskip("thalweg._sim")
 
@@ -59,5 +59,4 @@ def test_what_is_rejected_gets_stuck() -> None:
     config.set_routes(bad.port, bad.route_class)
     router = config.router
     router.vc_mask = [[0b1], [0b1]]
-    config.router = router
     assert drive(config).stuck

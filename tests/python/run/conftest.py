@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from programs import ROOT, Run, thalweg_run
-from thalweg.mpi import library
+from thalweg.systems.mpi_fpga.mpi import library
 
 PROGRAMS = Path(__file__).parent / "programs"
 MPICC = Path(sys.executable).parent / "mpicc"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from programs import Thalweg as Program
 from thalweg import _sim
-from thalweg.cluster import Cluster
-from thalweg.mpi import instances
-from thalweg.spec import Collective
+from thalweg.cluster.cluster import Cluster
+from thalweg.systems.mpi_fpga.mpi import instances
+from thalweg.systems.mpi_fpga.spec import Collective
 
 CALLS = """
 static void add(void* in, void* sum, int* count, MPI_Datatype* type) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thalweg.mpi import processes
+from thalweg.launch import processes
 
 RULE = b"-" * 74 + b"\n"
 BANNER = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from programs import Thalweg as Program
-from thalweg.mpi.together import together
+from thalweg.systems.mpi_fpga.mpi.together import together
 
 MANY = """int main(int argc, char** argv) {
   begin(&argc, &argv);

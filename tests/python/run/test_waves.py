@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fst import Waves
-from thalweg.waves import to_fst
+from thalweg.rtl.waves import to_fst
 
 VCD = """$version Generated $end
 $timescale 1ps $end

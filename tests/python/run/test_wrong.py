@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from programs import Thalweg as Program
 from programs import execute, thalweg_run
-from thalweg import scratch
 from thalweg.errors import InputError
-from thalweg.mpi import library
+from thalweg.launch import scratch
+from thalweg.systems.mpi_fpga.mpi import library
 
 MAIN = "int main(int argc, char** argv) {{ begin(&argc, &argv); {} return end(); }}"
 

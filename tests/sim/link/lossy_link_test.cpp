@@ -78,14 +78,14 @@ TEST(LossyLink, IsADelayWithoutErrors) {
     std::array<std::optional<LinkWord>, kCycles + 100> words;
     std::array<std::uint32_t, kCycles + 100> backs;
     backs.fill(flow == FlowControl::margin ? all : 0);
-    std::array<unsigned, Framer::kMaxVcs> last{};
+    std::array<unsigned, ReplayCodec::kMaxVcs> last{};
     for (unsigned t = 0; t < kCycles; ++t) {
       if (const LinkWord* word = link.ends[1].replay.received()) {
         EXPECT_EQ(*word, words[t]) << t;
       } else {
         EXPECT_FALSE(words[t]) << t;
       }
-      EXPECT_EQ(link.ends[0].framer.back(), backs[t]) << t;
+      EXPECT_EQ(link.ends[0].codec.back(), backs[t]) << t;
       const LinkWord word{random(), t};
       const bool send = random() % 100 < load;
       std::uint32_t back = 0;
@@ -166,14 +166,14 @@ class Port {
     }
     for (unsigned vc = 0; vc < kVcs; ++vc) {
       const bool credits = flow_ == FlowControl::credits;
-      const std::uint32_t told = end.framer.back();
+      const std::uint32_t told = end.codec.back();
       if ((credits ? told : told ^ told_) >> vc & 1) senders_[vc].event();
       const bool leaves = (leaving >> vc & 1) && receivers_[vc].held() > 0;
       if (leaves) receivers_[vc].pop();
       const bool event = receivers_[vc].update(leaves);
       back_ = (credits ? back_ & ~(1u << vc) : back_) ^ std::uint32_t{event} << vc;
     }
-    told_ = end.framer.back();
+    told_ = end.codec.back();
   }
 
   [[nodiscard]] std::uint64_t sent() const { return sent_[0] + sent_[1] + sent_[2]; }

@@ -5,31 +5,32 @@
 #include <complex>
 #include <span>
 
+#include "thalweg_mpi_fpga_spec.hpp"
 #include "thalweg_spec.hpp"
 #include "thalweg_spec_vectors.hpp"
 
 namespace {
-using namespace thalweg::spec;
+using namespace thalweg::mpi_fpga::spec;
 
 TEST(Spec, HeadersAgreeWithVectors) {
-  for (const auto& [fields, words] : vectors::network_header) {
+  for (const auto& [fields, words] : thalweg::mpi_fpga::spec::vectors::network_header) {
     EXPECT_EQ(fields.pack(), words[0]);
     EXPECT_EQ(NetworkHeader::unpack(words[0]), fields);
   }
-  for (const auto& [fields, words] : vectors::processor_header) {
+  for (const auto& [fields, words] : thalweg::mpi_fpga::spec::vectors::processor_header) {
     EXPECT_EQ(fields.pack(), words[0]);
     EXPECT_EQ(ProcessorHeader::unpack(words[0]), fields);
   }
 }
 
 TEST(Spec, FlitsAgreeWithVectors) {
-  for (const auto& [fields, words] : vectors::descriptor) {
+  for (const auto& [fields, words] : thalweg::mpi_fpga::spec::vectors::descriptor) {
     EXPECT_EQ(fields.pack(), words);
     EXPECT_EQ(Descriptor::unpack(words), fields);
     EXPECT_TRUE(descriptor::matches(words));
     EXPECT_FALSE(credit::matches(words));
   }
-  for (const auto& [fields, words] : vectors::credit) {
+  for (const auto& [fields, words] : thalweg::mpi_fpga::spec::vectors::credit) {
     EXPECT_EQ(fields.pack(), words);
     EXPECT_EQ(Credit::unpack(words), fields);
     EXPECT_TRUE(credit::matches(words));
@@ -37,8 +38,16 @@ TEST(Spec, FlitsAgreeWithVectors) {
   }
 }
 
+TEST(Spec, NetworkOrderAgreesWithVectors) {
+  for (const auto& [fields, words] : thalweg::spec::vectors::pcie_memory_write) {
+    EXPECT_EQ(fields.pack(), words);
+    EXPECT_EQ(PcieMemoryWrite::unpack(words), fields);
+    EXPECT_EQ(pcie_memory_write::address(words), fields.address);  // across seven bytes and two bits
+  }
+}
+
 TEST(Spec, OneFieldIsReplacedAndTheOthersStay) {
-  for (const auto& [fields, words] : vectors::network_header) {
+  for (const auto& [fields, words] : thalweg::mpi_fpga::spec::vectors::network_header) {
     const std::uint64_t payload = std::uint64_t{0xABCD} << 48;
     const std::uint64_t word = network_header::with_edge(network_header::with_destination(words[0] | payload, 77), 9);
     NetworkHeader expected = fields;

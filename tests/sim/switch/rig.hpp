@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/scheduler.hpp"
-#include "fabric/network.hpp"
-#include "thalweg_spec.hpp"
+#include "network/network.hpp"
+#include "thalweg_mpi_fpga_spec.hpp"
 
 namespace thalweg::test {
 
@@ -19,7 +19,7 @@ struct Delivered {
 
 class Rig {
  public:
-  explicit Rig(const FabricConfig& config) : config_(config), scheduler_(horizon(config)) {
+  explicit Rig(const NetworkConfig& config) : config_(config), scheduler_(horizon(config)) {
     check_network(config_);
     std::vector<VcRouter*> routers;
     for (NodeId node = 0; node < config_.nodes; ++node) {
@@ -34,7 +34,7 @@ class Rig {
   /// cycle. Word 1 of each flit is the packet's `tag`, word 2 the flit's index.
   void send(NodeId node, NodeId to, unsigned flits, unsigned vc, Tick at = 0, std::uint64_t tag = 0,
             std::uint64_t header = 0) {
-    header = spec::network_header::with_destination(header, static_cast<std::uint16_t>(to));
+    header = mpi_fpga::spec::network_header::with_destination(header, static_cast<std::uint16_t>(to));
     for (unsigned i = 0; i < flits; ++i)
       nodes_[node].waiting.push_back({.flit = {.data = {header, tag, i, 0},
                                                .vc = static_cast<std::uint8_t>(vc),
@@ -55,7 +55,7 @@ class Rig {
   [[nodiscard]] const std::vector<Tick>& sent(NodeId node) const { return nodes_[node].sent; }
   [[nodiscard]] VcRouter& router(NodeId node) { return nodes_[node].router; }
   /// Those on which faults happen.
-  [[nodiscard]] const std::vector<std::unique_ptr<FaultyLink>>& links() const { return links_; }
+  [[nodiscard]] const std::vector<JoinedLink>& links() const { return links_; }
   /// Nothing is on its way, and no link has anything to say.
   [[nodiscard]] bool at_rest() const { return scheduler_.next_due() == kNever; }
 
@@ -65,7 +65,7 @@ class Rig {
     Tick at;
   };
   struct Node : Component {
-    Node(const FabricConfig& config, NodeId self) : router(make_router(config, self)) {}
+    Node(const NetworkConfig& config, NodeId self) : router(make_router(config, self)) {}
 
     void wire(Scheduler& scheduler, const RouterConfig& config) {
       id = scheduler.add(*this);
@@ -104,15 +104,17 @@ class Rig {
     bool refuses = false;
   };
 
-  FabricConfig config_;
+  NetworkConfig config_;
   Scheduler scheduler_;
   std::deque<Node> nodes_;
-  std::vector<std::unique_ptr<FaultyLink>> links_;
+  std::vector<JoinedLink> links_;
 };
 
 /// Nodes in a row, port 0 to the right and port 1 to the left; one route class, all channels.
-inline FabricConfig row_of(unsigned nodes, Tick latency = 1) {
-  FabricConfig config;
+inline NetworkConfig row_of(unsigned nodes, Tick latency = 1) {
+  NetworkConfig config;
+  config.router.header = {.destination_lsb = mpi_fpga::spec::network_header::destination_lsb,
+                          .unit_mask = mpi_fpga::spec::network_header::collective_mask};
   config.nodes = nodes;
   config.router.link_ports = 2;
   config.router.vc_mask = {{0b1111}, {0b1111}};

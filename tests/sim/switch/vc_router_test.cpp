@@ -168,7 +168,8 @@ TEST(VcRouter, LinkRateIsKeptInEveryWindow) {
   EXPECT_EQ(got.back().at - got[3].at, 198 * 5);
 }
 
-constexpr std::uint64_t kCollective = spec::network_header::with_collective(0, spec::Collective::reduce);
+constexpr std::uint64_t kCollective =
+    mpi_fpga::spec::network_header::with_collective(0, mpi_fpga::spec::Collective::reduce);
 
 class Ejection : public testing::TestWithParam<Tick> {};
 

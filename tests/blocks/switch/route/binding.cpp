@@ -1,6 +1,5 @@
 #include "blocks/router_config.hpp"
 #include "switch/route.hpp"
-#include "thalweg_spec.hpp"
 
 namespace {
 
@@ -8,17 +7,20 @@ using top::Inputs, top::Outputs, top::Parameters;
 
 constexpr thalweg::NodeId kSelf = Parameters::Nodes / 2;
 
+thalweg::RouterConfig config() {
+  thalweg::RouterConfig config = blocks::route_config();
+  config.header.unit_mask = 1 << 16;
+  return config;
+}
+
 struct Twin {
   std::vector<thalweg::RouteEntry> row{Parameters::Nodes, {.port = thalweg::kNoRoute}};
-  thalweg::RouteTable table{blocks::route_config(), kSelf, row};
+  thalweg::RouteTable table{config(), kSelf, row};
 
   void outputs(const Inputs& in, Outputs& out) const {
     for (unsigned i = 0; i < Parameters::Lookups; ++i) {
-      namespace spec = thalweg::spec;
-      const spec::NetworkHeader header{
-          .destination = static_cast<std::uint16_t>(in.destination_i.get(i)),
-          .collective = in.collective_i.bit(i) ? spec::Collective::reduce : spec::Collective::point_to_point};
-      const thalweg::Route route = table.route(header.pack(), static_cast<unsigned>(in.vc_i.get(i)));
+      const std::uint64_t header = in.destination_i.get(i) | std::uint64_t{in.for_unit_i.bit(i)} << 16;
+      const thalweg::Route route = table.route(header, static_cast<unsigned>(in.vc_i.get(i)));
       out.port_o.set(route.port, i);
       out.channels_o.set(route.channels, i);
       out.sinks_o.set_bit(i, route.sinks);
@@ -28,7 +30,7 @@ struct Twin {
   void step(const Inputs& in) {
     if (!in.table_valid_i.get()) return;
     row[in.table_index_i.get()] = blocks::written_entry(in);
-    table = thalweg::RouteTable{blocks::route_config(), kSelf, row};
+    table = thalweg::RouteTable{config(), kSelf, row};
   }
 };
 
@@ -43,7 +45,7 @@ class Stimulus {
     for (unsigned i = 0; i < Parameters::Lookups; ++i) {
       bisim::Dice lookup = draws.lane(i);
       next.destination_i.set(lookup.chance(30) ? lookup.below(65536) : lookup.below(Parameters::Nodes), i);
-      next.collective_i.set_bit(i, lookup.chance(500));
+      next.for_unit_i.set_bit(i, lookup.chance(500));
       next.vc_i.set(lookup.below(Parameters::Vcs), i);
     }
     bisim::Dice writer = draws.lane(Parameters::Lookups);

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "blocks/router_config.hpp"
+#include "switch/ejection.hpp"
 #include "switch/vc_router.hpp"
-#include "thalweg_spec.hpp"
 
 namespace {
 
@@ -21,12 +21,12 @@ constexpr bool is_link(unsigned port) {
   return port < kLinks;
 }
 
-bool of_collective(std::uint64_t header) {
-  return thalweg::spec::network_header::collective(header) != thalweg::spec::Collective::point_to_point;
-}
+constexpr thalweg::HeaderFields kHeader{.destination_lsb = Parameters::DestinationLsb,
+                                        .unit_mask = Parameters::UnitMask};
 
 thalweg::RouterConfig config() {
   thalweg::RouterConfig config = blocks::route_config();
+  config.header = kHeader;
   config.buffer_flits = Parameters::BufferFlits;
   config.local_buffer_flits = Parameters::LocalBufferFlits;
   config.flow = Parameters::Credits ? thalweg::FlowControl::credits : thalweg::FlowControl::margin;
@@ -75,10 +75,7 @@ class Fabric {
     thalweg::FlitWire* wire = &in_flit_[port];
     if (kEjects && is_link(port)) {
       Ejected& ejected = ejected_[port];
-      bool& ends = ejected.ends[flit.vc];
-      if (flit.head)
-        ends = of_collective(flit.data[0]) && thalweg::spec::network_header::destination(flit.data[0]) == kSelf;
-      if (ends) wire = &ejected.in;
+      if (ejected.ejection.takes(flit)) wire = &ejected.in;
     }
     wire->write(now_ - 1, flit.vc) = flit;
   }
@@ -114,7 +111,7 @@ class Fabric {
 
   struct Ejected {
     thalweg::FlitWire in;
-    std::array<bool, 16> ends{};  ///< of each channel: its packet does, here
+    thalweg::Ejection ejection{config(), kSelf};
     const thalweg::Flit* flit = nullptr;
   };
 
@@ -240,8 +237,8 @@ class Stimulus {
       const top::flit_t flit = seen.out_flit_o.get(port);
       bool& sinks = sinks_[port][flit.vc];
       if (flit.head) {
-        const unsigned destination = thalweg::spec::network_header::destination(flit.data[0]);
-        sinks = kEjects && of_collective(flit.data[0]) && last_link_[destination] && destination != kSelf;
+        const unsigned destination = kHeader.destination(flit.data[0]);
+        sinks = kEjects && kHeader.for_unit(flit.data[0]) && last_link_[destination] && destination != kSelf;
       }
       if (!sinks) ++unreturned_[port][flit.vc];
     }
@@ -260,8 +257,8 @@ class Stimulus {
         sender.remaining = 1 + dice.below(longest_);
         sender.head = true;
         sender.header = header(port, dice);
-        sender.sinks = kEjects && is_link(port) && of_collective(sender.header) &&
-                       thalweg::spec::network_header::destination(sender.header) == kSelf;
+        sender.sinks =
+            kEjects && is_link(port) && kHeader.for_unit(sender.header) && kHeader.destination(sender.header) == kSelf;
       }
     }
     if (!dice.chance(1000) || dice.chance(pause_)) return;
@@ -284,14 +281,10 @@ class Stimulus {
   }
 
   [[nodiscard]] std::uint64_t header(unsigned port, bisim::Dice& dice) const {
-    namespace spec = thalweg::spec;
     const unsigned destination = dice.chance(hot_) ? 0 : dice.chance(here_) ? kSelf : dice.below(Parameters::Nodes);
-    const std::uint64_t word =
-        spec::network_header::with_destination(dice.bits(), static_cast<std::uint16_t>(destination));
+    const std::uint64_t word = (dice.bits() & ~kHeader.header(0xffff)) | kHeader.header(destination);
     // A unit sends nothing to itself: that would wait for ever.
-    return dice.chance(500) || (!is_link(port) && destination == kSelf)
-               ? spec::network_header::with_collective(word, spec::Collective::point_to_point)
-               : word;
+    return dice.chance(500) || (!is_link(port) && destination == kSelf) ? word & ~kHeader.unit_mask : word;
   }
 
   void receive(unsigned port, bisim::Dice dice, Inputs& next) {

@@ -19,7 +19,7 @@ module route_proof
     input logic [ 15:0] table_index_i,
     input logic         table_reachable_i,
     input route_entry_t table_entry_i,
-    input logic         collective_i,
+    input logic         for_unit_i,
     input logic [  3:0] vc_i
 );
   // Any node's table, and any one destination in it.
@@ -67,7 +67,7 @@ module route_proof
   logic [Vcs-1:0] own, any;
 
   always_comb begin
-    masks = MessageClasses > 1 && collective_i ? (RouteClasses * Vcs)'(VcMask >> (RouteClasses * Vcs)) :
+    masks = MessageClasses > 1 && for_unit_i ? (RouteClasses * Vcs)'(VcMask >> (RouteClasses * Vcs)) :
         (RouteClasses * Vcs)'(VcMask);
     own = masks[0];
     any = '0;
@@ -87,10 +87,10 @@ module route_proof
       lemma_entry : assert (!reachable_q || (32'(watched_q) < Nodes &&
           route.entries_q[IndexWidth'(watched_q)] == entry_q));
       as_the_table_says : assert (!elsewhere || (port == entry_q.port &&
-          sinks == (Ejects && collective_i && entry_q.last_link)));
+          sinks == (Ejects && for_unit_i && entry_q.last_link)));
       class_as_told : assert (!elsewhere || entry_q.keep_class || channels == told);
       class_kept : assert (!elsewhere || !entry_q.keep_class || channels == own);
-      host_at_home : assert (!here || (!sinks && (Ejects && collective_i ? channels == '0 :
+      host_at_home : assert (!here || (!sinks && (Ejects && for_unit_i ? channels == '0 :
           port == 6'(LinkPorts) && channels == any)));
       unreachable_goes_nowhere : assert (here || reachable_q || (channels == '0 && !sinks));
       port_is_there : assert (channels == '0 || 32'(port) <= LinkPorts);

@@ -38,7 +38,7 @@ module vc_router_proof
     input logic [Inputs-1:0][  VcWidth-1:0] vc_i,
     input logic [Inputs-1:0]                tail_i,
     input logic [Inputs-1:0][NodeWidth-1:0] destination_i,
-    input logic [Inputs-1:0]                collective_i,
+    input logic [Inputs-1:0]                for_unit_i,
     input logic [Inputs-1:0]                payload_i,
     input logic [Inputs-1:0]                watch_i,         // the flit is the watched one
     input logic [Inputs-1:0]                watch_packet_i,  // and the packet, if this is its head
@@ -149,14 +149,14 @@ module vc_router_proof
     logic [Vcs-1:0][Late:0] stops_q;
     logic [Vcs-1:0] inside_q, ejecting_q;  // a packet, of which flits are to come
     tag_t [Vcs-1:0] tag_q;
-    tw_spec_pkg::network_header_t header;
+    logic [16:0] header;
 
     wire [VcWidth-1:0] vc = Vcs > 1 ? vc_i[p] : 0;
     wire head = !inside_q[vc];
     wire here = destination_i[p] == self_q;
     wire route_entry_t entry = route_of(destination_i[p]);
 
-    assign ejects[p] = Ejects && p < LinkPorts && (head ? here && collective_i[p] : ejecting_q[vc]);
+    assign ejects[p] = Ejects && p < LinkPorts && (head ? here && for_unit_i[p] : ejecting_q[vc]);
     assign in_valid[p] = valid_i[p] && (ejects[p] || (Credits ? credits_q[vc] != 0 : !stops[vc][Late]));
     assign watched_in[p] = in_valid[p] && watch_i[p] && !went_q && (watch_i & in_valid & ((1 << p) - 1)) == 0;
 
@@ -164,16 +164,14 @@ module vc_router_proof
       in_tag[p] = tag_q[vc];
       if (head) begin
         in_tag[p].mine = watch_packet_i[p] && !packet_went_q && (watch_packet_i & in_valid & ((1 << p) - 1)) == 0;
-        in_tag[p].sinks = Ejects && !here && collective_i[p] && entry.last_link;
+        in_tag[p].sinks = Ejects && !here && for_unit_i[p] && entry.last_link;
         in_tag[p].port = here ? OutWidth'(LinkPorts) : OutWidth'(entry.port);
         in_tag[p].index = 0;
       end
       in_tag[p].watched = watched_in[p];
       in_tag[p].payload = payload_i[p];
 
-      header = '0;
-      header.destination = 16'(destination_i[p]);
-      header.collective = collective_i[p] ? tw_spec_pkg::CollectiveReduce : tw_spec_pkg::CollectivePointToPoint;
+      header = {for_unit_i[p], 16'(destination_i[p])};
       in_flit[p] = {in_tag[p], TagLow'(header), 4'(vc), head, tail_i[p]};
     end
 
@@ -231,9 +229,9 @@ module vc_router_proof
 
       for (genvar k = 0; k < Depth; k++) begin : place
         wire [31:0] slot = (32'(router.input_port[p].vc[v].buffer.read_q) + k) % Depth;
-        wire tw_spec_pkg::network_header_t header = words[k].header[47:0];
-        wire [NodeWidth-1:0] destination = NodeWidth'(header.destination);
-        wire collective = header.collective != tw_spec_pkg::CollectivePointToPoint;
+        wire [16:0] header = words[k].header[16:0];
+        wire [NodeWidth-1:0] destination = NodeWidth'(header[15:0]);
+        wire for_unit = header[16];
         wire route_entry_t entry = route_of(destination);
         wire here = destination == self_q;
         wire known = 32'(destination) < Nodes && router.route.known_q[destination];
@@ -245,7 +243,7 @@ module vc_router_proof
         assign routed[k] = k >= count || !words[k].head || words[k].tag.index == 0 &&
             (here ? words[k].tag.port == OutWidth'(LinkPorts) && !words[k].tag.sinks :
              !known || (words[k].tag.port == OutWidth'(entry.port) &&
-                        words[k].tag.sinks == (Ejects && collective && entry.last_link)));
+                        words[k].tag.sinks == (Ejects && for_unit && entry.last_link)));
       end
 
       always_comb begin

@@ -1,0 +1,497 @@
+"""A cluster: its topology, its routes and its values in the units of the hardware.
+
+cluster = Cluster.load("mpi-fpga-torus-4x4x4")     # a preset, a file or a shape in place
+fabric = cluster.fabric_config()                   # what the simulator is built from
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+import re
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from thalweg.cluster import file as cluster_file
+from thalweg.cluster import topology
+from thalweg.cluster.faults import Wire, WrongLink, of_links
+from thalweg.cluster.file import ClusterFile, ClusterTable
+from thalweg.cluster.topology import Topology
+from thalweg.errors import InputError
+from thalweg.resources import resource
+from thalweg.route import proof, routing
+from thalweg.route.proof import Proof
+from thalweg.route.routing import NoRoutes, Routes
+
+if TYPE_CHECKING:
+    from thalweg._sim import FabricConfig, RouterLibrary, UnitLibrary, WireFaults
+
+FLIT_BYTES = 32
+
+LOCAL_BUFFER_FLITS = 16
+"""Most that a local port buffers of a virtual channel: many round trips of its wires, which take a cycle."""
+
+ROUTER_PORTS, ROUTER_CHANNELS = 64, 128  # of one router, ports x virtual channels rounded up to a power of two
+
+UNIT_PORTS = 32  # of one collective unit
+
+MOST_SLOT_FLITS = 2**16 - 1
+"""What the count of a credit packet can say."""
+
+MOST_FAULTY_LATENCY = 16_000
+"""Cycles of a link on which faults happen: no replay covers a longer one."""
+
+MOST_BUFFERED_FLITS = 2**16 - 1
+"""Of all input buffers of a router; and of a link, whose flits on their way are in the buffer at its end."""
+
+MOST_LATENCY = (
+    MOST_BUFFERED_FLITS - 3
+)  # of a link, whose flits pass an output register and an input of the unit as well
+
+_IN_PLACE = re.compile(r"(dual-)?([a-z]+):([0-9]{1,6}(?:x[0-9]{1,6})*)")
+
+
+def presets() -> list[str]:
+    """Names of the clusters that come with Thalweg."""
+    return sorted(file.stem for file in resource("clusters").glob("*.toml"))
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """A valid cluster. Times are in cycles of its clock, which are the simulator's ticks."""
+
+    name: str
+    values: ClusterTable
+    topology: Topology
+    file: ClusterFile
+    routers: RouterLibrary | None = None  #: those of RTL that its fabrics have; None: the simulator's own
+    units: UnitLibrary | None = None  #: collective units of RTL beside the simulator's; None: none
+
+    @staticmethod
+    def load(name: str | Path, faults: str | None = None) -> Cluster:
+        """The cluster of a preset's name, of a file, or of a shape in place such as `torus:8x8`; with `faults` with those
+        faults (`cluster_file.with_faults`). Raises InputError."""
+        file = _find(str(name))
+        return _check(file if faults is None else cluster_file.with_faults(file, faults), str(name))
+
+    @staticmethod
+    def load_file(file: Path) -> Cluster:
+        """The cluster of a file, whatever its name. Raises InputError."""
+        return _check(cluster_file.load(file), str(file))
+
+    @property
+    def engine(self) -> str:
+        """What executes operations on it."""
+        return "rtl" if self.units else "rtl-routers" if self.routers else "sim"
+
+    @property
+    def cycles_per_second(self) -> int:
+        return round(self.values.clock.frequency_mhz * 1_000_000)
+
+    def cycles(self, nanoseconds: float) -> int:
+        """A time in whole cycles, rounded up; what is a whole number but for rounding errors stays one."""
+        return math.ceil(nanoseconds * self.cycles_per_second / 1e9 - 1e-9)
+
+    @property
+    def link_latency(self) -> int:
+        """Cycles from a router's output register to the next router's input, at least 1."""
+        return max(1, self.cycles(self.values.link.latency_ns))
+
+    @property
+    def link_rate(self) -> Fraction:
+        """Flits a cycle that a link takes, at most the port's 1; never more than the file says."""
+        flits = self.values.link.rate_gbps * 1e9 / (8 * FLIT_BYTES * self.cycles_per_second)
+        if flits >= 1:
+            return Fraction(1)
+        near = Fraction(flits).limit_denominator(1000)
+        return (
+            near
+            if 0 < near <= Fraction(flits) * (1 + Fraction(1, 10**9))
+            else Fraction(math.floor(flits * 2**16), 2**16)
+        )
+
+    @property
+    def round_trip(self) -> int:
+        """Cycles that frames of a link need to the other end and back: 2 L + 8 frames (docs/links.md) at the link's rate."""
+        return math.ceil((2 * self.link_latency + 8) / self.link_rate)
+
+    @property
+    def port_gbps(self) -> float:
+        """What a router's port moves, a flit a cycle, in Gb/s."""
+        return 8 * FLIT_BYTES * self.cycles_per_second / 1e9
+
+    @property
+    def buffer_flits(self) -> int:
+        """Input buffer of one virtual channel of a link port."""
+        return self.values.router.port_buffer_bytes // (FLIT_BYTES * self.values.router.virtual_channels)
+
+    @property
+    def least_margin(self) -> int:
+        """Flits that may arrive after a virtual channel's stop bit is set: 2 x link latency + 1.
+
+        The bit takes a link latency to get there, what left until then another one to get here, a flit a cycle, and the
+        switch stage of the sender holds one more.
+        """
+        return 2 * self.link_latency + 1
+
+    @property
+    def margin_flits(self) -> int:
+        """Free flits of a virtual channel at which upstream is stopped: more than the file says where links have a replay,
+        whose sender fills its window while frames get lost."""
+        from thalweg import _sim
+
+        said = self.values.router.margin_flits
+        return max(said, _sim.replay_window(self.link_latency) - 1) if self.has_faults else said
+
+    @property
+    def least_port_buffer(self) -> int:
+        """Equation 2 of the MPI-FPGA paper: bytes of a port's input buffer that hide a binomial tree's depth.
+
+        (m + (d + q) L / Tclk) Ph with the margin m, depth d of the tree over all nodes, q = 2, link latency L, flit Ph.
+        """
+        depth = math.ceil(math.log2(self.topology.hosts))
+        return (self.values.router.margin_flits + (depth + 2) * self.link_latency) * FLIT_BYTES
+
+    @property
+    def collective_ports(self) -> int:
+        """Router ports of the collective unit: as many as link ports where the file does not say, if the router has them."""
+        return self.values.collective.ports or max(
+            1, min(UNIT_PORTS, self.topology.link_ports, self.router_ports - 1 - self.topology.link_ports)
+        )
+
+    @property
+    def router_ports(self) -> int:
+        """Most ports that a router may have, by its virtual channels."""
+        return min(ROUTER_PORTS, ROUTER_CHANNELS >> (self.values.router.virtual_channels - 1).bit_length())
+
+    @property
+    def max_classes(self) -> int:
+        """Most route classes: plain messages and collectives have a virtual channel of each."""
+        return self.values.router.virtual_channels // 2
+
+    @cached_property
+    def faults(self) -> list[tuple[Wire, Wire]]:
+        """What happens on each link of the topology, from its first node to its second and back."""
+        return of_links(self.topology, self.values.faults)
+
+    @property
+    def has_faults(self) -> bool:
+        return any(wire != Wire() for link in self.faults for wire in link)
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Every value, as plain data, and what follows from them."""
+        built = self.topology
+        return {
+            "name": self.name,
+            "engine": self.engine,
+            "values": self.values.model_dump(exclude={"base"}),
+            "nodes": built.nodes,
+            "links": len(built.links),
+            "link_ports": built.link_ports,
+            "local_ports": 1 + self.collective_ports,
+            "diameter": built.diameter,
+            "average_distance": built.average_distance,
+            "link_latency_cycles": self.link_latency,
+            "link_flits_per_cycle": float(self.link_rate),
+            "buffer_flits": self.buffer_flits,
+            "least_port_buffer_bytes": self.least_port_buffer,
+        }
+
+    def with_routing(self, algorithm: str) -> Cluster:
+        """The same cluster with routes by another algorithm of thalweg.routing."""
+        return replace(self, values=self.values.model_copy(update={"routing": algorithm}))
+
+    def by_rank(self) -> Cluster:
+        """The same cluster with trees of rank numbers, so that no order of operands depends on shape or placement."""
+        collective = self.values.collective.model_copy(update={"trees": "rank"})
+        return replace(self, values=self.values.model_copy(update={"collective": collective}))
+
+    @cached_property
+    def routes(self) -> Routes:
+        """Routing tables, not yet proved; `prove` does that. Raises InputError where there are none for this topology."""
+        try:
+            return routing.route(self.topology, self.values.routing, self.max_classes)
+        except NoRoutes as error:
+            raise self.file.wrong(str(error), "routing" if self.values.routing else "topology") from None
+
+    def vc_mask(self, routes: Routes, collectives: bool) -> list[list[int]]:
+        """[message class][route class]: virtual channels, as bits, that a packet may take.
+
+        With collectives each pair of classes has one, so that packets stay in order; without, both message classes share all.
+        """
+        if collectives:
+            return [[1 << (message * routes.classes + c) for c in range(routes.classes)] for message in range(2)]
+        share = self.values.router.virtual_channels // routes.classes
+        return [[((1 << share) - 1) << (share * c) for c in range(routes.classes)]] * 2
+
+    def prove(self, routes: Routes, collectives: bool = True) -> Proof:
+        """Checks tables for this cluster; thalweg.proof says what. Raises CheckFailed with what is wrong."""
+        values = self.values
+        return proof.prove(
+            self.topology,
+            routes,
+            self.vc_mask(routes, collectives),
+            values.router.virtual_channels,
+            values.collective.slot_packets if collectives else None,
+            self._slots(self._config(routes)) if collectives and values.collective.trees == "topology" else None,
+        )
+
+    def _slots(self, config: FabricConfig) -> proof.Slots:
+        """Those of the communicator of all hosts: none where no row of the table holds its edges, and it has no slots."""
+        from thalweg import _sim
+
+        try:
+            return proof.group_slots(_sim.Group(config, list(range(self.topology.hosts))))
+        except ValueError:
+            return {}
+
+    @cached_property
+    def _proofs(self) -> dict[bool, Proof]:
+        return {}
+
+    def proof(self, collectives: bool = True) -> Proof:
+        """The proof of this cluster's own routes, made once."""
+        if collectives not in self._proofs:
+            self._proofs[collectives] = self.prove(self.routes, collectives)
+        return self._proofs[collectives]
+
+    def fabric_config(self, collectives: bool = True) -> FabricConfig:
+        """What the simulator is built from, with tables that are proved.
+
+        Without collectives (plain traffic) there is one local port, and all virtual channels serve one message class.
+        """
+        self.proof(collectives)
+        values = self.values
+        local_ports = 1 + (self.collective_ports if collectives else 0)
+        if self.topology.link_ports + local_ports > self.router_ports:
+            raise self.file.wrong(
+                f"{self.topology.link_ports} link ports and {local_ports} local ones; a router of "
+                f"{values.router.virtual_channels} virtual channels has at most {self.router_ports} ports",
+                "topology",
+            )
+        self._check_buffers(local_ports)
+        return self._config(self.routes, collectives)
+
+    def _check_buffers(self, local_ports: int) -> None:
+        """Raises InputError where the router with the most links has larger input buffers than the simulator can count."""
+        channels = self.values.router.virtual_channels
+        links = int((self.topology.peer >= 0).sum(axis=1).max())
+        local = local_ports * channels * min(self.buffer_flits, LOCAL_BUFFER_FLITS)
+        if links * channels * self.buffer_flits + local > MOST_BUFFERED_FLITS:
+            most = FLIT_BYTES * channels * ((MOST_BUFFERED_FLITS - local) // (links * channels))
+            raise self.file.wrong(
+                f"port_buffer_bytes is {self.values.router.port_buffer_bytes}; with {links} links a router's input buffers hold "
+                f"{MOST_BUFFERED_FLITS} flits in all, and port_buffer_bytes is at most {most}",
+                "router.port_buffer_bytes",
+            )
+
+    def _config(self, routes: Routes, collectives: bool = True) -> FabricConfig:
+        from thalweg import _sim
+
+        values = self.values
+        local_ports = 1 + (self.collective_ports if collectives else 0)
+        config = _sim.FabricConfig()
+        config.ticks_per_second = self.cycles_per_second
+        config.nodes = self.topology.nodes
+        config.switches = self.topology.nodes - self.topology.hosts
+        config.grid = list(self.topology.size) if self.topology.is_grid else []
+        links = []
+        for ends, wires in zip(self.topology.links.tolist(), self.faults, strict=True):
+            link = _sim.LinkConfig()
+            link.node_a, link.port_a, link.node_b, link.port_b = ends
+            link.latency = self.link_latency
+            link.rate_flits, link.rate_cycles = self.link_rate.as_integer_ratio()
+            link.from_a, link.from_b = map(self._wire_faults, wires)
+            links.append(link)
+        config.links = links
+
+        router = config.router  # it knows where the packets' header has what routers read
+        router.link_ports = self.topology.link_ports
+        router.local_ports = local_ports
+        router.virtual_channels = values.router.virtual_channels
+        router.buffer_flits = self.buffer_flits
+        router.local_buffer_flits = min(self.buffer_flits, LOCAL_BUFFER_FLITS)
+        router.flow = _sim.FlowControl.margin if values.router.flow == "margin" else _sim.FlowControl.credits
+        router.margin_flits = self.margin_flits
+        router.vc_mask = self.vc_mask(routes, collectives)
+        if collectives and self.routers:
+            router.library = self.routers
+
+        host = _sim.HostConfig()
+        host.pcie_latency = self.cycles(values.host.pcie_latency_ns)
+        host.pcie_bytes_per_tick = values.host.pcie_rate_gbps * 1e9 / 8 / self.cycles_per_second
+        host.dma_flits_per_cycle = values.host.dma_flits_per_cycle
+        host.message_overhead = self.cycles(values.host.message_overhead_ns)
+        host.memory_overhead = self.cycles(values.host.memory_overhead_ns)
+        host.memory_bytes_per_tick = values.host.memory_rate_gbps * 1e9 / 8 / self.cycles_per_second
+        config.host = host
+
+        collective = _sim.CollectiveConfig()
+        if collectives and self.units:
+            collective.library = self.units
+        collective.trees = _sim.Trees.by_rank if values.collective.trees == "rank" else _sim.Trees.by_topology
+        collective.contexts = values.collective.contexts
+        collective.operations_in_flight = values.collective.operations_in_flight
+        collective.aggregation_units = values.collective.aggregation_units
+        collective.slot_packets = values.collective.slot_packets
+        collective.packet_flits = values.collective.packet_flits
+        collective.long_packet_flits = values.collective.long_packet_flits or values.collective.packet_flits
+        slot_flits = values.collective.slot_packets * values.collective.packet_flits
+        collective.relay_flits = max(slot_flits, 2 * collective.long_packet_flits)
+        collective.lane_latency = values.collective.lane_latency_cycles
+        config.collective = collective
+
+        config.faults.seed = values.faults.seed
+        config.faults.silence = max(1, self.cycles(1000 * values.faults.silence_us))
+        config.faults.rebuild = self.cycles(1000 * values.faults.rebuild_us)
+        if collectives and any(wire.down_at_us is not None for link in self.faults for wire in link):
+            config.faults.set_reroute(self._without)
+
+        config.set_routes(routes.port, routes.route_class)
+        if routes.layer.any():
+            config.set_layer(routes.layer)
+        return config
+
+    def _without(self, ends: list[tuple[int, int]]) -> FabricConfig:
+        """The fabric with routes that are proved, over links other than those, each (node, port) of its first end.
+
+        The routers have no more route classes than before. Communicators that there are keep their trees, and others get trees
+        of the links that are left: the slots of both stand in the proof. Raises NoRoutes or BadRoutes.
+        """
+        left = [tuple(link[:2]) not in ends for link in self.topology.links.tolist()]
+        rest = replace(
+            self.topology, shape="edges", size=(self.topology.nodes,), links=self.topology.links[np.array(left)]
+        )
+        if rest.unreachable is not None:
+            a, b = rest.unreachable
+            raise NoRoutes(f"there is no way around it from node {a} to node {b}")
+        # Without levels: there may be ways of a fat tree that lead down and up again.
+        routes = routing.route(replace(rest, level=()), None, self.routes.classes)
+        config = self._config(routes)
+        config.grid = []
+        config.links = list(itertools.compress(config.links, left))
+        by_links = self.values.collective.trees == "topology"
+        if by_links:
+            proof.check_slots(self._slots(self._config(self.routes)))
+        proof.prove(
+            rest,
+            routes,
+            self.vc_mask(self.routes, collectives=True),
+            self.values.router.virtual_channels,
+            self.values.collective.slot_packets,
+            self._slots(config) if by_links else None,
+        )
+        return config
+
+    def _wire_faults(self, wire: Wire) -> WireFaults:
+        from thalweg import _sim
+
+        def tick(us: float | None) -> int:
+            return _sim.NEVER if us is None else self.cycles(1000 * us)
+
+        result = _sim.WireFaults()
+        result.bit_error_rate = wire.bit_error_rate
+        result.frames_lost = wire.frames_lost
+        result.frames_duplicated = wire.frames_duplicated
+        result.down_at, result.up_at = tick(wire.down_at_us), tick(wire.up_at_us)
+        return result
+
+
+def _find(name: str) -> ClusterFile:
+    shape = _IN_PLACE.fullmatch(name)
+    if shape and shape[2] in topology.SHAPES and shape[2] != "edges":
+        size = [int(length) for length in shape[3].split("x")]
+        return cluster_file.in_place(shape[2], size, 2 if shape[1] else 1, name)
+    if name in presets():
+        return cluster_file.load(resource("clusters") / f"{name}.toml")
+    if Path(name).is_file():
+        return cluster_file.load(Path(name))
+    known = presets()
+    near = difflib.get_close_matches(name, known, n=1)
+    right = (
+        f"did you mean {near[0]!r}?"
+        if near
+        else f"the presets are {', '.join(known)}; shapes in place look like torus:8x8"
+    )
+    raise InputError(f"{name!r} is no preset, no file and no shape in place; {right}")
+
+
+def _check(file: ClusterFile, name: str) -> Cluster:
+    """What no single value shows: whether the values go together."""
+    cluster = Cluster(name, file.values, cluster_file.topology_of(file), file)
+    router = file.values.router
+    if cluster.buffer_flits < 1:
+        raise file.wrong(
+            f"port_buffer_bytes is {router.port_buffer_bytes}; a flit for each of {router.virtual_channels} virtual channels "
+            f"takes at least {FLIT_BYTES * router.virtual_channels}",
+            "router.port_buffer_bytes",
+            "router.virtual_channels",
+        )
+    if router.flow == "margin" and router.margin_flits < cluster.least_margin:
+        raise file.wrong(
+            f"margin_flits is {router.margin_flits}; what is in flight takes at least {cluster.least_margin} "
+            f"(2 x {cluster.link_latency} cycles of the link + 1)",
+            "router.margin_flits",
+            "link.latency_ns",
+            "clock.frequency_mhz",
+            "router.flow",
+        )
+    if cluster.link_latency > MOST_LATENCY:
+        raise file.wrong(
+            f"latency_ns is {file.values.link.latency_ns:g}, {cluster.link_latency} cycles; a link has at most {MOST_LATENCY}",
+            "link.latency_ns",
+            "clock.frequency_mhz",
+        )
+    try:
+        has_faults = cluster.has_faults
+    except WrongLink as wrong:
+        raise file.wrong(str(wrong), f"faults.links.{wrong.index}.{wrong.key}") from None
+    if has_faults and cluster.link_latency > MOST_FAULTY_LATENCY:
+        raise file.wrong(
+            f"a link of {cluster.link_latency} cycles; one on which faults happen has {MOST_FAULTY_LATENCY} at most",
+            "link.latency_ns",
+            "clock.frequency_mhz",
+        )
+    silence, least = cluster.cycles(1000 * file.values.faults.silence_us), cluster.round_trip
+    if has_faults and silence < least:
+        raise file.wrong(
+            f"silence_us is {file.values.faults.silence_us:g}, {silence} cycles; a link's round trip takes {least}, "
+            "and each link would be given up before its first frame came",
+            "faults.silence_us",
+            "link.latency_ns",
+            "clock.frequency_mhz",
+        )
+    if router.flow == "margin" and cluster.margin_flits >= cluster.buffer_flits:
+        least = (cluster.margin_flits + 1) * FLIT_BYTES * router.virtual_channels
+        raise file.wrong(
+            f"a virtual channel has {cluster.buffer_flits} flits and is stopped at {cluster.margin_flits} free ones, so that "
+            f"nothing would move; port_buffer_bytes should be at least {least}",
+            "router.port_buffer_bytes",
+            "router.margin_flits",
+            "router.virtual_channels",
+        )
+    collective = file.values.collective
+    slot = collective.slot_packets * collective.packet_flits
+    if slot > MOST_SLOT_FLITS:
+        raise file.wrong(
+            f"a slot of {collective.slot_packets} packets of {collective.packet_flits} flits has {slot} flits; "
+            f"credits count to {MOST_SLOT_FLITS}",
+            "collective.slot_packets",
+            "collective.packet_flits",
+        )
+    longest = collective.long_packet_flits or collective.packet_flits
+    if not collective.packet_flits <= longest <= slot:
+        raise file.wrong(
+            f"a longest packet of {longest} flits; packet_flits is {collective.packet_flits}, and a slot has {slot}",
+            "collective.long_packet_flits",
+            "collective.packet_flits",
+            "collective.slot_packets",
+        )
+    return cluster

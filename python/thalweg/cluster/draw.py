@@ -1,0 +1,294 @@
+"""Clusters as SVG: nodes with number and coordinates, links coloured by dimension, and a legend with ports and rates.
+
+A grid is drawn two dimensions at a time: x to the right, y downwards, and a panel for each place in the other dimensions,
+whose links are short stubs with the number of the node that they lead to. Links that close a ring are arcs. A fat tree has its
+spines on top, and each leaf's hosts in columns below it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+import networkx as nx
+
+from thalweg.cluster.cluster import Cluster
+from thalweg.cluster.topology import Topology
+from thalweg.errors import one_line
+
+COLOURS = ("#2563eb", "#15803d", "#c2410c", "#7e22ce", "#be123c", "#0e7490")  # one for each dimension
+AXES = "xyzuvw"
+BOX_WIDTH, BOX_HEIGHT = 54, 36
+CELL_WIDTH, CELL_HEIGHT = 104, 88
+PANEL_GAP = 40
+MARGIN = 40
+Point = tuple[float, float]
+
+HOST_COLUMNS = 3  # below a leaf switch
+HOST_WIDTH, HOST_HEIGHT = BOX_WIDTH + 26, BOX_HEIGHT + 10
+LEVEL_HEIGHT = 190  # from a level of switches to the next one
+
+SPRING_NODES = 150  # an irregular graph beyond this is drawn on a circle
+
+STYLE = """
+text { font-family: system-ui, 'DejaVu Sans', Arial, sans-serif; fill: #1f2937; }
+.node { fill: #f8fafc; stroke: #334155; stroke-width: 1.2; }
+.id { font-size: 13px; font-weight: 600; text-anchor: middle; }
+.at { font-size: 9px; text-anchor: middle; fill: #64748b; }
+.link { fill: none; stroke-width: 1.6; }
+.second { stroke-dasharray: 5 3; }
+.far { font-size: 9px; }
+.title { font-size: 17px; font-weight: 600; }
+.note { font-size: 12px; }
+.panel { fill: none; stroke: #cbd5e1; stroke-dasharray: 2 4; }
+.place { font-size: 12px; font-weight: 600; }
+"""
+
+
+@dataclass
+class _Drawing:
+    """Where the nodes' centres are, and what is drawn behind and beside them."""
+
+    centres: list[Point]
+    marks: list[str]
+    keys: list[tuple[str, int, str]]  # legend: colour, plane, text
+
+
+def svg(cluster: Cluster) -> str:
+    """The whole drawing as SVG text; the same for the same cluster."""
+    topology = cluster.topology
+    if topology.level:
+        drawing = _fat_tree(topology)
+    else:
+        drawing = _grid(topology) if topology.is_grid and topology.shape != "ring" else _graph(topology)
+    boxes = [_box(topology, node, x, y) for node, (x, y) in enumerate(drawing.centres)]
+    width = max(x for x, _ in drawing.centres) + CELL_WIDTH / 2 + MARGIN
+    bottom = max(y for _, y in drawing.centres) + CELL_HEIGHT / 2 + MARGIN
+    legend, right, height = _legend(cluster, drawing.keys, bottom)
+    width = max(width, right, 2 * MARGIN + 11 * len(_title(cluster)))
+    title = f'<text class="title" x="{MARGIN}" y="28">{escape(_title(cluster))}</text>'
+    body = "\n".join([title, *drawing.marks, *boxes, *legend])
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'height="{height:.0f}">\n<style>{STYLE}</style>\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
+    )
+
+
+def _title(cluster: Cluster) -> str:
+    description = cluster.values.description
+    return one_line(f"{cluster.name}: {description}" if description else cluster.name)
+
+
+def _box(topology: Topology, node: int, x: float, y: float) -> str:
+    left, top = x - BOX_WIDTH / 2, y - BOX_HEIGHT / 2
+    text = f'<rect class="node" x="{left:.1f}" y="{top:.1f}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="6"/>'
+    if len(topology.size) < 2:
+        return text + f'<text class="id" x="{x:.1f}" y="{y + 5:.1f}">{node}</text>'
+    place = ",".join(map(str, topology.coordinates[node]))
+    return (
+        text + f'<text class="id" x="{x:.1f}" y="{y:.1f}">{node}</text>'
+        f'<text class="at" x="{x:.1f}" y="{y + 13:.1f}">({place})</text>'
+    )
+
+
+def _path(path: str, colour: str, plane: int) -> str:
+    second = " second" if plane else ""
+    return f'<path class="link{second}" stroke="{colour}" d="{path}"/>'
+
+
+def _grid(topology: Topology) -> _Drawing:
+    """Panels of the first two dimensions."""
+    columns = topology.size[0]
+    rows = topology.size[1] if len(topology.size) > 1 else 1
+    outer = topology.size[2:]
+    panel_width, panel_height = columns * CELL_WIDTH + PANEL_GAP, rows * CELL_HEIGHT + PANEL_GAP
+    # The third dimension goes to the right, as far as the drawing stays wider than high, and the others downwards.
+    across = outer[0] if outer else 1
+    if len(outer) == 1 and across > 4:
+        across = math.ceil(across / 2)
+
+    centres = []
+    for node in range(topology.nodes):
+        column, row, panel = node % columns, node // columns % rows, node // (columns * rows)
+        panel_left = MARGIN + panel % across * panel_width
+        panel_top = MARGIN + 40 + panel // across * panel_height
+        centres.append((panel_left + (column + 0.5) * CELL_WIDTH, panel_top + (row + 0.5) * CELL_HEIGHT))
+
+    marks = []
+    for first in range(0, topology.nodes if outer else 0, columns * rows):
+        left, top = centres[first][0] - CELL_WIDTH / 2, centres[first][1] - CELL_HEIGHT / 2
+        name = ", ".join(f"{_axis(2 + index)} = {value}" for index, value in enumerate(topology.coordinates[first][2:]))
+        marks.append(
+            f'<rect class="panel" x="{left - 8:.1f}" y="{top - 8:.1f}" width="{columns * CELL_WIDTH + 16}" '
+            f'height="{rows * CELL_HEIGHT + 16}" rx="10"/>'
+            f'<text class="place" x="{left:.1f}" y="{top - 14:.1f}">{name}</text>'
+        )
+    ports = topology.link_ports // topology.planes
+    for a, port_a, b, _ in topology.links.tolist():
+        plane, port = divmod(port_a, ports)
+        dimension = port // 2
+        if dimension < 2:
+            wraps = topology.coordinates[b][dimension] < topology.coordinates[a][dimension]
+            marks.append(_path(_way(centres[a], centres[b], dimension, wraps, 6 * plane), _colour(dimension), plane))
+        else:
+            marks += [_stub(centres[a], b, dimension, 1, plane), _stub(centres[b], a, dimension, -1, plane)]
+    keys = []
+    for dimension, plane in itertools.product(range(len(topology.size)), range(topology.planes)):
+        port, name = plane * ports + 2 * dimension, _axis(dimension)
+        text = f"{name}: ports {port} (to larger {name}) and {port + 1} (to smaller)"
+        stubs = "; a stub has the number of the node that it leads to" if dimension >= 2 else ""
+        keys.append((_colour(dimension), plane, text + stubs))
+    return _Drawing(centres, marks, keys)
+
+
+def _way(start: Point, end: Point, dimension: int, wraps: bool, shift: float) -> str:
+    """A link within a panel: a line, or an arc above its row or left of its column where it closes the ring."""
+    (xa, ya), (xb, yb) = start, end
+    if dimension == 0 and wraps:
+        y, height = ya - BOX_HEIGHT / 2, ya - BOX_HEIGHT / 2 - 30 + shift
+        xa, xb = xa - shift, xb + shift
+        return f"M{xa:.1f} {y:.1f} C{xa:.1f} {height:.1f} {xb:.1f} {height:.1f} {xb:.1f} {y:.1f}"
+    if dimension == 1 and wraps:
+        x, side = xa - BOX_WIDTH / 2, xa - BOX_WIDTH / 2 - 32 + shift
+        ya, yb = ya - shift, yb + shift
+        return f"M{x:.1f} {ya:.1f} C{side:.1f} {ya:.1f} {side:.1f} {yb:.1f} {x:.1f} {yb:.1f}"
+    dx, dy = (0.0, shift) if dimension == 0 else (shift, 0.0)
+    return f"M{xa + dx:.1f} {ya + dy:.1f} L{xb + dx:.1f} {yb + dy:.1f}"
+
+
+def _axis(dimension: int) -> str:
+    return AXES[dimension] if dimension < len(AXES) else f"d{dimension}"
+
+
+def _colour(dimension: int) -> str:
+    return COLOURS[dimension % len(COLOURS)]
+
+
+def _stub(centre: Point, other: int, dimension: int, way: int, plane: int) -> str:
+    """A link that leaves its panel: from the box's right corners, upwards to larger and downwards to smaller coordinates."""
+    right, start_y = centre[0] + BOX_WIDTH / 2 - 4 * plane, centre[1] - way * (BOX_HEIGHT / 2 - 4)
+    end_y = start_y - way * (7 + 12 * (dimension - 2))
+    colour = _colour(dimension)
+    label = f'<text class="far" x="{right + 8:.1f}" y="{end_y + 3:.1f}" style="fill:{colour}">{other}</text>'
+    line = _path(f"M{right - 6:.1f} {start_y:.1f} L{right + 5:.1f} {end_y:.1f}", colour, plane)
+    return line if plane else line + label
+
+
+def _fat_tree(topology: Topology) -> _Drawing:
+    """Levels from the spines down, evenly spread; hosts in columns, each column on a line that comes from its leaf."""
+    level = topology.level
+    height = max(level)
+    leaves = level.count(1)
+    leaf = topology.peer[: topology.hosts, 0]
+    columns = min(HOST_COLUMNS, int((leaf == leaf[0]).sum()))
+    leaf_width = columns * HOST_WIDTH + PANEL_GAP
+    width = max(leaves * leaf_width, *(level.count(rank) * CELL_WIDTH for rank in range(1, height + 1)))
+    top = MARGIN + 70
+    centres: list[Point] = [(0.0, 0.0)] * topology.nodes
+    for rank in range(1, height + 1):
+        switches = [node for node, of in enumerate(level) if of == rank]
+        for index, node in enumerate(switches):
+            centres[node] = (MARGIN + (index + 0.5) * width / len(switches), top + (height - rank) * LEVEL_HEIGHT)
+    buses = {}
+    for host in range(topology.hosts):
+        x, y = centres[int(leaf[host])]
+        row, column = divmod(int((leaf[:host] == leaf[host]).sum()), columns)
+        left = x - columns * HOST_WIDTH / 2 + column * HOST_WIDTH
+        centres[host] = (left + HOST_WIDTH - BOX_WIDTH / 2, y + 70 + row * HOST_HEIGHT)
+        buses[host] = left + 10
+
+    marks = []
+    for a, _, b, _ in topology.links.tolist():
+        (xa, ya), (xb, yb) = centres[a], centres[b]
+        if level[a] == 0:
+            start = f"M{xb:.1f} {yb + BOX_HEIGHT / 2:.1f} L{buses[a]:.1f} {yb + 44:.1f}"
+            path = f"{start} L{buses[a]:.1f} {ya:.1f} L{xa - BOX_WIDTH / 2:.1f} {ya:.1f}"
+        else:
+            path = f"M{xa:.1f} {ya - BOX_HEIGHT / 2:.1f} L{xb:.1f} {yb + BOX_HEIGHT / 2:.1f}"
+        marks.append(_path(path, _colour(level[a]), 0))
+    keys = []
+    for rank in range(height):
+        ends = [(port_a, port_b) for a, port_a, _, port_b in topology.links.tolist() if level[a] == rank]
+        up, down = max(port for port, _ in ends), max(port for _, port in ends)
+        first = min(port for port, _ in ends)
+        name = "hosts" if rank == 0 else "leaves" if rank == 1 else f"level {rank}"
+        keys.append((_colour(rank), 0, f"{name}: ports {first} to {up}, to ports 0 to {down} above"))
+    return _Drawing(centres, marks, keys)
+
+
+def _graph(topology: Topology) -> _Drawing:
+    """Rings and large graphs on a circle, stars round their middle, others where springs between the nodes settle."""
+    nodes = topology.nodes
+    pairs = [(a, b) for a, _, b, _ in topology.links.tolist()]
+    if topology.shape == "star":
+        places = {0: (0.0, 0.0)} | _circle(range(1, nodes))
+    elif topology.shape == "ring" or nodes > SPRING_NODES:
+        places = _circle(range(nodes))
+    else:
+        graph = nx.Graph(pairs)
+        layout = nx.spring_layout(graph, seed=1, iterations=300, k=1.6 / math.sqrt(nodes))
+        places = {node: (float(x), float(y)) for node, (x, y) in layout.items()}
+    closest = min(math.dist(places[a], places[b]) for a in places for b in places if a < b)
+    scale = max(1.2 * CELL_WIDTH, min(1.2 * CELL_WIDTH / max(closest, 1e-3), 120 * math.sqrt(nodes)))
+    left, top = (min(place[axis] for place in places.values()) for axis in range(2))
+    centres = [
+        (MARGIN + CELL_WIDTH / 2 + (places[node][0] - left) * scale, MARGIN + 70 + (places[node][1] - top) * scale)
+        for node in range(nodes)
+    ]
+    ports = topology.link_ports // topology.planes
+    seen: dict[tuple[int, int], int] = {}
+    marks = []
+    for a, port_a, b, _ in topology.links.tolist():
+        pair = (min(a, b), max(a, b))
+        index = seen[pair] = seen.get(pair, -1) + 1
+        (xa, ya), (xb, yb) = centres[pair[0]], centres[pair[1]]
+        length = math.dist((xa, ya), (xb, yb)) or 1.0
+        bow = 16 * ((index + 1) // 2) * (1 if index % 2 else -1)
+        middle_x = (xa + xb) / 2 - (yb - ya) / length * bow
+        middle_y = (ya + yb) / 2 + (xb - xa) / length * bow
+        path = f"M{xa:.1f} {ya:.1f} Q{middle_x:.1f} {middle_y:.1f} {xb:.1f} {yb:.1f}"
+        marks.append(_path(path, COLOURS[0], port_a // ports))
+    keys = []
+    for plane in range(topology.planes):
+        port = plane * ports
+        text = f"ports {port} (to the next node) and {port + 1} (to the one before)"
+        keys.append(
+            (
+                COLOURS[0],
+                plane,
+                text if topology.shape == "ring" else f"ports from {port} on, in the order of the links",
+            )
+        )
+    return _Drawing(centres, marks, keys)
+
+
+def _circle(nodes: range) -> dict[int, Point]:
+    angle = 2 * math.pi / len(nodes)
+    return {node: (math.sin(index * angle), -math.cos(index * angle)) for index, node in enumerate(nodes)}
+
+
+def _hosts(topology: Topology) -> str:
+    return f"{topology.hosts} of them hosts, " if topology.level else ""
+
+
+def _legend(cluster: Cluster, keys: list[tuple[str, int, str]], top: float) -> tuple[list[str], float, float]:
+    """What to draw, and the right and lower ends of it."""
+    values, topology = cluster.values, cluster.topology
+    cycles = "1 cycle" if cluster.link_latency == 1 else f"{cluster.link_latency} cycles"
+    lines = [
+        f"{topology.nodes} nodes, {_hosts(topology)}{len(topology.links)} links, diameter {topology.diameter}",
+        f"link: {values.link.rate_gbps:g} Gb/s and {values.link.latency_ns:g} ns ({cycles}) each way",
+        f"port: {cluster.port_gbps:g} Gb/s, a flit of {values.router.flit_bits} bits a cycle at "
+        f"{values.clock.frequency_mhz:g} MHz",
+    ]
+    marks = []
+    for index, line in enumerate(lines):
+        marks.append(f'<text class="note" x="{MARGIN}" y="{top + 18 * index:.1f}">{escape(line)}</text>')
+    for index, (colour, plane, text) in enumerate(keys, start=len(lines)):
+        y = top + 18 * index
+        marks.append(_path(f"M{MARGIN} {y - 4:.1f} L{MARGIN + 34} {y - 4:.1f}", colour, plane))
+        marks.append(f'<text class="note" x="{MARGIN + 44}" y="{y:.1f}">{escape(text)}</text>')
+    longest = max(len(text) for text in [*lines, *(text for _, _, text in keys)])
+    return marks, 2 * MARGIN + 44 + 7 * longest, top + 18 * (len(lines) + len(keys)) + MARGIN / 2

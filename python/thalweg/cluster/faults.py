@@ -1,0 +1,98 @@
+"""What happens on each link of a cluster: its [faults], link by link and direction by direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from thalweg.cluster.file import FaultsTable, LinkFaultsTable
+from thalweg.cluster.topology import Topology
+
+if TYPE_CHECKING:
+    from thalweg._sim import Recovery
+
+faults_option = click.option(
+    "--faults",
+    metavar="FAULTS",
+    help="What goes wrong on links: a file with [faults], or such as bit_error_rate=1e-6,frames_lost=0.001,down=0-1@20 "
+    "(nodes, and microseconds).",
+)
+"""Decorator: adds `--faults` as the argument `faults: str | None`, for `Cluster.load`."""
+
+RATES = ("bit_error_rate", "frames_lost", "frames_duplicated")
+
+
+@dataclass(frozen=True)
+class Wire:
+    """One direction of a link; shares are of bits and of frames."""
+
+    bit_error_rate: float = 0.0
+    frames_lost: float = 0.0
+    frames_duplicated: float = 0.0
+    down_at_us: float | None = None
+    up_at_us: float | None = None
+
+    def over(self, table: LinkFaultsTable) -> Wire:
+        """This, where the table says nothing else."""
+        said = {key: getattr(table, key) for key in (*RATES, "down_at_us", "up_at_us")}
+        return replace(self, **{key: value for key, value in said.items() if value is not None})
+
+
+class WrongLink(ValueError):
+    """Entry `index` of `faults.links`, of which `key` is wrong."""
+
+    def __init__(self, index: int, key: str, what: str) -> None:
+        super().__init__(what)
+        self.index = index
+        self.key = key
+
+
+def of_links(topology: Topology, table: FaultsTable) -> list[tuple[Wire, Wire]]:
+    """For each link of the topology the faults from its first node to its second, and back. Raises WrongLink."""
+    common = Wire(*(getattr(table, key) for key in RATES))
+    wires = [[common, common] for _ in topology.links]
+    for index, entry in enumerate(table.links):
+        a, b = entry.nodes
+        if entry.up_at_us is not None and (entry.down_at_us is None or entry.up_at_us <= entry.down_at_us):
+            raise WrongLink(index, "up_at_us", f"up_at_us is {entry.up_at_us:g}; a link comes up after down_at_us")
+        found = False
+        for wire, (node_a, port_a, node_b, port_b) in zip(wires, topology.links.tolist(), strict=True):
+            # A link between a ring's two nodes, or of a node to itself, may fit both ways.
+            for way, (first, port, second) in enumerate(((node_a, port_a, node_b), (node_b, port_b, node_a))):
+                if (first, second) != (a, b) or entry.port not in (None, port):
+                    continue
+                found = True
+                for direction in (way,) if entry.one_way else (0, 1):
+                    wire[direction] = wire[direction].over(entry)
+        if not found:
+            raise WrongLink(
+                index,
+                "nodes",
+                f"no link joins node {a} to node {b}"
+                + ("" if entry.port is None else f" by port {entry.port} of node {a}"),
+            )
+    return [(forth, back) for forth, back in wires]
+
+
+def recovery_rows(recoveries: Sequence[Recovery], us: float) -> list[dict[str, Any]]:
+    """Links that were given up, for reports; `us` is a tick in microseconds."""
+    return [
+        {
+            "link": recovery.link,
+            "silent_since_us": recovery.silent_since * us,
+            "given_up_us": recovery.given_up * us,
+            "resumed_us": recovery.resumed * us,
+            "recovery_us": (recovery.resumed - recovery.silent_since) * us,
+        }
+        for recovery in recoveries
+    ]
+
+
+def recovery_text(row: dict[str, Any]) -> str:
+    return (
+        f"{row['link']} was silent from {row['silent_since_us']:.3f} us on and given up at {row['given_up_us']:.3f}; the fabric "
+        f"began again without it at {row['resumed_us']:.3f}: a recovery of {row['recovery_us']:.3f} us"
+    )

@@ -1,0 +1,94 @@
+"""How the command ends when SIGINT, SIGTERM or SIGHUP tells it to: at once, whatever it is doing, and with all that it started.
+
+Nothing is unwound, and nothing has to look for signals, neither the simulator's loop nor a wait for a tool: the main thread stands
+still where it is, and a thread that the signal wakes kills the processes, removes the files and leaves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+from typing import NoReturn
+
+from thalweg.commands import status_line
+from thalweg.launch import scratch
+from thalweg.launch.descendants import descendants
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_KILLING_S = 0.7  # at most
+_AGAIN_S = 0.01
+_SHOW_CURSOR = b"\r\x1b[K\x1b[?25h"  # a progress bar hides it
+
+_held = threading.Lock()
+_held.acquire()
+
+
+def install() -> None:
+    """From now on, in the main thread. SIGHUP stays ignored after nohup; SIGINT, which a script's background commands have ignored,
+    does not: who sends it means us."""
+    heard, rung = os.pipe()
+    os.set_blocking(rung, False)
+    signal.set_wakeup_fd(rung, warn_on_full_buffer=False)
+    threading.Thread(target=_listen, args=(heard,), name="ending", daemon=True).start()
+    for number in _SIGNALS:
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _stand_still)
+
+
+def leave(code: int) -> NoReturn:
+    """Ends the process without the end of the interpreter, which hears no signals."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    scratch.remove()
+    os._exit(code)
+
+
+def _stand_still(number: int, _: FrameType | None) -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    _held.acquire(timeout=2 * _KILLING_S)
+    os._exit(128 + number)  # the thread is not, or does not get done
+
+
+def _listen(heard: int) -> None:
+    while (number := os.read(heard, 1)[0]) not in _SIGNALS:
+        pass
+    try:
+        _end()
+    finally:
+        os._exit(128 + number)
+
+
+def _end() -> None:
+    this = threading.get_ident()
+
+    def hold(event: str, _: object) -> None:
+        # Pools of threads that wait for tools: none starts the next one, or opens a file.
+        if threading.get_ident() != this:
+            _held.acquire()
+
+    sys.addaudithook(hold)
+    _kill_all()
+    scratch.remove()
+    status_line.clear()
+    for stream in (1, 2):
+        with contextlib.suppress(OSError):
+            if os.isatty(stream):
+                os.write(stream, _SHOW_CURSOR)
+
+
+def _kill_all() -> None:
+    """The processes below this one, and those that were about to be started."""
+    quiet, deadline = 0, time.monotonic() + _KILLING_S
+    while quiet < 2 and time.monotonic() < deadline:
+        alive = descendants(os.getpid())
+        for process in alive:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        quiet = 0 if alive else quiet + 1
+        time.sleep(_AGAIN_S)

@@ -1,0 +1,77 @@
+"""Which node each rank is on: `--placement`."""
+
+from __future__ import annotations
+
+import re
+
+import click
+import numpy as np
+
+from thalweg.cluster.cluster import Cluster
+from thalweg.errors import InputError
+
+BLOCK = "block"
+
+
+class PlacementType(click.ParamType[str]):
+    """Where ranks are: in the order of the nodes, shuffled by a seed, or a list of nodes."""
+
+    name = "block|random:SEED|NODE,NODE,.."
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if re.fullmatch(r"block|random:\d{1,18}|\d{1,6}(,\d{1,6})*", value) is None:
+            self.fail(f"{value!r} is not block, random:SEED, or a list of nodes such as 3,0,2,1", param, ctx)
+        return value
+
+
+option = click.option(
+    "--placement",
+    "placement_name",
+    type=PlacementType(),
+    default=BLOCK,
+    show_default=True,
+    help="The node of each rank: block (rank i on node i), random:SEED, or a list of nodes.",
+)
+"""Decorator: adds `--placement` as the argument `placement_name: str`; hand it to `nodes_of`."""
+
+
+def seeds(placement: str) -> dict[str, int]:
+    """That of a random placement, for `write_json`."""
+    return {"placement": int(placement.removeprefix("random:"))} if placement.startswith("random:") else {}
+
+
+def shared_nodes_of(placement: str, cluster: Cluster, ranks: int, per_node: int) -> list[int]:
+    """The node of each rank, where so many that follow each other share a node. Raises InputError where they do not fit."""
+    hosts, used = cluster.topology.hosts, -(-ranks // per_node)
+    if used > hosts:
+        raise InputError(
+            f"{ranks} ranks do not fit on {cluster.name}, which has {hosts} hosts: "
+            f"--ranks-per-node {-(-ranks // hosts)} is enough"
+        )
+    nodes = nodes_of(placement, cluster, used)
+    return [nodes[rank // per_node] for rank in range(ranks)]
+
+
+def nodes_of(placement: str, cluster: Cluster, ranks: int) -> list[int]:
+    """The node of each rank, all different. Raises InputError where the ranks do not fit."""
+    hosts = cluster.topology.hosts
+    if not 1 <= ranks <= hosts:
+        raise InputError(
+            f"{ranks} ranks do not fit on {cluster.name}, which has {hosts} hosts: at most one rank on a host"
+        )
+    if placement == BLOCK:
+        return list(range(ranks))
+    if placement.startswith("random:"):
+        seed = int(placement.removeprefix("random:"))
+        return [int(node) for node in np.random.default_rng(seed).permutation(hosts)[:ranks]]
+    nodes = [int(node) for node in placement.split(",")]
+    if len(nodes) != ranks:
+        raise InputError(f"--placement has {len(nodes)} nodes for {ranks} ranks")
+    for node in nodes:
+        if node >= hosts:
+            raise InputError(
+                f"--placement: there is no node {node} with a host on {cluster.name}; they are 0 to {hosts - 1}"
+            )
+        if nodes.count(node) > 1:
+            raise InputError(f"--placement: node {node} is given twice; at most one rank is on a host")
+    return nodes

@@ -1,0 +1,111 @@
+"""The processes of a run: started so that they end with us, and all ended when the run is over."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from thalweg.launch.descendants import descendants
+
+_PR_SET_PDEATHSIG = 1
+_GRACE_S = 5.0
+_RULE = rb"-{74}\n"
+_AMONG_RANKS = re.compile(
+    _RULE + rb"(?:prterun|mpirun|mpiexec) (?:noticed|detected|has exited).*?\n" + _RULE, re.DOTALL
+)
+"""What Open MPI's launcher says of a bad termination, in one piece, where the ranks write their errors."""
+
+
+class Output:
+    """Where a launcher writes what its ranks write, so that its own words are apart: two FIFOs in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.streams = {1: folder / "out", 2: folder / "err"}
+        self.own = folder / "own"
+        for fifo in self.streams.values():
+            os.mkfifo(fifo)
+
+
+class Processes:
+    """A launcher and everything below it. `mark` is a text that its environment holds and no other process's does."""
+
+    def __init__(
+        self, command: Sequence[str], environment: dict[str, str], mark: str, output: Output, prefix: str = ""
+    ) -> None:
+        """Starts `command`, which puts its ranks' output there; it is killed when this process dies. The terminal's signals are
+        for us alone. Where there is a `prefix`, it has no input, and stands before each line of output."""
+        libc = ctypes.CDLL(None)
+        self._mark = mark.encode()
+        self._output = output
+        with output.own.open("wb") as own:
+            self.launcher = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL if prefix else None,
+                stdout=own,
+                stderr=own,
+                start_new_session=True,
+                preexec_fn=lambda: libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
+            )
+        self._readers = [
+            threading.Thread(target=self._pass_on, args=(fifo, to, prefix.encode() if to == 1 else b""), name="output")
+            for to, fifo in output.streams.items()
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def said(self) -> str:
+        """The launcher's own words."""
+        return self._output.own.read_text(errors="replace").strip()
+
+    def _pass_on(self, fifo: Path, to: int, prefix: bytes) -> None:
+        with fifo.open("rb") as source, contextlib.suppress(OSError):
+            take: Callable[[], bytes] = source.readline if prefix else lambda: source.read1()
+            while piece := take():
+                piece = prefix + _AMONG_RANKS.sub(b"", piece)
+                while piece:
+                    piece = piece[os.write(to, piece) :]
+            return
+        self.launcher.send_signal(signal.SIGPIPE)  # nobody reads what it passes on
+
+    def end(self) -> None:
+        """Kills all that still run, and waits until they are gone."""
+        deadline = time.monotonic() + _GRACE_S
+        while (alive := self._alive()) and time.monotonic() < deadline:
+            for process in alive:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            time.sleep(0.01)
+            self._reap(alive)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.launcher.wait(_GRACE_S)
+        for fifo in self._output.streams.values():
+            with contextlib.suppress(OSError):
+                os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))  # for a reader that still waits for a first word
+        for reader in self._readers:
+            reader.join(_GRACE_S)
+
+    def _alive(self) -> list[int]:
+        running = [] if self.launcher.poll() is not None else [self.launcher.pid, *descendants(self.launcher.pid)]
+        return sorted({*running, *filter(self._is_marked, descendants(os.getpid()))})
+
+    def _is_marked(self, process: int) -> bool:
+        try:
+            return self._mark in Path(f"/proc/{process}/environ").read_bytes()
+        except OSError:
+            return False
+
+    def _reap(self, processes: Sequence[int]) -> None:
+        """Takes the exit status of those that have become our children."""
+        for process in processes:
+            if process != self.launcher.pid:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(process, os.WNOHANG)

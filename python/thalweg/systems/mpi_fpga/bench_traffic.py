@@ -1,0 +1,115 @@
+"""Measures random traffic on the plain network of a cluster, without collectives.
+
+Rows are dictionaries, as in thalweg.bench.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from thalweg.cluster.cluster import Cluster
+from thalweg.errors import FabricStopped, InputError
+from thalweg.systems.mpi_fpga import bounds
+from thalweg.systems.mpi_fpga.bench import Progress, Row, silent
+
+SATURATED = 3.0
+"""A load is beyond saturation where the average latency is so many times that at `LOW_LOAD`."""
+LOW_LOAD = 0.05
+FINEST_LOAD = 0.005
+
+
+@dataclass(frozen=True)
+class TrafficPlan:
+    """Random traffic on the plain network of a cluster."""
+
+    cluster: Cluster
+    pattern: str = "uniform"
+    packet: int = 8
+    cycles: int = 100_000
+    warmup: int = 10_000
+    seed: int = 1
+
+
+def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = silent) -> Row:
+    """One row: `load` flits a node and cycle are offered. Raises FabricStopped where the network is stuck."""
+    from thalweg import _sim
+
+    traffic = _sim.TrafficConfig()
+    traffic.pattern = _sim.Pattern[plan.pattern]
+    traffic.packet_flits = plan.packet
+    traffic.load = load
+    traffic.seed = plan.seed
+    traffic.warmup = plan.warmup
+    traffic.cycles = plan.cycles
+
+    def advanced(done: int, total: int) -> bool:
+        progress(done / total)
+        return True
+
+    try:
+        result = _sim.run_traffic(plan.cluster.fabric_config(collectives=False), traffic, advanced)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if result.stuck:
+        raise FabricStopped("nothing moves any more: " + "; ".join(result.stuck))
+    return {
+        "operation": "traffic",
+        "engine": "sim",
+        "cluster": plan.cluster.name,
+        "ranks": plan.cluster.topology.nodes,
+        "bytes": plan.packet * bounds.FLIT_BYTES,
+        "pattern": plan.pattern,
+        "packet_flits": plan.packet,
+        "seed": plan.seed,
+        "load": load,
+        "offered_load": result.offered_load,
+        "accepted_load": result.accepted_load,
+        "average_latency_cycles": result.average_latency_cycles,
+        "max_latency_cycles": result.max_latency_cycles,
+        "average_hops": result.average_hops,
+        "packets": result.packets,
+        "cycles": result.cycles,
+        "flit_hops": result.flit_hops,
+        "router_cycles": result.router_cycles,
+        "cpu_s": result.cpu_s,
+        "time_kernel_us": None,
+        "bound_kernel_us": None,
+        "time_host_us": None,
+        "bound_host_us": None,
+        "complete": result.complete,
+        "verified": result.verified,
+    }
+
+
+def sweep_traffic(plan: TrafficPlan, progress: Progress = silent) -> Iterator[Row]:
+    """Rows from load 0.05 to saturation: in steps of 0.05, then halving the last one down to 0.005.
+
+    The row of the highest load whose latency is at most three times that at 0.05 has `saturation` set.
+    """
+    most, halvings = round(1 / LOW_LOAD), int(math.log2(LOW_LOAD / FINEST_LOAD))
+
+    def part(before: float) -> Progress:
+        """Of the loads that there may be, up to 1 and then in between, so many are over."""
+        return lambda done: progress((before + done) / (most + halvings))
+
+    low = measure_traffic(plan, LOW_LOAD, part(0))
+    yield low
+    best, step = low, LOW_LOAD
+    while step >= FINEST_LOAD:
+        load = round(best["load"] + step, 6)
+        before = best["load"] / LOW_LOAD if step == LOW_LOAD else most - 1 + math.log2(LOW_LOAD / step)
+        row = measure_traffic(plan, load, part(before)) if load <= 1 else None
+        beyond = (
+            row is None
+            or not row["complete"]
+            or row["average_latency_cycles"] > SATURATED * low["average_latency_cycles"]
+        )
+        if row is not None:
+            yield row
+        if not beyond and row is not None:
+            best = row
+        if beyond or step < LOW_LOAD:
+            step /= 2
+    best["saturation"] = True

@@ -1,0 +1,291 @@
+"""Times that no communication on a network can beat, for whatever algorithm, with combining and copying in the switches.
+
+They rest on two things that hold on any graph. Information needs at least the hops between two nodes, each a link and the
+stages of a router. And what enters or leaves a node passes that node's own links: `B` is the sum of their rates, links that
+run side by side counted each (2n times b on a k-ary n-cube, dimensions of size 2 included). Distances and links are those of
+the ranks at hand, so a bound holds for any sub-communicator and for unequal dimensions; links of nodes that hold no rank may
+be used and are never counted against it. With m the bytes, N the ranks, d distances in time:
+
+barrier     the largest d between two ranks
+broadcast   the last byte to leave the root has yet to reach the farthest rank: d + m/B(root); what a rank receives begins no
+            sooner than d: d + m/B(rank)
+reduce      the same, backwards; and d + lane, since the farthest operand is combined at least once on its way
+allreduce   each rank's last operand has yet to reach the rank farthest from it: d + m/B, and d + lane. Further, every byte
+            takes 2(N-1) transfers: until some node knows its result, each other rank has sent once; from then on, each other
+            rank receives once. All of them use links at the ranks: 2(N-1)m over the sum of those links' rates, which is
+            (N-1)m/(N n b) for all nodes of a k-ary n-cube. No distance is added to this: while the first results spread, the
+            last operands may still be under way, so that no link ever has to be idle
+gather      the blocks of the ranks at distance d and beyond arrive after d: d + (their number) m/B(root), for every d
+scatter     gather backwards: the blocks for the ranks at distance d and beyond have left d before the end
+allgather   as gather, for every rank; and as broadcast, from every rank
+reduce-     scatter, of every rank's blocks; and reduce, of every rank's: a rank's part of another's result has to leave it,
+scatter     combined with what passes or not
+scan,       what a rank gives goes to every rank above: d + the larger of m/B at both ends and, where it is combined on its
+exscan      way, a lane
+alltoall    as scatter and gather, for every rank; and every block uses as many links as its ranks are hops apart, at least:
+            the sum of blocks times hops over the sum of all links' rates, N m k/(8b) on a whole k-ary n-cube with k even;
+            and below each switch of a fat tree s ranks' blocks for the N-s others, s (N-s) m, over its links upwards,
+            and as many downwards
+message     one route, whose first link carries all: d + m/b
+
+Host to host, PCIe's latency comes at both ends, and B is at most what PCIe and the DMA carry. The time that a flit spends in
+the last router is not counted, so a flit more or less in m/B does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.systems.mpi_fpga.spec import Collective
+
+if TYPE_CHECKING:
+    from thalweg._sim import FabricConfig
+
+FLIT_BYTES = 32
+"""Source: the MPI-FPGA paper, section 2.5: a phit is 256 bits."""
+ROUTER_CYCLES = 4
+"""Source: the MPI-FPGA paper, section 4.1: the four stages of the router, a cycle each."""
+SHAPES = frozenset({"ring", "torus", "line", "star", "fattree"})
+"""Shapes of which no cut is narrower, for what must cross it, than those that are counted: others get no bounds."""
+OPERATIONS = tuple(collective.name.lower() for collective in Collective if collective)
+
+_FAR = 1 << 40
+"""Farther than any node in ticks."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """What bounds depend on, in bytes and ticks.
+
+    `links` holds (node, node, latency, rate) per direction, latency the ticks from one router's input to the next one's.
+    """
+
+    nodes: int
+    links: Sequence[tuple[int, int, int, float]]
+    lane: int = 0
+    pcie_latency: int = 0
+    pcie_rate: float = inf
+    """Bytes a tick between host memory and node, each direction: the slower of PCIe and DMA."""
+    switches: int = 0
+    """The last so many nodes have no host."""
+    _known: dict[int, dict[int, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, config: FabricConfig) -> Network:
+        """The network of a fabric's configuration."""
+        links: list[tuple[int, int, int, float]] = []
+        for link in config.links:
+            rate = FLIT_BYTES * min(1.0, link.rate_flits / link.rate_cycles)
+            latency = ROUTER_CYCLES + link.latency
+            links += [(link.node_a, link.node_b, latency, rate), (link.node_b, link.node_a, latency, rate)]
+        dma = FLIT_BYTES * config.host.dma_flits_per_cycle
+        return cls(
+            config.nodes,
+            links,
+            config.collective.lane_latency,
+            config.host.pcie_latency,
+            min(dma, config.host.pcie_bytes_per_tick),
+            config.switches,
+        )
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Tail, head and latency of each link."""
+        ends = np.array([link[:3] for link in self.links], np.int64).reshape(-1, 3)
+        return ends[:, 0], ends[:, 1], ends[:, 2]
+
+    def _nearest(self, start: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each node the least of `start` at any node plus the way from there, links being `lengths` long."""
+        tails, heads, _ = self._ends
+        while True:
+            nearer = start.copy()
+            np.minimum.at(nearer, heads, start[tails] + lengths)
+            if np.array_equal(nearer, start):
+                return start
+            start = nearer
+
+    def _from(self, node: int, lengths: NDArray[np.int64]) -> dict[int, int]:
+        start = np.full(self.nodes, _FAR)
+        start[node] = 0
+        return {other: at for other, at in enumerate(self._nearest(start, lengths).tolist()) if at < _FAR}
+
+    @cached_property
+    def subtrees(self) -> list[set[int]]:
+        """What hangs together below each level of switches, counted from the hosts; without switches there is none."""
+        tails, heads, _ = self._ends
+        everyone = np.arange(self.nodes)
+        level = self._nearest(np.where(everyone < self.nodes - self.switches, 0, _FAR), np.ones_like(tails))
+        found: list[set[int]] = []
+        for height in range(1, level[level < _FAR].max()):
+            inside = (level[tails] <= height) & (level[heads] <= height)
+            first = self._nearest(everyone, np.where(inside, 0, _FAR))
+            found += [set(np.flatnonzero(first == node).tolist()) for node in np.unique(first[level <= height])]
+        return found
+
+    def distances(self, node: int) -> dict[int, int]:
+        """Ticks from a node to every node that it reaches."""
+        if node not in self._known:
+            self._known[node] = self._from(node, self._ends[2])
+        return self._known[node]
+
+    def hops(self, node: int) -> dict[int, int]:
+        """Links from a node to every node that it reaches."""
+        return self._from(node, np.ones_like(self._ends[2]))
+
+
+class _Ranks:
+    """Ranks on their nodes and one operation's size: what its parts take at least, in ticks."""
+
+    def __init__(self, network: Network, members: Sequence[int], size: int, host: bool) -> None:
+        self.size, self.lane = size, network.lane
+        self.network, self.members = network, members
+        self.all = range(len(members))
+        self.distance = [[network.distances(node)[other] for other in members] for node in members]
+        place = {node: rank for rank, node in enumerate(members)}
+        self.out, self.into, self.links = [0.0] * len(members), [0.0] * len(members), 0.0
+        for tail, head, _, rate in network.links:
+            if tail in place:
+                self.out[place[tail]] += rate
+            if head in place:
+                self.into[place[head]] += rate
+            if tail in place or head in place:
+                self.links += rate
+        if host:
+            self.out = [min(rate, network.pcie_rate) for rate in self.out]
+            self.into = [min(rate, network.pcie_rate) for rate in self.into]
+
+    def others(self, rank: int) -> list[int]:
+        return [other for other in self.all if other != rank]
+
+    def sent(self, source: int, target: int) -> float:
+        """All bytes of `source` to one rank."""
+        return self.distance[source][target] + self.size / self.out[source]
+
+    def received(self, source: int, target: int) -> float:
+        """All bytes for one rank, from `source`."""
+        return self.distance[source][target] + self.size / self.into[target]
+
+    def spread(self, source: int) -> float:
+        """From rank `source` to every other."""
+        received = (self.received(source, r) for r in self.others(source))
+        return max(max(self.distance[source]) + self.size / self.out[source], *received)
+
+    def combine(self, target: int) -> float:
+        """From every other rank, combined, to rank `target`."""
+        farthest = max(row[target] for row in self.distance)
+        last = max(self.size / self.into[target], self.lane)
+        return max(farthest + last, *(self.sent(r, target) for r in self.others(target)))
+
+    def collect(self, target: int) -> float:
+        """From every other rank, a block each, to rank `target`."""
+        distances = sorted((self.distance[r][target] for r in self.others(target)), reverse=True)
+        return max(d + beyond * self.size / self.into[target] for beyond, d in enumerate(distances, start=1))
+
+    def distribute(self, source: int) -> float:
+        """A block to every other rank, from rank `source`."""
+        distances = sorted((self.distance[source][r] for r in self.others(source)), reverse=True)
+        return max(d + beyond * self.size / self.out[source] for beyond, d in enumerate(distances, start=1))
+
+    def upwards(self, inclusive: bool) -> float:
+        """Every rank's operand to all ranks above it, combined on its way: in an exclusive scan not from rank 0 to 1."""
+        return max(
+            self.distance[low][high]
+            + max(self.size / self.out[low], self.size / self.into[high], self.lane if inclusive or high > 1 else 0)
+            for high in self.all
+            for low in range(high)
+        )
+
+    def carry(self) -> float:
+        """A block from every rank to every other, over all links."""
+        hops = 0
+        for node in self.members:
+            from_node = self.network.hops(node)
+            hops += sum(from_node[other] for other in self.members)
+        return hops * self.size / sum(rate for *_, rate in self.network.links)
+
+    def cross(self) -> float:
+        """A block from every rank to every other, out of and into each subtree."""
+        longest = 0.0
+        for part in self.network.subtrees:
+            inside = sum(node in part for node in self.members)
+            leaving = sum(rate for tail, head, _, rate in self.network.links if tail in part and head not in part)
+            arriving = sum(rate for tail, head, _, rate in self.network.links if tail not in part and head in part)
+            if 0 < inside < len(self.members):
+                blocks = inside * (len(self.members) - inside)
+                longest = max(longest, blocks * self.size / min(leaving, arriving))
+        return longest
+
+    def exchange(self) -> float:
+        """2(N-1) transfers of every byte, over the links at the ranks."""
+        return 2 * (len(self.all) - 1) * self.size / self.links
+
+
+def collective_ticks(
+    network: Network, members: Sequence[int], operation: str, size: int, root: int = 0, host: bool = False
+) -> float:
+    """The least ticks from the start of `operation` to its end at the last of its ranks.
+
+    Rank i is on node members[i], all different; `root` is a rank. `size` in bytes has OSU's meaning: one rank's block of
+    gather, allgather, scatter, reduce_scatter and alltoall, the whole buffer otherwise. `host`: from host memory to host memory, else from port to port of the
+    nodes. One rank alone takes no time. Raises KeyError where two ranks are not connected.
+    """
+    if len(members) == 1:
+        return 0.0
+    ranks = _Ranks(network, members, size, host)
+    bounds = {
+        "barrier": lambda: float(max(map(max, ranks.distance))),
+        "broadcast": lambda: ranks.spread(root),
+        "reduce": lambda: ranks.combine(root),
+        "allreduce": lambda: max(ranks.exchange(), *map(ranks.spread, ranks.all), *map(ranks.combine, ranks.all)),
+        "gather": lambda: max(ranks.collect(root), *(ranks.sent(r, root) for r in ranks.others(root))),
+        "allgather": lambda: max(*map(ranks.spread, ranks.all), *map(ranks.collect, ranks.all)),
+        "reduce_scatter": lambda: max(*map(ranks.distribute, ranks.all), *map(ranks.combine, ranks.all)),
+        "alltoall": lambda: max(
+            ranks.carry(), ranks.cross(), *map(ranks.distribute, ranks.all), *map(ranks.collect, ranks.all)
+        ),
+        "scan": lambda: ranks.upwards(inclusive=True),
+        "exscan": lambda: ranks.upwards(inclusive=False),
+        "scatter": lambda: max(ranks.distribute(root), *(ranks.received(root, r) for r in ranks.others(root))),
+    }
+    return bounds[operation]() + (2 * network.pcie_latency if host else 0)
+
+
+def last_entry_ticks(network: Network, members: Sequence[int], operation: str, size: int, root: int = 0) -> float:
+    """The least ticks from the entry of the last rank, whichever it is, to the end at the last rank; host to host.
+
+    What the others gave may wait in the network by then. What the last rank gives has yet to reach everybody who needs it;
+    where that is itself alone, its own part of the data has yet to pass PCIe. Arguments as in `collective_ticks`.
+    """
+    if len(members) == 1:
+        return 0.0
+    ranks = _Ranks(network, members, size, host=True)
+    own = size / network.pcie_rate
+    bounds = {
+        "barrier": lambda: float(min(map(max, ranks.distance))),
+        "broadcast": lambda: own,
+        "reduce": lambda: own,
+        "allreduce": lambda: min(map(ranks.spread, ranks.all)),
+        "gather": lambda: min((len(members) - 1) * own, *(ranks.sent(r, root) for r in ranks.others(root))),
+        "allgather": lambda: min(map(ranks.spread, ranks.all)),
+        "scatter": lambda: own,
+        "reduce_scatter": lambda: min(map(ranks.distribute, ranks.all)),
+        "alltoall": lambda: min(map(ranks.distribute, ranks.all)),
+        "scan": lambda: own,
+        "exscan": lambda: own,
+    }
+    return bounds[operation]() + 2 * network.pcie_latency
+
+
+def message_ticks(network: Network, source: int, destination: int, size: int, host: bool = False) -> float:
+    """The least ticks of a message of `size` bytes from node to node, which takes one route."""
+    rate = max(rate for tail, _, _, rate in network.links if tail == source)
+    if host:
+        rate = min(rate, network.pcie_rate)
+    return network.distances(source)[destination] + size / rate + (2 * network.pcie_latency if host else 0)

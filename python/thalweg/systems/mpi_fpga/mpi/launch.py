@@ -1,0 +1,215 @@
+"""Runs unchanged MPI programs on a simulated cluster, from the launch of their ranks to the report."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thalweg._sim import Choice, Ending, FabricConfig, MpiServer, Sharing
+from thalweg.commands.status_line import status_line
+from thalweg.errors import FabricStopped, InputError
+from thalweg.launch import scratch
+from thalweg.launch.processes import Output, Processes
+from thalweg.systems.mpi_fpga.choice import From
+from thalweg.systems.mpi_fpga.mpi.library import Interposer, MpiLibrary
+
+_BANNER = "BAD TERMINATION"
+_LONGEST_ADDRESS = 107  # bytes of a Unix socket's
+_LOOK_S = 0.02
+_GOODBYE_S = 2.0  # for the server to see that the ranks have gone, once the launcher has
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How a run went."""
+
+    exit_code: int
+    """The program's own status, or 124 where the fabric could not go on."""
+    complaint: list[str]
+    """Why it ended early, and who waits for whom; empty where it did not."""
+    books: dict[str, Any]
+    """What the server counted, as `MpiServer.run` returns it."""
+
+
+def find_program(name: str) -> str:
+    """The path of the program that a command line names. Raises InputError where there is none that can be run."""
+    found = shutil.which(name)
+    if found is None:
+        path = Path(name)
+        if path.is_dir():
+            raise InputError(f"{name} is a folder, not a program")
+        if path.exists() and "/" not in name:
+            raise InputError(f"there is no program {name} on the PATH; the file in this folder is ./{name}")
+        if path.exists():
+            raise InputError(f"{name} is not executable")
+        raise InputError(f"there is no program {name}")
+    return found
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of a run: its command line, and the node of each of its ranks."""
+
+    command: Sequence[str]
+    nodes: Sequence[int]
+
+
+def run_programs(
+    programs: Sequence[Program],
+    config: FabricConfig,
+    library: MpiLibrary,
+    interposer: Interposer,
+    compute_scale: float,
+    patience_s: float,
+    operators: Mapping[str, int],
+    skew: str | None,
+    choice: Sequence[From],
+    sharing: Sharing | None,
+) -> RunResult:
+    """Runs programs at once on one cluster, each with its ranks' MPI_COMM_WORLD; returns when no process of them is left.
+
+    `operators`: those of the user in `config`, and the bytes of their elements. `skew`: distribution, us and seed of the ranks'
+    delays. `choice`: the algorithms that are wanted. `sharing`: what each program has of the fabric. Raises InputError where one
+    is no MPI program."""
+    paths = [find_program(program.command[0]) for program in programs]
+    nodes = [node for program in programs for node in program.nodes]
+    firsts = [sum(len(program.nodes) for program in programs[:job]) for job in range(len(programs))]
+    with tempfile.TemporaryDirectory(dir=scratch.folder()) as folder, _address(folder) as address:
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        listener.bind(address)
+        listener.listen(len(nodes))
+        server = MpiServer(
+            *(config, nodes, listener.detach(), interposer.functions, compute_scale, patience_s, Choice(choice)),
+            firsts if len(programs) > 1 else [],
+            sharing,
+        )
+        variables = {"THALWEG_SOCKET": address, "THALWEG_SHARED_MEMORY": scratch.folder().name}
+        if operators:
+            variables["THALWEG_OPERATORS"] = " ".join(f"{name} {size}" for name, size in operators.items())
+        if skew is not None:
+            variables["THALWEG_SKEW"] = skew
+        started: list[Processes] = []
+        try:
+            for path, program, first in zip(paths, programs, firsts, strict=True):
+                own = variables | ({"THALWEG_JOB": f"{first} {len(nodes)}"} if len(programs) > 1 else {})
+                place = Path(folder, str(first))
+                place.mkdir()
+                output = Output(place)
+                launch = library.launch(len(program.nodes), interposer.path, own, output)
+                share_memory = len(set(program.nodes)) < len(program.nodes)
+                environment = {**scratch.users_environment(), **library.environment(share_memory), **own}
+                prefix = f"{len(started)}: " if len(programs) > 1 else ""
+                started.append(Processes([*launch, path, *program.command[1:]], environment, address, output, prefix))
+            launchers = [processes.launcher for processes in started]
+            with status_line(lambda: _progress(server, config)) as show:
+                books = _serve(server, launchers, [*firsts, len(nodes)], show)
+            status = _status(books, launchers, firsts, patience_s)
+        finally:
+            for processes in started:
+                processes.end()
+            scratch.remove_shared_memory()
+        for said in (processes.said() for processes in started):
+            # A banner of a bad termination has another exit code than what we say of the same end.
+            if said and (status is not None or (books["ending"] == Ending.stopped and _BANNER not in said)):
+                print(said, file=sys.stderr)
+    return _result(books, status, len(nodes), " and ".join(paths))
+
+
+@contextmanager
+def _address(folder: str) -> Iterator[str]:
+    """That of a socket in a folder: by a descriptor of the folder where its path is longer than that of a socket may be."""
+    descriptor = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+    path = f"{folder}/socket"
+    try:
+        yield path if len(os.fsencode(path)) <= _LONGEST_ADDRESS else f"/proc/{os.getpid()}/fd/{descriptor}/socket"
+    finally:
+        os.close(descriptor)
+
+
+def _status(
+    books: dict[str, Any], launchers: Sequence[subprocess.Popen[bytes]], firsts: Sequence[int], patience_s: float
+) -> int | None:
+    """The programs' own: the first that is not 0, or the aborted one's. None where they did not end by themselves."""
+    if books["ending"] == Ending.finished:
+        ended = launchers
+    elif books["ending"] == Ending.aborted:  # the others know nothing of it
+        ended = [launchers[bisect_right(firsts, books["aborter"]) - 1]]
+    else:
+        return None
+    try:
+        return next(filter(None, [launcher.wait(patience_s or None) for launcher in ended]), 0)
+    except subprocess.TimeoutExpired:
+        books["ending"], books["waiting"] = Ending.timeout, []
+        books["what"] = f"all ranks have ended, but not what they started, for {patience_s:g} s"
+        return None
+
+
+def _progress(server: MpiServer, config: FabricConfig) -> str:
+    ticks, calls = server.progress()
+    return f"{ticks * 1e6 / config.ticks_per_second:,.3f} us of virtual time, {calls:,} MPI calls"
+
+
+def _serve(
+    server: MpiServer, launchers: Sequence[subprocess.Popen[bytes]], ranks: Sequence[int], show: Callable[[], None]
+) -> dict[str, Any]:
+    """Serves, and shows how far it is, until the programs are over, or the server says that they will not go on. Ranks ranks[i] up to ranks[i+1] are
+    of launcher i."""
+    outcome: list[dict[str, Any] | Exception] = []
+
+    def serve() -> None:
+        try:
+            outcome.append(server.run())
+        except Exception as error:
+            outcome.append(error)
+
+    def left_out(job: int) -> bool:
+        """Whether a program has ended before all of its ranks came."""
+        came = server.processes()[ranks[job] : ranks[job + 1]]
+        return launchers[job].poll() is not None and not all(came)
+
+    def over() -> bool:
+        return all(launcher.poll() is not None for launcher in launchers) or any(map(left_out, range(len(launchers))))
+
+    thread = threading.Thread(target=serve, name="server")
+    thread.start()
+    try:
+        while thread.is_alive() and not over():
+            thread.join(_LOOK_S)
+            show()
+        thread.join(_GOODBYE_S)
+    finally:
+        server.stop()
+        thread.join()
+    if isinstance(outcome[0], InputError):
+        raise outcome[0]
+    if isinstance(outcome[0], Exception):
+        raise FabricStopped(f"the simulator failed: {outcome[0]}") from outcome[0]
+    return outcome[0]
+
+
+def _result(books: dict[str, Any], status: int | None, ranks: int, program: str) -> RunResult:
+    ending, joined = books["ending"], books["joined"]
+    complaint: list[str] = []
+    if ending == Ending.refused:
+        raise InputError(books["what"])
+    if ending == Ending.stopped and joined == 0:
+        raise InputError(
+            f"{program} ended without MPI_Init: it is no MPI program, or linked statically or with another MPI"
+        )
+    if ending == Ending.stopped:
+        complaint = [f"the program ended, but only {joined} of {ranks} ranks called MPI_Init and MPI_Finalize"]
+    elif ending != Ending.finished:
+        complaint = [books["what"], *books["waiting"]]
+    code = 124 if status is None else status if status >= 0 else 128 - status
+    return RunResult(code, complaint, books)

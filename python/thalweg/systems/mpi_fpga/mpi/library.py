@@ -1,0 +1,196 @@
+"""The MPI library of a run, and the interposer for it: compiled on demand against the library's own `mpi.h`, and kept."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from thalweg.commands.output import write_text
+from thalweg.errors import InputError
+from thalweg.launch import scratch
+from thalweg.launch.locks import alone, own, private
+from thalweg.launch.processes import Output
+from thalweg.resources import resource
+from thalweg.systems.mpi_fpga.mpi import wrappers
+from thalweg.systems.mpi_fpga.operators import compiler as cxx
+
+
+@dataclass(frozen=True)
+class MpiLibrary:
+    """An installed MPI: its compiler wrapper, its launcher and its family (`mpich` or `openmpi`)."""
+
+    mpicc: Path
+    mpiexec: Path
+    family: str
+
+    @functools.cached_property
+    def compile_flags(self) -> list[str]:
+        """What its compiler wrapper adds to the command line of a compiler."""
+        option = "-show" if self.family == "mpich" else "--showme"
+        shown = subprocess.run([self.mpicc, option], capture_output=True, text=True, check=False)
+        if shown.returncode != 0:
+            raise InputError(f"{self.mpicc} {option} fails: {shown.stderr.strip()}")
+        return shlex.split(shown.stdout)[1:]
+
+    def launch(self, ranks: int, preload: Path, environment: dict[str, str], output: Output) -> list[str]:
+        """The start of the command line that runs a program on `ranks` ranks with `environment` and the interposer, and puts
+        what they write there."""
+        variables = {**environment, "LD_PRELOAD": ":".join(filter(None, [str(preload), os.environ.get("LD_PRELOAD")]))}
+        if self.family == "mpich":
+            out, err = (str(fifo).replace("%", "%%") for fifo in output.streams.values())
+            command = [str(self.mpiexec), "-launcher", "fork", "-outfile-pattern", out, "-errfile-pattern", err]
+            command += ["-n", str(ranks)]
+            return command + [word for name, value in variables.items() for word in ("-genv", name, value)]
+        out, err = map(str, output.streams.values())
+        command = ["sh", "-c", 'out=$0 err=$1; shift; exec "$@" >"$out" 2>"$err"', out, err]
+        command += [str(self.mpiexec), "--bind-to", "none", "--oversubscribe", "-n", str(ranks)]
+        return command + [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+
+    def environment(self, share_memory: bool) -> dict[str, str]:
+        """What lets many ranks share few processors: each sleeps in the kernel while it waits for a message. MPICH's then
+        cannot `share_memory` in windows."""
+        if self.family == "mpich":
+            local = {} if share_memory else {"MPIR_CVAR_NOLOCAL": "1"}
+            return {**local, "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
+        place = str(scratch.folder())
+        return {
+            "PRTE_MCA_prte_tmpdir_base": place,
+            "OMPI_MCA_btl_sm_backing_directory": place,
+            "OMPI_MCA_mpi_yield_when_idle": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "PRTE_ALLOW_RUN_AS_ROOT": "1",
+            "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        }
+
+
+def find_library(name: str) -> MpiLibrary:
+    """The MPI that `--mpi` names: `mpich` is the one of this Python environment, anything else the folder that holds one
+    (`/usr`, `/opt/openmpi`, or its `bin`)."""
+    folder = Path(sys.executable).parent if name == "mpich" else Path(name)
+    for place in (folder, folder / "bin"):
+        mpicc, mpiexec = place / "mpicc", place / "mpiexec"
+        if mpicc.exists() and mpiexec.exists():
+            family = "openmpi" if _is_open_mpi(mpicc) else "mpich"
+            # A launcher looks for its helpers beside itself, not beside a link to it.
+            return MpiLibrary(mpicc, mpiexec.resolve(), family)
+    if name == "mpich":
+        raise InputError(f"there is no MPI in {folder}: install the package mpich there, or give --mpi FOLDER")
+    raise InputError(f"--mpi {name}: no mpicc and mpiexec in {folder} or {folder / 'bin'}")
+
+
+def _is_open_mpi(mpicc: Path) -> bool:
+    return subprocess.run([mpicc, "--showme:version"], capture_output=True, check=False).returncode == 0
+
+
+def sources() -> tuple[Path, list[Path]]:
+    """The folder of the interposer's sources, and the folders that its includes are looked up in."""
+    return resource("runtime/mpi/interposer"), [resource("runtime"), resource("spec/generated/cpp")]
+
+
+def _cache_folder() -> Path:
+    """The first that is this user's alone and can be written: that of a virtual environment, the user's, or one for this run."""
+    folders = [Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "thalweg"]
+    if sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK):
+        folders.insert(0, Path(sys.prefix) / "var" / "thalweg")
+    for folder in folders:
+        with suppress(OSError, InputError):
+            if os.access(private(folder), os.W_OK):
+                return folder
+    return private(scratch.folder() / "cache")
+
+
+@dataclass(frozen=True)
+class Interposer:
+    """A compiled interposer, and the functions that it wraps, in the order of their numbers, large-count forms under the plain name."""
+
+    path: Path
+    functions: list[str]
+
+
+_FLAGS = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-static-libstdc++", "-static-libgcc"]
+
+
+def interposer(library: MpiLibrary) -> Interposer:
+    """The interposer for `library`: taken from the cache, or compiled (ten seconds)."""
+    compiler = cxx()
+    folder, includes = sources()
+    files = sorted(
+        [*folder.glob("*.[ch]pp"), *folder.parent.glob("*.hpp"), *(f for i in includes for f in i.glob("*.*"))]
+    )
+    header = _run([compiler, "-E", "-x", "c", *library.compile_flags, "-"], "#include <mpi.h>\n")
+    if header.returncode != 0:
+        raise InputError(f"{compiler} cannot read the mpi.h of {library.mpicc}: {header.stderr.strip()}")
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False).stdout
+    digest = hashlib.sha256("\0".join([header.stdout, version, *library.compile_flags]).encode())
+    for file in [*files, *wrappers.sources()]:
+        digest.update(file.read_bytes())
+    target = _cache_folder() / f"interposer-{library.family}-{digest.hexdigest()[:16]}.so"
+    names = target.with_suffix(".functions")  # to ask the standard for them takes longer than the rest of a start
+    with alone(target.parent) if not target.exists() else nullcontext():
+        if not target.exists():
+            if sys.stderr.isatty():
+                print(
+                    f"thalweg: building the interposer for {_version(library, compiler)} (about 10 s, once)",
+                    file=sys.stderr,
+                )
+            functions = wrappers.declared_functions(header.stdout)
+            command = [compiler, *_FLAGS, *(f"-I{include}" for include in includes)]
+            with tempfile.TemporaryDirectory(dir=scratch.folder()) as place, scratch.in_place_of(target) as new:
+                built = _compile(command, library, functions, sorted(folder.glob("*.cpp")), Path(place))
+                write_text(names, "".join(f"MPI_{function.base}\n" for function in functions))
+                shutil.copyfile(built, new)
+                new.chmod(0o700)
+    return Interposer(own(target), names.read_text().split())
+
+
+_VERSIONS = {
+    "mpich": ("MPICH", "MPICH_VERSION"),
+    "openmpi": ("Open MPI", "OMPI_MAJOR_VERSION.OMPI_MINOR_VERSION.OMPI_RELEASE_VERSION"),
+}
+
+
+def _version(library: MpiLibrary, compiler: str) -> str:
+    """The library's name and version, as its mpi.h has it."""
+    name, macros = _VERSIONS[library.family]
+    done = _run([compiler, "-E", "-P", "-x", "c", *library.compile_flags, "-"], f"#include <mpi.h>\n{macros}\n")
+    return f"{name} {''.join(done.stdout.splitlines()[-1].split())}".replace('"', "")
+
+
+def _compile(
+    command: list[str], library: MpiLibrary, functions: list[wrappers.Function], files: list[Path], place: Path
+) -> Path:
+    """The wrappers, and beside them the rest in one piece: to read the headers takes most of a source's time."""
+    generated, rest, built = place / "wrappers.cpp", place / "rest.cpp", place / "interposer.so"
+
+    def run(*options: str | Path) -> subprocess.CompletedProcess[str]:
+        return _run([*command, *map(str, options), *library.compile_flags])
+
+    generated.write_text(wrappers.generate(functions))
+    rest.write_text("".join(f'#include "{file}"\n' for file in files))
+    with ThreadPoolExecutor() as beside:
+        compiled = beside.submit(run, "-c", rest, "-o", f"{rest}.o")
+        tried = run("-fsyntax-only", generated)
+        generated.write_text(wrappers.generate(functions, wrappers.conflicts(tried.stderr)))
+        steps = [run("-c", generated, "-o", f"{generated}.o"), compiled.result()]
+    steps.append(run("-shared", f"{generated}.o", f"{rest}.o", "-o", built))
+    for done in steps:
+        if done.returncode != 0:
+            first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
+            raise InputError(f"the interposer does not compile for {library.mpicc}: {first}")
+    return built
+
+
+def _run(command: list[str], given: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "LC_ALL": "C"}
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False, env=environment)

@@ -1,0 +1,132 @@
+// One end of a link between a router's port and a transceiver: tw_replay and tw_replay_codec, as docs/links.md puts them together,
+// and what is counted of them.
+//
+// Order: kept. Latency: three cycles from flit_i to the frame, four from a frame to flit_o. The frame is an AXI4-Stream, valid in
+// every cycle from the first on: one that is not taken stays. What comes in is taken in every cycle. Both ends must have been in
+// reset at the same time. Throughput: a frame a cycle, each way. Storage: that of its parts. Critical path: those of its parts.
+module tw_link
+  import tw_network_pkg::*;
+#(
+    parameter int unsigned Vcs        = 4,
+    parameter bit          Credits    = 1'b1,
+    parameter int unsigned Window     = 256,   /// see tw_replay
+    parameter int unsigned DownCycles = 1024,
+    parameter int unsigned CountBits  = 4,     /// see tw_replay_codec
+    parameter int unsigned FrameBits  = 321    /// what tw_replay_codec makes of these
+) (
+    input  logic                 clk_i,
+    input  logic                 rst_i,
+    // The router's port
+    input  logic                 flit_valid_i,
+    input  flit_t                flit_i,
+    output logic                 ready_o,
+    output logic                 flit_valid_o,
+    output flit_t                flit_o,
+    input  logic [      Vcs-1:0] back_i,        /// from the input port
+    output logic [      Vcs-1:0] back_o,        /// to the output port
+    // The transceiver
+    output logic                 frame_valid_o,
+    input  logic                 frame_ready_i,
+    output logic [FrameBits-1:0] frame_o,
+    input  logic                 frame_valid_i,
+    input  logic [FrameBits-1:0] frame_i,
+    // What happens
+    output logic                 up_o,
+    output logic                 repeated_o,    /// a frame is made whose flit was sent before
+    output logic                 damaged_o      /// a frame came in that was damaged
+);
+  localparam int unsigned SequenceBits = $clog2(Window) + 1;
+  localparam int unsigned WordBits = $bits(flit_t);
+
+  // A word: data, virtual channel, head, tail, bit 0 first.
+  logic [WordBits-1:0] word, tx_word, peer_word;
+  logic tx_valid, tx_epoch, tx_request;
+  logic [SequenceBits-1:0] tx_sequence, tx_expected;
+  logic peer_valid, peer_word_valid, peer_epoch, peer_request;
+  logic [SequenceBits-1:0] peer_sequence, peer_expected;
+
+  // The first frame is made without being asked for: valid does not wait for ready.
+  wire moves = frame_ready_i || !frame_valid_o;
+
+  assign {flit_o.tail, flit_o.head, flit_o.vc, flit_o.data} = word;
+
+  tw_replay #(
+      .Width(WordBits),
+      .Window(Window),
+      .DownCycles(DownCycles)
+  ) replay (
+      .clk_i,
+      .rst_i,
+      .in_valid_i(flit_valid_i),
+      .in_ready_o(ready_o),
+      .in_word_i({flit_i.tail, flit_i.head, flit_i.vc, flit_i.data}),
+      .out_valid_o(flit_valid_o),
+      .out_word_o(word),
+      .up_o,
+      .wire_ready_i(moves),
+      .tx_valid_o(tx_valid),
+      .tx_word_o(tx_word),
+      .sequence_o(tx_sequence),
+      .epoch_o(tx_epoch),
+      .expected_o(tx_expected),
+      .request_o(tx_request),
+      .peer_valid_i(peer_valid),
+      .peer_word_valid_i(peer_word_valid),
+      .peer_word_i(peer_word),
+      .peer_sequence_i(peer_sequence),
+      .peer_epoch_i(peer_epoch),
+      .peer_expected_i(peer_expected),
+      .peer_request_i(peer_request)
+  );
+
+  tw_replay_codec #(
+      .Width(WordBits),
+      .SequenceBits(SequenceBits),
+      .Vcs(Vcs),
+      .Credits(Credits),
+      .CountBits(CountBits)
+  ) codec (
+      .clk_i,
+      .rst_i,
+      .tx_valid_i(tx_valid),
+      .tx_word_i(tx_word),
+      .sequence_i(tx_sequence),
+      .epoch_i(tx_epoch),
+      .expected_i(tx_expected),
+      .request_i(tx_request),
+      .peer_valid_o(peer_valid),
+      .peer_word_valid_o(peer_word_valid),
+      .peer_word_o(peer_word),
+      .peer_sequence_o(peer_sequence),
+      .peer_epoch_o(peer_epoch),
+      .peer_expected_o(peer_expected),
+      .peer_request_o(peer_request),
+      .back_i,
+      .back_o,
+      .wire_ready_i(moves),
+      .wire_valid_o(frame_valid_o),
+      .wire_frame_o(frame_o),
+      .wire_valid_i(frame_valid_i),
+      .wire_frame_i(frame_i)
+  );
+
+  // A word that is sent for the first time has the sequence number that follows all before; and a frame that came in two cycles
+  // ago and is not shown to the replay was damaged.
+  logic [SequenceBits-1:0] new_q;
+  logic [1:0] came_q;
+
+  wire carries = moves && tx_valid;
+
+  assign repeated_o = carries && tx_sequence != new_q;
+  assign damaged_o  = came_q[1] && !peer_valid;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      new_q  <= 0;
+      came_q <= '0;
+    end else begin
+      new_q  <= new_q + SequenceBits'(carries && !repeated_o);
+      came_q <= {came_q[0], frame_valid_i};
+    end
+  end
+endmodule

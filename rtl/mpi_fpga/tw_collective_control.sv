@@ -1,0 +1,594 @@
+// Collective control: which step a process of a collective takes, from a row of the communicator table alone.
+//
+// A collective is up to 32 processes side by side, a process is steps one after another (docs/collectives.md). Asked for a
+// process and a step of it, both of which there are, it says how many processes there are, what the process is like, and the
+// step. Asked for process 0 where there is none, it says so.
+//
+// The streams of a process and the processes of a collective differ from row to row in what there is, and never in its order.
+// So all of them are the n-th of an ordered set: of the edges with streams behind them, or of what the stages of a scan can
+// need. In the first cycle the collective chooses the set, and the rest of the step; in the second the n-th is looked for; in the
+// third the step is made of what it is.
+//
+// Order: answers as asked. Latency: three cycles. Throughput: a question a cycle. Storage: none but the pipeline. Outputs
+// are registers, but for tree_*, which depend on the question. Critical path: in the first cycle, from the ranks of a scan to the sizes of its set's groups; of many edges, in the
+// second, the sums of these.
+module tw_collective_control
+  import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_node_pkg::*;
+#(
+    parameter int unsigned Edges = 12  /// of a row, at most 32
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic        ask_valid_i,
+    input collective_e ask_collective_i,
+    input algorithm_e  ask_algorithm_i,  /// one that there is for the collective, on such a row
+    input logic [4:0]  ask_process_i,
+    input logic [6:0]  ask_step_i,
+
+    // The row, as the communicator table answers for the root's label.
+    input logic                   ask_at_root_i,
+    input vertex_t                ask_vertex_i,
+    input exchange_t              ask_exchange_i,
+    input logic [Edges-1:0]       ask_towards_i,
+    input logic [Edges-1:0]       ask_away_i,
+    input logic [Edges-1:0][15:0] ask_behind_i,
+    input logic [Edges-1:0][15:0] ask_last_i,
+
+    // Of a collective along a tree, the answer at once.
+    output logic       tree_valid_o,
+    output logic [5:0] tree_processes_o,
+    output step_t      tree_step_o,
+
+    output logic       answer_valid_o,
+    output logic [5:0] answer_processes_o,
+    output process_t   answer_process_o,
+    output step_t      answer_step_o
+);
+  if (Edges < 1 || Edges > 32) begin : check_edges
+    $error("tw_collective_control: 1 to 32 edges");
+  end
+
+  // Every stage of an exchange has neighbours, and so edges, of its own.
+  localparam int unsigned Stages = Edges < 16 ? Edges : 16;
+  localparam int unsigned ScanBits = Stages < 10 ? Stages : 10;  // a program has no room for the processes of more
+
+  // Streams in their order, the lowest bit first: ascending, or downwards from those behind an edge. Mirrored: edge 0 is last.
+  typedef struct packed {
+    logic             last;    // ascending: behind all edges
+    logic [Edges-1:0] edges;   // ascending; or mirrored, those above the edge
+    logic             up;      // downwards: behind the edge up, whose labels are the highest
+    logic             own;
+    logic [Edges-1:0] lower;   // mirrored, those below the edge
+    logic             earlier; // ascending: those of labels before this vertex'
+  } streams_t;
+
+  // Processes of a scan in their order.
+  typedef struct packed {
+    logic partial;  // combines what comes with the group's, and sends that on
+    logic result;   // combines what comes with the result
+    logic both;     // hands what comes to both
+  } stage_t;
+  typedef struct packed {
+    stage_t [ScanBits-1:0] stages;
+    logic                  start;
+  } scan_t;
+
+  localparam int unsigned Most = $bits(streams_t) > $bits(scan_t) ? $bits(streams_t) : $bits(scan_t);
+  localparam int unsigned Groups = (Most + 3) / 4;  // of four places
+  localparam int unsigned Places = 4 * Groups;
+  localparam int unsigned CountBits = $clog2(Places + 1);
+
+  // What the first cycle knows of the answer, and what the third needs to complete it.
+  typedef struct packed {
+    logic [5:0]                    processes;
+    process_t                      process;
+    step_t                         step;
+    logic                          counts_processes;  // in the set; the number above is void
+    logic                          counts_steps;
+    // Of a set of streams:
+    logic                          ordered;
+    logic                          mirrored;
+    logic                          from_edge;         // the selected one; the own stream is from the host
+    logic                          to_edge;           // or to it
+    logic                          to_others;         // to all but the selected one
+    logic                          kept;              // own streams and those of edges come from stage 0
+    logic                          keeps_own;         // or go to it
+    logic                          keeps_edge;
+    logic                          block_last;        // that of streams of edges is their last label, and
+    logic                          block_none;        // it is 0
+    logic [Edges-1:0]              up;
+    logic [Edges-1:0][15:0]        behind;
+    logic [Edges-1:0][15:0]        last;
+    // Of an exchange: edges of its stages.
+    logic [Stages-1:0]             from_stage;
+    logic [Stages-1:0]             to_stage;
+    logic [Stages-1:0][Edges-1:0]  peers;
+    // Of a scan:
+    logic                          scans;
+    logic                          inclusive;
+    logic [ScanBits-1:0]           rank;
+    logic [ScanBits-1:0]           former;            // there is a result before stage k
+    logic [ScanBits:0]             reach;             // at least 2^k ranks come after this one
+  } plan_t;
+
+  // verilator lint_off UNUSEDSIGNAL
+  wire vertex_t vertex = ask_vertex_i;  // what of it the table's answer has used, and edges that there are not
+  wire exchange_t exchange = ask_exchange_i;
+  // verilator lint_on UNUSEDSIGNAL
+  wire host = vertex.has_rank;
+  wire [Edges-1:0] up = vertex.up[Edges-1:0];
+  wire [Edges-1:0] down = vertex.down[Edges-1:0];
+  wire [Edges-1:0] previous = vertex.previous[Edges-1:0];
+  wire [Edges-1:0] next = vertex.next[Edges-1:0];
+  wire [Edges-1:0] fold = exchange.fold[Edges-1:0];
+  wire top = up == '0;
+  wire first_process = ask_process_i == 5'd0;
+  wire second_process = ask_process_i == 5'd1;
+  wire first_step = ask_step_i == 7'd0;
+
+  // --- First cycle: streams
+
+  // How many of four there are; it is written for one level of LUTs.
+  function automatic logic [2:0] count(logic [3:0] set);
+    logic two_low, two_high, odd_low, odd_high;
+    two_low = &set[1:0];
+    two_high = &set[3:2];
+    odd_low = ^set[1:0];
+    odd_high = ^set[3:2];
+    return {two_low && two_high, (two_low ^ two_high) || (odd_low && odd_high), odd_low ^ odd_high};
+  endfunction
+
+  function automatic logic several(logic [31:0] set);
+    logic [7:0] any;
+    several = 1'b0;
+    for (int unsigned g = 0; g < 8; g++) begin
+      any[g]  = |set[4*g+:4];
+      several = several || count(set[4*g+:4]) > 3'd1;
+    end
+    return several || count(any[3:0]) > 3'd1 || count(any[7:4]) > 3'd1 || (any[3:0] != '0 && any[7:4] != '0);
+  endfunction
+
+  // Is a + b = sum? In each bit, without waiting for the carry: it has to be what the bit below makes of it if it is right.
+  function automatic logic adds_up(logic [15:0] a, logic [15:0] b, logic [15:0] sum);
+    return (a ^ b ^ sum) == {(a[14:0] & b[14:0]) | ((a[14:0] | b[14:0]) & ~sum[14:0]), 1'b0};
+  endfunction
+
+  // Downwards from those behind `from`, an edge down, which are left out; or from those behind the edge up.
+  function automatic streams_t downwards(logic [Edges-1:0] from);
+    streams_t streams;
+    streams = '0;
+    for (int unsigned k = 0; k < Edges; k++) begin
+      automatic logic above = (from & ((Edges'(1) << k) - 1'b1)) != '0;
+      streams.edges[Edges-1-k] = down[k] && above;
+      streams.lower[Edges-1-k] = down[k] && !above && !from[k];
+    end
+    streams.own = host;
+    streams.up = from != '0 && !top;
+    return streams;
+  endfunction
+
+  wire branches = several(32'(down));
+  streams_t streams;
+
+  // Whatever the algorithm: others than by trees leave the set alone.
+  always_comb begin
+    streams = '0;
+    streams.own = host;
+    unique case (ask_collective_i)
+      CollectiveGather: streams.edges = ask_away_i;
+      CollectiveScatter:
+      if (ask_at_root_i) begin
+        streams.own   = 1'b0;
+        streams.edges = ask_away_i;
+        streams.last  = 1'b1;  // the own one
+      end else begin
+        streams = downwards(ask_towards_i & down);
+      end
+      CollectiveReduceScatter: streams = downwards('0);
+      default:  // of allgather
+      if (first_process) begin  // upwards: the own stream, then what comes from each child
+        streams.edges = down;
+      end else begin  // labels before this vertex', then what was kept, where it goes to any other child, then labels behind it
+        streams.earlier = vertex.label != '0;
+        streams.own = host && down != '0;
+        if (branches) streams.edges = down;
+        streams.last = !adds_up(vertex.label, vertex.below, vertex.ranks);
+      end
+    endcase
+  end
+
+  // Processes of the root are side by side; and those of a scan.
+  wire scans = ask_collective_i == CollectiveScan || ask_collective_i == CollectiveExscan;
+  wire spread = ask_at_root_i && (ask_collective_i == CollectiveGather || ask_collective_i == CollectiveScatter);
+  wire [CountBits-1:0] n = CountBits'(scans || spread ? 7'(ask_process_i) : ask_step_i);
+
+  // --- First cycle: exchanges
+
+  // 2^k: the one bit of a rank in which the rank of a stage's edge differs. By halving the highest one comes first.
+  wire halving = ask_algorithm_i == AlgorithmHalving;
+  wire [4:0] turn = ask_collective_i == CollectiveAllgather ? ask_step_i[4:0] : ask_process_i;
+  wire [16:0] power = halving ? {1'b0, vertex.ranks >> ask_process_i[3:0]} : 17'd1 << turn;
+  wire [15:0] half = power[16:1];  // none of 1
+  logic [15:0] lower_bits;
+
+  always_comb begin
+    for (int unsigned i = 0; i < 16; i++) lower_bits[i] = (power >> (i + 1)) != '0;
+  end
+
+  function automatic logic [3:0] log2(logic [15:0] number);
+    logic [3:0] bits;
+    bits = '0;
+    for (int unsigned i = 0; i < 16; i++) if (number[i]) bits |= 4'(i);
+    return bits;
+  endfunction
+  wire [3:0] stages = log2(vertex.ranks);  // of a power of two
+
+  // --- First cycle: scans
+
+  wire inclusive = ask_collective_i == CollectiveScan;
+  wire [ScanBits-1:0] rank = vertex.rank[ScanBits-1:0];
+  wire [ScanBits-1:0] ranks_after = vertex.ranks[ScanBits-1:0] + ~rank;
+  logic [ScanBits:0] reach;
+  logic [ScanBits-1:0] former;
+  scan_t scan;
+
+  always_comb begin
+    reach[ScanBits] = 1'b0;
+    for (int unsigned k = 0; k < ScanBits; k++) begin
+      reach[k]  = (ranks_after >> k) != '0;
+      former[k] = inclusive || (rank & ((ScanBits'(1) << k) - 1'b1)) != '0;
+    end
+    scan.start = inclusive || reach[0];
+    for (int unsigned k = 0; k < ScanBits; k++) begin
+      // The group's part is needed if there are ranks that 2^(k+1) more reach.
+      scan.stages[k].partial = reach[k+1];
+      scan.stages[k].both = rank[k] && reach[k+1];
+      scan.stages[k].result = rank[k] && (former[k] || !reach[k+1]);
+    end
+  end
+
+  // --- First cycle: the collectives
+
+  plan_t plan;
+  logic [15:0] streams_less;  // of the number of streams
+  logic [15:0] block_on;  // modulo the ranks
+
+  // Reduced: the block of the rank that is farthest on the way first, and its own last; otherwise its own first.
+  wire reduced = ask_collective_i == CollectiveReduceScatter;
+  wire [6:0] ring_steps = vertex.ranks > 16'd2 ? 7'd3 : 7'd2;
+  wire last_step = vertex.ranks > 16'd2 ? ask_step_i[1] : ask_step_i[0];  // of two or three
+
+  always_comb begin
+    plan = '0;
+    plan.processes = 6'd1;
+    plan.process = '{7'd1, TurnsStream, 16'd1, 5'd0};
+    plan.step.streams = 16'd1;
+    plan.up = up;
+    plan.behind = ask_behind_i;
+    plan.last = ask_last_i;
+    for (int unsigned k = 0; k < Stages; k++) plan.peers[k] = exchange.doubling[k][Edges-1:0];
+    plan.inclusive = inclusive;
+    plan.rank = rank;
+    plan.former = former;
+    plan.reach = reach;
+    streams_less = '0;
+    block_on = '0;
+    unique case (ask_collective_i)
+      CollectiveReduce: begin
+        plan.step.from_edges = 32'(ask_away_i);
+        plan.step.to_edges = 32'(ask_towards_i);
+        plan.step.from_host = host;
+        plan.step.to_host = ask_at_root_i;
+      end
+      CollectiveBroadcast: begin
+        plan.step.from_edges = 32'(ask_towards_i);
+        plan.step.to_edges = 32'(ask_away_i);
+        plan.step.from_host = ask_at_root_i;
+        plan.step.to_host = host && !ask_at_root_i;
+      end
+      CollectiveGather: begin
+        plan.ordered = 1'b1;
+        plan.from_edge = 1'b1;
+        plan.block_none = 1'b1;
+        plan.counts_processes = ask_at_root_i;
+        plan.counts_steps = !ask_at_root_i;
+        plan.step.to_edges = 32'(ask_towards_i);
+        plan.step.to_host = ask_at_root_i;
+        plan.step.block = vertex.label;
+      end
+      CollectiveScatter: begin
+        plan.ordered = 1'b1;
+        plan.to_edge = 1'b1;
+        plan.counts_processes = ask_at_root_i;
+        plan.counts_steps = !ask_at_root_i;
+        if (ask_at_root_i) begin
+          plan.block_last = 1'b1;
+          plan.step.from_host = 1'b1;
+          plan.step.block = vertex.label;
+        end else begin
+          plan.mirrored = 1'b1;
+          plan.step.from_edges = 32'(ask_towards_i);
+        end
+      end
+      CollectiveReduceScatter, CollectiveAllgather:
+      if (ask_algorithm_i == AlgorithmRing) begin
+        plan.process.steps = ring_steps;
+        plan.process.turns = TurnsBurst;
+        if (!first_step) plan.step.from_edges = 32'(reduced ? next : previous);
+        if (!last_step) plan.step.to_edges = 32'(reduced ? previous : next);
+        plan.step.from_host = first_step || reduced;
+        plan.step.to_host = last_step || !reduced;
+        plan.step.upwards = reduced && !last_step;
+        plan.step.block = vertex.label;
+        if (first_step) block_on = 16'(reduced);
+        else if (last_step) block_on = 16'(!reduced);
+        else begin
+          block_on = reduced ? 16'd2 : vertex.ranks - 16'd1;
+          plan.step.streams = vertex.ranks;
+          streams_less = 16'd2;
+        end
+      end else if (halving) begin
+        plan.processes = 6'(stages) + 6'd1;
+        plan.process.turns = TurnsPacket;
+        plan.process.steps = first_process || power[0] ? 7'd1 : 7'd2;
+        plan.process.rounds = half | 16'(power[0]);
+        plan.process.reversed = 5'(stages) - (first_process ? 5'd1 : ask_process_i);
+        plan.from_stage = Stages'(power);
+        if (!first_process && !second_process) plan.step.from_stages = 64'(power);
+        if (first_step) plan.to_stage = Stages'(half);
+        else plan.step.to_stages = 64'(half);
+        plan.step.from_host = first_process || second_process;
+        plan.step.to_host = power[0];
+        plan.step.block = vertex.rank ^ lower_bits;
+      end else if (ask_algorithm_i == AlgorithmExchange) begin  // what came on an edge goes on over those of later stages
+        plan.process.steps = 7'(stages) + 7'd1;
+        plan.process.turns = TurnsPacket;
+        plan.from_stage = Stages'(half);
+        plan.to_stage = ~Stages'(lower_bits);
+        plan.step.from_host = first_step;
+        plan.step.to_host = 1'b1;
+        plan.step.streams = half | 16'(power[0]);
+        plan.step.block = vertex.rank ^ half;
+      end else if (reduced) begin
+        plan.processes = top ? 6'd1 : 6'd2;
+        plan.step.from_edges = first_process ? 32'(down) : 32'(up);
+        plan.step.from_host = first_process && host;
+        if (first_process && !top) begin
+          plan.step.to_edges = 32'(up);
+          plan.step.streams = vertex.ranks;
+          plan.step.block = vertex.ranks - 16'd1;
+        end else begin
+          plan.ordered = 1'b1;
+          plan.mirrored = 1'b1;
+          plan.to_edge = 1'b1;
+          plan.counts_steps = 1'b1;
+          plan.block_last = top;
+          if (top) plan.step.block = vertex.label;
+        end
+      end else begin
+        plan.ordered = 1'b1;
+        plan.counts_steps = 1'b1;
+        plan.processes = top ? 6'd1 : 6'd2;
+        plan.step.to_host = host;
+        if (first_process) begin
+          plan.from_edge = 1'b1;
+          plan.to_others = top;
+          plan.keeps_own = !top && down != '0;
+          plan.keeps_edge = !top && branches;
+          plan.step.to_edges = top ? 32'(down) : 32'(up);
+          plan.step.block = vertex.label;
+        end else begin
+          plan.to_others = 1'b1;
+          plan.kept = 1'b1;
+          plan.step.from_edges = 32'(up);
+          plan.step.to_edges = 32'(down);
+          if (first_step && vertex.label != '0) begin
+            plan.step.streams = vertex.label;
+          end else begin
+            plan.step.streams = vertex.ranks;
+            streams_less = vertex.label + vertex.below;
+          end
+        end
+      end
+      CollectiveScan, CollectiveExscan: begin
+        plan.scans = 1'b1;
+        plan.counts_processes = 1'b1;
+      end
+      default:
+      if (ask_algorithm_i != AlgorithmExchange) begin
+        plan.processes = top ? 6'd1 : 6'd2;
+        plan.step.from_edges = first_process ? 32'(down) : 32'(up);
+        plan.step.to_edges = first_process && !top ? 32'(up) : 32'(down);
+        plan.step.from_host = host && first_process;
+        plan.step.to_host = host && (!first_process || top);
+      end else begin
+        automatic logic final_stage = exchange.beyond || ask_process_i == exchange.stage_count;
+        for (int unsigned k = 0; k < Stages; k++) plan.peers[k] = exchange.stage_peers[k][Edges-1:0];
+        plan.processes = exchange.beyond ? 6'd2 : 6'(exchange.stage_count) + 6'd1;
+        plan.step.from_host = first_process;
+        plan.step.to_host = exchange.beyond ? !first_process : final_stage;
+        if (exchange.beyond ? !first_process : first_process) plan.step.from_edges = 32'(fold);
+        if (exchange.beyond ? first_process : final_stage) plan.step.to_edges = 32'(fold);
+        if (!exchange.beyond) begin
+          plan.from_stage = Stages'(half);
+          plan.step.from_stages = 64'(half);
+          for (int unsigned k = 0; k < Stages; k++) if (half[k]) plan.step.place |= exchange.stage_place[k];
+        end
+        if (!final_stage) begin
+          plan.to_stage = Stages'(power);
+          plan.step.to_stages = 64'(power);
+        end
+      end
+    endcase
+  end
+
+  assign tree_valid_o = ask_valid_i && ask_algorithm_i != AlgorithmExchange
+      && ask_collective_i inside {CollectiveBarrier, CollectiveBroadcast, CollectiveReduce, CollectiveAllreduce};
+  assign tree_processes_o = plan.processes;
+  assign tree_step_o = plan.step;
+
+  // --- Second cycle: the n-th of the set
+
+  plan_t plan_1_q;
+  logic [Places-1:0] set_d, set_1_q;
+  logic [Groups-1:0][2:0] sizes_1_q;
+  logic [CountBits-1:0] n_1_q;
+  logic [15:0] streams_less_1_q, block_on_1_q, ranks_1_q;
+
+  assign set_d = scans ? Places'(scan) : Places'(streams);
+
+  always_ff @(posedge clk_i) begin
+    plan_1_q <= plan;
+    set_1_q <= set_d;
+    for (int unsigned g = 0; g < Groups; g++) sizes_1_q[g] <= count(set_d[4*g+:4]);
+    n_1_q <= n;
+    streams_less_1_q <= streams_less;
+    block_on_1_q <= block_on;
+    ranks_1_q <= vertex.ranks;
+  end
+
+  logic [Groups-1:0][CountBits-1:0] sums;  // of all groups up to this one
+  logic [Groups-1:0] beyond;  // this one, the n-th is
+  logic [Most-1:0] fitting;  // in the group the one that the n-th would be
+
+  always_comb begin
+    for (int unsigned g = 0; g < Groups; g++) sums[g] = CountBits'(sizes_1_q[g]);
+    for (int unsigned d = 1; d < Groups; d *= 2)
+      for (int unsigned g = 0; g < Groups; g++) if ((g / d) % 2 == 1) sums[g] = sums[g] + sums[g/d*d-1];
+    for (int unsigned g = 0; g < Groups; g++) begin
+      automatic logic [1:0] place = n_1_q[1:0] - (g == 0 ? 2'd0 : sums[g-1][1:0]);
+      beyond[g] = n_1_q >= sums[g];
+      for (int unsigned i = 0; i < 4 && 4 * g + i < Most; i++)
+        fitting[4*g+i] = set_1_q[4*g+i] && place == 2'(count(set_1_q[4*g+:4] & 4'((1 << i) - 1)));
+    end
+  end
+
+  wire [15:0] streams_left = plan_1_q.step.streams - streams_less_1_q;
+  wire [16:0] block_sum = {1'b0, plan_1_q.step.block} + {1'b0, block_on_1_q};
+  wire [15:0] block_over = 16'(block_sum - {1'b0, ranks_1_q});
+
+  plan_t plan_2_q;
+  logic [Most-1:0] fitting_2_q;
+  logic [Groups-1:0] beyond_2_q;
+  logic [CountBits-1:0] count_2_q;
+
+  always_ff @(posedge clk_i) begin
+    plan_2_q <= plan_1_q;
+    plan_2_q.step.streams <= streams_left;
+    plan_2_q.step.block <= block_sum >= {1'b0, ranks_1_q} ? block_over : block_sum[15:0];
+    fitting_2_q <= fitting;
+    beyond_2_q <= beyond;
+    count_2_q <= sums[Groups-1];
+  end
+
+  // --- Third cycle: the step
+
+  // What a scan holds for stage k of its exchange is in four buffers, each named by the stage in which it is read.
+  localparam int unsigned Result = 0, Partial = 1, Copy = 2, Fresh = 3;
+
+  logic [Most-1:0] found;
+  streams_t stream;
+  scan_t running;
+  logic [Edges-1:0] edge_bit;
+  logic of_edge;
+  logic [15:0] behind, last;
+  logic [5:0] processes;
+  process_t kind;
+  step_t step;
+  logic [Stages-1:0] from_stage, to_stage;
+  logic writes;  // a scan's result, for the next 1 bit of the rank
+
+  always_comb begin
+    for (int unsigned i = 0; i < Most; i++)
+      found[i] = fitting_2_q[i] && !beyond_2_q[i/4] && (i < 4 || beyond_2_q[i/4-1]);
+  end
+
+  assign stream = plan_2_q.ordered ? $bits(streams_t)'(found) : '0;
+  assign running = plan_2_q.scans ? $bits(scan_t)'(found) : '0;
+  assign of_edge = plan_2_q.ordered && !stream.own && !stream.earlier && !stream.last;
+
+  always_comb begin
+    for (int unsigned k = 0; k < Edges; k++) begin
+      automatic logic from_above = plan_2_q.mirrored ? stream.edges[Edges-1-k] : stream.edges[k];
+      edge_bit[k] = stream.lower[Edges-1-k] || from_above || (stream.up && plan_2_q.up[k]);
+    end
+    behind = '0;
+    last = '0;
+    for (int unsigned k = 0; k < Edges; k++) begin
+      if (edge_bit[k]) behind |= plan_2_q.behind[k];
+      if (edge_bit[k]) last |= plan_2_q.last[k];
+    end
+  end
+
+  always_comb begin
+    processes = plan_2_q.counts_processes ? 6'(count_2_q) : plan_2_q.processes;
+    kind = plan_2_q.process;
+    if (plan_2_q.counts_steps) kind.steps = 7'(count_2_q);
+    step = plan_2_q.step;
+    from_stage = plan_2_q.from_stage;
+    to_stage = plan_2_q.to_stage;
+
+    // Streams
+    if (plan_2_q.from_edge) step.from_edges |= 32'(edge_bit);
+    if (plan_2_q.from_edge && stream.own) step.from_host = 1'b1;
+    if (plan_2_q.to_edge) step.to_edges |= 32'(edge_bit);
+    if (plan_2_q.to_edge && !of_edge) step.to_host = 1'b1;
+    if (plan_2_q.to_others) step.to_edges &= ~32'(edge_bit);
+    if (plan_2_q.kept && (stream.own || of_edge)) begin
+      step.from_edges = '0;
+      step.from_stages[0] = 1'b1;
+      step.to_host = 1'b0;
+    end
+    if (plan_2_q.keeps_own && stream.own || plan_2_q.keeps_edge && of_edge) step.to_stages[0] = 1'b1;
+    if (stream.own) step.streams = 16'd1;
+    if (of_edge) begin
+      step.streams = behind;
+      if (plan_2_q.block_none) step.block = '0;
+      if (plan_2_q.block_last) step.block = last;
+    end
+
+    // Scans
+    writes = running.start && plan_2_q.inclusive;
+    if (running.start) step.from_host = 1'b1;
+    for (int unsigned k = 0; k < ScanBits; k++) begin
+      automatic stage_t now = running.stages[k];
+      automatic logic sends = k == 0 ? running.start : running.stages[k-1].partial;
+      automatic logic forked = plan_2_q.reach[k+1];
+      if (now.both || now.result && !forked || now.partial && !plan_2_q.rank[k]) from_stage[k] = 1'b1;
+      if (sends && plan_2_q.reach[k]) to_stage[k] = 1'b1;
+      if (now.result && plan_2_q.former[k]) step.from_stages[4*k+Result] = 1'b1;
+      if (now.result && forked) step.from_stages[4*k+Fresh] = 1'b1;
+      if (now.partial) step.from_stages[4*k+Partial] = 1'b1;
+      if (now.partial && plan_2_q.rank[k]) step.from_stages[4*k+Copy] = 1'b1;
+      if (writes && plan_2_q.rank[k]) step.to_stages[4*k+Result] = 1'b1;
+      if (sends && plan_2_q.reach[k+1]) step.to_stages[4*k+Partial] = 1'b1;
+      if (now.both) step.to_stages[4*k+Copy] = 1'b1;
+      if (now.both && plan_2_q.former[k]) step.to_stages[4*k+Fresh] = 1'b1;
+      writes = writes && !plan_2_q.rank[k] || now.result || now.both && !plan_2_q.former[k];
+    end
+    if (writes) step.to_host = 1'b1;
+
+    // Exchanges
+    for (int unsigned k = 0; k < Stages; k++) begin
+      if (from_stage[k]) step.from_edges |= 32'(plan_2_q.peers[k]);
+      if (to_stage[k]) step.to_edges |= 32'(plan_2_q.peers[k]);
+    end
+  end
+
+  logic [1:0] valid_q;
+
+  always_ff @(posedge clk_i) begin
+    {answer_processes_o, answer_process_o, answer_step_o} <= {processes, kind, step};
+    if (rst_i) {answer_valid_o, valid_q} <= '0;
+    else {answer_valid_o, valid_q} <= {valid_q, ask_valid_i};
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i && ask_valid_i) begin
+      edges_for_stages : assert ((exchange.doubling >> 32 * Stages) == '0 && 32'(exchange.stage_count) <= Stages);
+    end
+  end
+`endif
+endmodule

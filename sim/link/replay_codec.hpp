@@ -1,0 +1,140 @@
+// Between a replay, the flow control of a router's port, and a wire, twin of rtl/link/tw_replay_codec.sv: all that one end says in
+// a cycle is one frame. docs/links.md has the layout.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+
+#include "common/bits.hpp"
+#include "common/crc32.hpp"
+#include "link/flow.hpp"
+#include "link/replay.hpp"
+
+namespace thalweg {
+
+/// What a frame carries for the router: a flit and its side band, or whatever else is at most 320 bits.
+using LinkWord = std::array<std::uint64_t, 5>;
+/// A frame on the wire, bit 0 first.
+using WireFrame = std::array<std::uint64_t, 6>;
+
+struct FrameFormat {
+  static constexpr unsigned kCheckBits = 32;
+
+  unsigned word_bits = 262;
+  unsigned sequence_bits = 9;  ///< log2 of the replay's window, and 1
+  unsigned vcs = 4;            ///< 1 to 16
+  FlowControl flow = FlowControl::credits;
+  unsigned count_bits = 4;  ///< 2^count_bits is above the flits that a buffer holds; with credits
+
+  [[nodiscard]] unsigned vc_bits() const { return vcs > 1 ? static_cast<unsigned>(std::bit_width(vcs - 1)) : 1; }
+  [[nodiscard]] unsigned flow_bits() const { return flow == FlowControl::credits ? vc_bits() + count_bits : vcs; }
+  [[nodiscard]] unsigned control_bits() const { return 2 * sequence_bits + 3 + flow_bits(); }
+  [[nodiscard]] unsigned body_bits() const { return word_bits + control_bits(); }
+  [[nodiscard]] unsigned frame_bits() const { return body_bits() + kCheckBits; }
+};
+
+class ReplayCodec {
+ public:
+  static constexpr unsigned kMaxVcs = 16;
+
+  explicit ReplayCodec(const FrameFormat& format)
+      : format_(format), back_(format.flow == FlowControl::credits ? 0 : all()) {
+    if (format.vcs < 1 || format.vcs > kMaxVcs) throw std::invalid_argument("a codec has 1 to 16 virtual channels");
+    if (format.word_bits > 64 * std::tuple_size_v<LinkWord> || format.control_bits() > 64 ||
+        format.frame_bits() > 64 * std::tuple_size_v<WireFrame>)
+      throw std::invalid_argument("a frame has at most 384 bits, 320 of a word and 64 of control");
+  }
+
+  /// The frame that the wire has, or nullptr before the first.
+  [[nodiscard]] const WireFrame* wire() const { return out_ ? &*out_ : nullptr; }
+  /// The good frame that came in, or nullptr.
+  [[nodiscard]] const ReplayFrame<LinkWord>* peer() const { return peer_ ? &*peer_ : nullptr; }
+  /// To the own output port, a bit for each virtual channel: one credit more, or its stop level.
+  [[nodiscard]] std::uint32_t back() const { return back_; }
+
+  /// All that the other end's port returned was given to the own one.
+  [[nodiscard]] bool settled(const ReplayCodec& other) const { return given_ == other.returned_; }
+  /// Makes up for so many frames that were not stepped, for they said nothing new.
+  void skip(Tick frames) { turn_ = static_cast<unsigned>((turn_ + frames) % format_.vcs); }
+
+  /// One clock edge. next: the replay's next frame. back: of the own input port, as back(). taken: the wire takes a frame.
+  /// arrived: the frame that comes in from the wire, or nullptr.
+  void step(const ReplayFrame<LinkWord>& next, std::uint32_t back, bool taken, const WireFrame* arrived) {
+    if (taken) out_ = pack(next, back);
+    take_apart();
+    if (format_.flow == FlowControl::credits)
+      each_bit(back, [&](unsigned vc) { returned_[vc] = counted(returned_[vc] + 1); });
+    in_.reset();
+    if (arrived) in_ = *arrived;
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t all() const { return (1u << format_.vcs) - 1; }
+  [[nodiscard]] std::uint32_t counted(std::uint32_t count) const { return count & ((1u << format_.count_bits) - 1); }
+
+  [[nodiscard]] WireFrame pack(const ReplayFrame<LinkWord>& next, std::uint32_t back) {
+    std::uint64_t flow = back;
+    if (format_.flow == FlowControl::credits) {
+      flow = std::uint64_t{returned_[turn_]} << format_.vc_bits() | turn_;
+      turn_ = turn_ + 1 == format_.vcs ? 0 : turn_ + 1;
+    }
+    WireFrame frame{};
+    std::ranges::copy(next.word, frame.begin());
+    const unsigned n = format_.sequence_bits;
+    put_bits(frame, format_.word_bits,
+             std::uint64_t{next.carries} | std::uint64_t{next.sequence} << 1 | std::uint64_t{next.epoch} << (n + 1) |
+                 std::uint64_t{next.expected} << (n + 2) | std::uint64_t{next.request} << (2 * n + 2) |
+                 flow << (2 * n + 3));
+    put_bits(frame, format_.body_bits(), crc32(frame, format_.body_bits()));
+    return frame;
+  }
+
+  void take_apart() {
+    const bool credits = format_.flow == FlowControl::credits;
+    back_ = credits ? 0 : all();
+    for (unsigned vc = 0; credits && vc < format_.vcs; ++vc) {
+      if (told_[vc] == given_[vc]) continue;
+      given_[vc] = counted(given_[vc] + 1);
+      back_ |= 1u << vc;
+    }
+    peer_.reset();
+    const unsigned body = format_.body_bits();
+    if (!in_ || crc32(*in_, body) != get_bits(*in_, body, FrameFormat::kCheckBits)) return;
+    const std::uint64_t control = get_bits(*in_, format_.word_bits, format_.control_bits());
+    const unsigned n = format_.sequence_bits;
+    const auto number = [&](unsigned from) {
+      return static_cast<std::uint16_t>(control >> from & ((std::uint64_t{1} << n) - 1));
+    };
+    peer_.emplace();
+    peer_->carries = control & 1;
+    peer_->sequence = number(1);
+    peer_->epoch = control >> (n + 1) & 1;
+    peer_->expected = number(n + 2);
+    peer_->request = control >> (2 * n + 2) & 1;
+    std::copy_n(in_->begin(), peer_->word.size(), peer_->word.begin());
+    if (const unsigned whole = format_.word_bits / 64; whole < peer_->word.size()) {
+      peer_->word[whole] &= (std::uint64_t{1} << format_.word_bits % 64) - 1;
+      std::fill(peer_->word.begin() + whole + 1, peer_->word.end(), 0);
+    }
+    const auto flow = static_cast<std::uint32_t>(control >> (2 * n + 3));
+    if (!credits) {
+      back_ = flow;
+    } else if (const unsigned vc = flow & ((1u << format_.vc_bits()) - 1); vc < format_.vcs) {
+      told_[vc] = flow >> format_.vc_bits();
+    }
+  }
+
+  FrameFormat format_;
+  std::optional<WireFrame> out_, in_;
+  std::optional<ReplayFrame<LinkWord>> peer_;
+  std::uint32_t back_;
+  unsigned turn_ = 0;  ///< the virtual channel that the next frame tells of
+  /// Credits since reset, modulo 2^count_bits: returned here, told by the other end, and of these given out.
+  std::array<std::uint32_t, kMaxVcs> returned_{}, told_{}, given_{};
+};
+
+}  // namespace thalweg

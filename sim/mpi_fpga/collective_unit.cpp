@@ -1,0 +1,330 @@
+#include "mpi_fpga/collective_unit.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <utility>
+
+#include "common/bits.hpp"
+#include "mpi_fpga/user_operators.hpp"
+#include "reduce/join.hpp"
+
+namespace thalweg::mpi_fpga {
+
+CollectiveUnit::CollectiveUnit(const FabricConfig& config, const Graph& graph, NodeId self, std::span<FlitSink> links,
+                               PacketPool& pool, Events& events)
+    : config_(config),
+      graph_(graph),
+      self_(self),
+      pool_(pool),
+      events_(events),
+      in_flight_(config.collective.operations_in_flight),
+      sizes_(config.collective, config.router.link_ports),
+      slots_(static_cast<unsigned>(links.size()), config.router.local_ports - 1, config.collective.aggregation_units,
+             config.collective.contexts, sizes_.slot, sizes_.credit_batch),
+      contexts_(config.collective.contexts),
+      precedence_(config.collective.contexts, in_flight_),
+      units_(config.collective.aggregation_units),
+      ports_(config.router.local_ports - 1),
+      relay_(config, graph, self, ports()),
+      pick_(static_cast<unsigned>(links.size()), units()),
+      dispatch_(units(), config.collective.contexts),
+      steps_(process_limit()),
+      uploads_(process_limit()),
+      stages_(in_flight_ * config.collective.contexts, units(), 2 * ((Program::kMaxProcesses + units() - 1) / units()),
+              slots_.slot_flits()),
+      openings_(config.collective.contexts, in_flight_),
+      before_(kFlitBytes * static_cast<double>(config.router.share.flits) / config.router.share.cycles),
+      after_(before_) {
+  for (Context& context : contexts_) context.operations.resize(in_flight_);
+  for (Unit& unit : units_) {
+    unit.to_port = Fork<Copies>(static_cast<unsigned>(ports_.size()), sizes_.queue);
+    unit.host_room = sizes_.queue;
+  }
+  for (FlitSink& sink : links) links_.push_back({.sink = &sink});
+  for (unsigned index = 0; index < ports(); ++index) {
+    Port& port = ports_[index];
+    port.injector = Injector(units() + 1);
+    port.host_room = sizes_.host_queue;
+    relay_.host_room(index, port.host_room);
+  }
+  if (const auto& library = config.collective.library) {
+    if (!config.collective.operators.empty() || !config.collective.units.empty() || config.router.share.delay() > 0)
+      throw std::invalid_argument(
+          "the RTL's collective unit has no operators or units of the user's, and is not shared");
+    rtl_ = std::make_unique<RtlUnit>(*library, config.router.flow == FlowControl::credits, ways());
+  }
+}
+
+void CollectiveUnit::load(std::uint32_t id, const Row& row, Tick from) {
+  Context& context = contexts_[id];
+  context.row = row;
+  context.started = context.on_tree = 0;
+  precedence_.load(id);
+  each_bit(row.used, [&](unsigned k) {
+    Edge& edge = context.edges[k];
+    edge.neighbour = row.edges[k].neighbour;
+    edge.there = row.edges[k].there;
+    edge.port = static_cast<std::uint8_t>(slots_.port(k));
+    edge.vc = static_cast<std::uint8_t>(channel_to(edge.neighbour));
+    slots_.load(id, k, last_link(config_, graph_, edge.neighbour, self_));
+  });
+  if (!rtl_) return;
+  std::array<RtlUnit::Way, kMaxEdges> ways{};
+  each_bit(row.used,
+           [&](unsigned k) { ways[k] = {context.edges[k].vc, static_cast<std::uint8_t>(slots_.link(id, k))}; });
+  rtl_->load(id, row, ways, from);
+}
+
+void CollectiveUnit::loaded_now(std::uint32_t id) {
+  contexts_[id].loaded = true;
+  const Row& row = contexts_[id].row;
+  openings_.load(id, row.has_rank(), row.tree());
+}
+
+unsigned CollectiveUnit::channel(const FabricConfig& config, NodeId from, NodeId to) {
+  const std::size_t layer = config.layer.empty() ? 0 : config.layer[std::size_t{from} * config.nodes + to];
+  return static_cast<unsigned>(std::countr_zero(config.router.vc_mask.back()[layer]));
+}
+
+unsigned CollectiveUnit::last_link(const FabricConfig& config, const Graph& graph, NodeId from, NodeId to) {
+  Graph::End end{from, 0};
+  while (end.node != to) end = graph.peer(end.node, config.routes[std::size_t{end.node} * config.nodes + to].port);
+  return end.port;
+}
+
+UnitModel::Ways CollectiveUnit::ways() const {
+  UnitModel::Ways ways{.self = self_, .to = relay_.ways(), .layers = relay_.layers(), .peers = {}};
+  for (unsigned link = 0; link < relay_.peers().size(); ++link)
+    if (const Graph::End peer = relay_.peers()[link]; peer.node != Graph::kNone)
+      ways.peers.push_back({link, peer.node, peer.port, channel_to(peer.node)});
+  return ways;
+}
+
+std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& request, spec::Algorithm algorithm,
+                                                 const Group* group, std::uint32_t context_id, Tick now) {
+  Context& context = contexts_[context_id];
+  const OperationId id = context_id * in_flight_ + context.started % in_flight_;
+  Operation& op = operation(id);
+  if (op.active) return std::nullopt;
+  started_ = now;
+  op.active = true;
+  op.request = request;
+  op.algorithm = algorithm;
+  op.group = group;
+  const bool at_root = context.row.has_rank() && context.row.label == request.root;
+  op.gives = gives(request.collective, at_root);
+  op.gets = gets(request.collective, request.rank, at_root);
+  op.number = context.started++;
+  precedence_.begin(context_id);
+  op.sequence = algorithm == spec::Algorithm::tree ? context.on_tree++ : op.number;
+  op.packetizer = request.collective == spec::Collective::alltoall
+                      ? Packetizer(spec::size_of(request.type), config_.collective.long_packet_flits,
+                                   2 * kHeaderBytes)  // the relay's as well
+                      : Packetizer(spec::size_of(request.type), config_.collective.packet_flits);
+  const UserOperator* user = user_operator(config_.collective, request.op);
+  op.combine = user ? user->combine : lane(request.op, request.type);
+  op.lane_latency = user ? user->latency : config_.collective.lane_latency;
+  op.units = thalweg::mpi_fpga::user_units(config_.collective, request.collective, request.op);
+  op.to_host = 0;
+  if (request.collective == spec::Collective::alltoall) {
+    start_personal(id);
+    if (rtl_) rtl_->start(start_of(id, false));
+    return id;
+  }
+  compile(request.collective, algorithm, context.row, request.root, op.program);
+  const Turns turns = op.program.processes[0].turns;  // of all processes
+  const bool one_stream = request.collective == spec::Collective::broadcast ||
+                          request.collective == spec::Collective::reduce ||
+                          (request.collective == spec::Collective::allreduce && algorithm != spec::Algorithm::exchange);
+  const unsigned quarter = std::max(1u, config_.collective.slot_packets / 4) * config_.collective.packet_flits;
+  op.lengths = {.element_bytes = op.packetizer.element_bytes(),
+                .shortest = one_stream ? sizes_.shortest_packet : config_.collective.packet_flits,
+                .longest = turns == Turns::packet ? config_.collective.packet_flits
+                           : turns == Turns::burst
+                               ? std::min(config_.collective.long_packet_flits, std::bit_floor(quarter))
+                               : config_.collective.long_packet_flits,
+                .ring = turns == Turns::burst,
+                .together = has_vector(request.collective) ? context.row.ranks : 1};
+  op.upwards_first = request.collective == spec::Collective::allreduce && algorithm == spec::Algorithm::trees &&
+                     request.count / request.pieces * spec::size_of(request.type) <=
+                         std::uint64_t{context.row.up_and_down} * kFlitBytes;
+  op.burst = burst(op);
+  op.uploads = 0;
+  op.running = op.program.process_count;
+  for (unsigned p = 0; p < op.program.process_count; ++p) {
+    const Process& process = op.program.processes[p];
+    op.execution[p] = {};
+    op.execution[p].running = true;
+    op.execution[p].since = now;
+    bool uploads = false;
+    std::uint64_t stages = 0;
+    for (unsigned s = 0; s < process.steps; ++s) {
+      const Step& step = op.program.steps[process.first + s];
+      precedence_.add(context_id, id % in_flight_, p, s == 0, {step.from_edges, step.to_edges});
+      uploads |= step.from_host;
+      stages |= step.to_stages;
+    }
+    stages_.load(id, stages, home(process_id(id, p)));
+    if (!uploads) continue;
+    op.uploads |= 1u << p;
+    if (op.upload.size() <= p) op.upload.resize(p + 1);
+    Upload& upload = op.upload[p];
+    if (upload.queue.capacity() == 0) upload.queue = Ring<PacketId>(config_.collective.slot_packets);
+    upload.progress = {};
+    while (!step_of(op, p, upload.progress).from_host)
+      upload.progress.leave_step(process, at_a_time(op, process), false);
+    begin_stream(id, p);
+  }
+  if (rtl_ && group) rtl_->start(start_of(id, !over(op)));
+  if (over(op)) {  // nothing to do: an exclusive scan of one rank
+    ended_.push_back(id);
+    return id;
+  }
+  starter_.add(id, algorithm != spec::Algorithm::exchange && !has_vector(request.collective), now);
+  return id;
+}
+
+UnitModel::Start CollectiveUnit::start_of(OperationId id, bool asks) const {
+  const Operation& op = operation(id);
+  UnitModel::Start start{.operation = id,
+                         .collective = op.request.collective,
+                         .algorithm = op.algorithm,
+                         .op = op.request.op,
+                         .type = op.request.type,
+                         .root = op.request.root,
+                         .element_bytes = static_cast<unsigned>(op.packetizer.element_bytes()),
+                         .shortest = op.lengths.shortest,
+                         .longest = op.lengths.longest,
+                         .ring = op.lengths.ring,
+                         .together = op.lengths.together,
+                         .burst = op.burst,
+                         .upwards_first = op.upwards_first,
+                         .asks = asks};
+  if (asks && op.request.piece) {  // all pieces alike, however long
+    const Packetizer layout = layout_of(op, 0);
+    start.shortest = start.longest = layout.flits(layout.elements_per_packet());
+  }
+  return start;
+}
+
+/// Packets of a stream that fill half a slot, or fewer, so that all turns are about as long.
+std::uint64_t CollectiveUnit::burst(const Operation& op) const {
+  const std::uint64_t elements = op.request.own_block().count;
+  const Packetizer layout = layout_of(op, elements);
+  const std::uint64_t packets = layout.packets(elements) + 1, places = config_.collective.slot_packets / 2,
+                      most = std::max<std::uint64_t>(
+                          1, places * config_.collective.packet_flits / layout.flits(layout.elements_per_packet())),
+                      turns = (packets + most - 1) / most;
+  return (packets + turns - 1) / turns;
+}
+
+std::uint64_t CollectiveUnit::header(const Operation& op, std::uint32_t context, spec::Kind kind, unsigned flits,
+                                     bool last) const {
+  return spec::NetworkHeader{.context = static_cast<std::uint8_t>(context),
+                             .operation = op.request.op,
+                             .algorithm = op.algorithm,
+                             .size = static_cast<std::uint8_t>(std::countr_zero(flits)),
+                             .collective = op.request.collective,
+                             .sequence = static_cast<std::uint8_t>(op.sequence & 3),
+                             .kind = kind,
+                             .last = last}
+      .pack();
+}
+
+// ------------------------------------------------------------------------------------------------------ Results
+
+HostPacket CollectiveUnit::take_result(unsigned index, Tick now) {
+  Ring<HostPacket>& results = queue(index);
+  const HostPacket result = results.front();
+  results.pop();
+  if (results.empty()) with_result_ &= ~(std::uint64_t{1} << index);
+  if (index < units()) {
+    Unit& unit = units_[index];
+    const unsigned flits = pool_[result.packet].flits;
+    unit.host_reads_until = std::max(now, unit.host_reads_until) + flits;
+    unit.host_reads.push_growing({unit.host_reads_until, flits});
+    events_.add({unit.host_reads_until, Event::Kind::output});
+    if (rtl_) rtl_->read(index, flits, unit.host_reads_until);
+  } else {
+    taken_personal(index - units(), result.packet);
+  }
+  return result;
+}
+
+bool CollectiveUnit::over(const Operation& op) const {
+  return op.running == 0 && op.to_host == 0 &&
+         (op.request.collective != spec::Collective::alltoall || op.personal.expected() == 0);
+}
+
+bool CollectiveUnit::delivered(const HostPacket& result) {
+  Operation& op = operation(result.operation);
+  if (--op.to_host > 0 || !over(op)) return false;
+  op.active = false;
+  return true;
+}
+
+void CollectiveUnit::step(Tick now) {
+  if (rtl_) show_personal(now);
+  relay(now);
+  each_bit(to_send_, [&](unsigned port) { inject(port, now); });
+  slots_.begin();
+  for (unsigned link = 0; link < links_.size(); ++link) receive(link, now);
+  stages_.begin(now);
+  uploads_.begin();
+  if (const auto heard = uploads_.heard(); rtl_ && heard) rtl_->announced(*heard);
+  open(now);
+  wake();
+  ask(now);
+  kept_ = pick_.kept();
+  const std::uint32_t next = pick_.choose(now).value_or(kNobody);
+  if (picked_ != kNobody) attempt(picked_, now);
+  picked_ = next;
+  keep_arrivals(now);
+  each_bit(to_send_, [&](unsigned port) {
+    if (ports_[port].left) sent(ports_[port], port);
+  });
+  host_has_read(now);
+  if (stages_.freed(now)) pick_.room_freed();
+  for (unsigned port = 0; port < ports(); ++port) {
+    const std::uint64_t back = ports_[port].sender.update(now);
+    if (rtl_ && back) rtl_->back(port, back);
+  }
+  if (rtl_) rtl_->clock(now);
+}
+
+/// The host has read a packet to its last flit in this cycle: there is room.
+void CollectiveUnit::host_has_read(Tick now) {
+  for (Unit& unit : units_) {
+    if (unit.host_reads.empty() || unit.host_reads.front().last > now) continue;
+    unit.host_room += unit.host_reads.front().flits;
+    unit.host_reads.pop();
+    pick_.room_freed();
+  }
+}
+
+bool CollectiveUnit::active(Tick now) const {
+  bool sends = relay_.stirred();
+  each_bit(to_send_, [&](unsigned port) { sends |= can_send(port, now + 1); });
+  return sends || picked_ != kNobody || pick_.waiting() || uploads_.announced() || !starter_.idle(now) ||
+         !openings_.idle();
+}
+
+// ------------------------------------------------------------------------------------------------------- Reports
+
+std::vector<Blockage> CollectiveUnit::blockages(Tick now) const {
+  std::vector<Blockage> result;
+  for (OperationId id = 0; id < contexts_.size() * in_flight_; ++id) {
+    const Operation& op = operation(id);
+    for (unsigned p = 0; op.active && p < op.program.process_count; ++p)
+      if (op.execution[p].running)
+        if (const auto blocked = blockage(id, p, now)) result.push_back(*blocked);
+  }
+  return result;
+}
+
+std::uint64_t CollectiveUnit::credits_out() const {
+  return slots_.credits_out() + static_cast<std::uint64_t>(relay_.places_out());
+}
+
+}  // namespace thalweg::mpi_fpga

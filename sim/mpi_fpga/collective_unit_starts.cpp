@@ -1,0 +1,65 @@
+// How operations begin: the host starts them, or at a vertex without a rank what arrives.
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "common/bits.hpp"
+#include "mpi_fpga/collective_unit.hpp"
+
+namespace thalweg::mpi_fpga {
+
+namespace network_header = spec::network_header;
+
+/// Asks for the next process, or step, of the operation that is being started.
+void CollectiveUnit::ask(Tick now) {
+  const auto question = starter_.ask(now);
+  if (!question) return;
+  const Program& program = operation(question->operation).program;
+  const std::uint32_t process = process_id(question->operation, question->process);
+  starter_.asked(program.process_count, program.processes[question->process].steps, now);
+  if (question->along_tree) {
+    if (question->process == program.process_count) return;
+    steps_.start(process, now);
+    return pick_.start(process);
+  }
+  const Tick kept = now + Starter::kAnswer;
+  if (question->step == 0) {
+    steps_.start(process, kept);
+    events_.add({kept, Event::Kind::step, process});
+  } else if (question->step == 1) {
+    steps_.keep(process, 1, kept);
+  }
+}
+
+/// Begins an operation at a vertex without a rank, by a descriptor that comes in this cycle or is found in front of a slot.
+void CollectiveUnit::open(Tick now) {
+  std::array<Openings::Arrival, kMaxLinks> arrivals;
+  std::array<Head, kMaxLinks> heads;
+  unsigned count = 0;
+  for (const SlotArrival& arrival : slots_.arrivals()) {
+    if (arrival.credits || !openings_.bare(arrival.row)) continue;
+    heads[count] = head_of(arrival.value);
+    arrivals[count] = {
+        {arrival.row, arrival.edge}, of_opening(heads[count]), slots_.packets(arrival.row, arrival.edge).empty()};
+    ++count;
+  }
+  if (openings_.idle() && count == 0) return;
+  const Openings::Slot at = openings_.looks_at();
+  const auto& packets = slots_.packets(at.row, at.edge);
+  const auto front = std::exchange(in_front_, packets.empty() ? std::nullopt : std::optional(head_of(packets.front())));
+  const auto begun = openings_.choose(
+      starter_.idle(now) && !started(now), std::span(arrivals).first(count),
+      front ? std::optional(of_opening(*front)) : std::nullopt,
+      [&](Openings::Slot slot) { return (precedence_.reading(slot.row) >> slot.edge & 1) != 0; },
+      [&](std::uint32_t row, std::uint32_t place) { return contexts_[row].operations[place].active; });
+  if (!begun) return;
+  const Head& head = begun->arrival ? heads[*begun->arrival] : *front;
+  CollectiveRequest request;
+  request.collective = network_header::collective(head[0]);
+  request.op = network_header::operation(head[0]);
+  request.type = spec::descriptor::type(head);
+  request.root = spec::descriptor::root(head);
+  static_cast<void>(start(request, network_header::algorithm(head[0]), nullptr, begun->slot.row, now));
+}
+
+}  // namespace thalweg::mpi_fpga

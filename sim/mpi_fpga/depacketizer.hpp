@@ -1,0 +1,63 @@
+// The elements of packets as words of memory.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "mpi_fpga/packetizer.hpp"
+
+namespace thalweg::mpi_fpga {
+
+/// Takes packets flit by flit, and gives the words of memory of each one's elements; twin of rtl/mpi_fpga/tw_depacketizer.sv.
+class FlitDepacketizer {
+ public:
+  using Word = std::array<std::uint64_t, 4>;
+  struct Part {
+    Word data{};
+    unsigned bytes = 0;
+    bool last = false;  ///< of its packet
+  };
+
+  /// A part of the packet is left whose tail has come; no flit is taken before it has gone.
+  [[nodiscard]] bool draining() const { return tail_; }
+  /// A flit comes in. With a head: `layout` and elements of its packet.
+  void take(const Word& flit, bool head, bool tail, const Packetizer& layout, std::uint64_t elements) {
+    if (head) {
+      layout_ = layout;
+      elements_ = elements;
+      flit_ = 0;
+    }
+    layout_.pieces(elements_, [&](std::size_t at, std::uint64_t, std::uint64_t n) {
+      for (std::size_t byte = at; byte < at + n * layout_.element_bytes(); ++byte)
+        if (byte / kFlitBytes == flit_)
+          bytes_.push_back(static_cast<std::uint8_t>(flit[byte % kFlitBytes / 8] >> byte % 8 * 8));
+    });
+    ++flit_;
+    tail_ = tail;
+  }
+  /// A whole word, or what is left of a packet; none where more is to come.
+  [[nodiscard]] std::optional<Part> next() {
+    if (bytes_.size() < kFlitBytes && !tail_) return std::nullopt;
+    Part part{{}, static_cast<unsigned>(std::min<std::size_t>(bytes_.size(), kFlitBytes)), false};
+    for (unsigned i = 0; i < part.bytes; ++i) {
+      part.data[i / 8] |= std::uint64_t{bytes_.front()} << i % 8 * 8;
+      bytes_.pop_front();
+    }
+    part.last = tail_ && bytes_.empty();
+    if (part.last) tail_ = false;
+    return part;
+  }
+
+ private:
+  Packetizer layout_;
+  std::uint64_t elements_ = 0;
+  std::size_t flit_ = 0;            ///< of its packet
+  std::deque<std::uint8_t> bytes_;  ///< that have come and not gone out
+  bool tail_ = false;               ///< the packet's last flit has come
+};
+
+}  // namespace thalweg::mpi_fpga

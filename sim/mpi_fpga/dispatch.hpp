@@ -1,0 +1,87 @@
+// Which aggregation unit takes a step; twin of rtl/mpi_fpga/tw_dispatch.sv.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/bits.hpp"
+#include "core/types.hpp"
+#include "mpi_fpga/context_table.hpp"
+
+namespace thalweg::mpi_fpga {
+
+/// A unit that has read the packet before, and whose result would not meet that one's. Where an edge still has packets in a unit's
+/// queues, that unit, so that they stay in order; what fills a stage takes the process's own; else the one with the fewest
+/// packets queued, from the process's own one on.
+class Dispatch {
+ public:
+  struct Step {
+    unsigned row = 0;
+    std::uint32_t to_edges = 0;
+    bool to_stages = false;
+    unsigned own = 0;        ///< unit
+    std::uint64_t room = 0;  ///< units whose queues have room, as bits
+    std::uint64_t kept = 0;  ///< units that keep a process
+    Tick latency = 0;        ///< to the result's first flit
+  };
+  struct Choice {
+    std::optional<unsigned> unit;
+    bool room = false;  ///< time alone might give one
+  };
+
+  Dispatch(unsigned units, unsigned rows) : units_(units), rows_(rows) {}
+
+  [[nodiscard]] Choice choose(const Step& step, Tick now) const {
+    std::uint64_t allowed = step.to_stages ? std::uint64_t{1} << step.own : ~std::uint64_t{0};
+    each_bit(step.to_edges, [&](unsigned k) {
+      const Edge& edge = rows_[step.row][k];
+      if (edge.queued > 0) allowed &= std::uint64_t{1} << edge.unit;
+    });
+    allowed &= step.room;
+    Choice choice;
+    for (unsigned i = 0; i < units_.size(); ++i) {
+      const auto index = static_cast<unsigned>((step.own + i) % units_.size());
+      const Unit& unit = units_[index];
+      if (!(allowed >> index & 1)) continue;
+      choice.room = true;
+      if (step.kept >> index & 1 || unit.input_free > now || unit.output_free > now + step.latency) continue;
+      if (!choice.unit || unit.queued < units_[*choice.unit].queued) choice.unit = index;
+    }
+    return choice;
+  }
+  /// The unit reads a packet until `read`; its results have left the lanes at `left`, and queue for so many ports.
+  void take(unsigned unit, const Step& step, unsigned ports, Tick read, Tick left) {
+    units_[unit].input_free = read;
+    units_[unit].output_free = left;
+    units_[unit].queued += ports;
+    each_bit(step.to_edges, [&](unsigned k) {
+      Edge& edge = rows_[step.row][k];
+      ++edge.queued;
+      edge.unit = static_cast<std::uint8_t>(unit);
+    });
+  }
+  /// A packet has left for an edge; `done`: for all edges of its port.
+  void sent(unsigned unit, unsigned row, unsigned edge, bool done) {
+    --rows_[row][edge].queued;
+    units_[unit].queued -= done;
+  }
+
+ private:
+  struct Unit {
+    Tick input_free = 0;   ///< the operands before have been read
+    Tick output_free = 0;  ///< the result before has left the lanes
+    unsigned queued = 0;   ///< packets for ports
+  };
+  struct Edge {
+    std::uint16_t queued = 0;  ///< packets in the queues of
+    std::uint8_t unit = 0;
+  };
+
+  std::vector<Unit> units_;
+  std::vector<std::array<Edge, kMaxEdges>> rows_;
+};
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,538 @@
+#include "mpi_fpga/driver/fabric.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <sstream>
+#include <utility>
+
+#include "core/require.hpp"
+#include "mpi_fpga/user_operators.hpp"
+#include "network/network.hpp"
+
+namespace thalweg::mpi_fpga {
+namespace {
+
+template <class... Parts>
+std::string text(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+const FabricConfig& checked(const FabricConfig& config) {
+  check_network(config);
+  const CollectiveConfig& collective = config.collective;
+  require(config.router.local_ports >= 2 && config.router.local_ports <= 33,
+          "a node with a collective unit has 2 to 33 local ports");
+  require(collective.contexts >= 1 && collective.contexts <= 32, "the communicator table has 1 to 32 rows");
+  require(collective.operations_in_flight >= 1 && collective.operations_in_flight <= 4,
+          "a communicator has 1 to 4 operations in flight");
+  require(collective.aggregation_units >= 1 && collective.aggregation_units <= 32,
+          "a node has 1 to 32 aggregation units");
+  require(std::has_single_bit(collective.packet_flits) && collective.packet_flits <= kMaxPacketFlits,
+          "a packet has 1, 2, 4, 8, 16, 32 or 64 flits at most");
+  require(collective.slot_packets >= 1 && collective.slot_packets <= 65535 / collective.packet_flits,
+          "a slot holds at least one packet and at most 65535 flits");
+  require(std::has_single_bit(collective.long_packet_flits) &&
+              collective.long_packet_flits >= collective.packet_flits &&
+              collective.long_packet_flits <= kMaxPacketFlits &&
+              collective.long_packet_flits <= collective.slot_packets * collective.packet_flits,
+          "a long packet has a power of two of flits, from packet_flits to 64, and fits into a slot");
+  require(collective.relay_flits >= 2 * collective.long_packet_flits,
+          "relay_flits is room for two packets of an all-to-all: for one, and for what is freed and not yet told");
+  require(config.host.dma_flits_per_cycle >= 1, "the DMA moves at least one flit a cycle");
+  for (const std::uint32_t mask : config.router.vc_mask.back())
+    require(std::has_single_bit(mask),
+            "collective packets need exactly one virtual channel per route class: they may not overtake each other");
+  return config;
+}
+
+std::string quoted(const char* what, std::string_view expected, std::string_view got) {
+  return text(what, ' ', got, ", others have ", expected);
+}
+
+/// The first difference between two parts of one operation.
+std::optional<std::string> difference(const CollectiveRequest& expected, const CollectiveRequest& got) {
+  const auto name = [](auto value) { return spec::name(value); };
+  if (expected.collective != got.collective)
+    return quoted("collective", name(expected.collective), name(got.collective));
+  if (expected.algorithm != got.algorithm) return quoted("algorithm", name(expected.algorithm), name(got.algorithm));
+  if (expected.root != got.root) return quoted("root", std::to_string(expected.root), std::to_string(got.root));
+  if (expected.op != got.op) return quoted("operator", name(expected.op), name(got.op));
+  if (expected.type != got.type) return quoted("type", name(expected.type), name(got.type));
+  if (expected.vector != got.vector) return quoted("form", expected.vector ? "v" : "plain", got.vector ? "v" : "plain");
+  if (!expected.vector && expected.count != got.count)
+    return quoted("count", std::to_string(expected.count), std::to_string(got.count));
+  return std::nullopt;
+}
+
+/// The request with what its collective does not use in a defined state.
+CollectiveRequest normal(CollectiveRequest request) {
+  if (!rooted(request.collective)) request.root = 0;
+  if (!reduces(request.collective)) request.op = spec::Operator::none;
+  if (!has_vector(request.collective)) request.vector = false;
+  if (request.collective == spec::Collective::barrier) {
+    request.count = 0;
+    request.type = spec::Datatype::byte;
+  }
+  return request;
+}
+
+template <class Communicator, class Visit>
+void each_part(const Communicator& communicator, Visit&& visit) {
+  visit(communicator.main);
+  std::ranges::for_each(communicator.trees, visit);
+  std::ranges::for_each(communicator.rings, visit);
+}
+
+}  // namespace
+
+Fabric::Fabric(FabricConfig config, Endpoint endpoint, Scheduler* scheduler)
+    : config_(checked(config)),
+      graph_(config_),
+      endpoint_(endpoint),
+      own_scheduler_(scheduler ? nullptr : std::make_unique<Scheduler>(horizon(config_))),
+      scheduler_(scheduler ? scheduler : own_scheduler_.get()),
+      rows_in_use_(config_.nodes),
+      flits_before_(std::size_t{config_.nodes} * config_.router.link_ports) {
+  if (own_scheduler_ && config_.faults.reroute) journal_.emplace();
+  build();
+}
+
+void Fabric::build() {
+  std::vector<VcRouter*> routers;
+  for (NodeId node = 0; node < config_.nodes; ++node) {
+    nodes_.push_back(std::make_unique<Node>(config_, graph_, node, endpoint_, messages_, *scheduler_, completed_));
+    routers.push_back(&nodes_.back()->router());
+  }
+  links_ = connect_links(config_, routers, *scheduler_);
+}
+
+// ------------------------------------------------------------------------------------------------- Communicators
+
+const Fabric::Communicator& Fabric::communicator(ContextId context) const {
+  require(context < communicators_.size() && communicators_[context], text("no communicator ", context));
+  return *communicators_[context];
+}
+
+Fabric::Communicator& Fabric::communicator(ContextId context) {
+  return const_cast<Communicator&>(std::as_const(*this).communicator(context));
+}
+
+const Group& Fabric::group(ContextId context) const {
+  return communicator(context).main.group;
+}
+
+std::vector<Group> Fabric::parts(ContextId context, spec::Algorithm algorithm) const {
+  std::vector<Group> groups;
+  for (const Part& part : communicator(context).parts(algorithm)) groups.push_back(part.group);
+  return groups;
+}
+
+std::optional<ContextId> Fabric::create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
+                                                     Tick at) {
+  require(!members.empty() && members.size() <= (std::size_t{1} << kRankBits) - 1 && handles.size() == members.size(),
+          "a communicator has 1 to 65535 members, and a handle for each");
+  check_time(at);
+  std::vector<bool> seen(config_.nodes);
+  for (const NodeId node : members) {
+    require(node < config_.nodes, text("node ", node, " does not exist: there are ", config_.nodes));
+    require(node < config_.nodes - config_.switches, text("node ", node, " is a switch: no rank lives there"));
+    require(!seen[node], text("two ranks of one communicator on node ", node));
+    seen[node] = true;
+  }
+  const std::optional<std::uint32_t> row = free_row(members, 0);
+  if (!row) return std::nullopt;
+  const auto available = [&](NodeId node) { return !(rows_in_use_[node] >> *row & 1); };
+  std::optional<Group> group = Group::make(config_, graph_, members, available, *row);
+  if (!group) return std::nullopt;
+
+  Communicator made;
+  made.main = {std::move(*group), *row};
+  made.submitted.resize(members.size());
+  for (const Group::Vertex& vertex : made.main.group.vertices()) rows_in_use_[vertex.node] |= 1u << *row;
+  if (config_.collective.trees == Trees::by_topology)
+    made.trees = grant(Group::by_links(config_, graph_, members), members);
+  made.rings = grant(Group::by_rings(config_, graph_, members), members);
+  made.loading.assign(handles.begin(), handles.end());
+  auto place = std::ranges::find_if(communicators_, [](const auto& known) { return !known; });
+  if (place == communicators_.end()) place = communicators_.insert(place, std::nullopt);
+  *place = std::move(made);
+  const auto context = static_cast<ContextId>(place - communicators_.begin());
+  load_rows(context, std::max(at, resumes_));
+  return context;
+}
+
+void Fabric::load_rows(ContextId context, Tick at) {
+  const Communicator& loaded = *communicators_[context];
+  std::vector<Handle> handles;
+  for (std::uint32_t rank = 0; rank < loaded.loading.size(); ++rank)
+    handles.push_back(expect({.handle = loaded.loading[rank].value_or(0),
+                              .parts = static_cast<unsigned>(1 + loaded.trees.size() + loaded.rings.size()),
+                              .context = context,
+                              .rank = rank,
+                              .known = !loaded.loading[rank]}));
+  each_part(loaded, [&](const Part& part) { load_rows(part, handles, at); });
+}
+
+std::optional<std::uint32_t> Fabric::free_row(std::span<const NodeId> members, unsigned spare) const {
+  std::uint32_t used = config_.collective.contexts == 32 ? 0 : ~std::uint32_t{0} << config_.collective.contexts;
+  unsigned most = 0;
+  for (const NodeId node : members) {
+    used |= rows_in_use_[node];
+    most = std::max(most, static_cast<unsigned>(std::popcount(rows_in_use_[node])));
+  }
+  if (used == ~std::uint32_t{0} || most + spare >= config_.collective.contexts) return std::nullopt;
+  std::uint32_t everywhere = used;  // a tree may need other nodes: better a row that they have free, too
+  for (const std::uint32_t rows : rows_in_use_) everywhere |= rows;
+  return static_cast<std::uint32_t>(std::countr_one(everywhere == ~std::uint32_t{0} ? used : everywhere));
+}
+
+/// Rows for as many of the groups as there are, two at least; half of every table stays free for other communicators.
+std::vector<Fabric::Part> Fabric::grant(std::vector<Group> groups, std::span<const NodeId> members) {
+  std::vector<Part> parts;
+  for (Group& group : groups) {
+    const auto row = free_row(members, config_.collective.contexts / 2);
+    if (!row) break;
+    for (const NodeId node : members) rows_in_use_[node] |= 1u << *row;
+    parts.push_back({std::move(group), *row});
+  }
+  if (parts.size() > 1) return parts;
+  for (const Part& part : parts)
+    for (const NodeId node : members) rows_in_use_[node] &= ~(1u << part.row);
+  return {};
+}
+
+Abilities Fabric::abilities(const Communicator& communicator) const {
+  return {.ranks = communicator.main.group.ranks(),
+          .slot_packets = config_.collective.slot_packets,
+          .doubles = communicator.main.group.doubles(),
+          .trees = !communicator.trees.empty(),
+          .rings = !communicator.rings.empty()};
+}
+
+std::uint32_t Fabric::algorithms(ContextId context, spec::Collective collective, bool vector) const {
+  return thalweg::mpi_fpga::algorithms(collective, abilities(communicator(context)), vector);
+}
+
+/// A host loads its own node's row; that of a vertex without a rank comes as a message from a host below it, after those of
+/// the vertices between them.
+void Fabric::load_rows(const Part& part, std::span<const Handle> handles, Tick at) {
+  const auto& [group, row] = part;
+  const auto vertices = group.vertices();
+  for (std::uint32_t rank = 0; rank < group.ranks(); ++rank) {
+    nodes_[vertices[rank].node]->load_row(row, vertices[rank].row, handles[rank], at);
+    // Up the tree, as long as no rank with a smaller label is below: each vertex gets its row once.
+    for (std::uint32_t v = rank; vertices[v].row.up;) {
+      v = vertices[v].peer[static_cast<unsigned>(std::countr_zero(vertices[v].row.up))];
+      if (vertices[v].row.has_rank() || vertices[v].row.label != group.label(rank)) break;
+      const MessageRequest message{.handle = 0,
+                                   .source = vertices[rank].node,
+                                   .destination = vertices[v].node,
+                                   .bytes = (vertices[v].row.bits() + 7) / 8};
+      nodes_[message.source]->send(
+          messages_.add(message, {row, nodes_[message.destination]->generation(row), vertices[v].row}), at);
+    }
+  }
+}
+
+void Fabric::free_communicator(ContextId context) {
+  Communicator& freed = communicator(context);
+  freed.leaving = true;
+  if (journal_ && journal_->open(context)) return;
+  const auto free = [&](const Part& part) {
+    for (const Group::Vertex& vertex : part.group.vertices()) {
+      nodes_[vertex.node]->free_row(part.row);
+      rows_in_use_[vertex.node] &= ~(1u << part.row);
+    }
+  };
+  each_part(freed, free);
+  if (journal_) journal_->forget(context);
+  communicators_[context].reset();
+}
+
+// ---------------------------------------------------------------------------------------------------- Operations
+
+void Fabric::check_time(Tick at) const {
+  require(at >= now() - lookahead(), text("time ", at, " is over, it is ", now()));
+}
+
+void Fabric::check(const Communicator& communicator, const CollectiveRequest& request) const {
+  const std::uint32_t ranks = communicator.main.group.ranks();
+  require(computes(request.context, request.collective),
+          text(spec::name(request.collective), " is not computed in the network"));
+  require(request.rank < ranks && request.root < ranks,
+          text("rank ", request.rank, " and root ", request.root, " of a communicator of ", ranks));
+  const UserOperator* user = user_operator(config_.collective, request.op);
+  require(!reduces(request.collective) || spec::supported(request.op, request.type) ||
+              (user && user->bytes == spec::size_of(request.type)),
+          text("no ", spec::name(request.op), " of ", spec::name(request.type), " in the network"));
+  const auto fits = [&](const char* name, std::size_t size, Holding holding, std::span<const Block> list) {
+    std::uint64_t end = holding == Holding::block_per_rank ? ranks * request.count
+                        : holding == Holding::block        ? request.count
+                                                           : 0;
+    if (request.vector && holding == Holding::block_per_rank) {
+      require(list.size() == ranks, text("a list of ", list.size(), ' ', name, " blocks for ", ranks, " ranks"));
+      end = 0;
+      for (const Block& block : list)
+        if (block.count > 0) end = std::max(end, block.first + block.count);
+    }
+    const std::uint64_t bytes = end * spec::size_of(request.type);
+    require(size >= bytes, text("a ", name, " buffer of ", size, " bytes for ", bytes));
+  };
+  const bool at_root = request.rank == request.root;
+  fits("send", request.send.size(), gives(request.collective, at_root), request.send_blocks);
+  fits("receive", request.receive.size(), gets(request.collective, request.rank, at_root), request.receive_blocks);
+}
+
+/// v-forms: what a rank that has entered gives to another one that has entered, if it is not what that one takes.
+std::optional<std::string> Fabric::disagreement(const Entered& operation, std::uint32_t giver, std::uint32_t receiver) {
+  const Blocks &from = operation.blocks[giver], &to = operation.blocks[receiver];
+  const CollectiveRequest& any = operation.first;
+  std::uint64_t given = 0, taken = 0;
+  switch (any.collective) {
+    case spec::Collective::gather:
+      if (receiver != any.root) return std::nullopt;
+      [[fallthrough]];
+    case spec::Collective::allgather:
+      given = from.count;
+      taken = to.receive[giver].count;
+      break;
+    case spec::Collective::scatter:
+      if (giver != any.root) return std::nullopt;
+      [[fallthrough]];
+    case spec::Collective::reduce_scatter:
+      given = from.send[receiver].count;
+      taken = to.count;
+      break;
+    default:
+      given = from.send[receiver].count;
+      taken = to.receive[giver].count;
+  }
+  if (given == taken) return std::nullopt;
+  return text("rank ", giver, " has ", given, " elements for rank ", receiver, ", which takes ", taken);
+}
+
+/// The first difference between a rank's part and those that came before.
+std::optional<std::string> Fabric::compare(Entered& operation, const CollectiveRequest& request) {
+  if (const auto differs = difference(operation.first, request))
+    return text(*differs, " (rank ", operation.first.rank, ")");
+  if (!request.vector) return std::nullopt;
+  operation.blocks.resize(operation.ranks.size());
+  operation.blocks[request.rank] = {request.count,
+                                    {request.send_blocks.begin(), request.send_blocks.end()},
+                                    {request.receive_blocks.begin(), request.receive_blocks.end()}};
+  for (std::uint32_t other = 0; other < operation.ranks.size(); ++other) {
+    if (other != request.rank && !operation.ranks[other]) continue;
+    if (auto differs = disagreement(operation, request.rank, other)) return differs;
+    if (auto differs = disagreement(operation, other, request.rank)) return differs;
+  }
+  return std::nullopt;
+}
+
+/// Notes a rank's part. False: it differs from that of the rank which came first, or comes after one that does.
+bool Fabric::enter(Communicator& communicator, const CollectiveRequest& request, Tick at) {
+  if (communicator.broken) return false;
+  const std::uint64_t index = communicator.submitted[request.rank]++ - communicator.complete;
+  auto& entered = communicator.entered;
+  if (index == entered.size())
+    entered.push_back({.first = request, .at = at, .ranks = std::vector<bool>(communicator.main.group.ranks())});
+  Entered& operation = entered[index];
+  if (const auto differs = compare(operation, request)) {
+    communicator.broken = true;
+    if (!mismatch_)
+      mismatch_ = text("rank ", request.rank, ", operation ", communicator.complete + index, " of communicator ",
+                       request.context, ": ", *differs);
+    return false;
+  }
+  operation.ranks[request.rank] = true;
+  ++operation.count;
+  for (; !entered.empty() && entered.front().count == communicator.main.group.ranks(); ++communicator.complete)
+    entered.pop_front();
+  return true;
+}
+
+void Fabric::submit(const CollectiveRequest& given, Tick at) {
+  Communicator& entered = communicator(given.context);
+  CollectiveRequest request = normal(given);
+  check(entered, request);
+  check_time(at);
+  if (!enter(entered, request, at)) return;
+  Awaited awaited{.handle = given.handle, .context = given.context, .rank = given.rank};
+  if (journal_) awaited.operation = journal_->submit(request, entered.main.group.ranks());
+  issue(request, awaited, std::max(at, resumes_));
+}
+
+void Fabric::issue(CollectiveRequest request, Awaited awaited, Tick at) {
+  const Communicator& entered = communicator(request.context);
+  const auto algorithm = effective_algorithm(request, abilities(entered));
+  const std::uint32_t root = request.root;
+  const auto start = [&](const Part& part) {
+    request.root = part.group.label(root);
+    nodes_[part.group.vertices()[request.rank].node]->submit(part.row, request, algorithm, part.group, at);
+  };
+  const std::span<const Part> parts = entered.parts(algorithm);
+  if (parts.size() == 1) {
+    awaited.parts = 1;
+    request.handle = expect(awaited);
+    return start(entered.main);
+  }
+  // Whole packets are dealt out evenly; where there are fewer than trees, some trees have nothing to do.
+  const Packetizer layout(spec::size_of(request.type), config_.collective.packet_flits);
+  const std::uint64_t packets = layout.packets(request.count);
+  const auto trees = std::clamp<std::uint64_t>(packets, 1, parts.size());
+  request.pieces = awaited.parts = static_cast<unsigned>(trees);
+  request.handle = expect(awaited);
+  for (std::uint64_t i = 0; i < trees; ++i) {
+    const auto end = [&](std::uint64_t of) {
+      return std::min(request.count, packets * of / trees * layout.elements_per_packet());
+    };
+    request.piece = Block{end(i), end(i + 1) - end(i)};
+    start(parts[i]);
+  }
+}
+
+/// A handle for nodes, which complete it as often as it has parts.
+Handle Fabric::expect(const Awaited& awaited) {
+  Handle own = awaited_.size();
+  if (unused_.empty()) {
+    awaited_.emplace_back();
+  } else {
+    own = unused_.back();
+    unused_.pop_back();
+  }
+  awaited_[own] = awaited;
+  return own;
+}
+
+void Fabric::take_completed(std::vector<Completion>& completed) {
+  for (Completion& completion : completed_) {
+    if (completion.kind == Completion::Kind::collective || completion.kind == Completion::Kind::table) {
+      Awaited& awaited = awaited_[completion.handle];
+      if (--awaited.parts > 0) continue;
+      const Handle own = completion.handle;
+      const bool news = note(completion);
+      unused_.push_back(own);
+      if (!news) continue;
+    } else if (journal_) {
+      const Handle handle = completion.handle;
+      if (completion.kind == Completion::Kind::arrived)
+        journal_->arrived(handle);
+      else if (!journal_->injected(handle))
+        continue;
+    }
+    completed.push_back(completion);
+  }
+  completed_.clear();
+}
+
+bool Fabric::note(Completion& completion) {
+  const auto [handle, parts, context, rank, operation, known] = awaited_[completion.handle];
+  completion.handle = handle;
+  std::optional<Communicator>& completed = communicators_[context];
+  if (completion.kind == Completion::Kind::table) {
+    if (!known && completed) completed->loading[rank].reset();
+  } else if (journal_) {
+    journal_->complete(context, operation, rank);
+    if (completed->leaving && !journal_->open(context)) free_communicator(context);
+  }
+  return !known;
+}
+
+void Fabric::send(const MessageRequest& request, Tick at) {
+  require(
+      request.source < config_.nodes && request.destination < config_.nodes,
+      text("a message from node ", request.source, " to node ", request.destination, ", there are ", config_.nodes));
+  check_time(at);
+  if (journal_) journal_->send(request);
+  nodes_[request.source]->send(messages_.add(request), std::max(at, resumes_));
+}
+
+void Fabric::advance(Tick until, std::vector<Completion>& completed) {
+  const std::size_t before = completed.size();
+  while (completed.size() == before && (until == kNever ? !idle() : now() < until) && !failure_) {
+    scheduler_->advance(until == kNever ? scheduler_->next_due() + 1 : until);
+    take_completed(completed);
+    give_up_links();
+  }
+}
+
+bool Fabric::idle() const {
+  return scheduler_->next_due() == kNever;
+}
+
+// ------------------------------------------------------------------------------------------------------- Reports
+
+std::vector<LinkUse> Fabric::link_use() const {
+  std::vector<LinkUse> use;
+  for (NodeId node = 0; node < config_.nodes; ++node)
+    for (unsigned port = 0; port < config_.router.link_ports; ++port)
+      if (const auto flits = flits_before_[std::size_t{node} * config_.router.link_ports + port] +
+                             nodes_[node]->router().flits_sent(port))
+        use.push_back({node, port, flits});
+  return use;
+}
+
+std::uint64_t Fabric::flit_hops() const {
+  std::uint64_t hops = 0;
+  for (const LinkUse& use : link_use()) hops += use.flits;
+  return hops;
+}
+
+std::uint64_t Fabric::credits_out() const {
+  std::uint64_t out = 0;
+  for (const auto& node : nodes_) out += node->unit().credits_out();
+  return out;
+}
+
+std::uint64_t Fabric::packets_held() const {
+  std::uint64_t held = 0;
+  for (const auto& node : nodes_) held += node->packets_held();
+  return held;
+}
+
+/// The rank that a vertex, or what it waits for in its turn, is the node of. Nothing: it waits for no rank that is known.
+std::optional<std::uint32_t> Fabric::rank_behind(const Part& part, std::uint32_t vertex) const {
+  const auto vertices = part.group.vertices();
+  for (std::size_t hops = 0; hops < vertices.size(); ++hops) {
+    if (vertices[vertex].row.has_rank()) return vertex;
+    const auto blockages = nodes_[vertices[vertex].node]->unit().blockages(now());
+    const auto next = std::ranges::find_if(
+        blockages, [&](const Blockage& blocked) { return blocked.context == part.row && blocked.edge != kMaxEdges; });
+    if (next == blockages.end()) return std::nullopt;
+    vertex = vertices[vertex].peer[next->edge];
+  }
+  return std::nullopt;
+}
+
+std::vector<Waiting> Fabric::waiting() const {
+  std::vector<Waiting> result;
+  for (ContextId context = 0; context < communicators_.size(); ++context) {
+    if (!communicators_[context]) continue;
+    const Communicator& communicator = *communicators_[context];
+    for (std::size_t i = 0; i < communicator.entered.size(); ++i) {
+      const Entered& operation = communicator.entered[i];
+      for (std::uint32_t rank = 0; rank < communicator.main.group.ranks(); ++rank)
+        if (!operation.ranks[rank])
+          result.push_back({context, operation.first.rank, rank,
+                            text(spec::name(operation.first.collective), " (operation ", communicator.complete + i,
+                                 ") has not been entered by the peer"),
+                            operation.at});
+    }
+    each_part(communicator, [&](const Part& part) {
+      for (const Group::Vertex& vertex : part.group.vertices().first(part.group.ranks()))
+        for (const Blockage& blocked : nodes_[vertex.node]->unit().blockages(now())) {
+          if (blocked.context != part.row || blocked.edge == kMaxEdges) continue;
+          const std::optional<std::uint32_t> peer = rank_behind(part, vertex.peer[blocked.edge]);
+          if (!peer) continue;
+          const char* what = blocked.need == Blockage::Need::data     ? "data"
+                             : blocked.need == Blockage::Need::credit ? "room in the peer's slot"
+                                                                      : "its earlier operation with the peer";
+          result.push_back({context, vertex.row.rank, *peer, what, blocked.since});
+        }
+    });
+  }
+  return result;
+}
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,172 @@
+// The simulator's engine: all nodes, their links, and what the host's driver knows of communicators.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/scheduler.hpp"
+#include "mpi_fpga/config.hpp"
+#include "mpi_fpga/driver/group.hpp"
+#include "mpi_fpga/driver/journal.hpp"
+#include "mpi_fpga/engine.hpp"
+#include "mpi_fpga/messages.hpp"
+#include "mpi_fpga/node.hpp"
+#include "network/graph.hpp"
+#include "network/network.hpp"
+
+namespace thalweg::mpi_fpga {
+
+/// A rank that cannot go on, and whom it waits for.
+struct Waiting {
+  ContextId context;
+  std::uint32_t rank, peer;  ///< of the communicator
+  std::string what;
+  Tick since;
+};
+
+class Fabric final : public Engine {
+ public:
+  /// `scheduler`: one that several fabrics share, whose owner advances it; null: its own.
+  /// Throws std::invalid_argument, one line, when the configuration is none.
+  explicit Fabric(FabricConfig config, Endpoint endpoint = Endpoint::host, Scheduler* scheduler = nullptr);
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+
+  [[nodiscard]] const FabricConfig& config() const { return config_; }
+  [[nodiscard]] Tick now() const override { return scheduler_->now(); }
+  [[nodiscard]] std::int64_t ticks_per_second() const override { return config_.ticks_per_second; }
+  /// The way from the host's memory to the node.
+  [[nodiscard]] Tick lookahead() const override { return endpoint_ == Endpoint::host ? config_.host.pcie_latency : 0; }
+
+  /// Throws std::invalid_argument when two ranks share a node, or a node does not exist.
+  std::optional<ContextId> create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
+                                               Tick at) override;
+  [[nodiscard]] std::uint32_t algorithms(ContextId context, spec::Collective collective,
+                                         bool vector = false) const override;
+  void free_communicator(ContextId context) override;
+
+  /// Throws std::invalid_argument when the hardware cannot do it: collective, operator and type, size of a buffer.
+  /// A part that differs from those of other ranks is not executed, nor what comes after it on its communicator;
+  /// mismatch() tells.
+  void submit(const CollectiveRequest& request, Tick at) override;
+  void send(const MessageRequest& request, Tick at) override;
+  void advance(Tick until, std::vector<Completion>& completed) override;
+  /// What has completed since this was last asked is appended.
+  void take_completed(std::vector<Completion>& completed);
+  [[nodiscard]] bool idle() const override;
+  [[nodiscard]] std::optional<std::string> mismatch() const override { return mismatch_; }
+  [[nodiscard]] std::optional<std::string> failure() const override { return failure_; }
+  [[nodiscard]] std::vector<Recovery> recoveries() const override { return recoveries_; }
+  [[nodiscard]] std::vector<LinkUse> link_use() const override;
+
+  /// The vertices and edges of a communicator.
+  [[nodiscard]] const Group& group(ContextId context) const;
+  /// Those between which an algorithm cuts an operation; that one where it does not.
+  [[nodiscard]] std::vector<Group> parts(ContextId context, spec::Algorithm algorithm) const;
+  /// Who waits for whom, as things stand: in a fabric that is idle, why it is stuck.
+  [[nodiscard]] std::vector<Waiting> waiting() const;
+  /// Flits that have left a router over a link.
+  [[nodiscard]] std::uint64_t flit_hops() const;
+  /// Credits that are not with their sender: 0 in an idle fabric, unless it is stuck.
+  [[nodiscard]] std::uint64_t credits_out() const;
+  /// Packets in slots, queues and lanes: 0 in an idle fabric, unless it is stuck.
+  [[nodiscard]] std::uint64_t packets_held() const;
+
+ private:
+  /// The blocks of a rank's part of a v-form.
+  struct Blocks {
+    std::uint64_t count = 0;
+    std::vector<Block> send, receive;
+  };
+  /// One operation of a communicator, until all ranks have submitted their parts.
+  struct Entered {
+    CollectiveRequest first;
+    Tick at = 0;
+    std::vector<bool> ranks;
+    std::uint32_t count = 0;
+    std::vector<Blocks> blocks{};  ///< v-form: of each rank that has entered
+  };
+  /// What the caller gets one completion for, once all parts of it have completed.
+  struct Awaited {
+    Handle handle = 0;
+    unsigned parts = 0;
+    ContextId context = 0;
+    std::uint32_t rank = 0;
+    std::uint64_t operation = 0;  ///< by the journal
+    bool known = false;           ///< the caller was told before the fabric began again
+  };
+  /// One row of a communicator in the tables of its nodes.
+  struct Part {
+    Group group;
+    std::uint32_t row = 0;
+  };
+  struct Communicator {
+    Part main;
+    /// Those that an algorithm cuts an operation between.
+    [[nodiscard]] std::span<const Part> parts(spec::Algorithm algorithm) const {
+      if (algorithm == spec::Algorithm::trees) return trees;
+      return algorithm == spec::Algorithm::ring ? std::span(rings) : std::span(&main, 1);
+    }
+
+    std::vector<Part> trees, rings;              ///< between which Algorithm::trees and ring cut an operation
+    std::vector<std::optional<Handle>> loading;  ///< of each rank whose rows are not loaded
+    std::vector<std::uint64_t> submitted;        ///< parts, of each rank
+    std::uint64_t complete = 0;                  ///< operations that all ranks have entered
+    std::deque<Entered> entered;                 ///< those after
+    bool leaving = false;                        ///< freed, when what runs a second time is over
+    bool broken = false;                         ///< parts of one operation differ: what comes later is not executed
+  };
+
+  [[nodiscard]] const Communicator& communicator(ContextId context) const;
+  [[nodiscard]] Communicator& communicator(ContextId context);
+  [[nodiscard]] Abilities abilities(const Communicator& communicator) const;
+  /// A row that is free at all members. Nothing: there is none, or fewer than `spare` others remain at one of them.
+  [[nodiscard]] std::optional<std::uint32_t> free_row(std::span<const NodeId> members, unsigned spare) const;
+  [[nodiscard]] std::vector<Part> grant(std::vector<Group> groups, std::span<const NodeId> members);
+  void build();
+  void load_rows(ContextId context, Tick at);
+  void load_rows(const Part& part, std::span<const Handle> handles, Tick at);
+  [[nodiscard]] Handle expect(const Awaited& awaited);
+  void issue(CollectiveRequest request, Awaited awaited, Tick at);
+  /// False: the caller knows it.
+  [[nodiscard]] bool note(Completion& completion);
+  void give_up_links();
+  [[nodiscard]] FabricConfig rerouted() const;
+  void begin_again(FabricConfig next);
+  void begin_operations_again();
+  [[nodiscard]] std::optional<std::uint32_t> rank_behind(const Part& part, std::uint32_t vertex) const;
+  void check_time(Tick at) const;
+  void check(const Communicator& communicator, const CollectiveRequest& request) const;
+  [[nodiscard]] static std::optional<std::string> disagreement(const Entered& operation, std::uint32_t giver,
+                                                               std::uint32_t receiver);
+  [[nodiscard]] static std::optional<std::string> compare(Entered& operation, const CollectiveRequest& request);
+  [[nodiscard]] bool enter(Communicator& communicator, const CollectiveRequest& request, Tick at);
+
+  FabricConfig config_;
+  Graph graph_;
+  Endpoint endpoint_;
+  std::unique_ptr<Scheduler> own_scheduler_;
+  Scheduler* scheduler_;
+  Messages messages_;
+  std::vector<Completion> completed_;
+  std::vector<Awaited> awaited_;  ///< by the handles that nodes get for rows and collectives
+  std::vector<Handle> unused_;    ///< of these
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<JoinedLink> links_;                          ///< on which faults happen
+  std::deque<std::optional<Communicator>> communicators_;  ///< they stay where they are: nodes refer to their groups
+  std::vector<std::uint32_t> rows_in_use_;                 ///< a bit per row, of each node
+  std::optional<std::string> mismatch_;
+
+  // Links that are given up:
+  std::optional<std::string> failure_;
+  std::vector<LinkConfig> without_;
+  std::vector<Recovery> recoveries_;
+  std::optional<Journal> journal_;           ///< where the fabric can begin again
+  Tick resumes_ = 0;                         ///< nothing begins before
+  std::vector<std::uint64_t> flits_before_;  ///< [node][port]: before it began again
+};
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,96 @@
+// How a fabric goes on without links that stay down; docs/links.md.
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "mpi_fpga/driver/fabric.hpp"
+#include "network/network.hpp"
+
+namespace thalweg::mpi_fpga {
+
+void Fabric::give_up_links() {
+  std::vector<Recovery> given_up;
+  for (const auto& [config, link] : links_) {
+    if (link->silent_since() == kNever) continue;
+    given_up.push_back({link_name(config), link->silent_since(), now(), now() + config_.faults.rebuild});
+    without_.push_back(config);
+  }
+  if (given_up.empty()) return;
+  failure_ = given_up[0].link + " is down since cycle " + std::to_string(given_up[0].silent_since);
+  if (!journal_) return;
+  FabricConfig next;
+  try {
+    next = rerouted();
+  } catch (const std::exception& error) {
+    *failure_ += std::string(", and ") + error.what();
+    return;
+  }
+  failure_.reset();
+  begin_again(std::move(next));
+  recoveries_.insert(recoveries_.end(), given_up.begin(), given_up.end());
+}
+
+/// Without the links that were given up. Throws, as FaultConfig::reroute does.
+FabricConfig Fabric::rerouted() const {
+  FabricConfig next = config_;
+  std::erase_if(next.links, [&](const LinkConfig& link) {
+    return std::ranges::any_of(
+        without_, [&](const LinkConfig& gone) { return gone.node_a == link.node_a && gone.port_a == link.port_a; });
+  });
+  NetworkConfig tables = config_.faults.reroute(without_);
+  next.grid.clear();
+  next.routes = std::move(tables.routes);
+  next.layer = std::move(tables.layer);
+  check_network(next);
+  return next;
+}
+
+/// All nodes are reset, get new routes and the rows of all communicators, and what has not completed begins anew. Communicators
+/// keep their trees, and with them the order of operands; only the ways between neighbours change.
+void Fabric::begin_again(FabricConfig next) {
+  for (const LinkUse& use : link_use())
+    flits_before_[std::size_t{use.node} * config_.router.link_ports + use.port] = use.flits;
+  links_.clear();
+  nodes_.clear();
+  messages_ = {};
+  awaited_.clear();
+  unused_.clear();
+  own_scheduler_ = std::make_unique<Scheduler>(horizon(next), now());
+  scheduler_ = own_scheduler_.get();
+  config_ = std::move(next);
+  graph_ = Graph(config_);
+  resumes_ = now() + config_.faults.rebuild;
+  build();
+  begin_operations_again();
+}
+
+void Fabric::begin_operations_again() {
+  for (ContextId context = 0; context < communicators_.size(); ++context)
+    if (communicators_[context]) load_rows(context, resumes_);
+  for (auto& [context, log] : journal_->logs())
+    for (std::uint64_t i = 0; i < log.open.size(); ++i)
+      for (std::optional<Journal::Part>& part : log.open[i].parts) {
+        if (!part) continue;
+        CollectiveRequest request = part->request;
+        request.send = part->given;
+        request.send_blocks = part->send_blocks;
+        request.receive_blocks = part->receive_blocks;
+        part->running = true;
+        if (part->complete) {
+          part->unused.resize(request.receive.size());
+          request.receive = part->unused;
+        }
+        issue(request,
+              {.handle = part->request.handle,
+               .context = context,
+               .rank = request.rank,
+               .operation = log.closed + i,
+               .known = part->complete},
+              resumes_);
+      }
+  for (const auto& [handle, message] : journal_->messages())
+    nodes_[message.request.source]->send(messages_.add(message.request), resumes_);
+}
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,349 @@
+#include "mpi_fpga/driver/group.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <numeric>
+
+#include "common/bits.hpp"
+#include "mpi_fpga/collective_control.hpp"
+#include "mpi_fpga/planners/allreduce_trees.hpp"
+#include "mpi_fpga/planners/disjoint_trees.hpp"
+#include "mpi_fpga/planners/hamiltonian_rings.hpp"
+
+namespace thalweg::mpi_fpga {
+
+Group::Group(std::span<const NodeId> members)
+    : vertices_(members.size()), label_(members.size()), rank_(members.size()) {
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+    vertices_[rank].node = members[rank];
+    vertices_[rank].row.rank = rank;
+  }
+}
+
+void Group::join(std::uint32_t a, unsigned edge_a, std::uint32_t b, unsigned edge_b) {
+  const auto end = [this](std::uint32_t from, unsigned edge, std::uint32_t to, unsigned there) {
+    vertices_[from].peer[edge] = to;
+    vertices_[from].row.used |= 1u << edge;
+    vertices_[from].row.edges[edge] = {.neighbour = vertices_[to].node, .there = static_cast<std::uint8_t>(there)};
+  };
+  end(a, edge_a, b, edge_b);
+  end(b, edge_b, a, edge_a);
+}
+
+void Group::hang(std::uint32_t a, unsigned edge_a, std::uint32_t b, unsigned edge_b) {
+  join(a, edge_a, b, edge_b);
+  vertices_[a].row.down |= 1u << edge_a;
+  vertices_[b].row.up = 1u << edge_b;
+}
+
+void Group::label_from(std::uint32_t top) {
+  std::vector<std::uint32_t> order{top};  // each vertex before what is below it
+  for (std::size_t i = 0; i < order.size(); ++i)
+    each_bit(vertices_[order[i]].row.down, [&](unsigned k) { order.push_back(vertices_[order[i]].peer[k]); });
+  for (auto v = order.rbegin(); v != order.rend(); ++v) {
+    Row& row = vertices_[*v].row;
+    row.ranks = ranks();
+    row.below += row.has_rank();
+    if (row.up) vertices_[vertices_[*v].peer[static_cast<unsigned>(std::countr_zero(row.up))]].row.below += row.below;
+  }
+  for (const std::uint32_t v : order) {
+    Row& row = vertices_[v].row;
+    if (row.has_rank()) {
+      label_[row.rank] = row.label;
+      rank_[row.label] = row.rank;
+    }
+    std::uint32_t next = row.label + row.has_rank();
+    each_bit(row.down, [&](unsigned k) {
+      Row& child = vertices_[vertices_[v].peer[k]].row;
+      child.label = row.edges[k].first = next;
+      row.edges[k].behind = child.below;
+      next += child.below;
+    });
+  }
+}
+
+std::optional<Group> Group::make(const FabricConfig& config, const Graph& graph, std::span<const NodeId> members,
+                                 const std::function<bool(NodeId)>& available, unsigned turn) {
+  if (config.collective.trees == Trees::by_rank) return by_rank(members);
+  return by_topology(members, topology_tree(graph, members, available, turn), config);
+}
+
+Group Group::by_rank(std::span<const NodeId> members) {
+  Group group(members);
+  const std::uint32_t ranks = group.ranks();
+  for (std::uint32_t v = 0; v < ranks; ++v)
+    for (unsigned k = 0; 1u << k < ranks; ++k) {
+      const std::uint32_t bit = 1u << k;
+      if (v & bit || v + bit >= ranks) continue;
+      if (v & (bit - 1))
+        group.join(v, k, v + bit, k);
+      else
+        group.hang(v, k, v + bit, k);
+    }
+  group.label_from(0);
+  for (Vertex& vertex : group.vertices_) vertex.row.by_rank = true;
+  (void)group.double_by_rank();  // all of its edges are there
+  group.exchange_by_doubling();
+  return group;
+}
+
+std::optional<Group> Group::by_topology(std::span<const NodeId> members, const TopologyTree& tree,
+                                        const FabricConfig& config) {
+  Group group(members);
+  std::vector<std::uint32_t> vertex_of(config.nodes, kNoRank);
+  for (std::uint32_t v = 0; v < group.ranks(); ++v) vertex_of[members[v]] = v;
+  const auto vertex_at = [&](NodeId node) {
+    if (vertex_of[node] == kNoRank) {
+      vertex_of[node] = static_cast<std::uint32_t>(group.vertices_.size());
+      group.vertices_.emplace_back().node = node;
+    }
+    return vertex_of[node];
+  };
+  group.ports_ = config.router.link_ports;
+  for (const TopologyTree::Branch& branch : tree.branches) {
+    const std::uint32_t parent = vertex_at(branch.parent), child = vertex_at(branch.node);
+    const unsigned down = group.free_edge(parent, branch.parent_port), up = group.free_edge(child, branch.port);
+    if (down == kMaxEdges || up == kMaxEdges) return std::nullopt;
+    group.hang(parent, down, child, up);
+  }
+  group.label_from(vertex_at(tree.top));
+  const std::optional<Box> box = Box::of(members, config.grid);
+  group.by_dimensions_ = box && group.exchange_by_dimensions(*box);
+  group.doubles_ = group.double_by_rank();
+  if (!group.by_dimensions_) {
+    if (!group.doubles_) return std::nullopt;
+    group.exchange_by_doubling();
+  }
+  const auto reaches = [&](NodeId from, NodeId to) { return config.routes[from * config.nodes + to].port != kNoRoute; };
+  for (const Vertex& vertex : group.vertices_) {
+    if (vertex.row.has_rank() && std::popcount(vertex.row.tree()) >= static_cast<int>(Program::kMaxProcesses))
+      return std::nullopt;
+    bool right = true;
+    each_bit(vertex.row.used, [&](unsigned k) { right &= reaches(vertex.node, vertex.row.edges[k].neighbour); });
+    if (!right) return std::nullopt;
+  }
+  return group;
+}
+
+/// The links between members that are whole rows of a torus, as seen from each place of their box; else nothing.
+std::optional<PortGraph> Group::torus(const FabricConfig& config, const Graph& graph, std::span<const NodeId> members,
+                                      const Box& box) {
+  if (members.size() < 2 || graph.ports() > kMaxEdges) return std::nullopt;
+  for (std::size_t d = 0; d < box.size.size(); ++d)
+    if (box.size[d] != 1 && box.size[d] != config.grid[d]) return std::nullopt;
+  std::vector<std::uint32_t> place(config.nodes, PortGraph::kNone);
+  for (std::size_t rank = 0; rank < members.size(); ++rank) place[members[rank]] = box.place[rank];
+  const auto direct = [&](NodeId from, unsigned port, NodeId to) {
+    return config.routes[std::size_t{from} * config.nodes + to].port == port;
+  };
+  PortGraph links(static_cast<std::uint32_t>(members.size()), graph.ports());
+  for (const NodeId node : members)
+    for (unsigned port = 0; port < graph.ports(); ++port) {
+      const Graph::End end = graph.peer(node, port);
+      if (end.node == Graph::kNone || place[end.node] == PortGraph::kNone) continue;
+      if (direct(node, port, end.node) && direct(end.node, end.port, node))
+        links.peer(place[node], port) = {place[end.node], end.port};
+    }
+  for (std::uint32_t at = 0; at < links.vertices; ++at)
+    for (unsigned port = 0; port < links.ports; ++port) {
+      const PortGraph::End first = links.peer(0, port), end = links.peer(at, port);
+      const bool none = first.vertex == PortGraph::kNone;
+      if (none ? end.vertex != first.vertex : end.vertex != box.beyond(at, first.vertex) || end.port != first.port)
+        return std::nullopt;  // not the same from everywhere
+    }
+  return links;
+}
+
+std::vector<Group> Group::by_links(const FabricConfig& config, const Graph& graph, std::span<const NodeId> members) {
+  const std::optional<Box> box = Box::of(members, config.grid);
+  const std::optional<PortGraph> links = box ? torus(config, graph, members, *box) : std::nullopt;
+  if (!links) return {};
+  std::vector<std::uint32_t> rank_at(members.size());
+  for (std::uint32_t rank = 0; rank < members.size(); ++rank) rank_at[box->place[rank]] = rank;
+  const auto branches = [&](const Parents& parents) {
+    std::vector<Row::Branch> result(members.size());  // of each place
+    for (std::uint32_t at = 0; at < members.size(); ++at) {
+      if (parents[at] == kRoot) continue;
+      const PortGraph::End parent = links->peer(at, parents[at]);
+      result[at].up = 1u << parents[at];
+      result[parent.vertex].down |= 1u << parent.port;
+    }
+    return result;
+  };
+  std::vector<Group> groups;
+  // Between two collective units a flit passes two routers, two local ports and a slot.
+  constexpr Tick units = 12;
+  const Tick link = units + std::ranges::min(config.links, {}, &LinkConfig::latency).latency;
+  const std::vector<Parents> trees = disjoint_trees(*links, 0),
+                             allreduce = allreduce_trees(
+                                 *links, trees,
+                                 {.link = static_cast<unsigned>(link), .combine = config.collective.lane_latency});
+  for (std::size_t i = 0; i < trees.size(); ++i) {
+    const auto branch = branches(trees[i]), middle = branches(allreduce[i]);
+    const auto deepest = static_cast<std::uint32_t>(2 * link * depth(*links, allreduce[i]));
+    Group& group = groups.emplace_back(Group(members));
+    group.doubles_ = false;
+    group.rank_ = rank_at;
+    group.label_ = box->place;
+    for (std::uint32_t rank = 0; rank < group.ranks(); ++rank) {
+      const std::uint32_t at = box->place[rank];
+      for (unsigned port = 0; port < links->ports; ++port)
+        if (const PortGraph::End end = links->peer(at, port); end.vertex != PortGraph::kNone)
+          group.join(rank, port, rank_at[end.vertex], end.port);
+      Row& row = group.vertices_[rank].row;
+      row.ranks = group.ranks();
+      row.label = at;
+      std::vector<Row::Branch> rooted(group.ranks());
+      for (std::uint32_t label = 0; label < group.ranks(); ++label)
+        rooted[label] = branch[box->beyond(at, box->opposite(label))];
+      row.up = middle[at].up;
+      row.down = middle[at].down;
+      row.up_and_down = deepest;
+      row.rooted = std::make_shared<const std::vector<Row::Branch>>(std::move(rooted));
+    }
+  }
+  if (groups.size() < 2) groups.clear();  // no more than the one tree that there is
+  return groups;
+}
+
+/// A row of the ring that ranks form in some order, each with its edges to the next one and from the one before.
+Group Group::round(std::span<const NodeId> members, std::span<const std::uint32_t> order, std::span<const Way> ways) {
+  Group group(members);
+  const std::uint32_t ranks = group.ranks();
+  group.doubles_ = false;
+  for (std::uint32_t label = 0; label < ranks; ++label) {
+    const std::uint32_t rank = order[label], next = (label + 1) % ranks;
+    group.rank_[label] = rank;
+    group.label_[rank] = label;
+    group.join(rank, ways[label].out, order[next], ways[next].in);
+  }
+  for (std::uint32_t label = 0; label < ranks; ++label) {
+    Row& row = group.vertices_[order[label]].row;
+    row.ranks = ranks;
+    row.label = label;
+    const std::uint32_t next = row.next = 1u << ways[label].out, previous = row.previous = 1u << ways[label].in;
+    // Where all ranks get what all combine, the ends of the way are label 0 and the last one.
+    const std::uint32_t middle = ranks / 2, ends = (label > 0 ? previous : 0) | (label + 1 < ranks ? next : 0);
+    row.up = label < middle ? next : label > middle ? previous : 0;
+    row.down = ends & ~row.up;
+  }
+  return group;
+}
+
+std::vector<Group> Group::by_rings(const FabricConfig& config, const Graph& graph, std::span<const NodeId> members) {
+  const auto ranks = static_cast<std::uint32_t>(members.size());
+  if (ranks < 2) return {};
+  std::vector<Group> groups;
+  std::vector<std::uint32_t> order(ranks);
+  std::vector<Way> ways(ranks);
+  const auto both_ways = [&] {
+    groups.push_back(round(members, order, ways));
+    std::ranges::reverse(order);
+    std::ranges::reverse(ways);
+    for (Way& way : ways) std::swap(way.in, way.out);
+    groups.push_back(round(members, order, ways));
+  };
+  const bool by_links = config.collective.trees == Trees::by_topology;
+  const std::optional<Box> box = by_links ? Box::of(members, config.grid) : std::nullopt;
+  if (const auto links = box ? torus(config, graph, members, *box) : std::nullopt) {
+    for (const RingWay& ring : hamiltonian_rings(*links)) {
+      for (std::uint32_t i = 0; i < ranks; ++i) {
+        const PortGraph::End next = links->peer(ring.vertices[i], ring.ports[i]);
+        order[i] = static_cast<std::uint32_t>(std::ranges::find(box->place, ring.vertices[i]) - box->place.begin());
+        ways[i].out = ring.ports[i];
+        ways[(i + 1) % ranks].in = next.port;
+      }
+      both_ways();
+    }
+  }
+  if (groups.empty()) {
+    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::fill(ways, Way{.in = 0, .out = 1});
+    both_ways();
+  }
+  return groups;
+}
+
+unsigned Group::free_edge(std::uint32_t vertex, unsigned wanted) const {
+  const std::uint32_t used = vertices_[vertex].row.used;
+  if (wanted < kMaxEdges && !(used >> wanted & 1)) return wanted;
+  const std::uint32_t links = ports_ < kMaxEdges ? (1u << ports_) - 1 : ~0u;
+  const std::uint32_t beyond = ~used & ~links;
+  return static_cast<unsigned>(std::countr_zero(beyond ? beyond : ~used));
+}
+
+bool Group::double_by_rank() {
+  for (std::uint32_t v = 0; v < ranks(); ++v)
+    for (unsigned k = 0; 1u << k < ranks(); ++k) {
+      const std::uint32_t bit = 1u << k, other = v + bit;
+      if (v & bit || other >= ranks()) continue;
+      unsigned edge = k, there = k;
+      if (!vertices_[v].row.by_rank) {
+        edge = free_edge(v, kMaxEdges);
+        there = free_edge(other, kMaxEdges);
+        if (edge == kMaxEdges || there == kMaxEdges) {
+          for (Vertex& vertex : vertices_) vertex.row.doubling = {};
+          return false;
+        }
+        join(v, edge, other, there);
+      }
+      vertices_[v].row.doubling[k] = 1u << edge;
+      vertices_[other].row.doubling[k] = 1u << there;
+    }
+  return true;
+}
+
+void Group::exchange_by_doubling() {
+  const auto stages = static_cast<unsigned>(std::bit_width(ranks())) - 1;
+  for (std::uint32_t v = 0; v < ranks(); ++v) {
+    Row& row = vertices_[v].row;
+    row.beyond = v >> stages & 1;
+    row.fold = row.doubling[stages];
+    row.stage_count = row.beyond ? 0 : stages;
+    for (unsigned k = 0; k < row.stage_count; ++k)
+      row.stages[k] = {.peers = row.doubling[k], .place = static_cast<std::uint8_t>(v >> k & 1)};
+  }
+}
+
+/// A stage for each dimension in which the members differ, in the order of the dimensions: a group is what they hold of a
+/// row of the grid.
+bool Group::exchange_by_dimensions(const Box& box) {
+  unsigned base = ports_;
+  for (std::size_t d = 0; d < box.size.size(); ++d) {
+    const unsigned size = box.size[d];
+    if (size == 1) continue;
+    if (base + size - 1 > kMaxEdges) return false;
+    base += size - 1;
+  }
+  const std::uint32_t new_edges = (base == kMaxEdges ? 0 : 1u << base) - (1u << ports_);
+  for (const Vertex& vertex : vertices_)
+    if (vertex.row.used & new_edges) return false;
+
+  base = ports_;
+  std::uint32_t stride = 1;
+  for (std::size_t d = 0; d < box.size.size(); ++d) {
+    const unsigned size = box.size[d];
+    if (size == 1) continue;
+    std::map<std::uint32_t, std::vector<std::uint32_t>> groups;  // by the row's first place
+    for (std::uint32_t v = 0; v < ranks(); ++v) {
+      const unsigned at = box.coordinate(box.place[v], d);
+      auto& group = groups[box.place[v] - at * stride];
+      group.resize(size);
+      group[at] = v;
+    }
+    stride *= size;
+    for (const auto& [key, group] : groups)
+      for (unsigned place = 0; place < size; ++place) {
+        Row& row = vertices_[group[place]].row;
+        row.stages[row.stage_count++] = {.peers = ((1u << (size - 1)) - 1) << base,
+                                         .place = static_cast<std::uint8_t>(place)};
+        for (unsigned other = place + 1; other < size; ++other)
+          join(group[place], base + other - 1, group[other], base + place);
+      }
+    base += size - 1;
+  }
+  return true;
+}
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,86 @@
+// What the hosts' driver keeps so that a fabric can be stopped and begin again: all that was given and has not completed
+// everywhere, with a copy of the data, for a rank that has completed may have written over its own.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "mpi_fpga/engine.hpp"
+
+namespace thalweg::mpi_fpga {
+
+class Journal {
+ public:
+  /// One rank's part of an operation.
+  struct Part {
+    CollectiveRequest request;
+    std::vector<std::byte> given;
+    std::vector<Block> send_blocks, receive_blocks;
+    bool complete = false;            ///< the caller knows
+    bool running = true;              ///< the fabric has it; with `complete` a second time
+    std::vector<std::byte> unused{};  ///< takes what a rank that has completed receives again
+  };
+  struct Operation {
+    std::vector<std::optional<Part>> parts;  ///< of each rank
+  };
+  /// Of one communicator.
+  struct Log {
+    std::deque<Operation> open;
+    std::uint64_t closed = 0;              ///< operations before these
+    std::vector<std::uint64_t> submitted;  ///< of each rank
+  };
+  struct Message {
+    MessageRequest request;
+    bool injected = false;
+  };
+
+  /// Notes a rank's part: the number of its operation.
+  std::uint64_t submit(const CollectiveRequest& request, std::uint32_t ranks) {
+    Log& log = logs_[request.context];
+    log.submitted.resize(ranks);
+    const std::uint64_t number = log.submitted[request.rank]++;
+    while (log.open.size() <= number - log.closed) log.open.push_back({std::vector<std::optional<Part>>(ranks)});
+    log.open[number - log.closed].parts[request.rank] = {
+        .request = request,
+        .given = {request.send.begin(), request.send.end()},
+        .send_blocks = {request.send_blocks.begin(), request.send_blocks.end()},
+        .receive_blocks = {request.receive_blocks.begin(), request.receive_blocks.end()}};
+    return number;
+  }
+  void complete(ContextId context, std::uint64_t number, std::uint32_t rank) {
+    Log& log = logs_[context];
+    Part& completed = *log.open[number - log.closed].parts[rank];
+    completed.complete = true;
+    completed.running = false;
+    const auto over = [](const std::optional<Part>& part) { return part && !part->running; };
+    for (; !log.open.empty() && std::ranges::all_of(log.open.front().parts, over); ++log.closed) log.open.pop_front();
+  }
+  /// Parts of a communicator's operations run, though the caller may know of all.
+  [[nodiscard]] bool open(ContextId context) const {
+    const auto found = logs_.find(context);
+    return found != logs_.end() && !found->second.open.empty();
+  }
+  void forget(ContextId context) { logs_.erase(context); }
+  [[nodiscard]] std::map<ContextId, Log>& logs() { return logs_; }
+
+  void send(const MessageRequest& request) { messages_[request.handle] = {request}; }
+  /// False: it is known.
+  [[nodiscard]] bool injected(Handle handle) {
+    const auto found = messages_.find(handle);
+    return found == messages_.end() || !std::exchange(found->second.injected, true);
+  }
+  void arrived(Handle handle) { messages_.erase(handle); }
+  [[nodiscard]] const std::map<Handle, Message>& messages() const { return messages_; }
+
+ private:
+  std::map<ContextId, Log> logs_;
+  std::map<Handle, Message> messages_;
+};
+
+}  // namespace thalweg::mpi_fpga

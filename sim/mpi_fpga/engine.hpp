@@ -1,0 +1,151 @@
+// The one interface under every front: operations go in at a time, completions come out at a time.
+// Implemented by the simulator (mpi_fpga/driver/fabric.hpp); the hardware engine takes the same calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/types.hpp"
+#include "thalweg_mpi_fpga_spec.hpp"
+#include "thalweg_spec.hpp"
+
+namespace thalweg::mpi_fpga {
+
+using Handle = std::uint64_t;  ///< chosen by the caller, given back in the completion
+using ContextId = std::uint32_t;
+
+/// Where a rank's block lies in a buffer, in elements of the request's type.
+struct Block {
+  std::uint64_t first = 0, count = 0;
+};
+
+/// One rank's part of a collective. Rank numbers are those of the communicator.
+/// Buffers and lists of blocks must stay valid until the completion. Send and receive may be the same memory in reduce,
+/// allreduce and scan; in the others they must not overlap, but for a block that stays where it is.
+///
+/// Of scatter (at the root), reduce_scatter and alltoall the send buffer holds a block for every rank, of gather (at the
+/// root), allgather and alltoall the receive buffer one of every rank: block i begins at element i * count. In MPI's
+/// v-forms it is as `send_blocks[i]` or `receive_blocks[i]` say, which are then as many as ranks.
+struct CollectiveRequest {
+  Handle handle = 0;
+  ContextId context = 0;
+  std::uint32_t rank = 0;
+  spec::Collective collective = spec::Collective::barrier;
+  spec::Algorithm algorithm = spec::Algorithm::tree;
+  spec::Operator op = spec::Operator::none;
+  spec::Datatype type = spec::Datatype::byte;
+  std::uint32_t root = 0;
+  /// Elements of one block: what this rank contributes (MPI's sendcount); of scatter and reduce_scatter, what it receives.
+  std::uint64_t count = 0;
+  /// A v-form: blocks may differ in size. All ranks say the same; their counts need not agree. With gather, scatter,
+  /// allgather, reduce_scatter and alltoall (whose `count` is not used then; alltoallw is one of bytes).
+  bool vector = false;
+  std::span<const std::byte> send;
+  std::span<std::byte> receive;
+  std::span<const Block> send_blocks{};     ///< v-forms of scatter (at the root), reduce_scatter and alltoall
+  std::span<const Block> receive_blocks{};  ///< v-forms of gather (at the root), allgather and alltoall
+  /// Inside an engine, where an operation is cut: the piece of every block that one of several trees or rings carries.
+  std::optional<Block> piece{};
+  unsigned pieces = 1;  ///< of which all are about as long
+
+  /// The block for a rank in a send buffer of one for each, and that of a rank in such a receive buffer.
+  [[nodiscard]] Block send_block(std::uint32_t i) const { return vector ? send_blocks[i] : within(i * count); }
+  [[nodiscard]] Block receive_block(std::uint32_t i) const { return vector ? receive_blocks[i] : within(i * count); }
+  /// What this rank contributes, and what it receives, where that is one block.
+  [[nodiscard]] Block own_block() const { return within(0); }
+
+ private:
+  [[nodiscard]] Block within(std::uint64_t start) const {
+    return piece ? Block{start + piece->first, piece->count} : Block{start, count};
+  }
+};
+
+/// A point-to-point message: `bytes` take time on the links, the payload itself travels elsewhere.
+struct MessageRequest {
+  Handle handle = 0;
+  NodeId source = 0, destination = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct Completion {
+  enum class Kind : std::uint8_t {
+    collective,  ///< the rank's receive buffer is complete in host memory (or its part is done, where it receives none)
+    injected,    ///< the message's last flit left the sender's host memory
+    arrived,     ///< the message's last flit is in the receiver's host memory
+    table,       ///< the rank's row of the communicator table is loaded
+  };
+  Kind kind;
+  Handle handle;
+  Tick at;
+};
+
+/// Where an operation starts and ends: in host memory behind PCIe, or at the node's own port.
+enum class Endpoint : std::uint8_t { host, kernel };
+
+struct LinkUse {
+  NodeId node;
+  unsigned port;
+  std::uint64_t flits;
+};
+
+/// A link that was given up, and what followed.
+struct Recovery {
+  std::string link;
+  Tick silent_since;  ///< the last good frame
+  Tick given_up;      ///< the fabric was stopped
+  Tick resumed;       ///< it went on without the link, and the operations that were under way began again
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  [[nodiscard]] virtual Tick now() const = 0;
+  [[nodiscard]] virtual std::int64_t ticks_per_second() const = 0;
+
+  /// Ticks until what is given to the engine can have an effect: `at` below may lie so far in the past.
+  [[nodiscard]] virtual Tick lookahead() const { return 0; }
+
+  /// Grants a communicator a row in the table of every member's node, and queues the loading of the rows: one
+  /// Completion::table per member, with handles[i] for members[i], from time `at`. Nothing where no row is free on all.
+  /// members[i] is the node of the communicator's rank i.
+  virtual std::optional<ContextId> create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
+                                                       Tick at) = 0;
+  /// The algorithms that a communicator has for a collective, bit i that of code i; another one is replaced by `tree` or
+  /// the only one. A v-form may have fewer. 0: the network does not compute it, and submit() refuses it on all ranks alike.
+  [[nodiscard]] virtual std::uint32_t algorithms(ContextId context, spec::Collective collective,
+                                                 bool vector = false) const = 0;
+  [[nodiscard]] bool computes(ContextId context, spec::Collective collective) const {
+    return algorithms(context, collective) != 0;
+  }
+  /// All operations of the communicator have completed.
+  virtual void free_communicator(ContextId context) = 0;
+
+  /// Queues one rank's part at time `at` >= now() - lookahead(). Parts of one rank on one context are executed in order of submission.
+  virtual void submit(const CollectiveRequest& request, Tick at) = 0;
+  virtual void send(const MessageRequest& request, Tick at) = 0;
+
+  /// Runs until `until`, or until the end of the first tick in which something completed; what completed is appended.
+  /// Afterwards now() is the time reached.
+  virtual void advance(Tick until, std::vector<Completion>& completed) = 0;
+
+  /// True when nothing is queued, moving or due: time can pass, nothing will happen.
+  [[nodiscard]] virtual bool idle() const = 0;
+
+  /// The first difference between the parts of one operation that its ranks gave (root, count, type, ...), or nothing.
+  [[nodiscard]] virtual std::optional<std::string> mismatch() const = 0;
+
+  /// Why the fabric cannot go on, though operations are unfinished: a link that stays down. advance() returns at once then.
+  [[nodiscard]] virtual std::optional<std::string> failure() const { return std::nullopt; }
+
+  /// The links without which it went on.
+  [[nodiscard]] virtual std::vector<Recovery> recoveries() const { return {}; }
+
+  [[nodiscard]] virtual std::vector<LinkUse> link_use() const = 0;
+};
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,53 @@
+// What is foreseen inside a node, in the order of time.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace thalweg::mpi_fpga {
+
+struct Event {
+  enum class Kind : std::uint8_t {
+    command,   ///< a collective's command has arrived: subject is the context
+    message,   ///< a message's command has arrived
+    table,     ///< a row's command has arrived
+    loaded,    ///< a row has been written: subject is the context
+    upload,    ///< an upload's packet is in the node: subject is the source
+    download,  ///< a download's packet is in host memory: subject is the queue
+    ready,     ///< an upload's packet has passed the user's unit: subject is the process
+    step,      ///< a process's first step is there: subject is the process
+    output,    ///< a result reaches an output queue, or a process can be tried
+    complete,  ///< a completion is seen by the host: subject is its index
+  };
+  Tick at;
+  Kind kind;
+  std::uint32_t subject = 0;
+
+  friend auto operator<=>(const Event&,
+                          const Event&) = default;  ///< a total order, so that ties are no matter of chance
+};
+
+class Events {
+ public:
+  void add(const Event& event) {
+    heap_.push_back(event);
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+  [[nodiscard]] Tick next() const { return heap_.empty() ? kNever : heap_.front().at; }
+  Event take() {
+    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+    const Event event = heap_.back();
+    heap_.pop_back();
+    return event;
+  }
+
+ private:
+  std::vector<Event> heap_;
+};
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,120 @@
+// The host's side of a node: streaming DMA in both directions, and the messages' port of the router.
+//
+// Towards the node, every process that takes from the host has a stream of its own, messages and table rows have one each; they take
+// turns packet by packet, as far as each has room, so that a stream that stalls holds up no other. Towards the host the
+// results of the aggregation units and the messages take turns likewise.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "common/arbiter.hpp"
+#include "link/endpoint.hpp"
+#include "mpi_fpga/collective_unit.hpp"
+#include "mpi_fpga/messages.hpp"
+#include "mpi_fpga/pipe.hpp"
+
+namespace thalweg::mpi_fpga {
+
+class HostPort {
+ public:
+  /// What the rest of the node is told.
+  struct Listener {
+    virtual void row_loaded(std::uint32_t context, Tick now) = 0;
+    virtual void operation_over(OperationId id, Tick now) = 0;
+    virtual void message_injected(MessageId id, Tick now) = 0;
+    virtual void message_arrived(MessageId id, Tick now) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  HostPort(const FabricConfig& config, NodeId self, Endpoint endpoint, CollectiveUnit& unit, Messages& messages,
+           PacketPool& pool, Events& events, Listener& listener);
+
+  [[nodiscard]] FlitSender& sender() { return sender_; }
+  [[nodiscard]] FlitReceiver& receiver() { return receiver_; }
+  /// Ticks between host and node, one way.
+  [[nodiscard]] Tick latency() const { return latency_; }
+
+  // Streams towards the node. Each begins when its command has arrived.
+
+  void begin_operation(OperationId id);
+  void begin_message(MessageId id);
+  void begin_row(std::uint32_t context, unsigned bits);
+
+  void uploaded(std::uint32_t source, Tick now);   ///< an upload event
+  void downloaded(std::uint32_t queue, Tick now);  ///< a download event
+
+  /// One cycle. False: nothing can happen until an event or an arrival.
+  bool step(Tick now);
+
+ private:
+  static constexpr std::size_t kMessagePackets = 4;  ///< of the queue into the router, and of the one towards the host
+
+  struct Upload {
+    bool busy = false;
+    Pipe pipe;  ///< Endpoint::kernel: a stream's own
+  };
+  struct RowToLoad {
+    std::uint32_t context;
+    unsigned bits;
+  };
+  struct MessagePacket {
+    MessageId message = 0;
+    std::uint64_t bytes = 0;
+    unsigned flits = 1;
+    bool last = false;
+  };
+  struct Download {
+    bool busy = false;
+    HostPacket result;
+    Pipe pipe;
+  };
+
+  [[nodiscard]] bool has_room(std::uint32_t source);
+  [[nodiscard]] std::uint64_t upload_bytes(std::uint32_t source);
+  void start_uploads(Tick now);
+  void start_downloads(Tick now);
+  void store(const HostPacket& result);
+  void send_flit(Tick now);
+  void receive_flit(Tick now);
+  [[nodiscard]] MessagePacket next_packet(MessageId id);
+
+  const FabricConfig& config_;
+  NodeId self_;
+  bool kernel_;
+  Tick latency_;
+  CollectiveUnit& unit_;
+  Messages& messages_;
+  PacketPool& pool_;
+  Events& events_;
+  Listener& listener_;
+
+  // Towards the node. Sources are the unit's processes, then messages, then rows.
+  std::uint32_t message_source_, row_source_;
+  std::vector<Upload> uploads_;
+  std::vector<std::uint32_t> turn_;  ///< sources with packets left, the next one first
+  bool uploading_ = false;
+  Pipe upload_pipe_;
+  std::deque<MessageId> messages_to_send_;
+  std::deque<RowToLoad> rows_to_load_;
+
+  // Towards the host. Queues are the unit's, then messages'.
+  std::vector<Download> downloads_;
+  bool downloading_ = false;
+  Pipe download_pipe_;
+  Arbiter choose_queue_;
+
+  // The router's local port 0.
+  FlitSender sender_;
+  FlitReceiver receiver_;
+  Ring<MessagePacket> outgoing_;
+  unsigned flit_ = 0, vc_ = 0;
+  std::array<MessagePacket, FlitReceiver::kMaxChannels> incoming_{};
+  std::deque<MessagePacket> arrived_;
+  std::array<unsigned, FlitReceiver::kMaxChannels> held_{};  ///< flits whose room is not yet given back
+  std::uint32_t holding_ = 0;
+};
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,34 @@
+// Which packet a local port of the collective unit sends; twin of rtl/mpi_fpga/tw_injector.sv.
+#pragma once
+
+#include <cstdint>
+
+#include "common/arbiter.hpp"
+
+namespace thalweg::mpi_fpga {
+
+/// Sources take turns, packet by packet; once chosen, a packet is sent to its end.
+class Injector {
+ public:
+  Injector() = default;
+  explicit Injector(unsigned sources) : sources_(sources) {}
+
+  [[nodiscard]] bool sending() const { return sending_; }
+  /// Of the packet that is being sent.
+  [[nodiscard]] unsigned source() const { return source_; }
+
+  /// When not sending: chooses among the sources that have a packet, at least one, and those of them that are urgent.
+  void begin(std::uint64_t ready, std::uint64_t urgent) {
+    source_ = turn_.pick(urgent ? urgent : ready);
+    turn_.accept(source_, sources_);
+    sending_ = true;
+  }
+  void end() { sending_ = false; }
+
+ private:
+  Arbiter turn_;
+  unsigned sources_ = 1, source_ = 0;
+  bool sending_ = false;
+};
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,54 @@
+// Point-to-point messages on their way, from submission to arrival.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "mpi_fpga/context_table.hpp"
+#include "mpi_fpga/engine.hpp"
+
+namespace thalweg::mpi_fpga {
+
+using MessageId = std::uint32_t;
+
+class Messages {
+ public:
+  /// A row for the table of the receiving node.
+  struct TableRow {
+    std::uint32_t context;
+    std::uint32_t generation;  ///< Node::generation of the context when it was sent
+    Row row;
+  };
+  struct Message {
+    MessageRequest request;
+    std::uint64_t to_send = 0;            ///< bytes that are still in the sender's host memory
+    std::uint64_t to_arrive = 0;          ///< bytes that are not yet in the receiver's
+    std::unique_ptr<const TableRow> row;  ///< what it carries, unless it is a rank's: then nothing
+  };
+
+  [[nodiscard]] MessageId add(const MessageRequest& request) {
+    MessageId id = static_cast<MessageId>(messages_.size());
+    if (free_.empty()) {
+      messages_.emplace_back();
+    } else {
+      id = free_.back();
+      free_.pop_back();
+    }
+    messages_[id] = {request, request.bytes, request.bytes, nullptr};
+    return id;
+  }
+  [[nodiscard]] MessageId add(const MessageRequest& request, const TableRow& row) {
+    const MessageId id = add(request);
+    messages_[id].row = std::make_unique<const TableRow>(row);
+    return id;
+  }
+  void remove(MessageId id) { free_.push_back(id); }
+  [[nodiscard]] Message& operator[](MessageId id) { return messages_[id]; }
+
+ private:
+  std::vector<Message> messages_;
+  std::vector<MessageId> free_;
+};
+
+}  // namespace thalweg::mpi_fpga

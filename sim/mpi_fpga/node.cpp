@@ -1,0 +1,185 @@
+#include "mpi_fpga/node.hpp"
+
+#include <algorithm>
+
+#include "network/network.hpp"
+
+namespace thalweg::mpi_fpga {
+
+Node::Node(const FabricConfig& config, const Graph& graph, NodeId self, Endpoint endpoint, Messages& messages,
+           Scheduler& scheduler, std::vector<Completion>& completed)
+    : messages_(messages),
+      scheduler_(scheduler),
+      completed_(completed),
+      id_(scheduler.add(*this)),
+      router_(make_router(config, self)),
+      unit_(config, graph, self, router_.ejected(), pool_, events_),
+      host_(config, self, endpoint, unit_, messages, pool_, events_, *this),
+      commands_(config.collective.contexts),
+      new_rows_(config.collective.contexts),
+      generation_(config.collective.contexts) {
+  router_.bind(scheduler, id_);
+  const auto join = [&](FlitSender& sender, unsigned local) {
+    sender.inbox().bind(scheduler, id_);
+    connect_sender(config.router, sender, router_, config.router.link_ports + local);
+  };
+  join(host_.sender(), 0);
+  host_.receiver().inbox().bind(scheduler, id_);
+  connect_receiver(config.router, router_, config.router.link_ports, host_.receiver(),
+                   config.router.local_buffer_flits);
+  for (unsigned port = 0; port < unit_.ports(); ++port) join(unit_.sender(port), port + 1);
+}
+
+void Node::foresee(const Event& event) {
+  events_.add(event);
+  scheduler_.wake(id_, event.at);
+}
+
+void Node::load_row(std::uint32_t context, const Row& row, Handle handle, Tick at) {
+  new_rows_[context].push_back({row, handle});
+  foresee({at + host_.latency(), Event::Kind::table, context});
+}
+
+void Node::submit(std::uint32_t context, const CollectiveRequest& request, spec::Algorithm algorithm,
+                  const Group& group, Tick at) {
+  auto& queue = commands_[context];
+  const Tick arrival = std::max(at + host_.latency(), queue.empty() ? 0 : queue.back().arrival);
+  queue.push_back({request, algorithm, &group, arrival});
+  foresee({arrival, Event::Kind::command, context});
+}
+
+void Node::send(MessageId message, Tick at) {
+  foresee({at + host_.latency(), Event::Kind::message, message});
+}
+
+bool Node::step(Tick now) {
+  bool busy = router_.step(now);
+  while (events_.next() <= now) handle(events_.take(), now);
+  unit_.step(now);
+  while (const auto id = unit_.take_ended()) {
+    complete(Completion::Kind::collective, unit_.request(*id).handle, now);
+    start_operations(unit_.context_of(*id), now + 1);  // the unit has gone through this cycle
+  }
+  busy |= host_.step(now);
+  busy |= unit_.active(now);  // the host takes results: there is room again
+  const Tick next = events_.next();
+  if (!busy && next != kNever && next != foreseen_) {
+    foreseen_ = next;
+    scheduler_.wake(id_, next);
+  }
+  return busy;
+}
+
+void Node::handle(const Event& event, Tick now) {
+  switch (event.kind) {
+    case Event::Kind::command:
+      start_operations(event.subject, now);
+      break;
+    case Event::Kind::message:
+      host_.begin_message(event.subject);
+      break;
+    case Event::Kind::table:
+      begin_row(event.subject, now);
+      break;
+    case Event::Kind::loaded:
+      finish_row(event.subject, now);
+      break;
+    case Event::Kind::upload:
+      host_.uploaded(event.subject, now);
+      break;
+    case Event::Kind::download:
+      host_.downloaded(event.subject, now);
+      break;
+    case Event::Kind::ready:
+      unit_.announce(event.subject);
+      break;
+    case Event::Kind::step:
+      unit_.answered(event.subject);
+      break;
+    case Event::Kind::output:
+      break;  // the step that it causes sees it
+    case Event::Kind::complete:
+      completed_.push_back(on_the_way_.front());
+      on_the_way_.pop_front();
+      scheduler_.interrupt();
+      break;
+  }
+}
+
+void Node::begin_row(std::uint32_t context, Tick now) {
+  const auto next = std::ranges::find(new_rows_[context], false, &NewRow::begun);
+  if (next == new_rows_[context].end()) return;  // freed meanwhile
+  if (!unit_.settled(context)) return events_.add({now + 1, Event::Kind::table, context});
+  next->begun = true;
+  if (next->row.has_rank())
+    host_.begin_row(context, next->row.bits());
+  else
+    row_loaded(context, now);  // it is here: a message has brought it
+}
+
+void Node::free_row(std::uint32_t context) {
+  unit_.unload(context);
+  std::erase_if(new_rows_[context], [](const NewRow& row) { return !row.row.has_rank(); });
+  ++generation_[context];
+}
+
+void Node::start_operations(std::uint32_t context, Tick now) {
+  auto& queue = commands_[context];
+  if (queue.empty() || queue.front().arrival > now || !unit_.loaded(context)) return;
+  if (!unit_.started(now)) {
+    const auto id = unit_.start(queue.front().request, queue.front().algorithm, queue.front().group, context, now);
+    if (!id) return;
+    queue.pop_front();
+    host_.begin_operation(*id);
+    if (queue.empty()) return;
+  }
+  events_.add({now + 1, Event::Kind::command, context});  // the unit takes a command in a cycle
+}
+
+void Node::row_loaded(std::uint32_t context, Tick now) {
+  NewRow& loaded = *std::ranges::find(new_rows_[context], kNever, &NewRow::loaded);
+  const Tick from = std::max(row_written_, now);
+  unit_.load(context, loaded.row, from);
+  row_written_ = loaded.loaded = from + CollectiveUnit::load_cycles(loaded.row);
+  events_.add({loaded.loaded, Event::Kind::loaded, context});
+}
+
+void Node::finish_row(std::uint32_t context, Tick now) {
+  const auto loaded = std::ranges::find(new_rows_[context], now, &NewRow::loaded);
+  if (loaded == new_rows_[context].end()) return;  // freed meanwhile
+  unit_.loaded_now(context);
+  if (loaded->row.has_rank()) complete(Completion::Kind::table, loaded->handle, now);
+  new_rows_[context].erase(loaded);
+  start_operations(context, now);
+}
+
+void Node::operation_over(OperationId id, Tick now) {
+  complete(Completion::Kind::collective, unit_.request(id).handle, now);
+  start_operations(unit_.context_of(id), now);
+}
+
+void Node::message_injected(MessageId id, Tick now) {
+  if (messages_[id].row) return;
+  complete(Completion::Kind::injected, messages_[id].request.handle, now);
+}
+
+void Node::message_arrived(MessageId id, Tick now) {
+  if (const auto& carried = messages_[id].row) {
+    if (carried->generation == generation_[carried->context]) {
+      new_rows_[carried->context].push_back({carried->row, 0});
+      events_.add({now + 1, Event::Kind::table, carried->context});
+    }
+  } else {
+    complete(Completion::Kind::arrived, messages_[id].request.handle, now);
+  }
+  messages_.remove(id);
+}
+
+/// The host sees it after the way through PCIe.
+void Node::complete(Completion::Kind kind, Handle handle, Tick now) {
+  const Tick at = now + std::max<Tick>(1, host_.latency());
+  on_the_way_.push_back({kind, handle, at});
+  events_.add({at, Event::Kind::complete});
+}
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,82 @@
+// A node: router, collective unit and host port, and the queues of operations that wait for their turn.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "core/scheduler.hpp"
+#include "mpi_fpga/host_port.hpp"
+#include "switch/vc_router.hpp"
+
+namespace thalweg::mpi_fpga {
+
+class Node final : public Component, private HostPort::Listener {
+ public:
+  Node(const FabricConfig& config, const Graph& graph, NodeId self, Endpoint endpoint, Messages& messages,
+       Scheduler& scheduler, std::vector<Completion>& completed);
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  [[nodiscard]] VcRouter& router() { return router_; }
+  [[nodiscard]] const VcRouter& router() const { return router_; }
+  [[nodiscard]] const CollectiveUnit& unit() const { return unit_; }
+  [[nodiscard]] std::size_t packets_held() const { return pool_.in_use(); }
+
+  // Commands, given in host memory at time `at`.
+
+  void load_row(std::uint32_t context, const Row& row, Handle handle, Tick at);
+  /// A row that a message brings to a node of the communicator without a rank is dropped if it comes later than this.
+  void free_row(std::uint32_t context);
+  [[nodiscard]] std::uint32_t generation(std::uint32_t context) const { return generation_[context]; }
+  /// The request's root is a label.
+  /// `group` stays until the operation is over.
+  void submit(std::uint32_t context, const CollectiveRequest& request, spec::Algorithm algorithm, const Group& group,
+              Tick at);
+  void send(MessageId message, Tick at);
+
+  bool step(Tick now) override;
+
+ private:
+  struct Command {
+    CollectiveRequest request;
+    spec::Algorithm algorithm;
+    const Group* group;
+    Tick arrival;
+  };
+  struct NewRow {
+    Row row;
+    Handle handle;
+    bool begun = false;    ///< on its way into the table
+    Tick loaded = kNever;  ///< when it is there
+  };
+
+  void row_loaded(std::uint32_t context, Tick now) override;
+  void operation_over(OperationId id, Tick now) override;
+  void message_injected(MessageId id, Tick now) override;
+  void message_arrived(MessageId id, Tick now) override;
+
+  void handle(const Event& event, Tick now);
+  void begin_row(std::uint32_t context, Tick now);
+  void finish_row(std::uint32_t context, Tick now);
+  void start_operations(std::uint32_t context, Tick now);
+  void foresee(const Event& event);
+  void complete(Completion::Kind kind, Handle handle, Tick now);
+
+  Messages& messages_;
+  Scheduler& scheduler_;
+  std::vector<Completion>& completed_;
+  ComponentId id_;
+  PacketPool pool_;
+  Events events_;
+  VcRouter router_;
+  CollectiveUnit unit_;
+  HostPort host_;
+  std::vector<std::deque<Command>> commands_;  ///< of each context
+  std::vector<std::deque<NewRow>> new_rows_;   ///< that are to be loaded into it
+  std::vector<std::uint32_t> generation_;      ///< of each context: how often it has been freed
+  std::deque<Completion> on_the_way_;  ///< to the host: in the order of time, because its latency is the same for all
+  Tick row_written_ = 0;               ///< when the table can be written again
+  Tick foreseen_ = kNever;
+};
+
+}  // namespace thalweg::mpi_fpga

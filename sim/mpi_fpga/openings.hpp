@@ -1,0 +1,135 @@
+// How operations begin at a vertex without a rank, which no host submits: with what arrives; twin of rtl/mpi_fpga/tw_openings.sv.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "thalweg_mpi_fpga_spec.hpp"
+
+namespace thalweg::mpi_fpga {
+
+/// An operation's descriptor may begin it in the cycle in which it comes into an empty slot, or else is found in front of the slot:
+/// rows whose next operation may be there are looked through, an edge of the tree in two cycles. An edge where an earlier operation still
+/// reads is left alone. Every edge of the tree carries all operations that take it, at least one way, so a neighbour is no more of
+/// them ahead than it may have in flight, and the 2 bits of the sequence tell them apart.
+class Openings {
+ public:
+  struct Slot {
+    std::uint32_t row = 0;
+    unsigned edge = 0;
+  };
+  /// What counts of a packet's header.
+  struct Head {
+    spec::Kind kind{};
+    unsigned sequence = 0;
+    spec::Algorithm algorithm{};
+  };
+  struct Arrival {
+    Slot slot;
+    Head head;
+    bool to_empty = false;  ///< its slot held no packet
+  };
+  /// What begins: in that place of the row, by the packet that has come, or by the one that was found.
+  struct Begun {
+    Slot slot;
+    std::uint32_t place = 0;
+    std::optional<unsigned> arrival;
+  };
+
+  Openings(std::uint32_t rows, std::uint32_t places) : places_(places), rows_(rows) {}
+
+  // Between cycles.
+
+  /// A row of the table; `tree`: edges of its trees.
+  void load(std::uint32_t row, bool has_rank, std::uint32_t tree) {
+    rows_[row] = {.bare = !has_rank, .tree = tree};
+    sought_ = has_rank ? sought_ & ~(1u << row) : sought_ | 1u << row;
+  }
+  void unload(std::uint32_t row) {
+    rows_[row].bare = false;
+    sought_ &= ~(1u << row);
+  }
+
+  /// The row is there, and without a rank.
+  [[nodiscard]] bool bare(std::uint32_t row) const { return rows_[row].bare; }
+
+  // In a cycle.
+
+  /// The slot that is looked at.
+  [[nodiscard]] Slot looks_at() const { return {row_, edges_ ? static_cast<unsigned>(std::countr_zero(edges_)) : 0}; }
+  /// `idle`: no other operation is being started; `front`: what was in front of looks_at() in the cycle before; reads(slot): an earlier
+  /// operation reads there; taken(row, place): that one is not over. Arrivals are those of descriptors, the lowest link first.
+  template <class Reads, class Taken>
+  std::optional<Begun> choose(bool idle, std::span<const Arrival> arrivals, const std::optional<Head>& front,
+                              Reads&& reads, Taken&& taken) {
+    const auto may_begin = [&](Slot slot, const Head& head) {
+      const Row& row = rows_[slot.row];
+      return row.bare && row.tree >> slot.edge & 1 && !taken(slot.row, row.place) &&
+             head.kind == spec::Kind::descriptor && head.sequence == row.sequence;
+    };
+    if (!idle) {
+      looked_ = false;
+      return std::nullopt;
+    }
+    for (unsigned i = 0; i < arrivals.size(); ++i) {
+      const auto& [slot, head, to_empty] = arrivals[i];
+      if (!to_empty || !may_begin(slot, head)) continue;
+      return reads(slot) ? std::nullopt : std::optional(begin(slot, head, i));
+    }
+    if (!scanning_) {
+      if (!sought_) return std::nullopt;
+      scanning_ = true;
+      row_ = static_cast<std::uint32_t>(std::countr_zero(sought_));
+      sought_ &= sought_ - 1;
+      edges_ = rows_[row_].tree;
+    } else if (!edges_ || !looked_) {
+      scanning_ = looked_ = edges_ != 0;
+    } else {
+      const Slot slot = looks_at();
+      looked_ = false;
+      edges_ &= edges_ - 1;
+      scanning_ = edges_ != 0;
+      if (!front || !may_begin(slot, *front) || reads(slot)) return std::nullopt;
+      scanning_ = false;
+      return begin(slot, *front, std::nullopt);
+    }
+    return std::nullopt;
+  }
+
+  // After the choice.
+
+  /// A descriptor has come for a row, or a process of it has ended: its next operation may be in front of a slot.
+  void seek(std::uint32_t row) {
+    if (rows_[row].bare) sought_ |= 1u << row;
+  }
+  [[nodiscard]] bool idle() const { return !sought_ && !scanning_; }
+
+ private:
+  struct Row {
+    bool bare = false;  ///< there, and without a rank
+    std::uint32_t tree = 0;
+    std::uint32_t place = 0;  ///< of the next operation,
+    unsigned sequence = 0;    ///< and its number among those that take the tree, modulo 4
+  };
+
+  Begun begin(Slot slot, const Head& head, std::optional<unsigned> arrival) {
+    Row& row = rows_[slot.row];
+    const Begun begun{slot, row.place, arrival};
+    row.place = row.place + 1 < places_ ? row.place + 1 : 0;
+    if (head.algorithm == spec::Algorithm::tree) row.sequence = (row.sequence + 1) & 3;
+    sought_ |= 1u << slot.row;
+    return begun;
+  }
+
+  std::uint32_t places_;
+  std::vector<Row> rows_;
+  std::uint32_t sought_ = 0;  ///< rows
+  bool scanning_ = false,
+       looked_ = false;  ///< a row; and what is in front of its first edge left was read in the cycle before
+  std::uint32_t row_ = 0, edges_ = 0;  ///< that one, and what is left of it
+};
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,65 @@
+// Packets as a node holds them: each stored once, however many outputs it goes to.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/types.hpp"
+#include "mpi_fpga/packetizer.hpp"
+
+namespace thalweg::mpi_fpga {
+
+inline constexpr unsigned kMaxPacketFlits = 64;
+
+using PacketId = std::uint32_t;
+
+struct Packet {
+  alignas(64) std::array<std::uint64_t, kMaxPacketFlits * kFlitBytes / 8> words;
+  std::uint8_t flits = 1;
+  std::uint8_t references = 0;
+  Tick ready = 0;  ///< from the host: when its last flit is there
+
+  /// Gives it a length, all of it zero.
+  void clear(unsigned length) {
+    flits = static_cast<std::uint8_t>(length);
+    std::fill_n(words.begin(), length * kFlitBytes / 8, 0);
+  }
+  [[nodiscard]] std::byte* bytes() { return reinterpret_cast<std::byte*>(words.data()); }
+};
+
+class PacketPool {
+ public:
+  /// A packet with one reference.
+  [[nodiscard]] PacketId take() {
+    if (free_.empty()) grow();
+    const PacketId id = free_.back();
+    free_.pop_back();
+    (*this)[id].references = 1;
+    return id;
+  }
+  void release(PacketId id) {
+    if (--(*this)[id].references == 0) free_.push_back(id);
+  }
+  [[nodiscard]] Packet& operator[](PacketId id) { return blocks_[id / kBlock][id % kBlock]; }
+  [[nodiscard]] const Packet& operator[](PacketId id) const { return blocks_[id / kBlock][id % kBlock]; }
+  [[nodiscard]] std::size_t in_use() const { return blocks_.size() * kBlock - free_.size(); }
+
+ private:
+  static constexpr PacketId kBlock = 16;
+
+  void grow() {
+    const auto first = static_cast<PacketId>(blocks_.size()) * kBlock;
+    blocks_.push_back(std::make_unique<Packet[]>(kBlock));
+    free_.reserve(blocks_.size() * kBlock);
+    for (PacketId i = kBlock; i-- > 0;) free_.push_back(first + i);
+  }
+
+  std::vector<std::unique_ptr<Packet[]>> blocks_;
+  std::vector<PacketId> free_;
+};
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,72 @@
+// The host's packets for processes, until units take them; twin of rtl/mpi_fpga/tw_packet_store.sv.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace thalweg::mpi_fpga {
+
+/// An exported node's (docs/export.md); the simulator's host gives a unit its packets as they are.
+class PacketStore {
+ public:
+  using Data = decltype(Flit::data);
+
+  PacketStore(unsigned units, std::uint32_t processes, std::uint32_t places)
+      : packets_(places), queues_(processes), readers_(units) {}
+
+  // In a cycle: `take` and `read` of what was there before, then `put`.
+
+  /// A unit takes the first packet of a process: a flit now, and then one in `pace` cycles.
+  void take(unsigned unit, std::uint32_t process, unsigned flits, unsigned pace) {
+    std::deque<std::uint32_t>& queue = queues_.at(process);
+    readers_[unit] = {queue.front(), 0, flits, pace, 0};
+    freed_.push_back({queue.front(), unit});
+    queue.pop_front();
+  }
+  /// What the unit's memory gives in this cycle, for the next one.
+  [[nodiscard]] std::optional<Data> read(unsigned unit) {
+    Reader& reader = readers_[unit];
+    if (reader.at == reader.flits || reader.wait-- > 0) return std::nullopt;
+    reader.wait = reader.pace - 1;
+    return packets_[reader.place].at(reader.at++);
+  }
+  /// A flit of the host's. With the last one, its packet is there.
+  void put(std::uint32_t place, const Data& flit, bool last, std::uint32_t process) {
+    std::vector<Data>& packet = packets_.at(place);
+    if (!coming_) packet.clear();
+    coming_ = !last;
+    packet.push_back(flit);
+    if (last) queues_.at(process).push_back(place);
+  }
+
+  /// The first place that was taken, once it has been read.
+  [[nodiscard]] std::optional<std::uint32_t> free() const {
+    if (freed_.empty()) return std::nullopt;
+    const Reader& reader = readers_[freed_.front().unit];
+    if (reader.place == freed_.front().place && reader.at < reader.flits) return std::nullopt;
+    return freed_.front().place;
+  }
+  void give_free() { freed_.pop_front(); }
+
+ private:
+  struct Reader {
+    std::uint32_t place = 0;
+    unsigned at = 0, flits = 0, pace = 1, wait = 0;
+  };
+  struct Freed {
+    std::uint32_t place;
+    unsigned unit;
+  };
+
+  std::vector<std::vector<Data>> packets_;  ///< by place
+  std::vector<std::deque<std::uint32_t>> queues_;
+  std::vector<Reader> readers_;
+  std::deque<Freed> freed_;
+  bool coming_ = false;
+};
+
+}  // namespace thalweg::mpi_fpga

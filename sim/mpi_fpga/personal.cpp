@@ -1,0 +1,87 @@
+#include "mpi_fpga/personal.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace thalweg::mpi_fpga {
+
+void Personal::begin(const CollectiveRequest& request, std::uint32_t ranks, unsigned lanes, const Packetizer& layout) {
+  request_ = &request;
+  layout_ = &layout;
+  lanes_.resize(lanes);
+  for (Lane& lane : lanes_) {
+    lane.peers.clear();
+    lane.announce = lane.send = lane.sending = 0;
+    lane.chosen = false;
+  }
+  to_send_.resize(ranks);
+  to_come_.resize(ranks);
+  expected_ = 0;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) expected_ += to_come_[rank] = request.receive_block(rank).count;
+}
+
+std::uint32_t Personal::stride_through(std::uint32_t ranks) {
+  auto stride = static_cast<std::uint32_t>(0.618 * ranks) + 1;
+  while (std::gcd(stride, ranks) != 1) ++stride;
+  return stride;
+}
+
+void Personal::prepare(Lane& lane) {
+  std::ranges::stable_sort(lane.peers, std::greater{}, &Peer::hops);
+  for (const Peer& peer : lane.peers) {
+    to_send_[peer.rank] = request_->send_block(peer.rank).count;
+    lane.sending += to_send_[peer.rank] > 0;
+  }
+  skip(lane);
+}
+
+/// On to the next rank that is to be told: itself a rank need not tell.
+void Personal::skip(Lane& lane) const {
+  const auto told = [&](std::uint32_t peer) {
+    return peer == request_->rank || request_->receive_block(peer).count == 0;
+  };
+  while (lane.announces() && told(lane.peers[lane.announce].rank)) ++lane.announce;
+}
+
+std::uint32_t Personal::lanes() const {
+  std::uint32_t active = 0;
+  for (std::size_t index = 0; index < lanes_.size(); ++index)
+    if (lanes_[index].announces() || lanes_[index].sending > 0) active |= 1u << index;
+  return active;
+}
+
+Personal::Next Personal::next(unsigned index) const {
+  const Lane& lane = lanes_[index];
+  if (lane.announces()) return {.peer = lane.peers[lane.announce].rank, .announces = true, .last = true};
+  const std::uint32_t peer = lane.peers[lane.send].rank;
+  const Block data = request_->send_block(peer);
+  const std::uint64_t left = to_send_[peer], elements = layout_->filled(left);
+  return {.peer = peer, .first = data.first + data.count - left, .elements = elements, .last = elements == left};
+}
+
+bool Personal::done(unsigned index) {
+  Lane& lane = lanes_[index];
+  lane.chosen = false;
+  if (lane.announces()) {
+    ++lane.announce;
+    skip(lane);
+  } else {
+    std::uint64_t& left = to_send_[lane.peers[lane.send].rank];
+    left -= layout_->filled(left);
+    lane.sending -= left == 0;
+    lane.turn();
+  }
+  return !lane.announces() && lane.sending == 0;
+}
+
+Personal::Place Personal::arrived(std::uint32_t source) {
+  const Block data = request_->receive_block(source);
+  std::uint64_t& left = to_come_[source];
+  const Place place{data.first + data.count - left, layout_->filled(left)};
+  left -= place.elements;
+  expected_ -= place.elements;
+  return place;
+}
+
+}  // namespace thalweg::mpi_fpga

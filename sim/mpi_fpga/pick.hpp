@@ -1,0 +1,116 @@
+// Which process of a collective unit is tried next; twin of rtl/mpi_fpga/tw_pick.sv.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/arbiter.hpp"
+#include "common/bits.hpp"
+#include "common/ring.hpp"
+#include "core/types.hpp"
+
+namespace thalweg::mpi_fpga {
+
+/// A process that may be able to go on is in one place: with the unit that reads its packet, or in the queue of what has given
+/// it the chance. These take turns; one process is chosen in a cycle, and tried in the next.
+class Pick {
+ public:
+  Pick(unsigned links, unsigned units)
+      : links_(links), units_(units), queues_(links + units + kOthers), reading_(units) {}
+
+  // What gives a process the chance.
+
+  /// What has come over a link: a packet that it waited for, or room.
+  void link(unsigned link, std::uint32_t process) { push(link, process); }
+  /// A result of a unit that is whole in a stage.
+  void stage(unsigned unit, std::uint32_t process) { push(links_ + unit, process); }
+  void host(std::uint32_t process) { push(links_ + units_ + kHost, process); }
+  /// Its operation's start, along a tree; otherwise collective control's answer.
+  void start(std::uint32_t process) { push(links_ + units_ + kStart, process); }
+  void answer(std::uint32_t process) { push(links_ + units_ + kAnswer, process); }
+  /// Time alone: it is tried again and again.
+  void time(std::uint32_t process) { push(links_ + units_ + kTime, process); }
+  /// Room in queues: it is tried again when some has become free.
+  void room(std::uint32_t process) { room_.push(process); }
+  /// An earlier operation's end: it is tried again when a process has ended.
+  void turn(std::uint32_t process) { turn_.push(process); }
+  /// The unit that reads its packet: from `at` on, and the unit keeps its place until then.
+  void unit(unsigned unit, std::uint32_t process, Tick at) {
+    reading_[unit] = {process, at};
+    read_ |= std::uint64_t{1} << unit;
+  }
+  /// Units that keep a process, as bits.
+  [[nodiscard]] std::uint64_t kept() const { return read_; }
+
+  void room_freed() { room_.retry(); }
+  void process_ended() { turn_.retry(); }
+
+  [[nodiscard]] std::optional<std::uint32_t> choose(Tick now) {
+    Wide ready = waiting_;
+    if (room_.ready()) ready |= bit(links_ + units_ + kRoom);
+    if (turn_.ready()) ready |= bit(links_ + units_ + kTurn);
+    each_bit(read_, [&](unsigned unit) {
+      if (reading_[unit].at <= now) ready |= bit(sources() - units_ + unit);
+    });
+    if (!ready) return std::nullopt;
+    const unsigned source = turns_.pick(ready);
+    turns_.accept(source, sources());
+    if (source >= sources() - units_) {
+      read_ &= ~(std::uint64_t{1} << (source - (sources() - units_)));
+      return reading_[source - (sources() - units_)].process;
+    }
+    if (source == links_ + units_ + kRoom) return room_.take();
+    if (source == links_ + units_ + kTurn) return turn_.take();
+    Ring<std::uint32_t>& queue = queues_[source];
+    const std::uint32_t process = queue.front();
+    queue.pop();
+    if (queue.empty()) waiting_ &= ~bit(source);
+    return process;
+  }
+  /// There is one to choose, or will be when a unit has read.
+  [[nodiscard]] bool waiting() const { return waiting_ || room_.ready() || turn_.ready(); }
+
+ private:
+  enum : unsigned { kHost, kStart, kAnswer, kTime, kRoom, kTurn, kOthers };
+
+  struct Reading {
+    std::uint32_t process = 0;
+    Tick at = 0;
+  };
+
+  /// Those that wait for something that may help any of them: each is tried once after it.
+  class Retry {
+   public:
+    void push(std::uint32_t process) { queue_.push_growing(process); }
+    void retry() { left_ = queue_.size(); }
+    [[nodiscard]] bool ready() const { return left_ > 0; }
+    [[nodiscard]] std::uint32_t take() {
+      const std::uint32_t process = queue_.front();
+      queue_.pop();
+      --left_;
+      return process;
+    }
+
+   private:
+    Ring<std::uint32_t> queue_;
+    std::size_t left_ = 0;
+  };
+
+  [[nodiscard]] static Wide bit(unsigned source) { return Wide{1} << source; }
+  [[nodiscard]] unsigned sources() const { return links_ + 2 * units_ + kOthers; }
+  void push(unsigned source, std::uint32_t process) {
+    queues_[source].push_growing(process);
+    waiting_ |= bit(source);
+  }
+
+  unsigned links_, units_;
+  std::vector<Ring<std::uint32_t>> queues_;
+  Retry room_, turn_;
+  std::vector<Reading> reading_;  ///< of each unit
+  std::uint64_t read_ = 0;        ///< units that keep a process
+  Wide waiting_ = 0;              ///< queues that are not empty
+  Arbiter turns_;
+};
+
+}  // namespace thalweg::mpi_fpga

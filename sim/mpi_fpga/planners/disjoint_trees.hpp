@@ -1,0 +1,40 @@
+// As many spanning trees as there can be, from a root, that share no link in the same direction.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace thalweg::mpi_fpga {
+
+/// Vertices with numbered ports; every link joins a port of one to a port of another and carries both ways.
+struct PortGraph {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  struct End {
+    std::uint32_t vertex = kNone;  ///< kNone: the port has no link
+    unsigned port = 0;
+  };
+
+  PortGraph(std::uint32_t vertices, unsigned ports) : vertices(vertices), ports(ports), peers(vertices * ports) {}
+
+  [[nodiscard]] End& peer(std::uint32_t vertex, unsigned port) { return peers[vertex * ports + port]; }
+  [[nodiscard]] const End& peer(std::uint32_t vertex, unsigned port) const { return peers[vertex * ports + port]; }
+
+  std::uint32_t vertices;
+  unsigned ports;
+  std::vector<End> peers;
+};
+
+/// A spanning tree: for each vertex the port towards the root, which has kRoot.
+using Parents = std::vector<std::uint8_t>;
+inline constexpr std::uint8_t kRoot = 0xFF;
+/// Links from the root to the farthest vertex.
+[[nodiscard]] unsigned depth(const PortGraph& graph, const Parents& tree);
+
+/// J. Edmonds, "Edge-disjoint branchings" (1973): from a root, as many trees as it takes links to cut it off from some vertex.
+/// All grow together, nearest vertices first, each link only if the trees can still be completed without it, for which
+/// one flow to its head decides (L. Lovasz, "On two minimax theorems in graph", 1976). So they are shallow, and the same
+/// for the same graph.
+[[nodiscard]] std::vector<Parents> disjoint_trees(const PortGraph& graph, std::uint32_t root);
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,130 @@
+#include "mpi_fpga/planners/hamiltonian_rings.hpp"
+
+#include <array>
+#include <random>
+
+namespace thalweg::mpi_fpga {
+namespace {
+
+/// Every link belongs to a family, and every vertex has two of each: so a family is one or more rings.
+class Search {
+ public:
+  explicit Search(const PortGraph& graph) : graph_(graph), family_(graph.peers.size(), kNone) {}
+
+  [[nodiscard]] std::vector<RingWay> run() {
+    if (!by_dimensions()) return {};
+    std::vector<RingWay> ways;
+    std::minstd_rand random;
+    for (std::size_t tries = kTries * graph_.vertices; tries > 0 && rings_ > families_; --tries) {
+      const auto vertex = static_cast<std::uint32_t>(random() % graph_.vertices);
+      const auto link = [&] { return links(vertex, static_cast<std::uint8_t>(random() % families_))[random() % 2]; };
+      const Exit one = link();
+      exchange(one, link());
+    }
+    if (rings_ > families_) return {};
+    for (std::uint8_t family = 0; family < families_; ++family) {
+      RingWay& way = ways.emplace_back();
+      follow(links(0, family)[0], [&](Exit exit) {
+        way.vertices.push_back(exit.vertex);
+        way.ports.push_back(static_cast<std::uint8_t>(exit.port));
+      });
+    }
+    return ways;
+  }
+
+ private:
+  using Exit = PortGraph::End;  ///< a link, one way: the port by which it leaves a vertex
+  static constexpr std::uint8_t kNone = 0xFF;
+  static constexpr std::size_t kTries = 1000;  ///< at each vertex
+
+  /// The families at first: the rings of each dimension, whose links leave by one port and come in at another one.
+  [[nodiscard]] bool by_dimensions() {
+    for (unsigned port = 0; port < graph_.ports; ++port) {
+      const Exit there = graph_.peer(0, port);
+      if (there.vertex == PortGraph::kNone || port > there.port) continue;
+      if (there.port == port) return false;
+      for (std::uint32_t vertex = 0; vertex < graph_.vertices; ++vertex) {
+        const Exit end = graph_.peer(vertex, port);
+        if (end.vertex == PortGraph::kNone || end.port != there.port) return false;
+        give({vertex, port}, families_);
+      }
+      std::vector<bool> seen(graph_.vertices);
+      for (std::uint32_t vertex = 0; vertex < graph_.vertices; ++vertex) {
+        rings_ += !seen[vertex];
+        follow({vertex, port}, [&](Exit exit) { seen[exit.vertex] = true; });
+      }
+      ++families_;
+    }
+    return families_ > 0;
+  }
+
+  [[nodiscard]] std::uint8_t& family(Exit exit) { return family_[exit.vertex * graph_.ports + exit.port]; }
+  /// A vertex' two links of a family.
+  [[nodiscard]] std::array<Exit, 2> links(std::uint32_t vertex, std::uint8_t wanted) {
+    std::array<Exit, 2> found;
+    std::size_t count = 0;
+    for (unsigned port = 0; count < 2; ++port)
+      if (family({vertex, port}) == wanted) found[count++] = {vertex, port};
+    return found;
+  }
+  /// The other link of the family at the vertex to which a link leads.
+  [[nodiscard]] Exit next(Exit exit) {
+    const Exit end = graph_.peer(exit.vertex, exit.port);
+    const auto both = links(end.vertex, family(exit));
+    return both[both[0].port == end.port];
+  }
+  /// Once round the ring of a link.
+  template <class Visit>
+  void follow(Exit first, Visit&& visit) {
+    Exit exit = first;
+    do {
+      visit(exit);
+      exit = next(exit);
+    } while (exit.vertex != first.vertex || exit.port != first.port);
+  }
+
+  /// How many rings there are more when two links of a family give way to those that join their tails, and their heads.
+  [[nodiscard]] int more(Exit a, Exit b) {
+    const Exit back = graph_.peer(b.vertex, b.port);
+    int result = -1;
+    follow(a, [&](Exit exit) {
+      if (exit.vertex == b.vertex && exit.port == b.port) result = 0;
+      if (exit.vertex == back.vertex && exit.port == back.port) result = 1;
+    });
+    return result;
+  }
+
+  /// A square with two sides from a vertex, if other two of the same families close it: these families exchange the sides.
+  void exchange(Exit uv, Exit uz) {
+    const std::uint32_t v = graph_.peer(uv.vertex, uv.port).vertex, z = graph_.peer(uz.vertex, uz.port).vertex;
+    const std::uint8_t one = family(uv), other = family(uz);
+    if (v == z || one == other) return;
+    const auto close = [&](Exit zw, Exit vw) {
+      const std::uint32_t w = graph_.peer(zw.vertex, zw.port).vertex;
+      if (w == uv.vertex || w != graph_.peer(vw.vertex, vw.port).vertex) return false;
+      const int change = more(uv, zw) + more(uz, vw);
+      if (change > 0) return false;
+      rings_ = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(rings_) + change);
+      for (const Exit side : {uv, zw}) give(side, other);
+      for (const Exit side : {uz, vw}) give(side, one);
+      return true;
+    };
+    for (const Exit zw : links(z, one))
+      for (const Exit vw : links(v, other))
+        if (close(zw, vw)) return;
+  }
+  void give(Exit exit, std::uint8_t to) { family(exit) = family(graph_.peer(exit.vertex, exit.port)) = to; }
+
+  const PortGraph& graph_;
+  std::uint8_t families_ = 0;
+  std::vector<std::uint8_t> family_;  ///< of each port of each vertex
+  std::size_t rings_ = 0;             ///< of all families
+};
+
+}  // namespace
+
+std::vector<RingWay> hamiltonian_rings(const PortGraph& graph) {
+  return Search(graph).run();
+}
+
+}  // namespace thalweg::mpi_fpga

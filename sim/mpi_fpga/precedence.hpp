@@ -1,0 +1,77 @@
+// Which edges an operation may not use yet, because operations before it in its communicator are not done with them; twin of
+// rtl/mpi_fpga/tw_precedence.sv.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace thalweg::mpi_fpga {
+
+/// Every edge serves the operations of a row in their order, in each direction. They take the row's places in turn.
+class Precedence {
+ public:
+  static constexpr unsigned kProcesses = 32;  ///< of an operation
+
+  /// As bits.
+  struct Edges {
+    std::uint32_t reading = 0, writing = 0;
+  };
+
+  Precedence(unsigned rows, unsigned places) : places_(places), rows_(rows, Row(places)) {}
+
+  /// A row is loaded: its first operation takes place 0.
+  void load(unsigned row) { rows_[row].next = 0; }
+  /// An operation begins in the place whose turn it is.
+  void begin(unsigned row) { rows_[row].next = after(rows_[row].next); }
+  /// A step of a process uses these edges; `first`: of those of the process.
+  void add(unsigned row, unsigned place, unsigned process, bool first, Edges edges) {
+    Place& of = rows_[row].places[place];
+    Edges& own = of.processes[process];
+    if (first) own = {};
+    own.reading |= edges.reading;
+    own.writing |= edges.writing;
+    of.edges.reading |= edges.reading;
+    of.edges.writing |= edges.writing;
+  }
+  /// A process is done, and no other one of its operation uses its edges in the same direction.
+  void end(unsigned row, unsigned place, unsigned process) {
+    Place& of = rows_[row].places[place];
+    of.edges.reading &= ~of.processes[process].reading;
+    of.edges.writing &= ~of.processes[process].writing;
+  }
+
+  /// What operations before the one in a place are not done with.
+  [[nodiscard]] Edges held(unsigned row, unsigned place) const {
+    Edges held;
+    for (unsigned earlier = rows_[row].next; earlier != place; earlier = after(earlier)) {
+      held.reading |= rows_[row].places[earlier].edges.reading;
+      held.writing |= rows_[row].places[earlier].edges.writing;
+    }
+    return held;
+  }
+  /// What any operation of the row still reads.
+  [[nodiscard]] std::uint32_t reading(unsigned row) const {
+    std::uint32_t reading = 0;
+    for (const Place& place : rows_[row].places) reading |= place.edges.reading;
+    return reading;
+  }
+
+ private:
+  struct Place {
+    Edges edges;
+    std::array<Edges, kProcesses> processes{};
+  };
+  struct Row {
+    explicit Row(unsigned count) : places(count) {}
+    unsigned next = 0;  ///< the place whose turn it is, of all the longest taken, or free
+    std::vector<Place> places;
+  };
+
+  [[nodiscard]] unsigned after(unsigned place) const { return place + 1 == places_ ? 0 : place + 1; }
+
+  unsigned places_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,50 @@
+// The processes that wait at the edges of rows; twin of rtl/mpi_fpga/tw_slot_waits.sv.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "mpi_fpga/context_table.hpp"
+
+namespace thalweg::mpi_fpga {
+
+/// What has come over a link in a cycle: a packet for a slot, or credits.
+struct SlotArrival {
+  std::uint8_t link, edge;
+  bool credits;
+  std::uint32_t row;
+  std::uint32_t value;  ///< packet; flits
+};
+
+/// The processes that wait at the edges of rows, for a packet or for credits.
+class SlotWaits {
+ public:
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+
+  explicit SlotWaits(std::uint32_t rows) : rows_(rows) {
+    for (std::uint32_t row = 0; row < rows; ++row) clear(row);
+  }
+  void clear(std::uint32_t row) {
+    for (auto& edge : rows_[row]) edge.fill(kNobody);
+  }
+
+  void await(std::uint32_t row, unsigned edge, bool credits, std::uint32_t process) {
+    rows_[row][edge][credits] = process;
+  }
+  /// Calls give(link, process) for those that wait for what has come, and wait no more.
+  template <class Give>
+  void wake(std::span<const SlotArrival> arrivals, Give&& give) {
+    for (const SlotArrival& arrival : arrivals) {
+      std::uint32_t& process = rows_[arrival.row][arrival.edge][arrival.credits];
+      if (process != kNobody) give(unsigned{arrival.link}, std::exchange(process, kNobody));
+    }
+  }
+
+ private:
+  std::vector<std::array<std::array<std::uint32_t, 2>, kMaxEdges>> rows_;
+};
+
+}  // namespace thalweg::mpi_fpga

@@ -1,0 +1,59 @@
+#include "mpi_fpga/slots.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace thalweg::mpi_fpga {
+
+Slots::Slots(unsigned links, unsigned ports, unsigned units, std::uint32_t rows, std::uint32_t slot_flits,
+             std::uint32_t batch)
+    : slot_flits_(slot_flits),
+      batch_(batch),
+      rows_(rows),
+      waits_(rows),
+      due_(ports, Ring<Place>(std::size_t{rows} * kMaxEdges)),
+      banks_(links),
+      slow_(units) {
+  for (auto& edges : rows_)
+    for (Edge& edge : edges) edge.credits = slot_flits_;
+}
+
+bool Slots::settled(std::uint32_t row) const {
+  return std::ranges::all_of(rows_[row], [](const Edge& edge) { return edge.owed == 0; });
+}
+
+void Slots::push(Edge& edge, PacketId packet, unsigned flits, Tick now) {
+  if (edge.packets.capacity() == 0) edge.packets = Ring<PacketId>(slot_flits_);
+  edge.held += flits;
+  if (edge.held + edge.read.unread(now) > slot_flits_)
+    throw std::logic_error("a slot overflows: its sender ignores credits, or has been given them too early");
+  edge.packets.push(packet);
+}
+
+bool Slots::take(std::uint32_t row, unsigned k, unsigned flits, bool final, unsigned pace, Tick now) {
+  Edge& edge = at(row, k);
+  edge.packets.pop();
+  edge.held -= flits;
+  edge.owed += flits;
+  if (const SlowPacket read{now, flits, pace}; read.until() > edge.read.until()) edge.read = read;
+  if (edge.due || (!final && edge.owed < batch_)) return false;
+  edge.due = true;
+  due_[port(k)].push({static_cast<std::uint16_t>(row), static_cast<std::uint8_t>(k)});
+  return true;
+}
+
+void Slots::told(unsigned port) {
+  Edge& edge = at(due_[port].front().row, due_[port].front().edge);
+  edge.owed = 0;
+  edge.due = false;
+  due_[port].pop();
+}
+
+std::uint64_t Slots::credits_out() const {
+  std::uint64_t out = 0;
+  for (const auto& edges : rows_)
+    for (const Edge& edge : edges) out += slot_flits_ - edge.credits;
+  return out;
+}
+
+}  // namespace thalweg::mpi_fpga

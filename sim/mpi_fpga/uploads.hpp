@@ -1,0 +1,57 @@
+// The packets that the host has for processes; twin of rtl/mpi_fpga/tw_uploads.sv.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/ring.hpp"
+
+namespace thalweg::mpi_fpga {
+
+/// The host announces packets, of which one is heard of in a cycle and seen in the next; a process that waits for it is woken at
+/// once.
+class Uploads {
+ public:
+  explicit Uploads(std::uint32_t processes) : processes_(processes) {}
+
+  void announce(std::uint32_t process) { announced_.push_growing(process); }
+  [[nodiscard]] bool announced() const { return !announced_.empty(); }
+
+  // In a cycle: `begin`, `wake`, what the process does that is tried, `wake`, `keep`.
+
+  void begin() {
+    hears_ = announced();
+    if (!hears_) return;
+    heard_ = announced_.front();
+    announced_.pop();
+  }
+  [[nodiscard]] std::optional<std::uint32_t> heard() const { return hears_ ? std::optional(heard_) : std::nullopt; }
+  /// Calls give(process) for one that waits for what is heard of, and waits no more.
+  template <class Give>
+  void wake(Give&& give) {
+    if (hears_ && std::exchange(processes_[heard_].awaits, false)) give(heard_);
+  }
+  void keep() {
+    if (hears_) ++processes_[heard_].there;
+  }
+
+  /// Packets that are there for a process.
+  [[nodiscard]] unsigned there(std::uint32_t process) const { return processes_[process].there; }
+  void take(std::uint32_t process) { --processes_[process].there; }
+  void await(std::uint32_t process) { processes_[process].awaits = true; }
+
+ private:
+  struct Process {
+    unsigned there = 0;
+    bool awaits = false;
+  };
+
+  std::vector<Process> processes_;
+  Ring<std::uint32_t> announced_;
+  bool hears_ = false;
+  std::uint32_t heard_ = 0;  ///< in this cycle
+};
+
+}  // namespace thalweg::mpi_fpga

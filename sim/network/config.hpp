@@ -1,0 +1,52 @@
+// What a network is built from: routers, the links that join them, and the way that packets take.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/types.hpp"
+#include "link/noisy_wire.hpp"
+#include "switch/router_config.hpp"
+
+namespace thalweg {
+
+/// A bidirectional link between two link ports; each direction has its own wires.
+struct LinkConfig {
+  NodeId node_a = 0, node_b = 0;
+  unsigned port_a = 0, port_b = 0;
+  Tick latency = 1;         ///< cycles from an output register to the next input port, at least 1
+  unsigned rate_flits = 1;  ///< at most rate_flits in every rate_cycles cycles; 1/1 is the port's own rate
+  unsigned rate_cycles = 1;
+  /// Of frames from a to b, and from b to a. Where there are any, both ends have a replay and its codec (docs/links.md).
+  WireFaults from_a{}, from_b{};
+
+  [[nodiscard]] bool faulty() const { return from_a.any() || from_b.any(); }
+};
+
+struct NetworkConfig;
+
+/// What links on which faults happen have in common.
+struct FaultConfig {
+  std::uint64_t seed = 1;  ///< of all that is random
+  Tick silence = 100'000;  ///< ticks without a good frame after which a link is given up
+  Tick rebuild = 0;        ///< ticks from then until the network goes on with other routes
+  /// A network whose routes and layers do without these links, and with the masks that there are; throws std::runtime_error,
+  /// one line, where there is none. Null: a network whose link is given up does not go on.
+  std::function<NetworkConfig(const std::vector<LinkConfig>& without)> reroute{};
+};
+
+struct NetworkConfig {
+  std::int64_t ticks_per_second = 250'000'000;
+  unsigned nodes = 0;
+  unsigned switches = 0;  ///< the last so many nodes have no host: no rank lives there
+  std::vector<unsigned>
+      grid;  ///< nodes of each dimension where they form a grid, the first running fastest; else empty
+  std::vector<LinkConfig> links;
+  RouterConfig router;
+  std::vector<RouteEntry> routes;   ///< routes[node * nodes + destination]; a node's entry for itself is unused
+  std::vector<std::uint8_t> layer;  ///< layer[source * nodes + destination]: class at injection; empty: 0
+  FaultConfig faults;
+};
+
+}  // namespace thalweg

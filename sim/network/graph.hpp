@@ -1,0 +1,35 @@
+// The links of a fabric as a graph.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "network/config.hpp"
+
+namespace thalweg {
+
+class Graph {
+ public:
+  struct End {
+    NodeId node = kNone;
+    unsigned port = 0;
+  };
+  static constexpr NodeId kNone = ~NodeId{0};
+  static constexpr std::uint16_t kFar = 0xFFFF;  ///< distance: there is no way
+
+  explicit Graph(const NetworkConfig& config);
+
+  [[nodiscard]] unsigned nodes() const { return nodes_; }
+  [[nodiscard]] unsigned ports() const { return ports_; }
+  /// The other end of a port's link; node kNone where it has none.
+  [[nodiscard]] End peer(NodeId node, unsigned port) const { return peers_[std::size_t{node} * ports_ + port]; }
+  /// Links from a node to each node.
+  [[nodiscard]] std::span<const std::uint16_t> distances(NodeId from) const;
+
+ private:
+  unsigned nodes_, ports_;
+  std::vector<End> peers_;
+  mutable std::vector<std::vector<std::uint16_t>> distances_;  ///< of a node once asked for
+};
+
+}  // namespace thalweg

@@ -1,0 +1,194 @@
+#include "network/network.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/random.hpp"
+#include "core/require.hpp"
+#include "switch/ejection.hpp"
+#include "switch/rtl_router.hpp"
+
+namespace thalweg {
+
+namespace {
+
+std::string port_name(NodeId node, unsigned port) {
+  return "port " + std::to_string(port) + " of node " + std::to_string(node);
+}
+
+void check_router(const RouterConfig& router) {
+  require(router.local_ports > 0, "a router has at least one local port");
+  require(router.virtual_channels > 0 && router.virtual_channels <= 16, "a port has 1 to 16 virtual channels");
+  require(!router.vc_mask.empty() && router.vc_mask.size() <= 2,
+          "vc_mask has a row for each of 1 or 2 message classes");
+  for (const auto& masks : router.vc_mask) {
+    require(!masks.empty(), "vc_mask has at least one route class");
+    for (const auto mask : masks)
+      require(mask != 0 && mask >> router.virtual_channels == 0,
+              "a mask of vc_mask names 1 to virtual_channels channels");
+  }
+  if (router.flow == FlowControl::margin)
+    require(static_cast<Tick>(router.local_buffer_flits) > least_margin(1, router.share),
+            "under margin flow control local_buffer_flits is at least " +
+                std::to_string(least_margin(1, router.share) + 1));
+}
+
+void check_faults(const NetworkConfig& config, const LinkConfig& link) {
+  const std::string name = link_name(link);
+  require(link.latency <= kMaxFaultyLatency, name + " has faults, and a latency above " +
+                                                 std::to_string(kMaxFaultyLatency) + " cycles: no replay covers it");
+  require(config.faults.silence >= 1 && config.faults.silence <= INT32_MAX,
+          "a link is given up after a silence of at least 1 cycle, and less than 2^31");
+  for (const WireFaults& faults : {link.from_a, link.from_b}) {
+    for (const double share : {faults.bit_error_rate, faults.frames_lost, faults.frames_duplicated})
+      require(share >= 0 && share < 1, name + ": a share of bits or frames is at least 0, and below 1");
+    require(faults.down_at >= 0 && faults.up_at >= faults.down_at, name + " comes up before it goes down");
+  }
+}
+
+void check_link(const NetworkConfig& config, const LinkConfig& link, std::vector<bool>& used) {
+  const RouterConfig& router = config.router;
+  for (const auto& [node, port] : {std::pair{link.node_a, link.port_a}, std::pair{link.node_b, link.port_b}}) {
+    require(node < config.nodes, "a link ends at node " + std::to_string(node) + ", which does not exist");
+    require(port < router.link_ports, port_name(node, port) + " is no link port");
+    const auto index = std::size_t{node} * router.link_ports + port;
+    require(!used[index], port_name(node, port) + " has two links");
+    used[index] = true;
+  }
+  require(link.latency >= 1, "a link's latency is at least 1 cycle");
+  require(link.rate_flits >= 1 && link.rate_cycles >= link.rate_flits,
+          "a link's rate is more than 0 and at most 1 flit a cycle");
+  if (link.faulty()) check_faults(config, link);
+  if (router.flow == FlowControl::margin) {
+    const Tick least = link.faulty() ? std::max<Tick>(least_margin(link.latency), replay_window(link.latency) - 1)
+                                     : least_margin(link.latency, router.share);
+    require(static_cast<Tick>(router.margin_flits) >= least, "the link at " + port_name(link.node_a, link.port_a) +
+                                                                 " needs a margin of at least " +
+                                                                 std::to_string(least) + " flits");
+    require(router.margin_flits < router.buffer_flits, "margin_flits is smaller than buffer_flits");
+  }
+}
+
+}  // namespace
+
+void check_network(const NetworkConfig& config) {
+  const RouterConfig& router = config.router;
+  require(config.nodes > 0 && config.nodes <= 65536, "a fabric has 1 to 65536 nodes");
+  check_router(router);
+  std::vector<bool> used(std::size_t{config.nodes} * router.link_ports);
+  for (const auto& link : config.links) check_link(config, link, used);
+  const std::size_t pairs = std::size_t{config.nodes} * config.nodes;
+  require(config.routes.size() == pairs, "routes has an entry for each pair of nodes");
+  require(config.layer.empty() || config.layer.size() == pairs, "layer has an entry for each pair of nodes, or none");
+  std::size_t classes = router.vc_mask[0].size();
+  for (const auto& masks : router.vc_mask) classes = std::min(classes, masks.size());
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const auto node = static_cast<NodeId>(i / config.nodes), destination = static_cast<NodeId>(i % config.nodes);
+    const auto [port, route_class, last_link] = config.routes[i];
+    if (node == destination || port == kNoRoute) continue;
+    const auto entry = "the route from node " + std::to_string(node) + " to " + std::to_string(destination);
+    require(port < router.link_ports && used[std::size_t{node} * router.link_ports + port], entry + " has no link");
+    require(route_class == kKeepClass || route_class < classes, entry + " has a class without a mask");
+  }
+  for (const auto layer : config.layer) require(layer < classes, "a layer has no mask");
+}
+
+VcRouter make_router(const NetworkConfig& config, NodeId node) {
+  const auto first = config.routes.begin() + std::ptrdiff_t{node} * config.nodes;
+  std::vector<RouteEntry> row(first, first + config.nodes);
+  for (const auto& link : config.links) {
+    if (link.node_a == node) row[link.node_b].last_link |= row[link.node_b].port == link.port_a;
+    if (link.node_b == node) row[link.node_a].last_link |= row[link.node_a].port == link.port_b;
+  }
+  if (!config.router.library) return VcRouter(config.router, node, row);
+  const RouterLibrary& library = *config.router.library;
+  auto own = library.compares() ? std::make_unique<VcRouter>(config.router, node, row) : nullptr;
+  return VcRouter(config.router, std::make_unique<RtlRouter>(config.router, node, row, library.make(node),
+                                                             std::move(own), library.recording(node)));
+}
+
+Tick horizon(const NetworkConfig& config) {
+  Tick longest = 1;
+  for (const auto& link : config.links) longest = std::max(longest, link.latency);
+  return longest + config.router.share.delay() + 2;
+}
+
+std::string link_name(const LinkConfig& link) {
+  return "the link between " + port_name(link.node_a, link.port_a) + " and " + port_name(link.node_b, link.port_b);
+}
+
+FaultyLinkConfig faulty_link(const NetworkConfig& config, std::size_t index) {
+  const LinkConfig& link = config.links[index];
+  const std::uint64_t seed = mix(config.faults.seed) + 2 * index;
+  return {.flow = config.router.flow,
+          .virtual_channels = config.router.virtual_channels,
+          .buffer_flits = config.router.buffer_flits,
+          .latency = link.latency,
+          .rate_flits = link.rate_flits,
+          .rate_cycles = link.rate_cycles,
+          .from_a = link.from_a,
+          .from_b = link.from_b,
+          .silence = config.faults.silence,
+          .seeds = {seed, seed + 1}};
+}
+
+namespace {
+
+/// One end of a link on which faults happen, to its router; what it delivers is for the router's buffers, or past them.
+void connect_end(FaultyLink& link, unsigned end, const NetworkConfig& config, const LinkConfig& of, VcRouter& router,
+                 NodeId node, unsigned port, unsigned peer_depth) {
+  const FlitWire out = link.from_output(end);
+  router.connect_output(port, out, peer_depth, RateLimit(of.rate_flits, of.rate_cycles), out, &link.ready(end));
+  FlitWire buffers = router.connect_input(port, 1, link.from_input(end));
+  FlitWire unit = router.ejected().empty() ? FlitWire{} : router.connect_ejection(port, 1);
+  link.connect(
+      end,
+      [buffers, unit, ejection = Ejection(config.router, node)](const Flit& flit, Tick now) mutable {
+        (ejection.takes(flit) ? unit : buffers).write(now, flit.vc) = flit;
+      },
+      router.events(port, 1));
+}
+
+}  // namespace
+
+std::vector<JoinedLink> connect_links(const NetworkConfig& config, std::span<VcRouter* const> routers,
+                                      Scheduler& scheduler) {
+  std::vector<JoinedLink> faulty;
+  for (std::size_t index = 0; index < config.links.size(); ++index) {
+    const LinkConfig& link = config.links[index];
+    VcRouter &a = *routers[link.node_a], &b = *routers[link.node_b];
+    if (link.faulty()) {
+      faulty.push_back({link, std::make_unique<FaultyLink>(faulty_link(config, index), scheduler)});
+      FaultyLink& joined = *faulty.back().link;
+      connect_end(joined, 0, config, link, a, link.node_a, link.port_a, b.depth(link.port_b));
+      connect_end(joined, 1, config, link, b, link.node_b, link.port_b, a.depth(link.port_a));
+      continue;
+    }
+    const auto connect = [&](VcRouter& from, unsigned output, VcRouter& to, unsigned input) {
+      const Share& share = config.router.share;
+      const Tick latency = link.latency + share.delay() + 1;
+      const auto wire = to.connect_input(input, latency, from.events(output, link.latency));
+      const auto eject = to.ejected().empty() ? FlitWire{} : to.connect_ejection(input, latency);
+      from.connect_output(output, wire, to.depth(input),
+                          RateLimit(link.rate_flits * share.flits, link.rate_cycles * share.cycles), eject);
+    };
+    connect(a, link.port_a, b, link.port_b);
+    connect(b, link.port_b, a, link.port_a);
+  }
+  return faulty;
+}
+
+void connect_sender(const RouterConfig& config, FlitSender& sender, VcRouter& router, unsigned port) {
+  const auto wire = router.connect_input(port, 1 + config.share.delay(), EventWire(sender.inbox(), 0, 1));
+  sender.connect(wire, config.flow, config.virtual_channels, router.depth(port), config.share);
+}
+
+void connect_receiver(const RouterConfig& config, VcRouter& router, unsigned port, FlitReceiver& receiver,
+                      unsigned depth) {
+  const auto wire = receiver.connect(2 + config.share.delay(), router.events(port, 1), config.flow,
+                                     config.virtual_channels, depth, config.share);
+  router.connect_output(port, wire, depth, RateLimit(config.share.flits, config.share.cycles));
+}
+
+}  // namespace thalweg

@@ -1,0 +1,225 @@
+// What one end says to the other over a wire that loses, repeats, delays and damages frames. Each place of the wire takes what the
+// place before it has, or keeps what it has, and the last one is delivered or not, as the tool likes; with Damage any five bits of
+// it may be wrong on the way, or any that are within 32 of each other.
+module replay_codec_proof #(
+    parameter bit          Credits = 1'b1,
+    parameter bit          Damage  = 1'b0,
+    parameter int unsigned Vcs     = 2,
+    parameter int unsigned Depth   = 3,  // flits that a buffer holds
+    parameter int unsigned Places  = 1,  // of the wire, beside the sender's register
+    parameter int unsigned Calm    = 5 + Places + Vcs + Depth - 1,
+    localparam int unsigned Width = 1,
+    localparam int unsigned SequenceBits = 2,
+    localparam int unsigned CountBits = $clog2(Depth + 1),
+    localparam int unsigned VcBits = Vcs > 1 ? $clog2(Vcs) : 1,
+    localparam int unsigned FlowLsb = Width + 2 * SequenceBits + 3,
+    localparam int unsigned FlowBits = Credits ? VcBits + CountBits : Vcs,
+    localparam int unsigned BodyBits = FlowLsb + FlowBits,
+    localparam int unsigned FrameBits = BodyBits + 32
+) (
+    input logic                 clk_i,
+    input logic                 rst_i,
+    input logic [      Vcs-1:0] send_i,
+    input logic [      Vcs-1:0] return_i,
+    input logic                 takes_i,
+    input logic [   Places-1:0] moves_i,
+    input logic                 delivers_i,
+    input logic [  FlowLsb-1:0] replay_i,      // what the far replay says: request, expected, epoch, sequence, word
+    input logic [FrameBits-1:0] flips_i,       // the bits of a frame that go wrong: a few,
+    input logic                 burst_i,       // or of these, from at_i on
+    input logic [         31:0] burst_bits_i,
+    input logic [          5:0] at_i
+);
+  // The check of a frame, bit by bit.
+  function automatic logic [31:0] check_of(logic [BodyBits-1:0] body);
+    logic [31:0] crc;
+    crc = '1;
+    for (int i = 0; i < int'(BodyBits); i++) crc = crc >> 1 ^ (crc[0] ^ body[i] ? 32'h82F6_3B78 : 0);
+    return ~crc;
+  endfunction
+
+  // What a frame tells that was delivered whole.
+  typedef struct packed {
+    logic whole;
+    logic [FlowBits-1:0] flow;
+    logic [FlowLsb-1:0] replay;
+  } told_t;
+
+  logic [Places:0][FrameBits-1:0] frames;
+  logic [Places:0] valid;
+  logic [Vcs-1:0] back, returned;
+  logic peer_valid;
+  logic [FlowLsb-1:0] peer;
+  told_t [1:0] told_q;  // in the cycle before, and in the one before that
+
+  wire [FlowLsb-1:0] replay = Damage ? replay_i : '0;
+  wire [FrameBits-1:0] burst = FrameBits'(burst_bits_i) << at_i;
+  wire [FrameBits-1:0] few = $countones(flips_i) <= 5 ? flips_i : '0;
+  wire [FrameBits-1:0] flips = !Damage ? '0 : burst_i ? burst : few;
+  wire whole = flips == '0;
+
+  tw_reset_first surroundings (.*);
+
+  tw_replay_codec #(
+      .Width(Width),
+      .SequenceBits(SequenceBits),
+      .Vcs(Vcs),
+      .Credits(Credits),
+      .CountBits(CountBits)
+  ) far (
+      .clk_i,
+      .rst_i,
+      .tx_valid_i(replay[Width]),
+      .tx_word_i(replay[Width-1:0]),
+      .sequence_i(replay[Width+1+:SequenceBits]),
+      .epoch_i(replay[Width+1+SequenceBits]),
+      .expected_i(replay[Width+2+SequenceBits+:SequenceBits]),
+      .request_i(replay[FlowLsb-1]),
+      .peer_valid_o(),
+      .peer_word_valid_o(),
+      .peer_word_o(),
+      .peer_sequence_o(),
+      .peer_epoch_o(),
+      .peer_expected_o(),
+      .peer_request_o(),
+      .back_i(Credits ? returned : return_i),
+      .back_o(),
+      .wire_ready_i(takes_i),
+      .wire_valid_o(valid[0]),
+      .wire_frame_o(frames[0]),
+      .wire_valid_i(1'b0),
+      .wire_frame_i(FrameBits'(0))
+  );
+
+  tw_replay_codec #(
+      .Width(Width),
+      .SequenceBits(SequenceBits),
+      .Vcs(Vcs),
+      .Credits(Credits),
+      .CountBits(CountBits)
+  ) near (
+      .clk_i,
+      .rst_i,
+      .tx_valid_i(1'b0),
+      .tx_word_i(Width'(0)),
+      .sequence_i(SequenceBits'(0)),
+      .epoch_i(1'b0),
+      .expected_i(SequenceBits'(0)),
+      .request_i(1'b0),
+      .peer_valid_o(peer_valid),
+      .peer_word_valid_o(peer[Width]),
+      .peer_word_o(peer[Width-1:0]),
+      .peer_sequence_o(peer[Width+1+:SequenceBits]),
+      .peer_epoch_o(peer[Width+1+SequenceBits]),
+      .peer_expected_o(peer[Width+2+SequenceBits+:SequenceBits]),
+      .peer_request_o(peer[FlowLsb-1]),
+      .back_i(Vcs'(0)),
+      .back_o(back),
+      .wire_ready_i(1'b1),
+      .wire_valid_o(),
+      .wire_frame_o(),
+      .wire_valid_i(delivers_i && valid[Places]),
+      .wire_frame_i(frames[Places] ^ flips)
+  );
+
+  for (genvar p = 0; p < int'(Places); p++) begin : place
+    always_ff @(posedge clk_i) begin
+      if (moves_i[p]) frames[p+1] <= frames[p];
+      if (rst_i) valid[p+1] <= 1'b0;
+      else if (moves_i[p]) valid[p+1] <= valid[p];
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    told_q[0].flow <= frames[Places][FlowLsb+:FlowBits];
+    told_q[0].replay <= frames[Places][FlowLsb-1:0];
+    told_q[0].whole <= !rst_i && delivers_i && valid[Places] && whole;
+    told_q[1] <= told_q[0];
+    if (rst_i) told_q[1].whole <= 1'b0;
+  end
+
+  if (Damage) begin : damage
+    for (genvar s = 0; s <= int'(Places); s++) begin : sent
+      always_ff @(posedge clk_i) begin
+        if (!rst_i) lemma_checked : assert (!valid[s] || frames[s][BodyBits+:32] == check_of(frames[s][BodyBits-1:0]));
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_i) begin
+        lemma_noticed : assert (near.good == told_q[0].whole);
+        lemma_came : assert (!told_q[0].whole || near.in_q == {told_q[0].flow, told_q[0].replay});
+        says_nothing : assert (!peer_valid || told_q[1].whole);
+        whole_is_taken : assert (!told_q[1].whole || (peer_valid && peer == told_q[1].replay));
+        comes : cover (near.in_valid_q && !near.good);
+      end
+    end
+  end
+
+  if (Credits) begin : credits
+    logic [$clog2(Calm+1)-1:0] calm_q;
+
+    wire calm = takes_i && &moves_i && delivers_i && whole && returned == 0;
+
+    always_ff @(posedge clk_i) begin
+      if (rst_i || !calm) calm_q <= 0;
+      else if (32'(calm_q) != Calm) calm_q <= calm_q + 1;
+    end
+
+    // A flit needs a credit, is in the buffer at once, and gives the credit back when it leaves.
+    for (genvar v = 0; v < int'(Vcs); v++) begin : channel
+      logic [CountBits:0] credits_q, held_q;
+
+      wire send = send_i[v] && credits_q != 0;
+
+      assign returned[v] = return_i[v] && held_q != 0;
+
+      always_ff @(posedge clk_i) begin
+        if (rst_i) begin
+          credits_q <= (CountBits + 1)'(Depth);
+          held_q <= 0;
+        end else begin
+          credits_q <= credits_q + (CountBits + 1)'(back[v]) - (CountBits + 1)'(send);
+          held_q <= held_q + (CountBits + 1)'(send) - (CountBits + 1)'(returned[v]);
+        end
+      end
+
+      // Counts since the last credit that came out. They grow from stage to stage, from what is told back to what was returned; a
+      // stage that tells of another channel is passed over.
+      logic [Places+2:0][CountBits-1:0] count;
+      logic [Places+2:0] ordered;
+
+      wire [CountBits-1:0] away = far.credits.returned_q[v] - near.credits.given_q[v];
+
+      assign count[Places+2] = near.credits.told_q[v] - near.credits.given_q[v];
+      assign ordered[Places+2] = 1'b1;
+      for (genvar s = 0; s <= int'(Places) + 1; s++) begin : stage
+        wire [FlowBits-1:0] flow = s > int'(Places) ? near.in_q[FlowLsb+:FlowBits] : frames[s][FlowLsb+:FlowBits];
+        wire told = (s > int'(Places) ? told_q[0].whole : valid[s]) && flow[VcBits-1:0] == VcBits'(v);
+
+        assign count[s] = told ? flow[FlowBits-1:VcBits] - near.credits.given_q[v] : count[s+1];
+        assign ordered[s] = count[s+1] <= count[s];
+      end
+
+      always_ff @(posedge clk_i) begin
+        if (!rst_i) begin
+          conserved :
+          assert (32'(credits_q) + 32'(held_q) + 32'(back[v]) + 32'(away) == Depth && &ordered && count[0] <= away);
+          all_away : cover (held_q == 0 && credits_q == 0);
+        end
+      end
+
+      if (!Damage) begin : calms
+        always_ff @(posedge clk_i) begin
+          if (!rst_i) heals : assert (32'(calm_q) != Calm || 32'(credits_q) + 32'(held_q) == Depth);
+        end
+      end
+    end
+  end else begin : margin
+    assign returned = '0;
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_i) stops : assert (back == (told_q[1].whole ? told_q[1].flow : '1));
+    end
+  end
+endmodule

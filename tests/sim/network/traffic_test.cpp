@@ -1,0 +1,125 @@
+// Whole networks under random traffic: is every flit delivered once and in order, and does the order of steps not matter?
+#include "network/traffic.hpp"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <numeric>
+#include <string>
+
+#include "network/torus.hpp"
+
+namespace thalweg {
+namespace {
+
+TrafficConfig short_run(double load) {
+  TrafficConfig traffic;
+  traffic.load = load;
+  traffic.warmup = 500;
+  traffic.cycles = 3000;
+  return traffic;
+}
+
+TEST(Traffic, DeliversEveryFlitOnceAndInOrder) {
+  const auto result = run_traffic(test::torus({4, 4}), short_run(0.3));
+  EXPECT_TRUE(result.verified);
+  EXPECT_TRUE(result.complete);
+  EXPECT_NEAR(result.accepted_load, 0.3, 0.03);
+  // Uniform traffic to 4 x 4 nodes: each dimension is 1 link away on average (0, 1, 1, 2).
+  EXPECT_NEAR(result.average_hops, 2.0, 0.1);
+}
+
+TEST(Traffic, TorusIsFreeOfDeadlockAtOverload) {
+  const auto result = run_traffic(test::torus({4, 4, 2}), short_run(8));
+  EXPECT_TRUE(result.verified);
+  EXPECT_TRUE(result.stuck.empty());
+  EXPECT_LT(result.accepted_load, 1.0);
+}
+
+// One ring without its two classes: the packets of an overload wait for each other in a circle, and it is told who.
+TEST(Traffic, ADeadlockIsReported) {
+  auto fabric = test::torus({8});
+  for (auto& masks : fabric.router.vc_mask) masks = {0b0001, 0b0001};
+  fabric.router.virtual_channels = 1;
+  auto traffic = short_run(8);
+  traffic.stuck_cycles = 1000;
+  const auto result = run_traffic(fabric, traffic);
+  EXPECT_FALSE(result.verified);
+  ASSERT_FALSE(result.stuck.empty());
+  EXPECT_NE(result.stuck[0].find("wait"), std::string::npos);
+}
+
+TEST(Traffic, EveryPatternReachesItsDestinations) {
+  for (const auto pattern :
+       {Pattern::uniform, Pattern::transpose, Pattern::bit_complement, Pattern::neighbour, Pattern::hotspot}) {
+    auto traffic = short_run(0.1);
+    traffic.pattern = pattern;
+    const auto result = run_traffic(test::torus({4, 4}), traffic);
+    EXPECT_TRUE(result.verified && result.complete);
+    // Links on the way: bit complement changes both coordinates x to 3-x; the neighbour is up 1 in the first dimension, and
+    // in every fourth node up 1 in the second one too; transpose (x, y) to (y, x) takes twice the uniform ring distance.
+    if (pattern == Pattern::bit_complement) {
+      EXPECT_NEAR(result.average_hops, 2.0, 0.05);
+    }
+    if (pattern == Pattern::neighbour) {
+      EXPECT_NEAR(result.average_hops, 1.25, 0.05);
+    }
+    if (pattern == Pattern::transpose) {
+      EXPECT_NEAR(result.average_hops, 2.0, 0.15);
+    }
+  }
+}
+
+TEST(Traffic, ZeroLoadLatencyIsTheClosedForm) {
+  auto traffic = short_run(0.004);
+  traffic.pattern = Pattern::neighbour;
+  traffic.cycles = 40'000;
+  const auto result = run_traffic(test::torus({8}), traffic);
+  // 1 to the router, 5 for each of two routers and their output wires, 7 more flits, 1 into the sink's register.
+  EXPECT_NEAR(result.average_latency_cycles, 1 + 2 * 5 + 7 + 1, 0.2);
+}
+
+TEST(Traffic, RefusesWhatIsNoConfiguration) {
+  const auto fabric = test::torus({4, 4});
+  auto traffic = short_run(0.1);
+  traffic.packet_flits = 3;
+  EXPECT_THROW((void)run_traffic(fabric, traffic), std::invalid_argument);
+  traffic = short_run(-1);
+  EXPECT_THROW((void)run_traffic(fabric, traffic), std::invalid_argument);
+  traffic = short_run(0.1);
+  traffic.pattern = Pattern::transpose;
+  EXPECT_THROW((void)run_traffic(test::torus({4, 2}), traffic), std::invalid_argument);
+  for (const auto damage : std::initializer_list<void (*)(NetworkConfig&)>{
+           [](NetworkConfig& bad) { bad.routes.pop_back(); },
+           [](NetworkConfig& bad) { bad.routes[1].port = 9; },
+           [](NetworkConfig& bad) { bad.routes[1].route_class = 2; },
+           [](NetworkConfig& bad) { bad.links.push_back(bad.links[0]); },
+           [](NetworkConfig& bad) { bad.links[0].node_a = 16; },
+           [](NetworkConfig& bad) { bad.links[0].latency = 0; },
+           [](NetworkConfig& bad) { bad.links[0].rate_flits = 2; },
+           [](NetworkConfig& bad) { bad.router.vc_mask[0][0] = 0x10; },
+           [](NetworkConfig& bad) { bad.router.virtual_channels = 17; },
+           [](NetworkConfig& bad) { bad.router.buffer_flits = 0; },
+           [](NetworkConfig& bad) { bad.router.local_ports = 61; },
+           [](NetworkConfig& bad) { bad.router.flow = FlowControl::margin; },
+       }) {
+    auto bad = fabric;
+    damage(bad);
+    EXPECT_THROW((void)run_traffic(bad, short_run(0.1)), std::invalid_argument);
+  }
+}
+
+TEST(Traffic, OrderOfStepsDoesNotMatter) {
+  const auto fabric = test::torus({4, 4});
+  std::vector<NodeId> order(fabric.nodes);
+  std::iota(order.rbegin(), order.rend(), NodeId{0});
+  const auto forward = run_traffic(fabric, short_run(0.5));
+  const auto backward = run_traffic(fabric, short_run(0.5), {}, order);
+  EXPECT_EQ(forward.flit_hops, backward.flit_hops);
+  EXPECT_EQ(forward.packets, backward.packets);
+  EXPECT_EQ(forward.average_latency_cycles, backward.average_latency_cycles);
+  EXPECT_EQ(forward.max_latency_cycles, backward.max_latency_cycles);
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,74 @@
+"""Does a forbidden include fail to compile? A leaf knows leaves that it is built on and no system, a system no other system."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LEAVES = {
+    "core": set[str](),
+    "common": {"core"},
+    "link": {"core", "common"},
+    "switch": {"core", "common", "link"},
+    "reduce": {"core", "common"},
+    "network": {"core", "common", "link", "switch"},
+}
+"""What each may include besides itself."""
+FOLDERS = sorted(path.name for path in (ROOT / "sim").iterdir() if path.is_dir())
+SYSTEMS = [folder for folder in FOLDERS if folder not in LEAVES]
+
+
+@pytest.fixture(scope="session")
+def compilers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """How the build compiles a file of each folder, without the file."""
+    folder = tmp_path_factory.mktemp("build")
+    for name in FOLDERS:  # a library of headers alone has no command of its own: each gets a file
+        (folder / f"{name}.cpp").touch()
+    (folder / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.22)\nproject(layers CXX)\nset(CMAKE_EXPORT_COMPILE_COMMANDS ON)\n"
+        f"add_library(thalweg_options INTERFACE)\nadd_subdirectory({ROOT}/sim sim)\n"
+        + "".join(
+            f"add_library(user_of_{name} OBJECT {name}.cpp)\ntarget_link_libraries(user_of_{name} thalweg_{name})\n"
+            for name in FOLDERS
+        )
+    )
+    binaries = Path(sys.executable).parent
+    command = [binaries / "cmake", "-S", folder, "-B", folder / "build", "-G", "Ninja"]
+    subprocess.run([*command, f"-DCMAKE_MAKE_PROGRAM={binaries}/ninja"], check=True, capture_output=True)
+    found = {}
+    for entry in json.loads((folder / "build/compile_commands.json").read_text()):
+        source = Path(entry["file"])
+        if source.parent == folder:
+            words = shlex.split(entry["command"])
+            found[source.stem] = [*words[: words.index("-o")], f"-I{ROOT}/spec/generated/cpp", "-std=c++20"]
+    return found
+
+
+def includes(compiler: list[str], header: str) -> bool:
+    command = [*compiler, "-fsyntax-only", "-x", "c++", "-"]
+    done = subprocess.run(command, input=f'#include "{header}"\n', capture_output=True, text=True, check=False)
+    assert not done.returncode or "No such file or directory" in done.stderr, done.stderr
+    return not done.returncode
+
+
+def test_there_is_no_folder_that_is_neither_leaf_nor_system() -> None:
+    assert (
+        sorted(
+            path.name for path in (ROOT / "python/thalweg/systems").iterdir() if path.is_dir() and path.name[0] != "_"
+        )
+        == SYSTEMS
+    )
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_what_it_may_include_compiles_and_nothing_else(folder: str, compilers: dict[str, list[str]]) -> None:
+    allowed = {folder} | LEAVES.get(folder, set(LEAVES))
+    headers = {name: sorted((ROOT / "sim" / name).glob("*.hpp"))[0] for name in FOLDERS}
+    found = {name for name, header in headers.items() if includes(compilers[folder], f"{name}/{header.name}")}
+    assert found == allowed
