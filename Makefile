@@ -28,9 +28,9 @@ test:  ## everything but the long tests; C++ under the address and undefined-beh
 	@tools/setup test
 	@tools/test
 
-test-long:  ## the long tests: thousands of random runs of every block against its RTL
+test-long:  ## the long tests; SYSTEM=NAME: those of one system
 	@tools/setup test
-	@tools/test long
+	@tools/test long $(SYSTEM)
 
 format:  ## format C++ and Python in place
 	@tools/setup test

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from thalweg import _sim
-from thalweg.cluster.cluster import Cluster
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 MATCHED = """
 topology = torus; routing_function = dim_order; use_noc_latency = 0;

@@ -9,9 +9,9 @@ import subprocess
 import time
 from pathlib import Path
 
-from thalweg.cluster.cluster import Cluster
 from thalweg.rtl.project import Project
 from thalweg.systems.mpi_fpga import cosim
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.rtl_engine import in_rtl
 
 HERE = Path(__file__).parent / "hardware"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from thalweg import _sim
-from thalweg.cluster.cluster import Cluster
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 RUNS = [("torus:8x8", 0.2), ("torus:4x4x4", 0.2), ("torus:8x8x8", 0.2), ("torus:8x8", 0.001)]
 

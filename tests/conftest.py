@@ -1,11 +1,41 @@
-"""What holds for every Python test: in CI none is skipped."""
+"""What holds for every Python test: in CI none is skipped, and with --system only those of one system run."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
+
+TESTS = Path(__file__).parent
+SYSTEMS = sorted(
+    path.name for path in (TESTS.parent / "python/thalweg/systems").iterdir() if (path / "__init__.py").exists()
+)
+OF_MPI_FPGA = ("end_to_end", "export", "python/bench", "python/reproduce", "python/run", "python/tune")
+"""Folders of tests that are not named by the system whose programs they run."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--system", choices=SYSTEMS, help="only the tests of this system")
+
+
+def system_of(item: pytest.Item) -> str | None:
+    """Whose a test is: by its folder, or by the block that it is of; None of those of leaves."""
+    folder = item.path.parent.relative_to(TESTS).as_posix()
+    if folder.startswith(OF_MPI_FPGA):
+        return "mpi_fpga"
+    words = set(re.split(r"\W", item.nodeid.replace("-", "_")))
+    return next((system for system in SYSTEMS if system in words), None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not (system := config.getoption("--system")):
+        return
+    others = [item for item in items if system_of(item) != system]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if system_of(item) == system]
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:

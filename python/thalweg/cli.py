@@ -7,7 +7,6 @@ Exit codes: 0 right, 1 a check failed, 2 bad input, 3 the fabric could not go on
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import signal
 import sys
@@ -20,32 +19,43 @@ from thalweg.errors import InputError, ThalwegError, one_line
 from thalweg.launch import ending
 
 COMMANDS = {
-    "run": "Run an MPI program, unchanged, on a simulated cluster.",
-    "jobs": "Run MPI programs at once on one cluster, each with a share.",
+    "run": "",
+    "jobs": "",
     "bench": "Measure one operation on a cluster over sizes and ranks.",
     "cluster": "List, show, check and draw clusters.",
     "route": "Compute routes and prove that they cannot deadlock.",
     "reproduce": "Put published numbers beside measured ones.",
-    "tune": "Measure which algorithm is best from which size on.",
+    "tune": "",
     "rtl": "Lint, test, prove, synthesize and export the hardware.",
 }
-"""Every subcommand and what it does; it exists where `thalweg.commands.<name>` does, and is loaded when it is called."""
+"""In the order of the help, and what each does; those of `thalweg.commands` are loaded when they are called, the others are each
+system's own, and it says."""
+
+
+def _help(name: str) -> str:
+    from thalweg.commands.of_cluster import OfCluster, commands
+
+    return COMMANDS.get(name) or OfCluster(name, commands).help or ""
 
 
 class LazyGroup(click.Group):
-    """The subcommands of `COMMANDS`, each imported when it is called, so that none pays for another's imports."""
+    """Our commands and the systems', each imported when it is called, so that none pays for another's imports."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name in COMMANDS if importlib.util.find_spec(f"thalweg.commands.{name}")]
+        from thalweg.commands.of_cluster import commands, names
+
+        return list(dict.fromkeys([*COMMANDS, *(name for name in names(commands) if " " not in name)]))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        command: click.Command = importlib.import_module(f"thalweg.commands.{cmd_name}").command
-        return command
+        if COMMANDS.get(cmd_name):
+            command: click.Command = importlib.import_module(f"thalweg.commands.{cmd_name}").command
+            return command
+        from thalweg.commands.of_cluster import OfCluster, commands, names
+
+        return OfCluster(cmd_name, commands) if cmd_name in names(commands) else None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        commands = [CompletionItem(name, help=COMMANDS[name]) for name in self.list_commands(ctx)]
+        commands = [CompletionItem(name, help=_help(name)) for name in self.list_commands(ctx)]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [item for item in commands if item.value.startswith(incomplete)] + options
 
@@ -58,7 +68,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        commands = [(name, COMMANDS[name]) for name in self.list_commands(ctx)]
+        commands = [(name, _help(name)) for name in self.list_commands(ctx)]
         if commands:
             with formatter.section("Commands"):
                 formatter.write_dl(commands)

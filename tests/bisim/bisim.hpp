@@ -13,8 +13,18 @@
 //     void drive(const Outputs& seen, const Draws&, Inputs& next);  // inputs of this cycle, all zero at first
 //   };
 // `seen` holds the outputs that depend on no input of this cycle.
+//
+// A module with several clocks is taken from instant to instant, at which one or more of them have an edge: a cycle, above,
+// is an instant then, and a port counts at the edges of its own clock. Twin and stimulus are told of the instant, and how the
+// clocks lie in this run; a stimulus changes the inputs of clocks that have an edge alone:
+//   explicit Twin(const Clocks&);
+//   void outputs(const Inputs&, const Instant&, Outputs&) const;
+//   void step(const Inputs&, const Instant&);
+//   void drive(const Outputs& seen, const Instant&, const Draws&, Inputs& next);  // inputs as they were at first
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -40,8 +50,52 @@ using Schedule = std::vector<Slot>;  ///< the cycles of a run, each with the dra
 
 inline constexpr std::uint32_t kResetCycles = 2;
 inline constexpr unsigned kResetLane = 63;
+inline constexpr unsigned kPhaseLane = 62;
 inline constexpr std::size_t kHistory = 1024;
 inline constexpr std::uint32_t kRunDraws = ~std::uint32_t{0};  ///< the "cycle" of the draws made once a run
+
+inline constexpr std::size_t kClocks = top::kPeriods.size();
+inline constexpr unsigned kAllClocks = (1U << kClocks) - 1;
+
+/// Of each clock the period and the phase, which is below it, in ticks: half of the time that makes all periods whole numbers,
+/// so that clocks may have edges in common or between each other's.
+struct Clocks {
+  std::array<std::uint64_t, kClocks> period = top::kPeriods, phase{};
+
+  explicit Clocks(Dice dice) {
+    for (std::size_t i = 0; i < kClocks; ++i) phase[i] = dice.below(static_cast<unsigned>(period[i]));
+  }
+};
+
+/// A time at which clocks have edges, and the number of each clock's cycle that ends next.
+class Instant {
+ public:
+  explicit Instant(const Clocks& clocks) : period_(clocks.period), next_(clocks.phase) { find(); }
+
+  [[nodiscard]] bool edge(std::size_t clock) const { return edges_ >> clock & 1; }
+  [[nodiscard]] unsigned edges() const { return edges_; }
+  [[nodiscard]] std::uint64_t cycle(std::size_t clock) const { return cycle_[clock]; }
+
+  void advance() {
+    if constexpr (kClocks == 1) return;
+    for (std::size_t i = 0; i < kClocks; ++i) {
+      if (!edge(i)) continue;
+      next_[i] += period_[i];
+      ++cycle_[i];
+    }
+    find();
+  }
+
+ private:
+  void find() {
+    const auto first = *std::ranges::min_element(next_);
+    edges_ = 0;
+    for (std::size_t i = 0; i < kClocks; ++i) edges_ |= static_cast<unsigned>(next_[i] == first) << i;
+  }
+
+  std::array<std::uint64_t, kClocks> period_, next_, cycle_{};
+  unsigned edges_ = 0;
+};
 
 struct Difference {
   std::size_t cycle;     ///< since the end of reset
@@ -52,6 +106,7 @@ struct Difference {
 
 struct Cycle {
   bool reset;
+  unsigned edges;  ///< of which clocks
   Inputs in;
   Outputs expected, got;
 };
@@ -124,49 +179,75 @@ class Bisim {
 
     const Draws run_draws{seed, {kRunDraws}};
     const unsigned resets = run_draws.lane(kResetLane).chance(250) ? 1 : 0;  // per thousand cycles
+    const Clocks clocks{run_draws.lane(kPhaseLane)};
+    Instant instant{clocks};
     std::optional<Twin> twin;
     std::optional<Stimulus> stimulus;
     Outputs seen;
     for (std::uint32_t t = 0; t < kResetCycles; ++t) reset(model, garbage(run_draws.lane(t + 1)));
     const auto restart = [&] {
-      twin.emplace();
+      if constexpr (kClocks == 1) {
+        twin.emplace();
+      } else {
+        twin.emplace(clocks);
+      }
       stimulus.emplace(run_draws.lane(0));
       previous_ = Inputs{};
-      twin->outputs(previous_, seen);
+    };
+    const auto outputs = [&](const Inputs& in, Outputs& out) {
+      if constexpr (kClocks == 1) {
+        twin->outputs(in, out);
+      } else {
+        twin->outputs(in, instant, out);
+      }
     };
     restart();
 
+    unsigned resetting = 0;  // clocks that had no edge yet in a reset that has begun
     for (std::size_t t = 0; t < schedule.size(); ++t) {
       Cycle& now = history_[t % kHistory];
       const Draws draws{seed, schedule[t]};
-      now.in = Inputs{};
-      stimulus->drive(seen, draws, now.in);
-      now.reset = draws.lane(kResetLane).chance(resets);
-      twin->outputs(now.in, now.expected);
+      outputs(previous_, seen);
+      if constexpr (kClocks == 1) {
+        now.in = Inputs{};
+        stimulus->drive(seen, draws, now.in);
+      } else {
+        now.in = previous_;
+        stimulus->drive(seen, instant, draws, now.in);
+      }
+      if (draws.lane(kResetLane).chance(resets)) resetting = kAllClocks;
+      now.reset = resetting != 0;
+      now.edges = instant.edges();
+      outputs(now.in, now.expected);
       top::load(model, now.in);
-      model.rst_i = now.reset;
-      model.clk_i = 0;
+      top::set_resets(model, now.reset);
+      top::set_clocks(model, 0);
       model.eval();
       if (trace) trace->dump(t, 0);
       top::store(model, now.got);
       if (!now.reset) {
         if (auto difference = compare(t, now)) return difference;
       }
-      model.clk_i = 1;
+      top::set_clocks(model, instant.edges());
       model.eval();
       if (trace) trace->dump(t, 1);
       if (!assertion_failure().empty()) return Difference{t, "assertion", "", assertion_failure()};
       if (now.reset) {
+        resetting &= ~instant.edges();
         restart();
       } else {
         try {
-          twin->step(now.in);
+          if constexpr (kClocks == 1) {
+            twin->step(now.in);
+          } else {
+            twin->step(now.in, instant);
+          }
         } catch (const std::exception& exception) {
           return Difference{t, "exception", exception.what(), ""};
         }
         previous_ = now.in;
-        twin->outputs(previous_, seen);
       }
+      instant.advance();
     }
     totals_.cycles += schedule.size();
 #if VM_COVERAGE
@@ -228,9 +309,9 @@ class Bisim {
 
   static void reset(Vtop& model, const Inputs& in) {
     top::load(model, in);
-    model.rst_i = 1;
-    for (unsigned phase = 0; phase < 2; ++phase) {
-      model.clk_i = phase;
+    top::set_resets(model, true);
+    for (const unsigned edges : {0U, kAllClocks}) {
+      top::set_clocks(model, edges);
       model.eval();
     }
   }
@@ -238,6 +319,7 @@ class Bisim {
   std::optional<Difference> compare(std::size_t t, const Cycle& now) {
     for (unsigned index = 0; index < top::kOutputs.size(); ++index) {
       const PortInfo& port = top::kOutputs[index];
+      if (kClocks > 1 && !(now.edges >> port.clock & 1)) continue;
       const std::uint32_t* expected = words_of(now.expected, port);
       const std::uint32_t* got = words_of(now.got, port);
       const unsigned lanes = port.bits / port.lane_bits;

@@ -81,6 +81,7 @@ struct PortInfo {
   unsigned word;       ///< offset in 32-bit words
   int gate;            ///< index of the valid port that gates it lane by lane, -1 where every cycle counts
   unsigned lane_bits;  ///< bits of one lane
+  unsigned clock;      ///< index of its clock
 };
 
 /// Sets the Verilated signal, which is 8, 16, 32 or 64 bits, or an array of words. True where that changed it.

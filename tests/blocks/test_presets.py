@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from thalweg.cluster.cluster import Cluster
 from thalweg.rtl.project import Project
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 BLOCK = Project(Path(__file__).parents[2]).block("switch/vc_router")
 

@@ -128,6 +128,20 @@ def test_slowest() -> None:
     assert (found.mhz, found.logic_ns, found.routing_ns) == (250.0, 1.0, 3.0)
 
 
+def test_slowest_of_two_clocks() -> None:
+    def path(begin: str, end: str) -> dict[str, Any]:
+        cells = {"from": {"cell": f"{begin}_q"}, "to": {"cell": f"{end}_q"}}
+        times = [{"type": kind, "delay": 1.0, **cells} for kind in ("clk-to-q", "routing", "setup")]
+        return {"from": f"posedge {begin}_clk_i", "to": f"posedge {end}_clk_i", "path": times}
+
+    report = {
+        "fmax": {"wr_clk_i": {"achieved": 300.0}, "rd_clk_i": {"achieved": 200.0}},
+        "critical_paths": [path("wr", "wr"), path("wr", "rd"), path("rd", "rd")],
+    }
+    found = slowest(report)
+    assert (found.start, found.end, found.mhz) == ("rd_q", "rd_q", 200.0)
+
+
 def test_what_is_shown_exists() -> None:
     synthesizer = Synthesizer(ROOT)
     there = {(block.name, parameters.name) for block in synthesizer.project.blocks() for parameters in block.sets}

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from fst import Waves
 from programs import ROOT, Thalweg
-from thalweg.cluster.cluster import Cluster
 from thalweg.spec import Datatype, Operator
 from thalweg.systems.mpi_fpga import cosim
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.rtl_engine import in_rtl, shared_libraries
 
 TORUS, FAT_TREE = "mpi-fpga-torus-2x2x2", "mpi-fpga-fattree-8"

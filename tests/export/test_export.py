@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from thalweg.cluster.cluster import Cluster
 from thalweg.rtl.tools import verilator
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 ROOT = Path(__file__).parents[2]
 PRESET = "mpi-fpga-torus-2x2x2"

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from cocotb_tools.runner import get_runner
-from thalweg.cluster.cluster import Cluster
 from thalweg.rtl.tools import verilator
 from thalweg.spec import Datatype, Operator
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.export import export
 
 HERE = Path(__file__).parent

@@ -5,6 +5,7 @@
 module tw_queue_properties #(
     parameter int unsigned Width = 1,
     parameter int unsigned Depth = 1,
+    parameter bit Prompt = 1'b1,  /// takes a word whenever there is room, and shows one whenever it has one
     localparam int unsigned CountWidth = $clog2(Depth + 2)
 ) (
     input  logic                  clk_i,
@@ -50,9 +51,9 @@ module tw_queue_properties #(
     if (!rst_i) begin
       never_too_many : assert (held_q <= CountWidth'(Depth));
       lemma_watched_is_held : assert (!watched_q || ahead_q < held_q);
-      takes_while_room : assert (in_ready_i == (held_q < CountWidth'(Depth)));
-      gives_what_it_holds : assert (out_valid_i == (held_q != 0));
-      in_order : assert (!watched_q || ahead_q != 0 || out_data_i == word_q);
+      takes_while_room : assert (held_q < CountWidth'(Depth) ? in_ready_i || !Prompt : !in_ready_i);
+      gives_what_it_holds : assert (held_q != 0 ? out_valid_i || !Prompt : !out_valid_i);
+      in_order : assert (!watched_q || ahead_q != 0 || !out_valid_i || out_data_i == word_q);
       waits_for_ready : assert (!stalled_q || (out_valid_i && out_data_i == stalled_data_q));
       full : cover (held_q == CountWidth'(Depth));
       watched_comes_out : cover (watched_q && ahead_q == 0 && pop);

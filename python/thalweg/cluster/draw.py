@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 
 import networkx as nx
 
-from thalweg.cluster.cluster import Cluster
+from thalweg.cluster import Cluster
 from thalweg.cluster.topology import Topology
 from thalweg.errors import one_line
 
@@ -77,8 +77,7 @@ def svg(cluster: Cluster) -> str:
 
 
 def _title(cluster: Cluster) -> str:
-    description = cluster.values.description
-    return one_line(f"{cluster.name}: {description}" if description else cluster.name)
+    return one_line(f"{cluster.name}: {cluster.about}" if cluster.about else cluster.name)
 
 
 def _box(topology: Topology, node: int, x: float, y: float) -> str:
@@ -275,13 +274,10 @@ def _hosts(topology: Topology) -> str:
 
 def _legend(cluster: Cluster, keys: list[tuple[str, int, str]], top: float) -> tuple[list[str], float, float]:
     """What to draw, and the right and lower ends of it."""
-    values, topology = cluster.values, cluster.topology
-    cycles = "1 cycle" if cluster.link_latency == 1 else f"{cluster.link_latency} cycles"
+    topology = cluster.topology
     lines = [
         f"{topology.nodes} nodes, {_hosts(topology)}{len(topology.links)} links, diameter {topology.diameter}",
-        f"link: {values.link.rate_gbps:g} Gb/s and {values.link.latency_ns:g} ns ({cycles}) each way",
-        f"port: {cluster.port_gbps:g} Gb/s, a flit of {values.router.flit_bits} bits a cycle at "
-        f"{values.clock.frequency_mhz:g} MHz",
+        *cluster.legend(),
     ]
     marks = []
     for index, line in enumerate(lines):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from thalweg.cluster import draw, topology
-from thalweg.cluster import file as cluster_file
-from thalweg.cluster.cluster import Cluster, presets
+from thalweg.cluster import Cluster, draw, load, load_file, topology
+from thalweg.cluster.file import presets
 from thalweg.commands import completion
 from thalweg.commands.output import OutputFile, json_option, print_line, print_table, write_json, write_text
 from thalweg.errors import one_line
+from thalweg.systems.mpi_fpga import tables as cluster_file
 
 CLUSTER = click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 
@@ -30,8 +30,8 @@ def command() -> None:
 @json_option
 def list_(json_file: Path | None) -> None:
     """List the presets."""
-    clusters = [Cluster.load(name) for name in presets()]
-    rows = [{"name": c.name, "nodes": c.topology.nodes, "description": c.values.description} for c in clusters]
+    clusters = [load(name) for name in presets()]
+    rows = [{"name": c.name, "nodes": c.topology.nodes, "description": c.about} for c in clusters]
     print_table(["name", "nodes", "description"], [list(row.values()) for row in rows], left=["name", "description"])
     shapes = ", ".join(name for name in topology.SHAPES if name != "edges")
     click.echo()
@@ -44,29 +44,15 @@ def list_(json_file: Path | None) -> None:
 @json_option
 def show(cluster: str, json_file: Path | None) -> None:
     """Show values, in the units of files and of the hardware."""
-    found = Cluster.load(cluster)
-    values, built = found.values, found.topology
-    print_line(one_line(f"{cluster}: {values.description}" if values.description else cluster))
-    rows: list[tuple[str, str, str]] = [
+    found = load(cluster)
+    built = found.topology
+    print_line(one_line(f"{cluster}: {found.about}" if found.about else cluster))
+    rows = [
         ("nodes", str(built.nodes), _shape(found)),
         ("links", str(len(built.links)), f"{built.link_ports} link ports a node"),
         ("diameter", f"{built.diameter}", f"links; {built.average_distance:.3f} on average"),
-        ("clock", f"{values.clock.frequency_mhz:g} MHz", f"a cycle is {1e3 / values.clock.frequency_mhz:g} ns"),
-        ("link latency", f"{values.link.latency_ns:g} ns", f"{found.link_latency} cycles"),
-        ("link rate", f"{values.link.rate_gbps:g} Gb/s", f"{found.link_rate} flit a cycle; a port does 1, {found.port_gbps:g} Gb/s"),
-        ("virtual channels", f"{values.router.virtual_channels}", f"of {found.buffer_flits} flits at a link port"),
-        ("port buffer", f"{values.router.port_buffer_bytes} bytes", _equation(found)),
-        ("flow control", values.router.flow, _flow(found)),
-        ("local ports", f"{1 + found.collective_ports}", f"host, and {found.collective_ports} of the collective unit"),
-        ("PCIe latency", f"{values.host.pcie_latency_ns:g} ns", f"{found.cycles(values.host.pcie_latency_ns)} cycles, one way"),
-        ("PCIe rate", f"{values.host.pcie_rate_gbps:g} Gb/s", "each way"),
-        ("DMA", f"{values.host.dma_flits_per_cycle} flits", "a cycle"),
-        ("software", f"{values.host.message_overhead_ns:g} ns", "a message, of a collective that falls back"),
-        ("host memory", f"{values.host.memory_overhead_ns:g} ns", f"a message between ranks of one node, {values.host.memory_rate_gbps:g} Gb/s"),
-        ("contexts", f"{values.collective.contexts}", f"{values.collective.operations_in_flight} operations of each in flight"),
-        ("aggregation", f"{values.collective.aggregation_units} units", f"{values.collective.lane_latency_cycles} cycles a step"),
-        ("slots", f"{values.collective.slot_packets} packets", f"of {values.collective.packet_flits} flits, a tree edge"),
-    ]  # fmt: skip
+        *found.shown(),
+    ]
     for name, value, note in rows:
         click.echo(f"  {name:<17}{value:<13}{note}".rstrip())
     write_json(json_file, found.description, found)
@@ -77,10 +63,10 @@ def show(cluster: str, json_file: Path | None) -> None:
 @json_option
 def check(file: Path, json_file: Path | None) -> None:
     """Check a cluster file and prove its routes."""
-    found = Cluster.load_file(file)
-    found.fabric_config()
-    click.echo(f"{file}: right; {_shape(found)}, {found.routes.algorithm} routes proved")
-    write_json(json_file, {"file": str(file), "proof": found.proof().as_dict()}, found)
+    found = load_file(file)
+    what, proof = found.checked()
+    click.echo(f"{file}: right; {_shape(found)}, {what}")
+    write_json(json_file, {"file": str(file), "proof": proof}, found)
 
 
 @command.command("draw")
@@ -89,7 +75,7 @@ def check(file: Path, json_file: Path | None) -> None:
 @json_option
 def draw_(cluster: str, output: Path | None, json_file: Path | None) -> None:
     """Draw a cluster as SVG."""
-    found = Cluster.load(cluster)
+    found = load(cluster)
     path = output or Path(Path(cluster).stem.replace(":", "-") + ".svg")
     write_text(path, draw.svg(found))
     if str(path) != "-":
@@ -111,15 +97,3 @@ def _shape(cluster: Cluster) -> str:
     size = "x".join(map(str, built.size))
     planes = f", {built.planes} planes" if built.planes > 1 else ""
     return f"{built.shape} {size}{planes}" if built.shape != "edges" else f"a list of edges{planes}"
-
-
-def _equation(cluster: Cluster) -> str:
-    if cluster.values.router.flow != "margin":
-        return "of a link port"
-    return f"of a link port; Equation 2 asks for {cluster.least_port_buffer}"
-
-
-def _flow(cluster: Cluster) -> str:
-    if cluster.values.router.flow == "credits":
-        return "one a flit"
-    return f"stop at {cluster.values.router.margin_flits} free flits; {cluster.least_margin} may be in flight"

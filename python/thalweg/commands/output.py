@@ -22,7 +22,7 @@ from thalweg.errors import InputError
 from thalweg.launch import scratch
 
 if TYPE_CHECKING:
-    from thalweg.cluster.cluster import Cluster
+    from thalweg.cluster import Cluster
 
 
 class OutputFile(click.ParamType[Path]):
@@ -73,11 +73,11 @@ def write_json(path: Path | None, data: Any, *clusters: Cluster, seeds: Mapping[
     if path is None:
         return
     context = click.get_current_context(silent=True)
-    of_faults = [("faults", cluster.values.faults.seed) for cluster in clusters if cluster.has_faults]
+    of_clusters = [seed for cluster in clusters for seed in cluster.seeds.items()]
     about = {
         "version": version(),
         "command": ["thalweg", *(context.find_root().obj or [] if context else [])],
-        "seeds": {**dict(of_faults), **(seeds or {})},
+        "seeds": {**dict(of_clusters), **(seeds or {})},
         "clusters": [cluster.description for cluster in clusters],
     }
     rest = data if isinstance(data, dict) else {"rows": data}

@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from thalweg.cluster.cluster import Cluster
 from thalweg.commands import completion
 from thalweg.commands.output import json_option, write_json, write_text
 from thalweg.errors import InputError
 from thalweg.route import table as route_table
 from thalweg.route.proof import Proof
 from thalweg.route.routing import ALGORITHMS, Routes
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 
 @click.command()

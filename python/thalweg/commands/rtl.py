@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,9 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from thalweg.cluster.cluster import Cluster
-from thalweg.cluster.faults import faults_option
-from thalweg.commands import completion
+from thalweg.commands.of_cluster import OfCluster, commands
 from thalweg.commands.output import json_option, print_table, write_json
 from thalweg.errors import CheckFailed, InputError
 from thalweg.launch import scratch
@@ -26,11 +23,7 @@ from thalweg.rtl.proof import Mutant, Proof, ProofSet, Prover
 from thalweg.rtl.proof import Result as ProofResult
 from thalweg.rtl.synth import Node, Resources, Synthesizer
 from thalweg.rtl.tools import BuildError
-from thalweg.spec import Datatype, Operator, supported
-from thalweg.systems.mpi_fpga import cosim
-from thalweg.systems.mpi_fpga import export as rtl_export
-from thalweg.systems.mpi_fpga import top as rtl_top
-from thalweg.systems.mpi_fpga.rtl_engine import in_rtl
+from thalweg.systems import systems
 
 
 @click.group()
@@ -39,12 +32,24 @@ def command() -> None:
     scratch.folder()  # has the temporary files of the tools
 
 
+command.add_command(OfCluster("rtl cosim", commands))
+command.add_command(OfCluster("rtl export", commands, first=True))
+
 blocks_argument = click.argument("blocks", nargs=-1, metavar="[BLOCK]...")
+system_option = click.option(
+    "--system",
+    type=click.Choice(list(systems())),
+    help="Of one system alone: the blocks that are its own, without the leaves.",
+)
 
 
-def _select(project: Project, names: tuple[str, ...]) -> list[tuple[Block, ParameterSet]]:
+def _of(system: str | None, folder: str) -> bool:
+    return system is None or systems()[system].word == folder
+
+
+def _select(project: Project, names: tuple[str, ...], system: str | None = None) -> list[tuple[Block, ParameterSet]]:
     blocks = [project.block(name) for name in dict.fromkeys(names)] if names else project.blocks()
-    return [(block, parameters) for block in blocks for parameters in block.sets]
+    return [(block, parameters) for block in blocks if _of(system, block.folder) for parameters in block.sets]
 
 
 @command.command()
@@ -66,6 +71,7 @@ def lint(blocks: tuple[str, ...]) -> None:
 
 @command.command()
 @blocks_argument
+@system_option
 @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random runs of each variant.")
 @click.option("--cycles", type=click.IntRange(1, 10**9), default=10_000, show_default=True, help="Cycles of a run.")
 @click.option(
@@ -74,7 +80,13 @@ def lint(blocks: tuple[str, ...]) -> None:
 @click.option("--coverage", "covers", is_flag=True, help="Count the lines and toggles that the runs reach.")
 @json_option
 def test(
-    blocks: tuple[str, ...], runs: int, cycles: int, seed: int | None, covers: bool, json_file: Path | None
+    blocks: tuple[str, ...],
+    system: str | None,
+    runs: int,
+    cycles: int,
+    seed: int | None,
+    covers: bool,
+    json_file: Path | None,
 ) -> None:
     """Hold modules against their C++ twins, cycle by cycle, under random stimuli: all of them, or those named.
 
@@ -82,7 +94,7 @@ def test(
     that was missed.
     """
     project = Project()
-    chosen = [(block, parameters) for block, parameters in _select(project, blocks) if not block.whole]
+    chosen = [(block, parameters) for block, parameters in _select(project, blocks, system) if not block.whole]
     if not chosen:
         raise InputError(f"{', '.join(blocks)}: compared in whole clusters, by thalweg rtl cosim --units")
     seed = secrets.randbelow(2**32) if seed is None else seed
@@ -124,85 +136,16 @@ def test(
         )
 
 
-@command.command("cosim")
-@click.option(
-    "--cluster",
-    "cluster_name",
-    required=True,
-    metavar="C",
-    shell_complete=completion.clusters,
-    help="A preset, a cluster file, or a shape in place.",
-)
-@faults_option
-@click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random programs.")
-@click.option("--cycles", type=click.IntRange(1, 10**9), default=10_000, show_default=True, help="At least, of a run.")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**31), help="Seed of the first run; the others follow. [default: random]"
-)
-@click.option(
-    "--waves",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=".",
-    show_default=True,
-    help="Folder for those of a difference.",
-)
-@click.option("--units", is_flag=True, help="Collective units as well: minutes until they are built.")
-@json_option
-def cosim_(
-    cluster_name: str,
-    faults: str | None,
-    runs: int,
-    cycles: int,
-    seed: int | None,
-    waves: Path,
-    units: bool,
-    json_file: Path | None,
-) -> None:
-    """Hold the routers of a whole cluster against the simulator's, in every cycle, under random collectives and messages.
-
-    With --units the collective units too, on nodes with a smaller communicator table. The first difference ends it, with seed,
-    cycle, node, port, what the simulator has and what the RTL; its program is then executed again, and the signals of the router
-    or unit around it are written as FST.
-    """
-    cluster = Cluster.load(cluster_name, faults)
-    if units:
-        cluster = cosim.with_few_rows(cluster)
-    seed = secrets.randbelow(2**31) if seed is None else seed
-    click.echo(f"seed {seed}; {runs} random program{'s' * (runs > 1)} on {cluster.name}")
-    try:
-        hardware = in_rtl(cluster, compares=True, units=units)
-    except BuildError as error:
-        click.echo(error.text, err=True)
-        raise
-    done = []
-    try:
-        with click.progressbar(length=runs, label="comparing", show_pos=True) as bar:
-            for outcome in cosim.compare(cluster, hardware, seed, runs, cycles):
-                done.append(outcome)
-                bar.update(1)
-    except cosim.Difference as found:
-        raise CheckFailed(f"{found}; waves: {cosim.record(cluster, found, cycles, waves)}") from None
-    row = {
-        "cluster": cluster.name,
-        "seed": seed,
-        "runs": runs,
-        "shortest": min(outcome.cycles for outcome in done),
-        "router-cycles": sum(outcome.cycles for outcome in done) * cluster.topology.nodes,
-        "operations": sum(outcome.operations for outcome in done),
-        "recoveries": sum(len(outcome.recoveries) for outcome in done),
-    }
-    print_table(tuple(row), [tuple(row.values())], left=("cluster",))
-    write_json(json_file, row, cluster, seeds={"programs": seed})
-
-
 @command.command()
 @blocks_argument
+@system_option
 @click.option("--mutants", is_flag=True, help="Instead, put known bugs into the RTL: is each one caught?")
 @json_option
-def prove(blocks: tuple[str, ...], mutants: bool, json_file: Path | None) -> None:
+def prove(blocks: tuple[str, ...], system: str | None, mutants: bool, json_file: Path | None) -> None:
     """Prove the hardware's properties, with Yosys and ABC: of all blocks, or of those named."""
     prover = Prover()
-    chosen = [prover.proof(name) for name in blocks] if blocks else prover.proofs()
+    named = [prover.proof(name) for name in blocks] if blocks else prover.proofs()
+    chosen = [proof for proof in named if _of(system, proof.folder)]
     jobs: list[tuple[Proof, ProofSet | Mutant]]
     if mutants:
         jobs = [(proof, mutant) for proof in chosen for mutant in proof.mutants]
@@ -262,89 +205,27 @@ def _show_coverage(project: Project, blocks: dict[str, Block], json_file: Path |
 
 @command.command()
 @blocks_argument
+@system_option
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME", help="A parameter set of the blocks' tests; several times."
 )
 @click.option("--place", is_flag=True, help="Instead, place and route on an ECP5: how fast is each block, and why?")
 @json_option
-def synth(blocks: tuple[str, ...], sets: tuple[str, ...], place: bool, json_file: Path | None) -> None:
+def synth(
+    blocks: tuple[str, ...], system: str | None, sets: tuple[str, ...], place: bool, json_file: Path | None
+) -> None:
     """Map blocks for UltraScale+ with Yosys, and count LUTs, flip-flops, DSPs and block RAMs.
 
     Without names the blocks are those of rtl/synthesis.toml, without --set their parameter sets too. Where all blocks of a node
     are mapped, it is summed up.
     """
     synthesizer = Synthesizer()
-    chosen = synthesizer.select(blocks, sets)
+    chosen = [variant for variant in synthesizer.select(blocks, sets) if _of(system, variant[0].folder)]
     try:
         (_place if place else _map)(synthesizer, chosen, json_file)
     except BuildError as error:
         click.echo(error.text, err=True)
         raise
-
-
-COMBINING = [operator for operator in Operator if operator != Operator.NONE]
-
-
-class Combination(click.ParamType[tuple[Operator, Datatype]]):
-    """OPERATOR:TYPE, as in sum:float64."""
-
-    name = "operator:type"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[Operator, Datatype]:
-        operator, _, datatype = str(value).upper().partition(":")
-        for name, known in ((operator, COMBINING), (datatype, list(Datatype))):
-            if name not in (each.name for each in known):
-                names = ", ".join(each.name.lower() for each in known)
-                self.fail(
-                    f"{value!r} is not OPERATOR:TYPE, as in sum:float64: {name.lower()!r} is none of {names}",
-                    param,
-                    ctx,
-                )
-        if Operator[operator] < Operator.USER0 and not supported(Operator[operator], Datatype[datatype]):
-            self.fail(f"there is no {operator.lower()} of {datatype.lower()}", param, ctx)
-        return Operator[operator], Datatype[datatype]
-
-
-@command.command()
-@click.argument("cluster_name", metavar="CLUSTER", shell_complete=completion.clusters)
-@click.option(
-    "--output", type=click.Path(path_type=Path), metavar="DIR", help="A new or empty folder.  [default: CLUSTER-rtl]"
-)
-@click.option(
-    "--combine",
-    "combinations",
-    type=Combination(),
-    multiple=True,
-    metavar="OPERATOR:TYPE",
-    help="What the lanes combine, as in sum:float64; several times for several.  [default: all that there is]",
-)
-@click.option(
-    "--operators",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="SystemVerilog of your own operators, user0 to user2 of --combine: the module tw_user_operator.",
-)
-def export(
-    cluster_name: str,
-    output: Path | None,
-    combinations: tuple[tuple[Operator, Datatype], ...],
-    operators: Path | None,
-) -> None:
-    """Write a node of a cluster as a folder of hardware that stands by itself.
-
-    In it are the SystemVerilog of router, collective unit and links, a top level with AXI4-Stream and AXI4-Lite ports, its register map
-    with a C header and pages, a FuseSoC core file, what software writes into the tables, and a README that says what attaches
-    where.
-    """
-    cluster = Cluster.load(cluster_name)
-    output = output or Path(re.sub(r"\W+", "-", Path(cluster_name).stem) + "-rtl")
-    pairs: dict[Datatype, list[Operator]] = {}
-    for operator, datatype in dict.fromkeys(combinations):
-        pairs.setdefault(datatype, []).append(operator)
-    rtl_export.export(cluster, output, pairs or None, operators)
-    click.echo(f"{output}: {rtl_top.TOP} of {cluster.name}; README.md says what attaches where")
 
 
 T = TypeVar("T")

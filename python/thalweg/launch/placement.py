@@ -7,7 +7,7 @@ import re
 import click
 import numpy as np
 
-from thalweg.cluster.cluster import Cluster
+from thalweg.cluster import Cluster
 from thalweg.errors import InputError
 
 BLOCK = "block"

@@ -103,12 +103,17 @@ def module_of(name: str) -> str:
 
 
 def _register_ports(module: ys.Module) -> None:
-    """Puts a register before every input and behind every output: then paths through ports are paths between registers."""
-    clock = module.wire(ys.IdString(f"\\{CLOCK}"))
-    for port in [wire for wire in module.wires_.values() if wire.port_input or wire.port_output]:
+    """Puts a register before every input and behind every output: then paths through ports are paths between registers.
+
+    Of several clocks that whose name the port begins with.
+    """
+    ports = [wire for wire in module.wires_.values() if wire.port_input or wire.port_output]
+    clocks = {wire.name.str().removesuffix(CLOCK): wire for wire in ports if wire.name.str().endswith(CLOCK)}
+    for port in ports:
         name = port.name.str()
-        if name == clock.name.str():
+        if name.endswith(CLOCK):
             continue
+        clock = next(clock for begin, clock in clocks.items() if name.startswith(begin))
         inner = ys.IdString(name + INSIDE)
         module.rename(port, inner)
         outer = module.addWire(ys.IdString(name), port.width)

@@ -43,8 +43,9 @@ class Netlist:
         return [name for name in (*self.asserted, *self.covered) if fnmatchcase(name, pattern)]
 
 
+TO_REGISTERS = ("memory_map -formal", "async2sync", "chformal -early")
 # Registers that nothing initialises start at any value, which no optimisation may choose ($anyinit).
-TO_REGISTERS = ("memory_map -formal", "async2sync", "chformal -early", "formalff -clk2ff -ff2anyinit", "opt -full")
+TO_STEPS = ("formalff -clk2ff -ff2anyinit", "opt -full")
 FREE = "setundef -undriven -anyseq"  # what has no value, such as a word behind the end of an array, may have any
 TO_GATES = (FREE, "formalff -anyinit2ff -fine", "techmap", FREE, "opt -fast", "dffunmap", "aigmap", "clean")
 
@@ -57,6 +58,9 @@ def main() -> None:
     checks = {_label(cell): cell.getParam(ys.IdString("\\FLAVOR")).decode_string() for cell in _cells(module, "check")}
     run("setattr -set keep 1 t:$check")  # two that are equal stay two
     for command in TO_REGISTERS:
+        run(command)
+    _free_clocks(run, module)
+    for command in TO_STEPS:
         run(command)
     _assume(module, request.assumed)
     _negate_covers(module)
@@ -97,6 +101,25 @@ def _label(cell: ys.Cell) -> str:
 
 def _cells(module: ys.Module, kind: str) -> list[ys.Cell]:
     return [cell for cell in module.cells_.values() if cell.type.str() == f"${kind}"]
+
+
+def _free_clocks(run: Callable[[str], None], module: ys.Module) -> None:
+    """Of a proof with several clocks: each of them (inputs named NAME_clk_i) has an edge in the steps in which it is 1, and in them
+    its registers take their values; everything else goes on in every step."""
+    clocks = {
+        wire.name.str() for wire in module.wires_.values() if wire.port_input and wire.name.str().endswith("_clk_i")
+    }
+    if not clocks:
+        return
+    run(FREE)  # before anything is chosen for what synchronizers leave open
+    run("dffunmap")
+    run("opt_clean")  # a clock has its own name everywhere
+    clock, data, out = (ys.IdString(f"\\{port}") for port in ("CLK", "D", "Q"))
+    for cell in _cells(module, "dff"):
+        edge, value = cell.getPort(clock), cell.getPort(out)
+        if edge.is_wire() and edge.as_wire().name.str() in clocks:
+            name = ys.IdString(f"{cell.name.str()}.at_edge")
+            cell.setPort(data, module.Mux(name, value, cell.getPort(data), edge))
 
 
 def _assume(module: ys.Module, patterns: list[str]) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from thalweg.errors import InputError
 
+#: Ports of a module with several clocks begin with the name of theirs: wr_clk_i, wr_rst_i, wr_valid_i.
 CLOCK, RESET = "clk_i", "rst_i"
 
 
@@ -44,6 +49,11 @@ class Module:
     structs: dict[str, list[tuple[str, Element]]]
     ports: list[Port]
     files: list[Path]
+    clocks: list[str]  #: with what the ports of each clock begin; "" of the one clock of most modules
+
+    def clock_of(self, port: Port) -> int:
+        """The index of a port's clock."""
+        return next(i for i, clock in enumerate(self.clocks) if port.name.startswith(clock))
 
 
 class _Types:
@@ -112,13 +122,19 @@ def read_module(tree: Path, meta: Path) -> Module:
         elif variable["varType"] == "PORT":
             element, elements = types.port_type(variable["dtypep"])
             ports.append(Port(variable["origName"], variable["direction"] == "OUTPUT", element, elements))
-    missing = {CLOCK, RESET} - {port.name for port in ports}
+    names = {port.name for port in ports}
+    clocks = [port.name.removesuffix(CLOCK) for port in ports if re.fullmatch(rf"(\w+_)?{CLOCK}", port.name)] or [""]
+    own = {clock + name for clock in clocks for name in (CLOCK, RESET)}
+    missing = own - names
     if missing:
         raise InputError(f"{top['origName']} has no port {' and '.join(sorted(missing))}")
+    stray = sorted(name for name in names if not name.startswith(tuple(clocks)))
+    if stray:
+        raise InputError(f"{top['origName']}: {', '.join(stray)} must begin with a clock's name: {' or '.join(clocks)}")
     files = [Path(entry["realpath"]) for entry in json.loads(meta.read_text())["files"].values()]
     sources = [path for path in files if path.suffix in (".sv", ".svh") and path.name != "verilated_std.sv"]
-    driven = [port for port in ports if port.name not in (CLOCK, RESET)]
-    return Module(top["origName"], parameters, types.structs, driven, sources)
+    driven = [port for port in ports if port.name not in own]
+    return Module(top["origName"], parameters, types.structs, driven, sources, clocks)
 
 
 def _parameter(name: str, value: int, bits: int) -> str:
@@ -172,8 +188,25 @@ def gates(module: Module) -> dict[str, str]:
     return {port.name: outputs[gate].name for port in outputs if (gate := _gate(port, outputs)) >= 0}
 
 
-def header(module: Module) -> str:
-    """The C++ header of a module: Parameters, its structs, Inputs, Outputs and how they reach the Verilated signals."""
+def _periods(module: Module, megahertz: Mapping[str, float]) -> list[int]:
+    """Of each clock, in ticks: half of the longest time that makes all periods whole numbers (tests/bisim/bisim.hpp, `Clocks`)."""
+    names = [clock.removesuffix("_") for clock in module.clocks]
+    if len(names) == 1:
+        return [1]
+    if set(megahertz) != set(names):
+        raise InputError(f"{module.name} has the clocks {', '.join(names)}: give each its MHz")
+    periods = [1 / Fraction(megahertz[name]) for name in names]
+    denominator = math.lcm(*(period.denominator for period in periods))
+    whole = [int(period * denominator) for period in periods]
+    return [2 * number // math.gcd(*whole) for number in whole]
+
+
+def header(module: Module, megahertz: Mapping[str, float] = MappingProxyType({})) -> str:
+    """The C++ header of a module: Parameters, its structs, Inputs, Outputs and how they reach the Verilated signals.
+
+    `megahertz`: frequencies of its clocks, where it has several.
+    """
+    periods = _periods(module, megahertz)
     lines = [
         f"// Ports of {module.name}, generated from the RTL.",
         "#pragma once",
@@ -188,6 +221,10 @@ def header(module: Module) -> str:
         "struct Parameters {",
         *(_parameter(name, value, bits) for name, (value, bits) in module.parameters.items()),
         "};",
+        "",
+    ]
+    lines += [
+        f"inline constexpr std::array<std::uint64_t, {len(periods)}> kPeriods{{{', '.join(map(str, periods))}}};",
         "",
     ]
     for name, members in module.structs.items():
@@ -206,9 +243,9 @@ def header(module: Module) -> str:
         for port in ports:
             gate = _gate(port, ports) if port.output else -1
             lane_bits = port.bits // ports[gate].bits if gate >= 0 else port.element.bits
-            lines += [f'    {{"{port.name}", {port.bits}, {word}, {gate}, {lane_bits}}},']
+            lines += [f'    {{"{port.name}", {port.bits}, {word}, {gate}, {lane_bits}, {module.clock_of(port)}}},']
             word += port.words
-        lines += ["}};", f"static_assert(sizeof({side}) == {4 * word});", ""]
+        lines += ["}};", *([f"static_assert(sizeof({side}) == {4 * word});"] if ports else []), ""]
     lines += [
         "/// True where that changed an input.",
         "inline bool load(Vtop& model, const Inputs& in) {",
@@ -217,5 +254,9 @@ def header(module: Module) -> str:
     lines += [f"  other |= bisim::to_signal(model.{port.name}, in.{port.name}.words);" for port in sides["Inputs"]]
     lines += ["  return other;", "}", "", "inline void store(const Vtop& model, Outputs& out) {"]
     lines += [f"  bisim::from_signal(model.{port.name}, out.{port.name}.words);" for port in sides["Outputs"]]
+    lines += ["}", "", "inline void set_clocks(Vtop& model, unsigned high) {"]
+    lines += [f"  model.{clock}{CLOCK} = high >> {i} & 1;" for i, clock in enumerate(module.clocks)]
+    lines += ["}", "", "inline void set_resets(Vtop& model, bool high) {"]
+    lines += [f"  model.{clock}{RESET} = high;" for clock in module.clocks]
     lines += ["}", "", "}  // namespace top", ""]
     return "\n".join(lines)

@@ -59,6 +59,7 @@ class ParameterSet:
     parameters: dict[str, int | str]  #: numbers, or literals of SystemVerilog
     silent: list[str] = field(default_factory=list)  #: outputs that never move with these
     long: bool = False  #: tested in the long run alone
+    clocks: dict[str, float] = field(default_factory=dict)  #: MHz of each, of a module with several
 
 
 @dataclass(frozen=True)
@@ -158,10 +159,7 @@ class Project:
 
     def _block(self, path: Path) -> Block:
         data = tomllib.loads(path.read_text())
-        sets = [
-            ParameterSet(entry["name"], entry.get("parameters", {}), entry.get("silent", []), entry.get("long", False))
-            for entry in data["sets"]
-        ]
+        sets = [ParameterSet(**{"parameters": {}, **entry}) for entry in data["sets"]]
         return Block(
             path.parent.parent.name,
             path.parent.name,
@@ -266,7 +264,7 @@ class Project:
         module = self.module(block, parameters)
         folder = self.folder(block, parameters)
         ports = folder / "ports/top.hpp"
-        write_if_changed(ports, header(module))
+        write_if_changed(ports, header(module, parameters.clocks))
         model = folder / kind
         # Registers that are not reset, and values that the RTL leaves open, start at random: see Bisim::run.
         options = "--cc --prefix Vtop --x-assign unique --x-initial unique -O3 --no-timing --Mdir"

@@ -71,6 +71,7 @@ class Proof:
     properties: dict[str, str]  #: names, as patterns, and what each one says
     assumed: list[str]
     mutants: list[Mutant]
+    instead: list[str] = field(default_factory=list)  #: files of modules that stand for the RTL's of the same name
 
     @property
     def name(self) -> str:
@@ -205,7 +206,13 @@ class Prover:
         top = [part for part in [f"rtl/{proof.folder}/top"] if (self.root / part).is_dir()]
         request = Request(
             top=f"{proof.stem}_proof",
-            sources=rtl_yosys.sources(self.root, proof.folder, *([changed] if changed else []), source),
+            sources=rtl_yosys.sources(
+                self.root,
+                proof.folder,
+                *(self.root / file for file in proof.instead),
+                *([changed] if changed else []),
+                source,
+            ),
             folders=rtl_yosys.folders(self.root, proof.folder, [*top, "tests/proofs"]),
             parameters=parameters.parameters,
             assumed=proof.assumed,
@@ -275,4 +282,5 @@ def _read(path: Path) -> Proof:
         data["properties"],
         data.get("assumed", []),
         [Mutant(**entry) for entry in data.get("mutants", [])],
+        data.get("instead", []),
     )

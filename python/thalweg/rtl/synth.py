@@ -18,7 +18,7 @@ from typing import Any
 from thalweg.errors import InputError
 from thalweg.rtl import mapping as rtl_mapping
 from thalweg.rtl import yosys as rtl_yosys
-from thalweg.rtl.mapping import CLOCK, INSIDE, Request
+from thalweg.rtl.mapping import INSIDE, Request
 from thalweg.rtl.project import Block, ParameterSet, Project
 from thalweg.rtl.tools import BuildError
 
@@ -75,7 +75,7 @@ class Resources:
 
 @dataclass(frozen=True)
 class CriticalPath:
-    """The slowest way from register to register on an ECP5; a register was put at every port."""
+    """The slowest way between two registers of a clock on an ECP5; a register was put at every port."""
 
     mhz: float  #: clock frequency that it allows
     start: str
@@ -231,13 +231,14 @@ def count(cells: dict[str, int]) -> Resources:
 
 
 def slowest(report: dict[str, Any]) -> CriticalPath:
-    """The path from clock edge to clock edge in nextpnr's report."""
-    path = next(path for path in report["critical_paths"] if path["from"] == path["to"] == f"posedge {CLOCK}")["path"]
+    """The path from clock edge to clock edge in nextpnr's report; of several clocks that of the slowest."""
+    clock = min(report["fmax"], key=lambda name: report["fmax"][name]["achieved"])
+    path = next(path for path in report["critical_paths"] if path["from"] == path["to"] == f"posedge {clock}")["path"]
     delays = dict.fromkeys(("clk-to-q", "logic", "routing", "setup"), 0.0)
     for step in path:
         delays[step["type"]] += step["delay"]
     return CriticalPath(
-        mhz=round(report["fmax"][CLOCK]["achieved"], 1),
+        mhz=round(report["fmax"][clock]["achieved"], 1),
         start=_register(path[0]["from"]["cell"]),
         end=_register(path[-1]["to"]["cell"]),
         levels=sum(step["type"] == "logic" for step in path),

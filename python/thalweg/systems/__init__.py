@@ -1,0 +1,86 @@
+"""The systems that there are, and what each of them has: the commands ask here, and know none by name.
+
+A system is a package in this folder, or in one of those that the environment variable THALWEG_SYSTEMS names (as PATH does); it has
+its description in `SYSTEM`. That is all that is read of it until it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import click
+
+    from thalweg.cluster import Cluster
+
+__path__ += [folder for folder in os.environ.get("THALWEG_SYSTEMS", "").split(os.pathsep) if folder]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A command of a system's package, which is loaded when it is called: `module:name`, or `module:table` where a table has it by
+    its name; and a line that says what it does."""
+
+    where: str
+    help: str = ""
+
+
+class Clusters(Protocol):
+    """The class of a system's clusters."""
+
+    @staticmethod
+    def load(name: str | Path, faults: str | None = None) -> Cluster: ...
+    @staticmethod
+    def load_file(file: Path) -> Cluster: ...
+
+
+@dataclass(frozen=True)
+class System:
+    """What a system has; names of things are as people type them."""
+
+    name: str
+    about: str
+    node_kinds: frozenset[str]  #: what a cluster file's [node.*] calls those of this system
+    operations: Mapping[str, Loaded] = field(default_factory=dict)  #: of `thalweg bench`: commands of click
+    commands: Mapping[str, Loaded] = field(default_factory=dict)  #: others, such as `run` and `rtl cosim`
+    cluster: str = "cluster:Cluster"  #: the class of its clusters, with `load` and `load_file`
+    default: bool = False  #: clusters whose files name no kind of node are of this one
+
+    @property
+    def word(self) -> str:
+        """That which finds everything of it in the tree."""
+        return self.name.replace("-", "_")
+
+    def find(self, where: str) -> Any:
+        """What stands at `module:name` of its package."""
+        module, _, name = where.partition(":")
+        return getattr(importlib.import_module(f"{__name__}.{self.word}.{module}"), name)
+
+    def clusters(self) -> type[Clusters]:
+        found: type[Clusters] = self.find(self.cluster)
+        return found
+
+    def command(self, table: Mapping[str, Loaded], name: str) -> click.Command:
+        """That of one of its tables."""
+        found = self.find(table[name].where)
+        command: click.Command = found[name] if isinstance(found, dict) else found
+        return command
+
+
+@cache
+def systems() -> dict[str, System]:
+    """All of them by name, the default first."""
+    found = [
+        importlib.import_module(f"{__name__}.{info.name}").SYSTEM
+        for info in pkgutil.iter_modules(__path__)
+        if info.ispkg
+    ]
+    return {system.name: system for system in sorted(found, key=lambda system: (not system.default, system.name))}

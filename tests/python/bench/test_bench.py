@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from thalweg.cli import main
-from thalweg.cluster.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.spec import Datatype, Operator
 from thalweg.systems.mpi_fpga import bench, reduction
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.spec import Algorithm
 
 KEYS = {

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from thalweg.cli import main
-from thalweg.cluster.cluster import Cluster
 from thalweg.systems.mpi_fpga import bounds, model
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 # L = 100, o = 10, g = 10, G = 1/2, an adder of 3.
 P8 = model.LogGP(100, 10, 10, 0.5, 8, 3)

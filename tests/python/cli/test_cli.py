@@ -11,10 +11,10 @@ from pathlib import Path
 import click
 import pytest
 from thalweg import cli
-from thalweg.cluster.cluster import Cluster
-from thalweg.cluster.file import ClusterTable
 from thalweg.commands.output import json_option, print_table, write_json
 from thalweg.errors import CheckFailed, FabricStopped, InputError
+from thalweg.systems.mpi_fpga.cluster import Cluster
+from thalweg.systems.mpi_fpga.tables import ClusterTable
 
 
 @click.command()

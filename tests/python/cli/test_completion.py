@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from thalweg.cluster.cluster import presets
+from thalweg.cluster.file import presets
 
 TORI = [name for name in presets() if name.startswith("mpi-fpga-t")]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from terminal import Screen, shown
-from thalweg.cluster.cluster import Cluster
 from thalweg.systems.mpi_fpga import bench, bench_traffic
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.mpi import library
 
 COLUMNS, ROWS = 70, 50

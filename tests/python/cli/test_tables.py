@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from programs import ROOT
 from terminal import lines, shown
-from thalweg.cluster.cluster import Cluster, presets
+from thalweg.cluster.file import presets
 from thalweg.commands import output
 from thalweg.commands.output import print_line, print_table
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 THALWEG = [sys.executable, "-m", "thalweg"]
 

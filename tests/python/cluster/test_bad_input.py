@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from thalweg.cli import main
-from thalweg.cluster.cluster import Cluster
 from thalweg.route import table as route_table
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 ROOT = Path(__file__).resolve().parents[3]
 CLUSTER = (

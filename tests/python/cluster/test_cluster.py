@@ -16,9 +16,10 @@ import pytest
 from thalweg import _sim
 from thalweg.cli import main
 from thalweg.cluster import draw, topology
-from thalweg.cluster import file as cluster_file
-from thalweg.cluster.cluster import ROUTER_CHANNELS, ROUTER_PORTS, Cluster, presets
+from thalweg.cluster.file import presets
 from thalweg.errors import InputError
+from thalweg.systems.mpi_fpga import tables as cluster_file
+from thalweg.systems.mpi_fpga.cluster import ROUTER_CHANNELS, ROUTER_PORTS, Cluster
 
 if sys.version_info >= (3, 11):
     import tomllib

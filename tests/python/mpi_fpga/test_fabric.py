@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from thalweg.cluster.cluster import Cluster
 from thalweg.spec import Datatype, Operator
 from thalweg.systems.mpi_fpga import bounds
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 
 _sim = pytest.importorskip("thalweg._sim")

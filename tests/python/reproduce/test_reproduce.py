@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from thalweg.cli import main
-from thalweg.cluster.cluster import Cluster
 from thalweg.errors import CheckFailed
 from thalweg.reproduce import NOTABLE, Number, Row, mean, published, short
 from thalweg.spec import Datatype
 from thalweg.systems.mpi_fpga import bench
 from thalweg.systems.mpi_fpga import reproduce_programs as programs
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.reproduce import (
     COLLECTIVES,
     DIRECT,

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from thalweg.cli import main
-from thalweg.cluster.cluster import Cluster
 from thalweg.route import table as route_table
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 SQUARE = (
     '[topology]\nshape = "edges"\nedges = [[0, 1], [1, 2], [2, 3], [3, 0], [0, 4], [4, 5], [5, 1], [5, 6], [6, 2]]\n'

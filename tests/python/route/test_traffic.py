@@ -8,8 +8,8 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from thalweg.cluster.cluster import Cluster
 from thalweg.route.proof import BadRoutes
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 sim = pytest.importorskip("thalweg._sim")
 

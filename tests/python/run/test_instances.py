@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from programs import Thalweg as Program
 from thalweg import _sim
-from thalweg.cluster.cluster import Cluster
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.mpi import instances
 from thalweg.systems.mpi_fpga.spec import Collective
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from thalweg.cluster.cluster import Cluster
-from thalweg.cluster.faults import recovery_rows
 from thalweg.errors import FabricStopped, InputError
 from thalweg.launch import placement
 from thalweg.spec import OPERATORS, SIZE, Datatype, Operator
 from thalweg.systems.mpi_fpga import bounds, choice, reduction
+from thalweg.systems.mpi_fpga.cluster import Cluster
+from thalweg.systems.mpi_fpga.faults import recovery_rows
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 
 if TYPE_CHECKING:

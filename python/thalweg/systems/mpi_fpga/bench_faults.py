@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from thalweg.cluster import topology
-from thalweg.cluster.cluster import FLIT_BYTES, LOCAL_BUFFER_FLITS, MOST_BUFFERED_FLITS, Cluster
 from thalweg.errors import FabricStopped
 from thalweg.systems.mpi_fpga.bench import Progress, Row, silent
+from thalweg.systems.mpi_fpga.cluster import FLIT_BYTES, LOCAL_BUFFER_FLITS, MOST_BUFFERED_FLITS, Cluster
 
 LOCAL = 16 * LOCAL_BUFFER_FLITS
 """Flits that the buffers of the local port take at most."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg.cluster.cluster import Cluster
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.mpi_fpga import bench
 from thalweg.systems.mpi_fpga.bench import CollectivePlan, Progress, Row, silent
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.sharing import Share
 from thalweg.systems.mpi_fpga.spec import Algorithm
 

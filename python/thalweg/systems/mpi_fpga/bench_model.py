@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from thalweg.cluster.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import bounds, model
 from thalweg.systems.mpi_fpga.bench import (
@@ -18,6 +17,7 @@ from thalweg.systems.mpi_fpga.bench import (
     peer_at,
     row_of,
 )
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 if TYPE_CHECKING:
     from thalweg._sim import FabricConfig

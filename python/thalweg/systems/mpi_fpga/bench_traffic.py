@@ -9,10 +9,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from thalweg.cluster.cluster import Cluster
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.mpi_fpga import bounds
 from thalweg.systems.mpi_fpga.bench import Progress, Row, silent
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 SATURATED = 3.0
 """A load is beyond saturation where the average latency is so many times that at `LOW_LOAD`."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.cluster.cluster import FLIT_BYTES, MOST_FAULTY_LATENCY, Cluster
 from thalweg.errors import InputError
 from thalweg.route.routing import KEEP_CLASS, NO_ROUTE
+from thalweg.systems.mpi_fpga.cluster import FLIT_BYTES, MOST_FAULTY_LATENCY, Cluster
 from thalweg.systems.mpi_fpga.rtl_engine import router_parameters, unit_parameters
 
 if TYPE_CHECKING:

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg.cluster.cluster import Cluster
 from thalweg.errors import CheckFailed, FabricStopped, RtlDifference
 from thalweg.launch import scratch
 from thalweg.rtl.project import Project
 from thalweg.rtl.waves import to_fst
 from thalweg.spec import OPERATORS, SIZE, Datatype, Operator
 from thalweg.systems.mpi_fpga import bounds
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.rtl_engine import in_rtl
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thalweg.cluster.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.launch import scratch
 from thalweg.resources import find_root
 from thalweg.rtl.folders import rtl_folders
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.configuration import Numbers, numbers, table, unit_writes, word
 from thalweg.systems.mpi_fpga.export_readme import readme
 from thalweg.systems.mpi_fpga.rtl_engine import own_bytes

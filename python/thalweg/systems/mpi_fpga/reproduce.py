@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from thalweg.cluster import topology
-from thalweg.cluster.cluster import FLIT_BYTES, Cluster
 from thalweg.errors import CheckFailed
 from thalweg.reproduce import Row, mean, published, short
 from thalweg.spec import Datatype
 from thalweg.systems.mpi_fpga import bench
 from thalweg.systems.mpi_fpga import reproduce_programs as programs
 from thalweg.systems.mpi_fpga.bench import CollectivePlan, HostTime
+from thalweg.systems.mpi_fpga.cluster import FLIT_BYTES, Cluster
 from thalweg.systems.mpi_fpga.spec import Algorithm
 
 PAPER = "mpi-fpga"

@@ -10,18 +10,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thalweg.cluster.cluster import MOST_BUFFERED_FLITS
 from thalweg.errors import InputError
 from thalweg.launch import scratch
 from thalweg.spec import SIZE, Operator
+from thalweg.systems.mpi_fpga.cluster import MOST_BUFFERED_FLITS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from thalweg._sim import FabricConfig, Recording
-    from thalweg.cluster.cluster import Cluster
     from thalweg.rtl.project import Project
     from thalweg.spec import Datatype
+    from thalweg.systems.mpi_fpga.cluster import Cluster
 
     Pairs = Mapping[Datatype, Collection[Operator]]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thalweg.cluster.cluster import Cluster
 from thalweg.errors import InputError
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 if TYPE_CHECKING:
     from thalweg import _sim

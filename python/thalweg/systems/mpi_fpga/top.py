@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
-from thalweg.cluster.cluster import FLIT_BYTES, Cluster
+from thalweg.systems.mpi_fpga.cluster import FLIT_BYTES, Cluster
 from thalweg.systems.mpi_fpga.configuration import Numbers
 
 TOP = "thalweg_node"

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.cluster import toml_lines
-from thalweg.cluster.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.resources import resource
 from thalweg.systems.mpi_fpga import bench, choice
 from thalweg.systems.mpi_fpga.bench import CollectivePlan
 from thalweg.systems.mpi_fpga.choice import From
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 
 FOLDER = "clusters/tuning"

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from thalweg._sim import FabricConfig, Reason
-from thalweg.cluster.cluster import Cluster
-from thalweg.cluster.faults import recovery_rows, recovery_text
 from thalweg.commands.output import print_line, print_table
 from thalweg.systems.mpi_fpga import bounds
+from thalweg.systems.mpi_fpga.cluster import Cluster
+from thalweg.systems.mpi_fpga.faults import recovery_rows, recovery_text
 from thalweg.systems.mpi_fpga.mpi import instances
 from thalweg.systems.mpi_fpga.mpi.launch import RunResult
 from thalweg.systems.mpi_fpga.mpi.together import Row, together

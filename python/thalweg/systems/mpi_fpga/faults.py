@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thalweg.cluster.file import FaultsTable, LinkFaultsTable
 from thalweg.cluster.topology import Topology
+from thalweg.systems.mpi_fpga.tables import FaultsTable, LinkFaultsTable
 
 if TYPE_CHECKING:
     from thalweg._sim import Recovery

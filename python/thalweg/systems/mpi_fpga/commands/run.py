@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from thalweg.cluster.cluster import Cluster
-from thalweg.cluster.faults import faults_option
 from thalweg.commands import completion
 from thalweg.commands.output import json_option, write_json
-from thalweg.commands.run_settings import RunSettings, run_settings
 from thalweg.errors import InputError
 from thalweg.launch import placement
+from thalweg.systems.mpi_fpga.cluster import Cluster
+from thalweg.systems.mpi_fpga.commands.run_settings import RunSettings, run_settings
+from thalweg.systems.mpi_fpga.faults import faults_option
 from thalweg.systems.mpi_fpga.rtl_engine import ENGINES, with_engine
 
 DEFAULT_CLUSTERS = [f"mpi-fpga-torus-{shape}" for shape in ("2x2x2", "4x4x2", "4x4x4", "4x4x8")]

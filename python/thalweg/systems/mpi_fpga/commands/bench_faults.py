@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from thalweg.cluster.cluster import Cluster
 from thalweg.commands import completion
 from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
 from thalweg.errors import CheckFailed
 from thalweg.systems.mpi_fpga import bench_faults
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 COLUMNS = ["bit errors", "p", "a", "goodput", "(1-p)/(1+pa)", "difference", "verified"]
 

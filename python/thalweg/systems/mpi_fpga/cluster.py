@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thalweg.cluster import file as cluster_file
-from thalweg.cluster import topology
-from thalweg.cluster.faults import Wire, WrongLink, of_links
-from thalweg.cluster.file import ClusterFile, ClusterTable
+from thalweg.cluster import Shown, topology
+from thalweg.cluster.file import path_of, presets, topology_of
 from thalweg.cluster.topology import Topology
 from thalweg.errors import InputError
-from thalweg.resources import resource
 from thalweg.route import proof, routing
 from thalweg.route.proof import Proof
 from thalweg.route.routing import NoRoutes, Routes
+from thalweg.systems.mpi_fpga import show, tables
+from thalweg.systems.mpi_fpga.faults import Wire, WrongLink, of_links
+from thalweg.systems.mpi_fpga.tables import ClusterFile, ClusterTable
 
 if TYPE_CHECKING:
     from thalweg._sim import FabricConfig, RouterLibrary, UnitLibrary, WireFaults
@@ -57,11 +57,6 @@ MOST_LATENCY = (
 _IN_PLACE = re.compile(r"(dual-)?([a-z]+):([0-9]{1,6}(?:x[0-9]{1,6})*)")
 
 
-def presets() -> list[str]:
-    """Names of the clusters that come with Thalweg."""
-    return sorted(file.stem for file in resource("clusters").glob("*.toml"))
-
-
 @dataclass(frozen=True, eq=False)
 class Cluster:
     """A valid cluster. Times are in cycles of its clock, which are the simulator's ticks."""
@@ -76,14 +71,14 @@ class Cluster:
     @staticmethod
     def load(name: str | Path, faults: str | None = None) -> Cluster:
         """The cluster of a preset's name, of a file, or of a shape in place such as `torus:8x8`; with `faults` with those
-        faults (`cluster_file.with_faults`). Raises InputError."""
+        faults (`tables.with_faults`). Raises InputError."""
         file = _find(str(name))
-        return _check(file if faults is None else cluster_file.with_faults(file, faults), str(name))
+        return _check(file if faults is None else tables.with_faults(file, faults), str(name))
 
     @staticmethod
     def load_file(file: Path) -> Cluster:
         """The cluster of a file, whatever its name. Raises InputError."""
-        return _check(cluster_file.load(file), str(file))
+        return _check(tables.load(file), str(file))
 
     @property
     def engine(self) -> str:
@@ -203,6 +198,24 @@ class Cluster:
             "buffer_flits": self.buffer_flits,
             "least_port_buffer_bytes": self.least_port_buffer,
         }
+
+    @property
+    def about(self) -> str:
+        return self.values.description
+
+    @property
+    def seeds(self) -> dict[str, int]:
+        return {"faults": self.values.faults.seed} if self.has_faults else {}
+
+    def shown(self) -> list[Shown]:
+        return show.shown(self)
+
+    def legend(self) -> list[str]:
+        return show.legend(self)
+
+    def checked(self) -> tuple[str, dict[str, Any]]:
+        self.fabric_config()
+        return f"{self.routes.algorithm} routes proved", self.proof().as_dict()
 
     def with_routing(self, algorithm: str) -> Cluster:
         """The same cluster with routes by another algorithm of thalweg.routing."""
@@ -408,11 +421,9 @@ def _find(name: str) -> ClusterFile:
     shape = _IN_PLACE.fullmatch(name)
     if shape and shape[2] in topology.SHAPES and shape[2] != "edges":
         size = [int(length) for length in shape[3].split("x")]
-        return cluster_file.in_place(shape[2], size, 2 if shape[1] else 1, name)
-    if name in presets():
-        return cluster_file.load(resource("clusters") / f"{name}.toml")
-    if Path(name).is_file():
-        return cluster_file.load(Path(name))
+        return tables.in_place(shape[2], size, 2 if shape[1] else 1, name)
+    if file := path_of(name):
+        return tables.load(file)
     known = presets()
     near = difflib.get_close_matches(name, known, n=1)
     right = (
@@ -425,7 +436,7 @@ def _find(name: str) -> ClusterFile:
 
 def _check(file: ClusterFile, name: str) -> Cluster:
     """What no single value shows: whether the values go together."""
-    cluster = Cluster(name, file.values, cluster_file.topology_of(file), file)
+    cluster = Cluster(name, file.values, topology_of(file), file)
     router = file.values.router
     if cluster.buffer_flits < 1:
         raise file.wrong(

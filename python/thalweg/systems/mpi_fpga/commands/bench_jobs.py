@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from thalweg.bench.plot import check_plot, plot
-from thalweg.cluster.cluster import Cluster
 from thalweg.commands import completion
 from thalweg.commands.output import OutputFile, json_option, print_line, print_table, progress_bar, write_json
 from thalweg.errors import CheckFailed, InputError
 from thalweg.systems.mpi_fpga import bench, bench_jobs, bounds
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.sharing import Share
 from thalweg.systems.mpi_fpga.spec import Algorithm
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from thalweg.cluster.cluster import Cluster
 from thalweg.commands import completion
 from thalweg.commands.output import OutputFile, json_option, print_table, progress_bar, write_json, write_text
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import bench, tuning
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 
 def _ranks(text: str | None, hosts: int) -> list[int]:

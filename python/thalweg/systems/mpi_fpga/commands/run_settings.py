@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thalweg.cluster.cluster import Cluster
 from thalweg.commands.output import print_line
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import choice, tuning
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 
 if TYPE_CHECKING:

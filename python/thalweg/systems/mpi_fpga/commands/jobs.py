@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from thalweg.cluster.cluster import Cluster
 from thalweg.commands import completion
-from thalweg.commands.bench_jobs import ShareType
 from thalweg.commands.output import json_option, print_table, write_json
-from thalweg.commands.run_settings import RunSettings, run_settings
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import bench_jobs
+from thalweg.systems.mpi_fpga.cluster import Cluster
+from thalweg.systems.mpi_fpga.commands.bench_jobs import ShareType
+from thalweg.systems.mpi_fpga.commands.run_settings import RunSettings, run_settings
 from thalweg.systems.mpi_fpga.sharing import Share
 
 

@@ -1,0 +1,83 @@
+"""Commands that each system has its own of: the cluster among the arguments says whose is meant, or a system's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from thalweg.errors import InputError
+from thalweg.systems import Loaded, System, systems
+
+Table = Callable[[System], Mapping[str, Loaded]]
+"""Where a system has its commands of this sort."""
+
+
+def operations(system: System) -> Mapping[str, Loaded]:
+    return system.operations
+
+
+def commands(system: System) -> Mapping[str, Loaded]:
+    return system.commands
+
+
+class OfCluster(click.Command):
+    """The command `name` of the system whose cluster is named: by --cluster, or, where `first` is set, by the first argument.
+
+    Where no cluster is named, and for its help, the first system that has it answers.
+    """
+
+    def __init__(self, name: str, table: Table, first: bool = False) -> None:
+        having = having_it(name, table)
+        super().__init__(name.rpartition(" ")[2], help=table(having[0])[name].help)
+        self.key, self.table, self.first = name, table, first
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        return self._chosen(args).make_context(info_name, args, parent, **extra)
+
+    def _chosen(self, args: Sequence[str]) -> click.Command:
+        having = having_it(self.key, self.table)
+        system = self._system(args) or having[0]
+        if system not in having:
+            known = ", ".join(self.table(system))
+            raise InputError(f"{system.name} has no {self.key}" + (f"; it has {known}" if known else ""))
+        return system.command(self.table(system), self.key)
+
+    def _system(self, args: Sequence[str]) -> System | None:
+        from thalweg.cluster.file import system_of
+
+        named = self._cluster(args)
+        return system_of(named) if named else None
+
+    def _cluster(self, args: Sequence[str]) -> str | None:
+        from thalweg.cluster.file import path_of
+
+        for index, word in enumerate(args):
+            if word == "--":
+                break
+            if word.startswith("--cluster="):
+                return word.partition("=")[2]
+            if word == "--cluster":
+                return args[index + 1] if index + 1 < len(args) else None
+            if self.first and not word.startswith("-") and path_of(word):
+                return word
+        return None
+
+
+class OfSystem(OfCluster):
+    """The same, of the system that the first argument names."""
+
+    def _system(self, args: Sequence[str]) -> System | None:
+        return next((systems()[word] for word in args[:1] if word in systems()), None)
+
+
+def having_it(name: str, table: Table) -> list[System]:
+    return [system for system in systems().values() if name in table(system)]
+
+
+def names(table: Table) -> list[str]:
+    """Of all that some system has, each once."""
+    return list(dict.fromkeys(name for system in systems().values() for name in table(system)))

@@ -1,0 +1,88 @@
+"""`thalweg rtl cosim`: whole clusters, in the simulator and in hardware, under random programs."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import click
+
+from thalweg.commands import completion
+from thalweg.commands.output import json_option, print_table, write_json
+from thalweg.errors import CheckFailed
+from thalweg.rtl.tools import BuildError
+from thalweg.systems.mpi_fpga import cosim
+from thalweg.systems.mpi_fpga.cluster import Cluster
+from thalweg.systems.mpi_fpga.faults import faults_option
+from thalweg.systems.mpi_fpga.rtl_engine import in_rtl
+
+
+@click.command()
+@click.option(
+    "--cluster",
+    "cluster_name",
+    required=True,
+    metavar="C",
+    shell_complete=completion.clusters,
+    help="A preset, a cluster file, or a shape in place.",
+)
+@faults_option
+@click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random programs.")
+@click.option("--cycles", type=click.IntRange(1, 10**9), default=10_000, show_default=True, help="At least, of a run.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31), help="Seed of the first run; the others follow. [default: random]"
+)
+@click.option(
+    "--waves",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=".",
+    show_default=True,
+    help="Folder for those of a difference.",
+)
+@click.option("--units", is_flag=True, help="Collective units as well: minutes until they are built.")
+@json_option
+def command(
+    cluster_name: str,
+    faults: str | None,
+    runs: int,
+    cycles: int,
+    seed: int | None,
+    waves: Path,
+    units: bool,
+    json_file: Path | None,
+) -> None:
+    """Hold the routers of a whole cluster against the simulator's, in every cycle, under random collectives and messages.
+
+    With --units the collective units too, on nodes with a smaller communicator table. The first difference ends it, with seed,
+    cycle, node, port, what the simulator has and what the RTL; its program is then executed again, and the signals of the router
+    or unit around it are written as FST.
+    """
+    cluster = Cluster.load(cluster_name, faults)
+    if units:
+        cluster = cosim.with_few_rows(cluster)
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    click.echo(f"seed {seed}; {runs} random program{'s' * (runs > 1)} on {cluster.name}")
+    try:
+        hardware = in_rtl(cluster, compares=True, units=units)
+    except BuildError as error:
+        click.echo(error.text, err=True)
+        raise
+    done = []
+    try:
+        with click.progressbar(length=runs, label="comparing", show_pos=True) as bar:
+            for outcome in cosim.compare(cluster, hardware, seed, runs, cycles):
+                done.append(outcome)
+                bar.update(1)
+    except cosim.Difference as found:
+        raise CheckFailed(f"{found}; waves: {cosim.record(cluster, found, cycles, waves)}") from None
+    row = {
+        "cluster": cluster.name,
+        "seed": seed,
+        "runs": runs,
+        "shortest": min(outcome.cycles for outcome in done),
+        "router-cycles": sum(outcome.cycles for outcome in done) * cluster.topology.nodes,
+        "operations": sum(outcome.operations for outcome in done),
+        "recoveries": sum(len(outcome.recoveries) for outcome in done),
+    }
+    print_table(tuple(row), [tuple(row.values())], left=("cluster",))
+    write_json(json_file, row, cluster, seeds={"programs": seed})

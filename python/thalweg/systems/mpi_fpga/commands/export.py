@@ -1,0 +1,78 @@
+"""`thalweg rtl export`: a node of a cluster as a folder of hardware."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from thalweg.commands import completion
+from thalweg.spec import Datatype, Operator, supported
+from thalweg.systems.mpi_fpga import export, top
+from thalweg.systems.mpi_fpga.cluster import Cluster
+
+COMBINING = [operator for operator in Operator if operator != Operator.NONE]
+
+
+class Combination(click.ParamType[tuple[Operator, Datatype]]):
+    """OPERATOR:TYPE, as in sum:float64."""
+
+    name = "operator:type"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Operator, Datatype]:
+        operator, _, datatype = str(value).upper().partition(":")
+        for name, known in ((operator, COMBINING), (datatype, list(Datatype))):
+            if name not in (each.name for each in known):
+                names = ", ".join(each.name.lower() for each in known)
+                self.fail(
+                    f"{value!r} is not OPERATOR:TYPE, as in sum:float64: {name.lower()!r} is none of {names}",
+                    param,
+                    ctx,
+                )
+        if Operator[operator] < Operator.USER0 and not supported(Operator[operator], Datatype[datatype]):
+            self.fail(f"there is no {operator.lower()} of {datatype.lower()}", param, ctx)
+        return Operator[operator], Datatype[datatype]
+
+
+@click.command()
+@click.argument("cluster_name", metavar="CLUSTER", shell_complete=completion.clusters)
+@click.option(
+    "--output", type=click.Path(path_type=Path), metavar="DIR", help="A new or empty folder.  [default: CLUSTER-rtl]"
+)
+@click.option(
+    "--combine",
+    "combinations",
+    type=Combination(),
+    multiple=True,
+    metavar="OPERATOR:TYPE",
+    help="What the lanes combine, as in sum:float64; several times for several.  [default: all that there is]",
+)
+@click.option(
+    "--operators",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="SystemVerilog of your own operators, user0 to user2 of --combine: the module tw_user_operator.",
+)
+def command(
+    cluster_name: str,
+    output: Path | None,
+    combinations: tuple[tuple[Operator, Datatype], ...],
+    operators: Path | None,
+) -> None:
+    """Write a node of a cluster as a folder of hardware that stands by itself.
+
+    In it are the SystemVerilog of router, collective unit and links, a top level with AXI4-Stream and AXI4-Lite ports, its register map
+    with a C header and pages, a FuseSoC core file, what software writes into the tables, and a README that says what attaches
+    where.
+    """
+    cluster = Cluster.load(cluster_name)
+    output = output or Path(re.sub(r"\W+", "-", Path(cluster_name).stem) + "-rtl")
+    pairs: dict[Datatype, list[Operator]] = {}
+    for operator, datatype in dict.fromkeys(combinations):
+        pairs.setdefault(datatype, []).append(operator)
+    export.export(cluster, output, pairs or None, operators)
+    click.echo(f"{output}: {top.TOP} of {cluster.name}; README.md says what attaches where")

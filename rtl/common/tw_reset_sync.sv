@@ -1,0 +1,32 @@
+// A reset that crosses into another clock.
+//
+// It is caught without an edge of clk_i, which may stand still, or be slower than the reset is short; but rst_o changes at
+// edges of clk_i alone, as the blocks here ask, whose resets are synchronous.
+//
+// Order: none. Latency: rst_o rises at the first edge after rst_i has; it falls Stages + 1 edges after rst_i has, one later where the
+// first flip-flop is metastable. Throughput: resets that are closer together than this are one. Storage: Stages + 1 bits.
+// Critical path: none but the flip-flops' own.
+module tw_reset_sync #(
+    parameter int unsigned Stages = 2  /// flip-flops that the end of reset passes before the last, at least 2
+) (
+    input  logic clk_i,
+    input  logic rst_i,  /// of any clock, or none; without glitches
+    output logic rst_o
+);
+  if (Stages < 2) begin : check_stages
+    $error("tw_reset_sync: Stages must be at least 2");
+  end
+
+  (* ASYNC_REG = "TRUE" *)
+  logic [Stages-1:0] stages_q;
+  logic rst_q;
+
+  assign rst_o = rst_q;
+
+  always_ff @(posedge clk_i or posedge rst_i) begin
+    if (rst_i) stages_q <= '1;
+    else stages_q <= {stages_q[Stages-2:0], 1'b0};
+  end
+
+  always_ff @(posedge clk_i) rst_q <= stages_q[Stages-1];
+endmodule

@@ -1,0 +1,75 @@
+// First in, first out, from one clock into another, twin of rtl/common/tw_async_fifo.sv. Nothing is stepped: when a word or a free
+// place is seen on the other side follows from the edge at which it came to be.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "common/ring.hpp"
+#include "core/clock.hpp"
+
+namespace thalweg {
+
+/// Cycles are those of the side that asks. What one side does at an edge, the other sees from later edges on alone, so that
+/// sides whose edges coincide may be stepped in either order.
+template <class T>
+class AsyncFifo {
+ public:
+  AsyncFifo(std::size_t depth, unsigned stages, Clock writer_clock, Clock reader_clock)
+      : stages_(stages), from_(writer_clock), to_(reader_clock), words_(depth + 1), places_(depth) {
+    while (!places_.full()) places_.push(0);
+  }
+
+  /// Is woken in the cycle in which a word is there, or the next one.
+  Waker reader;
+  /// Is woken in the cycle in which there is a place again, where it `awaits_place`.
+  Waker writer;
+
+  /// May a word be pushed in this cycle?
+  [[nodiscard]] bool ready(Tick cycle) const { return !places_.empty() && places_.front() <= cycle; }
+  /// The writer found no place.
+  void await_place() {
+    if (places_.empty())
+      awaited_ = true;
+    else
+      writer.wake(places_.front());
+  }
+  /// Only when ready.
+  void push(Tick cycle, const T& word) {
+    const Tick seen = to_.cycle_after(from_.edge(cycle)) + stages_;
+    places_.pop();
+    words_.push({word, seen});
+    if (words_.size() == 1) show(seen);
+  }
+
+  /// Is a word at the output in this cycle?
+  [[nodiscard]] bool valid(Tick cycle) const { return !words_.empty() && words_.front().from <= cycle; }
+  /// Only when valid.
+  [[nodiscard]] const T& front() const { return words_.front().word; }
+  void pop(Tick cycle) {
+    words_.pop();
+    if (!words_.empty()) show(std::max(words_.front().from, cycle));
+  }
+
+ private:
+  struct Entry {
+    T word;
+    Tick from;  ///< the cycle in which it may go to the output; of the first one, that in which it is there
+  };
+
+  /// The first word goes to the output at the end of a cycle, and leaves its place in the memory.
+  void show(Tick cycle) {
+    words_.front().from = cycle + 1;
+    reader.wake(cycle + 1);
+    places_.push(from_.cycle_after(to_.edge(cycle)) + stages_);
+    if (std::exchange(awaited_, false)) writer.wake(places_.front());
+  }
+
+  unsigned stages_;
+  Clock from_, to_;
+  Ring<Entry> words_;
+  Ring<Tick> places_;  ///< free places: from which cycle on the writer sees each
+  bool awaited_ = false;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,51 @@
+// A level that crosses into another clock, twin of rtl/common/tw_level_sync.sv. Nothing is stepped: times are computed.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "core/clock.hpp"
+
+namespace thalweg {
+
+/// A change is seen `stages` cycles after the reader's first edge that is later than it. At first the level is T{}.
+template <class T>
+class LevelSync {
+ public:
+  LevelSync(unsigned stages, Clock reader) : stages_(stages), clock_(reader) {}
+
+  /// Is woken in the cycle in which it sees a change.
+  Waker reader;
+
+  /// Written at the edge of a tick.
+  void write(Tick tick, const T& level) {
+    if (level == samples_.back().level) return;
+    const Tick first = clock_.cycle_after(tick), from = first + stages_;
+    // One that is before all that may still be read goes.
+    while (samples_.size() > 1 && samples_[1].from < first) samples_.erase(samples_.begin());
+    if (samples_.back().from == from)
+      samples_.back().level = level;
+    else
+      samples_.push_back({from, level});
+    reader.wake(from);
+  }
+
+  /// In a cycle of the reader's.
+  [[nodiscard]] const T& read(Tick cycle) const {
+    return std::ranges::find_if(samples_.rbegin(), samples_.rend(),
+                                [&](const Sample& sample) { return sample.from <= cycle; })
+        ->level;
+  }
+
+ private:
+  struct Sample {
+    Tick from;
+    T level;
+  };
+
+  unsigned stages_;
+  Clock clock_;
+  std::vector<Sample> samples_{{0, T{}}};  ///< in order of time
+};
+
+}  // namespace thalweg

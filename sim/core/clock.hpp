@@ -1,0 +1,142 @@
+// Clocks: the components of a clock have a scheduler of their own, which counts the clock's cycles. Where clocks differ, time
+// is in ticks that the edges of all of them fall on; only what crosses from one to another converts.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <numeric>
+#include <span>
+
+#include "core/require.hpp"
+#include "core/scheduler.hpp"
+#include "core/types.hpp"
+
+namespace thalweg {
+
+/// Edges at phase, phase + period, phase + 2 period, ... in ticks; cycle n ends with edge n.
+struct Clock {
+  Tick period = 1;
+  Tick phase = 0;
+
+  [[nodiscard]] constexpr Tick edge(Tick cycle) const { return cycle == kNever ? kNever : phase + cycle * period; }
+  /// The first cycle whose edge is at `tick` or later.
+  [[nodiscard]] constexpr Tick cycle_from(Tick tick) const {
+    return tick == kNever ? kNever : tick <= phase ? 0 : (tick - phase + period - 1) / period;
+  }
+  /// The first cycle whose edge is later than `tick`: the first that sees what was written then.
+  [[nodiscard]] constexpr Tick cycle_after(Tick tick) const { return tick == kNever ? kNever : cycle_from(tick + 1); }
+};
+
+/// The least number of ticks a second that makes a whole number of ticks of each clock's period; frequencies in Hz.
+/// Throws where that exceeds 1 THz: an hour of it has to fit into a Tick.
+[[nodiscard]] inline Tick ticks_per_second(std::span<const std::int64_t> hertz) {
+  std::int64_t ticks = 1;
+  for (const auto frequency : hertz) {
+    require(frequency > 0, "a clock's frequency must be positive");
+    const auto factor = frequency / std::gcd(ticks, frequency);
+    require(ticks <= 1'000'000'000'000 / factor,
+            "the clocks' frequencies have no common multiple up to 1 THz: give frequencies that share factors");
+    ticks *= factor;
+  }
+  return ticks;
+}
+
+class Domains;
+
+/// The components of one clock: their scheduler's time is the clock's cycles.
+class Domain {
+ public:
+  Domain(Domains& all, Clock domain_clock, Tick horizon) : clock(domain_clock), scheduler(horizon), all_(&all) {}
+
+  const Clock clock;
+  Scheduler scheduler;
+
+  /// Steps a component in a cycle, for one of another clock: the cycle's edge is later than that being stepped.
+  void wake(ComponentId id, Tick cycle);
+
+  /// The tick of the next step, kNever if nothing is awake.
+  [[nodiscard]] Tick next_due() const { return clock.edge(scheduler.next_due()); }
+
+ private:
+  Domains* all_;
+};
+
+/// Several clocks' components, stepped in the order of their edges. Edges of one tick are one instant: what is written at
+/// an edge is seen by other clocks at strictly later ones alone, so that their order has no effect.
+class Domains {
+ public:
+  /// Before time starts; `horizon` is the scheduler's, in cycles. The reference stays valid.
+  Domain& add(Clock clock, Tick horizon = 64) { return domains_.emplace_back(*this, clock, horizon); }
+
+  /// All edges before this tick have been stepped.
+  [[nodiscard]] Tick now() const { return now_; }
+
+  /// Steps everything that is due before tick `until`; afterwards now() is `until`, or the tick after an interrupt.
+  void advance(Tick until) {
+    until_ = std::max(now_, until);
+    for (;;) {
+      Domain* first = nullptr;
+      Tick due = kNever, others = kNever;
+      for (auto& domain : domains_) {
+        const Tick at = domain.next_due();
+        if (at < due) {
+          first = &domain;
+          others = std::exchange(due, at);
+        } else {
+          others = std::min(others, at);
+        }
+      }
+      if (due >= until_) break;
+      running_ = first;  // goes on alone for as long as no other clock has a step before it, or is woken by it
+      first->scheduler.advance(std::min(first->clock.cycle_from(until_), first->clock.cycle_after(others)));
+      running_ = nullptr;
+    }
+    now_ = until_;
+    for (auto& domain : domains_) domain.scheduler.advance(domain.clock.cycle_from(now_));
+  }
+
+  /// Called in a step: advance() returns at the end of this tick.
+  void interrupt() {
+    until_ = running_->clock.edge(running_->scheduler.now()) + 1;
+    running_->scheduler.interrupt();
+  }
+
+  /// The tick of the next step, kNever if nothing is awake.
+  [[nodiscard]] Tick next_due() const {
+    Tick next = kNever;
+    for (const auto& domain : domains_) next = std::min(next, domain.next_due());
+    return next;
+  }
+
+ private:
+  friend Domain;
+
+  std::deque<Domain> domains_;
+  Domain* running_ = nullptr;
+  Tick now_ = 0;
+  Tick until_ = 0;
+};
+
+inline void Domain::wake(ComponentId id, Tick cycle) {
+  scheduler.wake(id, cycle);
+  if (all_->running_) all_->running_->scheduler.interrupt();
+}
+
+/// Whom a crossing wakes: a component of a clock, or nobody.
+class Waker {
+ public:
+  void bind(Domain& domain, ComponentId component) {
+    domain_ = &domain;
+    component_ = component;
+  }
+  void wake(Tick cycle) const {
+    if (domain_) domain_->wake(component_, cycle);
+  }
+
+ private:
+  Domain* domain_ = nullptr;
+  ComponentId component_ = 0;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,28 @@
+#include "bisim/main.hpp"
+#include "common/reset_sync.hpp"
+
+namespace {
+
+using top::Inputs, top::Outputs, top::Parameters;
+
+/// Made anew where a reset has come; what is compared is how it ends.
+struct Twin {
+  thalweg::ResetSync sync{Parameters::Stages};
+
+  Twin() { sync.step(true); }
+  void outputs(const Inputs&, Outputs& out) const { out.rst_o.set(sync.asserted()); }
+  void step(const Inputs&) { sync.step(false); }
+};
+
+struct Stimulus {
+  static constexpr unsigned kLanes = 0;
+
+  explicit Stimulus(bisim::Dice) {}
+  void drive(const Outputs&, const bisim::Draws&, Inputs&) {}
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}

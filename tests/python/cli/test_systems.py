@@ -1,0 +1,84 @@
+"""Does a system that lies in a folder of its own come in without a change to anything? And does the cluster say whose a command is?"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SYSTEM = """
+from thalweg.systems import Loaded, System
+
+SYSTEM = System(
+    name="toy-ring",
+    about="a ring that echoes",
+    node_kinds=frozenset({"toy"}),
+    operations={
+        "echo": Loaded("commands:TABLE", "What was said."),
+        "allreduce": Loaded("commands:TABLE", "All toys' numbers."),
+    },
+    commands={"rtl cosim": Loaded("commands:cosim", "Toys against toys.")},
+)
+"""
+COMMANDS = """
+import click
+
+def _command(name):
+    @click.command(name)
+    @click.option("--cluster", required=True)
+    def command(cluster):
+        click.echo(f"toy {name} on {cluster}")
+    return command
+
+TABLE = {name: _command(name) for name in ("echo", "allreduce")}
+cosim = _command("cosim")
+"""
+
+
+@pytest.fixture(scope="session")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("systems")
+    (folder / "toy_ring").mkdir()
+    (folder / "toy_ring/__init__.py").write_text(SYSTEM)
+    (folder / "toy_ring/commands.py").write_text(COMMANDS)
+    (folder / "toys.toml").write_text('[node.hub]\nkind = "toy"\n')
+    return folder
+
+
+def thalweg(toys: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"THALWEG_SYSTEMS": str(toys)}
+    command = [sys.executable, "-m", "thalweg", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=toys, env=environment, check=False)
+
+
+def test_its_operation_is_among_all(toys: Path) -> None:
+    listed = thalweg(toys, "bench", "--help").stdout
+    assert [line.split()[1:] for line in listed.splitlines() if line.split()[:1] == ["echo"]] == [
+        ["What", "was", "said."]
+    ]
+    assert [line.split()[0] for line in listed.splitlines() if "allreduce" in line.split()[:1]] == ["allreduce"]
+    assert thalweg(toys, "bench", "echo", "--cluster", "toys.toml").stdout == "toy echo on toys.toml\n"
+
+
+@pytest.mark.parametrize("words", [["--cluster", "toys.toml"], ["--cluster=toys.toml"]])
+def test_where_two_have_an_operation_the_cluster_says_whose(toys: Path, words: list[str]) -> None:
+    assert thalweg(toys, "bench", "allreduce", *words).stdout == "toy allreduce on toys.toml\n"
+    ours = thalweg(toys, "bench", "allreduce", "--cluster", "ring:3", "--sizes", "8")
+    assert ours.stdout.startswith("allreduce of 3 ranks on ring:3"), ours.stderr
+
+
+def test_what_a_system_does_not_have_is_said(toys: Path) -> None:
+    wrong = thalweg(toys, "bench", "gather", "--cluster", "toys.toml")
+    assert (wrong.returncode, wrong.stderr) == (2, "thalweg: toy-ring has no gather; it has echo, allreduce\n")
+    wrong = thalweg(toys, "bench", "echo", "--cluster", "ring:3")
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("thalweg: mpi-fpga has no echo; it has barrier, broadcast")
+    wrong = thalweg(toys, "run", "--cluster", "toys.toml", "--", "true")
+    assert (wrong.returncode, wrong.stderr) == (125, "thalweg: toy-ring has no run; it has rtl cosim\n")
+
+
+def test_its_cosim_is_that_of_its_clusters(toys: Path) -> None:
+    assert thalweg(toys, "rtl", "cosim", "--cluster", "toys.toml").stdout == "toy cosim on toys.toml\n"
