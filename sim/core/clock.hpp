@@ -63,7 +63,7 @@ class Domain {
 };
 
 /// Several clocks' components, stepped in the order of their edges. Edges of one tick are one instant: what is written at
-/// an edge is seen by other clocks at strictly later ones alone, so that their order has no effect.
+/// an edge is seen by other clocks at strictly later ones alone. Where order counts, the clock that was added first is first.
 class Domains {
  public:
   /// Before time starts; `horizon` is the scheduler's, in cycles. The reference stays valid.
@@ -77,19 +77,20 @@ class Domains {
     until_ = std::max(now_, until);
     for (;;) {
       Domain* first = nullptr;
-      Tick due = kNever, others = kNever;
+      Tick due = kNever, end = until_;  // of the first one alone: what others have before it comes first
       for (auto& domain : domains_) {
         const Tick at = domain.next_due();
         if (at < due) {
           first = &domain;
-          others = std::exchange(due, at);
+          end = std::min(end, due);  // at the same tick it comes after those before it
+          due = at;
         } else {
-          others = std::min(others, at);
+          end = std::min(end, at == kNever ? at : at + 1);
         }
       }
       if (due >= until_) break;
       running_ = first;  // goes on alone for as long as no other clock has a step before it, or is woken by it
-      first->scheduler.advance(std::min(first->clock.cycle_from(until_), first->clock.cycle_after(others)));
+      first->scheduler.advance(first->clock.cycle_from(end));
       running_ = nullptr;
     }
     now_ = until_;
@@ -120,7 +121,7 @@ class Domains {
 
 inline void Domain::wake(ComponentId id, Tick cycle) {
   scheduler.wake(id, cycle);
-  if (all_->running_) all_->running_->scheduler.interrupt();
+  if (all_->running_ && all_->running_ != this) all_->running_->scheduler.interrupt();
 }
 
 /// Whom a crossing wakes: a component of a clock, or nobody.

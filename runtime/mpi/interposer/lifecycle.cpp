@@ -21,7 +21,16 @@ int Init(Native native) {
 }
 
 int Init_thread(int required, int* provided, int* argc, char*** argv) {
-  return begin(PMPI_Init_thread(argc, argv, std::min<int>(required, MPI_THREAD_SERIALIZED), provided));
+  // MPI gets the level that was asked for: between its looks MPICH lets other processes run only where threads may wait for it.
+  const int error = begin(PMPI_Init_thread(argc, argv, required, provided));
+  *provided = std::min<int>(*provided, MPI_THREAD_SERIALIZED);
+  return error;
+}
+
+int Query_thread(int* provided) {
+  const int error = PMPI_Query_thread(provided);
+  *provided = std::min<int>(*provided, MPI_THREAD_SERIALIZED);
+  return error;
 }
 
 int Finalize(Native native) {

@@ -8,6 +8,7 @@ namespace thalweg::mpi::on {
 int Init(Native native);
 /// Threads may call MPI one at a time: a rank has one clock.
 int Init_thread(int required, int* provided, int* argc, char*** argv);
+int Query_thread(int* provided);
 int Finalize(Native native);
 int Abort(Native native, int code);
 /// Virtual seconds since MPI_Init.

@@ -334,9 +334,11 @@ void Process::come_back() {
   slot_->wait_count = 0;
   slot_->need = 0;
   slot_->until = kForever;
+  slot_->yields = true;  // it finds that time has passed
   slot_->state.store(State::parked);
   ring(header_->doorbell);
   sleep();
+  slot_->yields = false;
   clock_ = slot_->clock;
   take_replies();
 }

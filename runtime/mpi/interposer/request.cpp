@@ -255,7 +255,7 @@ int Wait(MPI_Request* request, MPI_Status* status) {
   if (mixed.any_native() || !mixed.ours(0)) {
     int flag = 0;
     const int error = PMPI_Test(request, &flag, status);
-    return flag || error ? error : process().outside([&] { return PMPI_Wait(request, status); });
+    return flag || error ? error : process().aside([&] { return PMPI_Wait(request, status); });
   }
   mixed.wait_for_all();
   return mixed.retire_at(0, status);
@@ -267,7 +267,7 @@ int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   int flag = 0;
   int error = end_natives(mixed, &flag, statuses);
   if (!flag && error == MPI_SUCCESS)
-    error = process().outside([&] { return PMPI_Waitall(count, mixed.natives(), statuses); });
+    error = process().aside([&] { return PMPI_Waitall(count, mixed.natives(), statuses); });
   return retire_all(mixed, error, statuses);
 }
 
@@ -277,7 +277,7 @@ int Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
     bool found = false;
     const int error = pick_any(mixed, index, &found, status);
     if (found) return error;
-    if (!mixed.any_active()) return process().outside([&] { return PMPI_Waitany(count, requests, index, status); });
+    if (!mixed.any_active()) return process().aside([&] { return PMPI_Waitany(count, requests, index, status); });
     mixed.wait_for_one();
   }
 }
@@ -288,7 +288,7 @@ int Waitsome(int count, MPI_Request* requests, int* found, int* indices, MPI_Sta
     const int error = pick_some(mixed, found, indices, statuses);
     if (*found != 0) return error;
     if (!mixed.any_active())
-      return process().outside([&] { return PMPI_Waitsome(count, requests, found, indices, statuses); });
+      return process().aside([&] { return PMPI_Waitsome(count, requests, found, indices, statuses); });
     mixed.wait_for_one();
   }
 }

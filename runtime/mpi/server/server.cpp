@@ -135,6 +135,11 @@ bool Server::over(Outcome& outcome) {
 
 /// Ranks that block in a call of MPI which they said needs nothing of the fabric.
 void Server::put_blocked_outside() {
+  const bool awaited = std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
+    const Slot& slot = memory_.slot(rank);
+    return slot.state.load() == State::parked && (slot.need != 0 || slot.until != kForever);
+  });
+  if (!awaited) return;  // nobody waits for virtual time: who comes back would only wait for this server
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
     State expected = State::native;
     if (memory_.slot(rank).state.compare_exchange_strong(expected, State::outside))
@@ -217,8 +222,6 @@ void Server::park(unsigned rank) {
   parked.epoch += 1;
   parked.since = slot.clock;
   if (slot.yields) return yielding_.push_back(rank);
-  // A rank that comes back from outside waits for nothing, and finds that time has passed.
-  if (slot.need == 0 && slot.until == kForever) slot.clock = std::max(slot.clock, timeline_.now());
   std::uint32_t open = 0;
   for (const std::uint64_t id : memory_.at<const std::uint64_t>(slot.wait_ids, slot.wait_count))
     if (const auto found = parked.pending.find(id); found != parked.pending.end()) {

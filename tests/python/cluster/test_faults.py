@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from thalweg import _sim
+from thalweg.commands.bench import command
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.mpi_fpga import bench_faults
 from thalweg.systems.mpi_fpga.cluster import Cluster
-from thalweg.commands.bench import command
 
 FILE = """
 [topology]

@@ -135,3 +135,18 @@ def test_costs(run_program: Program, tmp_path: Path, ranks: int) -> None:
     print(f"{ranks} ranks: us of a duplicate and of a flush {seen}, by MPI alone {own}")
     assert seen[0] < 3 * own[0]
     assert seen[1] < 5 * own[1]
+
+
+@pytest.mark.long
+@pytest.mark.serial
+def test_locks_cost_what_they_cost_by_mpi_alone(run_program: Program, tmp_path: Path) -> None:
+    """Ranks that wait for each other's locks are not sent through the fabric's time, and MPI lets others run meanwhile."""
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    mpi = Mpi(BIN / "mpicc", BIN / "mpiexec")
+    program = mpi.build([PROGRAMS / "locks.c"], plain / "locks")
+    own = float(mpi.run(3, [program]).stdout.split()[1])
+    serialized, seen = run_program("locks.c", 3).stdout.split()
+    print(f"us of an accumulate under a lock {seen}, by MPI alone {own}")
+    assert serialized == "1"
+    assert float(seen) < 3 * own

@@ -149,6 +149,7 @@ HANDLERS = {
     "Comm_disconnect": "Meet(native, *comm)",
     "Init": "Init(native)",
     "Init_thread": "Init_thread(required, provided, argc, argv)",
+    "Query_thread": "Query_thread(provided)",
     "Finalize": "Finalize(native)",
     "Abort": "Abort(native, errorcode)",
     "Op_free": "Op_free(native, op)",

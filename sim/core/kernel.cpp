@@ -1,0 +1,189 @@
+#include "core/kernel.hpp"
+
+#include <algorithm>
+
+#include "core/require.hpp"
+#include "core/stream_end.hpp"
+
+namespace thalweg {
+
+namespace {
+constexpr std::size_t kLines = 20;  ///< of a report
+}
+
+thread_local Kernel* Kernel::current_ = nullptr;
+
+Kernel& Kernel::current() {
+  if (!current_) throw std::logic_error("streams and memories are used in kernels");
+  return *current_;
+}
+
+Kernel::Kernel(Kernels& all, std::string name, Domain& domain, std::function<void()> body, const Options& options)
+    : all_(all),
+      name_(std::move(name)),
+      domain_(domain),
+      id_(domain.scheduler.add(*this)),
+      serves_(options.serves),
+      fiber_(
+          [this, run = std::move(body)] {
+            try {
+              run();
+            } catch (const Cancelled&) {
+            }
+          },
+          options.stack_bytes) {
+  const auto cycle = domain.scheduler.now();
+  tick_ = domain.clock.edge(cycle);
+  domain.wake(id_, cycle);
+}
+
+bool Kernel::step(Tick cycle) {
+  stepped_ = domain_.clock.edge(cycle);
+  limit_ = stepped_ + all_.ahead_ * domain_.clock.period;
+  auto* outer = std::exchange(current_, this);
+  try {
+    fiber_.resume();
+  } catch (...) {
+    current_ = outer;
+    end();
+    throw;
+  }
+  current_ = outer;
+  if (fiber_.done()) end();
+  return false;
+}
+
+void Kernel::end() {
+  if (serves_) return;
+  --all_.running_;
+  if (!all_.running_) all_.time_.interrupt();
+}
+
+void Kernel::suspend() {
+  if (!cancelled_) fiber_.suspend();
+  if (cancelled_ && !std::uncaught_exceptions())
+    throw Cancelled{};  // not out of a destructor that the first one called
+}
+
+void Kernel::cancel() {
+  if (!fiber_.started() || fiber_.done()) return;
+  cancelled_ = true;
+  auto* outer = std::exchange(current_, this);
+  try {
+    fiber_.resume();
+  } catch (...) {  // what a destructor of the kernel's threw has nobody to go to
+  }
+  current_ = outer;
+}
+
+void Kernel::suspend_until(Tick tick) {
+  domain_.wake(id_, domain_.clock.cycle_from(tick));
+  suspend();
+}
+
+void Kernel::block(const Wait& wait) {
+  wait_ = wait;
+  wait_.since = tick_;
+  suspend();
+  wait_.to = nullptr;
+}
+
+void Kernel::pause(Tick cycles) {
+  require(cycles >= 0, "a pause takes no cycles or more, not " + std::to_string(cycles));
+  skip_to(tick_ + cycles * domain_.clock.period);
+}
+
+Pipeline::Pipeline(Tick interval, Tick depth)
+    : kernel_(Kernel::current()), interval_(interval), outer_depth_(kernel_.depth_) {
+  require(interval > 0, "a pipeline's turns begin one cycle or more after each other, not " + std::to_string(interval));
+  require(depth >= 0, "a pipeline has no depth of " + std::to_string(depth));
+  kernel_.depth_ = depth;
+  kernel_.depth_ticks_ = depth * kernel_.domain_.clock.period;
+}
+
+Pipeline::~Pipeline() noexcept(false) {
+  const auto depth = std::exchange(kernel_.depth_, outer_depth_);
+  kernel_.depth_ticks_ = outer_depth_ * kernel_.domain_.clock.period;
+  if (std::uncaught_exceptions() == unwinding_) kernel_.pause(depth);
+}
+
+void Pipeline::turn() {
+  if (begun_ >= 0) {
+    const auto next = begun_ + interval_ * kernel_.domain_.clock.period + kernel_.stalled_ - stalled_;
+    if (next > kernel_.tick_) kernel_.skip_to(next);
+  }
+  begun_ = kernel_.tick_;
+  stalled_ = kernel_.stalled_;
+}
+
+Kernels::~Kernels() {
+  for (auto& kernel : kernels_) kernel.cancel();
+}
+
+Kernel& Kernels::add(std::string name, Domain& domain, std::function<void()> body, const Kernel::Options& options) {
+  if (!options.serves) ++running_;
+  return kernels_.emplace_back(*this, std::move(name), domain, std::move(body), options);
+}
+
+bool Kernels::run(Tick until) {
+  constexpr Tick kStretch = Tick{1} << 40;
+  while (running_) {
+    const auto due = time_.next_due();
+    if (due == kNever) throw Deadlock(waiting());
+    if (due >= until) {
+      time_.advance(until);
+      return false;
+    }
+    time_.advance(std::min(until, due + kStretch));
+  }
+  return true;
+}
+
+namespace {
+
+std::string line(const Kernel& kernel) {
+  const auto& wait = kernel.waits();
+  auto text =
+      kernel.name() + " waits since tick " + std::to_string(wait.since) + " to " + wait.to + " " + wait.other->stream();
+  if (wait.other->who().empty())
+    text += ", whose other end nobody has used";
+  else
+    text += ", for " + wait.other->who();
+  if (const auto* other = wait.other->kernel(); other && other->ended()) text += ", which has ended";
+  return text + " (" + wait.where.file + ":" + std::to_string(wait.where.line) + ")";
+}
+
+/// The kernels that wait for each other in a circle, from the one that is reached first; empty if there is none.
+std::vector<const Kernel*> circle(const Kernel& from) {
+  std::vector<const Kernel*> way;
+  for (const auto* kernel = &from; kernel && kernel->waits().to; kernel = kernel->waits().other->kernel()) {
+    const auto met = std::find(way.begin(), way.end(), kernel);
+    if (met != way.end()) return {met, way.end()};
+    way.push_back(kernel);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Kernels::waiting() const {
+  std::string text = "nothing can go on";
+  const Kernel* first = nullptr;
+  std::size_t left_out = 0, lines = 0;
+  for (const auto& kernel : kernels_) {
+    if (kernel.serves() || kernel.ended() || !kernel.waits().to) continue;
+    if (!first && !circle(kernel).empty()) first = &kernel;
+    if (lines++ < kLines)
+      text += "\n  " + line(kernel);
+    else
+      ++left_out;
+  }
+  if (left_out) text += "\n  and " + std::to_string(left_out) + " more";
+  if (!first) return text;
+  const auto round = circle(*first);
+  text += "\n  in a circle: ";
+  for (const auto* kernel : round) text += kernel->name() + " waits for ";
+  return text + round.front()->name();
+}
+
+}  // namespace thalweg

@@ -1,0 +1,201 @@
+// Kernels: user code that runs in simulated time, as plain calls on a stack of its own.
+//
+// A kernel is in a cycle of its clock. It uses streams and memory there, each end and each port once; the second use of one of
+// them is in the next cycle, so that a loop takes the cycles that it would take as a pipeline. What it waits for carries the tick
+// at which it came to be; so a kernel runs ahead of the others for as long as that is known, with the ticks that it would have if
+// all went cycle by cycle.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/fiber.hpp"
+
+namespace thalweg {
+
+/// A line of the code that runs as a kernel.
+struct Where {
+  const char* file = "";
+  unsigned line = 0;
+
+  Where(const char* in_file, unsigned at_line) : file(in_file), line(at_line) {}
+  Where(const std::source_location& place) : file(place.file_name()), line(place.line()) {}
+};
+
+/// What can be used once a cycle by its kernel: the tick of its last use.
+struct OncePerCycle {
+  Tick used = -1;
+};
+
+class StreamEnd;
+
+/// What a kernel stands still for.
+struct Wait {
+  const char* to = nullptr;          ///< "push into", "pop from"; none: it does not wait
+  const StreamEnd* other = nullptr;  ///< the stream's other end: who has to do something
+  Where where{"", 0};
+  Tick since = 0;
+};
+
+class Kernels;
+
+class Kernel : public Component {
+ public:
+  struct Options {
+    bool serves = false;  ///< goes on for ever: that it waits at the end is no deadlock
+    std::size_t stack_bytes = Fiber::kStack;
+  };
+
+  /// The kernel whose code calls. Throws std::logic_error outside of one.
+  static Kernel& current();
+  static bool inside() { return current_ != nullptr; }
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// The edge of its cycle, in ticks.
+  [[nodiscard]] Tick tick() const { return tick_; }
+  [[nodiscard]] Tick cycle() const { return (tick_ - domain_.clock.phase) / domain_.clock.period; }
+  [[nodiscard]] bool ended() const { return fiber_.done(); }
+  [[nodiscard]] bool serves() const { return serves_; }
+  [[nodiscard]] const Wait& waits() const { return wait_; }
+  [[nodiscard]] Domain& domain() { return domain_; }
+
+  /// Called in it: takes so many cycles. Throws std::invalid_argument for less than none.
+  void pause(Tick cycles);
+
+  /// Ticks from the begin of a pipeline's turn to its end; 0 outside of pipelines.
+  [[nodiscard]] Tick depth_ticks() const { return depth_ticks_; }
+  /// The same in cycles: turns that are under way at once.
+  [[nodiscard]] Tick depth() const { return depth_; }
+
+  // What streams and memories are made of; all are called in it.
+
+  /// Before a use: a second one of its cycle ends the cycle.
+  void open(const OncePerCycle& port) {
+    if (port.used == tick_) skip_to(tick_ + domain_.clock.period);
+  }
+  /// After it.
+  void close(OncePerCycle& port) { port.used = tick_; }
+  /// Goes on in the first cycle whose edge is later than `tick`.
+  void continue_after(Tick tick) {
+    if (tick < tick_) return;
+    const auto next = first_after(tick);
+    stalled_ += next - tick_;
+    skip_to(next);
+  }
+  /// Nothing comes later that others do before the kernel's cycle.
+  void synchronize() {
+    if (tick_ > stepped_) suspend_until(tick_);
+  }
+  /// Stands still until somebody calls awake().
+  void block(const Wait& wait);
+  /// Called by others: what it waits for was done at `tick`.
+  void awake(Tick tick) { domain_.wake(id_, domain_.clock.cycle_after(tick)); }
+
+  /// Made by Kernels::add().
+  Kernel(Kernels& all, std::string name, Domain& domain, std::function<void()> body, const Options& options);
+  bool step(Tick cycle) override;
+
+ private:
+  friend Kernels;
+  friend class Pipeline;
+
+  struct Cancelled {};
+
+  void end();
+  void cancel();
+
+  [[nodiscard]] Tick first_after(Tick tick) const {
+    const auto late = tick - tick_, period = domain_.clock.period;
+    return tick_ + (late < period ? period : (late / period + 1) * period);
+  }
+  void skip_to(Tick tick) {
+    tick_ = tick;
+    if (tick > limit_) [[unlikely]]
+      suspend_until(tick);
+  }
+  void suspend_until(Tick tick);
+  void suspend();
+
+  static thread_local Kernel* current_;
+
+  Kernels& all_;
+  std::string name_;
+  Domain& domain_;
+  ComponentId id_ = 0;
+  Tick tick_ = 0;
+  Tick limit_ = 0;    ///< it may run ahead of the others as far as this
+  Tick stepped_ = 0;  ///< all that is before this has been stepped
+  Tick stalled_ = 0;  ///< ticks that it has stood still, in all
+  Tick depth_ = 0, depth_ticks_ = 0;
+  bool serves_, cancelled_ = false;
+  Wait wait_;
+  Fiber fiber_;
+};
+
+/// In a kernel: a loop whose turns overlap. A turn begins `interval` cycles after the one before, and those that it stood still. What it pushes
+/// leaves `depth` cycles later; the room is taken when it is pushed, as in a pipeline that stops for nothing that is in it. At the
+/// end of the scope the pipeline runs empty.
+class Pipeline {
+ public:
+  /// Throws std::invalid_argument where the interval is not positive, the depth negative.
+  explicit Pipeline(Tick interval = 1, Tick depth = 0);
+  ~Pipeline() noexcept(false);
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  /// At the begin of each turn.
+  void turn();
+
+ private:
+  Kernel& kernel_;
+  Tick interval_;
+  Tick begun_ = -1;
+  Tick stalled_ = 0;
+  Tick outer_depth_;
+  int unwinding_ = std::uncaught_exceptions();
+};
+
+/// Nothing can go on: what() is a line for each kernel that waits, and who waits for whom in a circle.
+class Deadlock : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The kernels of a simulation.
+class Kernels {
+ public:
+  /// `ahead`: cycles that a kernel may run ahead of the others; 0 steps them cycle by cycle, with the same result.
+  explicit Kernels(Domains& time, Tick ahead = 4096) : time_(time), ahead_(ahead) {}
+  /// Kernels that have not ended are unwound: what they hold is freed.
+  ~Kernels();
+  Kernels(const Kernels&) = delete;
+  Kernels& operator=(const Kernels&) = delete;
+
+  /// Starts in its clock's next cycle. Between two advances, or in a step; the reference stays valid.
+  Kernel& add(std::string name, Domain& domain, std::function<void()> body, const Kernel::Options& options = {});
+
+  /// Until all that don't serve have ended: true; or until tick `until`: false. Throws Deadlock, or what a kernel threw.
+  bool run(Tick until = kNever);
+
+  /// Those that don't serve and have not ended.
+  [[nodiscard]] std::size_t running() const { return running_; }
+  /// Who waits for whom, where nothing can go on: a line each.
+  [[nodiscard]] std::string waiting() const;
+
+ private:
+  friend Kernel;
+
+  Domains& time_;
+  Tick ahead_;
+  std::deque<Kernel> kernels_;
+  std::size_t running_ = 0;
+};
+
+}  // namespace thalweg
