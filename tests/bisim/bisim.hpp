@@ -176,6 +176,7 @@ class Bisim {
     if (!waves.empty()) trace.emplace(model, waves, from);
     assertion_failure().clear();
     history_.resize(kHistory);
+    has_counted_ = {};
 
     const Draws run_draws{seed, {kRunDraws}};
     const unsigned resets = run_draws.lane(kResetLane).chance(250) ? 1 : 0;  // per thousand cycles
@@ -343,15 +344,19 @@ class Bisim {
         }
         if (gate) ++totals_.activity[index];
       }
-      if (!gate && t > 0) {
-        const std::uint32_t* before = words_of(cycle(t - 1).got, port);
-        totals_.activity[index] += std::equal(got, got + (port.bits + 31) / 32, before) ? 0 : 1;
-      }
+      if (gate) continue;
+      std::uint32_t* before = reinterpret_cast<std::uint32_t*>(&counted_) + port.word;  // at its clock's edge before
+      const unsigned words = (port.bits + 31) / 32;
+      if (has_counted_[index]) totals_.activity[index] += std::equal(got, got + words, before) ? 0 : 1;
+      std::copy_n(got, words, before);
+      has_counted_[index] = true;
     }
     return std::nullopt;
   }
 
   std::vector<Cycle> history_;
+  Outputs counted_;  ///< what was compared last of each output
+  std::array<bool, top::kOutputs.size()> has_counted_{};
   Inputs previous_;
   Totals totals_;
 };

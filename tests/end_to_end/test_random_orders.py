@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -21,26 +22,32 @@ def orders(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return mpi.build([ROOT / "tests/end_to_end/random_orders.c"], tmp_path_factory.mktemp("orders") / "orders")
 
 
-def check(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int, seed: int, *options: str, runs: int = 30) -> None:
-    """So many sequences, each with results of the values that MPI alone gives them."""
+def check(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int, seed: int, *options: str, runs: int = 30) -> bool:
+    """So many sequences, each with results of the values that MPI alone gives them. False: MPI alone hangs in one of them, as
+    MPICH does now and then on 8 ranks."""
     print(f"seeds {seed} to {seed + runs - 1} on {ranks} ranks")
     command = [orders, str(seed), str(runs)]
-    plain = mpi.run(ranks, command)
+    try:
+        plain = mpi.run(ranks, command, timeout=100)
+    except subprocess.TimeoutExpired:
+        print("MPI alone hangs")
+        return False
     assert plain.returncode == 0, plain.stdout + plain.stderr
     run = thalweg(ranks, CLUSTER, command, "--compute", "none", "--timeout", "60", *options, timeout=600)
     assert (run.exit_code, run.stdout) == (0, plain.stdout), run.stdout + run.stderr
+    return True
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 4, 5])
 def test_some_sequences(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int) -> None:
     """Of seed 2 four ranks free a communicator on which a copy is under way, in which MPICH waits."""
-    check(mpi, thalweg, orders, ranks, 1)
+    assert check(mpi, thalweg, orders, ranks, 1)
 
 
 @pytest.mark.slow
 def test_sequences_whose_ranks_share_nodes(mpi: Mpi, thalweg: Thalweg, orders: Path) -> None:
-    check(mpi, thalweg, orders, 7, SEED, "--ranks-per-node", "3")
+    assert check(mpi, thalweg, orders, 7, SEED, "--ranks-per-node", "3")
 
 
 @pytest.mark.long
@@ -53,5 +60,8 @@ def test_ranks_that_wait_complete_copies(mpi: Mpi, thalweg: Thalweg, orders: Pat
 @pytest.mark.long
 @pytest.mark.parametrize("ranks", [2, 3, 4, 6, 8])
 def test_ten_thousand_sequences(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int) -> None:
-    for launch in range(20):
-        check(mpi, thalweg, orders, ranks, SEED + 2000 * ranks + 100 * launch, runs=100)
+    compared = 0
+    for launch in range(30):
+        if compared < 20:
+            compared += check(mpi, thalweg, orders, ranks, SEED + 3000 * ranks + 100 * launch, runs=100)
+    assert compared == 20
