@@ -25,6 +25,14 @@ class Cluster(Protocol):
     @property
     def topology(self) -> Topology: ...
     @property
+    def kinds(self) -> Sequence[str]:
+        """The file's name of what stands at each node; empty where all are alike."""
+
+    @property
+    def link_kinds(self) -> Sequence[str]:
+        """The file's name of each link of the topology; empty where all are alike."""
+
+    @property
     def description(self) -> Mapping[str, Any]:
         """Every value, as plain data, and what follows from them."""
 

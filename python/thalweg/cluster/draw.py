@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
@@ -19,6 +20,7 @@ from thalweg.cluster.topology import Topology
 from thalweg.errors import one_line
 
 COLOURS = ("#2563eb", "#15803d", "#c2410c", "#7e22ce", "#be123c", "#0e7490")  # one for each dimension
+FILLS = ("#f8fafc", "#fef3c7", "#dcfce7", "#e0e7ff", "#fce7f3")  # one for each kind of node
 AXES = "xyzuvw"
 BOX_WIDTH, BOX_HEIGHT = 54, 36
 CELL_WIDTH, CELL_HEIGHT = 104, 88
@@ -63,10 +65,17 @@ def svg(cluster: Cluster) -> str:
         drawing = _fat_tree(topology)
     else:
         drawing = _grid(topology) if topology.is_grid and topology.shape != "ring" else _graph(topology)
-    boxes = [_box(topology, node, x, y) for node, (x, y) in enumerate(drawing.centres)]
+    kinds = list(dict.fromkeys(cluster.kinds))
+    fills = {name: FILLS[index % len(FILLS)] for index, name in enumerate(kinds)} if len(kinds) > 1 else {}
+    boxes = [
+        _box(topology, node, x, y, fills[cluster.kinds[node]] if fills else None)
+        for node, (x, y) in enumerate(drawing.centres)
+    ]
+    if cluster.link_kinds:
+        _name_links(cluster, drawing)
     width = max(x for x, _ in drawing.centres) + CELL_WIDTH / 2 + MARGIN
     bottom = max(y for _, y in drawing.centres) + CELL_HEIGHT / 2 + MARGIN
-    legend, right, height = _legend(cluster, drawing.keys, bottom)
+    legend, right, height = _legend(cluster, drawing.keys, fills, bottom)
     width = max(width, right, 2 * MARGIN + 11 * len(_title(cluster)))
     title = f'<text class="title" x="{MARGIN}" y="28">{escape(_title(cluster))}</text>'
     body = "\n".join([title, *drawing.marks, *boxes, *legend])
@@ -80,9 +89,10 @@ def _title(cluster: Cluster) -> str:
     return one_line(f"{cluster.name}: {cluster.about}" if cluster.about else cluster.name)
 
 
-def _box(topology: Topology, node: int, x: float, y: float) -> str:
+def _box(topology: Topology, node: int, x: float, y: float, fill: str | None) -> str:
     left, top = x - BOX_WIDTH / 2, y - BOX_HEIGHT / 2
-    text = f'<rect class="node" x="{left:.1f}" y="{top:.1f}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="6"/>'
+    style = f' style="fill:{fill}"' if fill else ""
+    text = f'<rect class="node" x="{left:.1f}" y="{top:.1f}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="6"{style}/>'
     if len(topology.size) < 2:
         return text + f'<text class="id" x="{x:.1f}" y="{y + 5:.1f}">{node}</text>'
     place = ",".join(map(str, topology.coordinates[node]))
@@ -90,6 +100,27 @@ def _box(topology: Topology, node: int, x: float, y: float) -> str:
         text + f'<text class="id" x="{x:.1f}" y="{y:.1f}">{node}</text>'
         f'<text class="at" x="{x:.1f}" y="{y + 13:.1f}">({place})</text>'
     )
+
+
+def _name_links(cluster: Cluster, drawing: _Drawing) -> None:
+    """Says which of the file's links the shape's are, and draws those that are joined besides, bowed, in colours from the other end."""
+    topology, names = cluster.topology, list(dict.fromkeys(cluster.link_kinds))
+    drawing.keys[:] = [(colour, plane, f"link {names[0]}: {text}") for colour, plane, text in drawing.keys]
+    first = len(topology.links) - topology.joined
+    for (a, _, b, _), name in zip(topology.links[first:].tolist(), cluster.link_kinds[first:], strict=True):
+        drawing.marks.append(
+            _path(_bow(drawing.centres[a], drawing.centres[b], 44), _colour(-names.index(name) - 1), 0)
+        )
+    for name in dict.fromkeys(cluster.link_kinds[first:]):
+        drawing.keys.append((_colour(-names.index(name) - 1), 0, f"link {name}, joined"))
+
+
+def _bow(start: Point, end: Point, bow: float) -> str:
+    (xa, ya), (xb, yb) = start, end
+    length = math.dist(start, end) or 1.0
+    middle_x = (xa + xb) / 2 - (yb - ya) / length * bow
+    middle_y = (ya + yb) / 2 + (xb - xa) / length * bow
+    return f"M{xa:.1f} {ya:.1f} Q{middle_x:.1f} {middle_y:.1f} {xb:.1f} {yb:.1f}"
 
 
 def _path(path: str, colour: str, plane: int) -> str:
@@ -124,8 +155,8 @@ def _grid(topology: Topology) -> _Drawing:
             f'height="{rows * CELL_HEIGHT + 16}" rx="10"/>'
             f'<text class="place" x="{left:.1f}" y="{top - 14:.1f}">{name}</text>'
         )
-    ports = topology.link_ports // topology.planes
-    for a, port_a, b, _ in topology.links.tolist():
+    ports = topology.shape_ports // topology.planes
+    for a, port_a, b, _ in topology.of_shape.tolist():
         plane, port = divmod(port_a, ports)
         dimension = port // 2
         if dimension < 2:
@@ -199,7 +230,7 @@ def _fat_tree(topology: Topology) -> _Drawing:
         buses[host] = left + 10
 
     marks = []
-    for a, _, b, _ in topology.links.tolist():
+    for a, _, b, _ in topology.of_shape.tolist():
         (xa, ya), (xb, yb) = centres[a], centres[b]
         if level[a] == 0:
             start = f"M{xb:.1f} {yb + BOX_HEIGHT / 2:.1f} L{buses[a]:.1f} {yb + 44:.1f}"
@@ -209,7 +240,7 @@ def _fat_tree(topology: Topology) -> _Drawing:
         marks.append(_path(path, _colour(level[a]), 0))
     keys = []
     for rank in range(height):
-        ends = [(port_a, port_b) for a, port_a, _, port_b in topology.links.tolist() if level[a] == rank]
+        ends = [(port_a, port_b) for a, port_a, _, port_b in topology.of_shape.tolist() if level[a] == rank]
         up, down = max(port for port, _ in ends), max(port for _, port in ends)
         first = min(port for port, _ in ends)
         name = "hosts" if rank == 0 else "leaves" if rank == 1 else f"level {rank}"
@@ -236,19 +267,14 @@ def _graph(topology: Topology) -> _Drawing:
         (MARGIN + CELL_WIDTH / 2 + (places[node][0] - left) * scale, MARGIN + 70 + (places[node][1] - top) * scale)
         for node in range(nodes)
     ]
-    ports = topology.link_ports // topology.planes
+    ports = topology.shape_ports // topology.planes
     seen: dict[tuple[int, int], int] = {}
     marks = []
-    for a, port_a, b, _ in topology.links.tolist():
+    for a, port_a, b, _ in topology.of_shape.tolist():
         pair = (min(a, b), max(a, b))
         index = seen[pair] = seen.get(pair, -1) + 1
-        (xa, ya), (xb, yb) = centres[pair[0]], centres[pair[1]]
-        length = math.dist((xa, ya), (xb, yb)) or 1.0
         bow = 16 * ((index + 1) // 2) * (1 if index % 2 else -1)
-        middle_x = (xa + xb) / 2 - (yb - ya) / length * bow
-        middle_y = (ya + yb) / 2 + (xb - xa) / length * bow
-        path = f"M{xa:.1f} {ya:.1f} Q{middle_x:.1f} {middle_y:.1f} {xb:.1f} {yb:.1f}"
-        marks.append(_path(path, COLOURS[0], port_a // ports))
+        marks.append(_path(_bow(centres[pair[0]], centres[pair[1]], bow), COLOURS[0], port_a // ports))
     keys = []
     for plane in range(topology.planes):
         port = plane * ports
@@ -272,7 +298,9 @@ def _hosts(topology: Topology) -> str:
     return f"{topology.hosts} of them hosts, " if topology.level else ""
 
 
-def _legend(cluster: Cluster, keys: list[tuple[str, int, str]], top: float) -> tuple[list[str], float, float]:
+def _legend(
+    cluster: Cluster, keys: list[tuple[str, int, str]], fills: Mapping[str, str], top: float
+) -> tuple[list[str], float, float]:
     """What to draw, and the right and lower ends of it."""
     topology = cluster.topology
     lines = [
@@ -286,5 +314,11 @@ def _legend(cluster: Cluster, keys: list[tuple[str, int, str]], top: float) -> t
         y = top + 18 * index
         marks.append(_path(f"M{MARGIN} {y - 4:.1f} L{MARGIN + 34} {y - 4:.1f}", colour, plane))
         marks.append(f'<text class="note" x="{MARGIN + 44}" y="{y:.1f}">{escape(text)}</text>')
+    for index, (name, fill) in enumerate(fills.items(), start=len(lines) + len(keys)):
+        y = top + 18 * index
+        marks.append(
+            f'<rect class="node" x="{MARGIN}" y="{y - 11:.1f}" width="34" height="13" rx="4" style="fill:{fill}"/>'
+        )
+        marks.append(f'<text class="note" x="{MARGIN + 44}" y="{y:.1f}">{escape(f"node {name}")}</text>')
     longest = max(len(text) for text in [*lines, *(text for _, _, text in keys)])
-    return marks, 2 * MARGIN + 44 + 7 * longest, top + 18 * (len(lines) + len(keys)) + MARGIN / 2
+    return marks, 2 * MARGIN + 44 + 7 * longest, top + 18 * (len(lines) + len(keys) + len(fills)) + MARGIN / 2

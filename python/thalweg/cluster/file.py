@@ -11,7 +11,7 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_args
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -24,7 +24,12 @@ from thalweg.systems import System, systems
 
 FAT_TREE = ("radix", "oversubscription", "levels")  # keys of [topology] that only a fat tree has
 
-_PLAINER = {"model_type": "be a table", "list_type": "be an array", "string_pattern_mismatch": "be printable"}
+_PLAINER = {
+    "model_type": "be a table",
+    "dict_type": "be a table",
+    "list_type": "be an array",
+    "string_pattern_mismatch": "be printable",
+}
 
 
 class Table(BaseModel):
@@ -91,14 +96,19 @@ def parse(
     model: type[Values], values: dict[str, Any], places: dict[KeyPath, Place], name: str, plain: Path
 ) -> ClusterFile[Values]:
     """Values that have been read, as a cluster file. Raises InputError for the first that is wrong."""
+    return ClusterFile(validated(model, values, places, name), name, places, plain)
+
+
+def validated(model: type[Values], values: Any, places: dict[KeyPath, Place], name: str, at: KeyPath = ()) -> Values:
+    """The table that stands `at` a path of the file. Raises InputError for the first value that is wrong."""
     try:
-        return ClusterFile(model.model_validate(values), name, places, plain)
+        return model.model_validate(values)
     except ValidationError as error:
         problems = error.errors(include_url=False)
         # What is missing comes last: it may be what a mistyped key was to be.
-        first = min(problems, key=lambda problem: (problem["type"] == "missing", _place(places, problem["loc"])))
+        first = min(problems, key=lambda problem: (problem["type"] == "missing", _place(places, at + problem["loc"])))
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise wrong_at(places, first["loc"], _what(model, first) + more, name) from None
+        raise wrong_at(places, at + first["loc"], _what(model, first, at) + more, name) from None
 
 
 def topology_of(file: ClusterFile[Any]) -> Topology:
@@ -231,32 +241,38 @@ def _table_at(model: type[Table], path: KeyPath) -> type[BaseModel]:
     """The model of the table that the path leads to."""
     table: Any = model
     for key in path:
-        # An array's index leads to one of the tables in it.
-        table = get_args(table)[0] if isinstance(key, int) else table.model_fields[key].annotation
+        if isinstance(key, int):  # an array's index leads to one of the tables in it
+            table = get_args(table)[0]
+        elif get_origin(table) is dict:  # a name to one of those that have names
+            table = get_args(table)[1]
+        else:
+            table = table.model_fields[key].annotation
     return table  # type: ignore[no-any-return]
 
 
-def _what(model: type[Table], problem: Any) -> str:
-    """What is wrong with a value, and what would be right, from what pydantic found."""
+def _what(model: type[Table], problem: Any, at: KeyPath) -> str:
+    """What is wrong with a value, and what would be right, from what pydantic found in the table that stands there."""
     path: KeyPath = problem["loc"]
     key = path[-1] if path else ""
     if problem["type"] == "extra_forbidden":
         known = list(_table_at(model, path[:-1]).model_fields)
         near = difflib.get_close_matches(str(key), known, n=1)
         right = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(known)}"
-        return f"{key!r} is no key {_in(path[:-1])}; {right}"
+        return f"{key!r} is no key {_in(at + path[:-1])}; {right}"
     last = max((i for i, part in enumerate(path) if isinstance(part, str)), default=0)
-    field = _table_at(model, path[:last]).model_fields[str(path[last])]
-    meaning = field.description or "a table"
+    table = _table_at(model, path[:last]) if path else model
+    fields = {} if get_origin(table) is dict else table.model_fields
+    field = fields.get(str(path[last])) if path else None
+    meaning = field.description if field and field.description else "a table"
     if problem["type"] == "missing":
-        return f"{key!r} is missing {_in(path[:-1])}: {meaning}"
+        return f"{key!r} is missing {_in(at + path[:-1])}: {meaning}"
     given = json.dumps(problem["input"], default=str, ensure_ascii=False)
     given = given if len(given) <= 40 else given[:37] + "..."
     if problem["type"] == "list_type" and isinstance(problem["input"], int):
-        return f"{_dotted(path)} is {given}; write [{given}] ({meaning})"
+        return f"{_dotted(at + path)} is {given}; write [{given}] ({meaning})"
     right = re.sub(r"^(Input|List) should | after validation, not .*$", "", problem["msg"])
     right = _PLAINER.get(problem["type"], right)
-    return f"{_dotted(path)} is {given}; it should {right} ({meaning})"
+    return f"{_dotted(at + path)} is {given}; it should {right} ({meaning})"
 
 
 def _in(path: KeyPath) -> str:

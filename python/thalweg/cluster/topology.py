@@ -47,11 +47,22 @@ class Topology:
     link_ports: int  # of every node; some may be unconnected
     links: NDArray[np.int32]  # a row for each link: node, its port, the other node, its port
     level: tuple[int, ...] = ()  # of each node of a fat tree: 0 for hosts, 1 for leaf switches and so on
+    joined: int = 0  # links, the last ones, that are no part of the shape
 
     @property
     def hosts(self) -> int:
         """Nodes that have a host, and so a rank: the first ones. The others are switches alone."""
         return self.level.count(0) if self.level else self.nodes
+
+    @property
+    def of_shape(self) -> NDArray[np.int32]:
+        """The shape's own links."""
+        return self.links[: len(self.links) - self.joined]
+
+    @property
+    def shape_ports(self) -> int:
+        """Link ports of a node that the shape takes."""
+        return int(self.of_shape[:, [1, 3]].max()) + 1 if self.joined else self.link_ports
 
     @property
     def is_grid(self) -> bool:
@@ -117,7 +128,7 @@ class Topology:
     @cached_property
     def diameter(self) -> int:
         """Most links on a shortest path between hosts: a closed form where the shape has one."""
-        match self.shape:
+        match "edges" if self.joined else self.shape:
             case "line" | "mesh":
                 return sum(size - 1 for size in self.size)
             case "ring" | "torus":
@@ -132,7 +143,7 @@ class Topology:
         """Links of a shortest path, averaged over ordered pairs of different hosts: a closed form where there is one."""
         n = self.hosts
         pairs = n * (n - 1)
-        match self.shape:
+        match "edges" if self.joined else self.shape:
             case "line" | "mesh":
                 return sum((size * size - 1) / (3 * size) for size in self.size) * n * n / pairs
             case "ring" | "torus":

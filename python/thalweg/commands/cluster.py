@@ -12,7 +12,7 @@ from thalweg.cluster.file import presets
 from thalweg.commands import completion
 from thalweg.commands.output import OutputFile, json_option, print_line, print_table, write_json, write_text
 from thalweg.errors import one_line
-from thalweg.systems.mpi_fpga import tables as cluster_file
+from thalweg.systems import systems
 
 CLUSTER = click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
 
@@ -85,11 +85,13 @@ def draw_(cluster: str, output: Path | None, json_file: Path | None) -> None:
 
 
 @command.command()
+@click.argument("system", type=click.Choice(list(systems())), default=next(iter(systems())))
 @json_option
-def schema(json_file: Path | None) -> None:
-    """Print the JSON schema of cluster files."""
-    click.echo(json.dumps(cluster_file.schema(), indent=2))
-    write_json(json_file, cluster_file.schema())
+def schema(system: str, json_file: Path | None) -> None:
+    """Print the JSON schema of the cluster files of a SYSTEM."""
+    found = systems()[system].clusters().schema()
+    click.echo(json.dumps(found, indent=2))
+    write_json(json_file, found)
 
 
 def _shape(cluster: Cluster) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from thalweg.cli import main
 from thalweg.errors import InputError
 from thalweg.spec import Datatype, Operator
-from thalweg.systems.mpi_fpga import bench, reduction
+from thalweg.systems.mpi_fpga import bench, bench_data, reduction
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.spec import Algorithm
 
@@ -71,7 +71,7 @@ def test_a_collective_is_verified_and_above_its_bound(measured: Bench, operation
         [0]
         if operation == "barrier"
         else [4, 504, 5000, 65536]
-        if operation in bench.REDUCTIONS
+        if operation in bench_data.REDUCTIONS
         else [1, 4, 504, 5000, 65536]
     )
     for row in rows:
@@ -314,3 +314,13 @@ def test_a_message_over_a_long_link_is_right(measured: Bench, tmp_path: Path) ->
     file.write_text('[topology]\nshape = "torus"\nsize = [2, 2]\n[link]\nlatency_ns = 3000\n')
     (row,) = measured("latency", "--cluster", str(file), "--sizes", "8")
     assert row["verified"] and row["time_kernel_us"] >= 3
+
+
+@pytest.mark.parametrize("operation", ["allreduce", "alltoall"])
+def test_fabrics_side_by_side_give_the_same_rows(operation: str) -> None:
+    plan = bench.CollectivePlan(Cluster.load("torus:3x2"), operation, 6, [8, 512, 4096, 65536])
+    heard: list[float] = []
+    one, three = list(bench.measure_collective(plan)), list(bench.measure_collective(plan, heard.append, 3))
+    assert one == three
+    assert [row["bytes"] for row in three] == plan.sizes
+    assert heard[-1] == pytest.approx(1.0)

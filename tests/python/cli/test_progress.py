@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from terminal import Screen, shown
-from thalweg.systems.mpi_fpga import bench, bench_traffic
+from thalweg.systems.mpi_fpga import bench, bench_messages, bench_traffic
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.mpi import library
 
@@ -112,7 +112,9 @@ def test_bars_move_within_a_size_and_never_back() -> None:
     assert shown_row == row
     assert rising(seen) and len(seen) > 50
     seen.clear()
-    assert all(row["verified"] for row in bench.measure_messages(cluster, "bandwidth", [8, 1 << 16], 2, seen.append))
+    assert all(
+        row["verified"] for row in bench_messages.measure_messages(cluster, "bandwidth", [8, 1 << 16], 2, seen.append)
+    )
     assert rising(seen) and len(seen) > 50
     seen.clear()
     plan_of_traffic = bench_traffic.TrafficPlan(cluster, cycles=1000, warmup=100)

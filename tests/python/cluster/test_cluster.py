@@ -19,7 +19,8 @@ from thalweg.cluster import draw, topology
 from thalweg.cluster.file import presets
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import tables as cluster_file
-from thalweg.systems.mpi_fpga.cluster import ROUTER_CHANNELS, ROUTER_PORTS, Cluster
+from thalweg.systems.mpi_fpga.cluster import Cluster
+from thalweg.systems.mpi_fpga.limits import ROUTER_CHANNELS, ROUTER_PORTS
 
 if sys.version_info >= (3, 11):
     import tomllib

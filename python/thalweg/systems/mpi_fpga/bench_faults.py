@@ -11,7 +11,8 @@ from dataclasses import replace
 from thalweg.cluster import topology
 from thalweg.errors import FabricStopped
 from thalweg.systems.mpi_fpga.bench import Progress, Row, silent
-from thalweg.systems.mpi_fpga.cluster import FLIT_BYTES, LOCAL_BUFFER_FLITS, MOST_BUFFERED_FLITS, Cluster
+from thalweg.systems.mpi_fpga.cluster import Cluster
+from thalweg.systems.mpi_fpga.limits import FLIT_BYTES, LOCAL_BUFFER_FLITS, MOST_BUFFERED_FLITS
 
 LOCAL = 16 * LOCAL_BUFFER_FLITS
 """Flits that the buffers of the local port take at most."""

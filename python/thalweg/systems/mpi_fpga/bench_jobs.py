@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg.errors import FabricStopped, InputError
-from thalweg.systems.mpi_fpga import bench
+from thalweg.systems.mpi_fpga import bench, bench_data
 from thalweg.systems.mpi_fpga.bench import CollectivePlan, Progress, Row, silent
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.sharing import Share
@@ -99,7 +99,7 @@ def _run(fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int]) -> d
     parts = {}
     for job in jobs:
         own = plan.job(job)
-        given = bench.operands(own, size)
+        given = bench_data.operands(own, size)
         context = bench.communicator(fabric, own, [_handle(job, rank) for rank in range(own.ranks)])
         parts[job] = (own, given, context, fabric.parts(context, own.algorithms[0]))
     start = -(-fabric.now // plan.frame) * plan.frame
@@ -110,7 +110,7 @@ def _run(fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int]) -> d
 
     def submit(job: int, at: int) -> None:
         own, given, context, _ = parts[job]
-        results[job] = bench.room(own, size)
+        results[job] = bench_data.room(own, size)
         missing[job] = own.ranks
         handles = [_handle(job, rank) for rank in range(own.ranks)]
         bench.submit(fabric, own, own.algorithms[0], context, size, given, results[job], handles, at)
@@ -134,7 +134,7 @@ def _run(fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int]) -> d
             own, given, _, groups = parts[job]
             if job not in done:
                 run = bench.Timed(completion.at - start, results[job], use(job) - before[job], groups)
-                right = bench.right(own, own.algorithms[0], given, run)
+                right = bench_data.right(own, own.algorithms[0], given, run)
                 done[job] = _Job(run.ticks, run.results, run.busiest, right)
             if len(done) < len(jobs):
                 submit(job, fabric.now)

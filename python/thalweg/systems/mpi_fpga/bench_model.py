@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import bounds, model
 from thalweg.systems.mpi_fpga.bench import (
-    WINDOW,
     CollectivePlan,
     Row,
     collective_limits,
-    message_row,
     network_of,
-    peer_at,
     row_of,
 )
+from thalweg.systems.mpi_fpga.bench_messages import WINDOW, message_row, peer_at
 from thalweg.systems.mpi_fpga.cluster import Cluster
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ import difflib
 import itertools
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,34 +26,20 @@ from thalweg.errors import InputError
 from thalweg.route import proof, routing
 from thalweg.route.proof import Proof
 from thalweg.route.routing import NoRoutes, Routes
-from thalweg.systems.mpi_fpga import show, tables
-from thalweg.systems.mpi_fpga.faults import Wire, WrongLink, of_links
+from thalweg.systems.mpi_fpga import check, show, tables
+from thalweg.systems.mpi_fpga.faults import Wire, of_links
+from thalweg.systems.mpi_fpga.limits import (
+    FLIT_BYTES,
+    LOCAL_BUFFER_FLITS,
+    MOST_BUFFERED_FLITS,
+    ROUTER_CHANNELS,
+    ROUTER_PORTS,
+    UNIT_PORTS,
+)
 from thalweg.systems.mpi_fpga.tables import ClusterFile, ClusterTable
 
 if TYPE_CHECKING:
     from thalweg._sim import FabricConfig, RouterLibrary, UnitLibrary, WireFaults
-
-FLIT_BYTES = 32
-
-LOCAL_BUFFER_FLITS = 16
-"""Most that a local port buffers of a virtual channel: many round trips of its wires, which take a cycle."""
-
-ROUTER_PORTS, ROUTER_CHANNELS = 64, 128  # of one router, ports x virtual channels rounded up to a power of two
-
-UNIT_PORTS = 32  # of one collective unit
-
-MOST_SLOT_FLITS = 2**16 - 1
-"""What the count of a credit packet can say."""
-
-MOST_FAULTY_LATENCY = 16_000
-"""Cycles of a link on which faults happen: no replay covers a longer one."""
-
-MOST_BUFFERED_FLITS = 2**16 - 1
-"""Of all input buffers of a router; and of a link, whose flits on their way are in the buffer at its end."""
-
-MOST_LATENCY = (
-    MOST_BUFFERED_FLITS - 3
-)  # of a link, whose flits pass an output register and an input of the unit as well
 
 _IN_PLACE = re.compile(r"(dual-)?([a-z]+):([0-9]{1,6}(?:x[0-9]{1,6})*)")
 
@@ -73,12 +60,17 @@ class Cluster:
         """The cluster of a preset's name, of a file, or of a shape in place such as `torus:8x8`; with `faults` with those
         faults (`tables.with_faults`). Raises InputError."""
         file = _find(str(name))
-        return _check(file if faults is None else tables.with_faults(file, faults), str(name))
+        return _checked(file if faults is None else tables.with_faults(file, faults), str(name))
 
     @staticmethod
     def load_file(file: Path) -> Cluster:
         """The cluster of a file, whatever its name. Raises InputError."""
-        return _check(tables.load(file), str(file))
+        return _checked(tables.load(file), str(file))
+
+    @staticmethod
+    def schema() -> dict[str, Any]:
+        """The JSON schema of the files."""
+        return tables.schema()
 
     @property
     def engine(self) -> str:
@@ -198,6 +190,9 @@ class Cluster:
             "buffer_flits": self.buffer_flits,
             "least_port_buffer_bytes": self.least_port_buffer,
         }
+
+    kinds: ClassVar[Sequence[str]] = ()  #: all nodes, and all links, are alike
+    link_kinds: ClassVar[Sequence[str]] = ()
 
     @property
     def about(self) -> str:
@@ -434,75 +429,7 @@ def _find(name: str) -> ClusterFile:
     raise InputError(f"{name!r} is no preset, no file and no shape in place; {right}")
 
 
-def _check(file: ClusterFile, name: str) -> Cluster:
-    """What no single value shows: whether the values go together."""
+def _checked(file: ClusterFile, name: str) -> Cluster:
     cluster = Cluster(name, file.values, topology_of(file), file)
-    router = file.values.router
-    if cluster.buffer_flits < 1:
-        raise file.wrong(
-            f"port_buffer_bytes is {router.port_buffer_bytes}; a flit for each of {router.virtual_channels} virtual channels "
-            f"takes at least {FLIT_BYTES * router.virtual_channels}",
-            "router.port_buffer_bytes",
-            "router.virtual_channels",
-        )
-    if router.flow == "margin" and router.margin_flits < cluster.least_margin:
-        raise file.wrong(
-            f"margin_flits is {router.margin_flits}; what is in flight takes at least {cluster.least_margin} "
-            f"(2 x {cluster.link_latency} cycles of the link + 1)",
-            "router.margin_flits",
-            "link.latency_ns",
-            "clock.frequency_mhz",
-            "router.flow",
-        )
-    if cluster.link_latency > MOST_LATENCY:
-        raise file.wrong(
-            f"latency_ns is {file.values.link.latency_ns:g}, {cluster.link_latency} cycles; a link has at most {MOST_LATENCY}",
-            "link.latency_ns",
-            "clock.frequency_mhz",
-        )
-    try:
-        has_faults = cluster.has_faults
-    except WrongLink as wrong:
-        raise file.wrong(str(wrong), f"faults.links.{wrong.index}.{wrong.key}") from None
-    if has_faults and cluster.link_latency > MOST_FAULTY_LATENCY:
-        raise file.wrong(
-            f"a link of {cluster.link_latency} cycles; one on which faults happen has {MOST_FAULTY_LATENCY} at most",
-            "link.latency_ns",
-            "clock.frequency_mhz",
-        )
-    silence, least = cluster.cycles(1000 * file.values.faults.silence_us), cluster.round_trip
-    if has_faults and silence < least:
-        raise file.wrong(
-            f"silence_us is {file.values.faults.silence_us:g}, {silence} cycles; a link's round trip takes {least}, "
-            "and each link would be given up before its first frame came",
-            "faults.silence_us",
-            "link.latency_ns",
-            "clock.frequency_mhz",
-        )
-    if router.flow == "margin" and cluster.margin_flits >= cluster.buffer_flits:
-        least = (cluster.margin_flits + 1) * FLIT_BYTES * router.virtual_channels
-        raise file.wrong(
-            f"a virtual channel has {cluster.buffer_flits} flits and is stopped at {cluster.margin_flits} free ones, so that "
-            f"nothing would move; port_buffer_bytes should be at least {least}",
-            "router.port_buffer_bytes",
-            "router.margin_flits",
-            "router.virtual_channels",
-        )
-    collective = file.values.collective
-    slot = collective.slot_packets * collective.packet_flits
-    if slot > MOST_SLOT_FLITS:
-        raise file.wrong(
-            f"a slot of {collective.slot_packets} packets of {collective.packet_flits} flits has {slot} flits; "
-            f"credits count to {MOST_SLOT_FLITS}",
-            "collective.slot_packets",
-            "collective.packet_flits",
-        )
-    longest = collective.long_packet_flits or collective.packet_flits
-    if not collective.packet_flits <= longest <= slot:
-        raise file.wrong(
-            f"a longest packet of {longest} flits; packet_flits is {collective.packet_flits}, and a slot has {slot}",
-            "collective.long_packet_flits",
-            "collective.packet_flits",
-            "collective.slot_packets",
-        )
+    check.check(cluster)
     return cluster

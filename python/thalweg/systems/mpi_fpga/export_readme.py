@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg.spec import SIZE, Datatype, Operator
-from thalweg.systems.mpi_fpga.cluster import FLIT_BYTES, Cluster
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.configuration import Numbers, Write, word
+from thalweg.systems.mpi_fpga.limits import FLIT_BYTES
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective, Descriptor, Kind, NetworkHeader
 from thalweg.systems.mpi_fpga.top import core_name
 

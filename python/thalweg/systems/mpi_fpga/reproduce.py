@@ -16,10 +16,11 @@ from thalweg.cluster import topology
 from thalweg.errors import CheckFailed
 from thalweg.reproduce import Row, mean, published, short
 from thalweg.spec import Datatype
-from thalweg.systems.mpi_fpga import bench
+from thalweg.systems.mpi_fpga import bench, bench_messages
 from thalweg.systems.mpi_fpga import reproduce_programs as programs
 from thalweg.systems.mpi_fpga.bench import CollectivePlan, HostTime
-from thalweg.systems.mpi_fpga.cluster import FLIT_BYTES, Cluster
+from thalweg.systems.mpi_fpga.cluster import Cluster
+from thalweg.systems.mpi_fpga.limits import FLIT_BYTES
 from thalweg.systems.mpi_fpga.spec import Algorithm
 
 PAPER = "mpi-fpga"
@@ -187,12 +188,12 @@ class Evaluation:
     def tables(self) -> list[Row]:
         """What follows from the presets' values, and one link as it is measured."""
         cluster = self.direct(128)
-        latency = next(bench.measure_messages(cluster, "latency", [8], 1))["time_kernel_us"] * 1000
-        peak = next(bench.measure_messages(cluster, "bandwidth", [64 << 10], 1))["bandwidth_kernel_gbps"]
+        latency = next(bench_messages.measure_messages(cluster, "latency", [8], 1))["time_kernel_us"] * 1000
+        peak = next(bench_messages.measure_messages(cluster, "bandwidth", [64 << 10], 1))["bandwidth_kernel_gbps"]
         # A clock at which a port carries what the link does; what is fixed in nanoseconds stays so.
         fast = variant(cluster, "clock", frequency_mhz=95.9e3 / 256)
         fast = variant(fast, "router", margin_flits=fast.least_margin)
-        faster = next(bench.measure_messages(fast, "bandwidth", [64 << 10], 1))["bandwidth_kernel_gbps"]
+        faster = next(bench_messages.measure_messages(fast, "bandwidth", [64 << 10], 1))["bandwidth_kernel_gbps"]
         fifo = cluster.least_port_buffer
         contexts = cluster.values.collective.contexts
         return [

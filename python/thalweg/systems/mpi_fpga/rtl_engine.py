@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from thalweg.errors import InputError
 from thalweg.launch import scratch
 from thalweg.spec import SIZE, Operator
-from thalweg.systems.mpi_fpga.cluster import MOST_BUFFERED_FLITS
+from thalweg.systems.mpi_fpga.limits import MOST_BUFFERED_FLITS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
-from thalweg.systems.mpi_fpga.cluster import FLIT_BYTES, Cluster
+from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.configuration import Numbers
+from thalweg.systems.mpi_fpga.limits import FLIT_BYTES
 
 TOP = "thalweg_node"
 RESULT_BITS = 115  # of tw_node_pkg::result_t

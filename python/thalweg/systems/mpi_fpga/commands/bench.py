@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from thalweg.commands.output import OutputFile, json_option, print_line, print_t
 from thalweg.errors import CheckFailed, InputError
 from thalweg.launch import placement
 from thalweg.spec import Datatype, Operator
-from thalweg.systems.mpi_fpga import SYSTEM, bench, bench_model, bench_traffic
+from thalweg.systems.mpi_fpga import SYSTEM, bench, bench_data, bench_messages, bench_model, bench_traffic
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.faults import faults_option, recovery_text
 from thalweg.systems.mpi_fpga.rtl_engine import ENGINES, with_engine
@@ -124,7 +125,7 @@ def _print_times(rows: Rows) -> None:
 
 def _collective(name: str) -> click.Command:
     """The subcommand of a collective, with the options that it has."""
-    reduces, rooted = name in bench.REDUCTIONS, name in bench.ROOTED
+    reduces, rooted = name in bench_data.REDUCTIONS, name in bench_data.ROOTED
 
     def run(
         cluster_name: str,
@@ -172,7 +173,7 @@ def _collective(name: str) -> click.Command:
             rows = list(bench_model.collective_rows(plan))
         else:
             with progress_bar(name) as progress:
-                rows = list(bench.measure_collective(plan, progress))
+                rows = list(bench.measure_collective(plan, progress, 1 if cluster.routers else os.cpu_count() or 1))
         about = f"{name} of {plan.ranks} ranks on {cluster.name}"
         if reduces:
             about += f": {op} of {datatype}"
@@ -245,8 +246,8 @@ def _message(name: str) -> click.Command:
             rows = list(bench_model.message_rows(cluster, name, wanted, hops))
         else:
             with progress_bar(name) as progress:
-                rows = list(bench.measure_messages(cluster, name, wanted, hops, progress))
-        about = f"{name} from node 0 to node {bench.peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
+                rows = list(bench_messages.measure_messages(cluster, name, wanted, hops, progress))
+        about = f"{name} from node 0 to node {bench_messages.peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
         print_line(f"{about}, on {cluster.name}{_CLOSED * (engine == 'model')}; times in us")
         _print_times(rows)
         _print_recoveries(rows)

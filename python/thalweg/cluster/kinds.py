@@ -1,0 +1,305 @@
+"""Clusters put together of kinds: what a file says of clocks, nodes and links, each kind with a table of its system's own.
+
+    [clock.net]                [node.hub]              [link.ring]             [topology]
+    frequency_mhz = 250        kind = "..."            kind = "..."            shape = "ring"
+                               (what the kind has)     (what the kind has)     size = [4]
+                                                                               node = "hub"
+                                                                               link = "ring"
+                                                                               join = [{ link = "cable", ends = ["0.S", "2.S"] }]
+
+Every node of a shape is of one kind, but for its switches; links that are no part of the shape are joined, end by end. The
+simulator puts together one plain description of all of it (`Assembled.assembly`), whose values the kinds read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeVar
+
+import numpy as np
+from pydantic import Field
+
+from thalweg.cluster import Shown
+from thalweg.cluster.file import ClusterFile, Table, TopologyTable, layers, parse, path_of, topology_of, validated
+from thalweg.cluster.topology import Topology
+from thalweg.errors import InputError
+
+Name = Annotated[str, Field(min_length=1)]
+MOST_TICKS = 10**12  #: a second
+
+
+class ClockTable(Table):
+    frequency_mhz: float = Field(ge=0.001, le=100_000, description="edges a microsecond")
+    phase_ns: float = Field(0, ge=0, le=1e6, description="time of the first edge in ns, to the next tick")
+
+    @property
+    def hertz(self) -> int:
+        return round(self.frequency_mhz * 1e6)
+
+
+class KindTable(Table):
+    """Of a node or a link; keys that end in `clock` name a clock."""
+
+    kind: Name
+
+
+class NodeTable(KindTable):
+    ports: ClassVar[Mapping[str, str]] = {}
+    """Its link ports by name, and what each is, such as "PCIe root"; a shape takes the first ones."""
+
+
+class LinkTable(KindTable):
+    def refuses(self, one: str, other: str) -> bool:
+        """Can it not join ports that are these? Those of a sort can be joined, where a kind says nothing else."""
+        return one != other
+
+
+class JoinTable(Table):
+    link: Name = Field(description="which of the file's links")
+    ends: list[Annotated[str, Field(pattern=r"^[0-9]{1,6}\.\w+$")]] = Field(
+        min_length=2, max_length=2, description='two of "NODE.PORT"'
+    )
+
+
+class KindsTopology(TopologyTable):
+    node: Name = Field(description="which of the file's nodes stands at each place")
+    switch: Name | None = Field(None, description="which of them stands where the shape has switches")
+    link: Name = Field(description="which of the file's links joins them")
+    join: list[JoinTable] = Field([], description="further links, each with two ends")
+
+
+class KindsTable(Table):
+    """A cluster file; what its nodes and links have is their kinds' tables."""
+
+    description: str = Field("", pattern=r"^\P{C}*$", description="one line about the cluster")
+    base: str | None = Field(None, description="file beside this one whose values hold where this one says nothing")
+    clock: dict[str, ClockTable] = Field(min_length=1, description="clocks by their names")
+    node: dict[str, dict[str, Any]] = Field(min_length=1, description="nodes by their names")
+    link: dict[str, dict[str, Any]] = Field(min_length=1, description="links by their names")
+    topology: KindsTopology
+
+
+KindOf = TypeVar("KindOf", bound=KindTable)
+
+
+@dataclass(frozen=True, eq=False)
+class Assembled:
+    """A cluster of kinds (`Cluster` of thalweg.cluster). A system's own says which kinds there are, and what is proved of it."""
+
+    name: str
+    file: ClusterFile[KindsTable]
+    nodes: Mapping[str, NodeTable]
+    links: Mapping[str, LinkTable]
+    topology: Topology
+
+    NODES: ClassVar[Mapping[str, type[NodeTable]]]
+    LINKS: ClassVar[Mapping[str, type[LinkTable]]]
+
+    @classmethod
+    def load(cls, name: str | Path, faults: str | None = None) -> Assembled:
+        """Raises InputError."""
+        if faults is not None:
+            raise InputError(f"--faults {faults}: links of {name} have no faults")
+        if not (file := path_of(str(name))):
+            raise InputError(f"{str(name)!r} is no preset and no file")
+        return cls.load_file(file, str(name))
+
+    @classmethod
+    def load_file(cls, file: Path, name: str | None = None) -> Assembled:
+        """Raises InputError."""
+        values, places = layers(file, None)
+        read = parse(KindsTable, values, places, str(file), file)
+        nodes = dict(_of_kinds(cls.NODES, "node", read.values.node, read))
+        links = dict(_of_kinds(cls.LINKS, "link", read.values.link, read))
+        for what, tables in (("node", nodes), ("link", links)):
+            for key in ("node", "switch") if what == "node" else ("link",):
+                _one_of(tables, getattr(read.values.topology, key), f"topology.{key}", f"{what}s", read)
+        for index, join in enumerate(read.values.topology.join):
+            _one_of(links, join.link, f"topology.join.{index}", "links", read)
+        if (ticks := _ticks_per_second(read.values.clock)) > MOST_TICKS:
+            raise read.wrong(
+                f"the clocks' edges have {ticks / 1e12:g} THz in common; an hour has to fit into 64 bits, so give frequencies that "
+                f"share factors, {MOST_TICKS / 1e12:g} THz at most in common",
+                "clock",
+            )
+        return cls(name or str(file), read, nodes, links, _joined(read, nodes, links))
+
+    @classmethod
+    def schema(cls) -> dict[str, Any]:
+        """The JSON schema of the files of this class."""
+
+        def one_of(kinds: Mapping[str, type[KindTable]]) -> dict[str, Any]:
+            return {
+                "type": "object",
+                "additionalProperties": {"anyOf": [k.model_json_schema() for k in kinds.values()]},
+            }
+
+        whole = KindsTable.model_json_schema()
+        whole["properties"] |= {"node": one_of(cls.NODES), "link": one_of(cls.LINKS)}
+        return whole
+
+    @property
+    def about(self) -> str:
+        return self.file.values.description
+
+    @property
+    def clocks(self) -> Mapping[str, ClockTable]:
+        return self.file.values.clock
+
+    @property
+    def seeds(self) -> Mapping[str, int]:
+        return {}
+
+    @property
+    def description(self) -> Mapping[str, Any]:
+        tables = {"node": self.nodes, "link": self.links}
+        return {
+            "name": self.name,
+            "values": self.file.values.model_dump(exclude={"base", *tables})
+            | {what: {name: table.model_dump() for name, table in of.items()} for what, of in tables.items()},
+            "nodes": self.topology.nodes,
+            "links": len(self.topology.links),
+        }
+
+    @cached_property
+    def kinds(self) -> Sequence[str]:
+        """The name in the file of what stands at each node."""
+        table, built = self.file.values.topology, self.topology
+        return [table.node] * built.hosts + [table.switch or table.node] * (built.nodes - built.hosts)
+
+    @cached_property
+    def link_kinds(self) -> Sequence[str]:
+        """The name in the file of each link of the topology."""
+        table, built = self.file.values.topology, self.topology
+        return [table.link] * (len(built.links) - built.joined) + [join.link for join in table.join]
+
+    def shown(self) -> Sequence[Shown]:
+        rows: list[Shown] = [
+            (f"clock {name}", f"{clock.frequency_mhz:.10g} MHz", f"a cycle is {1e3 / clock.frequency_mhz:.6g} ns")
+            for name, clock in self.clocks.items()
+        ]
+        for what, tables in (("node", self.nodes), ("link", self.links)):
+            for name, table in tables.items():
+                rows.append((f"{what} {name}", table.kind, ""))
+                for key, field in type(table).model_fields.items():
+                    if key != "kind":
+                        rows.append((f"  {key}", f"{getattr(table, key)}", field.description or ""))
+        return rows
+
+    def legend(self) -> Sequence[str]:
+        ports = {
+            name: ", ".join(f"{port} ({what})" for port, what in table.ports.items())
+            for name, table in self.nodes.items()
+        }
+        return [f"node {name}: {table.kind}, ports {ports[name]}" for name, table in self.nodes.items()]
+
+    def checked(self) -> tuple[str, Mapping[str, Any]]:
+        return f"{len(self.clocks)} clocks in ticks of {_ticks_per_second(self.clocks) / 1e9:g} GHz", {}
+
+    @cached_property
+    def assembly(self) -> dict[str, Any]:
+        """What the simulator puts together: clocks, and of each node and link its kind and the values that the kind reads."""
+
+        def part(what: str, name: str, number: int, table: KindTable) -> dict[str, Any]:
+            values = table.model_dump(exclude={"kind"}, exclude_none=True)
+            return {"kind": table.kind, "of": f"{what} {number} ({name})", "values": values}
+
+        nodes = [part("node", name, i, self.nodes[name]) for i, name in enumerate(self.kinds)]
+        links = [
+            part("link", name, i, self.links[name]) | {"ends": ends}
+            for i, (name, ends) in enumerate(zip(self.link_kinds, self.topology.links.tolist(), strict=True))
+        ]
+        ticks = _ticks_per_second(self.clocks)
+        clocks = [
+            {"name": name, "hertz": clock.hertz, "phase": round(clock.phase_ns * ticks / 1e9)}
+            for name, clock in self.clocks.items()
+        ]
+        return {"clocks": clocks, "nodes": nodes, "links": links}
+
+
+def _ticks_per_second(clocks: Mapping[str, ClockTable]) -> int:
+    """The least number of which all clocks' periods are whole ones."""
+    return math.lcm(*(clock.hertz for clock in clocks.values()))
+
+
+def _of_kinds(
+    kinds: Mapping[str, type[KindOf]], what: str, tables: Mapping[str, Mapping[str, Any]], file: ClusterFile[KindsTable]
+) -> Iterator[tuple[str, KindOf]]:
+    """The tables of [node.*] or [link.*], each as its kind has it. Raises InputError."""
+    for name, table in tables.items():
+        at = f"{what}.{name}"
+        kind = table.get("kind")
+        if not isinstance(kind, str) or kind not in kinds:
+            known = f"the kinds of {what} are {', '.join(kinds)}"
+            if kind is None:
+                raise file.wrong(f"'kind' is missing in [{at}]; {known}", at)
+            raise file.wrong(f"{at}.kind is {kind!r}; {known}", f"{at}.kind")
+        made = validated(kinds[kind], table, file.places, file.name, (what, name))
+        for key, value in made:
+            if key.endswith("clock"):
+                _one_of(file.values.clock, value, f"{at}.{key}", "clocks", file)
+        yield name, made
+
+
+def _one_of(known: Mapping[str, Any], name: str | None, path: str, what: str, file: ClusterFile[KindsTable]) -> None:
+    if name is not None and name not in known:
+        raise file.wrong(f"{path} names {name!r}; the {what} are {', '.join(known)}", path)
+
+
+def _joined(file: ClusterFile[KindsTable], nodes: Mapping[str, NodeTable], links: Mapping[str, LinkTable]) -> Topology:
+    """The shape with its further links. Raises InputError where ports are missing, taken, or can't be joined."""
+    table = file.values.topology
+    built = topology_of(file)
+
+    def name_of(node: int) -> str:
+        return table.node if node < built.hosts else table.switch or table.node
+
+    used: dict[tuple[int, int], str] = {}
+
+    def end(link: str, node: int, port: int, path: str) -> str:
+        """What the port is that a link ends at."""
+        of = name_of(node)
+        ports = list(nodes[of].ports.items())
+        if port >= len(ports):
+            has = f"{len(ports)} ({', '.join(nodes[of].ports)})" if ports else "none"
+            raise file.wrong(f"a {table.shape} takes {built.link_ports} ports of each node; {of} has {has}", path)
+        if (node, port) in used:
+            raise file.wrong(f"port {ports[port][0]} of node {node} has two links, {used[node, port]} and {link}", path)
+        used[node, port] = link
+        return ports[port][1]
+
+    def join(link: str, ends: Sequence[tuple[int, int]], path: str) -> list[int]:
+        one, other = (end(link, node, port, path) for node, port in ends)
+        if links[link].refuses(one, other):
+            raise file.wrong(
+                f"link {link} ({links[link].kind}) can't join {one} of node {ends[0][0]} and {other} of node {ends[1][0]}",
+                path,
+            )
+        return [ends[0][0], ends[0][1], ends[1][0], ends[1][1]]
+
+    for a, port_a, b, port_b in built.links.tolist():
+        join(table.link, [(a, port_a), (b, port_b)], "topology.node")
+    more = []
+    for index, joined in enumerate(table.join):
+        path = f"topology.join.{index}"
+        ends = []
+        for text in joined.ends:
+            number, port = text.split(".")
+            node = int(number)
+            if node >= built.nodes:
+                raise file.wrong(f"{path} joins node {node}; the last one is {built.nodes - 1}", path)
+            names = list(nodes[name_of(node)].ports)
+            if port not in names:
+                raise file.wrong(f"node {node} ({name_of(node)}) has no port {port!r}; it has {', '.join(names)}", path)
+            ends.append((node, names.index(port)))
+        more.append(join(joined.link, ends, path))
+    if not more:
+        return built
+    together = np.concatenate([built.links, np.array(more, np.int32)])
+    ports = int(together[:, [1, 3]].max()) + 1
+    return dataclasses.replace(built, links=together, link_ports=ports, joined=len(more))

@@ -1,0 +1,89 @@
+"""Messages between two nodes: measured, verified, and the rows of them beside their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thalweg.errors import InputError
+from thalweg.systems.mpi_fpga import bounds
+from thalweg.systems.mpi_fpga.bench import Progress, Row, finish, looks_at, network_of, row_of, silent, with_recoveries
+from thalweg.systems.mpi_fpga.cluster import Cluster
+
+if TYPE_CHECKING:
+    from thalweg._sim import Recovery
+
+WINDOW = 64
+"""Messages under way in `bandwidth`, as in OSU's osu_bw."""
+
+
+def peer_at(cluster: Cluster, hops: int) -> int:
+    """The first node that is `hops` links from node 0. Raises InputError."""
+    distances = cluster.topology.distances[0]
+    found = np.flatnonzero(distances == hops)
+    if hops < 1 or not found.size:
+        raise InputError(
+            f"no node is {hops} hops from node 0 in {cluster.name}; the farthest is {int(distances.max())}"
+        )
+    return int(found[0])
+
+
+def measure_messages(
+    cluster: Cluster, operation: str, sizes: Sequence[int], hops: int, progress: Progress = silent
+) -> Iterator[Row]:
+    """A row for each size of messages from node 0 to one that is `hops` links away.
+
+    `latency`: one message. `bandwidth`: `WINDOW` of them, given to the fabric at once; times are of all.
+    """
+    from thalweg import _sim
+
+    config = cluster.fabric_config()
+    network = network_of(config, cluster)
+    us = 1e6 / config.ticks_per_second
+    messages = WINDOW if operation == "bandwidth" else 1
+    peer = peer_at(cluster, hops)
+    for index, size in enumerate(sizes):
+        times: list[float] = []
+        limits: list[float | None] = []
+        recoveries: list[list[Recovery]] = []
+        verified = True
+        for host in (False, True):
+            fabric = _sim.Fabric(config, _sim.Endpoint.host if host else _sim.Endpoint.kernel)
+            for handle in range(messages):
+                fabric.send(handle=handle, source=0, destination=peer, bytes=size, at=0)
+            limit = bounds.message_ticks(network, 0, peer, size * messages, host) if network else None
+
+            def advanced(done: float, before: float = index + host / 2) -> None:
+                progress((before + done / 2) / len(sizes))
+
+            looks = looks_at(0, limit, advanced)
+            times.append(finish(fabric, set(range(messages)), _sim.CompletionKind.arrived, looks) * us)
+            fabric.advance(_sim.NEVER)  # credits that are on their way back
+            limits.append(limit * us if limit is not None else None)
+            recoveries.append(fabric.recoveries)
+            # No payload is simulated: right is that as many flits as carry the bytes took the shortest way, if it was not cut.
+            flits, detour = divmod(fabric.flit_hops, hops)
+            detour = 0 if fabric.recoveries else detour
+            verified = verified and fabric.idle and not detour and flits * bounds.FLIT_BYTES >= size * messages
+        progress((index + 1) / len(sizes))
+        row = message_row(operation, cluster, size, times, limits, verified, hops=hops)
+        yield with_recoveries(row, recoveries, us)
+
+
+def message_row(
+    operation: str,
+    cluster: Cluster,
+    size: int,
+    times: Sequence[float],
+    limits: Sequence[float | None],
+    verified: bool | None,
+    **more: object,
+) -> Row:
+    """A row of `latency` or `bandwidth`; the latter says what rate its times make."""
+    row = row_of(operation, cluster, 2, size, times, limits, verified, **more)
+    if operation == "bandwidth":
+        for end, time in zip(("kernel", "host"), times, strict=True):
+            row[f"bandwidth_{end}_gbps"] = size * WINDOW * 8 / time / 1e3
+    return row

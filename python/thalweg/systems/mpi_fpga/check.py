@@ -1,0 +1,84 @@
+"""Do the values of a cluster file of MPI-FPGA go together?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thalweg.systems.mpi_fpga.faults import WrongLink
+from thalweg.systems.mpi_fpga.limits import FLIT_BYTES, MOST_FAULTY_LATENCY, MOST_LATENCY, MOST_SLOT_FLITS
+
+if TYPE_CHECKING:
+    from thalweg.systems.mpi_fpga.cluster import Cluster
+
+
+def check(cluster: Cluster) -> None:
+    """What no single value shows: whether the values go together. Raises InputError."""
+    file = cluster.file
+    router = file.values.router
+    if cluster.buffer_flits < 1:
+        raise file.wrong(
+            f"port_buffer_bytes is {router.port_buffer_bytes}; a flit for each of {router.virtual_channels} virtual channels "
+            f"takes at least {FLIT_BYTES * router.virtual_channels}",
+            "router.port_buffer_bytes",
+            "router.virtual_channels",
+        )
+    if router.flow == "margin" and router.margin_flits < cluster.least_margin:
+        raise file.wrong(
+            f"margin_flits is {router.margin_flits}; what is in flight takes at least {cluster.least_margin} "
+            f"(2 x {cluster.link_latency} cycles of the link + 1)",
+            "router.margin_flits",
+            "link.latency_ns",
+            "clock.frequency_mhz",
+            "router.flow",
+        )
+    if cluster.link_latency > MOST_LATENCY:
+        raise file.wrong(
+            f"latency_ns is {file.values.link.latency_ns:g}, {cluster.link_latency} cycles; a link has at most {MOST_LATENCY}",
+            "link.latency_ns",
+            "clock.frequency_mhz",
+        )
+    try:
+        has_faults = cluster.has_faults
+    except WrongLink as wrong:
+        raise file.wrong(str(wrong), f"faults.links.{wrong.index}.{wrong.key}") from None
+    if has_faults and cluster.link_latency > MOST_FAULTY_LATENCY:
+        raise file.wrong(
+            f"a link of {cluster.link_latency} cycles; one on which faults happen has {MOST_FAULTY_LATENCY} at most",
+            "link.latency_ns",
+            "clock.frequency_mhz",
+        )
+    silence, least = cluster.cycles(1000 * file.values.faults.silence_us), cluster.round_trip
+    if has_faults and silence < least:
+        raise file.wrong(
+            f"silence_us is {file.values.faults.silence_us:g}, {silence} cycles; a link's round trip takes {least}, "
+            "and each link would be given up before its first frame came",
+            "faults.silence_us",
+            "link.latency_ns",
+            "clock.frequency_mhz",
+        )
+    if router.flow == "margin" and cluster.margin_flits >= cluster.buffer_flits:
+        least = (cluster.margin_flits + 1) * FLIT_BYTES * router.virtual_channels
+        raise file.wrong(
+            f"a virtual channel has {cluster.buffer_flits} flits and is stopped at {cluster.margin_flits} free ones, so that "
+            f"nothing would move; port_buffer_bytes should be at least {least}",
+            "router.port_buffer_bytes",
+            "router.margin_flits",
+            "router.virtual_channels",
+        )
+    collective = file.values.collective
+    slot = collective.slot_packets * collective.packet_flits
+    if slot > MOST_SLOT_FLITS:
+        raise file.wrong(
+            f"a slot of {collective.slot_packets} packets of {collective.packet_flits} flits has {slot} flits; "
+            f"credits count to {MOST_SLOT_FLITS}",
+            "collective.slot_packets",
+            "collective.packet_flits",
+        )
+    longest = collective.long_packet_flits or collective.packet_flits
+    if not collective.packet_flits <= longest <= slot:
+        raise file.wrong(
+            f"a longest packet of {longest} flits; packet_flits is {collective.packet_flits}, and a slot has {slot}",
+            "collective.long_packet_flits",
+            "collective.packet_flits",
+            "collective.slot_packets",
+        )

@@ -1,0 +1,91 @@
+// A cluster put together of nodes and links of kinds that are known by name. A kind makes its nodes and joins its links from
+// what the cluster file says of them; nothing here knows what they are.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "network/values.hpp"
+
+namespace thalweg {
+
+/// A node's end of a link. What it carries tells ends that can be joined apart from those that can't.
+class LinkPort {
+ public:
+  virtual ~LinkPort() = default;
+  [[nodiscard]] virtual std::string carries() const = 0;
+};
+
+/// The clocks of a cluster, by the names that its file gives them.
+using Clocks = std::map<std::string, Domain*, std::less<>>;
+
+/// What stands at a place of the topology; its components are in the schedulers of its clocks.
+class AssembledNode {
+ public:
+  virtual ~AssembledNode() = default;
+  /// Of a link port's number; throws std::invalid_argument where there is none.
+  [[nodiscard]] virtual LinkPort& port(unsigned number) = 0;
+};
+
+/// Something that stays between two ports; it may hold components of its own.
+class AssembledLink {
+ public:
+  virtual ~AssembledLink() = default;
+};
+
+/// What makes a node, in the order of their numbers.
+using NodeKind = std::function<std::unique_ptr<AssembledNode>(const Values&, unsigned number, const Clocks&)>;
+/// What joins two ports; throws std::invalid_argument where they are not for it.
+using LinkKind = std::function<std::unique_ptr<AssembledLink>(const Values&, LinkPort&, LinkPort&, const Clocks&)>;
+
+struct Kinds {
+  std::map<std::string, NodeKind, std::less<>> nodes;
+  std::map<std::string, LinkKind, std::less<>> links;
+};
+
+/// What a cluster file says, with its topology laid out.
+struct Description {
+  struct ClockOf {
+    std::string name;
+    std::int64_t hertz = 0;
+    Tick phase = 0;  ///< in ticks of all clocks
+  };
+  struct NodeOf {
+    std::string kind;
+    Values values;
+  };
+  struct LinkOf {
+    std::string kind;
+    Values values;
+    unsigned node_a = 0, port_a = 0, node_b = 0, port_b = 0;
+  };
+  std::vector<ClockOf> clocks;
+  std::vector<NodeOf> nodes;
+  std::vector<LinkOf> links;
+};
+
+class Assembly {
+ public:
+  /// Throws std::invalid_argument, one line, where a kind is not known or refuses.
+  Assembly(const Description& description, const Kinds& kinds);
+
+  [[nodiscard]] Domains& time() { return time_; }
+  [[nodiscard]] Tick ticks_per_second() const { return ticks_per_second_; }
+  [[nodiscard]] AssembledNode& node(unsigned number) { return *nodes_.at(number); }
+  [[nodiscard]] unsigned nodes() const { return static_cast<unsigned>(nodes_.size()); }
+
+ private:
+  Tick ticks_per_second_;
+  Domains time_;
+  Clocks clocks_;
+  std::vector<std::unique_ptr<AssembledNode>> nodes_;
+  std::vector<std::unique_ptr<AssembledLink>> links_;
+};
+
+}  // namespace thalweg
