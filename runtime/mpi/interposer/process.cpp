@@ -282,6 +282,7 @@ void Process::stop_running(State state) {
 
 /// Until the server lets the rank go on. While others are inside MPI, it lets MPI send and take in what is queued there.
 void Process::sleep() {
+  const long longest = std::min(kLongestNativeNap, static_cast<long>(header_->ranks) * kNativeNap);
   long nap = kNativeNap;
   for (;;) {
     const std::uint32_t bell = slot_->bell.load();
@@ -289,7 +290,7 @@ void Process::sleep() {
     const bool native = header_->native.load() != 0;
     futex_wait(slot_->bell, bell, native ? nap : kNap);
     if (slot_->state.load() != State::parked) return;
-    nap = slot_->bell.load() != bell ? kNativeNap : std::min(2 * nap, kLongestNativeNap);
+    nap = slot_->bell.load() != bell ? kNativeNap : std::min(2 * nap, longest);
     char byte = 0;
     int flag = 0;
     if (header_->native.load() != 0) {

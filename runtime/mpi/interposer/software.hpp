@@ -47,6 +47,7 @@ int Meet(Native native, MPI_Comm comm);
 int Outside(Native native);
 /// One of one-sided communication, for which the other side need do nothing.
 int Aside(Native native);
+int Win_test(Native native, const int* flag);
 
 }  // namespace on
 }  // namespace thalweg::mpi

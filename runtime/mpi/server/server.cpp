@@ -62,8 +62,9 @@ Outcome Server::run() {
     Tick earliest = kNever;  // that a rank which runs can do anything
     if (header.running.load() != 0) {
       futex_wait(header.doorbell, bell, kQuietMilliseconds * 1'000'000L);
-      if (header.doorbell.load() != bell) continue;
-      put_blocked_outside();
+      const bool rang = header.doorbell.load() != bell;
+      if (rang && !somebody_yields()) continue;
+      if (!rang) put_blocked_outside();
       help_those_that_look_after();
       earliest = earliest_of_running();
       // Where processor time is no virtual time nothing may depend on it.

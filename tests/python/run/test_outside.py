@@ -21,6 +21,11 @@ def test_one_sided_calls_beside_virtual_time(run_program: Program, compute: str)
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
+def test_a_window_s_test_sees_what_was_completed_before_a_barrier(run_program: Program) -> None:
+    run = run_program("post.c", 3, "--timeout", "60")
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+
+
 def test_a_semaphore(run_program: Program) -> None:
     run = run_program("semaphore.c", 3, "--timeout", "60", arguments=("60",))
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr

@@ -93,6 +93,7 @@ REQUESTS = {
     "status)",
     "Request_get_status_some": "Request_get_status_some(PMPI_Request_get_status_some, incount, array_of_requests, outcount, "
     "array_of_indices, array_of_statuses)",
+    "Win_test": "Win_test(native, flag)",
     "Cancel": "Cancel(native, request)",
 }
 
