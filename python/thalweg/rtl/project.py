@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, TextIO
 
 from thalweg.errors import InputError
@@ -320,8 +321,10 @@ class Project:
         parameters: dict[str, int | str],
         waves: bool = False,
         parts: Sequence[str] = (),
+        clocks: Mapping[str, float] = MappingProxyType({}),
     ) -> Path:
         """A shared library of a module with parameters, and the C++ source that makes something of its model (class Vtop).
+        `clocks`: MHz of each, of a module with several.
 
         With `waves` the model can be traced. `parts`: modules in it, or in each other, whose outputs come from registers alone,
         compiled once for all of their instances; waves leave out what is in them.
@@ -334,7 +337,7 @@ class Project:
         folder = self.build / module / (f"{digest}.traced" if waves else digest)
         with alone(folder):
             found = self._elaborate(folder, module, flags)
-            write_if_changed(folder / "ports/top.hpp", header(found))
+            write_if_changed(folder / "ports/top.hpp", header(found, clocks))
             variants = [part for name in parts for part in self._parts(folder, name)]
             library = folder / "library.so"
             with (folder / "build.ninja").open("w") as out:

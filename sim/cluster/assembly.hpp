@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/values.hpp"
 #include "core/clock.hpp"
-#include "network/values.hpp"
 
 namespace thalweg {
 
@@ -74,6 +74,8 @@ class Assembly {
  public:
   /// Throws std::invalid_argument, one line, where a kind is not known or refuses.
   Assembly(const Description& description, const Kinds& kinds);
+  Assembly(const Assembly&) = delete;
+  Assembly& operator=(const Assembly&) = delete;
 
   [[nodiscard]] Domains& time() { return time_; }
   [[nodiscard]] Tick ticks_per_second() const { return ticks_per_second_; }

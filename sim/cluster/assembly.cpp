@@ -1,4 +1,4 @@
-#include "network/assembly.hpp"
+#include "cluster/assembly.hpp"
 
 #include <stdexcept>
 

@@ -1,0 +1,49 @@
+// A cluster of kinds, as Python describes it (`Assembled.assembly` of thalweg/cluster/kinds.py), for the bindings of systems.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/assembly.hpp"
+
+namespace thalweg {
+
+inline Values::Value value_of(nanobind::handle value) {
+  namespace nb = nanobind;
+  if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
+  if (nb::isinstance<nb::int_>(value)) return nb::cast<std::int64_t>(value);
+  if (nb::isinstance<nb::float_>(value)) return nb::cast<double>(value);
+  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+  return nb::cast<std::vector<std::int64_t>>(value);
+}
+
+inline Values values_of(const nanobind::dict& part) {
+  namespace nb = nanobind;
+  Values::Table table;
+  for (const auto& [name, value] : nb::cast<nb::dict>(part["values"]))
+    table.emplace(nb::cast<std::string>(name), value_of(value));
+  return {nb::cast<std::string>(part["of"]), std::move(table)};
+}
+
+inline Description description_of(const nanobind::dict& given) {
+  namespace nb = nanobind;
+  Description description;
+  for (const auto& clock : nb::cast<std::vector<nb::dict>>(given["clocks"]))
+    description.clocks.push_back(
+        {nb::cast<std::string>(clock["name"]), nb::cast<std::int64_t>(clock["hertz"]), nb::cast<Tick>(clock["phase"])});
+  for (const auto& node : nb::cast<std::vector<nb::dict>>(given["nodes"]))
+    description.nodes.push_back({nb::cast<std::string>(node["kind"]), values_of(node)});
+  for (const auto& link : nb::cast<std::vector<nb::dict>>(given["links"])) {
+    const auto ends = nb::cast<std::vector<unsigned>>(link["ends"]);
+    description.links.push_back(
+        {nb::cast<std::string>(link["kind"]), values_of(link), ends.at(0), ends.at(1), ends.at(2), ends.at(3)});
+  }
+  return description;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,95 @@
+// Clusters of relays, for Python: put together from a description, with the simulator's nodes or the hardware's.
+#include <dlfcn.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <tuple>
+
+#include "assembly.hpp"
+#include "relay/node.hpp"
+
+namespace nb = nanobind;
+using namespace thalweg;
+
+namespace relay {
+namespace {
+
+struct Cable final : AssembledLink {
+  Cable(const Values& values, Node::Port& from, Node::Port& to)
+      : fifo(values.get<std::size_t>("depth"), kStages, from.domain.clock, to.domain.clock) {
+    from.fifo = to.fifo = &fifo;
+    fifo.writer.bind(from.domain, from.node.at_net());
+    fifo.reader.bind(to.domain, to.node.at_net());
+  }
+  AsyncFifo<Word> fifo;
+};
+
+Kinds kinds(const std::string& library) {
+  using Make = NodeModel*(unsigned);
+  Make* make = nullptr;
+  if (!library.empty()) {
+    void* loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    make = loaded ? reinterpret_cast<Make*>(dlsym(loaded, "relay_make_node")) : nullptr;
+    if (!make) throw std::invalid_argument(dlerror());
+  }
+  Kinds known;
+  known.nodes["relay"] = [make](const Values& values, unsigned number,
+                                const Clocks& clocks) -> std::unique_ptr<AssembledNode> {
+    Domain &net = *clocks.at(values.get<std::string>("clock")),
+           &core = *clocks.at(values.get<std::string>("core_clock"));
+    if (make) return std::make_unique<RtlNode>(number, net, core, std::unique_ptr<NodeModel>(make(number)));
+    return std::make_unique<SimNode>(number, net, core, values.get<std::size_t>("depth"));
+  };
+  known.links["cable"] = [](const Values& values, LinkPort& a, LinkPort& b, const Clocks&) {
+    auto &one = dynamic_cast<Node::Port&>(a), &other = dynamic_cast<Node::Port&>(b);
+    return one.output ? std::make_unique<Cable>(values, one, other) : std::make_unique<Cable>(values, other, one);
+  };
+  return known;
+}
+
+class Relays {
+ public:
+  Relays(const nb::dict& description, const std::string& library)
+      : assembly_(description_of(description), kinds(library)) {}
+
+  void send(unsigned node, Tick cycle, unsigned hops, Word sum) {
+    this->node(node).send(cycle, static_cast<Word>(hops) << kSumBits | sum);
+    ++sent_;
+  }
+
+  /// When, where and with which sum each word came to its end. Throws where some have not within `ticks`.
+  std::vector<std::tuple<Tick, unsigned, Word>> run(Tick ticks) {
+    std::vector<std::tuple<Tick, unsigned, Word>> done;
+    for (Tick until = 1024; done.size() < sent_; until += 1024) {
+      if (until > ticks) throw std::runtime_error(std::to_string(sent_ - done.size()) + " words did not arrive");
+      assembly_.time().advance(until);
+      done.clear();
+      for (unsigned number = 0; number < assembly_.nodes(); ++number)
+        for (const Node::Done& word : node(number).done()) done.emplace_back(word.at, number, word.sum);
+    }
+    std::ranges::sort(done);
+    return done;
+  }
+  [[nodiscard]] Tick ticks_per_second() const { return assembly_.ticks_per_second(); }
+
+ private:
+  Node& node(unsigned number) { return dynamic_cast<Node&>(assembly_.node(number)); }
+
+  Assembly assembly_;
+  std::size_t sent_ = 0;
+};
+
+}  // namespace
+}  // namespace relay
+
+NB_MODULE(_relay, module) {
+  nb::class_<relay::Relays>(module, "Relays")
+      .def(nb::init<const nb::dict&, const std::string&>())
+      .def("send", &relay::Relays::send)
+      .def("run", &relay::Relays::run)
+      .def_prop_ro("ticks_per_second", &relay::Relays::ticks_per_second);
+}

@@ -1,0 +1,11 @@
+"""Relays: rings of nodes that pass words on, each adding its number."""
+
+from thalweg.systems import Loaded, System
+
+SYSTEM = System(
+    name="relay",
+    about="rings that add their nodes' numbers to what is passed on",
+    node_kinds=frozenset({"relay"}),
+    operations={"turn": Loaded("commands:turn", "Words that go once around.")},
+    commands={"rtl cosim": Loaded("commands:cosim", "Hold rings of the hardware's relays against the simulator's.")},
+)

@@ -1,0 +1,34 @@
+"""What a cluster file says of relays, and the simulator of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from pydantic import Field
+from thalweg.cluster.kinds import Assembled, LinkTable, NodeTable
+from thalweg.systems.relay._relay import Relays
+
+
+class Relay(NodeTable):
+    kind: Literal["relay"]
+    clock: str = Field(description="of its links' side")
+    core_clock: str = Field(description="of what adds")
+    depth: int = Field(8, ge=2, le=64, multiple_of=2, description="words of each crossing")
+    ports: ClassVar[Mapping[str, str]] = {"E": "relay out", "W": "relay in"}
+
+
+class Cable(LinkTable):
+    kind: Literal["cable"]
+    depth: int = Field(4, ge=1, le=64, description="words on the way")
+
+    def refuses(self, one: str, other: str) -> bool:
+        return {one, other} != {"relay out", "relay in"}
+
+
+class Cluster(Assembled):
+    NODES = {"relay": Relay}
+    LINKS = {"cable": Cable}
+
+    def relays(self, library: str = "") -> Relays:
+        return Relays(self.assembly, library)

@@ -1,0 +1,72 @@
+"""`thalweg bench turn` and `thalweg rtl cosim`, of relays."""
+
+from __future__ import annotations
+
+import random
+
+import click
+from thalweg.commands.output import json_option, print_table, write_json
+from thalweg.errors import CheckFailed
+from thalweg.resources import find_root
+from thalweg.rtl.project import Project
+from thalweg.systems.relay.cluster import Cluster
+
+MOST_TICKS = 10**7
+
+
+@click.command()
+@click.option("--cluster", "name", required=True)
+@click.option("--words", type=click.IntRange(1, 8), default=4, show_default=True)
+@json_option
+def turn(name, words, json_file):
+    """Words that node 0 sends once around the ring, and when the last one is back."""
+    cluster = Cluster.load(name)
+    nodes, relays = cluster.topology.nodes, cluster.relays()
+    for word in range(words):
+        relays.send(0, 0, nodes - 1, 1000 * word)
+    done = relays.run(MOST_TICKS)
+    verified = [sum_ for _, _, sum_ in done] == [1000 * word + nodes * (nodes - 1) // 2 for word in range(words)]
+    time_us = done[-1][0] / relays.ticks_per_second * 1e6
+    row = {"words": words, "time us": time_us, "verified": "yes" if verified else "no"}
+    print_table(tuple(row), [tuple(row.values())], left=("verified",))
+    write_json(json_file, row, cluster)
+    if not verified:
+        raise CheckFailed("words came back with wrong sums")
+
+
+def program(relays, nodes, seed):
+    """At most as many words as one crossing of each node holds: whatever they do, some can always go on."""
+    draw = random.Random(seed)
+    for node in range(nodes):
+        cycle = 0
+        for _ in range(draw.randrange(9)):
+            cycle += draw.choice((0, 1, 20)) * draw.randrange(9)
+            relays.send(node, cycle, draw.randrange(4 * nodes), draw.getrandbits(40))
+    return relays.run(MOST_TICKS)
+
+
+@click.command()
+@click.option("--cluster", "name", required=True)
+@click.option("--runs", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**31), default=None)
+@json_option
+def cosim(name, runs, seed, json_file):
+    """Random words on the simulator's relays and on the hardware's: same sums, same times."""
+    cluster = Cluster.load(name)
+    seed = random.randrange(2**31) if seed is None else seed
+    click.echo(f"seed {seed}")
+    relay = next(iter(cluster.nodes.values()))
+    clocks = {"net": cluster.clocks[relay.clock].frequency_mhz, "core": cluster.clocks[relay.core_clock].frequency_mhz}
+    project = Project(find_root())
+    glue = project.root / "rtl/relay/relay_node.cpp"
+    library = project.build_library("tw_relay_node", glue, {"Depth": relay.depth}, clocks=clocks)
+    words = 0
+    for run in range(seed, seed + runs):
+        expected, got = (program(cluster.relays(each), cluster.topology.nodes, run) for each in ("", str(library)))
+        words += len(expected)
+        for sim, rtl in zip(expected, got, strict=True):
+            if sim != rtl:
+                raise CheckFailed(f"seed {run}: (tick, node, sum) is {sim} in the simulator, {rtl} in the hardware")
+    row = {"cluster": cluster.name, "seed": seed, "runs": runs, "words": words}
+    print_table(tuple(row), [tuple(row.values())], left=("cluster",))
+    write_json(json_file, row, cluster, seeds={"programs": seed})

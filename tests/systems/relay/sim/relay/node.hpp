@@ -1,0 +1,174 @@
+// A node that passes words on, twin of rtl/relay/tw_relay_node.sv, and the hardware's own in its place.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/assembly.hpp"
+#include "common/async_fifo.hpp"
+#include "core/clock.hpp"
+#include "relay/node_model.hpp"
+
+namespace relay {
+
+using thalweg::AsyncFifo, thalweg::Domain, thalweg::Tick;
+
+/// Hops to go in the highest 8 bits, a sum below.
+using Word = std::uint64_t;
+constexpr unsigned kSumBits = 56;
+constexpr Word kSum = (Word{1} << kSumBits) - 1;
+constexpr unsigned kStages = 2;  ///< of every crossing
+
+class Node : public thalweg::AssembledNode {
+ public:
+  struct Done {
+    Tick at;  ///< of all clocks
+    Word sum;
+  };
+  struct Port : thalweg::LinkPort {
+    Port(bool is_output, Domain& clock, Node& of) : output(is_output), domain(clock), node(of) {}
+    [[nodiscard]] std::string carries() const override { return output ? "relay out" : "relay in"; }
+    bool output;
+    Domain& domain;
+    Node& node;
+    AsyncFifo<Word>* fifo = nullptr;
+  };
+
+  Node(unsigned number, Domain& net, Domain& core)
+      : number_(number), net_(net), core_(core), ports_{{true, net, *this}, {false, net, *this}} {
+    net_step_.id = net.scheduler.add(net_step_);
+    core_step_.id = core.scheduler.add(core_step_);
+  }
+
+  Port& port(unsigned number) override { return ports_.at(number); }
+  [[nodiscard]] thalweg::ComponentId at_net() const { return net_step_.id; }
+
+  /// From a cycle of the core on; in this order.
+  void send(Tick cycle, Word word) {
+    host_.push_back({cycle, word});
+    core_.scheduler.wake(core_step_.id, cycle);
+  }
+  [[nodiscard]] const std::vector<Done>& done() const { return done_; }
+
+ protected:
+  struct Sent {
+    Tick from;
+    Word word;
+  };
+  struct Step : thalweg::Component {
+    Step(Node& of, bool (Node::*call)(Tick)) : node(of), step_(call) {}
+    bool step(Tick now) override { return (node.*step_)(now); }
+    Node& node;
+    bool (Node::*step_)(Tick);
+    thalweg::ComponentId id = 0;
+  };
+
+  /// A cycle of each clock; true: the next one, too.
+  virtual bool net(Tick cycle) = 0;
+  virtual bool core(Tick cycle) = 0;
+
+  [[nodiscard]] AsyncFifo<Word>& out() { return *ports_[0].fifo; }
+  [[nodiscard]] AsyncFifo<Word>& in() { return *ports_[1].fifo; }
+  [[nodiscard]] bool host_has(Tick cycle) const { return !host_.empty() && host_.front().from <= cycle; }
+
+  unsigned number_;
+  Domain &net_, &core_;
+  std::vector<Port> ports_;
+  std::deque<Sent> host_;
+  std::vector<Done> done_;
+  Step net_step_{*this, &Node::net}, core_step_{*this, &Node::core};
+};
+
+class SimNode final : public Node {
+ public:
+  SimNode(unsigned number, Domain& net, Domain& core, std::size_t depth)
+      : Node(number, net, core),
+        to_core_(depth, kStages, net.clock, core.clock),
+        to_net_(depth, kStages, core.clock, net.clock) {
+    to_core_.writer.bind(net, net_step_.id);
+    to_core_.reader.bind(core, core_step_.id);
+    to_net_.writer.bind(core, core_step_.id);
+    to_net_.reader.bind(net, net_step_.id);
+  }
+
+ private:
+  static bool pass(AsyncFifo<Word>& from, AsyncFifo<Word>& to, Tick cycle) {
+    if (!from.valid(cycle)) return false;
+    if (!to.ready(cycle)) return to.await_place(), false;
+    to.push(cycle, from.front());
+    from.pop(cycle);
+    return true;
+  }
+
+  bool net(Tick cycle) override {
+    const bool came = pass(in(), to_core_, cycle), went = pass(to_net_, out(), cycle);
+    return came || went;
+  }
+
+  bool core(Tick cycle) override {
+    const bool there = to_core_.valid(cycle);
+    const Word word = there ? to_core_.front() : 0, hops = word >> kSumBits, sum = (word + number_) & kSum;
+    const bool passes = there && hops != 0, sends = !passes && host_has(cycle), ready = to_net_.ready(cycle);
+    if (there && !passes) done_.push_back({core_.clock.edge(cycle + 1), sum});
+    if (passes && ready) to_net_.push(cycle, (hops - 1) << kSumBits | sum);
+    if (sends && ready) {
+      to_net_.push(cycle, host_.front().word);
+      host_.pop_front();
+    }
+    if ((passes || sends) && !ready) to_net_.await_place();
+    if (there && (!passes || ready)) to_core_.pop(cycle);
+    return there || host_has(cycle + 1);
+  }
+
+  AsyncFifo<Word> to_core_, to_net_;
+};
+
+class RtlNode final : public Node {
+ public:
+  RtlNode(unsigned number, Domain& net, Domain& core, std::unique_ptr<NodeModel> model)
+      : Node(number, net, core), model_(std::move(model)) {
+    model_->edges(false, false, inputs_, outputs_);
+    net.scheduler.wake(net_step_.id, 0);
+    core.scheduler.wake(core_step_.id, 0);
+  }
+
+ private:
+  bool net(Tick cycle) override {
+    settle(net_.clock.edge(cycle));
+    inputs_.in_valid = in().valid(cycle);
+    inputs_.out_ready = out().ready(cycle);
+    if (inputs_.in_valid) inputs_.in_data = in().front();
+    if (inputs_.in_valid && outputs_.in_ready) in().pop(cycle);
+    if (outputs_.out_valid && inputs_.out_ready) out().push(cycle, outputs_.out_data);
+    return net_due_ = true;
+  }
+
+  bool core(Tick cycle) override {
+    const Tick now = core_.clock.edge(cycle);
+    settle(now);
+    if (outputs_.done_valid) done_.push_back({now, outputs_.done_data});
+    inputs_.host_valid = host_has(cycle);
+    if (inputs_.host_valid) inputs_.host_data = host_.front().word;
+    if (inputs_.host_valid && outputs_.host_ready) host_.pop_front();
+    return core_due_ = true;
+  }
+
+  /// Edges at one instant are one evaluation: it comes when time goes on.
+  void settle(Tick now) {
+    if (now == due_) return;
+    model_->edges(net_due_, core_due_, inputs_, outputs_);
+    net_due_ = core_due_ = false;
+    due_ = now;
+  }
+
+  std::unique_ptr<NodeModel> model_;
+  NodeModel::Inputs inputs_;
+  NodeModel::Outputs outputs_;
+  Tick due_ = -1;
+  bool net_due_ = false, core_due_ = false;
+};
+
+}  // namespace relay

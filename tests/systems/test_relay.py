@@ -1,0 +1,65 @@
+"""A system of a folder of its own, in the shape of the tree: does all of it come in without a change to anything else?
+
+Its nodes have two clocks, its links are of a kind of its own, and so are an operation and random programs, which the simulator and
+the hardware execute.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RELAY = Path(__file__).parent / "relay"
+Thalweg = Callable[..., subprocess.CompletedProcess[str]]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def thalweg(tmp_path_factory: pytest.TempPathFactory) -> Thalweg:
+    """The command, in a copy of the sources with those of the system laid over it."""
+    build = ROOT / "build/relay"
+    given = ["-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}"]
+    for command in (["-S", str(RELAY), "-B", str(build), *given], ["--build", str(build), "--target", "_relay"]):
+        done = subprocess.run(["cmake", *command], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    root = tmp_path_factory.mktemp("relay")
+    for folder in ("rtl", "sim", "spec", "tests/bisim", "tests/blocks"):
+        shutil.copytree(ROOT / folder, root / folder, copy_function=os.symlink)
+    shutil.copytree(RELAY, root, copy_function=os.symlink, dirs_exist_ok=True)
+    for extension in build.glob("_relay*.so"):
+        os.symlink(extension, root / "python/relay" / extension.name)
+    environment = os.environ | {"THALWEG_SYSTEMS": str(root / "python")}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "thalweg", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment)
+
+    return run
+
+
+def test_its_clusters_are_checked_and_drawn(thalweg: Thalweg, tmp_path: Path) -> None:
+    checked = thalweg("cluster", "check", "ring.toml")
+    assert (checked.returncode, checked.stdout) == (0, "ring.toml: right; ring 5, 2 clocks in ticks of 0.75 GHz\n")
+    drawn = thalweg("cluster", "draw", "ring.toml", "-o", str(tmp_path / "ring.svg"))
+    assert drawn.returncode == 0, drawn.stderr
+    assert "node stage: relay, ports E (relay out), W (relay in)" in (tmp_path / "ring.svg").read_text()
+
+
+def test_its_operation_is_measured(thalweg: Thalweg) -> None:
+    measured = thalweg("bench", "turn", "--cluster", "ring.toml", "--words", "6")
+    assert measured.returncode == 0, measured.stderr
+    assert measured.stdout.splitlines()[1].split()[::2] == ["6", "yes"]
+
+
+def test_its_hardware_is_held_against_its_simulator(thalweg: Thalweg) -> None:
+    compared = thalweg("rtl", "cosim", "--cluster", "ring.toml", "--runs", "200")
+    assert compared.returncode == 0, compared.stdout + compared.stderr
+    assert compared.stdout.splitlines()[-1].split()[:3:2] == ["ring.toml", "200"]
