@@ -12,6 +12,7 @@ from thalweg.rtl.project import Project
 ROOT = Path(__file__).parents[2]
 FIFO, ARBITER, ROUTE = "rtl/common/tw_fifo.sv", "rtl/common/tw_arbiter.sv", "rtl/switch/tw_route.sv"
 SMALL = [mutant for mutant in RTL if mutant.block.startswith("common/") or mutant.block in ("link/flow", "link/rate")]
+SLOW = ("common/crc32", "common/fifo")
 
 
 def proved(folder: Path, block: str, name: str, file: str, old: str, new: str) -> bool:
@@ -45,7 +46,10 @@ def test_no_difference(block: str, name: str, file: str, old: str, new: str, tmp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mutant", SMALL, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize(
+    "mutant",
+    [pytest.param(m, id=m.name, marks=[pytest.mark.long] * (m.block in SLOW)) for m in SMALL],
+)
 def test_known_bugs(mutant: Mutant, tmp_path: Path) -> None:
     assert not proved(tmp_path, mutant.block, mutant.set, mutant.file, mutant.old, mutant.new)
 

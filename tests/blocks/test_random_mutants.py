@@ -128,7 +128,7 @@ def _killed(outcomes: dict[object, Outcome]) -> int:
     return sum(outcome.name == "killed" for outcome in outcomes.values())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_of_three_are_killed() -> None:
     assert _killed(dict(hunt(["common/fifo", "common/skid"], 3, SEED))) >= 2
 

@@ -27,7 +27,7 @@ def synth(folder: Path, *arguments: str) -> Any:
 @pytest.mark.parametrize(
     ("block", "name", "known"),
     [
-        ("arbiter", "seven", {"ff": 3, "lutram": 0}),  # the turn
+        pytest.param("arbiter", "seven", {"ff": 3, "lutram": 0}, marks=pytest.mark.long),  # the turn
         # 0 .. 8 credits, and the one on its way; flits held are counted for nobody
         pytest.param("flow", "credits8", {"ff": 4 + 1}, marks=pytest.mark.long),
         pytest.param("flow", "margin", {"ff": 5 + 2}, marks=pytest.mark.long),  # 0 .. 24 flits held, stop and go
@@ -35,7 +35,9 @@ def synth(folder: Path, *arguments: str) -> Any:
         pytest.param(
             "fifo", "flit8", {"lutram": 19 * 8, "bram": 0}, marks=pytest.mark.long
         ),  # 8 LUTs hold 32 words of 14 bits
-        ("fifo", "flit384", {"lutram": 0, "bram": 4}),  # a block RAM holds 512 words of 72 bits
+        pytest.param(
+            "fifo", "flit384", {"lutram": 0, "bram": 4}, marks=pytest.mark.long
+        ),  # a block RAM holds 512 words of 72 bits
     ],
 )
 def test_known_counts(block: str, name: str, known: dict[str, int], tmp_path: Path) -> None:

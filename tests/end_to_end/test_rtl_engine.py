@@ -85,8 +85,8 @@ def test_a_router_that_wakes_is_compared_in_the_cycles_that_it_slept() -> None:
     assert len(list(cosim.compare(cluster, in_rtl(cluster, compares=True), 20261249, 1, 2_000))) == 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("faults", "runs"), [pytest.param(BIT_ERRORS, 2, marks=pytest.mark.long), (CUT, 1)])
+@pytest.mark.long
+@pytest.mark.parametrize(("faults", "runs"), [(BIT_ERRORS, 2), (CUT, 1)])
 def test_clusters_are_equal_on_links_that_fail(faults: str, runs: int) -> None:
     """The replay holds the router back; after a cut routers are reset and get the tables of other routes."""
     assert any(outcome.recoveries for outcome in check(TORUS, runs, faults)) == (faults == CUT)

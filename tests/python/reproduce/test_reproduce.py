@@ -184,7 +184,7 @@ def test_fat_trees_of_other_sizes() -> None:
     assert Measurements(0).time(cluster, "allreduce", 8).algorithm == Algorithm.TREE  # half as long as its exchange
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_algorithms_of_the_direct_network() -> None:
     """Table 1: recursive doubling for short allreduces and allgathers, a ring for long allgathers, binomial trees."""
     cluster = Cluster.load("mpi-fpga-torus-4x4x2")
@@ -225,7 +225,7 @@ def test_indirect_over_direct() -> None:
     assert all(row.about["bound_us"] < row.measured for row in scaled.values())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_programs_are_built_and_run() -> None:
     """Of Table 5's programs, and of no others; one that cannot solve its problem is no result."""
     assert programs.PROGRAMS.keys() < published("mpi-fpga")["mpifpga.apps"]["value"].keys()

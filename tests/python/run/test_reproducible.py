@@ -45,6 +45,7 @@ def test_the_same_bits_on_every_shape_in_every_placement(bits: Program, ranks: i
     assert len(set(seen.values())) == 1, seen
 
 
+@pytest.mark.long
 def test_settings_that_keep_the_order_keep_the_bits(bits: Program) -> None:
     """Along one tree: whatever other collectives do, and whoever comes late. An exchange has another order."""
     tree = "allreduce=tree,reduce_scatter=tree"
@@ -59,6 +60,7 @@ def test_settings_that_keep_the_order_keep_the_bits(bits: Program) -> None:
     assert bits("torus:4x2", "--algorithm", "allreduce=exchange", ranks=8).stdout not in seen
 
 
+@pytest.mark.long
 def test_other_orders_give_other_bits(bits: Program) -> None:
     """So the data tells orders apart, and the option does something."""
     plain = {bits(shape, "--placement", placement).stdout for shape in SHAPES[:3] for placement in PLACEMENTS[:2]}

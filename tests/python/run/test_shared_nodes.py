@@ -225,6 +225,7 @@ def test_late_ranks(run_program: Program) -> None:
     assert late < 1.02 * plain
 
 
+@pytest.mark.long
 def test_runs_are_alike(run_program: Program) -> None:
     reports = [run_program("messages.c", 8, PER_NODE, "4", "--skew", "exponential:5:2").report for _ in range(2)]
     assert reports[0] == reports[1]
