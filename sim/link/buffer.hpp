@@ -7,14 +7,15 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/types.hpp"
 #include "core/wire.hpp"
+#include "link/flit.hpp"
 
 namespace thalweg {
 
-/// The queues of a block's input channels, at most 128. The place that was freed last is used first, so that a block which
+/// The queues of a block's input channels, at most 128, of flits of any width. The place that was freed last is used first, so that a block which
 /// holds few flits touches few cache lines, however deep its buffers are.
-class FlitBuffers {
+template <class T>
+class BuffersOf {
  public:
   static constexpr unsigned kMaxChannels = 128;
 
@@ -32,7 +33,7 @@ class FlitBuffers {
   }
 
   /// The place for a flit that arrives at `at`, not before what was appended to this channel earlier.
-  Flit& append(unsigned channel, Tick at) {
+  T& append(unsigned channel, Tick at) {
     Queue& queue = queues_[channel];
     if (queue.count == queue.depth)
       throw std::logic_error("an input buffer overflows: its sender ignores flow control");
@@ -47,7 +48,7 @@ class FlitBuffers {
   }
 
   /// Of a channel in which a flit has arrived.
-  [[nodiscard]] const Flit& front(unsigned channel) const { return places_[queues_[channel].head].flit; }
+  [[nodiscard]] const T& front(unsigned channel) const { return places_[queues_[channel].head].flit; }
 
   /// Frees the front's place. True: the next flit has arrived by `now`.
   bool pop(unsigned channel, Tick now) {
@@ -61,7 +62,7 @@ class FlitBuffers {
 
  private:
   struct alignas(64) Place {
-    Flit flit;
+    T flit;
     Tick at = 0;
     std::uint16_t next = 0;  ///< within a queue, or within the free places
   };
@@ -84,23 +85,25 @@ class FlitBuffers {
   std::vector<Place> places_;
   std::array<Queue, kMaxChannels> queues_{};
 };
+using FlitBuffers = BuffersOf<Flit>;
 
 /// Into the channels of one input port. One writer, at most one flit a tick.
-class FlitWire {
+template <class T>
+class WireOf {
  public:
-  FlitWire() = default;
+  WireOf() = default;
   /// Latency, at least 1, counts from the writer's step to the reader's, which is told by bit (base + vc) % 64 of its
   /// inbox.
-  FlitWire(Inbox& inbox, FlitBuffers& buffers, unsigned base, Tick latency)
+  WireOf(Inbox& inbox, BuffersOf<T>& buffers, unsigned base, Tick latency)
       : inbox_(&inbox), buffers_(&buffers), base_(base), latency_(static_cast<std::uint32_t>(latency)) {
     inbox.reserve(latency);
   }
 
   /// The place to fill with a flit for channel `vc`; its `vc` is set, everything else is the writer's.
-  Flit& write(Tick now, unsigned vc) {
+  T& write(Tick now, unsigned vc) {
     const unsigned channel = base_ + vc;
     inbox_->post_word(now + latency_, channel % 64);
-    Flit& flit = buffers_->append(channel, now + latency_);
+    T& flit = buffers_->append(channel, now + latency_);
     flit.vc = static_cast<std::uint8_t>(vc);
     return flit;
   }
@@ -108,9 +111,10 @@ class FlitWire {
 
  private:
   Inbox* inbox_ = nullptr;
-  FlitBuffers* buffers_ = nullptr;
+  BuffersOf<T>* buffers_ = nullptr;
   std::uint32_t base_ = 0;
   std::uint32_t latency_ = 1;
 };
+using FlitWire = WireOf<Flit>;
 
 }  // namespace thalweg

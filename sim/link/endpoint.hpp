@@ -6,9 +6,9 @@
 #include <bit>
 #include <cstdint>
 
-#include "core/types.hpp"
 #include "core/wire.hpp"
 #include "link/buffer.hpp"
+#include "link/flit.hpp"
 #include "link/flow.hpp"
 #include "link/rate.hpp"
 

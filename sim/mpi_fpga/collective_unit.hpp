@@ -368,7 +368,7 @@ class CollectiveUnit {
   void ask(Tick now);
   void open(Tick now);
   /// The first words of a packet that may begin an operation.
-  using Head = std::array<std::uint64_t, 4>;
+  using Head = Word<256>;
   [[nodiscard]] static Openings::Head of_opening(const Head& head) {
     return {spec::network_header::kind(head[0]), spec::network_header::sequence(head[0]),
             spec::network_header::algorithm(head[0])};

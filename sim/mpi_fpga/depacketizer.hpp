@@ -15,7 +15,7 @@ namespace thalweg::mpi_fpga {
 /// Takes packets flit by flit, and gives the words of memory of each one's elements; twin of rtl/mpi_fpga/tw_depacketizer.sv.
 class FlitDepacketizer {
  public:
-  using Word = std::array<std::uint64_t, 4>;
+  using Word = thalweg::Word<256>;
   struct Part {
     Word data{};
     unsigned bytes = 0;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/types.hpp"
+#include "link/flit.hpp"
 
 namespace thalweg::mpi_fpga {
 

@@ -96,7 +96,7 @@ class Packetizer {
 /// rtl/mpi_fpga/tw_packetizer.sv.
 class FlitPacketizer {
  public:
-  using Word = std::array<std::uint64_t, 4>;
+  using Word = thalweg::Word<256>;
   struct Flit {
     Word data{};
     bool head = false, tail = false;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/types.hpp"
+#include "link/flit.hpp"
 #include "mpi_fpga/config.hpp"
 #include "mpi_fpga/context_table.hpp"
 #include "switch/router_model.hpp"

@@ -16,7 +16,7 @@ namespace thalweg {
 
 class FlitAggregationUnit {
  public:
-  using Data = std::array<std::uint64_t, 4>;
+  using Data = Word<256>;
   struct Step {
     unsigned operands;
     bool descriptor;  ///< of which the first one goes on

@@ -48,7 +48,7 @@ struct FlitOperands {
   spec::Datatype type;
   bool head;       ///< the first flit of a packet, whose elements lie behind the header
   unsigned bytes;  ///< of the flit, up to the end of its last element
-  std::vector<std::array<std::uint64_t, 4>> operands;
+  std::vector<Word<256>> operands;
   std::uint64_t tag;
 };
 

@@ -37,7 +37,7 @@ struct FlitPair {
   spec::Datatype type;
   bool head;       ///< the first flit of a packet, whose elements lie behind the header
   unsigned bytes;  ///< of the flit, up to the end of its last element
-  std::array<std::uint64_t, 4> a, b;
+  Word<256> a, b;
   std::uint64_t tag;
 };
 
@@ -46,7 +46,7 @@ struct FlitPair {
 class FlitLane {
  public:
   struct Result {
-    std::array<std::uint64_t, 4> data;
+    Word<256> data;
     std::uint64_t tag;
   };
 

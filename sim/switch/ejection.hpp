@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/types.hpp"
+#include "link/flit.hpp"
 #include "switch/router_config.hpp"
 
 namespace thalweg {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/types.hpp"
+#include "link/flit.hpp"
 #include "switch/router_config.hpp"
 
 namespace thalweg {

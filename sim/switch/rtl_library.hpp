@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/types.hpp"
+#include "link/flit.hpp"
 
 namespace thalweg {
 

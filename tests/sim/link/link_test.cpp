@@ -48,27 +48,32 @@ TEST(Flow, StopIsToldWhenFreeSpaceFallsToTheMargin) {
 }
 
 // Random arrivals and departures on several channels against a deque of (tick, value) each.
-TEST(FlitBuffers, AreQueuesThatShowWhatHasArrived) {
+template <class T>
+class Buffers : public ::testing::Test {};
+TYPED_TEST_SUITE(Buffers, (::testing::Types<FlitOf<256>, FlitOf<512>>), );
+
+TYPED_TEST(Buffers, AreQueuesThatShowWhatHasArrived) {
+  constexpr std::size_t kLast = std::tuple_size_v<decltype(TypeParam::data)> - 1;
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   constexpr unsigned kChannels = 5, kDepth = 6;
   constexpr Tick kLatency = 3;
-  FlitBuffers buffers;
+  BuffersOf<TypeParam> buffers;
   for (unsigned channel = 0; channel < kChannels; ++channel) buffers.set_depth(channel, kDepth);
   std::array<std::deque<std::pair<Tick, std::uint64_t>>, kChannels> expected;
   for (Tick now = 0; now < 20'000; ++now) {
     const auto in = static_cast<unsigned>(random() % kChannels), out = static_cast<unsigned>(random() % kChannels);
     if (expected[in].size() < kDepth) {
       const auto value = random();
-      buffers.append(in, now + kLatency).data[3] = value;
+      buffers.append(in, now + kLatency).data[kLast] = value;
       expected[in].emplace_back(now + kLatency, value);
     } else {
       EXPECT_THROW(buffers.append(in, now + kLatency), std::logic_error);
     }
     auto& queue = expected[out];
     if (queue.empty() || queue.front().first > now) continue;
-    EXPECT_EQ(buffers.front(out).data[3], queue.front().second);
+    EXPECT_EQ(buffers.front(out).data[kLast], queue.front().second);
     queue.pop_front();
     EXPECT_EQ(buffers.pop(out, now), !queue.empty() && queue.front().first <= now);
   }

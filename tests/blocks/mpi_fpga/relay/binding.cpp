@@ -19,7 +19,7 @@ namespace network_header = thalweg::mpi_fpga::spec::network_header;
 constexpr unsigned kLinks = Parameters::Links, kRelayLanes = Parameters::Lanes, kClasses = Parameters::Classes,
                    kNodes = Parameters::Nodes, kFlits = Parameters::Flits, kVcs = Parameters::Vcs,
                    kRoom = (1U << Parameters::RoomBits) - 1;
-using Word = std::array<std::uint64_t, 4>;
+using Word = thalweg::Word<256>;
 
 [[nodiscard]] constexpr bool is_credit(const Word& head) {
   return network_header::kind(head[0]) == spec::Kind::credit;

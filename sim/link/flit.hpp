@@ -1,0 +1,21 @@
+// What moves in one cycle on one port of a network.
+#pragma once
+
+#include <cstdint>
+
+#include "core/types.hpp"
+
+namespace thalweg {
+
+/// Payload and the side band that the wires carry beside it. A head flit's payload starts with the network packet's header
+/// (spec/packets).
+template <unsigned Bits>
+struct FlitOf {
+  Word<Bits> data{};
+  std::uint8_t vc = 0;  ///< virtual channel at the receiving input port
+  bool head = false;
+  bool tail = false;
+};
+using Flit = FlitOf<256>;
+
+}  // namespace thalweg
