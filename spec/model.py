@@ -81,6 +81,7 @@ class Format:
     source: str
     placement: str
     network: bool
+    header: str  # name of the format whose fields come first, or nothing
     fields: tuple[Field, ...]
 
     @property
@@ -240,7 +241,8 @@ def _format(path: Path, data: dict[str, Any], enums: dict[str, Enum], formats: d
         )
     network = order == "network"
     fields = _fields(path, data, enums, formats, network)
-    result = Format(path.stem, data["doc"], data.get("source", ""), data["placement"], network, fields)
+    header = data.get("header", "")
+    result = Format(path.stem, data["doc"], data.get("source", ""), data["placement"], network, header, fields)
     if result.placement not in ("inline", "beat"):
         raise SpecError(f"{path}: placement is 'inline' or 'beat'")
     if result.placement == "beat" and result.bits % FLIT:
