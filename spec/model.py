@@ -104,6 +104,7 @@ class Datatype:
     size: int
     layout: str
     operators: tuple[str, ...]
+    groups: tuple[str, ...]  # the same by the names of their groups
     mpi: dict[str, tuple[str, ...]] = field(default_factory=dict)  # MPI's name: operators reduced in the network
 
 
@@ -119,6 +120,7 @@ class Part:
 @dataclass(frozen=True)
 class Spec:
     datatypes: tuple[Datatype, ...]
+    groups: dict[str, list[str]]  # of operators, as types name them
     mpi_operators: dict[str, str]
     parts: tuple[Part, ...]
 
@@ -180,7 +182,9 @@ def _datatypes(path: Path, data: dict[str, Any], operators: tuple[str, ...]) -> 
                     raise SpecError(f"{path}: {name} stands twice")
                 seen.add(name)
                 mpi[name] = tuple(o for o in have if o in classes[name_class])
-        datatypes.append(Datatype(table["name"], table["size"], table.get("layout", ""), have, mpi))
+        datatypes.append(
+            Datatype(table["name"], table["size"], table.get("layout", ""), have, tuple(table["operators"]), mpi)
+        )
     return tuple(datatypes)
 
 
@@ -279,4 +283,4 @@ def load(folder: Path) -> Spec:
         own = _enums(operations, _read(operations, {"enum"}))
         known = common | {e.name: e for e in own}
         parts.append(Part(operations.parent.name, own, _formats(operations.parent / "packets", known)))
-    return Spec(datatypes, data["mpi"], tuple(parts))
+    return Spec(datatypes, type_data["groups"], data["mpi"], tuple(parts))
