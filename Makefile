@@ -42,9 +42,9 @@ stub:  ## write python/thalweg/_sim.pyi after a change to the bindings
 	@tools/setup test
 	@$(BIN)/python -m nanobind.stubgen -q -m thalweg._sim -o python/thalweg/_sim.pyi
 
-examples:  ## run the examples in README, and write what they print into it; minutes
+examples:  ## run the examples in README and docs, and write what they print into them; minutes
 	@tools/setup run
-	@$(BIN)/python tools/examples.py README.md
+	@$(BIN)/python tools/examples.py README.md docs/*.md
 
 tune:  ## measure anew which algorithms are the fastest on the presets (clusters/tuning); minutes
 	@tools/setup run

@@ -81,6 +81,7 @@ class Format:
     source: str
     placement: str
     network: bool
+    header: str  # name of the format whose fields come first, or nothing
     fields: tuple[Field, ...]
 
     @property
@@ -103,6 +104,7 @@ class Datatype:
     size: int
     layout: str
     operators: tuple[str, ...]
+    groups: tuple[str, ...]  # the same by the names of their groups
     mpi: dict[str, tuple[str, ...]] = field(default_factory=dict)  # MPI's name: operators reduced in the network
 
 
@@ -118,6 +120,7 @@ class Part:
 @dataclass(frozen=True)
 class Spec:
     datatypes: tuple[Datatype, ...]
+    groups: dict[str, list[str]]  # of operators, as types name them
     mpi_operators: dict[str, str]
     parts: tuple[Part, ...]
 
@@ -179,7 +182,9 @@ def _datatypes(path: Path, data: dict[str, Any], operators: tuple[str, ...]) -> 
                     raise SpecError(f"{path}: {name} stands twice")
                 seen.add(name)
                 mpi[name] = tuple(o for o in have if o in classes[name_class])
-        datatypes.append(Datatype(table["name"], table["size"], table.get("layout", ""), have, mpi))
+        datatypes.append(
+            Datatype(table["name"], table["size"], table.get("layout", ""), have, tuple(table["operators"]), mpi)
+        )
     return tuple(datatypes)
 
 
@@ -240,7 +245,8 @@ def _format(path: Path, data: dict[str, Any], enums: dict[str, Enum], formats: d
         )
     network = order == "network"
     fields = _fields(path, data, enums, formats, network)
-    result = Format(path.stem, data["doc"], data.get("source", ""), data["placement"], network, fields)
+    header = data.get("header", "")
+    result = Format(path.stem, data["doc"], data.get("source", ""), data["placement"], network, header, fields)
     if result.placement not in ("inline", "beat"):
         raise SpecError(f"{path}: placement is 'inline' or 'beat'")
     if result.placement == "beat" and result.bits % FLIT:
@@ -277,4 +283,4 @@ def load(folder: Path) -> Spec:
         own = _enums(operations, _read(operations, {"enum"}))
         known = common | {e.name: e for e in own}
         parts.append(Part(operations.parent.name, own, _formats(operations.parent / "packets", known)))
-    return Spec(datatypes, data["mpi"], tuple(parts))
+    return Spec(datatypes, type_data["groups"], data["mpi"], tuple(parts))

@@ -1,4 +1,4 @@
-"""Do the examples in README print what it shows?"""
+"""Do the examples in README and in docs print what stands there?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from examples import Example, examples
         pytest.param(
             example, id=example.commands[-1].splitlines()[0], marks=[pytest.mark.serial] * bool(example.ranges)
         )
-        for example in examples(ROOT / "README.md")
+        for document in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+        for example in examples(document)
     ],
 )
 def test_an_example_prints_what_is_shown(example: Example) -> None:

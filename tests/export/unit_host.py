@@ -161,7 +161,7 @@ class UnitHost:
         along_tree = algorithm == Algorithm.TREE
         sequence = self._on_tree if along_tree else self._started
         two = along_tree and self.node > 0 and collective not in (Collective.BROADCAST, Collective.REDUCE)
-        processes = 3 if algorithm == Algorithm.EXCHANGE else 2 if two else 1  # docs/collectives.md, for four ranks
+        processes = 3 if algorithm == Algorithm.EXCHANGE else 2 if two else 1  # of four ranks
         operation = Operation(processes, streams)
         number = await self._start(collective, algorithm, operator, root, operation)
         head = NetworkHeader(

@@ -82,12 +82,13 @@ std::vector<std::string> Server::who_waits() {
       what = "in " + options_.functions[slot.function] + ", of which the fabric knows nothing";
     } else if (slot.state.load() != State::parked) {
       const bool lost = std::ranges::find(connections_.lost(), rank) != connections_.lost().end();
-      const std::int64_t seconds = quiet_ns(rank) / 1'000'000'000;
+      const std::int64_t tenths = quiet_ns(rank) / 100'000'000;  // of a second
       what = lost                             ? "ended"
              : !connections_.has_joined(rank) ? "has not called MPI_Init"
-             : seconds > 0                    ? "computing or spinning: " + std::to_string(seconds) +
-                                 " s of processor time without a call of MPI, which virtual time waits for"
-                           : "computing, or blocked outside MPI";
+             : tenths > 0
+                 ? "computing or spinning: " + std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) +
+                       " s of processor time without a call of MPI, which virtual time waits for"
+                 : "computing, or blocked outside MPI";
     } else {
       what = "in " + options_.functions[slot.function] + ", waits for ";
       std::size_t named = 0;

@@ -50,7 +50,8 @@ TEST(Flow, StopIsToldWhenFreeSpaceFallsToTheMargin) {
 // Random arrivals and departures on several channels against a deque of (tick, value) each.
 template <class T>
 class Buffers : public ::testing::Test {};
-TYPED_TEST_SUITE(Buffers, (::testing::Types<FlitOf<256>, FlitOf<512>>), );
+using Widths = ::testing::Types<FlitOf<256>, FlitOf<512>>;
+TYPED_TEST_SUITE(Buffers, Widths, );
 
 TYPED_TEST(Buffers, AreQueuesThatShowWhatHasArrived) {
   constexpr std::size_t kLast = std::tuple_size_v<decltype(TypeParam::data)> - 1;

@@ -24,8 +24,6 @@ def readme(root: Path, cluster: Cluster, built: Numbers, map_: AddrmapNode, pair
 
     template = string.Template((root / "rtl/mpi_fpga/top/README.template.md").read_text())
     links = built["LinkPorts"]
-    collectives = (root / "docs/collectives.md").read_text()
-    processes = collectives[collectives.index("| collective | processes at a rank |") :].split("\n\n", 1)[0]
     return template.substitute(
         {name: str(value) for name, value in built.values.items()},
         cluster=Path(cluster.name).stem,
@@ -35,7 +33,6 @@ def readme(root: Path, cluster: Cluster, built: Numbers, map_: AddrmapNode, pair
         last_unit=built["Units"] - 1,
         mhz=f"{cluster.values.clock.frequency_mhz:g}",
         latency=cluster.link_latency,
-        processes=processes,
         gbps=f"{built['FrameBits'] * cluster.cycles_per_second / 1e9:.1f}",
         core=core_name(cluster),
         reach=_sim.replay_reach(built["Window"]),
