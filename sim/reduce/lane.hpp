@@ -18,6 +18,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/types.hpp"
 #include "reduce/user_operator.hpp"
 #include "thalweg_spec.hpp"
 
