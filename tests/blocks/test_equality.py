@@ -75,8 +75,8 @@ def test_equal(programs: Project, block: Block, parameters: ParameterSet) -> Non
 
 @pytest.mark.long
 @pytest.mark.parametrize(("block", "parameters"), VARIANTS)
-def test_equal_in_a_thousand_runs(all_programs: Project, block: Block, parameters: ParameterSet) -> None:
-    check(all_programs, block, parameters, 1000)
+def test_equal_in_many_runs(all_programs: Project, block: Block, parameters: ParameterSet) -> None:
+    check(all_programs, block, parameters, ENOUGH)
 
 
 @pytest.mark.slow

@@ -24,7 +24,10 @@ def test_every_mutant_fits_the_sources() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if name in QUICK else pytest.mark.long) for name in MUTANTS],
+    [
+        pytest.param(name, id=f"{mutant.file}-{name}", marks=pytest.mark.slow if name in QUICK else pytest.mark.long)
+        for name, mutant in MUTANTS.items()
+    ],
 )
 def test_caught(name: str) -> None:
     seed = secrets.randbelow(2**32)

@@ -201,5 +201,5 @@ def test_nothing_is_left(words: dict[str, str], tmp_path: Path, number: signal.S
 @pytest.mark.long
 @pytest.mark.serial
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_nothing_is_left_of_a_hundred(words: dict[str, str], tmp_path: Path, number: signal.Signals) -> None:
-    check(words, tmp_path, number, 100)
+def test_nothing_is_left_of_many(words: dict[str, str], tmp_path: Path, number: signal.Signals) -> None:
+    check(words, tmp_path, number, 30)

@@ -29,7 +29,7 @@ def test_collectives_of_objects() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("ranks", [2, 3])
 def test_the_whole_suite(ranks: int) -> None:
     run("-n", str(ranks), timeout=3000)
 

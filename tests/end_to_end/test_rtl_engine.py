@@ -68,12 +68,12 @@ def test_collective_units_are_equal(small_torus: str, faults: str | None, runs: 
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "faults"),
-    [(TORUS, None), (TORUS, BIT_ERRORS), (TORUS, CUT), ("torus:2x2x2", None), (str(SMALL_FAT_TREE), None)],
+    [(TORUS, None), (TORUS, BIT_ERRORS), (TORUS, CUT), (str(SMALL_FAT_TREE), None)],
 )
 def test_collective_units_are_equal_with_all_operators(name: str, faults: str | None) -> None:
     cluster = cosim.with_few_rows(Cluster.load(name, faults))
     hardware = in_rtl(cluster, compares=True, units=True)
-    runs = 10 if faults else 50
+    runs = 2 if faults else 20
     print(f"seeds {SEED} to {SEED + runs - 1}")
     assert len(list(cosim.compare(cluster, hardware, SEED, runs, CYCLES))) == runs
 
@@ -94,8 +94,8 @@ def test_clusters_are_equal_on_links_that_fail(faults: str, runs: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [TORUS, FAT_TREE])
-def test_clusters_are_equal_in_a_thousand_runs(name: str) -> None:
-    check(name, 1000)
+def test_clusters_are_equal_in_many_runs(name: str) -> None:
+    check(name, 200)
 
 
 @pytest.mark.long

@@ -38,7 +38,9 @@ def test_proved(proof: Proof, parameters: ProofSet) -> None:
 @pytest.mark.parametrize(
     ("proof", "mutant"),
     [
-        pytest.param(proof, mutant, id=mutant.name, marks=[pytest.mark.long] * (mutant.name not in QUICK))
+        pytest.param(
+            proof, mutant, id=f"{proof.name}-{mutant.name}", marks=[pytest.mark.long] * (mutant.name not in QUICK)
+        )
         for proof, mutant in MUTANTS
     ],
 )
