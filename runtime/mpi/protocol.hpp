@@ -1,4 +1,4 @@
-// What a rank and the server say to each other: the layout of the memory that they share, and the greeting on the socket.
+// What a rank and the server say to each other: the layout of the memory that they share.
 //
 // A rank posts submissions into its ring and parks; the server works only while no rank runs, posts completions into the
 // ring of a parked rank, and lets it run again. So each field has one writer at a time, and virtual time is the server's.
@@ -8,13 +8,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "launch/greeting.hpp"
+#include "launch/ring.hpp"
+
 namespace thalweg::mpi {
 
 /// Virtual time in ticks, as thalweg::Tick; the interposer is built without the simulator.
 using Time = std::int64_t;
 inline constexpr Time kForever = INT64_MAX;
 
-inline constexpr std::uint32_t kMagic = 0x7468616c;
 inline constexpr std::size_t kRing = 256;        ///< submissions, and completions, between two parkings
 inline constexpr std::size_t kWaitIds = 64;      ///< requests that a parked rank can name without a chunk of its heap
 inline constexpr std::size_t kFunctions = 1536;  ///< at most so many MPI functions are counted
@@ -133,28 +135,6 @@ struct Reply {
   std::uint32_t collectives = 0;  ///< creation: bit c: the network computes spec::Collective c on it
 };
 
-/// A ring of one writer and one reader, which are in different processes.
-template <class T>
-struct Ring {
-  std::atomic<std::uint64_t> written{0};
-  std::atomic<std::uint64_t> taken{0};
-  T entries[kRing];
-
-  bool full() const { return written.load(std::memory_order_relaxed) - taken.load(std::memory_order_acquire) == kRing; }
-  void put(const T& entry) {
-    const std::uint64_t at = written.load(std::memory_order_relaxed);
-    entries[at % kRing] = entry;
-    written.store(at + 1, std::memory_order_release);
-  }
-  bool take(T& entry) {
-    const std::uint64_t at = taken.load(std::memory_order_relaxed);
-    if (at == written.load(std::memory_order_acquire)) return false;
-    entry = entries[at % kRing];
-    taken.store(at + 1, std::memory_order_release);
-    return true;
-  }
-};
-
 enum class State : std::uint32_t {
   running,
   native,    ///< running, inside a call of MPI that needs no virtual time: where it blocks all the same, `outside`
@@ -184,8 +164,8 @@ struct Slot {
   std::atomic<Time> resumed{0};           ///< its clock when it last left a call
   std::uint64_t inline_ids[kWaitIds] = {};
   std::atomic<std::uint64_t> calls[kFunctions] = {};
-  Ring<Submission> submissions;
-  Ring<Reply> replies;
+  launch::Ring<Submission, kRing> submissions;
+  launch::Ring<Reply, kRing> replies;
 };
 
 /// Before each piece of a rank's heap. The owner reuses what a reader has marked free.
@@ -195,7 +175,7 @@ struct alignas(64) Chunk {
 };
 
 struct Header {
-  std::uint32_t magic = kMagic;
+  std::uint32_t magic = launch::kMagic;
   std::uint32_t ranks = 0;
   std::atomic<std::uint32_t> running{0};   ///< ranks in State::running
   std::atomic<std::uint32_t> doorbell{0};  ///< rung when the last one parks; the server sleeps on it
@@ -215,20 +195,5 @@ constexpr std::uint64_t heap_offset(std::uint64_t ranks, std::uint64_t rank) {
 constexpr std::uint64_t memory_bytes(std::uint64_t ranks) {
   return heap_offset(ranks, ranks);
 }
-
-/// Sent by a rank on the socket when MPI is initialised.
-struct Hello {
-  std::uint32_t magic = kMagic;
-  std::int32_t rank = 0;
-  std::int32_t size = 0;
-  std::int32_t pid = 0;
-  char library[128] = {};  ///< what the MPI library says of itself, where it is not the one of the interposer
-};
-
-/// The answer; the shared memory's descriptor comes with it.
-struct Welcome {
-  std::int64_t ticks_per_second = 0;
-  double compute_scale = 0;  ///< of a rank's own processor time; 0: it takes no virtual time
-};
 
 }  // namespace thalweg::mpi

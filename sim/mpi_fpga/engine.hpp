@@ -81,6 +81,9 @@ struct Completion {
   Kind kind;
   Handle handle;
   Tick at;
+
+  /// The handle's last one.
+  [[nodiscard]] bool last() const { return kind != Kind::injected; }
 };
 
 /// Where an operation starts and ends: in host memory behind PCIe, or at the node's own port.
@@ -102,6 +105,8 @@ struct Recovery {
 
 class Engine {
  public:
+  using Completion = mpi_fpga::Completion;
+
   virtual ~Engine() = default;
 
   [[nodiscard]] virtual Tick now() const = 0;

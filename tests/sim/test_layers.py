@@ -1,4 +1,5 @@
-"""Does a forbidden include fail to compile? A leaf knows leaves that it is built on and no system, a system no other system."""
+"""Does a forbidden include fail to compile? A leaf knows leaves that it is built on and no system, a system no other system; a front
+knows its system, and nothing that is simulated knows what runs on it."""
 
 from __future__ import annotations
 
@@ -20,10 +21,15 @@ LEAVES = {
     "switch": {"core", "common", "link"},
     "reduce": {"core", "common"},
     "network": {"core", "common", "link", "switch"},
+    "launch": set[str](),
+    "queue": {"core"},
 }
 """What each may include besides itself."""
-FOLDERS = sorted(path.name for path in (ROOT / "sim").iterdir() if path.is_dir())
-SYSTEMS = [folder for folder in FOLDERS if folder not in LEAVES]
+FRONTS = {"mpi": "mpi_fpga"}
+PLACES = {path.name: path for tree in ("sim", "runtime") for path in (ROOT / tree).iterdir() if path.is_dir()}
+FOLDERS = sorted(PLACES)
+SIMULATED = {folder for folder in LEAVES if PLACES[folder].parent.name == "sim"}
+SYSTEMS = [folder for folder in FOLDERS if folder not in {*LEAVES, *FRONTS}]
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +40,7 @@ def compilers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         (folder / f"{name}.cpp").touch()
     (folder / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.22)\nproject(layers CXX)\nset(CMAKE_EXPORT_COMPILE_COMMANDS ON)\n"
-        f"add_library(thalweg_options INTERFACE)\nadd_subdirectory({ROOT}/sim sim)\n"
+        f"add_library(thalweg_options INTERFACE)\nadd_subdirectory({ROOT}/sim sim)\nadd_subdirectory({ROOT}/runtime runtime)\n"
         + "".join(
             f"add_library(user_of_{name} OBJECT {name}.cpp)\ntarget_link_libraries(user_of_{name} thalweg_{name})\n"
             for name in FOLDERS
@@ -75,15 +81,22 @@ def test_there_is_no_folder_that_is_neither_leaf_nor_system() -> None:
     )
 
 
-HEADERS = {name: f"{name}/{sorted((ROOT / 'sim' / name).glob('*.hpp'))[0].name}" for name in FOLDERS}
+HEADERS = {name: f"{name}/{sorted(place.glob('*.hpp'))[0].name}" for name, place in PLACES.items()}
+
+
+def may_include(folder: str) -> set[str]:
+    if folder in FRONTS:
+        return {*LEAVES, FRONTS[folder]}
+    return LEAVES.get(folder, SIMULATED)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_it_sees_what_it_may_include_and_nothing_else(folder: str, compilers: dict[str, list[str]]) -> None:
-    assert seen(compilers[folder], HEADERS) == {folder} | LEAVES.get(folder, set(LEAVES))
+    assert seen(compilers[folder], HEADERS) == {folder} | may_include(folder)
 
 
 def test_a_forbidden_include_does_not_compile(compilers: dict[str, list[str]]) -> None:
     assert compiles(compilers["link"], HEADERS["common"])
     assert not compiles(compilers["link"], HEADERS["mpi_fpga"])
     assert not compiles(compilers["common"], HEADERS["link"])
+    assert not compiles(compilers["mpi_fpga"], HEADERS["mpi"])

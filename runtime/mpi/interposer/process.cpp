@@ -15,7 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "mpi/futex.hpp"
+#include "launch/futex.hpp"
 #include "mpi/interposer/site.hpp"
 
 namespace thalweg::mpi {
@@ -144,7 +144,7 @@ void Process::connect(const char* path) {
   // A child would keep it open where this process executes another program.
   pthread_atfork(nullptr, nullptr, [] { close(process().socket_); });
 
-  Hello hello;
+  launch::Hello hello;
   hello.rank = rank_;
   hello.size = size_;
   hello.pid = process_;
@@ -158,7 +158,7 @@ void Process::connect(const char* path) {
     std::snprintf(hello.library, sizeof hello.library, "the program uses %.60s, the run %.20s %.20s: give --mpi",
                   library, kLibrary, kVersion);
   }
-  Welcome welcome;
+  launch::Welcome welcome;
   iovec payload{&welcome, sizeof welcome};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
@@ -277,7 +277,7 @@ void Process::park(std::span<const std::uint64_t> ids, std::uint32_t need, Time 
 void Process::stop_running(State state) {
   slot_->state.store(state);
   if (header_->running.fetch_sub(1) != 1) return;
-  ring(header_->doorbell);
+  launch::ring(header_->doorbell);
 }
 
 /// Until the server lets the rank go on. While others are inside MPI, it lets MPI send and take in what is queued there.
@@ -288,7 +288,7 @@ void Process::sleep() {
     const std::uint32_t bell = slot_->bell.load();
     if (slot_->state.load() != State::parked) return;
     const bool native = header_->native.load() != 0;
-    futex_wait(slot_->bell, bell, native ? nap : kNap);
+    launch::futex_wait(slot_->bell, bell, native ? nap : kNap);
     if (slot_->state.load() != State::parked) return;
     nap = slot_->bell.load() != bell ? kNativeNap : std::min(2 * nap, longest);
     char byte = 0;
@@ -305,7 +305,7 @@ void Process::sleep() {
 void Process::begin_native() {
   if (header_->native.fetch_add(1) != 0) return;
   for (std::uint32_t rank = 0; rank < header_->ranks; ++rank)
-    if (slot(rank).state.load() == State::parked) ring(slot(rank).bell);
+    if (slot(rank).state.load() == State::parked) launch::ring(slot(rank).bell);
 }
 
 void Process::take_replies() {
@@ -337,7 +337,7 @@ void Process::come_back() {
   slot_->until = kForever;
   slot_->yields = true;  // it finds that time has passed
   slot_->state.store(State::parked);
-  ring(header_->doorbell);
+  launch::ring(header_->doorbell);
   sleep();
   slot_->yields = false;
   clock_ = slot_->clock;

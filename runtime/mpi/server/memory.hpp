@@ -1,38 +1,24 @@
-// The memory that the server shares with the ranks: a sparse file without a name, mapped whole.
+// The memory that the server shares with the ranks, by what lies in it.
 #pragma once
 
-#include <cstddef>
-#include <span>
+#include <new>
 
+#include "launch/shared_memory.hpp"
 #include "mpi/protocol.hpp"
 
 namespace thalweg::mpi {
 
-class SharedMemory {
+class RankMemory : public launch::SharedMemory {
  public:
-  /// Throws std::system_error where the system refuses the file or the mapping.
-  explicit SharedMemory(unsigned ranks);
-  ~SharedMemory();
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
-
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-  [[nodiscard]] Header& header() { return *reinterpret_cast<Header*>(base_); }
-  [[nodiscard]] Slot& slot(unsigned rank) { return *reinterpret_cast<Slot*>(base_ + slot_offset(rank)); }
-
-  /// True where `count` elements of `size` bytes at `offset` lie inside the memory.
-  [[nodiscard]] bool holds(std::uint64_t offset, std::uint64_t count, std::uint64_t size) const {
-    return offset <= bytes_ && (size == 0 || count <= (bytes_ - offset) / size);
-  }
-  template <class T>
-  [[nodiscard]] std::span<T> at(std::uint64_t offset, std::uint64_t count) {
-    return {reinterpret_cast<T*>(base_ + offset), count};
+  explicit RankMemory(unsigned ranks) : SharedMemory(memory_bytes(ranks)) {
+    new (base()) Header{};
+    header().ranks = ranks;
+    header().running = ranks;
+    for (unsigned rank = 0; rank < ranks; ++rank) new (&slot(rank)) Slot{};
   }
 
- private:
-  std::uint64_t bytes_;
-  int descriptor_ = -1;
-  std::byte* base_ = nullptr;
+  [[nodiscard]] Header& header() { return *reinterpret_cast<Header*>(base()); }
+  [[nodiscard]] Slot& slot(unsigned rank) { return *reinterpret_cast<Slot*>(base() + slot_offset(rank)); }
 };
 
 }  // namespace thalweg::mpi

@@ -5,7 +5,7 @@
 #include <ranges>
 #include <utility>
 
-#include "mpi/futex.hpp"
+#include "launch/futex.hpp"
 
 namespace thalweg::mpi {
 namespace {
@@ -32,7 +32,7 @@ Server::Server(Engine& engine, ServerOptions options)
       one_rank_a_node_(!Places(options_.nodes).shared()),
       memory_(options_.ranks()),
       connections_(options_.listener, options_.ranks(), memory_.descriptor(),
-                   Welcome{engine.ticks_per_second(), options_.compute_scale}),
+                   launch::Welcome{engine.ticks_per_second(), options_.compute_scale}),
       timeline_(engine, options_.memory),
       ranks_(options_.ranks()) {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) memory_.slot(rank).node = options_.nodes[rank];
@@ -61,7 +61,7 @@ Outcome Server::run() {
     }
     Tick earliest = kNever;  // that a rank which runs can do anything
     if (header.running.load() != 0) {
-      futex_wait(header.doorbell, bell, kQuietMilliseconds * 1'000'000L);
+      launch::futex_wait(header.doorbell, bell, kQuietMilliseconds * 1'000'000L);
       const bool rang = header.doorbell.load() != bell;
       if (rang && !somebody_yields()) continue;
       if (!rang) put_blocked_outside();
@@ -104,7 +104,7 @@ Outcome Server::run() {
       books_.ending = Ending::finished;
       break;
     }
-    futex_wait(header.doorbell, bell, kLookMilliseconds * 1'000'000L);
+    launch::futex_wait(header.doorbell, bell, kLookMilliseconds * 1'000'000L);
   }
   close_books(books_);
   return std::move(books_);
@@ -161,7 +161,7 @@ void Server::help_those_that_look_after() {
   if (!needed) {
     native.fetch_sub(1);
   } else if (native.fetch_add(1) == 0) {
-    for (unsigned rank = 0; rank < options_.ranks(); ++rank) ring(memory_.slot(rank).bell);
+    for (unsigned rank = 0; rank < options_.ranks(); ++rank) launch::ring(memory_.slot(rank).bell);
   }
 }
 
@@ -267,7 +267,7 @@ void Server::release_ready() {
       slot.replies.put(released.outbox.front());
     released.parked = released.ready = false;
     slot.state.store(State::running);
-    ring(slot.bell);
+    launch::ring(slot.bell);
   }
   ready_.clear();
 }

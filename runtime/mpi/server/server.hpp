@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "launch/connections.hpp"
 #include "mpi/server/communicators.hpp"
-#include "mpi/server/connections.hpp"
 #include "mpi/server/matching.hpp"
 #include "mpi/server/memory.hpp"
 #include "mpi/server/software_run.hpp"
@@ -190,8 +190,8 @@ class Server {
 
   ServerOptions options_;
   const bool one_rank_a_node_;
-  SharedMemory memory_;
-  Connections connections_;
+  RankMemory memory_;
+  launch::Connections connections_;
   Timeline timeline_;
   std::vector<Rank> ranks_;
   std::vector<unsigned> ready_;

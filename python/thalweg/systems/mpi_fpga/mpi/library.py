@@ -125,9 +125,8 @@ def interposer(library: MpiLibrary) -> Interposer:
     """The interposer for `library`: taken from the cache, or compiled (ten seconds)."""
     compiler = cxx()
     folder, includes = sources()
-    files = sorted(
-        [*folder.glob("*.[ch]pp"), *folder.parent.glob("*.hpp"), *(f for i in includes for f in i.glob("*.*"))]
-    )
+    headers = [folder.parent, folder.parents[1] / "launch", *includes]
+    files = sorted([*folder.glob("*.[ch]pp"), *(f for i in headers for f in i.glob("*.*"))])
     header = _run([compiler, "-E", "-x", "c", *library.compile_flags, "-"], "#include <mpi.h>\n")
     if header.returncode != 0:
         raise InputError(f"{compiler} cannot read the mpi.h of {library.mpicc}: {header.stderr.strip()}")

@@ -1,4 +1,4 @@
-// The sockets of the ranks: they greet when MPI is initialised, are given the shared memory, and are missed when they die. A child
+// The sockets of the ranks: they greet when they come, are given the shared memory, and are missed when they die. A child
 // of theirs can keep the socket open, so their processes are watched, too.
 #pragma once
 
@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "mpi/protocol.hpp"
-#include "mpi/server/watched_process.hpp"
+#include "launch/greeting.hpp"
+#include "launch/watched_process.hpp"
 
-namespace thalweg::mpi {
+namespace thalweg::launch {
 
 class Connections {
  public:
@@ -51,4 +51,4 @@ class Connections {
   std::string refusal_;
 };
 
-}  // namespace thalweg::mpi
+}  // namespace thalweg::launch

@@ -1,15 +1,14 @@
-#include "mpi/server/memory.hpp"
+#include "launch/shared_memory.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <new>
 #include <system_error>
 
-namespace thalweg::mpi {
+namespace thalweg::launch {
 
-SharedMemory::SharedMemory(unsigned ranks) : bytes_(memory_bytes(ranks)) {
+SharedMemory::SharedMemory(std::uint64_t bytes) : bytes_(bytes) {
   descriptor_ = memfd_create("thalweg", MFD_CLOEXEC);
   if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "memfd_create");
   void* base = MAP_FAILED;
@@ -18,14 +17,10 @@ SharedMemory::SharedMemory(unsigned ranks) : bytes_(memory_bytes(ranks)) {
   if (base == MAP_FAILED) {
     const int error = errno;
     close(descriptor_);
-    throw std::system_error(error, std::generic_category(), "shared memory for the ranks");
+    throw std::system_error(error, std::generic_category(), "shared memory for the processes");
   }
   base_ = static_cast<std::byte*>(base);
   madvise(base_, bytes_, MADV_DONTDUMP);
-  new (base_) Header{};
-  header().ranks = ranks;
-  header().running = ranks;
-  for (unsigned rank = 0; rank < ranks; ++rank) new (&slot(rank)) Slot{};
 }
 
 SharedMemory::~SharedMemory() {
@@ -33,4 +28,4 @@ SharedMemory::~SharedMemory() {
   close(descriptor_);
 }
 
-}  // namespace thalweg::mpi
+}  // namespace thalweg::launch

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace thalweg::mpi {
+namespace thalweg::launch {
 
 class WatchedProcess {
  public:
@@ -28,4 +28,4 @@ class WatchedProcess {
   std::string program_;
 };
 
-}  // namespace thalweg::mpi
+}  // namespace thalweg::launch

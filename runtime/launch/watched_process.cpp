@@ -1,4 +1,4 @@
-#include "mpi/server/watched_process.hpp"
+#include "launch/watched_process.hpp"
 
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -15,7 +15,7 @@
 #include <sstream>
 #include <utility>
 
-namespace thalweg::mpi {
+namespace thalweg::launch {
 namespace {
 
 constexpr int kEndMilliseconds = 1000;  // between closing its files and its end a process only gives back memory
@@ -105,4 +105,4 @@ std::string WatchedProcess::end(bool exits) const {
   return exits ? "exited with status " + code : "called _exit(" + code + ")";
 }
 
-}  // namespace thalweg::mpi
+}  // namespace thalweg::launch

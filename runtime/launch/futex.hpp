@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <ctime>
 
-namespace thalweg::mpi {
+namespace thalweg::launch {
 
 /// Sleeps while `word` holds `value`, at most `nanoseconds` (below a second). Returns early now and then: look again.
 inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t value, long nanoseconds) {
@@ -24,4 +24,4 @@ inline void ring(std::atomic<std::uint32_t>& bell) {
   syscall(SYS_futex, &bell, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
-}  // namespace thalweg::mpi
+}  // namespace thalweg::launch

@@ -1,4 +1,4 @@
-#include "mpi/server/connections.hpp"
+#include "launch/connections.hpp"
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <system_error>
 
-namespace thalweg::mpi {
+namespace thalweg::launch {
 
 Connections::Connections(int listener, unsigned ranks, int memory, const Welcome& welcome)
     : listener_(listener),
@@ -115,4 +115,4 @@ void Connections::greet(int socket) {
   ++joined_;
 }
 
-}  // namespace thalweg::mpi
+}  // namespace thalweg::launch
