@@ -11,6 +11,7 @@
 #include <deque>
 #include <span>
 
+#include "core/types.hpp"
 #include "thalweg_mpi_fpga_spec.hpp"
 #include "thalweg_spec.hpp"
 
