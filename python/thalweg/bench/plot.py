@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg.bench.operation import Row
 from thalweg.errors import InputError
 from thalweg.launch import scratch
-from thalweg.systems.mpi_fpga.bench import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from thalweg.errors import InputError
 from thalweg.systems import Loaded, System, systems
 
 Table = Callable[[System], Mapping[str, Loaded]]
@@ -39,11 +38,7 @@ class OfCluster(click.Command):
         return self._chosen(args).make_context(info_name, args, parent, **extra)
 
     def _chosen(self, args: Sequence[str]) -> click.Command:
-        having = having_it(self.key, self.table)
-        system = self._system(args) or having[0]
-        if system not in having:
-            known = ", ".join(self.table(system))
-            raise InputError(f"{system.name} has no {self.key}" + (f"; it has {known}" if known else ""))
+        system = self._system(args) or having_it(self.key, self.table)[0]
         return system.command(self.table(system), self.key)
 
     def _system(self, args: Sequence[str]) -> System | None:

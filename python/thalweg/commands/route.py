@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import click
 
+from thalweg.cluster import load
 from thalweg.commands import completion
 from thalweg.commands.output import json_option, write_json, write_text
 from thalweg.errors import InputError
-from thalweg.route import table as route_table
+from thalweg.route import proved
 from thalweg.route.proof import Proof
-from thalweg.route.routing import ALGORITHMS, Routes
-from thalweg.systems.mpi_fpga.cluster import Cluster
+from thalweg.route.routing import ALGORITHMS
 
 
 @click.command()
@@ -33,31 +31,27 @@ def command(
 
     A table that fails is named with the cycle or the pair that it fails on; the exit code is 1.
     """
-    if table and routing:
-        raise click.UsageError("--table and --routing exclude each other: routes come from the one or the other")
     if out:
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot be a directory: {error.strerror}", out) from error
-    found = Cluster.load(cluster)
-    if routing:
-        found = found.with_routing(routing)
-    routes = route_table.read(table, found.topology, found.max_classes) if table else found.routes
-    proof = found.prove(routes)
-    _print(found, proof, check)
+    found = proved.prove(load(cluster), routing, table)
+    _print(found.proof, check)
     if out:
-        _write(out, found, routes, proof)
-    write_json(json_file, _record(found, proof), found)
+        for name, text in found.files().items():
+            write_text(out / name, text)
+            click.echo(f"wrote {out / name}")
+    write_json(json_file, found.record(), found.cluster)
 
 
-def _print(cluster: Cluster, proof: Proof, check: bool) -> None:
+def _print(proof: Proof, check: bool) -> None:
     pairs = proof.nodes * (proof.nodes - 1)
     lines = [
         ("routes", f"{proof.algorithm}, {proof.nodes} nodes, {proof.links} links"),
         ("longest path", f"{proof.longest_path} links, {proof.average_path:.3f} on average"),
         ("busiest link", f"{proof.uniform_load:.3f} flits a cycle when every node sends 1, evenly to all others"),
-        ("route classes", f"{proof.route_classes}; {cluster.values.router.virtual_channels} virtual channels"),
+        ("route classes", f"{proof.route_classes}; {proof.buffers // (2 * proof.links)} virtual channels"),
     ]
     if check:
         lines += [
@@ -69,19 +63,3 @@ def _print(cluster: Cluster, proof: Proof, check: bool) -> None:
     lines.append(("proved", "every packet arrives, nothing waits in a circle"))
     for name, text in lines:
         click.echo(f"{name:<15}{text}")
-
-
-def _write(directory: Path, cluster: Cluster, routes: Routes, proof: Proof) -> None:
-    links = ["node,port,node,port", *(",".join(map(str, ends)) for ends in cluster.topology.links.tolist())]
-    files = {
-        "routes.csv": route_table.write(routes),
-        "links.csv": "\n".join(links) + "\n",
-        "proof.json": json.dumps(_record(cluster, proof), indent=2) + "\n",
-    }
-    for name, text in files.items():
-        write_text(directory / name, text)
-        click.echo(f"wrote {directory / name}")
-
-
-def _record(cluster: Cluster, proof: Proof) -> dict[str, Any]:
-    return {"cluster": cluster.name, **proof.as_dict()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import click
 import numpy as np
@@ -12,6 +13,17 @@ from thalweg.errors import InputError
 
 BLOCK = "block"
 
+Placement = str | Sequence[int]
+"""`block`, `random:SEED`, or nodes: `3,0,2,1`, or a list of numbers."""
+
+
+def checked(placement: Placement) -> str:
+    """As `--placement` has it. Raises InputError where it is none."""
+    text = placement if isinstance(placement, str) else ",".join(map(str, placement))
+    if re.fullmatch(r"block|random:\d{1,18}|\d{1,6}(,\d{1,6})*", text) is None:
+        raise InputError(f"{text!r} is not block, random:SEED, or a list of nodes such as 3,0,2,1")
+    return text
+
 
 class PlacementType(click.ParamType[str]):
     """Where ranks are: in the order of the nodes, shuffled by a seed, or a list of nodes."""
@@ -19,20 +31,20 @@ class PlacementType(click.ParamType[str]):
     name = "block|random:SEED|NODE,NODE,.."
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if re.fullmatch(r"block|random:\d{1,18}|\d{1,6}(,\d{1,6})*", value) is None:
-            self.fail(f"{value!r} is not block, random:SEED, or a list of nodes such as 3,0,2,1", param, ctx)
-        return value
+        try:
+            return checked(value)
+        except InputError as error:
+            self.fail(error.what, param, ctx)
 
 
 option = click.option(
     "--placement",
-    "placement_name",
     type=PlacementType(),
     default=BLOCK,
     show_default=True,
     help="The node of each rank: block (rank i on node i), random:SEED, or a list of nodes.",
 )
-"""Decorator: adds `--placement` as the argument `placement_name: str`; hand it to `nodes_of`."""
+"""Decorator: adds `--placement` as the argument `placement: str`; hand it to `nodes_of`."""
 
 
 def seeds(placement: str) -> dict[str, int]:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from thalweg.errors import InputError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -27,10 +29,12 @@ __path__ += [folder for folder in os.environ.get("THALWEG_SYSTEMS", "").split(os
 @dataclass(frozen=True)
 class Loaded:
     """A command of a system's package, which is loaded when it is called: `module:name`, or `module:table` where a table has it by
-    its name; and a line that says what it does."""
+    its name; a line that says what it does; and what it is in Python (thalweg.interface), which the command calls: of an operation
+    that is an `Operation` (thalweg.bench.operation), of others a function."""
 
     where: str
     help: str = ""
+    python: str = ""
 
 
 class Clusters(Protocol):
@@ -71,10 +75,29 @@ class System:
         return found
 
     def command(self, table: Mapping[str, Loaded], name: str) -> click.Command:
-        """That of one of its tables."""
-        found = self.find(table[name].where)
-        command: click.Command = found[name] if isinstance(found, dict) else found
+        """That of one of its tables. Raises InputError where it has none of that name."""
+        command: click.Command = self._one(self._entry(table, name).where, name)
         return command
+
+    def python(self, table: Mapping[str, Loaded], name: str) -> Any:
+        """What the same is in Python. Raises InputError where it is a command alone."""
+        if where := self._entry(table, name).python:
+            return self._one(where, name)
+        raise InputError(f"{name} of {self.name} is a command alone, and no function")
+
+    def owns(self, cluster: Cluster) -> bool:
+        """Whether it is of this system, whose modules are not loaded for that."""
+        return f"{type(cluster).__module__}.".startswith(f"{__name__}.{self.word}.")
+
+    def _entry(self, table: Mapping[str, Loaded], name: str) -> Loaded:
+        if name not in table:
+            known = ", ".join(table)
+            raise InputError(f"{self.name} has no {name}" + (f"; it has {known}" if known else ""))
+        return table[name]
+
+    def _one(self, where: str, name: str) -> Any:
+        found = self.find(where)
+        return found[name] if isinstance(found, dict) else found
 
 
 @cache

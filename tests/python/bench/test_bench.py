@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thalweg.bench.operation import Row, parse_sizes
 from thalweg.cli import main
 from thalweg.errors import InputError
 from thalweg.spec import Datatype, Operator
@@ -31,14 +32,14 @@ KEYS = {
 }
 TRAFFIC_KEYS = {"flit_hops", "router_cycles", "cycles", "cpu_s", "average_latency_cycles", "accepted_load"}
 
-Bench = Callable[..., list[bench.Row]]
+Bench = Callable[..., list[Row]]
 
 
 @pytest.fixture
 def measured(tmp_path: Path) -> Bench:
     """`thalweg bench WORDS`: its rows."""
 
-    def run(*words: str) -> list[bench.Row]:
+    def run(*words: str) -> list[Row]:
         file = tmp_path / "rows.json"
         assert main(["bench", *words, "--json", str(file)]) == 0
         return json.loads(file.read_text())["rows"]
@@ -240,7 +241,7 @@ def test_bad_input_gets_one_line(words: list[str], line: str, capsys: pytest.Cap
 
 @given(first=st.integers(1, 1 << 20), factor=st.integers(1, 4096))
 def test_ranges_double(first: int, factor: int) -> None:
-    sizes = bench.parse_sizes(f"{first}:{first * factor}")
+    sizes = parse_sizes(f"{first}:{first * factor}")
     assert sizes[0] == first and sizes[-1] <= first * factor < 2 * sizes[-1]
     assert all(b == 2 * a for a, b in zip(sizes, sizes[1:], strict=False))
 
@@ -249,7 +250,7 @@ def test_ranges_double(first: int, factor: int) -> None:
 @given(st.text(max_size=12))
 def test_any_text_is_sizes_or_one_line(text: str) -> None:
     try:
-        assert all(0 <= size <= 1 << 32 for size in bench.parse_sizes(text))
+        assert all(0 <= size <= 1 << 32 for size in parse_sizes(text))
     except InputError as error:
         assert str(error)
 

@@ -2,7 +2,8 @@
 
 from thalweg.systems import Loaded, System
 
-_BENCH = "commands.bench:OPERATIONS"
+_BENCH = "commands.bench:COMMANDS"
+_PLANS = "operations:OPERATIONS"
 
 SYSTEM = System(
     name="mpi-fpga",
@@ -10,36 +11,38 @@ SYSTEM = System(
     node_kinds=frozenset({"mpi-fpga"}),
     default=True,
     operations={
-        "barrier": Loaded(_BENCH, "Nobody leaves before everybody has come."),
-        "broadcast": Loaded(_BENCH, "A root's buffer to all."),
-        "reduce": Loaded(_BENCH, "All ranks' buffers combined, at a root."),
-        "allreduce": Loaded(_BENCH, "All ranks' buffers combined, at all ranks."),
-        "gather": Loaded(_BENCH, "A block of each rank, at a root."),
-        "allgather": Loaded(_BENCH, "A block of each rank, at all ranks."),
-        "scatter": Loaded(_BENCH, "A block of a root for each rank."),
-        "reduce_scatter": Loaded(_BENCH, "A block for each rank, of all ranks' blocks for it combined."),
-        "alltoall": Loaded(_BENCH, "A block of each rank for each rank."),
-        "scan": Loaded(_BENCH, "At each rank, all buffers up to its own combined."),
-        "exscan": Loaded(_BENCH, "At each rank, all buffers before its own combined."),
-        "latency": Loaded(_BENCH, "One message from rank to rank."),
-        "bandwidth": Loaded(_BENCH, "64 messages from rank to rank, all under way at once."),
+        "barrier": Loaded(_BENCH, "Nobody leaves before everybody has come.", _PLANS),
+        "broadcast": Loaded(_BENCH, "A root's buffer to all.", _PLANS),
+        "reduce": Loaded(_BENCH, "All ranks' buffers combined, at a root.", _PLANS),
+        "allreduce": Loaded(_BENCH, "All ranks' buffers combined, at all ranks.", _PLANS),
+        "gather": Loaded(_BENCH, "A block of each rank, at a root.", _PLANS),
+        "allgather": Loaded(_BENCH, "A block of each rank, at all ranks.", _PLANS),
+        "scatter": Loaded(_BENCH, "A block of a root for each rank.", _PLANS),
+        "reduce_scatter": Loaded(_BENCH, "A block for each rank, of all ranks' blocks for it combined.", _PLANS),
+        "alltoall": Loaded(_BENCH, "A block of each rank for each rank.", _PLANS),
+        "scan": Loaded(_BENCH, "At each rank, all buffers up to its own combined.", _PLANS),
+        "exscan": Loaded(_BENCH, "At each rank, all buffers before its own combined.", _PLANS),
+        "latency": Loaded(_BENCH, "One message from rank to rank.", _PLANS),
+        "bandwidth": Loaded(_BENCH, "64 messages from rank to rank, all under way at once.", _PLANS),
         "jobs": Loaded(
             "commands.bench_jobs:jobs",
             "Jobs that share one fabric: what the others cost each, and its share of the rate.",
+            _PLANS,
         ),
         "faults": Loaded(
             "commands.bench_faults:faults",
             "Goodput of one link under bit errors: two routers that always have flits for each other, every flit checked.",
+            _PLANS,
         ),
-        "traffic": Loaded(
-            "commands.bench:traffic", "Random traffic on the plain network, every flit checked where it arrives."
-        ),
+        "traffic": Loaded(_BENCH, "Random traffic on the plain network, every flit checked where it arrives.", _PLANS),
     },
     commands={
-        "run": Loaded("commands.run:command", "Run an MPI program, unchanged, on a simulated cluster."),
+        "run": Loaded("commands.run:command", "Run an MPI program, unchanged, on a simulated cluster.", "runs:run"),
         "jobs": Loaded("commands.jobs:command", "Run MPI programs at once on one cluster, each with a share."),
         "tune": Loaded("commands.tune:command", "Measure which algorithm is best from which size on."),
-        "reproduce": Loaded("commands.reproduce:command", "Put published numbers beside measured ones."),
+        "reproduce": Loaded(
+            "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduced"
+        ),
         "rtl cosim": Loaded(
             "commands.cosim:command",
             "Hold the routers of a whole cluster against the simulator's, in every cycle, under random collectives and messages.",

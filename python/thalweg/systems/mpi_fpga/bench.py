@@ -1,13 +1,12 @@
 """Measures one operation on the simulator: collectives, and messages between two ranks.
 
-Each measurement is a row, a dictionary that `thalweg bench --json` writes as it stands; times are in microseconds, sizes in
-bytes: one rank's block where the ranks have different ones, the whole buffer otherwise.
+Each measurement is a row (thalweg.bench.operation); sizes are those of one rank's block where the ranks have different ones, of the
+whole buffer otherwise.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from thalweg.bench.operation import Progress, Row, silent
 from thalweg.errors import FabricStopped, InputError
 from thalweg.launch import placement
 from thalweg.spec import OPERATORS, SIZE, Datatype, Operator
@@ -31,36 +31,8 @@ if TYPE_CHECKING:
 
     AnyFabric: TypeAlias = Fabric | SharedFabric
 
-Row = dict[str, Any]
-
 COLLECTIVES = {name: Collective[name.upper()] for name in bounds.OPERATIONS}
 SEED = 1  # of random data, where nothing else is said
-
-_SIZE = re.compile(r"([0-9]{1,15})([KMG]?)", re.IGNORECASE)
-_UNIT = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-
-
-def parse_sizes(text: str) -> list[int]:
-    """`4:1M`, doubling from the first to the last, or a list such as `4,64,1K`. Raises InputError."""
-
-    def one(word: str) -> int:
-        found = _SIZE.fullmatch(word.strip())
-        if not found:
-            raise InputError(f"{word!r} is no size; sizes look like 4:1M (doubling) or 4,64,1K")
-        return int(found[1]) * _UNIT[found[2].upper()]
-
-    if ":" not in text:
-        sizes = [one(word) for word in text.split(",")]
-    else:
-        first, last = map(one, text.split(":", 1))
-        if not 0 < first <= last:
-            raise InputError(f"{text!r} holds no size; the first of the two has to be the smaller one, and not 0")
-        sizes = [first]
-        while sizes[-1] * 2 <= last:
-            sizes.append(sizes[-1] * 2)
-    if max(sizes) > 1 << 32:
-        raise InputError(f"{text!r} goes beyond 4G")
-    return sizes
 
 
 @dataclass(frozen=True)
@@ -161,14 +133,6 @@ def collective_limits(network: bounds.Network | None, plan: CollectivePlan, size
         us * bounds.collective_ticks(network, plan.nodes, plan.operation, size, plan.root, at_host)
         for at_host in (False, True)
     ]
-
-
-Progress = Callable[[float], None]
-"""Called with the fraction of the work that is done."""
-
-
-def silent(_: float) -> None:
-    pass
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Measures what a link with bit errors delivers: two routers that always have flits for each other, over one such link.
 
-Rows are dictionaries, as in thalweg.bench.
+Rows are those of thalweg.bench.operation.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from thalweg.bench.operation import Progress, Row, silent
 from thalweg.cluster import topology
 from thalweg.errors import FabricStopped
-from thalweg.systems.mpi_fpga.bench import Progress, Row, silent
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.limits import FLIT_BYTES, LOCAL_BUFFER_FLITS, MOST_BUFFERED_FLITS
 

@@ -1,6 +1,6 @@
 """Measures jobs that share one fabric: each one's collective with the fabric to itself, with its share alone, and together.
 
-Rows are dictionaries, as in thalweg.bench; times are kernel to kernel, in microseconds.
+Rows are those of thalweg.bench.operation; times are kernel to kernel, in microseconds.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from thalweg.bench.operation import Progress, Row, silent
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.mpi_fpga import bench, bench_data
-from thalweg.systems.mpi_fpga.bench import CollectivePlan, Progress, Row, silent
+from thalweg.systems.mpi_fpga.bench import CollectivePlan
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.sharing import Share
 from thalweg.systems.mpi_fpga.spec import Algorithm
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
 UNSHARED = "none"
 """Jobs on one fabric that gives nobody a share: what comes first goes first."""
+
+
+def share_of(text: str) -> Share | None:
+    """Raises InputError where `text` is neither a share nor that."""
+    return None if text == UNSHARED else Share.parse(text)
+
 
 PLACEMENTS = ("interleaved", "blocks")
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from thalweg.bench.operation import Progress, Row, silent
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import bounds
-from thalweg.systems.mpi_fpga.bench import Progress, Row, finish, looks_at, network_of, row_of, silent, with_recoveries
+from thalweg.systems.mpi_fpga.bench import finish, looks_at, network_of, row_of, with_recoveries
 from thalweg.systems.mpi_fpga.cluster import Cluster
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Measures random traffic on the plain network of a cluster, without collectives.
 
-Rows are dictionaries, as in thalweg.bench.
+Rows are those of thalweg.bench.operation.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from thalweg.bench.operation import Progress, Row, silent
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.mpi_fpga import bounds
-from thalweg.systems.mpi_fpga.bench import Progress, Row, silent
 from thalweg.systems.mpi_fpga.cluster import Cluster
 
 SATURATED = 3.0

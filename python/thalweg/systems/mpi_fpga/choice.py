@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import click
-
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 
@@ -29,26 +27,17 @@ class From(NamedTuple):
     algorithms: tuple[Algorithm, ...]
 
 
-class AlgorithmType(click.ParamType[dict[Collective, Algorithm]]):
-    """Algorithms that are wanted, whatever the size."""
-
-    name = "COLLECTIVE=ALGORITHM,.."
-
-    def convert(
-        self, value: str | dict[Collective, Algorithm], param: click.Parameter | None, ctx: click.Context | None
-    ) -> dict[Collective, Algorithm]:
-        if not isinstance(value, str):
-            return value
-        wanted = {}
-        for word in value.split(","):
-            collective, equals, algorithm = word.partition("=")
-            if not equals:
-                self.fail(f"{word!r} is not COLLECTIVE=ALGORITHM, such as allreduce=tree", param, ctx)
-            try:
-                wanted[collective_named(collective)] = algorithm_named(algorithm)
-            except InputError as error:
-                self.fail(error.what, param, ctx)
-        return wanted
+def wanted(given: str | Mapping[str, str]) -> dict[Collective, Algorithm]:
+    """`allreduce=tree,allgather=exchange`, or the same as a mapping: algorithms, whatever the size. Raises InputError."""
+    pairs: list[tuple[str, str]] = []
+    for word in given.split(",") if isinstance(given, str) and given else ():
+        collective, equals, algorithm = word.partition("=")
+        if not equals:
+            raise InputError(f"{word!r} is not COLLECTIVE=ALGORITHM, such as allreduce=tree")
+        pairs.append((collective, algorithm))
+    if not isinstance(given, str):
+        pairs = list(given.items())
+    return {collective_named(collective): algorithm_named(algorithm) for collective, algorithm in pairs}
 
 
 def collective_named(name: str) -> Collective:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _IN_PLACE = re.compile(r"(dual-)?([a-z]+):([0-9]{1,6}(?:x[0-9]{1,6})*)")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cluster:
     """A valid cluster. Times are in cycles of its clock, which are the simulator's ticks."""
 
@@ -54,6 +54,9 @@ class Cluster:
     file: ClusterFile
     routers: RouterLibrary | None = None  #: those of RTL that its fabrics have; None: the simulator's own
     units: UnitLibrary | None = None  #: collective units of RTL beside the simulator's; None: none
+
+    def __repr__(self) -> str:
+        return f"<cluster {self.name}: {self.topology.hosts} nodes>"
 
     @staticmethod
     def load(name: str | Path, faults: str | None = None) -> Cluster:

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from thalweg.bench.operation import one_of
 from thalweg.cluster import topology
-from thalweg.errors import CheckFailed
+from thalweg.errors import CheckFailed, InputError
 from thalweg.reproduce import Row, mean, published, short
 from thalweg.spec import Datatype
 from thalweg.systems.mpi_fpga import bench, bench_messages
@@ -172,7 +173,7 @@ class Evaluation:
         steps.append(Step("other tori", 10, self.shapes))
         return steps
 
-    def rows(self, progress: Progress) -> Iterator[Row]:
+    def rows(self, progress: Progress = lambda *_: None) -> Iterator[Row]:
         steps = self.steps()
         whole, done = sum(step.weight for step in steps), 0.0
         for step in steps:
@@ -470,3 +471,18 @@ class Evaluation:
 def table_bits(contexts: int, rank_bits: int) -> int:
     """Equation 1: a row has the size, the own rank and a rank for each bit of them, and 8 bits."""
     return (rank_bits * (rank_bits + 2) + 8) * contexts
+
+
+def evaluation_of(paper: str, collectives: Sequence[str] = (), full: bool = False) -> Evaluation:
+    """Of some collectives, or of all where none is named. Raises InputError."""
+    if paper != PAPER:
+        raise InputError(f"{paper!r} is no paper that can be reproduced; there is {PAPER}")
+    for name in collectives:
+        one_of("collective of the paper's", name, COLLECTIVES)
+    return Evaluation(full, collectives or COLLECTIVES)
+
+
+def reproduced(paper: str, *, only: Sequence[str] = (), full: bool = False) -> list[dict[str, Any]]:
+    """The rows of `thalweg reproduce`, of some collectives alone or of all; `full`: with every size of the figures."""
+    evaluation = evaluation_of(paper, [only] if isinstance(only, str) else only, full)
+    return [row.as_json() for row in evaluation.rows()]

@@ -2,49 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from thalweg.bench.plot import check_plot, plot
-from thalweg.commands import completion
-from thalweg.commands.output import OutputFile, json_option, print_line, print_table, progress_bar, write_json
-from thalweg.errors import CheckFailed, InputError
-from thalweg.systems.mpi_fpga import bench, bench_jobs, bounds
+from thalweg.bench.operation import Plan, Row
+from thalweg.bench.plot import check_plot
+from thalweg.commands.output import json_option, print_line, print_table
+from thalweg.errors import InputError
+from thalweg.systems.mpi_fpga import bench_jobs, operations
 from thalweg.systems.mpi_fpga.cluster import Cluster
-from thalweg.systems.mpi_fpga.sharing import Share
-from thalweg.systems.mpi_fpga.spec import Algorithm
+from thalweg.systems.mpi_fpga.commands.bench import cluster_option, measured, plot_option, seed_option, yes
 
 COLUMNS = ["share", "job", "operation", "bytes", "part", "whole", "alone", "together", "rate", "of a link", "verified"]
+_KEYS = [
+    *("share", "job", "operation", "bytes", "part"),
+    *("time_whole_us", "time_alone_us", "time_together_us", "rate", "link"),
+]
 
 
-class ShareType(click.ParamType[Share | None]):
+class ShareType(click.ParamType[str]):
     """How the jobs share the fabric."""
 
     name = "sub-channels:W:W|time-slots:W:W|none"
 
-    def convert(self, value: str | Share, param: click.Parameter | None, ctx: click.Context | None) -> Share | None:
-        if isinstance(value, Share):
-            return value
-        if value == bench_jobs.UNSHARED:
-            return None
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         try:
-            return Share.parse(value)
+            bench_jobs.share_of(value)
         except InputError as error:
-            self.fail(str(error), param, ctx)
+            self.fail(error.what, param, ctx)
+        return value
 
 
 @click.command("jobs")
-@click.option(
-    "--cluster",
-    "cluster_name",
-    required=True,
-    shell_complete=completion.clusters,
-    metavar="C",
-    help="A preset, a cluster file, or a shape in place such as torus:4x4.",
-)
+@cluster_option
 @click.option(
     "--operations",
+    "names",
     default="allreduce,allreduce",
     show_default=True,
     metavar="A,B",
@@ -52,10 +48,9 @@ class ShareType(click.ParamType[Share | None]):
 )
 @click.option(
     "--share",
-    "shares",
     type=ShareType(),
     multiple=True,
-    default=("none", "sub-channels:2:2", "sub-channels:1:3", "time-slots:1:1", "time-slots:1:3"),
+    default=operations.SHARES,
     show_default=True,
     help="Weights of the jobs in a mode; may be given again.",
 )
@@ -68,7 +63,7 @@ class ShareType(click.ParamType[Share | None]):
 )
 @click.option(
     "--algorithm",
-    type=click.Choice([algorithm.name.lower() for algorithm in Algorithm]),
+    type=click.Choice(operations.ALGORITHMS[1:]),
     default="tree",
     show_default=True,
     help="Where an operation has it.",
@@ -76,20 +71,10 @@ class ShareType(click.ParamType[Share | None]):
 @click.option(
     "--sizes", default="8,1M", show_default=True, metavar="S", help="Bytes: 8:1M, doubling, or a list such as 8,64,1K."
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of random data.")
-@click.option("--plot", "picture", type=OutputFile(), metavar="FILE", help="Also draw it: .png, .svg or .pdf.")
+@seed_option("random data")
+@plot_option
 @json_option
-def jobs(
-    cluster_name: str,
-    operations: str,
-    shares: tuple[Share | None, ...],
-    placement: str,
-    algorithm: str,
-    sizes: str,
-    seed: int,
-    picture: Path | None,
-    json_file: Path | None,
-) -> None:
+def jobs(cluster_name: str, names: str, picture: Path | None, json_file: Path | None, **options: Any) -> None:
     """Jobs that share one fabric: what the others cost each, and its share of the rate.
 
     Each job runs a collective on its part of the hosts: with the fabric to itself (whole), with its share alone, and
@@ -97,45 +82,15 @@ def jobs(
     """
     if picture:
         check_plot(picture)
-    cluster = Cluster.load(cluster_name)
-    chosen = [name.strip() for name in operations.split(",")]
-    for name in chosen:
-        if name not in bounds.OPERATIONS:
-            raise InputError(f"{name!r} is no collective; there are {', '.join(bounds.OPERATIONS)}")
-    plans = [
-        bench_jobs.JobsPlan(cluster, chosen, bench.parse_sizes(sizes), share, placement, algorithm, seed)
-        for share in shares
-    ]
-    rows: list[bench.Row] = []
-    with progress_bar("jobs") as progress:
-        for index, plan in enumerate(plans):
+    chosen = [name.strip() for name in names.split(",")]
+    plan = operations.jobs(Cluster.load(cluster_name), operations=chosen, **options)
+    measured(plan, _print_jobs, json_file, picture)
 
-            def advanced(done: float, before: int = index) -> None:
-                progress((before + done) / len(plans))
 
-            rows += bench_jobs.measure_jobs(plan, advanced)
-    print_line(f"{len(chosen)} jobs on {cluster.name}, nodes {placement}, kernel to kernel; times in us")
-    keys = [
-        "share",
-        "job",
-        "operation",
-        "bytes",
-        "part",
-        "time_whole_us",
-        "time_alone_us",
-        "time_together_us",
-        "rate",
-        "link",
-    ]
+def _print_jobs(plan: Plan, rows: Sequence[Row]) -> None:
+    print_line(plan.title)
     print_table(
         COLUMNS,
-        ([*(row[key] for key in keys), "yes" if row["verified"] else "NO"] for row in rows),
+        ([*(row[key] for key in _KEYS), yes(row["verified"])] for row in rows),
         left=("share", "operation", "verified"),
     )
-    write_json(json_file, rows, cluster, seeds={"data": seed})
-    if picture:
-        plot(rows, picture)
-    wrong = [row for row in rows if not row["verified"]]
-    if wrong:
-        where = ", ".join(f"job {row['job']}, {row['bytes']} bytes, {row['share']}" for row in wrong)
-        raise CheckFailed(f"not what it is alone: {where}")

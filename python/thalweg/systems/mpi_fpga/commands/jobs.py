@@ -15,8 +15,8 @@ from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import bench_jobs
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.commands.bench_jobs import ShareType
-from thalweg.systems.mpi_fpga.commands.run_settings import RunSettings, run_settings
-from thalweg.systems.mpi_fpga.sharing import Share
+from thalweg.systems.mpi_fpga.commands.run_settings import print_run, run_settings
+from thalweg.systems.mpi_fpga.runs import RunSettings
 
 
 def _programs(words: Sequence[str]) -> list[list[str]]:
@@ -68,7 +68,7 @@ def _programs(words: Sequence[str]) -> list[list[str]]:
 def command(
     cluster_name: str,
     ranks: int | None,
-    share: Share | None,
+    share: str,
     placement: str,
     only: int | None,
     settings: RunSettings,
@@ -85,8 +85,9 @@ def command(
 
     commands = _programs(words)
     cluster = Cluster.load(cluster_name)
-    if share and len(share.weights) != len(commands):
-        raise InputError(f"{share} is for {len(share.weights)} programs, not {len(commands)}")
+    shared = bench_jobs.share_of(share)
+    if shared and len(shared.weights) != len(commands):
+        raise InputError(f"{share} is for {len(shared.weights)} programs, not {len(commands)}")
     if only is not None and only >= len(commands):
         raise InputError(f"there is no job {only}: the programs are jobs 0 to {len(commands) - 1}")
     hosts = cluster.topology.hosts
@@ -101,17 +102,18 @@ def command(
         report = settings.run(
             cluster,
             [Program(commands[job], nodes[job]) for job in jobs],
-            share.on(cluster, nodes) if share else None,
+            shared.on(cluster, nodes) if shared else None,
         )
     except ValueError as error:
         raise InputError(f"{cluster.name}, {share}: {error}") from None
+    print_run(report)
     ends = iter(report.ends_us)
     rows: list[dict[str, Any]] = [
         {
             "job": job,
             "program": commands[job],
             "nodes": nodes[job],
-            "part": share.weights[job] / share.parts if share else None,
+            "part": shared.weights[job] / shared.parts if shared else None,
             "virtual_time_us": max(next(ends) for _ in nodes[job]),
         }
         for job in jobs
@@ -123,6 +125,6 @@ def command(
         left=["program"],
         file=sys.stderr,
     )
-    data = {**report.as_json(), "share": str(share or bench_jobs.UNSHARED), "jobs": rows}
+    data = {**report.as_json(), "share": share, "jobs": rows}
     write_json(json_file, data, report.cluster, seeds=settings.seeds)
-    sys.exit(report.result.exit_code)
+    sys.exit(report.exit_code)

@@ -9,11 +9,10 @@ from typing import Any
 import click
 
 from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
-from thalweg.errors import InputError
 from thalweg.reproduce import Number, Row, short
 from thalweg.reproduce.plots import check_plots, plot
 from thalweg.systems.mpi_fpga.bench import SEED
-from thalweg.systems.mpi_fpga.reproduce import COLLECTIVES, PAPER, Evaluation
+from thalweg.systems.mpi_fpga.reproduce import COLLECTIVES, PAPER, evaluation_of
 
 
 @click.command(context_settings={"max_content_width": 120})
@@ -35,12 +34,10 @@ def command(paper: str, collectives: tuple[str, ...], full: bool, folder: Path |
 
     Nothing is fitted. Where the two differ by more than a quarter, a note says what the difference comes from.
     """
-    if paper != PAPER:
-        raise InputError(f"{paper!r} is no paper that can be reproduced; there is {PAPER}")
+    evaluation = evaluation_of(paper, collectives, full)
     if folder:
         check_plots(folder)
     with progress_bar(paper) as bar:
-        evaluation = Evaluation(full, collectives or COLLECTIVES)
         rows = list(evaluation.rows(lambda what, done: bar(done, what=what)))
     _print(rows)
     clusters = evaluation.measured.clusters.values()

@@ -9,25 +9,13 @@ import click
 
 from thalweg.commands import completion
 from thalweg.commands.output import json_option, write_json
-from thalweg.errors import InputError
-from thalweg.launch import placement
+from thalweg.launch import placement as placements
+from thalweg.systems.mpi_fpga import runs
 from thalweg.systems.mpi_fpga.cluster import Cluster
-from thalweg.systems.mpi_fpga.commands.run_settings import RunSettings, run_settings
+from thalweg.systems.mpi_fpga.commands.run_settings import print_run, run_settings
 from thalweg.systems.mpi_fpga.faults import faults_option
-from thalweg.systems.mpi_fpga.rtl_engine import ENGINES, with_engine
-
-DEFAULT_CLUSTERS = [f"mpi-fpga-torus-{shape}" for shape in ("2x2x2", "4x4x2", "4x4x4", "4x4x8")]
-
-
-def _cluster(name: str | None, nodes: int, faults: str | None) -> Cluster:
-    """The cluster that was asked for, or the smallest torus of the presets with so many nodes."""
-    if name is not None:
-        return Cluster.load(name, faults)
-    for preset in DEFAULT_CLUSTERS:
-        cluster = Cluster.load(preset, faults)
-        if cluster.topology.hosts >= nodes:
-            return cluster
-    raise InputError(f"no preset has {nodes} nodes: give --cluster, such as torus:8x8x{-(-nodes // 64)}")
+from thalweg.systems.mpi_fpga.rtl_engine import ENGINES
+from thalweg.systems.mpi_fpga.runs import RunSettings
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
@@ -48,7 +36,7 @@ def _cluster(name: str | None, nodes: int, faults: str | None) -> Cluster:
     help="Preset, file, or shape in place. [default: the smallest torus of the presets that is large enough]",
 )
 @faults_option
-@placement.option
+@placements.option
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
@@ -69,7 +57,7 @@ def command(
     ranks_per_node: int,
     cluster: str | None,
     faults: str | None,
-    placement_name: str,
+    placement: str,
     engine: str,
     settings: RunSettings,
     instances: bool,
@@ -81,19 +69,12 @@ def command(
     The program's output comes first, then what the network did, on stderr. Exit code: the program's own; 124 when the
     fabric could not go on (a rank died, a deadlock, ranks that disagree), 125 for bad input.
     """
-    from thalweg.systems.mpi_fpga.mpi.launch import Program, find_program
-
-    loaded = _cluster(cluster, -(-(ranks or 1) // ranks_per_node), faults)
-    nodes = placement.shared_nodes_of(
-        placement_name, loaded, ranks or loaded.topology.hosts * ranks_per_node, ranks_per_node
-    )
-    if engine == "rtl" and settings.operators:
-        raise InputError(
-            "--engine rtl: the hardware's collective units have no operators of the user's; rtl-routers runs them"
-        )
-    path = find_program(program[0])
-    loaded = with_engine(loaded, engine)
-    report = settings.run(loaded, [Program(program, nodes)], instances_of=Path(path) if instances else None)
-    seeds = {**placement.seeds(placement_name), **settings.seeds}
+    if cluster is not None:
+        loaded = Cluster.load(cluster, faults)
+    else:
+        loaded = runs.smallest(-(-(ranks or 1) // ranks_per_node), faults)
+    report = runs.run_program(program, loaded, settings, ranks, ranks_per_node, placement, engine, instances)
+    print_run(report)
+    seeds = {**placements.seeds(placement), **settings.seeds}
     write_json(json_file, report.as_json(), report.cluster, seeds=seeds)
-    sys.exit(report.result.exit_code)
+    sys.exit(report.exit_code)

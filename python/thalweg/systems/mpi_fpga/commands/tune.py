@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from thalweg.bench.operation import parse_sizes
 from thalweg.commands import completion
 from thalweg.commands.output import OutputFile, json_option, print_table, progress_bar, write_json, write_text
 from thalweg.errors import InputError
@@ -52,7 +53,7 @@ def command(cluster_name: str, ranks: str | None, sizes: str, output: Path, json
     cluster = Cluster.load(cluster_name)
     wanted = _ranks(ranks, cluster.topology.hosts)
     with progress_bar("tune") as progress:
-        rows = list(tuning.measure(cluster, wanted, bench.parse_sizes(sizes), progress))
+        rows = list(tuning.measure(cluster, wanted, parse_sizes(sizes), progress))
     how = f"thalweg tune --cluster {cluster_name} --ranks {','.join(map(str, wanted))} --sizes {sizes}"
     write_text(output, tuning.text(cluster, rows, how))
     as_json = [{**asdict(row), "times": {a.name.lower(): us for a, us in row.times.items()}} for row in rows]

@@ -1,0 +1,133 @@
+"""An operation of `thalweg bench` and of `thalweg.bench`: what it is planned with, the rows that it gives, and what makes them wrong.
+
+A row is a dictionary of plain values, one measurement, which `--json` writes as it stands; times are in microseconds, sizes in bytes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from thalweg.cluster import Cluster
+from thalweg.errors import CheckFailed, InputError
+
+Row = dict[str, Any]
+
+Progress = Callable[[float], None]
+"""Called with the fraction of the work that is done."""
+
+
+def silent(_: float) -> None:
+    pass
+
+
+class WrongRows(CheckFailed):
+    """Something was measured that cannot be right: a result, or a time below its bound."""
+
+    def __init__(self, what: str, rows: Sequence[Row]) -> None:
+        super().__init__(what)
+        self.rows = rows
+
+
+def check(rows: Sequence[Row]) -> None:
+    """Raises WrongRows where a result is not verified, or a time is below its bound."""
+    if wrong := [row for row in rows if row["verified"] is False]:
+        where = ", ".join(str(row["bytes"] if "load" not in row else row["load"]) for row in wrong)
+        raise WrongRows(f"{rows[0]['operation']} gave wrong results at {where}", rows)
+    for row in rows:
+        for end in ("kernel", "host"):
+            time, bound = row[f"time_{end}_us"], row[f"bound_{end}_us"]
+            if bound is not None and time < bound:
+                raise WrongRows(
+                    f"{row['operation']} of {row['bytes']} bytes took {time:.4g} us, which is below its bound of "
+                    f"{bound:.4g} us: one of the two is wrong",
+                    rows,
+                )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An operation on a cluster with all of its options, right as far as can be said before it is measured."""
+
+    cluster: Cluster
+    title: str
+    measure: Callable[[Progress, int], Iterable[Row]]
+    """Given who hears how far it is, and how many fabrics may run side by side. Raises FabricStopped where it never ends."""
+    seeds: Mapping[str, int] = field(default_factory=dict)
+    check: Callable[[Sequence[Row]], None] = check
+    """Raises WrongRows."""
+
+    def rows(self, progress: Progress = silent, workers: int = 1) -> list[Row]:
+        return list(self.measure(progress, workers))
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a system can measure. `plan` takes a cluster, and raises InputError; its parameters that must be named, but for those
+    that it is `without`, are the options."""
+
+    plan: Callable[..., Plan]
+    without: Collection[str] = ()
+
+    @property
+    def options(self) -> list[str]:
+        return [name for name in options_of(self.plan) if name not in self.without]
+
+
+def options_of(function: Callable[..., Any]) -> list[str]:
+    """Its parameters that must be named."""
+    return [p.name for p in inspect.signature(function).parameters.values() if p.kind == p.KEYWORD_ONLY]
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+Sizes = str | int | Sequence[int]
+"""In bytes: `4:1M`, doubling from the first to the last; a list such as `4,64,1K`, or of numbers; a number."""
+
+_SIZE = re.compile(r"([0-9]{1,15})([KMG]?)", re.IGNORECASE)
+_UNIT = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def parse_sizes(given: Sizes) -> list[int]:
+    """Raises InputError."""
+
+    def one(word: str) -> int:
+        found = _SIZE.fullmatch(word.strip())
+        if not found:
+            raise InputError(f"{word!r} is no size; sizes look like 4:1M (doubling) or 4,64,1K")
+        return int(found[1]) * _UNIT[found[2].upper()]
+
+    text = given if isinstance(given, str) else str(given) if isinstance(given, int) else ",".join(map(str, given))
+    if ":" not in text:
+        sizes = [one(word) for word in text.split(",")]
+    else:
+        first, last = map(one, text.split(":", 1))
+        if not 0 < first <= last:
+            raise InputError(f"{text!r} holds no size; the first of the two has to be the smaller one, and not 0")
+        sizes = [first]
+        while sizes[-1] * 2 <= last:
+            sizes.append(sizes[-1] * 2)
+    if max(sizes) > 1 << 32:
+        raise InputError(f"{text!r} goes beyond 4G")
+    return sizes
+
+
+def one_of(what: str, value: str, known: Iterable[str]) -> str:
+    """The value of an option. Raises InputError where it is none of those."""
+    if value not in (known := list(known)):
+        raise InputError(f"{value!r} is no {what}; there are {', '.join(known)}")
+    return value
+
+
+def at_least(what: str, value: int, least: int) -> int:
+    """The value of an option. Raises InputError where it is no whole number, or below."""
+    if not isinstance(value, int) or value < least:
+        raise InputError(f"{what} is {value!r}; it is a whole number, {least} or above")
+    return value

@@ -1,0 +1,45 @@
+"""Measures many plans on all cores."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+
+from thalweg.bench.operation import Plan, Progress, Row, cores, silent
+
+_plans: Sequence[Plan] = ()  #: in a process of the pool
+_threads = 1
+
+
+def measure(plans: Sequence[Plan], progress: Progress = silent) -> list[list[Row]]:
+    """The rows of each, side by side in processes: most of a short operation is Python's. `progress` hears of plans that are done.
+
+    They are forked, so that plans and their clusters need no copy, and a script no `if __name__ == "__main__"`. Raises as the first plan
+    that fails; the others are given up then.
+    """
+    processes = min(cores(), len(plans))
+    if processes <= 1:
+        return [plan.rows(progress, cores()) for plan in plans]
+    pool = ProcessPoolExecutor(
+        processes, multiprocessing.get_context("fork"), _begin, (plans, max(1, cores() // processes))
+    )
+    with pool:
+        futures = [pool.submit(_rows, index) for index in range(len(plans))]
+        try:
+            for done, future in enumerate(as_completed(futures), start=1):
+                future.result()
+                progress(done / len(plans))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        return [future.result() for future in futures]
+
+
+def _begin(plans: Sequence[Plan], threads: int) -> None:
+    global _plans, _threads
+    _plans, _threads = plans, threads
+
+
+def _rows(index: int) -> list[Row]:
+    return _plans[index].rows(workers=_threads)

@@ -1,0 +1,152 @@
+"""What `import thalweg` gives: the commands as functions, which ask the registry of systems for what is a system's own.
+
+Errors are those of thalweg.errors. Rows are dictionaries of plain values, as `--json` of the command has them: pandas.DataFrame(rows).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from thalweg.cluster import Cluster, load
+from thalweg.cluster.file import presets as presets
+from thalweg.errors import InputError
+from thalweg.systems import System, systems
+
+if TYPE_CHECKING:
+    from thalweg.bench.operation import Operation, Plan, Progress, Row
+    from thalweg.route.proved import ProvedRoutes
+
+AnyCluster = Cluster | str | Path
+"""A cluster, or what `cluster` loads."""
+
+
+class RunReport(Protocol):
+    """How a run went; a system's own has more."""
+
+    @property
+    def exit_code(self) -> int:
+        """The program's own; 124 where the fabric could not go on."""
+
+    @property
+    def complaint(self) -> Sequence[str]:
+        """Why it ended early, and who waits for whom; empty where it did not."""
+
+    @property
+    def virtual_time_us(self) -> float: ...
+    @property
+    def collectives(self) -> list[Row]: ...
+    @property
+    def links(self) -> list[Row]: ...
+    def as_json(self) -> dict[str, Any]:
+        """What `thalweg run --json` writes."""
+
+
+def cluster(name: str | Path, faults: str | None = None) -> Cluster:
+    """The cluster of a preset's name, of a file, or of a shape in place such as `torus:8x8`; with `faults` with what goes wrong on its
+    links, as `thalweg bench --faults` has it."""
+    return load(name, faults)
+
+
+def routes(cluster: AnyCluster, *, routing: str | None = None, table: str | Path | None = None) -> ProvedRoutes:
+    """Its routes, proved; of the algorithm `routing` or the `table` in a file instead of its own. Raises CheckFailed where they are wrong."""
+    from thalweg.route import proved
+
+    return proved.prove(_loaded(cluster), routing, table)
+
+
+def bench(operation: str, cluster: AnyCluster, **options: Any) -> list[Row]:
+    """Measures an operation: the rows of `thalweg bench`, with its options by their names. Raises WrongRows, which has the rows, where
+    one cannot be right."""
+    from thalweg.bench.operation import cores
+
+    plan = _plan(operation, _loaded(cluster), options)
+    rows = plan.rows(workers=cores())
+    plan.check(rows)
+    return rows
+
+
+def sweep(
+    operation: str | Sequence[str],
+    clusters: AnyCluster | Sequence[AnyCluster],
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> list[Row]:
+    """What `bench` measures, on all cores: each operation on each cluster with each combination of the options that are lists, but
+    `sizes`, which are measured one after the other.
+
+    Rows are in that order, the last option running fastest, and each has a column for whatever was varied, unless it says itself what it is
+    (`algorithm`: the one that was taken). What cannot be planned raises before anything is measured.
+    """
+    from thalweg.bench import sweep as many
+    from thalweg.bench.operation import WrongRows, silent
+
+    known = [_loaded(each) for each in _all(clusters)]
+    varied = {name: value for name, value in options.items() if isinstance(value, list) and name != "sizes"}
+    points = [dict(zip(varied, values, strict=True)) for values in itertools.product(*varied.values())]
+    planned = [
+        (point, _plan(name, of, options | point)) for name in _all(operation) for of in known for point in points
+    ]
+    measured = many.measure([plan for _, plan in planned], progress or silent)
+    rows = [{**point, **row} for (point, _), found in zip(planned, measured, strict=True) for row in found]
+    for (_, plan), found in zip(planned, measured, strict=True):
+        try:
+            plan.check(found)
+        except WrongRows as wrong:
+            raise WrongRows(f"{plan.title}: {wrong}", rows) from None
+    return rows
+
+
+def _all(given: Any) -> Sequence[Any]:
+    return given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+
+
+def run(command: Sequence[str | Path], cluster: AnyCluster | None = None, **options: Any) -> RunReport:
+    """Runs an MPI program, unchanged, on a cluster, as `thalweg run` does, with its options by their names. What the program writes goes
+    to the process's own output; how it ended is in the report."""
+    of = None if cluster is None else _loaded(cluster)
+    report: RunReport = _call("run", _system(of) if of else None, options, [str(word) for word in command], of)
+    return report
+
+
+def reproduce(paper: str, **options: Any) -> list[Row]:
+    """What a paper published beside what is measured here, as `thalweg reproduce` does, with its options by their names."""
+    rows: list[Row] = _call("reproduce", systems().get(paper), options, paper)
+    return rows
+
+
+def _loaded(cluster: AnyCluster) -> Cluster:
+    return load(cluster) if isinstance(cluster, str | Path) else cluster
+
+
+def _system(cluster: Cluster) -> System:
+    for system in systems().values():
+        if system.owns(cluster):
+            return system
+    raise InputError(f"{cluster!r} is no cluster: thalweg.cluster has them, by names such as torus:4x4")
+
+
+def _plan(name: str, cluster: Cluster, options: Mapping[str, Any]) -> Plan:
+    system = _system(cluster)
+    operation: Operation = system.python(system.operations, name)
+    _refuse_others(name, options, operation.options)
+    return operation.plan(cluster, **options)
+
+
+def _call(name: str, system: System | None, options: Mapping[str, Any], *values: Any) -> Any:
+    """The function of a system's command; of the first that has it, where none is named."""
+    from thalweg.bench.operation import options_of
+
+    having = system or next(system for system in systems().values() if name in system.commands)
+    function = having.python(having.commands, name)
+    _refuse_others(name, options, options_of(function))
+    return function(*values, **options)
+
+
+def _refuse_others(name: str, given: Iterable[str], known: Sequence[str]) -> None:
+    for option in given:
+        if option not in known:
+            raise InputError(f"{name} has no option {option!r}; it has {', '.join(known)}")

@@ -1,0 +1,258 @@
+"""What can be measured on an MPI-FPGA cluster: `thalweg bench` and `thalweg.bench` plan it here, with the same options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from thalweg.bench.operation import (
+    Operation,
+    Plan,
+    Progress,
+    Row,
+    Sizes,
+    WrongRows,
+    at_least,
+    one_of,
+    parse_sizes,
+)
+from thalweg.errors import InputError
+from thalweg.launch import placement as placements
+from thalweg.spec import Datatype, Operator
+from thalweg.systems.mpi_fpga import (
+    bench,
+    bench_data,
+    bench_faults,
+    bench_jobs,
+    bench_messages,
+    bench_model,
+    bench_traffic,
+    bounds,
+    choice,
+)
+from thalweg.systems.mpi_fpga.bench import SEED
+from thalweg.systems.mpi_fpga.cluster import Cluster
+from thalweg.systems.mpi_fpga.rtl_engine import ENGINES, with_engine
+from thalweg.systems.mpi_fpga.spec import Algorithm
+
+MODEL = "model"
+"""The engine that has closed forms, and executes nothing."""
+
+ALGORITHMS = ("auto", *(algorithm.name.lower() for algorithm in Algorithm))
+OPERATORS = tuple(op.name.lower() for op in Operator if op != Operator.NONE)
+TYPES = tuple(datatype.name.lower() for datatype in Datatype)
+PATTERNS = ("uniform", "transpose", "hotspot")
+PACKETS = (1, 2, 4, 8, 16)
+SWEEP = "sweep"
+SHARES = (bench_jobs.UNSHARED, "sub-channels:2:2", "sub-channels:1:3", "time-slots:1:1", "time-slots:1:3")
+RATES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+
+_CLOSED = ": closed forms (LogGP), nothing executed"
+
+
+def _engine(cluster: Cluster, engine: str) -> Cluster:
+    return with_engine(cluster, one_of("engine", engine, (*ENGINES, MODEL)))
+
+
+def collective(
+    operation: str,
+    cluster: Cluster,
+    *,
+    engine: str = "sim",
+    ranks: int | None = None,
+    placement: placements.Placement = placements.BLOCK,
+    algorithm: str = "auto",
+    sizes: Sizes = "4:1M",
+    seed: int = SEED,
+    root: int = 0,
+    op: str = "sum",
+    type: str | None = None,
+    reproducible: bool = False,
+) -> Plan:
+    """`ranks`: all hosts where it is not given. `type`: float64 where all sizes are multiples of 8 bytes, else float32."""
+    where = placements.checked(placement)
+    one_of("algorithm", algorithm, ALGORITHMS)
+    if reproducible:
+        if algorithm not in ("auto", "tree"):
+            raise InputError(f"--reproducible combines in the order of the tree, and {algorithm} has another one")
+        cluster = cluster.by_rank()
+        algorithm = "auto" if operation in ("scan", "exscan") else "tree"
+    cluster = _engine(cluster, engine)
+    wanted = parse_sizes(sizes)
+    if type is None:  # OSU's default, so that a size of 4 bytes is whole
+        type = "float64" if all(size % 8 == 0 for size in wanted) else "float32"
+    plan = bench.CollectivePlan(
+        cluster,
+        operation,
+        cluster.topology.hosts if ranks is None else at_least("ranks", ranks, 1),
+        wanted,
+        algorithm,
+        Operator[one_of("operator", op, OPERATORS).upper()],
+        Datatype[one_of("type", type, TYPES).upper()],
+        root,
+        at_least("seed", seed, 0),
+        where,
+    )
+
+    def measure(progress: Progress, workers: int) -> Iterator[Row]:
+        if engine == MODEL:
+            return bench_model.collective_rows(plan)
+        return bench.measure_collective(plan, progress, 1 if cluster.routers else workers)
+
+    if engine == MODEL and algorithm != "auto":
+        raise InputError("--engine model knows no --algorithm: each collective has one closed form")
+    about = f"{operation} of {plan.ranks} ranks on {cluster.name}"
+    if operation in bench_data.REDUCTIONS:
+        about += f": {op} of {type}"
+    about += f", root {root}" if operation in bench_data.ROOTED else ""
+    about += ", reproducible" if reproducible else ""
+    title = about + _CLOSED * (engine == MODEL) + "; times in us"
+    return Plan(cluster, title, measure, {"data": seed, **placements.seeds(where)})
+
+
+def message(operation: str, cluster: Cluster, *, engine: str = "sim", sizes: Sizes = "4:1M", hops: int = 1) -> Plan:
+    wanted = parse_sizes(sizes)
+    cluster = _engine(cluster, engine)
+    about = f"{operation} from node 0 to node {bench_messages.peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
+
+    def measure(progress: Progress, _: int) -> Iterator[Row]:
+        if engine == MODEL:
+            return bench_model.message_rows(cluster, operation, wanted, hops)
+        return bench_messages.measure_messages(cluster, operation, wanted, hops, progress)
+
+    return Plan(cluster, f"{about}, on {cluster.name}{_CLOSED * (engine == MODEL)}; times in us", measure)
+
+
+def traffic(
+    cluster: Cluster,
+    *,
+    pattern: str = "uniform",
+    packet: int = 8,
+    load: float | str = 0.2,
+    cycles: int = 100_000,
+    warmup: int = 10_000,
+    seed: int = 1,
+) -> Plan:
+    """`load`: flits offered per node and cycle; `sweep` goes from 0.05 to saturation, where latency is three times that."""
+    if load != SWEEP:
+        check_load(load)
+    if packet not in PACKETS:
+        raise InputError(f"no packet has {packet!r} flits; they have {', '.join(map(str, PACKETS))}")
+    plan = bench_traffic.TrafficPlan(
+        cluster,
+        one_of("pattern", pattern, PATTERNS),
+        packet,
+        at_least("cycles", cycles, 1),
+        at_least("warmup", warmup, 0),
+        at_least("seed", seed, 0),
+    )
+
+    def measure(progress: Progress, _: int) -> list[Row]:
+        if isinstance(load, str):
+            return sorted(bench_traffic.sweep_traffic(plan, progress), key=lambda row: float(row["load"]))
+        return [bench_traffic.measure_traffic(plan, load, progress)]
+
+    title = f"{pattern} traffic of {packet}-flit packets on {cluster.name}, {cycles} cycles; latencies in cycles"
+    return Plan(cluster, title, measure, {"traffic": seed})
+
+
+def check_load(load: float | str) -> None:
+    """Raises InputError where a load cannot be offered."""
+    if isinstance(load, str) or not 0 < load <= 1:
+        raise InputError(f"{str(load)!r} is no load; it is above 0 and at most 1 flit per node and cycle, or 'sweep'")
+
+
+def jobs(
+    cluster: Cluster,
+    *,
+    operations: Sequence[str] = ("allreduce", "allreduce"),
+    share: str | Sequence[str] = SHARES,
+    placement: str = "interleaved",
+    algorithm: str = "tree",
+    sizes: Sizes = "8,1M",
+    seed: int = 1,
+) -> Plan:
+    """`operations`: the collective of each job. `share`: the weights of the jobs in a mode, or several such."""
+    for name in operations:
+        if name not in bounds.OPERATIONS:
+            raise InputError(f"{name!r} is no collective; there are {', '.join(bounds.OPERATIONS)}")
+    one_of("placement of jobs", placement, bench_jobs.PLACEMENTS)
+    choice.algorithm_named(algorithm)
+    wanted = parse_sizes(sizes)
+    plans = [
+        bench_jobs.JobsPlan(
+            *(cluster, operations, wanted, bench_jobs.share_of(text), placement, algorithm), at_least("seed", seed, 0)
+        )
+        for text in ([share] if isinstance(share, str) else share)
+    ]
+
+    def measure(progress: Progress, _: int) -> Iterator[Row]:
+        for index, plan in enumerate(plans):
+
+            def advanced(done: float, before: int = index) -> None:
+                progress((before + done) / len(plans))
+
+            yield from bench_jobs.measure_jobs(plan, advanced)
+
+    title = f"{len(operations)} jobs on {cluster.name}, nodes {placement}, kernel to kernel; times in us"
+    return Plan(cluster, title, measure, {"data": seed}, _check_jobs)
+
+
+def _check_jobs(rows: Sequence[Row]) -> None:
+    if wrong := [row for row in rows if not row["verified"]]:
+        where = ", ".join(f"job {row['job']}, {row['bytes']} bytes, {row['share']}" for row in wrong)
+        raise WrongRows(f"not what it is alone: {where}", rows)
+
+
+def faults(
+    cluster: Cluster, *, rates: float | Sequence[float] = RATES, cycles: int = 20_000_000, seed: int = 1
+) -> Plan:
+    """`rates`: the shares of bits that flip."""
+    wanted = [rates] if isinstance(rates, float | int) else list(rates)
+    check_rates(wanted)
+    at_least("cycles", cycles, 10_000)
+    at_least("seed", seed, 0)
+
+    def measure(progress: Progress, _: int) -> Iterator[Row]:
+        return bench_faults.measure_faults(cluster, wanted, cycles, seed, progress)
+
+    title = f"a link of {cluster.link_latency} cycles as in {cluster.name}"
+    return Plan(cluster, title, measure, {"faults": seed}, _check_faults)
+
+
+def check_rates(rates: Sequence[float]) -> None:
+    """Raises InputError where one is no bit error rate that can be measured."""
+    if not rates or not all(0 <= rate < 0.01 for rate in rates):
+        given = ",".join(map(str, rates))
+        raise InputError(f"{given!r} is no list of bit error rates below 0.01, such as 1e-4,1e-6")
+
+
+WITHIN = 0.01
+"""Goodput that is farther from the closed form is called wrong."""
+
+
+def _check_faults(rows: Sequence[Row]) -> None:
+    for row in rows:
+        where = f"at a bit error rate of {row['bit_error_rate']:g}"
+        if not row["verified"]:
+            raise WrongRows(f"a flit was lost or altered {where}", rows)
+        if abs(row["difference"]) > WITHIN:
+            raise WrongRows(f"the goodput {where} is {100 * row['difference']:+.2f} % from its closed form", rows)
+
+
+def _collective(name: str) -> Operation:
+    without = ["sizes", "seed"] * (name == "barrier")
+    without += ["root"] * (name not in bench_data.ROOTED)
+    without += ["op", "type", "reproducible"] * (name not in bench_data.REDUCTIONS)
+    return Operation(partial(collective, name), without)
+
+
+MESSAGES = ("latency", "bandwidth")
+
+OPERATIONS = {
+    **{name: _collective(name) for name in bench.COLLECTIVES},
+    **{name: Operation(partial(message, name)) for name in MESSAGES},
+    "jobs": Operation(jobs),
+    "faults": Operation(faults),
+    "traffic": Operation(traffic),
+}

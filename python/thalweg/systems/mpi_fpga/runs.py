@@ -1,0 +1,209 @@
+"""Running MPI programs, unchanged, on a simulated cluster: `thalweg run` and `thalweg.run`, and what `thalweg jobs` shares with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thalweg.bench.operation import at_least, one_of
+from thalweg.errors import InputError
+from thalweg.launch import placement as placements
+from thalweg.systems.mpi_fpga import choice
+from thalweg.systems.mpi_fpga import tuning as tunings
+from thalweg.systems.mpi_fpga.cluster import Cluster
+from thalweg.systems.mpi_fpga.rtl_engine import ENGINES, with_engine
+from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
+
+if TYPE_CHECKING:
+    from thalweg._sim import Sharing
+    from thalweg.systems.mpi_fpga.mpi.launch import Program
+    from thalweg.systems.mpi_fpga.mpi.report import Report
+
+DEFAULT_CLUSTERS = [f"mpi-fpga-torus-{shape}" for shape in ("2x2x2", "4x4x2", "4x4x4", "4x4x8")]
+
+
+_SCALES = {"measured": 1.0, "none": 0.0}
+
+
+def compute_scale(given: str | float) -> float:
+    """How a rank's own processor time counts as virtual time: a factor, of `measured`, `none` or `scale:X`. Raises InputError."""
+    scale = -1.0
+    if not isinstance(given, str):
+        scale = given
+    elif given in _SCALES:
+        scale = _SCALES[given]
+    elif given.startswith("scale:"):
+        with suppress(ValueError):
+            scale = float(given.removeprefix("scale:"))
+    if not 0 <= scale < 1e9:
+        raise InputError(f"{given!r} is not measured, none, or scale:X with a factor X of at least 0")
+    return scale
+
+
+def checked_skew(given: str) -> str:
+    """How late ranks come to their collectives: distribution, microseconds, seed. Raises InputError."""
+    match = re.fullmatch(r"(uniform|exponential):(\d{1,9}(?:\.\d{1,9})?)(?::(\d{1,18}))?", given)
+    if match is None:
+        raise InputError(f"{given!r} is not uniform:US or exponential:US, with :SEED behind it or not")
+    return ":".join([match[1], match[2], match[3] or "1"])
+
+
+def seconds(given: str | float) -> float:
+    """A time. Raises InputError."""
+    try:
+        time = float(given)
+    except ValueError:
+        time = -1.0
+    if not 0 <= time <= 1e9:
+        raise InputError(f"{given!r} is no number of seconds from 0 to 1e9")
+    return time
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How MPI programs run: the options of `thalweg run` and `thalweg jobs`, as they take them."""
+
+    algorithms: dict[Collective, Algorithm]
+    tuning_file: Path | None
+    reproducible: bool
+    compute: float
+    skew: str | None
+    mpi: str
+    timeout: float
+    operators: tuple[Path, ...]
+
+    @property
+    def seeds(self) -> dict[str, int]:
+        """For `write_json`."""
+        return {} if self.skew is None else {"skew": int(self.skew.rpartition(":")[2])}
+
+    def run(
+        self,
+        cluster: Cluster,
+        programs: Sequence[Program],
+        sharing: Sharing | None = None,
+        instances_of: Path | None = None,
+    ) -> Report:
+        """Runs MPI programs at once on a cluster, and returns their report, with the instances of a program's collectives if it is given.
+
+        Raises InputError where settings, programs and cluster do not go together, ValueError where it cannot be shared so.
+        """
+        from thalweg.systems.mpi_fpga.mpi.launch import run_programs
+        from thalweg.systems.mpi_fpga.mpi.library import find_library, interposer
+        from thalweg.systems.mpi_fpga.mpi.report import report_of
+        from thalweg.systems.mpi_fpga.operators import load_operators
+
+        share_nodes = any(len(set(program.nodes)) < len(program.nodes) for program in programs)
+        if self.reproducible:
+            if share_nodes:
+                raise InputError(
+                    "--reproducible needs a node for each rank: those of one node combine among themselves first"
+                )
+            cluster = cluster.by_rank()
+        config = cluster.fabric_config()
+        tuned = tunings.load(self.tuning_file, cluster) if self.tuning_file else tunings.default(cluster)
+        algorithms = self.algorithms
+        if algorithms or self.reproducible:
+            known = choice.algorithms(config, *(list(dict.fromkeys(p.nodes)) for p in programs), sharing=sharing)
+            ranks = " and ".join(str(len(program.nodes)) for program in programs)
+            choice.check(algorithms, known, f"{ranks} ranks on {cluster.name}")
+            if self.reproducible:
+                algorithms = choice.reproducible(algorithms, known)
+        own = load_operators(config.collective, self.operators) if self.operators else {}
+        if config.collective.has_units and share_nodes:
+            raise InputError(
+                "units stand between host and switch: what ranks on one node exchange would pass none of them"
+            )
+        library = find_library(self.mpi)
+        result = run_programs(
+            programs,
+            config,
+            library,
+            interposer(library),
+            self.compute,
+            self.timeout,
+            operators=own,
+            skew=self.skew,
+            choice=choice.over(tuned, algorithms),
+            sharing=sharing,
+        )
+        nodes = [node for program in programs for node in program.nodes]
+        return report_of(result, config, cluster, nodes, self.reproducible, instances_of)
+
+
+def smallest(nodes: int, faults: str | None = None) -> Cluster:
+    """The smallest torus of the presets with so many nodes. Raises InputError."""
+    for preset in DEFAULT_CLUSTERS:
+        cluster = Cluster.load(preset, faults)
+        if cluster.topology.hosts >= nodes:
+            return cluster
+    raise InputError(f"no preset has {nodes} nodes: give --cluster, such as torus:8x8x{-(-nodes // 64)}")
+
+
+def run_program(
+    command: Sequence[str],
+    cluster: Cluster,
+    settings: RunSettings,
+    ranks: int | None,
+    ranks_per_node: int,
+    placement: str,
+    engine: str,
+    instances: bool,
+) -> Report:
+    """Runs one program. Raises InputError where it and the options do not go together."""
+    from thalweg.systems.mpi_fpga.mpi.launch import Program, find_program
+
+    nodes = placements.shared_nodes_of(
+        placement, cluster, ranks or cluster.topology.hosts * ranks_per_node, ranks_per_node
+    )
+    if engine == "rtl" and settings.operators:
+        raise InputError(
+            "--engine rtl: the hardware's collective units have no operators of the user's; rtl-routers runs them"
+        )
+    path = find_program(command[0])
+    programs = [Program(command, nodes)]
+    return settings.run(with_engine(cluster, engine), programs, instances_of=Path(path) if instances else None)
+
+
+def run(
+    command: Sequence[str],
+    cluster: Cluster | None,
+    *,
+    ranks: int | None = None,
+    ranks_per_node: int = 1,
+    placement: placements.Placement = placements.BLOCK,
+    engine: str = "sim",
+    instances: bool = False,
+    algorithm: str | Mapping[str, str] = "",
+    tuning: str | Path | None = None,
+    reproducible: bool = False,
+    compute: str | float = "measured",
+    skew: str | None = None,
+    mpi: str = "mpich",
+    timeout: float = 600.0,
+    operators: Sequence[str | Path] = (),
+) -> Report:
+    """The options of `thalweg run`. `ranks`: as many as the cluster has room for, where they are not given. `cluster`: None for the smallest
+    torus of the presets that is large enough. Raises InputError."""
+    if not command:
+        raise InputError("a program is missing: its path, and its arguments")
+    settings = RunSettings(
+        choice.wanted(algorithm),
+        Path(tuning) if tuning else None,
+        reproducible,
+        compute_scale(compute),
+        checked_skew(skew) if skew is not None else None,
+        mpi,
+        seconds(timeout),
+        tuple(map(Path, operators)),
+    )
+    at_least("ranks_per_node", ranks_per_node, 1)
+    if ranks is not None:
+        at_least("ranks", ranks, 1)
+    loaded = cluster or smallest(-(-(ranks or 1) // ranks_per_node))
+    where, on = placements.checked(placement), one_of("engine", engine, ENGINES)
+    return run_program(command, loaded, settings, ranks, ranks_per_node, where, on, instances)
