@@ -47,11 +47,11 @@ class SimulatedServer {
  public:
   SimulatedServer(const FabricConfig& config, std::vector<NodeId> nodes, int listener,
                   std::vector<std::string> functions, double compute_scale, double patience_s, Choice choice,
-                  std::vector<std::uint32_t> programs, const std::optional<Sharing>& sharing)
+                  std::vector<std::uint32_t> programs, const std::optional<Sharing>& sharing, bool record)
       : fabric_(fabric_of(config, sharing)),
         server_(*fabric_, {std::move(nodes), listener, std::move(functions), compute_scale, patience_s,
                            config.host.message_overhead, std::move(choice), memory_of(config.host),
-                           config.collective.operators, std::move(programs)}) {}
+                           config.collective.operators, std::move(programs), record}) {}
 
   nb::dict run() {
     Outcome outcome;
@@ -121,6 +121,28 @@ class SimulatedServer {
     nb::list recoveries;
     for (const Recovery& recovery : outcome.recoveries) recoveries.append(recovery);
     result["recoveries"] = recoveries;
+    if (outcome.history) result["history"] = as_dict(*outcome.history);
+    return result;
+  }
+  static nb::dict as_dict(const History& history) {
+    nb::dict result;
+    nb::list calls, collectives, messages, links;
+    for (const auto& call : history.calls) calls.append(nb::make_tuple(call.rank, call.function, call.begin, call.end));
+    for (const auto& one : history.collectives)
+      collectives.append(
+          nb::make_tuple(one.communicator, one.function, one.how, one.bytes, one.first_entry, one.last_entry, one.end));
+    for (const auto& one : history.messages)
+      messages.append(nb::make_tuple(one.sender, one.receiver, one.tag, one.bytes, one.sent, one.arrived));
+    for (const auto& window : history.flits()) {
+      nb::list seen;
+      for (const LinkUse& link : window) seen.append(nb::make_tuple(link.node, link.port, link.flits));
+      links.append(seen);
+    }
+    result["calls"] = calls;
+    result["collectives"] = collectives;
+    result["messages"] = messages;
+    result["window"] = history.window();
+    result["links"] = links;
     return result;
   }
 
@@ -195,12 +217,12 @@ void bind_server(nb::module_& module) {
           "The best of the algorithms that there are, the bits of `known`; None where the rows say nothing.");
   nb::class_<SimulatedServer>(module, "MpiServer")
       .def(nb::init<const FabricConfig&, std::vector<NodeId>, int, std::vector<std::string>, double, double, Choice,
-                    std::vector<std::uint32_t>, const std::optional<Sharing>&>(),
+                    std::vector<std::uint32_t>, const std::optional<Sharing>&, bool>(),
            nb::arg("config"), nb::arg("nodes"), nb::arg("listener"), nb::arg("functions"), nb::arg("compute_scale"),
            nb::arg("patience_s"), nb::arg("choice"), nb::arg("programs") = std::vector<std::uint32_t>{},
-           nb::arg("sharing") = nb::none(),
+           nb::arg("sharing") = nb::none(), nb::arg("record") = false,
            "Serves ranks that connect to the listening Unix socket `listener`, which it takes over; rank i is on "
-           "nodes[i]. `programs`: the first rank of each, where there are several.")
+           "nodes[i]. `programs`: the first rank of each, where there are several. `record`: keep what happened when.")
       .def("run", &SimulatedServer::run,
            "Serves until the program ends or cannot go on; says how it went. Times are ticks.")
       .def("stop", &SimulatedServer::stop, "From another thread: makes run() return soon.")

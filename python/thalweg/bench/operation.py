@@ -14,6 +14,7 @@ from typing import Any
 
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
+from thalweg.trace.timeline import Timeline
 
 Row = dict[str, Any]
 
@@ -50,6 +51,14 @@ def check(rows: Sequence[Row]) -> None:
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """What happened when, and the flits that links carried: rows of node, port, flits."""
+
+    timeline: Timeline
+    links: Sequence[Row]
+
+
+@dataclass(frozen=True)
 class Plan:
     """An operation on a cluster with all of its options, right as far as can be said before it is measured."""
 
@@ -60,6 +69,8 @@ class Plan:
     seeds: Mapping[str, int] = field(default_factory=dict)
     check: Callable[[Sequence[Row]], None] = check
     """Raises WrongRows."""
+    record: Callable[[Sequence[Row]], Recorded] | None = None
+    """Does what was measured once more, and keeps what happened when; None where nothing is executed that has a timeline."""
 
     def rows(self, progress: Progress = silent, workers: int = 1) -> list[Row]:
         return list(self.measure(progress, workers))

@@ -49,17 +49,36 @@ text { font-family: system-ui, 'DejaVu Sans', Arial, sans-serif; fill: #1f2937; 
 """
 
 
+HEAT = ("#fcd34d", "#f59e0b", "#ea580c", "#b91c1c", "#7f1d1d")  # of a link's use, from little to much
+UNUSED = "#cbd5e1"
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A link, or the part of it that is drawn at one place."""
+
+    link: int  # in the order of the topology's
+    path: str
+    colour: str
+    plane: int = 0
+    label: str = ""
+
+    def drawn(self) -> str:
+        return _path(self.path, self.colour, self.plane) + self.label
+
+
 @dataclass
 class _Drawing:
     """Where the nodes' centres are, and what is drawn behind and beside them."""
 
     centres: list[Point]
-    marks: list[str]
+    marks: list[str | _Way]
     keys: list[tuple[str, int, str]]  # legend: colour, plane, text
 
 
-def svg(cluster: Cluster) -> str:
-    """The whole drawing as SVG text; the same for the same cluster."""
+def svg(cluster: Cluster, flits: Mapping[tuple[int, int], int] | None = None) -> str:
+    """The whole drawing as SVG text; the same for the same cluster. With the `flits` that links have carried, by the node and port that
+    sent them, links are coloured by their use."""
     topology = cluster.topology
     if topology.level:
         drawing = _fat_tree(topology)
@@ -73,16 +92,55 @@ def svg(cluster: Cluster) -> str:
     ]
     if cluster.link_kinds:
         _name_links(cluster, drawing)
+    if flits is not None:
+        drawing.keys = _Used(topology, flits).keys()
     width = max(x for x, _ in drawing.centres) + CELL_WIDTH / 2 + MARGIN
     bottom = max(y for _, y in drawing.centres) + CELL_HEIGHT / 2 + MARGIN
     legend, right, height = _legend(cluster, drawing.keys, fills, bottom)
     width = max(width, right, 2 * MARGIN + 11 * len(_title(cluster)))
     title = f'<text class="title" x="{MARGIN}" y="28">{escape(_title(cluster))}</text>'
-    body = "\n".join([title, *drawing.marks, *boxes, *legend])
+    used = None if flits is None else _Used(topology, flits)
+    marks = [mark if isinstance(mark, str) else used.drawn(mark) if used else mark.drawn() for mark in drawing.marks]
+    body = "\n".join([title, *marks, *boxes, *legend])
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}">\n<style>{STYLE}</style>\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
     )
+
+
+class _Used:
+    """Links in colours of what they have carried in their busier direction."""
+
+    def __init__(self, topology: Topology, flits: Mapping[tuple[int, int], int]) -> None:
+        self.links = topology.links.tolist()
+        self.flits = flits
+        self.most = max(map(self._busier, range(len(self.links))), default=0)
+
+    def _busier(self, link: int) -> int:
+        a, port_a, b, port_b = self.links[link]
+        return max(self.flits.get((a, port_a), 0), self.flits.get((b, port_b), 0))
+
+    def drawn(self, way: _Way) -> str:
+        a, port_a, b, port_b = self.links[way.link]
+        there, back = self.flits.get((a, port_a), 0), self.flits.get((b, port_b), 0)
+        busier = max(there, back)
+        colour = HEAT[min(busier * len(HEAT) // self.most, len(HEAT) - 1)] if busier else UNUSED
+        title = f"<title>node {a} to {b}: {there} flits; {b} to {a}: {back}</title>"
+        return (
+            f'<path class="link" stroke="{colour}" style="stroke-width:{3.2 if busier else 1.6}" d="{way.path}">{title}</path>'
+            + way.label
+        )
+
+    def keys(self) -> list[tuple[str, int, str]]:
+        if not self.most:
+            return [(UNUSED, 0, "no link carried anything")]
+        begins = [max(1, -(-self.most * step // len(HEAT))) for step in range(len(HEAT))] + [self.most + 1]
+        used = [
+            (colour, 0, f"{first} to {after - 1} flits in the busier direction")
+            for colour, first, after in zip(HEAT, begins, begins[1:], strict=False)
+            if first < after
+        ]
+        return [(UNUSED, 0, "nothing"), *used]
 
 
 def _title(cluster: Cluster) -> str:
@@ -107,10 +165,9 @@ def _name_links(cluster: Cluster, drawing: _Drawing) -> None:
     topology, names = cluster.topology, list(dict.fromkeys(cluster.link_kinds))
     drawing.keys[:] = [(colour, plane, f"link {names[0]}: {text}") for colour, plane, text in drawing.keys]
     first = len(topology.links) - topology.joined
-    for (a, _, b, _), name in zip(topology.links[first:].tolist(), cluster.link_kinds[first:], strict=True):
-        drawing.marks.append(
-            _path(_bow(drawing.centres[a], drawing.centres[b], 44), _colour(-names.index(name) - 1), 0)
-        )
+    for link, (a, _, b, _) in enumerate(topology.links[first:].tolist(), start=first):
+        bow = _bow(drawing.centres[a], drawing.centres[b], 44)
+        drawing.marks.append(_Way(link, bow, _colour(-names.index(cluster.link_kinds[link]) - 1)))
     for name in dict.fromkeys(cluster.link_kinds[first:]):
         drawing.keys.append((_colour(-names.index(name) - 1), 0, f"link {name}, joined"))
 
@@ -146,7 +203,7 @@ def _grid(topology: Topology) -> _Drawing:
         panel_top = MARGIN + 40 + panel // across * panel_height
         centres.append((panel_left + (column + 0.5) * CELL_WIDTH, panel_top + (row + 0.5) * CELL_HEIGHT))
 
-    marks = []
+    marks: list[str | _Way] = []
     for first in range(0, topology.nodes if outer else 0, columns * rows):
         left, top = centres[first][0] - CELL_WIDTH / 2, centres[first][1] - CELL_HEIGHT / 2
         name = ", ".join(f"{_axis(2 + index)} = {value}" for index, value in enumerate(topology.coordinates[first][2:]))
@@ -156,14 +213,16 @@ def _grid(topology: Topology) -> _Drawing:
             f'<text class="place" x="{left:.1f}" y="{top - 14:.1f}">{name}</text>'
         )
     ports = topology.shape_ports // topology.planes
-    for a, port_a, b, _ in topology.of_shape.tolist():
+    for link, (a, port_a, b, _) in enumerate(topology.of_shape.tolist()):
         plane, port = divmod(port_a, ports)
         dimension = port // 2
         if dimension < 2:
             wraps = topology.coordinates[b][dimension] < topology.coordinates[a][dimension]
-            marks.append(_path(_way(centres[a], centres[b], dimension, wraps, 6 * plane), _colour(dimension), plane))
+            marks.append(
+                _Way(link, _way(centres[a], centres[b], dimension, wraps, 6 * plane), _colour(dimension), plane)
+            )
         else:
-            marks += [_stub(centres[a], b, dimension, 1, plane), _stub(centres[b], a, dimension, -1, plane)]
+            marks += [_stub(link, centres[a], b, dimension, 1, plane), _stub(link, centres[b], a, dimension, -1, plane)]
     keys = []
     for dimension, plane in itertools.product(range(len(topology.size)), range(topology.planes)):
         port, name = plane * ports + 2 * dimension, _axis(dimension)
@@ -196,14 +255,14 @@ def _colour(dimension: int) -> str:
     return COLOURS[dimension % len(COLOURS)]
 
 
-def _stub(centre: Point, other: int, dimension: int, way: int, plane: int) -> str:
+def _stub(link: int, centre: Point, other: int, dimension: int, way: int, plane: int) -> _Way:
     """A link that leaves its panel: from the box's right corners, upwards to larger and downwards to smaller coordinates."""
     right, start_y = centre[0] + BOX_WIDTH / 2 - 4 * plane, centre[1] - way * (BOX_HEIGHT / 2 - 4)
     end_y = start_y - way * (7 + 12 * (dimension - 2))
     colour = _colour(dimension)
     label = f'<text class="far" x="{right + 8:.1f}" y="{end_y + 3:.1f}" style="fill:{colour}">{other}</text>'
-    line = _path(f"M{right - 6:.1f} {start_y:.1f} L{right + 5:.1f} {end_y:.1f}", colour, plane)
-    return line if plane else line + label
+    path = f"M{right - 6:.1f} {start_y:.1f} L{right + 5:.1f} {end_y:.1f}"
+    return _Way(link, path, colour, plane, "" if plane else label)
 
 
 def _fat_tree(topology: Topology) -> _Drawing:
@@ -229,15 +288,15 @@ def _fat_tree(topology: Topology) -> _Drawing:
         centres[host] = (left + HOST_WIDTH - BOX_WIDTH / 2, y + 70 + row * HOST_HEIGHT)
         buses[host] = left + 10
 
-    marks = []
-    for a, _, b, _ in topology.of_shape.tolist():
+    marks: list[str | _Way] = []
+    for link, (a, _, b, _) in enumerate(topology.of_shape.tolist()):
         (xa, ya), (xb, yb) = centres[a], centres[b]
         if level[a] == 0:
             start = f"M{xb:.1f} {yb + BOX_HEIGHT / 2:.1f} L{buses[a]:.1f} {yb + 44:.1f}"
             path = f"{start} L{buses[a]:.1f} {ya:.1f} L{xa - BOX_WIDTH / 2:.1f} {ya:.1f}"
         else:
             path = f"M{xa:.1f} {ya - BOX_HEIGHT / 2:.1f} L{xb:.1f} {yb + BOX_HEIGHT / 2:.1f}"
-        marks.append(_path(path, _colour(level[a]), 0))
+        marks.append(_Way(link, path, _colour(level[a])))
     keys = []
     for rank in range(height):
         ends = [(port_a, port_b) for a, port_a, _, port_b in topology.of_shape.tolist() if level[a] == rank]
@@ -269,12 +328,12 @@ def _graph(topology: Topology) -> _Drawing:
     ]
     ports = topology.shape_ports // topology.planes
     seen: dict[tuple[int, int], int] = {}
-    marks = []
-    for a, port_a, b, _ in topology.of_shape.tolist():
+    marks: list[str | _Way] = []
+    for link, (a, port_a, b, _) in enumerate(topology.of_shape.tolist()):
         pair = (min(a, b), max(a, b))
         index = seen[pair] = seen.get(pair, -1) + 1
         bow = 16 * ((index + 1) // 2) * (1 if index % 2 else -1)
-        marks.append(_path(_bow(centres[pair[0]], centres[pair[1]], bow), COLOURS[0], port_a // ports))
+        marks.append(_Way(link, _bow(centres[pair[0]], centres[pair[1]], bow), COLOURS[0], port_a // ports))
     keys = []
     for plane in range(topology.planes):
         port = plane * ports

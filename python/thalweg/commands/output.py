@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import click
 from click.shell_completion import CompletionItem
@@ -54,15 +54,25 @@ json_option = click.option(
 
 def write_text(path: Path, text: str) -> None:
     """Writes `text` to `path`, whole or not at all; `-` is stdout."""
+    with writing(path) as file:
+        file.write(text.encode())
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """What is written to `path`, whole or not at all; `-` is stdout."""
     if str(path) == "-":
-        sys.stdout.write(text)
-        return
-    if path.exists() and not path.is_file():  # a pipe or a device
-        path.write_text(text)
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
         return
     try:
-        with scratch.in_place_of(path) as new:
-            new.write_text(text, encoding="utf-8")
+        if path.exists() and not path.is_file():  # a pipe or a device
+            with path.open("wb") as file:
+                yield file
+            return
+        with scratch.in_place_of(path) as new, new.open("wb") as file:
+            yield file
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", path) from error
 

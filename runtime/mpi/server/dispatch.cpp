@@ -222,6 +222,11 @@ void Server::end_part(std::uint32_t number, std::uint64_t operation, unsigned ra
     use.fabric += finished->last_done - finished->last_entry;
     use.waiting += n * finished->last_entry - finished->entries;
     use.skew += finished->last_entry - finished->first_entry;
+    if (books_.history)
+      books_.history->collectives.push_back({communicator.name, options_.functions[first.function],
+                                             offloaded ? std::string(spec::name(finished->algorithm)) : "software",
+                                             first.bytes, finished->first_entry, finished->last_entry,
+                                             finished->last_done});
     if (finished->on_nodes)
       use.memory += finished->on_nodes->outside_network(finished->last_entry, finished->last_done);
   }
@@ -235,22 +240,24 @@ void Server::send(unsigned rank, const Submission& part) {
   books_.messages += 1;
   books_.message_bytes += part.bytes;
   Channel& channel = channels_[std::uint64_t{rank} << 32 | message.receiver];
-  transfer(rank, message.receiver, part.bytes, part.at,
-           [this, message, order = channel.sent++](Completion::Kind kind, Tick at) {
-             if (kind == Completion::Kind::injected) {
-               if (!message.synchronous) complete(message.sender, {.id = message.id, .at = at});
-               return;
-             }
-             Channel& way = channels_[std::uint64_t{message.sender} << 32 | message.receiver];
-             way.early.emplace(order, message);
-             for (auto next = way.early.find(way.delivered); next != way.early.end();
-                  next = way.early.find(way.delivered)) {
-               const Message ready = next->second;
-               way.early.erase(next);
-               way.delivered += 1;
-               deliver(ready, at);
-             }
-           });
+  transfer(
+      rank, message.receiver, part.bytes, part.at,
+      [this, message, sent = part.at, order = channel.sent++](Completion::Kind kind, Tick at) {
+        if (kind == Completion::Kind::injected) {
+          if (!message.synchronous) complete(message.sender, {.id = message.id, .at = at});
+          return;
+        }
+        if (books_.history)
+          books_.history->messages.push_back({message.sender, message.receiver, message.tag, message.bytes, sent, at});
+        Channel& way = channels_[std::uint64_t{message.sender} << 32 | message.receiver];
+        way.early.emplace(order, message);
+        for (auto next = way.early.find(way.delivered); next != way.early.end(); next = way.early.find(way.delivered)) {
+          const Message ready = next->second;
+          way.early.erase(next);
+          way.delivered += 1;
+          deliver(ready, at);
+        }
+      });
 }
 
 /// A rank's message to itself takes no time.

@@ -36,6 +36,7 @@ Server::Server(Engine& engine, ServerOptions options)
       timeline_(engine, options_.memory),
       ranks_(options_.ranks()) {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) memory_.slot(rank).node = options_.nodes[rank];
+  if (options_.record) books_.history.emplace(std::max<Tick>(1, engine.ticks_per_second() / 1'000'000));
 }
 
 Outcome Server::run() {
@@ -255,6 +256,8 @@ void Server::wake(unsigned rank, Tick at) {
   ready_.push_back(rank);
   Slot& slot = memory_.slot(rank);
   slot.clock = std::max(slot.clock, at);
+  if (books_.history && slot.clock > woken.since)
+    books_.history->calls.push_back({rank, slot.function, woken.since, slot.clock});
   horizon_ = std::min(horizon_, slot.clock + lookahead());
 }
 
@@ -276,7 +279,9 @@ void Server::run_timeline() {
   const Engine& engine = timeline_.engine();
   const Tick look = std::max<Tick>(1, engine.ticks_per_second() / kLooksPerSecond);
   while (!timeline_.idle() && timeline_.now() < horizon_ && !engine.failure()) {
-    timeline_.step(engine.idle() ? horizon_ : std::min(horizon_, timeline_.now() + look));
+    const Tick soon = books_.history ? std::min(timeline_.now() + look, books_.history->due()) : timeline_.now() + look;
+    timeline_.step(engine.idle() ? horizon_ : std::min(horizon_, soon));
+    if (books_.history) books_.history->look(engine);
     now_.store(timeline_.now(), std::memory_order_relaxed);
   }
 }
@@ -289,6 +294,10 @@ void Server::close_books(Outcome& outcome) {
       // The ranks that had come before are told of all the same.
     }
     outcome.waiting = who_waits();
+    for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+      if (outcome.history && ranks_[rank].parked)
+        outcome.history->calls.push_back(
+            {rank, memory_.slot(rank).function, ranks_[rank].since, std::max(timeline_.now(), ranks_[rank].since)});
   }
   outcome.joined = connections_.joined();
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {

@@ -7,12 +7,14 @@
 #include <compare>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "launch/connections.hpp"
 #include "mpi/server/communicators.hpp"
+#include "mpi/server/history.hpp"
 #include "mpi/server/matching.hpp"
 #include "mpi/server/memory.hpp"
 #include "mpi/server/software_run.hpp"
@@ -34,6 +36,7 @@ struct ServerOptions {
   HostMemory memory{};                    ///< between the ranks of a node
   std::vector<UserOperator> operators{};  ///< of the user, as the engine has them
   std::vector<std::uint32_t> programs{};  ///< the first rank of each, where the run has several
+  bool record = false;                    ///< keep what happened when
 
   [[nodiscard]] unsigned ranks() const { return static_cast<unsigned>(nodes.size()); }
 };
@@ -93,6 +96,7 @@ struct Outcome {
   std::uint64_t messages = 0, message_bytes = 0;
   std::vector<LinkUse> links;
   std::vector<Recovery> recoveries;
+  std::optional<History> history;
 };
 
 /// How far a run is.

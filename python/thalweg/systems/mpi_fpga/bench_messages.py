@@ -20,6 +20,10 @@ WINDOW = 64
 """Messages under way in `bandwidth`, as in OSU's osu_bw."""
 
 
+def messages_of(operation: str) -> int:
+    return WINDOW if operation == "bandwidth" else 1
+
+
 def peer_at(cluster: Cluster, hops: int) -> int:
     """The first node that is `hops` links from node 0. Raises InputError."""
     distances = cluster.topology.distances[0]
@@ -43,7 +47,7 @@ def measure_messages(
     config = cluster.fabric_config()
     network = network_of(config, cluster)
     us = 1e6 / config.ticks_per_second
-    messages = WINDOW if operation == "bandwidth" else 1
+    messages = messages_of(operation)
     peer = peer_at(cluster, hops)
     for index, size in enumerate(sizes):
         times: list[float] = []

@@ -29,6 +29,7 @@ from thalweg.systems.mpi_fpga import (
     bench_traffic,
     bounds,
     choice,
+    timelines,
 )
 from thalweg.systems.mpi_fpga.bench import SEED
 from thalweg.systems.mpi_fpga.cluster import Cluster
@@ -107,7 +108,8 @@ def collective(
     about += f", root {root}" if operation in bench_data.ROOTED else ""
     about += ", reproducible" if reproducible else ""
     title = about + _CLOSED * (engine == MODEL) + "; times in us"
-    return Plan(cluster, title, measure, {"data": seed, **placements.seeds(where)})
+    record = None if engine == MODEL else partial(timelines.of_collective, plan)
+    return Plan(cluster, title, measure, {"data": seed, **placements.seeds(where)}, record=record)
 
 
 def message(operation: str, cluster: Cluster, *, engine: str = "sim", sizes: Sizes = "4:1M", hops: int = 1) -> Plan:
@@ -120,7 +122,10 @@ def message(operation: str, cluster: Cluster, *, engine: str = "sim", sizes: Siz
             return bench_model.message_rows(cluster, operation, wanted, hops)
         return bench_messages.measure_messages(cluster, operation, wanted, hops, progress)
 
-    return Plan(cluster, f"{about}, on {cluster.name}{_CLOSED * (engine == MODEL)}; times in us", measure)
+    record = None if engine == MODEL else partial(timelines.of_messages, cluster, operation, hops)
+    return Plan(
+        cluster, f"{about}, on {cluster.name}{_CLOSED * (engine == MODEL)}; times in us", measure, record=record
+    )
 
 
 def traffic(

@@ -87,8 +87,10 @@ class RunSettings:
         programs: Sequence[Program],
         sharing: Sharing | None = None,
         instances_of: Path | None = None,
+        record: bool = False,
     ) -> Report:
         """Runs MPI programs at once on a cluster, and returns their report, with the instances of a program's collectives if it is given.
+        `record`: the report has the timeline.
 
         Raises InputError where settings, programs and cluster do not go together, ValueError where it cannot be shared so.
         """
@@ -96,6 +98,7 @@ class RunSettings:
         from thalweg.systems.mpi_fpga.mpi.library import find_library, interposer
         from thalweg.systems.mpi_fpga.mpi.report import report_of
         from thalweg.systems.mpi_fpga.operators import load_operators
+        from thalweg.systems.mpi_fpga.timelines import of_programs
 
         share_nodes = any(len(set(program.nodes)) < len(program.nodes) for program in programs)
         if self.reproducible:
@@ -119,20 +122,25 @@ class RunSettings:
                 "units stand between host and switch: what ranks on one node exchange would pass none of them"
             )
         library = find_library(self.mpi)
+        compiled = interposer(library)
         result = run_programs(
             programs,
             config,
             library,
-            interposer(library),
+            compiled,
             self.compute,
             self.timeout,
             operators=own,
             skew=self.skew,
             choice=choice.over(tuned, algorithms),
             sharing=sharing,
+            record=record,
         )
         nodes = [node for program in programs for node in program.nodes]
-        return report_of(result, config, cluster, nodes, self.reproducible, instances_of)
+        title = f"{' and '.join(Path(program.command[0]).name for program in programs)} on {cluster.name}"
+        books, functions = result.books, compiled.functions
+        timeline = of_programs(title, books, functions, cluster, config, nodes) if record else None
+        return report_of(result, config, cluster, nodes, self.reproducible, instances_of, timeline)
 
 
 def smallest(nodes: int, faults: str | None = None) -> Cluster:
@@ -153,6 +161,7 @@ def run_program(
     placement: str,
     engine: str,
     instances: bool,
+    record: bool = False,
 ) -> Report:
     """Runs one program. Raises InputError where it and the options do not go together."""
     from thalweg.systems.mpi_fpga.mpi.launch import Program, find_program
@@ -166,7 +175,8 @@ def run_program(
         )
     path = find_program(command[0])
     programs = [Program(command, nodes)]
-    return settings.run(with_engine(cluster, engine), programs, instances_of=Path(path) if instances else None)
+    of = Path(path) if instances else None
+    return settings.run(with_engine(cluster, engine), programs, instances_of=of, record=record)
 
 
 def run(
@@ -178,6 +188,7 @@ def run(
     placement: placements.Placement = placements.BLOCK,
     engine: str = "sim",
     instances: bool = False,
+    record: bool = False,
     algorithm: str | Mapping[str, str] = "",
     tuning: str | Path | None = None,
     reproducible: bool = False,
@@ -206,4 +217,4 @@ def run(
         at_least("ranks", ranks, 1)
     loaded = cluster or smallest(-(-(ranks or 1) // ranks_per_node))
     where, on = placements.checked(placement), one_of("engine", engine, ENGINES)
-    return run_program(command, loaded, settings, ranks, ranks_per_node, where, on, instances)
+    return run_program(command, loaded, settings, ranks, ranks_per_node, where, on, instances, record)

@@ -12,6 +12,7 @@ from thalweg.bench.operation import Plan, Row, cores
 from thalweg.bench.plot import check_plot, plot
 from thalweg.commands import completion
 from thalweg.commands.output import OutputFile, json_option, print_line, print_table, progress_bar, write_json
+from thalweg.commands.pictures import Pictures, picture_options
 from thalweg.errors import InputError
 from thalweg.launch import placement
 from thalweg.systems.mpi_fpga import SYSTEM, bench, operations
@@ -19,6 +20,7 @@ from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.faults import faults_option, recovery_text
 from thalweg.systems.mpi_fpga.operations import OPERATIONS
 from thalweg.systems.mpi_fpga.rtl_engine import ENGINES
+from thalweg.trace.page import Table
 
 Option = Callable[[Any], Any]
 
@@ -71,6 +73,7 @@ def measured(
     say: Callable[[Plan, list[Row]], None],
     json_file: Path | None,
     picture: Path | None = None,
+    pictures: Pictures | None = None,
 ) -> None:
     """Measures, prints and writes files, then says what was wrong."""
     with progress_bar(click.get_current_context().info_name or "") as progress:
@@ -79,6 +82,8 @@ def measured(
     write_json(json_file, rows, plan.cluster, seeds=plan.seeds)
     if picture:
         plot(rows, picture)
+    if pictures and plan.record:
+        pictures.write(plan.record(rows), plan.cluster, [plan.title], lambda: [times_table(rows)])
     plan.check(rows)
 
 
@@ -95,30 +100,32 @@ def _print_recoveries(rows: Sequence[Row]) -> None:
 
 def _print_times(plan: Plan, rows: Sequence[Row]) -> None:
     print_line(plan.title)
+    table = times_table(rows)
+    print_table(table.columns, table.rows, left=table.left)
+    _print_recoveries(rows)
+
+
+def times_table(rows: Sequence[Row]) -> Table:
     columns = [name for name in COLUMNS if name != "algorithm" or "algorithm" in rows[0]]
     more = {"bandwidth_host_gbps": "Gb/s", "software_us": "in software"}
     also = [name for name in more if name in rows[0]]
     executed = rows[0]["verified"] is not None
     columns[-1:] = [*(more[name] for name in also), *(["verified"] if executed else [])]
-    print_table(
-        columns,
-        (
-            [
-                row["bytes"],
-                *([row["algorithm"]] if "algorithm" in row else []),
-                *(
-                    row[f"{name}_{end}{unit}"]
-                    for end in ("kernel", "host")
-                    for name, unit in (("time", "_us"), ("bound", "_us"), ("share", ""))
-                ),
-                *(row[name] for name in also),
-                *([yes(row["verified"])] if executed else []),
-            ]
-            for row in rows
-        ),
-        left=("algorithm", "verified"),
-    )
-    _print_recoveries(rows)
+    cells = [
+        [
+            row["bytes"],
+            *([row["algorithm"]] if "algorithm" in row else []),
+            *(
+                row[f"{name}_{end}{unit}"]
+                for end in ("kernel", "host")
+                for name, unit in (("time", "_us"), ("bound", "_us"), ("share", ""))
+            ),
+            *(row[name] for name in also),
+            *([yes(row["verified"])] if executed else []),
+        ]
+        for row in rows
+    ]
+    return Table("Times in us", columns, cells, ["algorithm", "verified"])
 
 
 _OPTIONS: dict[str, Option] = {
@@ -159,15 +166,24 @@ def _of_sizes(name: str) -> click.Command:
     """The subcommand of a collective or of messages, with the options that it has."""
 
     def run(
-        cluster_name: str, faults: str | None, picture: Path | None, json_file: Path | None, **options: Any
+        cluster_name: str,
+        faults: str | None,
+        picture: Path | None,
+        trace_file: Path | None,
+        page_file: Path | None,
+        json_file: Path | None,
+        **options: Any,
     ) -> None:
         if picture:
             check_plot(picture)
         plan = OPERATIONS[name].plan(Cluster.load(cluster_name, faults), **options)
-        measured(plan, _print_times, json_file, picture)
+        pictures = Pictures(trace_file, page_file)
+        if pictures and plan.record is None:
+            raise InputError("--trace and --report show what is executed, and this engine executes nothing")
+        measured(plan, _print_times, json_file, picture, pictures)
 
     options = [_OPTIONS[option] for option in OPERATIONS[name].options]
-    return click.command(name, help=SYSTEM.operations[name].help)(_options(_common, *options)(run))
+    return click.command(name, help=SYSTEM.operations[name].help)(_options(_common, picture_options, *options)(run))
 
 
 class Load(click.ParamType[float | str]):

@@ -11,6 +11,7 @@ import click
 
 from thalweg.commands import completion
 from thalweg.commands.output import json_option, print_table, write_json
+from thalweg.commands.pictures import Pictures, picture_options
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import bench_jobs
 from thalweg.systems.mpi_fpga.cluster import Cluster
@@ -56,6 +57,7 @@ def _programs(words: Sequence[str]) -> list[list[str]]:
     "--only", type=click.IntRange(0), metavar="JOB", help="Run this one alone, with its share and on its hosts."
 )
 @run_settings
+@picture_options
 @json_option
 @click.argument(
     "words",
@@ -72,6 +74,8 @@ def command(
     placement: str,
     only: int | None,
     settings: RunSettings,
+    trace_file: Path | None,
+    page_file: Path | None,
     json_file: Path | None,
     words: tuple[str, ...],
 ) -> None:
@@ -97,16 +101,18 @@ def command(
             f"{len(commands)} programs of {max(each, 1)} ranks do not fit on the {hosts} hosts of {cluster.name}"
         )
     nodes = [part[:each] for part in bench_jobs.place(hosts, len(commands), placement)]
+    pictures = Pictures(trace_file, page_file)
     jobs = [only] if only is not None else list(range(len(commands)))
     try:
         report = settings.run(
             cluster,
             [Program(commands[job], nodes[job]) for job in jobs],
             shared.on(cluster, nodes) if shared else None,
+            record=bool(pictures),
         )
     except ValueError as error:
         raise InputError(f"{cluster.name}, {share}: {error}") from None
-    print_run(report)
+    print_run(report, pictures)
     ends = iter(report.ends_us)
     rows: list[dict[str, Any]] = [
         {

@@ -9,6 +9,7 @@ import click
 
 from thalweg.commands import completion
 from thalweg.commands.output import json_option, write_json
+from thalweg.commands.pictures import Pictures, picture_options
 from thalweg.launch import placement as placements
 from thalweg.systems.mpi_fpga import runs
 from thalweg.systems.mpi_fpga.cluster import Cluster
@@ -50,6 +51,7 @@ from thalweg.systems.mpi_fpga.runs import RunSettings
     is_flag=True,
     help="Report each place that calls a collective: its time in software, in the network, and the ranks' skew.",
 )
+@picture_options
 @json_option
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, required=True, shell_complete=completion.files)
 def command(
@@ -61,6 +63,8 @@ def command(
     engine: str,
     settings: RunSettings,
     instances: bool,
+    trace_file: Path | None,
+    page_file: Path | None,
     json_file: Path | None,
     program: tuple[str, ...],
 ) -> None:
@@ -73,8 +77,10 @@ def command(
         loaded = Cluster.load(cluster, faults)
     else:
         loaded = runs.smallest(-(-(ranks or 1) // ranks_per_node), faults)
-    report = runs.run_program(program, loaded, settings, ranks, ranks_per_node, placement, engine, instances)
-    print_run(report)
+    pictures = Pictures(trace_file, page_file)
+    how = (settings, ranks, ranks_per_node, placement, engine, instances)
+    report = runs.run_program(program, loaded, *how, record=bool(pictures))
+    print_run(report, pictures)
     seeds = {**placements.seeds(placement), **settings.seeds}
     write_json(json_file, report.as_json(), report.cluster, seeds=seeds)
     sys.exit(report.exit_code)

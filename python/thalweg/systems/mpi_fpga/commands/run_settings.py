@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
+from thalweg.bench.operation import Recorded
 from thalweg.commands.output import print_line
+from thalweg.commands.pictures import Pictures
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import choice, runs
 from thalweg.systems.mpi_fpga.runs import RunSettings
@@ -107,11 +109,14 @@ def run_settings(command: Callable[..., None]) -> Callable[..., None]:
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_OPTIONS), collected)
 
 
-def print_run(report: Report) -> None:
-    """On stderr: why programs ended early, and what the network did."""
-    from thalweg.systems.mpi_fpga.mpi.report_text import print_report
+def print_run(report: Report, pictures: Pictures) -> None:
+    """On stderr: why programs ended early, and what the network did; draws the pictures that were asked for."""
+    from thalweg.systems.mpi_fpga.mpi.report_text import facts, print_report, tables
 
     sys.stdout.flush()
     for line in report.complaint:
         print_line(f"thalweg: {line}", sys.stderr)
     print_report(report, sys.stderr)
+    if report.timeline:
+        recorded = Recorded(report.timeline, report.links)
+        pictures.write(recorded, report.cluster, [*report.complaint, *facts(report)], lambda: tables(report))

@@ -76,11 +76,12 @@ def run_programs(
     skew: str | None,
     choice: Sequence[From],
     sharing: Sharing | None,
+    record: bool = False,
 ) -> RunResult:
     """Runs programs at once on one cluster, each with its ranks' MPI_COMM_WORLD; returns when no process of them is left.
 
     `operators`: those of the user in `config`, and the bytes of their elements. `skew`: distribution, us and seed of the ranks'
-    delays. `choice`: the algorithms that are wanted. `sharing`: what each program has of the fabric. Raises InputError where one
+    delays. `choice`: the algorithms that are wanted. `sharing`: what each program has of the fabric. `record`: keep what happened when. Raises InputError where one
     is no MPI program."""
     paths = [find_program(program.command[0]) for program in programs]
     nodes = [node for program in programs for node in program.nodes]
@@ -93,6 +94,7 @@ def run_programs(
             *(config, nodes, listener.detach(), interposer.functions, compute_scale, patience_s, Choice(choice)),
             firsts if len(programs) > 1 else [],
             sharing,
+            record,
         )
         variables = {"THALWEG_SOCKET": address, "THALWEG_SHARED_MEMORY": scratch.folder().name}
         if operators:

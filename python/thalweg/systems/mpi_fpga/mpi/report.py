@@ -16,6 +16,7 @@ from thalweg.systems.mpi_fpga.faults import recovery_rows
 from thalweg.systems.mpi_fpga.mpi import instances
 from thalweg.systems.mpi_fpga.mpi.launch import RunResult
 from thalweg.systems.mpi_fpga.mpi.together import Row
+from thalweg.trace.timeline import Timeline
 
 _REASONS = {
     Reason.no_row: "no row free in the network's tables",
@@ -73,6 +74,8 @@ class Report:
     """Those that carried something, the busiest first."""
     instances: list[Row] | None = None
     """One row for each place that calls a collective, where they were asked for."""
+    timeline: Timeline | None = None
+    """What happened when, where it was to be recorded."""
 
     @property
     def ranks(self) -> int:
@@ -88,7 +91,7 @@ class Report:
         return None if self.instances is None else instances.in_software_us(self.instances, self.virtual_time_us)
 
     def as_json(self) -> dict[str, Any]:
-        """All but the ranks' ends, as `--json` has it."""
+        """All but the ranks' ends and the timeline, as `--json` has it."""
         names = (
             "reproducible",
             "exit_code",
@@ -119,6 +122,7 @@ def report_of(
     nodes: Sequence[int],
     reproducible: bool = False,
     program: Path | None = None,
+    timeline: Timeline | None = None,
 ) -> Report:
     """Of what the server counted; with the instances of a collective where the `program` is given."""
     books = result.books
@@ -145,6 +149,7 @@ def report_of(
         collectives=_collectives(books, bounds.Network.of(config), us),
         links=sorted(links, key=lambda link: (-link["flits"], link["node"], link["port"])),
         instances=instances.instances(books, config, program) if program else None,
+        timeline=timeline,
     )
 
 

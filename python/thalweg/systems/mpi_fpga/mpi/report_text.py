@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import IO, Any
+from typing import IO
 
 from thalweg.commands.output import print_line, print_table
 from thalweg.systems.mpi_fpga.faults import recovery_text
 from thalweg.systems.mpi_fpga.mpi import instances
 from thalweg.systems.mpi_fpga.mpi.report import Report
 from thalweg.systems.mpi_fpga.mpi.together import Row, together
+from thalweg.trace.page import Table
 
 _ROWS = 12  # of a table; what is left out is said
 
@@ -44,19 +44,43 @@ def _in_another_order(report: Report) -> int:
 
 def print_report(report: Report, stream: IO[str]) -> None:
     """What the network did for a program, with its instances where they are there."""
-    calls = report.calls
     print(file=stream)
-    print_line(f"thalweg: {summary(report)}", stream)
-    for recovery in report.recoveries:
-        print_line(f"thalweg: {recovery_text(recovery)}", stream)
+    for line in facts(report):
+        print_line(f"thalweg: {line}", stream)
+    _print(collective_table(report), stream)
+    if report.instances:
+        _print(instance_table(report.instances), stream)
+        print(file=stream)
+        print_line(f"thalweg: {_in_software(report, report.instances)}", stream)
+    _print(software_table(report), stream)
+    links = link_table(report)
+    if links.rows:
+        print(file=stream)
+        print_table(["busiest links: node", "port", "flits"], links.rows[:4], file=stream)
+
+
+def facts(report: Report) -> list[str]:
+    """The summary, links that were given up, and warnings."""
+    calls = report.calls
+    lines = [summary(report), *map(recovery_text, report.recoveries)]
     if not set(calls) - {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"}:
-        print_line("thalweg: warning: no call but MPI_Init and MPI_Finalize was intercepted", stream)
+        lines.append("warning: no call but MPI_Init and MPI_Finalize was intercepted")
     if spawned := calls.get("MPI_Comm_spawn", 0) + calls.get("MPI_Comm_spawn_multiple", 0):
-        print_line(
-            f"thalweg: {spawned} calls of MPI_Comm_spawn: the processes that they start run by MPI alone, and take no time "
-            "in the fabric",
-            stream,
+        lines.append(
+            f"{spawned} calls of MPI_Comm_spawn: the processes that they start run by MPI alone, and take no time in the fabric"
         )
+    if loose := _in_another_order(report):
+        lines.append(f"warning: {loose} calls were reduced by MPI, in an order that --reproducible does not fix")
+    return lines
+
+
+def tables(report: Report) -> list[Table]:
+    """All that there are, whole."""
+    of_instances = [instance_table(report.instances)] if report.instances else []
+    return [collective_table(report), *of_instances, software_table(report), link_table(report)]
+
+
+def collective_table(report: Report) -> Table:
     rows = together(
         report.collectives,
         ("function", "ranks", "nodes", "in", "algorithms"),
@@ -64,110 +88,71 @@ def print_report(report: Report, stream: IO[str]) -> None:
         ratios={"share_of_bound": ("bound_us", "fabric_us")},
     )
     rows.sort(key=lambda row: -row["fabric_us"])
-    if loose := _in_another_order(report):
-        print_line(
-            f"thalweg: warning: {loose} calls were reduced by MPI, in an order that --reproducible does not fix",
-            stream,
-        )
-    if rows:
-        print(file=stream)
-        _table(
-            [
-                "collective",
-                "communicator",
-                "ranks",
-                "in",
-                "algorithm",
-                "calls",
-                "bytes",
-                "time us",
-                "bound us",
-                "share",
-                "late ranks us",
-                *(["in memory us"] if report.shares_nodes else []),
-            ],
-            (
-                [
-                    row["function"],
-                    row["communicator"],
-                    f"{row['ranks']} on {row['nodes']}" if report.shares_nodes else row["ranks"],
-                    row["in"],
-                    ", ".join(row["algorithms"]) or None,
-                    row["calls"],
-                    row["bytes"],
-                    row["fabric_us"],
-                    row["bound_us"],
-                    _percent(row["share_of_bound"]),
-                    row["waiting_us"],
-                    *([row["memory_us"]] if report.shares_nodes else []),
-                ]
-                for row in rows
-            ),
-            ["collective", "communicator", "in", "algorithm"],
-            stream,
-        )
-    if report.instances:
-        _print_instances(report, report.instances, stream)
-    if fallback := report.fallback:
-        print(file=stream)
-        _table(
-            ["left to software because", "calls"],
-            sorted(fallback.items(), key=lambda item: -item[1]),
-            ["left to software because"],
-            stream,
-        )
-    if links := report.links:
-        print(file=stream)
-        busiest = [[link["node"], link["port"], link["flits"]] for link in links[:4]]
-        print_table(["busiest links: node", "port", "flits"], busiest, file=stream)
-
-
-def _print_instances(report: Report, rows: list[Row], stream: IO[str]) -> None:
-    print(file=stream)
-    _table(
+    columns = ["collective", "communicator", "ranks", "in", "algorithm", "calls", "bytes", "time us", "bound us"]
+    columns += ["share", "late ranks us", *(["in memory us"] if report.shares_nodes else [])]
+    cells = [
         [
-            "called at",
-            "collective",
-            "communicator",
-            "bytes",
-            "times",
-            "software us",
-            "taken us",
-            "speed-up",
-            "skew us",
-        ],
-        (
-            [
-                row["place"],
-                row["function"],
-                row["communicator"],
-                row["bytes"],
-                row["operations"],
-                row["software_us"],
-                row["fabric_us"],
-                row["speedup"],
-                row["skew_us"],
-            ]
-            for row in instances.together_by_kind(rows)
-        ),
-        ["called at", "collective", "communicator"],
-        stream,
-    )
+            row["function"],
+            row["communicator"],
+            f"{row['ranks']} on {row['nodes']}" if report.shares_nodes else row["ranks"],
+            row["in"],
+            ", ".join(row["algorithms"]) or None,
+            row["calls"],
+            row["bytes"],
+            row["fabric_us"],
+            row["bound_us"],
+            _percent(row["share_of_bound"]),
+            row["waiting_us"],
+            *([row["memory_us"]] if report.shares_nodes else []),
+        ]
+        for row in rows
+    ]
+    return Table("Collectives", columns, cells, ["collective", "communicator", "in", "algorithm"])
+
+
+def instance_table(rows: list[Row]) -> Table:
+    columns = ["called at", "collective", "communicator", "bytes", "times", "software us", "taken us", "speed-up"]
+    keys = [
+        "place",
+        "function",
+        "communicator",
+        "bytes",
+        "operations",
+        "software_us",
+        "fabric_us",
+        "speedup",
+        "skew_us",
+    ]
+    cells = [[row[key] for key in keys] for row in instances.together_by_kind(rows)]
+    return Table("Places that call collectives", [*columns, "skew us"], cells, columns[:3])
+
+
+def software_table(report: Report) -> Table:
+    rows = sorted(report.fallback.items(), key=lambda item: -item[1])
+    return Table("Software", ["left to software because", "calls"], rows, ["left to software because"])
+
+
+def link_table(report: Report) -> Table:
+    rows = [[link["node"], link["port"], link["flits"]] for link in report.links]
+    return Table("Links", ["node", "port", "flits"], rows)
+
+
+def _in_software(report: Report, rows: list[Row]) -> str:
     software = instances.in_software_us(rows, report.virtual_time_us)
-    print(file=stream)
-    print_line(
-        f"thalweg: {report.virtual_time_us:.3f} us; about {software:.3f} us with all of these in software: "
+    return (
+        f"{report.virtual_time_us:.3f} us; about {software:.3f} us with all of these in software: "
         f"the network takes {100 * (1 - report.virtual_time_us / software):.2f} % off"
-        + ("; what has no time in software counts as it is" if any(row["software_us"] is None for row in rows) else ""),
-        stream,
+        + ("; what has no time in software counts as it is" if any(row["software_us"] is None for row in rows) else "")
     )
 
 
-def _table(columns: list[str], rows: Iterable[Any], left: list[str], stream: IO[str]) -> None:
-    every = [list(row) for row in rows]
-    print_table(columns, every[:_ROWS], left, stream)
-    if len(every) > _ROWS:
-        print(f"and {len(every) - _ROWS} more rows (--json has all)", file=stream)
+def _print(table: Table, stream: IO[str]) -> None:
+    if not table.rows:
+        return
+    print(file=stream)
+    print_table(table.columns, table.rows[:_ROWS], table.left, stream)
+    if len(table.rows) > _ROWS:
+        print(f"and {len(table.rows) - _ROWS} more rows (--json has all)", file=stream)
 
 
 def _percent(share: float | None) -> str | None:

@@ -1,0 +1,8 @@
+"""What happened when, as a timeline: for Perfetto (`perfetto`), and on a page (`page`). It knows no system: whoever ran something fills
+a `Timeline`."""
+
+from thalweg.trace.timeline import Counter as Counter
+from thalweg.trace.timeline import Message as Message
+from thalweg.trace.timeline import Span as Span
+from thalweg.trace.timeline import Timeline as Timeline
+from thalweg.trace.timeline import Track as Track

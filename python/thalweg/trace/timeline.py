@@ -1,0 +1,93 @@
+"""A timeline: tracks of spans in groups, messages between tracks, and what was counted. Times are in microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+
+class Span(NamedTuple):
+    begin: float
+    end: float
+    name: str
+    about: dict[str, object]
+
+
+class Message(NamedTuple):
+    """From one track to another."""
+
+    sender: Track
+    receiver: Track
+    begin: float
+    end: float
+    name: str
+    about: dict[str, object]
+
+
+@dataclass(eq=False)
+class Track:
+    """What one thing did, such as a rank or a communicator; spans may overlap."""
+
+    group: str
+    name: str
+    spans: list[Span] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Counter:
+    """What was measured from a time on, until the next one."""
+
+    group: str
+    name: str
+    unit: str
+    values: list[tuple[float, float]] = field(default_factory=list)
+
+    def changes(self) -> list[tuple[float, float]]:
+        """The values that differ from the ones before."""
+        before = [None, *(value for _, value in self.values)]
+        return [(at, value) for (at, value), last in zip(self.values, before, strict=False) if value != last]
+
+
+@dataclass
+class Timeline:
+    title: str
+    tracks: list[Track] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    counters: list[Counter] = field(default_factory=list)
+
+    def track(self, group: str, name: str) -> Track:
+        self.tracks.append(Track(group, name))
+        return self.tracks[-1]
+
+    def counter(self, group: str, name: str, unit: str) -> Counter:
+        self.counters.append(Counter(group, name, unit))
+        return self.counters[-1]
+
+    @property
+    def end(self) -> float:
+        """The last time that anything has."""
+        return max(
+            [
+                *(span.end for track in self.tracks for span in track.spans),
+                *(message.end for message in self.messages),
+                *(counter.values[-1][0] for counter in self.counters if counter.values),
+            ],
+            default=0.0,
+        )
+
+
+Lasting = TypeVar("Lasting", Span, Message)
+
+
+def in_lanes(lasting: Iterable[Lasting]) -> list[list[Lasting]]:
+    """On as few lanes as they need where none may overlap on a lane: each in the first that is free."""
+    lanes: list[list[Lasting]] = []
+    for one in sorted(lasting, key=lambda one: (one.begin, one.end)):
+        for lane in lanes:
+            if lane[-1].end <= one.begin:
+                lane.append(one)
+                break
+        else:
+            lanes.append([one])
+    return lanes

@@ -1,0 +1,69 @@
+// What happened when, of a run that is to be looked at: calls that took virtual time, collectives, messages, links' use.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mpi_fpga/engine.hpp"
+
+namespace thalweg::mpi {
+
+using namespace mpi_fpga;  // whose front this is
+namespace spec = mpi_fpga::spec;
+
+class History {
+ public:
+  struct Call {  ///< in which a rank waited
+    std::uint32_t rank;
+    std::uint16_t function;
+    Tick begin, end;
+  };
+  struct Collective {
+    std::string communicator, function, how;  ///< the algorithm, or software
+    std::uint64_t bytes;                      ///< of one block
+    Tick first_entry, last_entry, end;
+  };
+  struct Message {
+    std::uint32_t sender, receiver;
+    std::int32_t tag;
+    std::uint64_t bytes;
+    Tick sent, arrived;
+  };
+
+  explicit History(Tick window) : window_(window) {}
+
+  std::vector<Call> calls;
+  std::vector<Collective> collectives;
+  std::vector<Message> messages;
+
+  /// When the links are to be looked at next.
+  [[nodiscard]] Tick due() const { return window_ * static_cast<Tick>(flits_.size() + 1); }
+  /// Notes the flits that each link has carried so far, for each window that has ended by then. Windows become twice as long where
+  /// there are too many.
+  void look(const Engine& engine) {
+    if (engine.now() < due()) return;
+    const std::vector<LinkUse> seen = engine.link_use();
+    while (due() <= engine.now()) {
+      flits_.push_back(seen);
+      if (flits_.size() == kWindows) halve();
+    }
+  }
+  [[nodiscard]] Tick window() const { return window_; }
+  /// What the links had carried by the end of each window.
+  [[nodiscard]] const std::vector<std::vector<LinkUse>>& flits() const { return flits_; }
+
+ private:
+  static constexpr std::size_t kWindows = 512;
+
+  void halve() {
+    for (std::size_t i = 0; i < kWindows / 2; ++i) flits_[i] = std::move(flits_[2 * i + 1]);
+    flits_.resize(kWindows / 2);
+    window_ *= 2;
+  }
+
+  Tick window_;
+  std::vector<std::vector<LinkUse>> flits_;
+};
+
+}  // namespace thalweg::mpi
