@@ -1,105 +1,197 @@
-"""Does `import thalweg` do what the commands do, and does its page say what is so?"""
+"""Does `import thalweg` give what the commands do, and does its page say what is so?"""
 
 from __future__ import annotations
 
 import doctest
+import importlib
+import inspect
 import json
+import multiprocessing
+import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 import thalweg
-from thalweg.bench.operation import WrongRows
-from thalweg.cli import main
-from thalweg.errors import CheckFailed, InputError
+from thalweg.bench import operation, sweep
+from thalweg.errors import InputError
+from thalweg.systems.mpi_fpga import SYSTEM, runs
+from thalweg.systems.mpi_fpga.operations import OPERATIONS
+from thalweg.systems.mpi_fpga.reproduce import reproduce
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/python.md"
+TORUS = "mpi-fpga-torus-2x2x2"
+
+
+def written(folder: Path, name: str, *words: str) -> Any:
+    """What a command writes with --json, but what it comes from."""
+    file = folder / "rows.json"
+    command = [sys.executable, "-m", "thalweg", *name.split(), "--cluster", TORUS, "--json", file, *words]
+    subprocess.run(command, check=True, capture_output=True)
+    found = json.loads(file.read_text())
+    del found["thalweg"]
+    return found.get("rows", found)
 
 
 @pytest.mark.slow
-def test_the_page_says_what_is_so() -> None:
-    failed, tried = doctest.testfile(str(ROOT / "docs/python.md"), module_relative=False)
-    assert tried > 10
-    assert failed == 0
+def test_the_examples_of_the_page_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    text = re.sub("^```.*$", "", PAGE.read_text(), flags=re.MULTILINE)
+    examples = doctest.DocTestParser().get_doctest(text, {}, PAGE.name, str(PAGE), 0)
+    assert len(examples.examples) > 10
+    said: list[str] = []
+    doctest.DocTestRunner().run(examples, out=said.append)
+    assert said == []
 
 
-def test_an_import_alone_loads_nothing_else() -> None:
+def test_the_page_names_all_functions() -> None:
+    assert sorted(re.findall(r"^\| `(\w+)\(", PAGE.read_text(), re.MULTILINE)) == thalweg.__all__
+
+
+COMMANDS = {
+    **{f"bench {name}": (SYSTEM.operations, OPERATIONS[name].plan) for name in SYSTEM.operations},
+    "run": (SYSTEM.commands, runs.run),
+    "reproduce": (SYSTEM.commands, reproduce),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_function_has_the_options_of_its_command(name: str) -> None:
+    table, function = COMMANDS[name]
+    short = name.removeprefix("bench ")
+    parameters = inspect.signature(function).parameters
+    known = OPERATIONS[short].options if short in OPERATIONS else operation.options_of(function)
+    command = SYSTEM.command(table, short)
+    options = {max(o.opts, key=len)[2:].replace("-", "_"): o for o in command.params if isinstance(o, click.Option)}
+    files = {"cluster", "faults", "plot", "json", "trace", "report"}
+    only = {"engine"} if name == "bench traffic" else set()  # it has one
+    assert options.keys() - files - only == set(known) - {"record"}
+
+    def default(option: click.Option, value: Any) -> Any:
+        """As the command has it, of a text as of what it stands for."""
+        if isinstance(value, tuple) and not option.multiple:
+            value = ",".join(map(str, value))
+        made = option.type_cast_value(click.Context(command), value) if value and isinstance(value, str) else value
+        return made or None
+
+    for of in set(known) - {"record"}:
+        assert default(options[of], parameters[of].default) == default(
+            options[of], options[of].to_info_dict()["default"]
+        )
+
+
+def test_nothing_is_loaded_before_it_is_used() -> None:
     code = (
-        "import sys, thalweg; print([name for name in sys.modules if name.startswith('thalweg.') or name == 'numpy'])"
+        "import sys, thalweg; print(*(name for name in sys.modules if name.startswith(('thalweg', 'numpy', 'click'))))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert done.stdout.split() == ["thalweg"]
 
 
-@pytest.mark.parametrize(
-    ("operation", "words", "options"),
-    [
-        ("allreduce", ["--sizes", "8:64", "--algorithm", "tree"], {"sizes": "8:64", "algorithm": "tree"}),
-        ("latency", ["--sizes", "8,1K", "--hops", "2"], {"sizes": [8, 1024], "hops": 2}),
-        ("barrier", ["--ranks", "3"], {"ranks": 3}),
-    ],
-)
-def test_rows_are_those_of_the_command(
-    tmp_path: Path, operation: str, words: list[str], options: dict[str, object]
-) -> None:
-    file = tmp_path / "rows.json"
-    assert main(["bench", operation, "--cluster", "torus:2x2x2", *words, "--json", str(file)]) == 0
-    assert thalweg.bench(operation, "torus:2x2x2", **options) == json.loads(file.read_text())["rows"]
+def test_packages_do_not_hide_functions() -> None:
+    for name in thalweg.__all__:
+        before = getattr(thalweg, name)
+        for module in ("bench.operation", "bench.sweep", "cluster.file", "reproduce.plots"):
+            importlib.import_module(f"thalweg.{module}")
+        assert getattr(thalweg, name) is before
+        assert callable(before)
 
 
-def test_a_sweep_has_the_rows_of_its_parts() -> None:
-    clusters, algorithms = ["torus:2x2", "ring:5"], ["tree", "ring"]
-    parts = [
-        row
-        for operation in ("allreduce", "broadcast")
-        for cluster in clusters
-        for algorithm in algorithms
-        for row in thalweg.bench(operation, cluster, sizes=[8, 4096], algorithm=algorithm)
-    ]
-    heard: list[float] = []
-    rows = thalweg.sweep(
-        ["allreduce", "broadcast"], clusters, sizes=[8, 4096], algorithm=algorithms, progress=heard.append
+def test_bench_gives_the_rows_of_the_command(tmp_path: Path) -> None:
+    words = ["--ranks", "7", "--sizes", "8,64", "--algorithm", "tree", "--placement", "random:3"]
+    rows = written(tmp_path, "bench reduce", *words, "--root", "5", "--op", "max")
+    options: dict[str, Any] = {"ranks": 7, "sizes": [8, 64], "algorithm": "tree", "placement": "random:3"}
+    assert thalweg.bench("reduce", TORUS, **options, root=5, op="max") == rows
+
+
+@pytest.mark.slow
+def test_run_gives_the_report_of_the_command(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Barrier(); MPI.COMM_WORLD.bcast(7)"]
+    words = ["-n", "4", "--compute", "none", "--algorithm", "barrier=tree", "--instances"]
+    data = written(tmp_path, "run", *words, "--", *program)
+    report = thalweg.run(program, TORUS, ranks=4, compute="none", algorithm="barrier=tree", instances=True)
+    assert report.as_json() == data
+    assert ["tree"] in [row["algorithms"] for row in report.collectives if row["function"] == "MPI_Barrier"]
+    plain(report.collectives + report.links + data["instances"])
+
+
+@pytest.mark.slow
+def test_a_program_that_fails_is_in_the_report() -> None:
+    report = thalweg.run([sys.executable, "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Barrier(); exit(3)"], ranks=2)
+    assert (report.exit_code, report.complaint) == (3, [])
+    report = thalweg.run(
+        [sys.executable, "-c", "from mpi4py import MPI; w = MPI.COMM_WORLD; w.rank or w.Recv(bytearray(1), 1)"], ranks=2
     )
-    assert rows == parts
-    assert heard == sorted(heard) and heard[-1] == 1
+    assert report.exit_code == 124
+    assert "rank 0" in " ".join(report.complaint)
 
 
-def test_a_row_that_cannot_be_right_raises_with_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from thalweg.systems.mpi_fpga import bounds
+def plain(rows: list[Any]) -> None:
+    """Are they what a table takes?"""
+    assert rows
+    for value in (value for row in rows for value in row.values()):
+        assert type(value) in (str, int, float, bool, list, type(None)), value
 
-    monkeypatch.setattr(bounds, "collective_ticks", lambda *_, **__: 1e9)
-    with pytest.raises(WrongRows, match="below its bound") as raised:
-        thalweg.bench("allreduce", "torus:2x2", sizes=[8, 64])
-    assert [row["bytes"] for row in raised.value.rows] == [8, 64]
+
+def test_a_sweep_is_its_benches() -> None:
+    clusters, algorithms = ["torus:2x2", TORUS], ["tree", "exchange"]
+    rows = thalweg.sweep(["reduce", "allreduce"], clusters, sizes="8,64", algorithm=["tree"], seed=[1, 2])
+    assert rows == [
+        {"seed": seed, **row}
+        for name in ("reduce", "allreduce")
+        for of in clusters
+        for seed in (1, 2)
+        for row in thalweg.bench(name, of, sizes=[8, 64], algorithm="tree", seed=seed)
+    ]
+    rows = thalweg.sweep("allreduce", clusters, sizes=8, algorithm=algorithms)
+    assert [(row["cluster"], row["algorithm"]) for row in rows] == [(of, by) for of in clusters for by in algorithms]
+    plain(rows)
+
+
+def test_a_sweep_uses_all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three plans, of which each ends when all have begun."""
+    barrier = multiprocessing.get_context("fork").Barrier(3)
+
+    def measure(progress: operation.Progress, workers: int) -> list[operation.Row]:
+        barrier.wait(60)
+        return [{"process": os.getpid(), "workers": workers}]
+
+    monkeypatch.setattr(sweep, "cores", lambda: 3)
+    done: list[float] = []
+    plans = [operation.Plan(thalweg.cluster("ring:3"), "", measure) for _ in range(3)]
+    rows = [row for rows in sweep.measure(plans, done.append) for row in rows]
+    assert len({row["process"] for row in rows} - {os.getpid()}) == 3
+    assert {row["workers"] for row in rows} == {1}
+    assert done == [1 / 3, 2 / 3, 1.0]
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: thalweg.cluster("moebius:4"), "moebius"),
-        (lambda: thalweg.bench("allreduces", "torus:2x2"), "has no allreduces; it has barrier"),
-        (lambda: thalweg.bench("allreduce", "torus:2x2", size=8), "allreduce has no option 'size'; it has engine"),
-        (lambda: thalweg.bench("allreduce", "torus:2x2", sizes="8:4"), "holds no size"),
-        (lambda: thalweg.run([], "torus:2x2"), "a program is missing"),
-        (lambda: thalweg.run(["true"], "torus:2x2", compute="fast"), "'fast' is not measured, none, or scale:X"),
-        (lambda: thalweg.reproduce("moby-dick"), "no paper that can be reproduced"),
-        (lambda: thalweg.routes("torus:2x2", routing="scenic"), "'scenic' is no algorithm"),
+        (lambda: thalweg.bench("allreduce", "torus:4x4", size=8), "allreduce has no option 'size'; it has engine, "),
+        (lambda: thalweg.bench("alreduce", "torus:4x4"), "mpi-fpga has no alreduce; it has barrier, "),
+        (lambda: thalweg.bench("allreduce", "torus:4x4", sizes="8", algorithm="trie"), "'trie' is no algorithm; "),
+        (lambda: thalweg.sweep("allreduce", ["torus:4x4", "taurus:4x4"]), "'taurus:4x4' is no preset, "),
+        (lambda: thalweg.sweep("allreduce", "torus:4x4", algorithm=["tree", "trie"]), "'trie' is no algorithm; "),
+        (lambda: thalweg.run([]), "a program is missing: "),
+        (lambda: thalweg.run(["true"], rank=2), "run has no option 'rank'; it has ranks, "),
+        (lambda: thalweg.run(["true"], ranks=0), "ranks is 0; it is a whole number, 1 or above"),
+        (lambda: thalweg.run(["true"], engine="rtll"), "'rtll' is no engine; there are sim, "),
+        (lambda: thalweg.run(["true"], compute="some"), "'some' is not measured, none, or scale:X"),
+        (lambda: thalweg.run(["true"], timeout=-1), "-1 is no number of seconds"),
+        (lambda: thalweg.run(["true"], "torus:2x2", ranks=9), "9 ranks do not fit on torus:2x2"),
+        (lambda: thalweg.reproduce("smi-fpga"), "'smi-fpga' is no paper that can be reproduced; there is mpi-fpga"),
+        (lambda: thalweg.reproduce("mpi-fpga", only="alltoall"), "'alltoall' is no collective; there are allgather, "),
+        (lambda: thalweg.routes("torus:4x4", routing="shortest"), "'shortest' is no algorithm; there are "),
     ],
 )
-def test_bad_input_is_one_line(call: object, said: str) -> None:
-    assert callable(call)
-    with pytest.raises(InputError) as raised:
+def test_wrong_input_is_said(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(InputError) as wrong:
         call()
-    assert said in str(raised.value) and "\n" not in str(raised.value)
-
-
-def test_routes_that_are_wrong_raise(tmp_path: Path) -> None:
-    right = thalweg.routes("ring:5").files()["routes.csv"]
-    file = tmp_path / "routes.csv"
-    file.write_text(right)
-    assert thalweg.routes("ring:5", table=file).files()["routes.csv"] == right
-    lines = right.splitlines()
-    file.write_text("\n".join(lines[:-1]) + "\n")
-    with pytest.raises((CheckFailed, InputError)):
-        thalweg.routes("ring:5", table=file)
+    assert str(wrong.value).startswith(said)

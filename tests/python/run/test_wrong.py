@@ -159,7 +159,7 @@ def test_the_programs_own_status_is_kept(run_program: Program) -> None:
         (["--skew", "normal:3"], ["/bin/true"], "'normal:3' is not uniform:US"),
         (["--skew", "uniform:1e9"], ["/bin/true"], "'uniform:1e9' is not uniform:US"),
         (["--timeout", "nan"], ["/bin/true"], "'nan' is no number of seconds"),
-        (["--timeout", "inf"], ["/bin/true"], "inf is not in the range"),
+        (["--timeout", "inf"], ["/bin/true"], "'inf' is no number of seconds"),
         (["--mpi", "/nowhere"], ["/bin/true"], "--mpi /nowhere: no mpicc and mpiexec in /nowhere"),
         (["--cluster", "torsu:2x2"], ["/bin/true"], "torsu"),
         (["--engine", "magic"], ["/bin/true"], "'magic' is not one of 'sim', 'rtl'"),

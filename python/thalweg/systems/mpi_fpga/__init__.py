@@ -41,7 +41,7 @@ SYSTEM = System(
         "jobs": Loaded("commands.jobs:command", "Run MPI programs at once on one cluster, each with a share."),
         "tune": Loaded("commands.tune:command", "Measure which algorithm is best from which size on."),
         "reproduce": Loaded(
-            "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduced"
+            "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduce"
         ),
         "rtl cosim": Loaded(
             "commands.cosim:command",

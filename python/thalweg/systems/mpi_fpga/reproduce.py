@@ -173,7 +173,7 @@ class Evaluation:
         steps.append(Step("other tori", 10, self.shapes))
         return steps
 
-    def rows(self, progress: Progress = lambda *_: None) -> Iterator[Row]:
+    def rows(self, progress: Progress) -> Iterator[Row]:
         steps = self.steps()
         whole, done = sum(step.weight for step in steps), 0.0
         for step in steps:
@@ -468,21 +468,19 @@ class Evaluation:
         return rows
 
 
+def evaluation(paper: str, only: Sequence[str] = (), full: bool = False) -> Evaluation:
+    """That of the paper, of some collectives alone. Raises InputError where there is none such."""
+    if paper != PAPER:
+        raise InputError(f"{paper!r} is no paper that can be reproduced; there is {PAPER}")
+    return Evaluation(full, tuple(one_of("collective", name, COLLECTIVES) for name in only) or COLLECTIVES)
+
+
+def reproduce(paper: str, *, only: str | Sequence[str] = (), full: bool = False) -> list[dict[str, Any]]:
+    """The options of `thalweg reproduce`. Raises InputError."""
+    wanted = [only] if isinstance(only, str) else only
+    return [row.as_json() for row in evaluation(paper, wanted, full).rows(lambda what, done: None)]
+
+
 def table_bits(contexts: int, rank_bits: int) -> int:
     """Equation 1: a row has the size, the own rank and a rank for each bit of them, and 8 bits."""
     return (rank_bits * (rank_bits + 2) + 8) * contexts
-
-
-def evaluation_of(paper: str, collectives: Sequence[str] = (), full: bool = False) -> Evaluation:
-    """Of some collectives, or of all where none is named. Raises InputError."""
-    if paper != PAPER:
-        raise InputError(f"{paper!r} is no paper that can be reproduced; there is {PAPER}")
-    for name in collectives:
-        one_of("collective of the paper's", name, COLLECTIVES)
-    return Evaluation(full, collectives or COLLECTIVES)
-
-
-def reproduced(paper: str, *, only: Sequence[str] = (), full: bool = False) -> list[dict[str, Any]]:
-    """The rows of `thalweg reproduce`, of some collectives alone or of all; `full`: with every size of the figures."""
-    evaluation = evaluation_of(paper, [only] if isinstance(only, str) else only, full)
-    return [row.as_json() for row in evaluation.rows()]

@@ -12,7 +12,7 @@ from thalweg.commands.output import json_option, print_line, print_table, progre
 from thalweg.reproduce import Number, Row, short
 from thalweg.reproduce.plots import check_plots, plot
 from thalweg.systems.mpi_fpga.bench import SEED
-from thalweg.systems.mpi_fpga.reproduce import COLLECTIVES, PAPER, evaluation_of
+from thalweg.systems.mpi_fpga.reproduce import COLLECTIVES, PAPER, evaluation
 
 
 @click.command(context_settings={"max_content_width": 120})
@@ -34,13 +34,13 @@ def command(paper: str, collectives: tuple[str, ...], full: bool, folder: Path |
 
     Nothing is fitted. Where the two differ by more than a quarter, a note says what the difference comes from.
     """
-    evaluation = evaluation_of(paper, collectives, full)
+    wanted = evaluation(paper, collectives, full)
     if folder:
         check_plots(folder)
     with progress_bar(paper) as bar:
-        rows = list(evaluation.rows(lambda what, done: bar(done, what=what)))
+        rows = list(wanted.rows(lambda what, done: bar(done, what=what)))
     _print(rows)
-    clusters = evaluation.measured.clusters.values()
+    clusters = wanted.measured.clusters.values()
     write_json(json_file, [row.as_json() for row in rows], *clusters, seeds={"data": SEED})
     if folder:
         for path in plot(rows, folder):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -92,24 +92,9 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """All but the ranks' ends and the timeline, as `--json` has it."""
-        names = (
-            "reproducible",
-            "exit_code",
-            "complaint",
-            "virtual_time_us",
-            "recoveries",
-            "calls",
-            "offloaded",
-            "in_memory",
-        )
-        more = ("fallback", "messages", "message_bytes", "collectives", "links")
-        values = {
-            "ranks": self.ranks,
-            "cluster": self.cluster.name,
-            "engine": self.cluster.engine,
-            "nodes": self.nodes,
-            **{name: getattr(self, name) for name in (*names, *more)},
-        }
+        left_out = ("cluster", "ends_us", "instances", "timeline")
+        values = {"ranks": self.ranks, "cluster": self.cluster.name, "engine": self.cluster.engine}
+        values |= {each.name: getattr(self, each.name) for each in fields(self) if each.name not in left_out}
         if self.instances is not None:
             values |= {"instances": self.instances, "software_time_us": self.software_time_us}
         return values
