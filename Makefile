@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `make run` sets everything up and runs the main job, `make test` all tests; `make check` is the quick loop.
 .DEFAULT_GOAL := help
 BIN := .venv/bin

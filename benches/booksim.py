@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Average latency and saturation beside BookSim2's, pipelines matched: the table of docs/router.md.
 
 Takes the path of a built booksim. Saturation is the load at which latency is three times that at load 0.05, interpolated

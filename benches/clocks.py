@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a second clock costs: a network on its one clock, and as one of two clocks whose other one is idle or takes a word of every packet
 that reaches one node; instructions by callgrind (valgrind), or else CPU time, the least of several runs."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the hardware sustains, and how fast it is simulated: flits a cycle of a router under permutation traffic and of a join with
 six inputs, Verilated; router-cycles a second of clusters with the hardware's routers, and with its collective units beside the
 simulator's, random programs, one thread, CPU time."""

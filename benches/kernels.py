@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a word through a stream between two kernels costs: millions of pushes with their pops in a second of CPU time, by the stream's
 depth; the best of several runs."""
 

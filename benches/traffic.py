@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Speed of the simulator: random traffic on tori, one thread, CPU time of the cycle loop, at least SECONDS of it each."""
 
 from __future__ import annotations

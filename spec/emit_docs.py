@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of the docs on packets, operations and types."""
 
 from __future__ import annotations

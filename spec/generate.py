@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes what is generated from the specification: C++, SystemVerilog, Python, test vectors and the page in the docs.
 
 python3 spec/generate.py           writes

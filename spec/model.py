@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The specification as read from its TOML files, checked, with every field's offset resolved."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random test vectors that every language's code has to agree with.
 
 The words are put together as a string of bits, field after field, so they share no offset arithmetic with the emitters.

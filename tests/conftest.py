@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What holds for every Python test: in CI none is skipped, and with --system only those of one system run."""
 
 from __future__ import annotations

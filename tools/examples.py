@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the examples in documents, and writes into the documents what they print: tools/examples.py [--check] FILE ...
 
 An example is a fenced block that begins with `$ `. Its commands run one after another, in a folder that looks like the root

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adds up JUnit files: 'N passed, N failed, N skipped', with the reasons for skips. Fails where nothing ran."""
 
 from __future__ import annotations

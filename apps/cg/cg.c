@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Conjugate gradient on a grid of three dimensions whose points are coupled with their 26 neighbours.
  *
  *   cg [-n POINTS] [-i ITERATIONS] [-e EXPONENT]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A grid of three dimensions, split into a block for each rank, and the exchange of the blocks' surfaces. */
 #ifndef THALWEG_APPS_GRID_H
 #define THALWEG_APPS_GRID_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What every application does alike: it takes numbers from the command line, and refuses what it cannot use. */
 #ifndef THALWEG_APPS_PROGRAM_H
 #define THALWEG_APPS_PROGRAM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Sorts integers that lie on all ranks, by buckets.
  *
  *   is [-n KEYS] [-b BITS] [-k BITS] [-i REPETITIONS]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Poisson's equation on a periodic cube by multigrid.
  *
  *   mg [-n POINTS] [-c CYCLES] [-s SWEEPS]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs tests of mpi4py's own suite on every rank and writes each rank's verdicts: record.py SUITE FOLDER MODULE ...
 
 A rank appends two lines to FOLDER/RANK for each test, [test] when it begins and [test, verdict] when it ends, and [] at

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs mpi4py's own test suite with plain MPI and on the fabric, and compares them test by test.
 
 python apps/mpi4py/run.py [-n RANKS] [--ranks-per-node R] [--only NAME ...] [--limit S] [--source FOLDER]

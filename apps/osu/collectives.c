@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The collectives: for each, its buffers, its call and what must come out. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A benchmark of MPI's collectives and messages in the manner of the OSU micro-benchmarks, which checks what it
  * measures.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Messages between rank 0 and a peer: latency by ping-pong, bandwidth by a window of messages under way. */
 #include <stdio.h>
 #include <stdlib.h>

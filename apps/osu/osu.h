@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The benchmark's parts: options and tables (main.c), patterns of known content (pattern.c), collectives
  * (collectives.c) and messages between two ranks (messages.c). */
 #ifndef THALWEG_OSU_H

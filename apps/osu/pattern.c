@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Buffers of known content. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the benchmark of every collective, in every form, on the fabric, and says where a result was wrong.
 
 python apps/osu/sweep.py [--quick]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A torus of 8 x 8 routers under random traffic of 8-flit packets, on a clock of its own or as one of two: prints the flits that
 // arrived, words that crossed into the other clock, and seconds of CPU time.
 //

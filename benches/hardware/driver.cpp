@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clocks the module `rates`, after a start that does not count, and prints how many flits came out of each of its parts.
 #include <cstdio>
 #include <cstdlib>

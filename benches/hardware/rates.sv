@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A router and a join that get as much as they can take, and what comes out of them.
 //
 // Every link of the router brings packets for the link after it, without a pause, on two channels in turn. The join gets a flit of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ranks as a grid of rows and columns: collectives on the rows and the columns, on objects, buffers and arrays.
 
 Any even number of ranks, from 4 on.

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! Heat in a rod that is cut into one piece per rank: neighbours exchange borders, everybody agrees on when to stop.
 program heat
   use mpi

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A program that nobody here wrote, on a cluster that nobody here has: LAMMPS melts a crystal, plain and on the fabric.
 
 Runs in.melt twice and puts the thermodynamic output of the two side by side. Fails where they differ by more than 1e-9, or

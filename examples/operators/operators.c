@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Reductions with operations of the program's own, which the switches compute where the run has their operators. */
 #include <complex.h>
 #include <stdint.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two operators for the switches: see thalweg_operator.hpp. In hardware they are the modules in rtl/.
 #include <algorithm>
 #include <cstdint>

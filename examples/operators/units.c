@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Sums of doubles by fixed point, the same bits in any order, and broadcasts in disguise: units convert on the way. */
 #include <math.h>
 #include <stdio.h>

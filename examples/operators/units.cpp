@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Units between hosts and switches: see thalweg_unit.hpp.
 #include <bit>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Pi by the midpoint rule: the whole of MPI in one broadcast, one reduction and one gathering. */
 #include <math.h>
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cluster of kinds, as Python describes it (`Assembled.assembly` of thalweg/cluster/kinds.py), for the bindings of systems.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FabricConfig and its parts, field by field; tables go in as numpy arrays.
 #include "mpi_fpga/config.hpp"
 

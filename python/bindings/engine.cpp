@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simulated fabric as an engine: operations on buffers in, completions out.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>

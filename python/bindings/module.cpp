@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The extension module: one function per file of this folder.
 #include <nanobind/nanobind.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server of `thalweg run`: an MPI program's communication on a simulated fabric.
 #include "mpi/server/server.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random traffic on the plain network.
 #include "network/traffic.hpp"
 

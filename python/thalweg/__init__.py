@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Thalweg: FPGA clusters whose network computes, simulated cycle by cycle, with MPI programs on top.
 
 What the command line does, as functions: docs/python.md. They are loaded when they are used.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command `thalweg`, which is also `python -m thalweg`. Signals end it without a word while its modules are loaded, too."""
 
 from __future__ import annotations

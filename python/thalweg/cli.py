@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command `thalweg`: finds the subcommand, runs it, and turns whatever ends it early into one line and an exit code.
 
 Exit codes: 0 right, 1 a check failed, 2 bad input, 3 the fabric could not go on, 128 + n ended by signal n. `thalweg run` and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What ends a command early. The command line prints each as one line and leaves with its exit code."""
 
 from __future__ import annotations

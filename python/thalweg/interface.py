@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `import thalweg` gives: the commands as functions, which ask the registry of systems for what is a system's own.
 
 Errors are those of thalweg.errors. Rows are dictionaries of plain values, as `--json` of the command has them: pandas.DataFrame(rows).

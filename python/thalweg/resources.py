@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that are not Python: the installed package carries them in `data`, a checkout has them in its root."""
 
 from __future__ import annotations

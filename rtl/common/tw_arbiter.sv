@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Round robin: who was served last comes last.
 //
 // The grant goes, in the same cycle, to the first requester at or after the one whose turn it is, in a circle. Where it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // First in, first out, from one clock into another; of a depth that is a power of two.
 //
 // Each side has a pointer, and the other side's in Gray code through a synchronizer, so that it is old or new and nothing else.

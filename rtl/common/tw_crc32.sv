@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CRC-32C of a word of any width, all of its bits in one cycle: the polynomial of G. Castagnoli, S. Braeuer, M. Herrmann,
 // "Optimization of Cyclic Redundancy-Check Codes with 24 and 32 Parity Bits", IEEE Transactions on Communications 41(6),
 // 1993, with the start value, bit order and complement of RFC 3720 (iSCSI). The CRC of the bytes of "123456789" is E3069283.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // First in, first out, of any depth.
 //
 // Order: kept. Latency: a word is at the output in the cycle after it came in. Throughput: one word a cycle in and out,

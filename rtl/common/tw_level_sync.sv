@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A level that crosses into another clock: the synchronizer itself.
 //
 // Each bit is one of its own: two that change together may arrive in different cycles, so that a number crosses in Gray code.

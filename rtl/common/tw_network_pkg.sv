@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What moves between blocks: the flit on a port, and an entry of a routing table. Widths are the largest that any
 // configuration takes: 64 ports, 16 virtual channels.
 package tw_network_pkg;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pulse that crosses into another clock: each cycle of pulse_i while ready is one cycle of pulse_o.
 //
 // A pulse turns a level over, the level crosses, and its change is a pulse there; it comes back, and then the next may go.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reset that crosses into another clock.
 //
 // It is caught without an edge of clk_i, which may stand still, or be slower than the reset is short; but rst_o changes at

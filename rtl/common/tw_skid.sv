@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A register stage that cuts both the forward and the backward path of a handshake.
 //
 // Order: kept. Latency: one cycle. Throughput: one word a cycle. Storage: two words; the second takes the word that

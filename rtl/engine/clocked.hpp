@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Verilated module that is evaluated in those cycles alone in which something in it may change.
 //
 // It rests from where its inputs are the same and an edge has left all of its state as it was, twice: then every further edge leaves

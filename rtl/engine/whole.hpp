@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What makes a Verilated module a part of the simulator: its context, its clock, and waves.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow control of one virtual channel of a bidirectional port: a sender that knows when it may send, a receiver that
 // tells the other side's sender. Every output is a register, or the comparison of one with zero.
 //

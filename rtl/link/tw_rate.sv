@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rate of a link that is slower than its port: at most Flits in any Cycles consecutive cycles, and that share in
 // the long run while there is something to send. ready_o depends on a register alone.
 //

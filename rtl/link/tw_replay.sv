@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One end of a link that loses nothing though its wire does: go-back-N. Words that come in here leave the other end exactly
 // once and in order, when frames get lost or come several times, in either direction. A frame that was damaged is lost: the
 // codec sees to that. docs/links.md has the protocol and why it is right.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Between a tw_replay, the flow control of a router's port, and a wire: all that one end says in a cycle is one frame, and a
 // frame that was not damaged is taken apart again. docs/links.md has the layout.
 //

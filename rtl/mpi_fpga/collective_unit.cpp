@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Verilated tw_collective_unit beside that of a simulated node: what UnitLibrary loads.
 #include <bit>
 #include <optional>

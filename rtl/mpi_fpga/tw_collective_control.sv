@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collective control: which step a process of a collective takes, from a row of the communicator table alone.
 //
 // A collective is up to 32 processes side by side, a process is steps one after another (docs/collectives.md). Asked for a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The collective unit of a node, put together: what comes over the links waits in slots, processes of the operations in flight take
 // packets from there, from the host and from each other, aggregation units join them, and results leave by the local ports, to the
 // host and to other processes. docs/unit.md has its drawing and a packet's cycles.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The communicator table: rows of vertices, their edges, and where each root has a tree of its own, their branches.
 //
 // A lookup by label asks for the way to a root: the edge towards it (none where it is this vertex itself), the tree's other

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the words of memory of a packet's elements, from the first one on: what lies behind the header, without a gap.
 //
 // How many bytes there are comes with the head; what is behind them in the last word is zero. A packet without elements, such as

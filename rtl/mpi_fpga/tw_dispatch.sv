@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which aggregation unit takes a step.
 //
 // A unit that has read the packet before, and whose result would not meet that one's. Where an edge still has packets in a unit's

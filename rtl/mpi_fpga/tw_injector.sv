@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a local port of the collective unit sends: credit packets of one flit, before everything else; then the packets of Sources
 // sources, which take turns, those that are urgent before the others.
 //

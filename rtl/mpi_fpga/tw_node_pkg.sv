@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the blocks of a node say to each other of communicators. Widths are the largest that any configuration takes: 32
 // edges, 65535 ranks, 16 stages of an exchange, 64 buffers between processes.
 package tw_node_pkg;

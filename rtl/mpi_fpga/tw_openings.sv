@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How operations begin at a vertex without a rank, which no host submits: with what arrives.
 //
 // An operation's descriptor may begin it in the cycle in which it comes into an empty slot, or else is found in front of the slot: rows

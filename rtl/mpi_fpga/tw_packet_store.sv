@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host's packets for processes, until units take them.
 //
 // The host puts a packet into a place of its choice, flit by flit; with the last one it stands behind the others of its process, and is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the packets of a stream: its descriptor, which a barrier's is alone, then its elements, which come as the words of memory
 // from the first one on; where it has none, a packet without elements.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which process of a collective unit is tried next.
 //
 // A process that may be able to go on is in one place: it waits in the queue of what has given it the chance, or is kept by the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far each process is in its operation, and the packet that it takes next.
 //
 // A process goes through its steps, and through the streams of each, a packet of a stream after another: all of them, or, where

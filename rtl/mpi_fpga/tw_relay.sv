@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hands on packets of all-to-alls from link to link: keeps what comes over a link whole, and gives it to the lane of the next link,
 // or to the host (docs/collectives.md). Its lanes are sources of tw_injector.
 //

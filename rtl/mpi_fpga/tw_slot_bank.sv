@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of the slots of a link, with two ports to read: a copy of the memory for each, since a block RAM has one port to write
 // and one to read.
 //

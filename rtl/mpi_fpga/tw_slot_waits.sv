@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The processes that wait at the edges of rows, for a packet or for credits: one for each edge and kind.
 //
 // What arrives over a link wakes who waits for it: `early` who has waited since an earlier cycle, `late` who begins to wait in this

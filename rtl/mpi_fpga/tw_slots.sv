@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The receiving ends of a collective unit's edges, and the credits of the sending ends.
 //
 // Every edge of every row has a slot, a ring of SlotFlits flits in the bank of the link over which its packets come: which one that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What units read at a pace of more than 1, whose room is held.
 //
 // A packet of n flits, of which one is read in p cycles, is overtaken by nothing that comes a flit a cycle once n (p - 1) of these

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The buffers between processes of a collective operation.
 //
 // Every stage is a ring of SlotFlits flits, filled by one process and emptied by another one, in the bank of the unit whose results fill

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How operations begin: which process and step of which operation collective control is asked for.
 //
 // Operations begin one after another. Those along a tree have up to two processes, of a step each, which follow from the row

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps that processes are at, and those that come next.
 //
 // Of each process the step that it is at and the one after it, in two places in turn: the first step in place 0. Collective

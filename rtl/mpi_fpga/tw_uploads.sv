@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The packets that the host has for processes: how many are there, and who waits for one.
 //
 // The host announces packets, one in a cycle; it is seen in the next one, and a process that waits for it is woken at once: `early`

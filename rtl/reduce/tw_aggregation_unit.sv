@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An aggregation unit: collects a flit of each of a step's operands, joins them, and queues the result in front of every output
 // that it goes to.
 //

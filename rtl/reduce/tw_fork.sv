@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies packets to several outputs, which take them asynchronously: a queue in front of each.
 //
 // Room is taken for a whole packet of known length before its words come, at each output that it goes to; the words then

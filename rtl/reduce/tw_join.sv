@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins up to Inputs operands a cycle in their fixed order: two chains of lanes that meet in one more (docs/collectives.md).
 //
 // Of n operands the first half, rounded up, is folded from left to right, the others as well, and the second result is

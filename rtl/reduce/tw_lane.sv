@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Combines a pair of flits a cycle: what an operator does to the elements in them (docs/arithmetic.md).
 //
 // The elements of a flit lie from byte 0 on, of a packet's first flit from byte 8 on, behind the header; `bytes` says where

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a lane can be built for, and how a pipeline's registers are spread.
 package tw_reduce_pkg;
   import tw_spec_pkg::*;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Route computation: a node's row of the routing table, and what the virtual-channel masks make of it.
 //
 // Lookups are independent of each other; the table is written one entry a cycle and is seen in the cycle after. After reset no destination can be reached. A packet that can go nowhere gets no virtual channel; nor does one of

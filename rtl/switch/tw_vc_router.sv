@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The wormhole router with virtual channels.
 //
 // Four stages, one cycle each: route computation, virtual-channel allocation, switch allocation, switch traversal; then

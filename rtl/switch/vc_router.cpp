@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Verilated tw_vc_router as the router of a simulated fabric: what RouterLibrary loads.
 #include "common/bits.hpp"
 #include "engine/whole.hpp"

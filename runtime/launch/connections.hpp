@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sockets of the ranks: they greet when they come, are given the shared memory, and are missed when they die. A child
 // of theirs can keep the socket open, so their processes are watched, too.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sleeping on a word of shared memory, and waking who sleeps there.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a process says on the run's socket when it comes, and what it is answered.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory that a server shares with the processes of its run: a sparse file without a name, mapped whole.
 #pragma once
 

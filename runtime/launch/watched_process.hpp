@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process that is no child of ours, and what became of it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a rank and the server say to each other: the layout of the memory that they share.
 //
 // A rank posts submissions into its ring and parks; the server works only while no rank runs, posts completions into the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of what happens in virtual time: completions of an engine, and events of who waits for them.
 #pragma once
 

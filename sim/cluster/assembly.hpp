@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cluster put together of nodes and links of kinds that are known by name. A kind makes its nodes and joins its links from
 // what the cluster file says of them; nothing here knows what they are.
 #pragma once

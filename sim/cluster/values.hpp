@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a cluster file says of one node or link: values by their names. A kind takes what it knows out of them.
 #pragma once
 

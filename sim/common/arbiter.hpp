@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Round-robin choice, twin of rtl/common/tw_arbiter.sv.
 #pragma once
 

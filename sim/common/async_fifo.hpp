@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // First in, first out, from one clock into another, twin of rtl/common/tw_async_fifo.sv. Nothing is stepped: when a word or a free
 // place is seen on the other side follows from the edge at which it came to be.
 #pragma once

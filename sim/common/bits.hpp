@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sets as bits of a word.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CRC-32C, twin of rtl/common/tw_crc32.sv, which says where it comes from.
 #pragma once
 

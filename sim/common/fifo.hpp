@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // First in, first out, twin of rtl/common/tw_fifo.sv: both sides registered, ready and valid depend on the state alone.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pulse that crosses into another clock, twin of rtl/common/tw_pulse_sync.sv. Nothing is stepped: times are computed.
 #pragma once
 

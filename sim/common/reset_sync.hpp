@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reset that crosses into another clock, twin of rtl/common/tw_reset_sync.sv.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A queue of bounded length in one piece of memory.
 #pragma once
 

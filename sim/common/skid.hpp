@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A register that breaks ready as well as valid and keeps full throughput, twin of rtl/common/tw_skid.sv.
 #pragma once
 

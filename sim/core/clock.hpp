@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clocks: the components of a clock have a scheduler of their own, which counts the clock's cycles. Where clocks differ, time
 // is in ticks that the edges of all of them fall on; only what crosses from one to another converts.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stack of its own for code that has to stop in the middle of a call, and goes on later.
 #pragma once
 

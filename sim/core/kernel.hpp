@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels: user code that runs in simulated time, as plain calls on a stack of its own.
 //
 // A kernel is in a cycle of its clock. It uses streams and memory there, each end and each port once; the second use of one of

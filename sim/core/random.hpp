@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random numbers that are the same everywhere: each user owns a generator, there is no global one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time: which component is stepped when. Idle components are not stepped, idle time is skipped in one jump.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams: first in, first out, between two kernels, or a kernel and a component, of one clock or two.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words that every part of the simulator shares.
 #pragma once
 

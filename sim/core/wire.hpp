@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registered wires between components. What is written for tick t is seen in tick t alone, whatever the order of the
 // steps.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input buffers, and the wires that lead into them. A wire and the buffer behind it are one storage: flow control has
 // granted a flit its place before it is sent, so it is written there at once, and is in the queue when it has arrived.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A link on which faults happen, between two routers: at each end a replay and its codec, and a noisy wire each way.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What moves in one cycle on one port of a network.
 #pragma once
 

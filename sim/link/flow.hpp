@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow control of one virtual channel, twin of rtl/link/tw_flow.sv: a sender that knows when it may send, a receiver
 // that tells it. What goes back is one bit an event: a credit, or a change of the stop bit.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One direction of a link, a frame a cycle: bits flip, frames get lost or come twice, and the wire may be cut for a time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One end of a link that loses nothing though its wire does, twin of rtl/link/tw_replay.sv: go-back-N. docs/links.md has
 // the protocol.
 #pragma once

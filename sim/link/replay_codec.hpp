@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Between a replay, the flow control of a router's port, and a wire, twin of rtl/link/tw_replay_codec.sv: all that one end says in
 // a cycle is one frame. docs/links.md has the layout.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a job has of a fabric that several jobs share: some of the 64-bit sub-channels of everything, or some of the time.
 #pragma once
 

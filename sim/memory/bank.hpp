@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A memory bank: bytes that kernels and components read and write, and the time that it takes them.
 #pragma once
 

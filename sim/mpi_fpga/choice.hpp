@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which algorithm a collective takes: what a user or a tuning file says, by the size of the communicator and of a block.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns a collective into processes of steps, from a row of the communicator table alone.
 //
 // A step takes one packet from each of its inputs, combines them in their fixed order (the edges ascending, the host's or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All-to-all: packets that go from one host's memory to another's without slots, from node to node.
 #include <bit>
 #include <stdexcept>

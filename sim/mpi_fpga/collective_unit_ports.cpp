@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ends of the collective unit: packets leave from the fork queues by its local ports, and come over the links into slots.
 #include <bit>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The processes of the operations in flight: what each waits for, the packets that it moves, its way to its end.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How operations begin: the host starts them, or at a vertex without a rank what arrives.
 #include <algorithm>
 #include <bit>

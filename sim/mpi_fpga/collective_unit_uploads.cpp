@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the host gives: the packets of its streams, for the process that takes them.
 #include <algorithm>
 

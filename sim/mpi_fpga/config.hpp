@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an MPI-FPGA fabric is built from: a network, and at each of its nodes a host and a collective unit. Filled from a
 // cluster file; every value is in hardware units.
 #pragma once

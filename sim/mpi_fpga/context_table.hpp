@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The communicator table: what a node knows of each communicator that it is a vertex of.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which aggregation unit takes a step; twin of rtl/mpi_fpga/tw_dispatch.sv.
 #pragma once
 

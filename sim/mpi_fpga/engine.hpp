@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one interface under every front: operations go in at a time, completions come out at a time.
 // Implemented by the simulator (mpi_fpga/driver/fabric.hpp); the hardware engine takes the same calls.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is foreseen inside a node, in the order of time.
 #pragma once
 

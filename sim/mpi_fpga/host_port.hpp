@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host's side of a node: streaming DMA in both directions, and the messages' port of the router.
 //
 // Towards the node, every process that takes from the host has a stream of its own, messages and table rows have one each; they take

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which packet a local port of the collective unit sends; twin of rtl/mpi_fpga/tw_injector.sv.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Point-to-point messages on their way, from submission to arrival.
 #pragma once
 

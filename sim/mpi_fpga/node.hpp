@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A node: router, collective unit and host port, and the queues of operations that wait for their turn.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How operations begin at a vertex without a rank, which no host submits: with what arrives; twin of rtl/mpi_fpga/tw_openings.sv.
 #pragma once
 

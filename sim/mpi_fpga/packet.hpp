@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packets as a node holds them: each stored once, however many outputs it goes to.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host's packets for processes, until units take them; twin of rtl/mpi_fpga/tw_packet_store.sv.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the elements of a stream lie in network packets: from byte 8 of the first flit on, behind the header, or 16 where a relay
 // header follows that. An element of 16 bytes stands alone in the first flit and in pairs in the others, so that no element
 // straddles a flit; the smaller ones are contiguous.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a rank still has to do in an all-to-all. Its host's software keeps it, beside the members of the communicator.
 //
 // A rank announces itself to every rank that it takes something from: then there is a place for the data. It sends to those

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which process of a collective unit is tried next; twin of rtl/mpi_fpga/tw_pick.sv.
 #pragma once
 

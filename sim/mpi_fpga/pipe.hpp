@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The streaming DMA's rate: bytes pass one after another, so many a tick.
 #pragma once
 

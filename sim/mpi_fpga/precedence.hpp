@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which edges an operation may not use yet, because operations before it in its communicator are not done with them; twin of
 // rtl/mpi_fpga/tw_precedence.sv.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far a process is in its operation, and the packet that it takes next; twin of rtl/mpi_fpga/tw_progress.sv.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a collective unit hands on from link to link for others: the packets of all-to-alls. Behind every link there is a memory
 // of whole packets, with a buffer for each route class; they go the ways of the routing table, so that the order of buffers
 // which proves the routes free of deadlock holds for these as well. Where several links lead to a neighbour, the routers send all

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hardware's collective unit beside the simulator's: it gets the same inputs in every cycle, and what it shows is compared.
 #pragma once
 

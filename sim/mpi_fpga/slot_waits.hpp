@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The processes that wait at the edges of rows; twin of rtl/mpi_fpga/tw_slot_waits.sv.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The receiving ends of a collective unit's edges, and the credits of the sending ends; twin of rtl/mpi_fpga/tw_slots.sv.
 #pragma once
 

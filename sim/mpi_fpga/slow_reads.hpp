@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What units read at a pace of more than 1, whose room is held; twin of rtl/mpi_fpga/tw_slow_reads.sv.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The buffers between processes of a collective operation; twin of rtl/mpi_fpga/tw_stages.sv.
 #pragma once
 

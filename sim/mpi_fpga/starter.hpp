@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How operations begin: which process and step of which operation collective control is asked for; twin of
 // rtl/mpi_fpga/tw_starter.sv.
 #pragma once

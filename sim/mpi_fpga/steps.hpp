@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps that processes are at, and those that come next; twin of rtl/mpi_fpga/tw_steps.sv.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a collective unit that is not the simulator's own has to be: tw_collective_unit, Verilated and compiled into a library of
 // its own.
 #pragma once

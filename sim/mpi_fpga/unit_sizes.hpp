@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How large the buffers of a collective unit are.
 #pragma once
 

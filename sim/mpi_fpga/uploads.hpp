@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The packets that the host has for processes; twin of rtl/mpi_fpga/tw_uploads.sv.
 #pragma once
 

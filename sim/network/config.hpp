@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a network is built from: routers, the links that join them, and the way that packets take.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plain network: routers joined by links. What stands on the routers' local ports is the caller's.
 #pragma once
 

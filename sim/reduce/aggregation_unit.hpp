@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An aggregation unit flit by flit: operands, a join, a queue in front of each output; twin of rtl/reduce/tw_aggregation_unit.sv.
 #pragma once
 

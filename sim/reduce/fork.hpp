@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies a packet to several outputs, which take it asynchronously: a queue in front of each.
 #pragma once
 

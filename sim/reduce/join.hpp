@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Combines the operands of a step in their fixed order.
 //
 // The order is that of two chains of lanes that meet at the end (MPI-FPGA, section 4.3): the operands are split into a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of the network: what an operator does with two elements.
 //
 // Every result is a function of the two operands' values alone and does not depend on their order:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What users put beside the operators of the lanes, and between hosts and switches.
 #pragma once
 

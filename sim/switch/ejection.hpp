@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which flits that come over a link end at the node's unit, where their sender does not know it.
 #pragma once
 

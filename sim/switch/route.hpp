@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Route computation: a pure function of the header and the input virtual channel, twin of rtl/switch/tw_route.sv.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the routers of a network are built from, and what they know of packets.
 #pragma once
 

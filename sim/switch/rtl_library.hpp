@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the libraries of Verilated modules have in common: how they are opened, and how a flit is shown in a difference.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hardware's router in the simulator's fabric: a RouterModel between the simulator's wires.
 #pragma once
 

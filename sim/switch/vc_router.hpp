@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The wormhole router with virtual channels, twin of rtl/switch/tw_vc_router.sv; docs/router.md has its exact cycles.
 #pragma once
 

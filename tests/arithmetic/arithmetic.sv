@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of the network as the driver wants it: lanes for one kind of operators each, each with a clock of its own, so
 // that a cycle costs what one of them costs; and, for all pairs of operands, the floating parts in formats of 8 bits, and the part
 // for min and max with its smallest types: [0] without registers, [1] as pipelines that start with a register.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of the RTL against the processor's: every operator on every type that has it, so many pairs of elements each,
 // directed ones first, then random ones; and all pairs of two formats, and of the integers, of 8 bits.
 //

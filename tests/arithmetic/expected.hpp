@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the processor makes of the elements of two flits, by the rules of docs/collectives.md.
 #pragma once
 

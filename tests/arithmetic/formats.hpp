@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IEEE 754 formats by their definition: what bits stand for, and which bits stand for a number. Doubles hold the numbers of the
 // formats up to 16 bits, their sums and their products exactly; the processor rounds, once, a number that was scaled so that
 // a unit in the last place is 1.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pairs of operands: directed ones that visit the corners of a format, and random ones drawn near them.
 #pragma once
 

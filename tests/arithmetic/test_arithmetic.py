@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is the arithmetic of the RTL that of the processor, to the bit? Every operator on every type, at the corners and at random;
 docs/arithmetic.md says how. A failure names its seed; THALWEG_SEED=<seed> takes it back."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bisim: one process drives a C++ twin and its Verilated module with the same seeded stimulus and back-pressure and compares
 // their ports in every cycle, internals never. A payload port `<channel>_<field>_o` counts where `<channel>_valid_o` is set;
 // every other output counts always. A failed assertion of the RTL is a difference too, and so is an exception of the twin.

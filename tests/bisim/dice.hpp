@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random draws that depend on seed, cycle and lane alone, so that one lane can be silenced in one cycle and all other draws
 // stay as they are: this is what lets the harness shrink a stimulus without knowing the block's protocol.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program around a Bisim: runs seeds one after the other until one shows a difference; with --report it also replays
 // that run with waves, shrinks its stimulus and writes both down.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ports of a Verilated module as flat, typed words. The classes `Inputs` and `Outputs` that are generated from the RTL hold
 // one Port per port of the module, so that a binding names fields, and never bit positions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the Verilated module says while it runs: assertion failures are collected instead of ending the process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What goes into lanes and joins: pairs of type and operator, and elements that are special in their formats.
 #pragma once
 

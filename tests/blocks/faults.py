@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small faults of SystemVerilog, found in its syntax tree: what a designer might have written by mistake.
 
 Left out is what no test of a module's function can see: ports, parameters, widths of declarations, assertions (all that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stimulus of a block with one valid/ready stream in and one out. A sender that is not taken repeats its word, as the
 // handshake demands.
 #pragma once

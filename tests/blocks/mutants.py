@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Does the equality test notice a bug? Each mutant is one small bug, in the RTL or in its C++ twin, put into a copy of the
 sources; it is caught when the test of its block finds a difference. One that does not build is an error, not a catch.
 

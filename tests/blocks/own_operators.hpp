@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The user's own operators, for modules that combine with them: those of examples/operators.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Does the equality test notice bugs that nobody chose? Draws lines of the RTL, puts a small fault into each (faults.py), and
 runs the test of its block, in one parameter set after the other, until one shows a difference. The collective unit, which is put
 together of blocks, is drawn from where it is named; its test are random programs on a small cluster (whole_units.py).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C++ configuration of a router whose RTL parameters are the generated ones, and its routing table's entries.
 #pragma once
 

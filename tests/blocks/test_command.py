@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do `thalweg rtl lint` and `thalweg rtl test` say what is so, with the right exit code?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does every hardware module do, cycle by cycle, what its C++ twin does? Random stimuli; docs/equality.md says how.
 
 A failure names the seed of the run; THALWEG_SEED=<seed> starts there again.

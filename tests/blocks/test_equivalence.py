@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is a change to the RTL proved to make no difference where it makes none, and never where it makes one?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does the equality test notice a bug, on either side, and does it say where? The mutants stand in mutants.py."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Are the router's parameter sets that are named after clusters what these clusters' routers are?"""
 
 from __future__ import annotations

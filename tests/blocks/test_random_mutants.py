@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Are random faults of the RTL found where they may be, do they leave everything else alone, and are they noticed?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does `thalweg rtl synth` count what is there? Expected counts are those of the registers and memories in the sources."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Where mutants of the collective unit, which has no twin, run: beside the simulator's in every node of a small cluster, under
 random programs and one that fills a row's places.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of whole programs share: an MPI to run them with, and the benchmark built once."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads waveforms back, as a viewer does."""
 
 from __future__ import annotations

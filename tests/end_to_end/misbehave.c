@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Programs that cannot go on, or end badly: misbehave WHAT. */
 #include <mpi.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counts the MPI calls that a program makes, by nothing but the profiling interface.
 
 One wrapper for every function that the installed mpi.h declares, so that the count owes nothing to what it is compared

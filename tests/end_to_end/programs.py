@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the tests run whole programs: with an installed MPI, and on the fabric."""
 
 from __future__ import annotations

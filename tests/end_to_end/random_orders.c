@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Random sequences of calls in orders that differ from rank to rank, as far as MPI lets them: random_orders SEED COUNT.
  * Sequence i is that of seed SEED + i.
  *

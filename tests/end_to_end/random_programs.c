@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Random MPI programs, one after another: random_programs SEED COUNT. Program i is that of seed SEED + i.
  *
  * All ranks draw the same script: communicators split, copied and freed, every collective of MPI on them, blocking,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every operator on every type that the network has, written to FOLDER/RANK.npz: reductions.py FOLDER COUNT SEED.
 
 The operands hold what is hard: signed zeros, infinities, NaN, subnormals, the smallest and the largest integers.

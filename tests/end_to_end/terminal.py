@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A terminal of a given width, for what commands show on one."""
 
 from __future__ import annotations

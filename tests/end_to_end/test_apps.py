@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do the applications of apps/ find what they must, with and without the fabric, and notice when they do not?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do ten runs beside a busy machine give the same bits, and without computing time the same virtual times?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do the examples in README and in docs print what stands there?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does a command that a signal ends, at any moment, leave at once, without a word, and nothing behind: process, file, shared memory?
 
 After SIGKILL the ranks end by themselves, and the next command removes the rest. Moments are random from when the command has

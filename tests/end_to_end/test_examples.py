@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do the examples print what stands beside them, with plain MPI and on the fabric, and are all their calls in the report?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do the ranks that MPI matches meet on the fabric too, where each calls in an order of its own, as far as MPI lets it?
 
 The programs of tests/end_to_end/matching say who met whom; MPI alone says what is right.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does mpi4py's own test suite have the verdicts on the fabric that it has without it, with every call intercepted?"""
 
 from __future__ import annotations

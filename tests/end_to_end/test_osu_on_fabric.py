@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does the benchmark verify on the fabric, with all of the network's collectives computed there?"""
 
 from __future__ import annotations

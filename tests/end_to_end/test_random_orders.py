@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do random sequences of calls come out right on the fabric, whose orders differ from rank to rank as far as MPI lets them?
 
 Sequence i of a run is that of seed SEED + i; a wrong result or a hang names it. `THALWEG_SEED` takes a seed back.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do random programs come out right on the fabric: every collective, overlapping, on more communicators than it has rows?
 
 Program i of a run is that of seed SEED + i; a wrong result or a hang names it. `THALWEG_SEED` takes a seed back.

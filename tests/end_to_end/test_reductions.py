@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Are reductions on the fabric bit-equal to the software MPI's, where order doesn't matter, and to their documented order?"""
 
 from __future__ import annotations

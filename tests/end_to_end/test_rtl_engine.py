@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do clusters with the hardware's routers do, cycle by cycle, what the simulator does: random programs, and programs of MPI?
 
 A failure names the seed; THALWEG_SEED=<seed> starts there again.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does `thalweg run` say in time what is wrong with a command line or a program, with the right exit code, and clean up?
 
 That no process is left is checked by every run of these tests, see programs.execute.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The virtual times and cycle counts that the simulator has to keep, whatever becomes of its parts: ticks/SYSTEM.txt.
 
 python tests/end_to_end/ticks.py [SYSTEM ...] writes them anew: where a change is meant to change times, the difference shows which.

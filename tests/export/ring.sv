@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exported nodes in a ring, joined as its tables/links.csv says, by wires that lose and damage frames as the test likes. All other
 // ports of the nodes are open: the test drives them where they are.
 module ring #(

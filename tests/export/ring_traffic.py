@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an outsider does with exported nodes (ring.sv), by cocotb: tables over AXI4-Lite, packets over AXI4-Stream.
 
 Started by test_ring.py; the folder of the export is in the environment.

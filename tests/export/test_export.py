@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does an exported folder stand by itself, and hold the cluster's tables?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do exported nodes do what they should for somebody who has the folder alone? Built by cocotb's runner, with Verilator."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A host's software for the collective unit of an exported node, as its README.md says: registers, and packets that it gives and gets."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes docs/proofs.csv from what a whole `thalweg rtl prove --json FILE` found. A result that is not as it should be ends it, and
 nothing is written.
 

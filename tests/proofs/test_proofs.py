@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do the proofs of the hardware's properties go through, and does each notice a bug? docs/proofs.md says how they are made."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a queue owes to those on either side of it.
 //
 // Any one word that goes in may be the watched one (watch_i, free to the tool). It is followed by counting the words that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The surroundings of every proof: reset in the first cycle, when registers and memories hold anything; later whenever it
 // pleases the tool.
 module tw_reset_first (

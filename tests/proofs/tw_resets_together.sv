@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The resets of two clocks: asserted together, each until both clocks have had an edge in it; so at first, when registers and memories
 // hold anything, and later whenever it pleases the tool. In a step (clk_i) a clock has an edge where its input is 1.
 module tw_resets_together (

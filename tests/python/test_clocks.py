@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does a second clock cost nothing where one would do? benches/clocks.py measures it; here is CPU time, with a margin for the machine."""
 
 from __future__ import annotations

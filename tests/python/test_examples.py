@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does tools/examples.py see what a document shows wrongly, and set it right?"""
 
 from __future__ import annotations

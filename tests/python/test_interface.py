@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does `import thalweg` give what the commands do, and does its page say what is so?"""
 
 from __future__ import annotations

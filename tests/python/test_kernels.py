@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is a stream between two kernels as fast as benches/kernels.py is there to see, and does the example of docs/kernels.md say what it
 says there?"""
 

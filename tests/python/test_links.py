@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does every link in the documents lead to a file, and to a heading in it?"""
 
 from __future__ import annotations

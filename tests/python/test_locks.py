@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is what will be loaded into a process its user's alone?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does the package say of itself what is so?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is a program stopped after its processor time, and let alone while it waits for others?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does a forbidden include fail to compile? A leaf knows leaves that it is built on and no system, a system no other system; a front
 knows its system, and nothing that is simulated knows what runs on it."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A system of a folder of its own, in the shape of the tree: does all of it come in without a change to anything else?
 
 Its nodes have two clocks, its links are of a kind of its own, and so are an operation and random programs, which the simulator and

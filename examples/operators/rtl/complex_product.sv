@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The product of two complex numbers of two doubles, real parts in the lower half: four products and two sums, each rounded.
 module complex_product #(
     parameter int unsigned Stages = 27  /// registers: half of them in the multipliers, half in the adders

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sum of two numbers with a sign; one that does not fit becomes the nearest that does.
 module saturating_sum #(
     parameter int unsigned Bits   = 16,

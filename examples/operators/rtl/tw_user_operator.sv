@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operators of operators.cpp in hardware: user0 is complex_product, user1 saturating_sum. tw_lane has a unit of these for
 // every element of a flit, where its Pairs has the user's operators.
 module tw_user_operator #(

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An operation of `thalweg bench` and of `thalweg.bench`: what it is planned with, the rows that it gives, and what makes them wrong.
 
 A row is a dictionary of plain values, one measurement, which `--json` writes as it stands; times are in microseconds, sizes in bytes.

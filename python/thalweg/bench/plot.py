@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of what `thalweg bench` measured: time over size beside its bound, latency over load, rates by share."""
 
 from __future__ import annotations

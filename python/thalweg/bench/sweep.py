@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures many plans on all cores."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clusters of every system: `load` finds one by the name of a preset, a file, or as a shape in place."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clusters as SVG: nodes with number and coordinates, links coloured by dimension, and a legend with ports and rates.
 
 A grid is drawn two dimensions at a time: x to the right, y downwards, and a panel for each place in the other dimensions,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cluster files: how one is read, and what all systems' have in common. Bad input is named with file, line, key and what would be
 right.
 

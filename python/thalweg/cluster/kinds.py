@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clusters put together of kinds: what a file says of clocks, nodes and links, each kind with a table of its system's own.
 
     [clock.net]                [node.hub]              [link.ring]             [topology]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TOML with line numbers: tomllib reads the values, and a scan of the text finds the line of every key and array element."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which nodes a cluster has and which of their ports are joined, with the closed forms of the regular shapes.
 
 Nodes of a grid are numbered with the first dimension running fastest: node = x + y X + z X Y. Dimension d has two ports,

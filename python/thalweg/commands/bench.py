@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`thalweg bench`: one operation, measured over sizes or loads, verified, beside its bound."""
 
 from __future__ import annotations

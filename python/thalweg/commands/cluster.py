@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """thalweg cluster: list, show, check and draw clusters, and the schema of their files."""
 
 from __future__ import annotations

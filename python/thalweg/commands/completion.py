@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a shell proposes for arguments, by click's own mechanism (`_THALWEG_COMPLETE`): names of clusters, and files."""
 
 from __future__ import annotations

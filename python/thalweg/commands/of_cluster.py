@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands that each system has its own of: the cluster among the arguments says whose is meant, or a system's name."""
 
 from __future__ import annotations

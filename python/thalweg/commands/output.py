@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every command prints and writes in the same way: JSON files that are never half written, and aligned tables."""
 
 from __future__ import annotations

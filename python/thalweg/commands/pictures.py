@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`--trace` and `--report`: what happened when, for Perfetto, and on a page."""
 
 from __future__ import annotations

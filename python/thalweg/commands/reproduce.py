@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`thalweg reproduce`: published numbers beside measured ones."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """thalweg route: routing tables of a cluster, and the proof that they deliver and cannot deadlock."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`thalweg rtl`: the hardware, and its equality with the simulator."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A line at the bottom of the terminal, while a program that knows nothing of it writes above.
 
 The rows above it are made the region that scrolls, and the cursor is where the program left it: so what it writes stays whole, and

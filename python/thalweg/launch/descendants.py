@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The processes that this one has started, and those that these have started."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the command ends when SIGINT, SIGTERM or SIGHUP tells it to: at once, whatever it is doing, and with all that it started.
 
 Nothing is unwound, and nothing has to look for signals, neither the simulator's loop nor a wait for a tool: the main thread stands

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Folders in which this user builds what it executes: no other user's, and one builder at a time."""
 
 from __future__ import annotations

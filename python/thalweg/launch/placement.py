@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which node each rank is on: `--placement`."""
 
 from __future__ import annotations

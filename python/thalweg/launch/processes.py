@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The processes of a run: started so that they end with us, and all ended when the run is over."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs that may take so much processor time, however busy the machine is with others."""
 
 from __future__ import annotations

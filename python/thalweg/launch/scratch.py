@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files that are there only while a process runs: they are removed when it ends, or by the next one where it was killed.
 
 They are in a folder of the process's own, which it holds a lock on: who gets the lock knows that the process is gone, whatever has

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`thalweg reproduce`: what papers published, beside what is measured here. Nothing is fitted to a published number."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Our curves on the axes of the MPI-FPGA paper's figures, with what its tables say of the software."""
 
 from __future__ import annotations

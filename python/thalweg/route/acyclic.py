@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Directed graphs that may have no cycle: find one that they have, or grow one edge by edge without closing any."""
 
 from __future__ import annotations

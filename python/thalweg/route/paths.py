@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a routing table leads: the next node of each pair, how far it is, and sums along all paths at once."""
 
 from __future__ import annotations

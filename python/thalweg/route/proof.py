@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The proof that routing tables deliver and cannot deadlock; every table goes through it before it is used.
 
 1. Following the tables, every node reaches every other one, over links that exist, without passing a node twice.

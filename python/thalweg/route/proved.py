@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Routes of a cluster and their proof: what `thalweg route` prints and `thalweg.routes` returns."""
 
 from __future__ import annotations

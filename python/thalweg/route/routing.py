@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Routing tables: at each node, for each destination, the port to leave by and the route class of the next input buffer.
 
 Dimension order with two classes in a ring (Dally and Seitz, 1987) for grids; for any graph up*/down* (Schroeder et al., Autonet, 1991) and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Routing tables as CSV: a row for each node and destination. docs/routing.md describes the file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the equality tests reach of the hardware's source, from the counts that Verilator writes (docs/equality.md)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Proves that a change to the RTL makes no difference that anyone could see, with Yosys and ABC; also a program for
 `thalweg.rtl.yosys`.
 

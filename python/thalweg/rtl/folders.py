@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the parts of a module are looked for: in the leaves, and in its own system. What it names of another one isn't found."""
 
 from __future__ import annotations

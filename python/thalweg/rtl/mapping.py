@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Maps a block to an FPGA's cells: writes the number of cells of each type in each of its modules as JSON, or the netlist for place
 and route.
 

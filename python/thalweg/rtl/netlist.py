@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Elaborates a proof; a program for `thalweg.rtl.yosys`.
 
 Writes FILE.json, a `Netlist`, and three graphs with a bad state for each assertion and each cover:

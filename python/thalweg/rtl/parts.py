@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parts of a module that are Verilated on their own, once for all of their instances: the SystemVerilog that stands in for them in
 the whole, and the C++ that it calls.
 

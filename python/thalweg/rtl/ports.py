@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ports of a SystemVerilog module, read from Verilator's JSON, and the C++ header that the equality harness works with."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The road to RTL: finds the hardware's blocks, lints them, and builds and runs their equality tests (docs/equality.md)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Proofs of the hardware's properties (docs/proofs.md): finds them, and has Yosys and ABC prove them.
 
 A proof is a module around a block, with assertions in it: tests/proofs/F/S/proof.sv, and proof.toml beside it. Yosys makes an

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the hardware costs and how fast it is (docs/synthesis.md): blocks mapped to the cells of an UltraScale+ FPGA by Yosys, and
 placed and routed on an ECP5 by nextpnr. Results are kept until the sources, the parameters or the tools change.
 """

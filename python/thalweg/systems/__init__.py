@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The systems that there are, and what each of them has: the commands ask here, and know none by name.
 
 A system is a package in this folder, or in one of those that the environment variable THALWEG_SYSTEMS names (as PATH does); it has

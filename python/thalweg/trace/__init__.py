@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What happened when, as a timeline: for Perfetto (`perfetto`), and on a page (`page`). It knows no system: whoever ran something fills
 a `Timeline`."""
 

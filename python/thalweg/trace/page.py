@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run on one page that needs nothing else: its tables, a drawing of its cluster, and its timeline, to be zoomed and moved in any browser."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A timeline as a trace that https://ui.perfetto.dev opens: TrackEvents of Perfetto's protocol buffers (protos/perfetto/trace), whose
 wire format is simple enough to write packet by packet; what reads it in the tests is Perfetto's own description of it."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A timeline: tracks of spans in groups, messages between tracks, and what was counted. Times are in microseconds."""
 
 from __future__ import annotations

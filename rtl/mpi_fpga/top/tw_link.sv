@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One end of a link between a router's port and a transceiver: tw_replay and tw_replay_codec, as docs/links.md puts them together,
 // and what is counted of them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packets of an AXI4-Stream, a flit a beat, into a local port of the router, as its flow control lets them.
 //
 // Order: kept. Latency: two cycles. Throughput: a flit a cycle. Storage: three flits. All outputs are registers, or two of them. Critical path: from

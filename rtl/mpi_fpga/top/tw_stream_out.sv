@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flits of the router's port to the host, as an AXI4-Stream of whole packets, a flit a beat.
 //
 // Virtual channels mix on the port and do not on the stream: each has a buffer, and packets leave in the order of their first flits. That

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A node: the router, the two blocks of each link, the collective unit with its host's side, the host's port and the registers of
 // tw_registers.rdl. tw_cluster_pkg, which `thalweg rtl export` writes, has the numbers of a cluster. All but the registers' port are
 // AXI4-Streams, whose beat is a flit, or on a link a frame; docs/export.md has what attaches to them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The collective unit of an exported node, and its host's side: packets for its processes, results, what has ended, and the packets of
 // all-to-alls, each an AXI4-Stream; rows, operations and the relay's ways out of the registers.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registers in a row, without a reset; none at all is a wire.
 //
 // Order: kept. Latency: Stages cycles. Throughput: a word a cycle. Storage: Stages words; shift registers of the FPGA's memory

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The product of two IEEE 754 numbers of any format: rounded to nearest even, once, with subnormals, infinities and signed
 // zeros. A NaN is the canonical quiet one.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last sum of a floating unit: the hidden bit, which raises the exponent by one, and one more unit in the last place where
 // it is rounded up. A carry out of the fraction raises the exponent too, from the largest number to infinity.
 //

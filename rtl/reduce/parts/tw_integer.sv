@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sum, bitwise and logical operators of the integers of two flits. Sums wrap; logical operators give 0 or 1.
 //
 // Order: kept. Latency: Stages cycles. Throughput: a flit a cycle. Storage: a flit and a half a stage. Critical path: the

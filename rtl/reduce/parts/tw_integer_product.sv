@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The products of the integers of two flits; they wrap, so that signs make no difference.
 //
 // Order: kept. Latency: Stages cycles. Throughput: a flit a cycle. Storage: a flit for each size and stage. Critical path:

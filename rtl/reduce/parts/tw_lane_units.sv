@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The units of a lane, and the choice among their results: the elements of two flits combined by an operator of the
 // specification.
 //

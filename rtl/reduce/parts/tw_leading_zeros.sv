@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many zeros a word has before its first one; of a word of zeros `zero_o` is set, and the count is meaningless.
 //
 // No registers. Critical path: a tree, halves of halves, each with its count.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // min, max, minloc and maxloc of the elements of two flits: each element of the result is one of the two, whole.
 //
 // A NaN wins, and is canonical; -0 is smaller than +0. Of pairs with equal values (-0 equals +0) the lower index wins, among

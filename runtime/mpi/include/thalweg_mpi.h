@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What an MPI program may tell Thalweg. Needs nothing but this header; without Thalweg it does nothing. */
 #ifndef THALWEG_MPI_H
 #define THALWEG_MPI_H

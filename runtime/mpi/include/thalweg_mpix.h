@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Partitioned allreduce and broadcast, in the shape of MPI's partitioned messages: a rank says of each part of its buffer
  * when it is ready, and that part is on its way while the rank computes the next one.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives: into the network where it can do them, otherwise by MPI itself, timed as the messages of software.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the run knows of a communicator, kept as an attribute of it.
 #pragma once
 

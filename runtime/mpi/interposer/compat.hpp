@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The MPI library of the user, and what differs between the families.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data between the program's buffers, of any type, and the rank's heap, as packed bytes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every handler that the generated wrappers call.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A rank's beginning and end, and its time.
 #pragma once
 

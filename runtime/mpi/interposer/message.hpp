@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Point to point: a message is copied into the sender's heap and stamped; the server says who gets it and when.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives that move data: what each rank gives and gets as blocks of packed bytes, of any datatype.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The user's operators in the switches, and the program's own operations that they compute.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // This process as a rank of the run: its clock, its slot in the shared memory, and how it waits there.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions: those whose type and operation the hardware has are computed in the network.
 #pragma once
 

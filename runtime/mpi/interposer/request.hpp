@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests of our own, and waiting for them together with those of MPI itself.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shared memory of the MPI library gets the name of the run, so that the run can remove what killed ranks leave of it.
 #include <dlfcn.h>
 #include <sys/types.h>

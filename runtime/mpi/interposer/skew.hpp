@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How late a rank comes to each of its collectives, where the run wants that (thalweg run --skew).
 #pragma once
 

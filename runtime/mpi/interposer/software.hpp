@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the wrappers of collectives outside the network hand over: how many bytes go where. And what makes communicators.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The communicators of the program, and the collectives on each: who has entered which, and whether all agree on it.
 #pragma once
 

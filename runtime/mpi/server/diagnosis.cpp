@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who waits for whom, on what, since when: what a person reads when a program cannot go on.
 #include <algorithm>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the ranks post, and what becomes of it on the engine.
 #include <algorithm>
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happened when, of a run that is to be looked at: calls that took virtual time, collectives, messages, links' use.
 #pragma once
 

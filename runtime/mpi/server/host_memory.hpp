@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What it takes to hand data from one rank to another on the same node, by its host's memory.
 #pragma once
 

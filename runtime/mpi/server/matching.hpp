@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI's matching of messages with receives, in virtual time: which message a receive gets, and when.
 #pragma once
 

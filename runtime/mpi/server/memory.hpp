@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory that the server shares with the ranks, by what lies in it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A collective on a communicator that has several ranks on a node: one part of each node goes through the network.
 //
 // The ranks of a node hand what they give to their parent, the lowest one, by the memory of the host, one after the other in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the ranks of a communicator are. One rank of each node, the parent, stands for all of the node in the network.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs an MPI program's communication on an engine: takes what the ranks post, keeps virtual time, lets ranks go on.
 #pragma once
 

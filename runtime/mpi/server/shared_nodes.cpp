@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several ranks on a node: which, and how their collectives go by the memory of their host.
 #include <algorithm>
 #include <ranges>

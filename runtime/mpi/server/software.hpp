@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages that an MPI library would exchange for a collective that is not executed in the network.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A software collective on its way: its messages over the links, round by round.
 #pragma once
 

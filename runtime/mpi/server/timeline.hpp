@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of what happens in virtual time, and messages between ranks on it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simulator's engine: all nodes, their links, and what the host's driver knows of communicators.
 #pragma once
 

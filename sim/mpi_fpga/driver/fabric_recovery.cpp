@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a fabric goes on without links that stay down; docs/links.md.
 #include <algorithm>
 #include <exception>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A communicator as the hosts' software knows it: all of its vertices, from which each node's row of the table is made.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the hosts' driver keeps so that a fabric can be stopped and begin again: all that was given and has not completed
 // everywhere, with a copy of the data, for a rank that has completed may have written over its own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "mpi_fpga/driver/shared_fabric.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several jobs on one fabric. What a job has of a node is its own, to the last buffer and counter: its sub-channels of every
 // wire and unit, or all of them in its time slots. So the jobs' parts are fabrics that know nothing of each other; they
 // have their nodes, links and clock in common.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a fabric is divided among jobs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trees for the rows of a communicator with several, on which an allreduce goes up and down at the same time.
 #pragma once
 

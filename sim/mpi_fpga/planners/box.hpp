@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that hold a box of a grid: any coordinates of each dimension, all combinations.
 #pragma once
 

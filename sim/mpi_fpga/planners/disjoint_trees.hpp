@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // As many spanning trees as there can be, from a root, that share no link in the same direction.
 #pragma once
 

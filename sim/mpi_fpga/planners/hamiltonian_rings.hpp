@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rings through all vertices of a torus that together use every link once.
 #pragma once
 

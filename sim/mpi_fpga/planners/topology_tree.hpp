@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tree of links over the nodes of some ranks: the shortest ways from a node in their middle.
 #pragma once
 

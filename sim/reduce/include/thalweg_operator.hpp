@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Write an operator for the network's switches: C++ in the simulator, a module in hardware.
 //
 //   THALWEG_OPERATOR(saturating_sum, std::int16_t, 1) { return clamp(a + b); }

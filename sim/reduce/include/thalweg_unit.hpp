@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Write a unit that what a host sends passes before its switch, or what it receives after it: C++ in the simulator, a module in
 // hardware.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A wire between two ends of a link that delays frames, loses some and delivers others several times in a row, but never
 // reorders them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Communicators are matched by their parent and the order on it, those made from groups by their tag too. */
 #include <stddef.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Between two groups: what is made of intercommunicators, and collectives on them. */
 #include <stddef.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* rules [NAME ...]: runs those rules, or all, one after another. */
 #include <stdarg.h>
 #include <stdio.h>

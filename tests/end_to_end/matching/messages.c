@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Messages: between two ranks on a communicator none overtakes another one that the same receive would take. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Collectives of neighbours: edges in their order, repeated ones and those to oneself; several under way at once. */
 #include <stddef.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Collectives under way on several communicators, completed in other orders. */
 #include <stddef.h>
 

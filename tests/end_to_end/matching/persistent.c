@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Persistent collectives are matched by the order in which they were made on the communicator, not by that of their starts. */
 #include <stddef.h>
 

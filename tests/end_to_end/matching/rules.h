@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* MPI's rules of matching and order, each as a program that shows who met whom. A rule is legal MPI in which ranks do
  * things in different orders; what it says must be what any MPI would say. */
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Communicators made of groups alone are matched by their string tags. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Two threads that call MPI one at a time, each on its own communicators; who comes first differs from rank to rank. */
 #include <pthread.h>
 #include <stddef.h>

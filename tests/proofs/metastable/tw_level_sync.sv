@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rtl/common/tw_level_sync.sv, metastable: where a bit changed in the step before an edge of clk_i, its first flip-flop takes what it
 // was or what it is, as the tool pleases. `step` and `either` are open: one is no clock of a proof, so that what it clocks does so in
 // every step, the other may have any value in each.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does `thalweg bench` measure right results, keep above its bounds, and refuse what cannot be measured?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Are the bounds below the best that an exhaustive search finds, and do they meet the closed forms on whole tori?"""
 
 from __future__ import annotations

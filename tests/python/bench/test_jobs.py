@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do jobs that share a fabric get the results that they get alone, and the part of the rate that they were promised?"""
 
 from __future__ import annotations

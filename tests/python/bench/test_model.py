@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Are the closed forms those of the paper, and does `thalweg bench --engine model` say that they are closed forms?"""
 
 from __future__ import annotations

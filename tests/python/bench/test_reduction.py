@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does the evaluation on the processor combine in the documented order, and follow the rules for NaN and signed zeros?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does whatever ends a command early come out as one line with the right exit code?"""
 
 from __future__ import annotations

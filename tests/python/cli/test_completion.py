@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do shells get what can follow, by click's protocols? Of bash the real one is asked."""
 
 from __future__ import annotations

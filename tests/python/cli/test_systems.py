@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does a system that lies in a folder of its own come in without a change to anything? And does the cluster say whose a command is?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is every number and every name whole, however narrow the terminal?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whatever stands in a cluster file or a table: one line, the right exit code, never a traceback."""
 
 from __future__ import annotations

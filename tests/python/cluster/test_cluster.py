@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do clusters have the values that their sources give, and does a bad file get one line that says where and what?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """[faults] of cluster files and `--faults`: what reaches the simulator, what is refused, and what the commands make of it."""
 
 from __future__ import annotations

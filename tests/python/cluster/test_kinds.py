@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clusters of kinds: files that name them, what is said of wrong ones, the description for the simulator, and the drawing."""
 
 from __future__ import annotations

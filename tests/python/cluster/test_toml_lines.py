@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is every key's line the one that it stands in? The judge is a writer of TOML that knows where it wrote."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is the simulated fabric right, and never faster than its bounds, as Python sees it?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The C++ tests' random fabrics for longer: among them ten thousand collectives in random order on links that fail."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Are published numbers put beside times that the benchmark measures, and is every difference explained?"""
 
 from __future__ import annotations

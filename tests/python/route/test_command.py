@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does `thalweg route` write tables that it reads back, print the proof, and reject what is bad in one line?"""
 
 from __future__ import annotations

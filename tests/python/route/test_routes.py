@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do routes reach every node, as shortly as they should, without a cycle, and is a bad table found out?
 
 The judge is networkx, over graphs that are built here by walking every path node by node.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does what was proved hold when a network is driven far beyond its capacity, and does what was rejected get stuck?"""
 
 from __future__ import annotations

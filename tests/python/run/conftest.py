@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the tests of `thalweg run` build and run their programs."""
 
 from __future__ import annotations

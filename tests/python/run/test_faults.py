@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does an MPI program get right results when a link is cut under it, and a clear end where nothing leads around the link?"""
 
 from __future__ import annotations

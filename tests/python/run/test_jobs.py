@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do MPI programs that share a cluster each get what they get alone with their share, to the tick?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operators of the user's own in the switches: right results, faster than in software, and only what the program named."""
 
 from __future__ import annotations

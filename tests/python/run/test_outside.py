@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What MPI does beside the fabric, windows and spawned processes: is it right, does it end, and what does it cost?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does the timeline of a run say what its report says?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What of a launcher's words is taken out of what its ranks write?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do unchanged programs get MPI's results, and does the report say what became of their calls?"""
 
 from __future__ import annotations

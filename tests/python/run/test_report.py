@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Can a person read the report of a program with thousands of communicators, and does JSON keep them all?"""
 
 from __future__ import annotations

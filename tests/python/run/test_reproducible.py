@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do floating sums have the same bits wherever ranks are, and are the algorithms those that the user wants?"""
 
 from __future__ import annotations

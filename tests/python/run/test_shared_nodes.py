@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do several ranks on a node get MPI's results, one part of each node in the network, and the times of their host's memory?"""
 
 from __future__ import annotations

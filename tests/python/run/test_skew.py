@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Are ranks as late as the user wants, alike in every run, and is that kept apart from communication?"""
 
 from __future__ import annotations

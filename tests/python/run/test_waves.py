@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does an FST file say what the VCD file said that it was made of?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When things go wrong: does the run say who waits for whom, end every process, and leave with the right status?
 
 That no process is left is checked by every run of a program (tests/end_to_end/programs.py).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do the generated files follow from spec/, and does the Python module agree with the shared vectors?"""
 
 from __future__ import annotations

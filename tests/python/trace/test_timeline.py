@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Are a timeline's lanes, its trace and its page what it says? The trace is read by Perfetto's own description of its format."""
 
 from __future__ import annotations

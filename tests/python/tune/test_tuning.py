@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does `thalweg tune` find what is the fastest, are its files read back, and are wrong ones refused with one line?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does a mailbox match as MPI says: in the order of sending, in the order of posting, wildcards and probes included?
 #include "mpi/server/matching.hpp"
 

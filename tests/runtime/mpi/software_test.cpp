@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Do the messages of each software algorithm do what the collective must: bring to every rank what it needs?
 #include "mpi/server/software.hpp"
 

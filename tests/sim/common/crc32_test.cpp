@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CRC-32C against its published values, and what it promises for the frames of a link.
 #include "common/crc32.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Between two clocks of the simulator: does everything arrive at the edge at which flip-flops, stepped at every edge, would have it,
 // is whoever waits woken then, and is nobody stepped in between?
 #include <gtest/gtest.h>

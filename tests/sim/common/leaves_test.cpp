@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arbiter, FIFO and skid register, against what a queue and a search would do.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Are the components of several clocks stepped at their edges, in the order of these, and in no other cycles?
 #include "core/clock.hpp"
 

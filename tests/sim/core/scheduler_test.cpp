@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Is every component stepped in the ticks that it was woken for, in those alone, and is idle time skipped?
 #include "core/scheduler.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Links on which faults happen, between routers: what they cost without a fault, and that nothing is lost with any.
 #include "link/faulty_link.hpp"
 

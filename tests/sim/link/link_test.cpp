@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow control, buffers behind wires, and the rate of a link.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Both ends of a link, each a replay and a codec, and a wire each way that flips bits and loses, repeats and delays frames.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole link under faults: goodput against its closed form, latencies, and flow control that heals.
 #include "lossy_link.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two ends of a link over a wire that loses, repeats and pauses: every word arrives once and in order.
 #include "link/replay.hpp"
 

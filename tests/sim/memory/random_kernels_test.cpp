@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs of kernels, streams, banks and two clocks: as kernels, which run ahead, and as a model that goes from edge to edge.
 #include <gtest/gtest.h>
 

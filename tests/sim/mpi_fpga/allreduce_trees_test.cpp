@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Do the trees span the torus, does no link carry two of them one way, and are they as shallow as the torus lets them be?
 #include "mpi_fpga/planners/allreduce_trees.hpp"
 

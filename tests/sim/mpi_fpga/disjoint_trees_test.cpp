@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Are there as many trees as the cuts of the graph let through, do they span it, and does no link carry two of them one way?
 #include "mpi_fpga/planners/disjoint_trees.hpp"
 

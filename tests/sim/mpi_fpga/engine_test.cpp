@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does the fabric keep what the engine's interface promises: tables, order, errors, messages, idleness?
 #include "oracle.hpp"
 

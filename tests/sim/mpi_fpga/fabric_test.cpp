@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Do the collectives of a whole fabric give the right bits, to every rank, for every shape, root, size and type?
 #include "oracle.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does every ring pass through all vertices of a torus, and is every link in one of them?
 #include "mpi_fpga/planners/hamiltonian_rings.hpp"
 

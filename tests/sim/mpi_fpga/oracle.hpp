@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the collectives must give, evaluated on the processor from the documented order alone: no code of the simulator's
 // lanes, joins or control.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where do elements lie in packets, and does the DMA keep its rate?
 #include "mpi_fpga/packetizer.hpp"
 

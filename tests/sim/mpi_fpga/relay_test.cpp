@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Do packets go the routing table's ways, in turns, into buffers that have room for them, out of memories that two read at a
 // time, and does all room come back?
 #include "mpi_fpga/relay.hpp"

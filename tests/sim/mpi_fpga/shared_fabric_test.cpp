@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does a job on a shared fabric get, to the bit and to the cycle, what it gets where the others are not there? Do the jobs
 // together stay within what the wires are?
 #include "mpi_fpga/driver/shared_fabric.hpp"

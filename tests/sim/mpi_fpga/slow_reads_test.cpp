@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Is every flit of a slot, and of a stage, read before it is written over, where a step reads more packets out of one memory than that
 // has ports? The classes of slots and stages throw where it is not.
 #include "oracle.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Do many operations at once, on overlapping communicators, on any hardware configuration, all end, with the right bits,
 // and leave nothing behind?
 #include <cstdio>

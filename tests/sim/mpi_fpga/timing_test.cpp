@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Do operations take the cycles that docs/collectives.md counts?
 #include "oracle.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Do trees follow the links: shortest ways from the middle, over other nodes only where ways meet and a row is free?
 #include "mpi_fpga/planners/topology_tree.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Do the user's units map every element once on its way in and once on its way out, and cost the cycles that they take?
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drives a Fabric in tests: submits all ranks' parts, runs to the end, keeps who completed when.
 #pragma once
 

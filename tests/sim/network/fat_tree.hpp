@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fat trees of two levels for tests: a small, independent second opinion on what cluster files describe.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole networks under random traffic: is every flit delivered once and in order, and does the order of steps not matter?
 #include "network/traffic.hpp"
 

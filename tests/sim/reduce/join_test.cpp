@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does a join combine in the order of two chains that meet at the end?
 #include "reduce/join.hpp"
 

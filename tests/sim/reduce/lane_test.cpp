@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does every operator do to every type what docs/collectives.md says, to the bit?
 #include "reduce/lane.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does the generated C++ agree with the shared vectors, bit for bit, whole and field by field?
 #include <gtest/gtest.h>
 

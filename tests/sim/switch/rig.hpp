@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network whose host ports a test drives by hand, flit by flit, and listens to.
 #pragma once
 

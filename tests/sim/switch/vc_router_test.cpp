@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does the router do in each cycle what docs/router.md says? Expected cycles are that page's closed forms.
 #include "switch/vc_router.hpp"
 

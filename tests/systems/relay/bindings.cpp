@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clusters of relays, for Python: put together from a description, with the simulator's nodes or the hardware's.
 #include <dlfcn.h>
 #include <nanobind/nanobind.h>

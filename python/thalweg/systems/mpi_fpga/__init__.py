@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MPI-FPGA: collectives computed inside the switches, for any communicator of unchanged MPI programs."""
 
 from thalweg.systems import Loaded, System

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures one operation on the simulator: collectives, and messages between two ranks.
 
 Each measurement is a row (thalweg.bench.operation); sizes are those of one rank's block where the ranks have different ones, of the

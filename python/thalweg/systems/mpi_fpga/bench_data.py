@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the ranks of a measured collective give and get, and whether it is right."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures what a link with bit errors delivers: two routers that always have flits for each other, over one such link.
 
 Rows are those of thalweg.bench.operation.

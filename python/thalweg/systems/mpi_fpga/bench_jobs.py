@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures jobs that share one fabric: each one's collective with the fabric to itself, with its share alone, and together.
 
 Rows are those of thalweg.bench.operation; times are kernel to kernel, in microseconds.

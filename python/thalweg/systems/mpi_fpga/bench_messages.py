@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Messages between two nodes: measured, verified, and the rows of them beside their bounds."""
 
 from __future__ import annotations

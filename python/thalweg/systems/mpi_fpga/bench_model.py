@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rows of `thalweg bench --engine model`: closed forms beside the same bounds; nothing is executed, nothing verified."""
 
 from __future__ import annotations

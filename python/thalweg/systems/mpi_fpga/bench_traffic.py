@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures random traffic on the plain network of a cluster, without collectives.
 
 Rows are those of thalweg.bench.operation.

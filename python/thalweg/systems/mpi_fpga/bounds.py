@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times that no communication on a network can beat, for whatever algorithm, with combining and copying in the switches.
 
 They rest on two things that hold on any graph. Information needs at least the hops between two nodes, each a link and the

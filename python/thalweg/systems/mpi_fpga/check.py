@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Do the values of a cluster file of MPI-FPGA go together?"""
 
 from __future__ import annotations

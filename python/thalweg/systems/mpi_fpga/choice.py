@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which algorithm a collective takes: what the user says (`--algorithm`), and what `--reproducible` asks for.
 
 What neither says is as measured (thalweg/systems/mpi_fpga/tuning.py), over the sizes at which an algorithm is `promising`. The server looks it up in one list (sim/mpi_fpga/choice.hpp).

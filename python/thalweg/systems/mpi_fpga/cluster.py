@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cluster: its topology, its routes and its values in the units of the hardware.
 
 cluster = Cluster.load("mpi-fpga-torus-4x4x4")     # a preset, a file or a shape in place

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a node of a cluster is built with, and what software writes into its registers (docs/export.md)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole clusters of the hardware's routers, and collective units, held against the simulator's in every cycle under random
 programs.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node of a cluster as a folder of hardware that stands by itself: `thalweg rtl export` (docs/export.md).
 
 What is generated is the package of the cluster's parameters, the register block, a top whose ports have flat names, and what software

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The README of an exported node, from rtl/mpi_fpga/top/README.template.md."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What happens on each link of a cluster: its [faults], link by link and direction by direction."""
 
 from __future__ import annotations

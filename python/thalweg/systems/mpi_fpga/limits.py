@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the hardware of MPI-FPGA is built for at most."""
 
 FLIT_BYTES = 32  #: payload of one flit

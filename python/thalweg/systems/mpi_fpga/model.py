@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The engine `model`: closed forms of what collectives take, in the manner of the MPI-FPGA paper's section 5.
 
 They are LogGP expressions: latency L, overheads o of sender and receiver, gap g between messages, gap G per byte, P ranks, k

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What can be measured on an MPI-FPGA cluster: `thalweg bench` and `thalweg.bench` plan it here, with the same options."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operators and units of the user's own in the switches: C++ files with `thalweg_operator.hpp` and `thalweg_unit.hpp`, compiled
 into one library."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a reduction in the network gives, to the bit, evaluated by numpy on the processor.
 
 The order of operands is fixed by the algorithm and by ranks alone (docs/collectives.md):

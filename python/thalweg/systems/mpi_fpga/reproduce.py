@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The MPI-FPGA paper's evaluation: its equations, Tables 2 to 5, and the axes of Figures 8 to 14.
 
 Times are host to host, PCIe included (section 6.2.1), one rank on a node, all ranks starting at once on an idle network, with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Table 5 and Figure 14 of the MPI-FPGA paper, with our own programs of the same communication (apps/)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The RTL engine: a cluster whose routers are the hardware's, Verilated and loaded into the simulator; and beside its collective
 units those of the hardware, with the same inputs, all of whose outputs are compared.
 

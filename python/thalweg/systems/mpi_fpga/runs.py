@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running MPI programs, unchanged, on a simulated cluster: `thalweg run` and `thalweg.run`, and what `thalweg jobs` shares with them."""
 
 from __future__ import annotations

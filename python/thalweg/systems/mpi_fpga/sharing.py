@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How several jobs share one fabric: `sub-channels:1:3`, or `time-slots:1:1`, a weight for each job; docs/jobs.md."""
 
 from __future__ import annotations

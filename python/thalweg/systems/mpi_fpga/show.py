@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `thalweg cluster show` and `draw` say of an MPI-FPGA cluster."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cluster files of MPI-FPGA: what may stand in one beside the topology, over clusters/base/plain.toml."""
 
 from __future__ import annotations

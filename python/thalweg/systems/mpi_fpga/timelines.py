@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What happened when, on a fabric: of programs that ran, and of operations of `thalweg bench`, which run once more for it."""
 
 from __future__ import annotations

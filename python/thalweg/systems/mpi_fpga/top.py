@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The top level of an exported node: rtl/mpi_fpga/top/tw_top.sv with a name for each port, as tools expect those of AXI; its core file."""
 
 from __future__ import annotations
@@ -131,6 +132,7 @@ def top_level(built: Numbers) -> str:
     ]
     return "\n".join(
         [
+            "// SPDX-License-Identifier: Apache-2.0",
             "// A node of the cluster, by `thalweg rtl export`: README.md says what attaches where. All ports belong to aclk.",
             f"module {TOP} (",
             ",\n".join(declared),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tuning files: the algorithms of a collective as measured, the fastest first, by the size of the communicator and of a block.
 
     cluster = "thalweg-torus-4x4x4"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "blocks/handshake.hpp"
 #include "common/fifo.hpp"
 

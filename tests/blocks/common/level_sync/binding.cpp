@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bisim/main.hpp"
 #include "blocks/random_port.hpp"
 #include "common/level_sync.hpp"

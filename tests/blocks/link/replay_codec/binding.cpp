@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bisim/main.hpp"
 #include "blocks/link/faulty_wire.hpp"
 #include "blocks/random_port.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "blocks/elements.hpp"
 #include "blocks/own_operators.hpp"
 #include "reduce/lane.hpp"

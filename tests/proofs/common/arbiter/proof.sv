@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 module arbiter_proof #(
     parameter int unsigned Inputs = 4,
     parameter int unsigned Others = Inputs - 1,  // that may be served while a requester waits

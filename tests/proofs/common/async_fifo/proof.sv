@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 module async_fifo_proof #(
     parameter int unsigned Width  = 1,
     parameter int unsigned Depth  = 2,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 module pulse_sync_proof #(
     parameter int unsigned Stages = 2
 ) (

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 module skid_proof #(
     parameter int unsigned Width = 1
 ) (

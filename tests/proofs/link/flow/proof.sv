@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two ports that face each other, each with a sender and a receiver. A flit that is sent in a cycle enters the buffer
 // behind the link Latency + 1 cycles later, and what a receiver shows reaches the sender Latency - 1 cycles later
 // (docs/router.md); a latency of 0 stands for a link that takes any time, another one for each flit and each credit.

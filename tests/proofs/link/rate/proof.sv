@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 module rate_proof #(
     parameter int unsigned Flits  = 1,
     parameter int unsigned Cycles = 1,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two ends and the wires between them. Each place of a wire takes what the place before it has, or keeps what it has, and the last one
 // is delivered or not, as the tool likes: so frames get lost, come several times in a row, and take any time. Words go one way:
 // the other way's need nothing of these but the frames that they share.

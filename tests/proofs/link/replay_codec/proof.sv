@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one end says to the other over a wire that loses, repeats, delays and damages frames. Each place of the wire takes what the
 // place before it has, or keeps what it has, and the last one is delivered or not, as the tool likes; with Damage any five bits of
 // it may be wrong on the way, or any that are within 32 of each other.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packets with as many flits as their bytes need, and more; any pauses on both sides. What goes into the register at the output is
 // looked at: it is a tw_skid, and that one's proof says that it loses nothing.
 module depacketizer_proof (

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A port with sources that do anything, but for what a packet is: its edges and its length stay, and its words come in their order,
 // with any pauses. Words name their source and their place in the packet; the injector only stores that part of them.
 module injector_proof

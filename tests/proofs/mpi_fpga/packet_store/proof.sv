@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A host that puts packets of any size, for any process, into places that are its own, and units that take what there is, at any
 // pace. The packets of each process, and those that were taken and whose places the host has not got back, are followed in their
 // order; of the flits, any one that the tool likes is watched.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams of any length and type, one after another; words that come and flits that are taken with any pauses. What goes into the
 // register at the output is looked at: it is a tw_skid, and that one's proof says that it loses nothing.
 module packetizer_proof

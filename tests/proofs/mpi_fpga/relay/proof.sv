@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A relay whose table says anything, between neighbours that keep to its room and to what they were told: packets and credits that
 // come over its links in any order, mixed by flit, and packets of the own host; takers and a host with any pauses.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slots of one link and one row between peers that keep to their credits. Packets, all of one length, come over the link with any
 // pauses; steps take them and send others, of any edges, at any pace that the banks can have, and a unit begins one when it has
 // read the one before. Credits that are told take any time, two cycles at least.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Beats with any pauses, and a router that takes flits and gives credits back, or stops the sender, as it likes.
 module stream_in_proof
   import tw_network_pkg::*;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A router that keeps to the credits, or to the stops, and sends whole packets, those of several channels mixed as it likes, and a
 // host that takes beats when it likes. With stops a flit can still come two cycles after a stop has.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packets for any outputs, for which room was taken; outputs that read them as they like. A packet's words are counted from the
 // head of the one that an output reads: of any one word, the watched one, that says when it has to be at the output.
 module fork_proof #(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 module route_proof
   import tw_network_pkg::*;
 #(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A router between neighbours that keep to the credits, or to the stops, and send whole packets, and do anything else that they
 // like. With stops flits still come for as many cycles as the margin has flits; a receiver that stops the router has three.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Counts, displacements and extents that an int does not hold. The buffers are large, and hardly any of them is touched. */
 #include <sys/mman.h>
 

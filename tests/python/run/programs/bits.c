@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Prints a digest of the bits that each reduction gives, of sums that depend on the order: large numbers cancel. */
 #include <stdint.h>
 

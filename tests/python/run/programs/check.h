@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What the test programs share: MPI set up, and a check that ends the program where it fails. */
 #include <mpi.h>
 #include <stdio.h>

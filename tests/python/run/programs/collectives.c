@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Collectives in the network and outside it, on communicators of all kinds: are the results MPI's? */
 #include "check.h"
 

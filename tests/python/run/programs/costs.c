@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Processor time of a call, in us, the least of some rounds: of MPI_Comm_dup with MPI_Comm_free, and of a flush. */
 #include <sys/resource.h>
 

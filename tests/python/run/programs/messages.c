@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Point to point, in all its forms: does every message arrive where MPI says, with the status that MPI says? */
 #include "check.h"
 

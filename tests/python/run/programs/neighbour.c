@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Collectives, messages and a split communicator, checked; prints what each rank sees. Run beside others of its kind. */
 #include "check.h"
 

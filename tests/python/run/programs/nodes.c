@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Collectives on communicators whose ranks share nodes unevenly, and in orders that are not that of the nodes. */
 #include "check.h"
 

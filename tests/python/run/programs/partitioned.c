@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Partitioned allreduce and broadcast: right whatever order partitions get ready in, and under way before all are. */
 #include "check.h"
 #include "thalweg_mpix.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Partitioned allreduce and broadcast from Python: each rank's partitions get ready in an order of its own."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Persistent collectives, in the network and outside it: started again and again, together, beside others, and freed. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What rank 0 completed before a barrier is there behind it: the others' first MPI_Win_test says so. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A semaphore in a window of rank 0, by fetch-and-op and flush, that each rank takes again and again: semaphore TIMES. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Starts two more processes, which sum with it and go; with an argument they stay. */
 #include <unistd.h>
 

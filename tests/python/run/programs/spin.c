@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* On nodes of two ranks: the odd ones spin, without a call of MPI, until the even ones have exchanged messages. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* MPI 4.1's status of several requests, which stay what they are: the fabric's, MPI's own, inactive ones and none. */
 #include "check.h"
 

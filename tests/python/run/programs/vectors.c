@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Collectives whose blocks differ in size, blocking, non-blocking and persistent, in place, with empty blocks and with
  * types and displacements that leave gaps. Argument 1 seeds the counts. */
 #include "check.h"

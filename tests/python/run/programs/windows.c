@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* One-sided calls beside what takes virtual time: their target waits for it, their result does, and so does a lock's holder. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`thalweg bench` of collectives, messages and traffic: measured over sizes or loads, verified, beside their bounds."""
 
 from __future__ import annotations

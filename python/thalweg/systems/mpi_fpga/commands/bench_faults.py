@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`thalweg bench faults`: what a link delivers under bit errors."""
 
 from __future__ import annotations

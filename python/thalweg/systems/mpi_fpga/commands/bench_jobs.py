@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`thalweg bench jobs`: collectives of several jobs on one fabric, each alone and all together."""
 
 from __future__ import annotations

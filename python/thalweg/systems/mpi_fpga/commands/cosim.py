@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`thalweg rtl cosim`: whole clusters, in the simulator and in hardware, under random programs."""
 
 from __future__ import annotations

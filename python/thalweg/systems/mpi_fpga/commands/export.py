@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`thalweg rtl export`: a node of a cluster as a folder of hardware."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`thalweg jobs`: several unchanged MPI programs at once on one simulated cluster, each with its share of the fabric."""
 
 from __future__ import annotations

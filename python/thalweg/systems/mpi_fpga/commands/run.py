@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`thalweg run`: an unchanged MPI program on a simulated cluster."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `thalweg run` and `thalweg jobs` have in common: the options that say how MPI programs run, and the report."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`thalweg tune`: which algorithm is the fastest for which collective, at which size."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The collectives of a program one by one: each place that calls one, what it takes in the network and in software.
 
 An instance is a call site (the address that the call returns to), function, communicator and size; a v-form, whose size is each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs unchanged MPI programs on a simulated cluster, from the launch of their ranks to the report."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The MPI library of a run, and the interposer for it: compiled on demand against the library's own `mpi.h`, and kept."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Partitioned allreduce and broadcast for mpi4py, in the shape of its partitioned messages; `thalweg_mpix.h` is that for C.
 
 A rank says of each part of its array when it is ready, and that part is on its way while the rank computes the next one:

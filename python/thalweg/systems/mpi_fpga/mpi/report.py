@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the network did for a program, as plain data."""
 
 from __future__ import annotations

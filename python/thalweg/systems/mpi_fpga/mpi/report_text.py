@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the network did for a program, for people: the report at the end of a run."""
 
 from __future__ import annotations

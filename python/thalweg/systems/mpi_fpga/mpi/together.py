@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of communicators of one kind and size, put together for who reads them: `4000 of MPI_Comm_dup`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Relays: rings of nodes that pass words on, each adding its number."""
 
 from thalweg.systems import Loaded, System

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a cluster file says of relays, and the simulator of one."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`thalweg bench turn` and `thalweg rtl cosim`, of relays."""
 
 from __future__ import annotations

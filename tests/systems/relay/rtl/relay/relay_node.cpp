@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Verilated tw_relay_node as a node of the simulator.
 #include "relay/node_model.hpp"
 #include "top.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A node that passes words on: from the net into the core's clock, there its number is added, and back. A word whose hops are 0 is
 // done; those of the host are sent where none passes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A node that passes words on, twin of rtl/relay/tw_relay_node.sv, and the hardware's own in its place.
 #pragma once
 

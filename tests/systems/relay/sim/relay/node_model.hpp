@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands for the hardware's node in the simulator: its ports, edge by edge. No output depends on an input but by an edge.
 #pragma once
 
