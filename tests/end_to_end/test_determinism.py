@@ -38,6 +38,25 @@ def test_ten_runs_under_load_are_the_same(thalweg: Thalweg, sums: Path, busy: No
         assert run.report == runs[0].report, "times, calls and links"
 
 
+SLOW_TO_END = """
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+even = world.group.Incl(range(0, world.size, 2))
+if world.rank % 2 == 0:
+    world.Create_group(even).Free()
+print(world.allreduce(10**20 + world.rank))
+"""
+
+
+@pytest.mark.serial
+def test_a_rank_that_waits_for_a_processor_does_not_block(thalweg: Thalweg, busy: None) -> None:
+    """Where communicators are made and freed, each by MPI itself, while others start or end for many milliseconds."""
+    runs = [thalweg(8, CLUSTER, [sys.executable, "-c", SLOW_TO_END], "--compute", "none") for _ in range(10)]
+    assert all(run.exit_code == 0 for run in runs), runs[0].stderr
+    assert len({run.report["virtual_time_us"] for run in runs}) == 1
+
+
 @pytest.mark.serial
 def test_measured_computing_changes_times_alone(thalweg: Thalweg, sums: Path, busy: None) -> None:
     none, measured = (thalweg(8, CLUSTER, [sums], "--compute", compute) for compute in ("none", "measured"))

@@ -24,7 +24,14 @@ void release(std::uint32_t number) {
   process().post(part, false);
 }
 
-/// The ranks of a group's members in the run.
+}  // namespace
+
+void adopt_world() {
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &forget, &keyval, nullptr);
+  adopt(MPI_COMM_WORLD, {}, "MPI_COMM_WORLD");
+  adopt(MPI_COMM_SELF, {}, "MPI_COMM_SELF");
+}
+
 std::vector<std::uint32_t> in_world(MPI_Group group) {
   MPI_Group world;
   PMPI_Comm_group(MPI_COMM_WORLD, &world);
@@ -34,18 +41,9 @@ std::vector<std::uint32_t> in_world(MPI_Group group) {
   for (int i = 0; i < size; ++i) own[static_cast<std::size_t>(i)] = i;
   PMPI_Group_translate_ranks(group, size, own.data(), world, ranks.data());
   PMPI_Group_free(&world);
-  PMPI_Group_free(&group);
   for (int& rank : ranks)
     if (rank != MPI_UNDEFINED) rank += process().first();
   return {ranks.begin(), ranks.end()};
-}
-
-}  // namespace
-
-void adopt_world() {
-  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &forget, &keyval, nullptr);
-  adopt(MPI_COMM_WORLD, {}, "MPI_COMM_WORLD");
-  adopt(MPI_COMM_SELF, {}, "MPI_COMM_SELF");
 }
 
 Origin next_on(CommunicatorInfo& parent) {
@@ -63,9 +61,11 @@ void adopt(MPI_Comm communicator, Origin origin, const char* made_by) {
   MPI_Group group;
   PMPI_Comm_group(communicator, &group);
   info.members = info.peers = in_world(group);
+  PMPI_Group_free(&group);
   if (info.between) {
     PMPI_Comm_remote_group(communicator, &group);
     info.peers = in_world(group);
+    PMPI_Group_free(&group);
     const bool own_first = *std::ranges::min_element(info.members) < *std::ranges::min_element(info.peers);
     info.members.insert(own_first ? info.members.end() : info.members.begin(), info.peers.begin(), info.peers.end());
   }

@@ -29,6 +29,8 @@ struct Origin {
 /// That of the next creation which is collective over a communicator.
 Origin next_on(CommunicatorInfo& parent);
 
+/// The ranks of a group's members in the run.
+std::vector<std::uint32_t> in_world(MPI_Group group);
 /// Makes the world's communicators known; once, after join().
 void adopt_world();
 /// Makes a communicator known that MPI has just made; all its members do the same. MPI_COMM_NULL is left alone.

@@ -88,6 +88,20 @@ int Create_apart(Native native, MPI_Comm* made, Origin origin, const char* funct
   return error;
 }
 
+int Create_of(Native native, MPI_Group group, MPI_Comm* made, Origin origin, const char* function) {
+  if (!process().joined() || group == MPI_GROUP_NULL) return native();
+  CommunicatorInfo info;
+  PMPI_Group_rank(group, &info.rank);
+  PMPI_Group_size(group, &info.size);
+  if (info.rank == MPI_UNDEFINED) return native();
+  info.members = info.peers = in_world(group);
+  if (std::ranges::find(info.members, static_cast<std::uint32_t>(MPI_UNDEFINED)) != info.members.end())
+    return process().outside(native);
+  note_creation(info, process().wait(post_creation(info, origin, function, Reason::none)));
+  const int error = process().natively(native);
+  return error == MPI_SUCCESS ? attach(*made, info) : error;
+}
+
 int Comm_idup(Native native, MPI_Comm parent, MPI_Comm* made, MPI_Request* request) {
   CommunicatorInfo* communicator = known(parent);
   const int error = process().natively(native);

@@ -39,7 +39,9 @@ int Neighbours(Native native, MPI_Comm comm, Bytes bytes, Form form = {}) {
 int Create(Native native, MPI_Comm parent, MPI_Comm* made, const char* function);
 int Comm_dup(Native native, MPI_Comm parent, MPI_Comm* made);
 int Comm_split_type(Native native, MPI_Comm parent, int type, int key, MPI_Comm* made);
-/// One that only some members of a communicator make, or none: those with one tag belong together.
+/// One that the members of a group make: they meet first.
+int Create_of(Native native, MPI_Group group, MPI_Comm* made, Origin origin, const char* function);
+/// One whose members are known when MPI has made it; those with one tag belong together.
 int Create_apart(Native native, MPI_Comm* made, Origin origin, const char* function);
 int Comm_idup(Native native, MPI_Comm parent, MPI_Comm* made, MPI_Request* request);
 /// Any other call that is collective over a communicator: its members meet first.

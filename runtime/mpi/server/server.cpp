@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "launch/futex.hpp"
+#include "launch/processor_time.hpp"
 
 namespace thalweg::mpi {
 namespace {
@@ -14,17 +15,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kLookMilliseconds = 50;               // how often the sockets are looked at
 constexpr int kQuietMilliseconds = 5;               // from then on ranks that run without parking are looked at
+constexpr std::int64_t kPolledNs = 5'000'000;       // a call of MPI that has used more than this waits by polling
 constexpr std::int64_t kIdleNs = 100'000;           // a process that sleeps uses less than this between two looks
 constexpr auto kBlocked = std::chrono::seconds(2);  // from then on one without processor time holds up nobody
 constexpr Tick kLooksPerSecond = 100'000;  // of virtual time, how often a busy fabric's is shown to other threads
-
-/// That a process has used; 0 where it is not there.
-std::int64_t processor_ns(std::int32_t process) {
-  clockid_t clock{};
-  timespec used{};
-  if (process <= 0 || clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
-  return used.tv_sec * 1'000'000'000LL + used.tv_nsec;
-}
 
 }  // namespace
 
@@ -136,13 +130,33 @@ bool Server::over(Outcome& outcome) {
   return false;
 }
 
-/// Ranks that block in a call of MPI which they said needs nothing of the fabric.
+/// Does this rank block in its call of MPI? One that waits for a processor does not.
+bool Server::blocks_in_mpi(unsigned rank) {
+  NativeCall& call = ranks_[rank].native_call;
+  const std::uint64_t borders = memory_.slot(rank).borders.load();
+  const std::int32_t process = connections_.processes()[rank];
+  const std::int64_t used = launch::processor_ns(process);
+  if (borders != call.borders) {
+    call = {borders, used, used};
+    return false;
+  }
+  const bool sleeps = used - std::exchange(call.last_ns, used) < kIdleNs && !launch::any_thread_runs(process);
+  return sleeps || used - call.first_ns > kPolledNs;
+}
+
+/// Ranks that block in a call of MPI which they said needs nothing of the fabric, when nobody else runs who might end it.
 void Server::put_blocked_outside() {
   const bool awaited = std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
     const Slot& slot = memory_.slot(rank);
     return slot.state.load() == State::parked && (slot.need != 0 || slot.until != kForever);
   });
   if (!awaited) return;  // nobody waits for virtual time: who comes back would only wait for this server
+  bool all_block = true;
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
+    const State state = memory_.slot(rank).state.load();
+    if (state == State::running || (state == State::native && !blocks_in_mpi(rank))) all_block = false;
+  }
+  if (!all_block) return;
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
     State expected = State::native;
     if (memory_.slot(rank).state.compare_exchange_strong(expected, State::outside))
@@ -172,7 +186,7 @@ std::int64_t Server::quiet_ns(unsigned rank) {
   Rank& watched = ranks_[rank];
   const std::atomic<std::uint64_t>& borders = memory_.slot(rank).borders;
   const std::uint64_t seen = borders.load();
-  const std::int64_t used = processor_ns(connections_.processes()[rank]);
+  const std::int64_t used = launch::processor_ns(connections_.processes()[rank]);
   if (used - watched.last_ns > kIdleNs || seen != watched.borders) watched.busy = Clock::now();
   watched.last_ns = used;
   if (seen == watched.borders && seen % 2 == 0 && borders.load() == seen) return used - watched.processor_ns;
@@ -223,6 +237,7 @@ void Server::park(unsigned rank) {
   Slot& slot = memory_.slot(rank);
   parked.parked = true;
   parked.epoch += 1;
+  parked.native_call = {};
   parked.since = slot.clock;
   if (slot.yields) return yielding_.push_back(rank);
   std::uint32_t open = 0;

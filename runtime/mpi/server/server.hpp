@@ -124,6 +124,11 @@ class Server {
     Submission part;
     std::uint64_t awaited = 0;  ///< the parking that names it
   };
+  struct
+      NativeCall {  ///< that a rank was seen in: which one it is, and the processor time at the first look and at the last
+    std::uint64_t borders = 0;
+    std::int64_t first_ns = 0, last_ns = 0;
+  };
   struct Rank {
     std::unordered_map<std::uint64_t, Pending> pending;
     std::deque<Reply> outbox;
@@ -136,6 +141,7 @@ class Server {
     std::uint64_t borders = 0;
     std::int64_t processor_ns = 0, last_ns = 0;
     std::chrono::steady_clock::time_point busy{};  ///< when it last used the processor, or MPI
+    NativeCall native_call;
     Mailbox mailbox;
   };
   struct Channel {  ///< from one rank to another: messages are handed over in the order of sending
@@ -145,6 +151,7 @@ class Server {
 
   // server.cpp: the loop, parking and waking
   void take_parked();
+  [[nodiscard]] bool blocks_in_mpi(unsigned rank);
   void put_blocked_outside();
   void help_those_that_look_after();
   [[nodiscard]] std::int64_t quiet_ns(unsigned rank);

@@ -106,9 +106,11 @@ _MADE_OF = {
     "intercomm, newintracomm": ["Intercomm_merge"],
 }
 
+_MADE_OF_A_GROUP = {
+    "Comm_create_group": "group, newcomm, tagged(tag, comm)",
+    "Comm_create_from_group": "group, newcomm, tagged(stringtag)",
+}
 _MADE_APART = {
-    "Comm_create_group": "newcomm, tagged(tag, comm)",
-    "Comm_create_from_group": "newcomm, tagged(stringtag)",
     "Intercomm_create": "newintercomm, {}",
     "Intercomm_create_from_groups": "newintercomm, tagged(stringtag)",
 }
@@ -116,6 +118,7 @@ _MADE_APART = {
 
 COMMUNICATORS = {
     **{name: f'Create(native, {arguments}, "MPI_{name}")' for arguments, names in _MADE_OF.items() for name in names},
+    **{name: f'Create_of(native, {made}, "MPI_{name}")' for name, made in _MADE_OF_A_GROUP.items()},
     **{name: f'Create_apart(native, {made}, "MPI_{name}")' for name, made in _MADE_APART.items()},
     "Comm_dup": "Comm_dup(native, comm, newcomm)",
     "Comm_dup_with_info": "Comm_dup(native, comm, newcomm)",
