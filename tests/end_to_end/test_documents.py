@@ -9,13 +9,20 @@ from programs import ROOT
 from examples import Example, examples
 
 
-@pytest.mark.slow
+LONG = "lammps/run.py", "thalweg-torus-4x4x4"
+"""In commands that take half a minute or more."""
+
+
+def marks(example: Example) -> list[pytest.MarkDecorator]:
+    if any(name in example.commands[-1] for name in LONG):
+        return [pytest.mark.long]
+    return [pytest.mark.slow] + [pytest.mark.serial] * bool(example.ranges)
+
+
 @pytest.mark.parametrize(
     "example",
     [
-        pytest.param(
-            example, id=example.commands[-1].splitlines()[0], marks=[pytest.mark.serial] * bool(example.ranges)
-        )
+        pytest.param(example, id=example.commands[-1].splitlines()[0], marks=marks(example))
         for document in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
         for example in examples(document)
     ],

@@ -67,6 +67,7 @@ def test_grid(mpi: Mpi, counter: Path, thalweg: Thalweg, tmp_path: Path) -> None
     check("grid", mpi, counter, [sys.executable, ROOT / "examples/grid/grid.py"], thalweg, tmp_path)
 
 
+@pytest.mark.long
 def test_heat(system_mpi: Mpi, heat: Path, thalweg: Thalweg, tmp_path: Path) -> None:
     counter = pmpi_count.build(str(system_mpi.cc), tmp_path)
     for name, tool in (("mpicc", system_mpi.cc), ("mpiexec", system_mpi.exec)):  # the plain names may be another MPI's

@@ -23,7 +23,7 @@ def run(*options: str, timeout: float) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_collectives_of_objects() -> None:
     said = run("--only", "test_cco_obj", timeout=300)
     assert "intercommunicator" in said, "that part of the suite is missing"

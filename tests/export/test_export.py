@@ -116,6 +116,7 @@ def lint_of_wrong(folder: Path, pattern: str, wrong: str, tools: dict[str, str],
     return done.stdout
 
 
+@pytest.mark.long
 def test_lint_sees_a_wrong_frame(small: tuple[Cluster, Path], tools: dict[str, str], tmp_path: Path) -> None:
     assert "WIDTH" in lint_of_wrong(small[1], r"(Window = )\d+", r"\g<1>1024", tools, tmp_path)
 
