@@ -8,7 +8,6 @@ from programs import ROOT
 
 from examples import Example, examples
 
-
 LONG = "lammps/run.py", "thalweg-torus-4x4x4"
 """In commands that take half a minute or more."""
 
