@@ -37,6 +37,9 @@ from thalweg.systems.mpi_fpga.mpi.wrappers import SKIPPED  # noqa: E402
 BIN = Path(sys.executable).parent
 RECORD = Path(__file__).with_name("record.py")
 
+#: What testProbeCancel calls depends on whether its cancellations come in time.
+VARYING = {"MPI_Recv", "MPI_Wait", "MPI_Request_free"}
+
 
 def suite(source: Path | None) -> Path:
     """The folder of the suite. Raises SystemExit where the release cannot be had."""
@@ -138,14 +141,15 @@ def differences(
     expected: list[dict[str, str]], seen: list[dict[str, str]], calls: Mapping[str, int], intercepted: Mapping[str, int]
 ) -> list[str]:
     """A line for each test of a rank that passes with plain MPI and not on the fabric, or is skipped by one alone, and for
-    each function whose calls differ."""
+    each function whose calls differ, but for those whose number depends on the moment."""
     lines = []
     for rank, (plain, fabric) in enumerate(zip(expected, seen, strict=True)):
         for test in sorted(plain.keys() | fabric.keys()):
             said, now = plain.get(test), fabric.get(test)
             if said != now and (said is None or not said.startswith(("error", "failure"))):
                 lines.append(f"rank {rank}: {test}: {said}; on the fabric {now}")
-    for function in sorted(calls.keys() | intercepted.keys()):
+    varying = VARYING if any("testProbeCancel" in test for test in expected[0]) else set()
+    for function in sorted((calls.keys() | intercepted.keys()) - varying):
         not_wrapped = SKIPPED.match(function.removeprefix("MPI_"))
         if not not_wrapped and calls.get(function, 0) != intercepted.get(function, 0):
             lines.append(f"{function}: {calls.get(function, 0)} calls, {intercepted.get(function, 0)} intercepted")
