@@ -207,7 +207,7 @@ def _fields(
         if constants:
             raise SpecError(f"{path}: set names '{min(constants)}', which {header} doesn't have")
         offset = formats[header].bits
-    for table in data["field"]:
+    for table in data.get("field", []):
         _only(path, table, {"name", "bits", "kind", "type", "value", "doc", "source"})
         kind = table.get("kind", "value")
         if kind not in ("value", "enum", "length", "constant"):
@@ -280,8 +280,9 @@ def load(folder: Path) -> Spec:
     enums += (Enum("datatype", type_data["bits"], "Type of the elements.", tuple(d.name for d in datatypes)),)
     common = {e.name: e for e in enums}
     parts = [Part("", enums, _formats(folder / "packets", common))]
-    for operations in sorted(folder.glob("*/operations.toml")):
-        own = _enums(operations, _read(operations, {"enum"}))
+    for system in sorted(packets.parent for packets in folder.glob("*/packets")):
+        operations = system / "operations.toml"
+        own = _enums(operations, _read(operations, {"enum"})) if operations.exists() else ()
         known = common | {e.name: e for e in own}
-        parts.append(Part(operations.parent.name, own, _formats(operations.parent / "packets", known)))
+        parts.append(Part(system.name, own, _formats(system / "packets", known)))
     return Spec(datatypes, type_data["groups"], data["mpi"], tuple(parts))

@@ -213,6 +213,66 @@ def field(value: int, bits: int, offset: int, name: str) -> int:
 
 
 @dataclass(frozen=True)
+class PcieCompletion:
+    """Header of a PCI Express completion with data: three double words, the data that were asked for follow.
+
+    Source: PCI Express Base Specification 2.1, sections 2.2.1 and 2.2.9.
+    """
+
+    BITS: ClassVar[int] = 96
+
+    traffic_class: int = 0
+    digest: bool = False
+    poisoned: bool = False
+    attributes: int = 0
+    length: int = 0
+    completer: int = 0
+    status: int = 0
+    byte_count: int = 0
+    requester: int = 0
+    tag: int = 0
+    lower_address: int = 0
+
+    def pack(self) -> bytes:
+        """The bytes on the wire; ValueError where a value doesn't fit its field."""
+        packed = (
+            0x4A0000000000000000000000
+            | field(self.traffic_class, 3, 84, "traffic_class")
+            | field(self.digest, 1, 79, "digest")
+            | field(self.poisoned, 1, 78, "poisoned")
+            | field(self.attributes, 2, 76, "attributes")
+            | field(self.length, 10, 64, "length")
+            | field(self.completer, 16, 48, "completer")
+            | field(self.status, 3, 45, "status")
+            | field(self.byte_count, 12, 32, "byte_count")
+            | field(self.requester, 16, 16, "requester")
+            | field(self.tag, 8, 8, "tag")
+            | field(self.lower_address, 7, 0, "lower_address")
+        )
+        return packed.to_bytes(12, "big")
+
+    @classmethod
+    def unpack(cls, data: bytes) -> PcieCompletion:
+        """Reads the first 12 bytes; ValueError where they are fewer, or a code has no meaning."""
+        if len(data) < 12:
+            raise ValueError(f"pcie_completion has 12 bytes, not {len(data)}")
+        packed = int.from_bytes(data[:12], "big")
+        return cls(
+            traffic_class=int(packed >> 84 & 0x7),
+            digest=bool(packed >> 79 & 0x1),
+            poisoned=bool(packed >> 78 & 0x1),
+            attributes=int(packed >> 76 & 0x3),
+            length=int(packed >> 64 & 0x3FF),
+            completer=int(packed >> 48 & 0xFFFF),
+            status=int(packed >> 45 & 0x7),
+            byte_count=int(packed >> 32 & 0xFFF),
+            requester=int(packed >> 16 & 0xFFFF),
+            tag=int(packed >> 8 & 0xFF),
+            lower_address=int(packed & 0x7F),
+        )
+
+
+@dataclass(frozen=True)
 class PcieMemoryWrite:
     """Header of a PCI Express memory write to a 64-bit address: four double words, the data follow.
 
@@ -258,6 +318,69 @@ class PcieMemoryWrite:
         """Reads the first 16 bytes; ValueError where they are fewer, or a code has no meaning."""
         if len(data) < 16:
             raise ValueError(f"pcie_memory_write has 16 bytes, not {len(data)}")
+        packed = int.from_bytes(data[:16], "big")
+        return cls(
+            traffic_class=int(packed >> 116 & 0x7),
+            digest=bool(packed >> 111 & 0x1),
+            poisoned=bool(packed >> 110 & 0x1),
+            attributes=int(packed >> 108 & 0x3),
+            address_type=int(packed >> 106 & 0x3),
+            length=int(packed >> 96 & 0x3FF),
+            requester=int(packed >> 80 & 0xFFFF),
+            tag=int(packed >> 72 & 0xFF),
+            last_enable=int(packed >> 68 & 0xF),
+            first_enable=int(packed >> 64 & 0xF),
+            address=int(packed >> 2 & 0x3FFFFFFFFFFFFFFF),
+            processing_hint=int(packed & 0x3),
+        )
+
+
+@dataclass(frozen=True)
+class PcieMemoryRead:
+    """Header of a PCI Express memory read from a 64-bit address: four double words, nothing follows.
+
+    Source: PCI Express Base Specification 2.1, sections 2.2.1, 2.2.4.1 and 2.2.7.
+    """
+
+    BITS: ClassVar[int] = 128
+
+    traffic_class: int = 0
+    digest: bool = False
+    poisoned: bool = False
+    attributes: int = 0
+    address_type: int = 0
+    length: int = 0
+    requester: int = 0
+    tag: int = 0
+    last_enable: int = 0
+    first_enable: int = 0
+    address: int = 0
+    processing_hint: int = 0
+
+    def pack(self) -> bytes:
+        """The bytes on the wire; ValueError where a value doesn't fit its field."""
+        packed = (
+            0x20000000000000000000000000000000
+            | field(self.traffic_class, 3, 116, "traffic_class")
+            | field(self.digest, 1, 111, "digest")
+            | field(self.poisoned, 1, 110, "poisoned")
+            | field(self.attributes, 2, 108, "attributes")
+            | field(self.address_type, 2, 106, "address_type")
+            | field(self.length, 10, 96, "length")
+            | field(self.requester, 16, 80, "requester")
+            | field(self.tag, 8, 72, "tag")
+            | field(self.last_enable, 4, 68, "last_enable")
+            | field(self.first_enable, 4, 64, "first_enable")
+            | field(self.address, 62, 2, "address")
+            | field(self.processing_hint, 2, 0, "processing_hint")
+        )
+        return packed.to_bytes(16, "big")
+
+    @classmethod
+    def unpack(cls, data: bytes) -> PcieMemoryRead:
+        """Reads the first 16 bytes; ValueError where they are fewer, or a code has no meaning."""
+        if len(data) < 16:
+            raise ValueError(f"pcie_memory_read has 16 bytes, not {len(data)}")
         packed = int.from_bytes(data[:16], "big")
         return cls(
             traffic_class=int(packed >> 116 & 0x7),

@@ -154,6 +154,108 @@ inline constexpr std::array<std::uint16_t, 21> datatype_operators{
   return (datatype_operators[static_cast<std::size_t>(type)] >> static_cast<unsigned>(op) & 1u) != 0;
 }
 
+/// Single fields of a PcieCompletion, for code that needs no other.
+namespace pcie_completion {
+inline constexpr unsigned bits = 96;
+/// that of the read
+[[nodiscard]] constexpr std::uint8_t traffic_class(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 12 & 0x7);
+}
+/// a check sum of 32 bits stands behind the data
+[[nodiscard]] constexpr bool digest(std::span<const std::uint64_t, 2> words) {
+  return static_cast<bool>(words[0] >> 23 & 0x1);
+}
+/// the data are known to be wrong
+[[nodiscard]] constexpr bool poisoned(std::span<const std::uint64_t, 2> words) {
+  return static_cast<bool>(words[0] >> 22 & 0x1);
+}
+/// those of the read
+[[nodiscard]] constexpr std::uint8_t attributes(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 20 & 0x3);
+}
+/// double words of data; 0 stands for 1024
+[[nodiscard]] constexpr std::uint16_t length(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint16_t>((words[0] >> 24 & 0xff) | (words[0] >> 16 & 0x3) << 8);
+}
+/// bus, device and function of who answers
+[[nodiscard]] constexpr std::uint16_t completer(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint16_t>((words[0] >> 40 & 0xff) | (words[0] >> 32 & 0xff) << 8);
+}
+/// 0: success
+[[nodiscard]] constexpr std::uint8_t status(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 53 & 0x7);
+}
+/// bytes that are still to come for the read, with these; 0 stands for 4096
+[[nodiscard]] constexpr std::uint16_t byte_count(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint16_t>((words[0] >> 56 & 0xff) | (words[0] >> 48 & 0xf) << 8);
+}
+/// bus, device and function of who reads
+[[nodiscard]] constexpr std::uint16_t requester(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint16_t>((words[1] >> 8 & 0xff) | (words[1] >> 0 & 0xff) << 8);
+}
+/// that of the read
+[[nodiscard]] constexpr std::uint8_t tag(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[1] >> 16 & 0xff);
+}
+/// the lowest bits of the first byte's address
+[[nodiscard]] constexpr std::uint8_t lower_address(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[1] >> 24 & 0x7f);
+}
+}  // namespace pcie_completion
+
+/// Header of a PCI Express completion with data: three double words, the data that were asked for follow.
+/// Source: PCI Express Base Specification 2.1, sections 2.2.1 and 2.2.9.
+struct PcieCompletion {
+  std::uint8_t traffic_class{};  ///< that of the read
+  bool digest{};  ///< a check sum of 32 bits stands behind the data
+  bool poisoned{};  ///< the data are known to be wrong
+  std::uint8_t attributes{};  ///< those of the read
+  std::uint16_t length{};  ///< double words of data; 0 stands for 1024
+  std::uint16_t completer{};  ///< bus, device and function of who answers
+  std::uint8_t status{};  ///< 0: success
+  std::uint16_t byte_count{};  ///< bytes that are still to come for the read, with these; 0 stands for 4096
+  std::uint16_t requester{};  ///< bus, device and function of who reads
+  std::uint8_t tag{};  ///< that of the read
+  std::uint8_t lower_address{};  ///< the lowest bits of the first byte's address
+
+  [[nodiscard]] static constexpr PcieCompletion unpack(std::span<const std::uint64_t, 2> words) {
+    return {
+        .traffic_class = pcie_completion::traffic_class(words),
+        .digest = pcie_completion::digest(words),
+        .poisoned = pcie_completion::poisoned(words),
+        .attributes = pcie_completion::attributes(words),
+        .length = pcie_completion::length(words),
+        .completer = pcie_completion::completer(words),
+        .status = pcie_completion::status(words),
+        .byte_count = pcie_completion::byte_count(words),
+        .requester = pcie_completion::requester(words),
+        .tag = pcie_completion::tag(words),
+        .lower_address = pcie_completion::lower_address(words),
+    };
+  }
+  /// A value that is wider than its field is cut.
+  [[nodiscard]] constexpr std::array<std::uint64_t, 2> pack() const {
+    return {(static_cast<std::uint64_t>(traffic_class) & 0x7) << 12 |
+           (static_cast<std::uint64_t>(digest) & 0x1) << 23 |
+           (static_cast<std::uint64_t>(poisoned) & 0x1) << 22 |
+           (static_cast<std::uint64_t>(attributes) & 0x3) << 20 |
+           (static_cast<std::uint64_t>(length) & 0xff) << 24 |
+           (static_cast<std::uint64_t>(length) >> 8 & 0x3) << 16 |
+           (static_cast<std::uint64_t>(completer) & 0xff) << 40 |
+           (static_cast<std::uint64_t>(completer) >> 8 & 0xff) << 32 |
+           (static_cast<std::uint64_t>(status) & 0x7) << 53 |
+           (static_cast<std::uint64_t>(byte_count) & 0xff) << 56 |
+           (static_cast<std::uint64_t>(byte_count) >> 8 & 0xf) << 48 |
+           std::uint64_t{2} << 5 |
+           std::uint64_t{10} << 0,
+            (static_cast<std::uint64_t>(requester) & 0xff) << 8 |
+           (static_cast<std::uint64_t>(requester) >> 8 & 0xff) << 0 |
+           (static_cast<std::uint64_t>(tag) & 0xff) << 16 |
+           (static_cast<std::uint64_t>(lower_address) & 0x7f) << 24};
+  }
+  friend bool operator==(const PcieCompletion&, const PcieCompletion&) = default;
+};
+
 /// Single fields of a PcieMemoryWrite, for code that needs no other.
 namespace pcie_memory_write {
 inline constexpr unsigned bits = 128;
@@ -265,6 +367,119 @@ struct PcieMemoryWrite {
            (static_cast<std::uint64_t>(processing_hint) & 0x3) << 56};
   }
   friend bool operator==(const PcieMemoryWrite&, const PcieMemoryWrite&) = default;
+};
+
+/// Single fields of a PcieMemoryRead, for code that needs no other.
+namespace pcie_memory_read {
+inline constexpr unsigned bits = 128;
+/// traffic class
+[[nodiscard]] constexpr std::uint8_t traffic_class(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 12 & 0x7);
+}
+/// a check sum of 32 bits stands behind the data
+[[nodiscard]] constexpr bool digest(std::span<const std::uint64_t, 2> words) {
+  return static_cast<bool>(words[0] >> 23 & 0x1);
+}
+/// the data are known to be wrong
+[[nodiscard]] constexpr bool poisoned(std::span<const std::uint64_t, 2> words) {
+  return static_cast<bool>(words[0] >> 22 & 0x1);
+}
+/// relaxed ordering, no snoop
+[[nodiscard]] constexpr std::uint8_t attributes(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 20 & 0x3);
+}
+/// 0: not translated
+[[nodiscard]] constexpr std::uint8_t address_type(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 18 & 0x3);
+}
+/// double words of data; 0 stands for 1024
+[[nodiscard]] constexpr std::uint16_t length(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint16_t>((words[0] >> 24 & 0xff) | (words[0] >> 16 & 0x3) << 8);
+}
+/// bus, device and function of who writes
+[[nodiscard]] constexpr std::uint16_t requester(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint16_t>((words[0] >> 40 & 0xff) | (words[0] >> 32 & 0xff) << 8);
+}
+/// of no meaning to a write, which nobody answers
+[[nodiscard]] constexpr std::uint8_t tag(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 48 & 0xff);
+}
+/// which bytes of the last double word are written; 0 where there is one alone
+[[nodiscard]] constexpr std::uint8_t last_enable(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 60 & 0xf);
+}
+/// which bytes of the first double word are written
+[[nodiscard]] constexpr std::uint8_t first_enable(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 56 & 0xf);
+}
+/// of the first double word, without its two lowest bits, which are 0
+[[nodiscard]] constexpr std::uint64_t address(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint64_t>((words[1] >> 58 & 0x3f) | (words[1] >> 48 & 0xff) << 6 | (words[1] >> 40 & 0xff) << 14 | (words[1] >> 32 & 0xff) << 22 | (words[1] >> 24 & 0xff) << 30 | (words[1] >> 16 & 0xff) << 38 | (words[1] >> 8 & 0xff) << 46 | (words[1] >> 0 & 0xff) << 54);
+}
+/// 0: none
+[[nodiscard]] constexpr std::uint8_t processing_hint(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[1] >> 56 & 0x3);
+}
+}  // namespace pcie_memory_read
+
+/// Header of a PCI Express memory read from a 64-bit address: four double words, nothing follows.
+/// Source: PCI Express Base Specification 2.1, sections 2.2.1, 2.2.4.1 and 2.2.7.
+struct PcieMemoryRead {
+  std::uint8_t traffic_class{};  ///< traffic class
+  bool digest{};  ///< a check sum of 32 bits stands behind the data
+  bool poisoned{};  ///< the data are known to be wrong
+  std::uint8_t attributes{};  ///< relaxed ordering, no snoop
+  std::uint8_t address_type{};  ///< 0: not translated
+  std::uint16_t length{};  ///< double words of data; 0 stands for 1024
+  std::uint16_t requester{};  ///< bus, device and function of who writes
+  std::uint8_t tag{};  ///< of no meaning to a write, which nobody answers
+  std::uint8_t last_enable{};  ///< which bytes of the last double word are written; 0 where there is one alone
+  std::uint8_t first_enable{};  ///< which bytes of the first double word are written
+  std::uint64_t address{};  ///< of the first double word, without its two lowest bits, which are 0
+  std::uint8_t processing_hint{};  ///< 0: none
+
+  [[nodiscard]] static constexpr PcieMemoryRead unpack(std::span<const std::uint64_t, 2> words) {
+    return {
+        .traffic_class = pcie_memory_read::traffic_class(words),
+        .digest = pcie_memory_read::digest(words),
+        .poisoned = pcie_memory_read::poisoned(words),
+        .attributes = pcie_memory_read::attributes(words),
+        .address_type = pcie_memory_read::address_type(words),
+        .length = pcie_memory_read::length(words),
+        .requester = pcie_memory_read::requester(words),
+        .tag = pcie_memory_read::tag(words),
+        .last_enable = pcie_memory_read::last_enable(words),
+        .first_enable = pcie_memory_read::first_enable(words),
+        .address = pcie_memory_read::address(words),
+        .processing_hint = pcie_memory_read::processing_hint(words),
+    };
+  }
+  /// A value that is wider than its field is cut.
+  [[nodiscard]] constexpr std::array<std::uint64_t, 2> pack() const {
+    return {(static_cast<std::uint64_t>(traffic_class) & 0x7) << 12 |
+           (static_cast<std::uint64_t>(digest) & 0x1) << 23 |
+           (static_cast<std::uint64_t>(poisoned) & 0x1) << 22 |
+           (static_cast<std::uint64_t>(attributes) & 0x3) << 20 |
+           (static_cast<std::uint64_t>(address_type) & 0x3) << 18 |
+           (static_cast<std::uint64_t>(length) & 0xff) << 24 |
+           (static_cast<std::uint64_t>(length) >> 8 & 0x3) << 16 |
+           (static_cast<std::uint64_t>(requester) & 0xff) << 40 |
+           (static_cast<std::uint64_t>(requester) >> 8 & 0xff) << 32 |
+           (static_cast<std::uint64_t>(tag) & 0xff) << 48 |
+           (static_cast<std::uint64_t>(last_enable) & 0xf) << 60 |
+           (static_cast<std::uint64_t>(first_enable) & 0xf) << 56 |
+           std::uint64_t{1} << 5,
+            (static_cast<std::uint64_t>(address) & 0x3f) << 58 |
+           (static_cast<std::uint64_t>(address) >> 6 & 0xff) << 48 |
+           (static_cast<std::uint64_t>(address) >> 14 & 0xff) << 40 |
+           (static_cast<std::uint64_t>(address) >> 22 & 0xff) << 32 |
+           (static_cast<std::uint64_t>(address) >> 30 & 0xff) << 24 |
+           (static_cast<std::uint64_t>(address) >> 38 & 0xff) << 16 |
+           (static_cast<std::uint64_t>(address) >> 46 & 0xff) << 8 |
+           (static_cast<std::uint64_t>(address) >> 54 & 0xff) << 0 |
+           (static_cast<std::uint64_t>(processing_hint) & 0x3) << 56};
+  }
+  friend bool operator==(const PcieMemoryRead&, const PcieMemoryRead&) = default;
 };
 
 }  // namespace thalweg::spec

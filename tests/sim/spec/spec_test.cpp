@@ -7,6 +7,7 @@
 #include <span>
 
 #include "thalweg_mpi_fpga_spec.hpp"
+#include "thalweg_peach2_spec.hpp"
 #include "thalweg_spec.hpp"
 #include "thalweg_spec_vectors.hpp"
 
@@ -44,6 +45,16 @@ TEST(Spec, NetworkOrderAgreesWithVectors) {
     EXPECT_EQ(fields.pack(), words);
     EXPECT_EQ(PcieMemoryWrite::unpack(words), fields);
     EXPECT_EQ(pcie_memory_write::address(words), fields.address);  // across seven bytes and two bits
+  }
+  for (const auto& [fields, words] : thalweg::spec::vectors::pcie_memory_read) EXPECT_EQ(fields.pack(), words);
+  for (const auto& [fields, words] : thalweg::spec::vectors::pcie_completion) {
+    EXPECT_EQ(fields.pack(), words);
+    EXPECT_EQ(PcieCompletion::unpack(words), fields);
+    EXPECT_EQ(pcie_completion::byte_count(words), fields.byte_count);
+  }
+  for (const auto& [fields, words] : thalweg::peach2::spec::vectors::dma_descriptor) {
+    EXPECT_EQ(fields.pack(), words);
+    EXPECT_EQ(thalweg::peach2::spec::DmaDescriptor::unpack(words), fields);
   }
 }
 
