@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes in by a port: packets are kept until they are whole, and go where their address's window says, or nowhere.
+//
+// Writes go by windows; reads too, but to what answers alone, the host or the bus, and only from where Reads has it; an answer
+// goes to the engine where that asked, else to the host. What is refused is dropped, and told with its reason and address.
+//
+// Order: kept. Latency: the header is at the output four cycles after it came in, and two after the packet's last word.
+// Throughput: a word a cycle. Storage: Words words, and one at the output. Whoever sends by credits, one a packet and one for
+// each 16 bytes of its data, gets them back with freed_*_o, and finds in_ready_o set always. Critical path: that of the windows,
+// or from their answer over the choice of the refusal to the verdicts.
+module tw_ingress
+  import tw_spec_pkg::*;
+  import tw_peach2_pkg::*;
+#(
+    parameter logic [2:0] Port = North,
+    parameter logic Reads = 1'b0,  /// reads may come in
+    parameter logic Answers = 1'b0,  /// completions may come in
+    parameter int unsigned Words = 144,  /// kept, at least those of a packet, 10
+    parameter int unsigned Packets = 16,  /// kept, at least 1
+    parameter int unsigned Windows = 16,  /// at least 2
+    localparam int unsigned IndexWidth = $clog2(Windows)
+) (
+    input logic        clk_i,
+    input logic        rst_i,
+    input logic [15:0] own_i,  /// the engine's, as the requester of its reads
+
+    input logic                     load_valid_i,
+    input logic    [IndexWidth-1:0] load_index_i,
+    input window_t                  load_window_i,
+
+    input  logic  in_valid_i,
+    output logic  in_ready_o,
+    input  word_t in_data_i,
+    input  logic  in_last_i,
+
+    output logic        out_valid_o,
+    input  logic        out_ready_i,
+    output word_t       out_data_o,
+    output logic        out_last_o,
+    output logic  [2:0] out_to_o,
+
+    output logic                 freed_valid_o,  /// a packet has left
+    output logic [UnitsBits-1:0] freed_units_o,  /// of 16 bytes, of its data
+
+    output logic                       refused_valid_o,
+    output refusal_e                   refused_reason_o,
+    output logic                       refused_read_o,
+    output logic     [AddressBits-1:0] refused_address_o
+);
+  if (Words < 10 || Packets < 1) begin : check_sizes
+    $error("tw_ingress: Words must be at least 10, Packets at least 1");
+  end
+
+  localparam int unsigned CountBits = $clog2(Packets + 1);
+
+  typedef struct packed {
+    logic write, read, answer;
+    logic [9:0] length;
+    logic [61:0] address;
+    logic [15:0] requester;
+  } header_t;
+  typedef struct packed {
+    logic passes;
+    logic [2:0] to;
+    logic [UnitsBits-1:0] units;
+  } verdict_t;
+
+  logic first_q;
+  logic [CountBits-1:0] packets_q, whole_q;
+  logic store_ready;
+  wire  accept = in_valid_i && in_ready_o;
+  wire  begins = accept && first_q;
+  assign in_ready_o = store_ready && (!first_q || packets_q != CountBits'(Packets));
+
+  // --- The verdict, two cycles behind the header
+
+  pcie_memory_write_t request;
+  pcie_completion_t answer;
+  assign request = pcie_memory_write_of(in_data_i[127:0]);
+  assign answer  = pcie_completion_of(in_data_i[95:0]);
+
+  header_t asked_q, found_q;
+  logic found, hit;
+  logic [2:0] to;
+  always_ff @(posedge clk_i) begin
+    asked_q <= '{
+        write: is_write(in_data_i),
+        read: is_read(in_data_i),
+        answer: is_completion(in_data_i),
+        length: request.length,  // at the same place in all of them
+        address: request.address,
+        requester: answer.requester
+    };
+    found_q <= asked_q;
+  end
+  tw_windows #(
+      .Windows(Windows)
+  ) windows (
+      .clk_i,
+      .rst_i,
+      .load_valid_i,
+      .load_index_i,
+      .load_window_i,
+      .ask_valid_i  (begins),
+      .ask_page_i   (request.address[36:10]),
+      .found_valid_o(found),
+      .found_hit_o  (hit),
+      .found_to_o   (to)
+  );
+
+  refusal_e refusal;
+  always_comb begin
+    if (!(found_q.write || found_q.read || found_q.answer) || found_q.length == 0 || found_q.length > 10'(MaxDwords))
+      refusal = RefusedMalformed;
+    else if (found_q.answer) refusal = Answers ? RefusedNot : RefusedRead;
+    else if (11'(found_q.address[9:0]) + 11'(found_q.length) > 11'd1024) refusal = RefusedCrosses;
+    else if (!hit || found_q.address[61:37] != 0) refusal = RefusedOutside;
+    else if (to == Port || to > Bus) refusal = RefusedBack;
+    else if (found_q.read && !(Reads && (to == North || to == Bus))) refusal = RefusedRead;
+    else refusal = RefusedNot;
+  end
+  verdict_t verdict;
+  always_comb begin
+    verdict.passes = refusal == RefusedNot;
+    verdict.to = !found_q.answer ? to : found_q.requester == own_i ? Engine : North;
+    verdict.units = found_q.read ? '0 : units(found_q.length[6:0]);
+  end
+  always_ff @(posedge clk_i) begin
+    refused_valid_o   <= !rst_i && found && refusal != RefusedNot;
+    refused_reason_o  <= refusal;
+    refused_read_o    <= found_q.read;
+    refused_address_o <= {found_q.address[36:0], 2'd0};
+  end
+
+  // --- The packets
+
+  logic there, last, judged, verdict_ready;
+  verdict_t front;
+  wire shown = there && judged && whole_q != 0;
+  wire leaves = shown && (!front.passes || out_ready_i);
+  wire ends = leaves && last;
+  assign out_valid_o = shown && front.passes;
+  assign out_last_o = last;
+  assign out_to_o = front.to;
+
+  tw_ram_fifo #(
+      .Width(WordBits + 1),
+      .Depth(Words)
+  ) store (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (accept),
+      .in_ready_o (store_ready),
+      .in_data_i  ({in_last_i, in_data_i}),
+      .out_valid_o(there),
+      .out_ready_i(leaves),
+      .out_data_o ({last, out_data_o}),
+      .count_o    ()
+  );
+  tw_fifo #(
+      .Width($bits(verdict_t)),
+      .Depth(Packets)
+  ) verdicts (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (found),
+      .in_ready_o (verdict_ready),
+      .in_data_i  (verdict),
+      .out_valid_o(judged),
+      .out_ready_i(ends),
+      .out_data_o (front),
+      .count_o    ()
+  );
+
+  always_ff @(posedge clk_i) begin
+    freed_valid_o <= !rst_i && ends;
+    freed_units_o <= front.units;
+    if (rst_i) begin
+      first_q   <= 1'b1;
+      packets_q <= '0;
+      whole_q   <= '0;
+    end else begin
+      if (accept) first_q <= in_last_i;
+      packets_q <= packets_q + CountBits'(begins) - CountBits'(ends);
+      whole_q   <= whole_q + CountBits'(accept && in_last_i) - CountBits'(ends);
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) verdict_has_room : assert (!found || verdict_ready);
+  end
+`endif
+endmodule

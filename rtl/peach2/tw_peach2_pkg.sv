@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the blocks of a hub share: its words, ports and windows.
+//
+// A packet is a header in a word of its own, in its lowest bytes, then the lines of 32 bytes that its data lie in, each byte where
+// its address has it.
+package tw_peach2_pkg;
+  import tw_spec_pkg::*;
+
+  localparam int unsigned WordBits = 256;
+  localparam int unsigned AddressBits = 39;  // 512 GByte
+  localparam int unsigned PageBits = AddressBits - 12;
+  localparam int unsigned MaxDwords = 64;  // of a packet: 256 bytes
+  localparam int unsigned UnitsBits = 5;  // of flow control: 16 bytes
+
+  // North is the host, west and east the ring, south the other ring; bus and engine (the DMA controller) are inside.
+  localparam int unsigned Ports = 6;
+  localparam logic [2:0] North = 3'd0, East = 3'd1, West = 3'd2, South = 3'd3, Bus = 3'd4, Engine = 3'd5;
+
+  typedef struct packed {
+    logic used;
+    logic [2:0] to;
+    logic [PageBits-1:0] mask, lower, upper;  // of pages: lower <= (page & mask) <= upper
+  } window_t;
+
+  typedef enum logic [2:0] {
+    RefusedNot,
+    RefusedOutside,    // no window
+    RefusedBack,       // out of the port that it came in by, or into none
+    RefusedCrosses,    // from page to page
+    RefusedMalformed,  // no packet of ours, or of a length that is none
+    RefusedRead        // where writes alone go, or an answer that nobody asked for
+  } refusal_e;
+
+  typedef logic [WordBits-1:0] word_t;
+
+  function automatic logic is_write(word_t header);
+    return header[7:0] == 8'h60;
+  endfunction
+  function automatic logic is_read(word_t header);
+    return header[7:0] == 8'h20;
+  endfunction
+  function automatic logic is_completion(word_t header);
+    return header[7:0] == 8'h4A;
+  endfunction
+
+  // Lines that so many double words lie in, from one of a line's eight on.
+  function automatic logic [3:0] lines(logic [2:0] first, logic [6:0] dwords);
+    return 4'((8'(first) + 8'(dwords) + 8'd7) >> 3);
+  endfunction
+  // Units of 16 bytes that so many double words cost.
+  function automatic logic [UnitsBits-1:0] units(logic [6:0] dwords);
+    return UnitsBits'((8'(dwords) + 8'd3) >> 2);
+  endfunction
+endpackage

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a page goes, twin of rtl/peach2/tw_windows.sv: the first of the windows that has it says so.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "peach2/word.hpp"
+
+namespace thalweg::peach2 {
+
+class Windows {
+ public:
+  struct Found {
+    bool hit = false;
+    unsigned to = 0;
+  };
+
+  explicit Windows(unsigned windows) : windows_(windows) {}
+
+  /// What was asked two cycles ago.
+  [[nodiscard]] const std::optional<Found>& found() const { return found_; }
+  [[nodiscard]] bool idle() const { return !found_ && !asked_; }
+  [[nodiscard]] unsigned size() const { return static_cast<unsigned>(windows_.size()); }
+  /// Without time.
+  [[nodiscard]] Found find(std::uint32_t page) const {
+    for (const auto& window : windows_)
+      if (window.has(page)) return {true, window.to};
+    return {};
+  }
+
+  /// One clock edge, before a window is loaded at it.
+  void step(std::optional<std::uint32_t> page) {
+    found_ = asked_;
+    asked_.reset();
+    if (page) asked_ = find(*page);
+  }
+  void load(unsigned index, const Window& window) { windows_[index] = window; }
+
+ private:
+  std::vector<Window> windows_;
+  std::optional<Found> asked_, found_;
+};
+
+}  // namespace thalweg::peach2

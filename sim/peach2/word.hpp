@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the blocks of a hub share: its words, ports and windows, as in rtl/peach2/tw_peach2_pkg.sv.
+//
+// A packet is a header in a word of its own, in its lowest bytes, then the lines of 32 bytes that its data lie in, each byte
+// where its address has it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/types.hpp"
+#include "thalweg_spec.hpp"
+
+namespace thalweg::peach2 {
+
+inline constexpr unsigned kAddressBits = 39;  ///< 512 GByte
+inline constexpr unsigned kPageBits = 12;
+inline constexpr std::uint64_t kAddresses = std::uint64_t{1} << kAddressBits;
+inline constexpr unsigned kMaxDwords = 64;  ///< of a packet
+inline constexpr unsigned kLineBytes = 32;
+
+/// North is the host, west and east the ring, south the other ring; bus and engine (the DMA controller) are inside.
+enum Port : unsigned { kNorth, kEast, kWest, kSouth, kBus, kEngine };
+inline constexpr unsigned kPorts = 6;
+inline constexpr unsigned kLinks = 4;
+
+struct HubWord {
+  Word<256> data{};
+  bool last = false;
+};
+
+/// A range of pages of 4 KByte, and where it goes: lower <= (page & mask) <= upper.
+struct Window {
+  bool used = false;
+  unsigned to = 0;
+  std::uint32_t mask = 0, lower = 0, upper = 0;
+
+  [[nodiscard]] bool has(std::uint32_t page) const { return used && (page & mask) >= lower && (page & mask) <= upper; }
+};
+
+enum class Refusal : unsigned {
+  none,
+  outside,    ///< no window
+  back,       ///< out of the port that it came in by, or into none
+  crosses,    ///< from page to page
+  malformed,  ///< no packet of ours, or of a length that is none
+  read,       ///< where writes alone go, or an answer that nobody asked for
+};
+
+enum class Kind { write, read, completion, other };
+
+[[nodiscard]] inline std::span<const std::uint64_t, 2> header(const Word<256>& word) {
+  return std::span(word).first<2>();
+}
+[[nodiscard]] inline Kind kind(const Word<256>& header) {
+  switch (header[0] & 0xFF) {
+    case 0x60:
+      return Kind::write;
+    case 0x20:
+      return Kind::read;
+    case 0x4A:
+      return Kind::completion;
+    default:
+      return Kind::other;
+  }
+}
+[[nodiscard]] inline Word<256> word(const std::array<std::uint64_t, 2>& header) {
+  return {header[0], header[1], 0, 0};
+}
+
+/// Lines that so many double words lie in, from one of a line's eight on.
+[[nodiscard]] constexpr unsigned lines(unsigned first, unsigned dwords) {
+  return (first % 8 + dwords + 7) / 8;
+}
+/// Units of 16 bytes that so many double words cost in flow control.
+[[nodiscard]] constexpr unsigned units(unsigned dwords) {
+  return (dwords + 3) / 4;
+}
+
+}  // namespace thalweg::peach2
