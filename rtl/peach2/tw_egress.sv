@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes out by a link of PCI Express: packets at the rate of its lanes with all that they carry beside data, and only where
+// the other end has room for the largest.
+//
+// A word costs its bytes: of a header those of the packet's start and number too, of the last word those of its check sum and
+// end. A packet that comes in costs ToldBytes here, for its acknowledgement and credits.
+//
+// Order: kept. Latency: the time that a word's bytes take, at least a cycle. Throughput: Rate bytes a cycle. Storage: a word.
+// All outputs depend on registers alone. Critical path: from the kind and the double words left over a word's cost to the bytes
+// that are owed.
+module tw_egress
+  import tw_spec_pkg::*;
+  import tw_peach2_pkg::*;
+#(
+    parameter int unsigned Rate = 16,  /// bytes a cycle: 16 or 32
+    parameter int unsigned Packets = 32,  /// that the other end keeps, at least 1
+    parameter int unsigned Units = 256,  /// of 16 bytes of data, at least those of a packet
+    parameter int unsigned ToldBytes = 8  /// for a packet that came in
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic  in_valid_i,
+    output logic  in_ready_o,
+    input  word_t in_data_i,
+    input  logic  in_last_i,
+
+    output logic  out_valid_o,
+    output word_t out_data_o,
+    output logic  out_last_o,
+
+    input logic                 told_valid_i,    /// a packet came in by the link
+    input logic                 credit_valid_i,  /// a packet has left the other end
+    input logic [UnitsBits-1:0] credit_units_i
+);
+  if (Packets < 1 || Units < MaxDwords / 4) begin : check_credits
+    $error("tw_egress: Packets must be at least 1, Units those of a packet");
+  end
+  if (Rate != 16 && Rate != 32) begin : check_rate
+    $error("tw_egress: Rate must be 16 or 32");
+  end
+
+  localparam int unsigned PacketBits = $clog2(Packets + 1);
+  localparam int unsigned UnitBits = $clog2(Units + 1);
+  localparam int unsigned OwedBits = 12;
+  localparam logic [5:0] StartBytes = 6'd3, EndBytes = 6'd5;
+
+  logic first_q, pending_q, last_q;
+  word_t data_q;
+  logic [PacketBits-1:0] packets_q;
+  logic [UnitBits-1:0] units_q;
+  logic [OwedBits-1:0] owed_q, owes;
+  logic [6:0] left_q;  // double words of the packet that have not come
+  logic [2:0] at_q;    // the first one's place in the next line
+
+  pcie_memory_write_t request;
+  pcie_completion_t   answer;
+  assign request = pcie_memory_write_of(in_data_i[127:0]);
+  assign answer  = pcie_completion_of(in_data_i[95:0]);
+  wire [UnitsBits-1:0] cost = is_read(in_data_i) ? '0 : units(request.length[6:0]);
+
+  wire free = owed_q < OwedBits'(Rate);  // the bytes of the word before are gone by the end of this cycle
+  wire allowed = !first_q || (packets_q != 0 && units_q >= UnitBits'(MaxDwords / 4));
+  wire accept = in_valid_i && in_ready_o;
+  wire begins = accept && first_q;
+  assign in_ready_o  = free && allowed;
+  assign out_valid_o = pending_q && free;
+  assign out_data_o  = data_q;
+  assign out_last_o  = last_q;
+
+  wire [3:0] room = 4'd8 - 4'(at_q);
+  wire [3:0] taken = left_q < 7'(room) ? left_q[3:0] : room;
+  logic [5:0] bytes;
+  always_comb begin
+    if (first_q) bytes = StartBytes + (is_completion(in_data_i) ? 6'd12 : 6'd16);
+    else bytes = {taken, 2'd0};
+    if (in_last_i) bytes += EndBytes;
+  end
+  always_comb begin
+    owes = owed_q + (accept ? OwedBits'(bytes) : '0) + (told_valid_i ? OwedBits'(ToldBytes) : '0);
+    owes = owes < OwedBits'(Rate) ? '0 : owes - OwedBits'(Rate);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (accept) begin
+      data_q <= in_data_i;
+      last_q <= in_last_i;
+      left_q <= first_q ? request.length[6:0] : left_q - 7'(taken);
+      at_q   <= !first_q ? '0 : is_completion(in_data_i) ? answer.lower_address[4:2] : request.address[2:0];
+    end
+    if (rst_i) begin
+      first_q   <= 1'b1;
+      pending_q <= 1'b0;
+      owed_q    <= '0;
+      packets_q <= PacketBits'(Packets);
+      units_q   <= UnitBits'(Units);
+    end else begin
+      if (accept) first_q <= in_last_i;
+      pending_q <= accept || (pending_q && !free);
+      owed_q <= owes;
+      packets_q <= packets_q - PacketBits'(begins) + PacketBits'(credit_valid_i);
+      units_q <= units_q - (begins ? UnitBits'(cost) : '0) + (credit_valid_i ? UnitBits'(credit_units_i) : '0);
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      credits_are_ours : assert (32'(packets_q) <= Packets && 32'(units_q) <= Units);
+      owed_is_bounded : assert (!owed_q[OwedBits-1]);
+    end
+  end
+`endif
+endmodule

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <deque>
+
+#include "bisim/main.hpp"
+#include "blocks/peach2/packets.hpp"
+#include "peach2/egress.hpp"
+
+namespace {
+
+using top::Inputs, top::Outputs, top::Parameters;
+namespace peach2 = thalweg::peach2;
+
+class Twin {
+ public:
+  void outputs(const Inputs&, Outputs& out) const {
+    out.in_ready_o.set(egress_.ready());
+    const auto* word = egress_.out();
+    out.out_valid_o.set(word != nullptr);
+    if (!word) return;
+    out.out_data_o.set(word->data);
+    out.out_last_o.set(word->last);
+  }
+  void step(const Inputs& in) {
+    const peach2::HubWord word{in.in_data_i.get(), in.in_last_i.get() != 0};
+    std::optional<unsigned> credit;
+    if (in.credit_valid_i.get()) credit = static_cast<unsigned>(in.credit_units_i.get());
+    egress_.step(in.in_valid_i.get() ? &word : nullptr, in.told_valid_i.get() != 0, credit);
+  }
+
+ private:
+  peach2::Egress egress_{{.rate = Parameters::Rate,
+                          .packets = Parameters::Packets,
+                          .units = Parameters::Units,
+                          .told_bytes = Parameters::ToldBytes}};
+};
+
+/// Packets that may pass an ingress; credits come back late. Lanes: packets, the other end.
+class Stimulus {
+ public:
+  static constexpr unsigned kLanes = 2;
+
+  explicit Stimulus(bisim::Dice run)
+      : source_(run.pick(1000, 900, 300)), back_(run.pick(200, 50, 1000)), told_(run.pick(0, 30, 100)) {}
+
+  void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
+    bisim::Dice packets = draws.lane(0), other = draws.lane(1);
+    if (source_.empty() && packets.chance(900)) add(packets);
+    if (due_.size() > (begins_ ? 0 : 1) && other.chance(back_)) {
+      next.credit_valid_i.set(true);
+      next.credit_units_i.set(due_.front());
+      due_.pop_front();
+    }
+    // A link brings a packet in no fewer cycles than its bytes take.
+    if (next_told_ > 0) --next_told_;
+    if (next_told_ == 0 && other.chance(told_)) {
+      next.told_valid_i.set(true);
+      next_told_ = 2;
+    }
+    const auto* word = source_.show(packets);
+    if (!word) return;
+    next.in_valid_i.set(true);
+    next.in_data_i.set(word->data);
+    next.in_last_i.set(word->last);
+    if (!seen.in_ready_o.get()) return;
+    if (begins_)
+      due_.push_back(peach2::kind(word->data) == peach2::Kind::read
+                         ? 0
+                         : peach2::units(thalweg::spec::pcie_memory_write::length(peach2::header(word->data))));
+    begins_ = word->last;
+    source_.taken();
+  }
+
+ private:
+  void add(bisim::Dice& dice) {
+    const unsigned dwords = dice.chance(300) ? 64 : 1 + dice.below(64);
+    const std::uint64_t address = std::uint64_t{dice.below(1 << 20)} * 4;
+    if (dice.chance(150)) {
+      source_.add({blocks::read(address, dwords, 2, 3)});
+    } else if (dice.chance(150)) {
+      source_.add(blocks::completion(address, dwords, 2, 3, dice));
+    } else {
+      source_.add(blocks::write(address, dwords, dice));
+    }
+  }
+
+  blocks::PacketSource source_;
+  unsigned back_, told_, next_told_ = 0;
+  bool begins_ = true;
+  std::deque<unsigned> due_;  ///< of the packets that the other end has
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}
