@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The DMA controller's first half: walks a chain of descriptors, and reads what they say, a packet's worth at a time.
+//
+// A read is cut where its write has to be: at 256 bytes of the destination, and at the pages of the source. With it goes a chunk,
+// which says where its data are to be written. The next descriptor is fetched when the last read of this one has gone out, and
+// followed when all that was read has been written: so completions come in the order of their reads, whoever answers.
+//
+// Order: of the chain. Latency: a read goes out two cycles after the descriptor. Throughput: a read in two cycles, of up to
+// Reads that have no completion yet. Storage: a descriptor. All outputs are registers, or depend on registers alone. A fault, a
+// descriptor that is none or a read that was refused, lasts until reset. Critical path: from the double words that are left over
+// the smallest of three to the next address.
+module tw_dma_reader
+  import tw_spec_pkg::*;
+  import tw_peach2_pkg::*;
+  import tw_peach2_spec_pkg::*;
+#(
+    parameter int unsigned Reads = 16  /// under way at once, 1 to 32
+) (
+    input logic        clk_i,
+    input logic        rst_i,
+    input logic [15:0] own_i,  /// as the requester
+
+    input  logic                   start_valid_i,
+    output logic                   start_ready_o,
+    input  logic [AddressBits-1:0] start_address_i,  /// of the first descriptor
+
+    output logic  out_valid_o,
+    input  logic  out_ready_i,
+    output word_t out_data_o,   /// a read's header, which is the whole packet
+
+    output logic                   chunk_valid_o,   /// no more than Reads at once
+    output logic [AddressBits-3:0] chunk_to_o,      /// in double words
+    output logic [            6:0] chunk_dwords_o,
+    output logic                   chunk_last_o,    /// the chain's last one
+
+    input logic descriptor_valid_i,
+    input dma_descriptor_t descriptor_i,
+    input logic written_i,  /// a chunk has been written
+    input logic refused_i,  /// a read was refused
+
+    output logic fault_o
+);
+  if (Reads < 1 || Reads > 32) begin : check_reads
+    $error("tw_dma_reader: Reads must be 1 to 32");
+  end
+
+  localparam int unsigned DwordBits = AddressBits - 2;
+
+  typedef enum logic [2:0] {Idle, Fetch, Await, Cut, Issue, Drain, Fault} state_e;
+
+  state_e state_q;
+  logic [DwordBits-1:0] from_q, to_q;
+  logic [AddressBits-6:0] next_q;  // descriptors
+  logic [29:0] left_q;
+  logic last_q;
+  logic [6:0] dwords_q;
+  logic [4:0] tag_q;
+  logic [5:0] under_way_q;
+  logic there_q;
+  dma_descriptor_t descriptor_q;
+
+  wire fetches = state_q == Fetch;
+  wire room = under_way_q != 6'(Reads);
+  assign start_ready_o = state_q == Idle;
+  assign out_valid_o = fetches || (state_q == Issue && room);
+  assign fault_o = state_q == Fault;
+
+  pcie_memory_read_t read;
+  always_comb begin
+    read = pcie_memory_read_empty();
+    read.requester = own_i;
+    read.first_enable = 4'hF;
+    read.length = fetches ? 10'd8 : 10'(dwords_q);
+    read.last_enable = read.length == 10'd1 ? 4'h0 : 4'hF;
+    read.tag = fetches ? 8'h80 : {3'd0, tag_q};
+    read.address = fetches ? 62'({next_q, 3'd0}) : 62'(from_q);
+  end
+  assign out_data_o = word_t'(pcie_memory_read_bytes(read));
+
+  wire goes = out_valid_o && out_ready_i;
+  wire issues = goes && !fetches;
+  wire malformed = descriptor_q.bytes == 0 || descriptor_q.bytes[1:0] != 0 || descriptor_q.source[1:0] != 0
+                   || descriptor_q.destination[1:0] != 0 || descriptor_q.source[63:AddressBits] != 0
+                   || descriptor_q.destination[63:AddressBits] != 0
+                   || (!descriptor_q.last && (descriptor_q.next[4:0] != 0 || descriptor_q.next[63:AddressBits] != 0));
+
+  wire [6:0] to_boundary = 7'd64 - 7'(to_q[5:0]);
+  wire [10:0] to_page = 11'd1024 - 11'(from_q[9:0]);
+  wire [6:0] at_most = 11'(to_boundary) < to_page ? to_boundary : to_page[6:0];
+
+  always_ff @(posedge clk_i) begin
+    chunk_valid_o <= !rst_i && issues;
+    chunk_to_o <= to_q;
+    chunk_dwords_o <= dwords_q;
+    chunk_last_o <= last_q && left_q == 30'(dwords_q);
+    under_way_q <= under_way_q + 6'(issues) - 6'(written_i);
+    if (issues) tag_q <= tag_q + 1'b1;
+    if (descriptor_valid_i) begin
+      there_q <= 1'b1;
+      descriptor_q <= descriptor_i;
+    end
+    unique case (state_q)
+      Idle:
+      if (start_valid_i) begin
+        next_q  <= start_address_i[AddressBits-1:5];
+        state_q <= start_address_i[4:0] != 0 ? Fault : Fetch;
+      end
+      Fetch: if (goes) state_q <= Await;
+      Await:
+      if (there_q && under_way_q == 0) begin
+        there_q <= 1'b0;
+        from_q  <= descriptor_q.source[AddressBits-1:2];
+        to_q    <= descriptor_q.destination[AddressBits-1:2];
+        next_q  <= descriptor_q.next[AddressBits-1:5];
+        left_q  <= descriptor_q.bytes[31:2];
+        last_q  <= descriptor_q.last;
+        state_q <= malformed ? Fault : Cut;
+      end
+      Cut: begin
+        dwords_q <= left_q < 30'(at_most) ? left_q[6:0] : at_most;
+        state_q  <= Issue;
+      end
+      Issue:
+      if (issues) begin
+        from_q <= from_q + DwordBits'(dwords_q);
+        to_q   <= to_q + DwordBits'(dwords_q);
+        left_q <= left_q - 30'(dwords_q);
+        if (left_q != 30'(dwords_q)) state_q <= Cut;
+        else state_q <= last_q ? Drain : Fetch;
+      end
+      Drain: if (under_way_q == 0) state_q <= Idle;
+      default: ;
+    endcase
+    if (refused_i) state_q <= Fault;
+    if (rst_i) begin
+      state_q <= Idle;
+      under_way_q <= '0;
+      tag_q <= '0;
+      there_q <= 1'b0;
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) counts_its_reads : assert (32'(under_way_q) <= Reads);
+  end
+`endif
+endmodule

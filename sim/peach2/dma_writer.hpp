@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// The DMA controller's second half, twin of rtl/peach2/tw_dma_writer.sv: takes the completions of its reads, and writes their
+// data where the chunks say, each double word moved to its place in the destination's lines.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "common/fifo.hpp"
+#include "common/ram_fifo.hpp"
+#include "common/skid.hpp"
+#include "peach2/dma_reader.hpp"
+#include "peach2/word.hpp"
+
+namespace thalweg::peach2 {
+
+class DmaWriter {
+ public:
+  /// `words`: of completions, for all reads under way; `chunks`: reads under way.
+  DmaWriter(unsigned words, unsigned chunks, std::uint16_t own) : own_(own), store_(words), chunks_(chunks) {}
+
+  [[nodiscard]] bool ready() const { return store_.ready(); }
+  [[nodiscard]] const HubWord* out() const { return out_.valid() ? &out_.front() : nullptr; }
+  [[nodiscard]] const std::optional<Word<256>>& descriptor() const { return descriptor_; }
+  [[nodiscard]] bool written() const { return written_; }    ///< a chunk
+  [[nodiscard]] bool finished() const { return finished_; }  ///< a chain
+  [[nodiscard]] bool fault() const { return faulty_; }
+  [[nodiscard]] bool idle() const {
+    return store_.empty() && !chunks_.valid() && !out_.valid() && !descriptor_ && !written_;
+  }
+
+  /// One clock edge.
+  void step(const HubWord* offered, const Chunk* chunk, bool taken) {
+    const bool advance = out_.ready();
+    std::optional<HubWord> goes;
+    bool takes = store_.valid();  // drops
+    written_ = finished_ = false;
+    descriptor_.reset();
+    switch (state_) {
+      case State::header:
+        takes = begin(advance, goes);
+        break;
+      case State::descriptor:
+        if (!takes) break;
+        descriptor_ = store_.front().data;
+        state_ = store_.front().last ? State::header : State::drop;
+        break;
+      case State::prime:
+        if (!takes) break;
+        before_ = moved();
+        --in_left_;
+        state_ = State::data;
+        break;
+      case State::data:
+        takes = line(advance, goes);
+        break;
+      case State::drop:
+        break;
+    }
+    chunks_.step(chunk, written_);
+    store_.step(offered, takes);
+    out_.step(goes ? &*goes : nullptr, taken);
+  }
+
+ private:
+  enum class State { header, descriptor, prime, data, drop };
+  using Line = std::array<std::uint32_t, 8>;
+
+  bool begin(bool advance, std::optional<HubWord>& goes) {
+    if (!store_.valid()) return false;
+    const auto& front = store_.front().data;
+    const auto completion = thalweg::spec::PcieCompletion::unpack(header(front));
+    const bool fetched = completion.tag & 0x80;
+    const bool known = chunks_.valid() && completion.tag == expected_ && completion.length == chunks_.front().dwords;
+    if (kind(front) != Kind::completion || completion.status != 0 || !(fetched || known)) {
+      faulty_ = true;
+      state_ = State::drop;
+      return true;
+    }
+    before_ = {};
+    if (fetched) {
+      state_ = State::descriptor;
+      return true;
+    }
+    const Chunk& chunk = chunks_.front();
+    thalweg::spec::PcieMemoryWrite write;
+    write.requester = own_;
+    write.length = static_cast<std::uint16_t>(chunk.dwords);
+    write.first_enable = 15;
+    write.last_enable = chunk.dwords == 1 ? 0 : 15;
+    write.address = chunk.to;
+    goes = HubWord{word(write.pack()), false};
+    if (!advance) return false;
+    const unsigned from = completion.lower_address / 4 % 8, to = static_cast<unsigned>(chunk.to % 8);
+    expected_ = (expected_ + 1) % 32;
+    turn_ = (to - from) % 8;
+    in_left_ = lines(from, chunk.dwords);
+    out_left_ = lines(to, chunk.dwords);
+    state_ = from > to ? State::prime : State::data;
+    return true;
+  }
+  bool line(bool advance, std::optional<HubWord>& goes) {
+    const bool needs = in_left_ > 0;
+    if (needs && !store_.valid()) return false;
+    const Line now = needs ? moved() : Line{};
+    HubWord out{{}, out_left_ == 1};
+    for (unsigned i = 0; i < 8; ++i) out.data[i / 2] |= std::uint64_t{i < turn_ ? before_[i] : now[i]} << i % 2 * 32;
+    goes = out;
+    if (!advance) return false;
+    if (needs) {
+      before_ = now;
+      --in_left_;
+    }
+    if (--out_left_ == 0) {
+      written_ = true;
+      finished_ = chunks_.front().last;
+      state_ = State::header;
+    }
+    return needs;
+  }
+  /// The line at the front, each double word where it belongs.
+  [[nodiscard]] Line moved() const {
+    Line line;
+    for (unsigned i = 0; i < 8; ++i) {
+      const unsigned at = (i - turn_) % 8;
+      line[i] = static_cast<std::uint32_t>(store_.front().data[at / 2] >> at % 2 * 32);
+    }
+    return line;
+  }
+
+  std::uint16_t own_;
+  RamFifo<HubWord> store_;
+  Fifo<Chunk> chunks_;
+  Skid<HubWord> out_;
+  State state_ = State::header;
+  unsigned expected_ = 0;  ///< tag
+  unsigned turn_ = 0;      ///< double words by which the lines move up
+  unsigned in_left_ = 0, out_left_ = 0;
+  Line before_{};
+  std::optional<Word<256>> descriptor_;
+  bool written_ = false, finished_ = false, faulty_ = false;
+};
+
+}  // namespace thalweg::peach2

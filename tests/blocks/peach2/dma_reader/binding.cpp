@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <deque>
+
+#include "bisim/main.hpp"
+#include "blocks/peach2/packets.hpp"
+#include "peach2/dma_reader.hpp"
+
+namespace {
+
+using top::Inputs, top::Outputs, top::Parameters;
+namespace peach2 = thalweg::peach2;
+
+constexpr std::uint16_t kOwn = 0x1234;
+
+class Twin {
+ public:
+  void outputs(const Inputs&, Outputs& out) const {
+    out.start_ready_o.set(reader_.ready());
+    out.fault_o.set(reader_.fault());
+    const auto read = reader_.out();
+    out.out_valid_o.set(read.has_value());
+    if (read) out.out_data_o.set(read->data);
+    const auto& chunk = reader_.chunk();
+    out.chunk_valid_o.set(chunk.has_value());
+    if (!chunk) return;
+    out.chunk_to_o.set(chunk->to);
+    out.chunk_dwords_o.set(chunk->dwords);
+    out.chunk_last_o.set(chunk->last);
+  }
+  void step(const Inputs& in) {
+    peach2::DmaReader::In now{
+        .out_ready = in.out_ready_i.get() != 0, .written = in.written_i.get() != 0, .refused = in.refused_i.get() != 0};
+    if (in.start_valid_i.get()) now.start = in.start_address_i.get();
+    if (in.descriptor_valid_i.get()) {
+      std::array<std::uint64_t, 4> words;
+      for (unsigned i = 0; i < 4; ++i) words[i] = bisim::get_bits(in.descriptor_i.words, 64 * i, 64);
+      now.descriptor = peach2::spec::DmaDescriptor::unpack(words);
+    }
+    reader_.step(now);
+  }
+
+ private:
+  peach2::DmaReader reader_{Parameters::Reads, kOwn};
+};
+
+/// Chains of short and long descriptors, right and wrong ones. Lanes: starts and descriptors, what takes reads, writes.
+class Stimulus {
+ public:
+  static constexpr unsigned kLanes = 3;
+
+  explicit Stimulus(bisim::Dice run)
+      : wrong_(run.pick(0, 0, 2)),
+        ready_(run.pick(1000, 800, 200)),
+        written_(run.pick(500, 50)),
+        longest_(run.pick(40, 400, 3000)) {}
+
+  void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
+    bisim::Dice chain = draws.lane(0), out = draws.lane(1), writes = draws.lane(2);
+    next.own_i.set(kOwn);
+    next.out_ready_i.set(out.chance(ready_));
+    if (chain.chance(30)) {
+      next.start_valid_i.set(true);
+      next.start_address_i.set((chain.bits() & (peach2::kAddresses - 1)) &
+                               ~std::uint64_t{chain.chance(wrong_) ? 0 : 31});
+    }
+    if (due_ > 0 && chain.chance(300)) {
+      --due_;
+      next.descriptor_valid_i.set(true);
+      const auto words = descriptor(chain).pack();
+      for (unsigned i = 0; i < 4; ++i) bisim::put_bits(next.descriptor_i.words, 64 * i, 64, words[i]);
+    }
+    if (reads_ > 0 && writes.chance(written_)) {
+      --reads_;
+      next.written_i.set(true);
+    }
+    next.refused_i.set(writes.chance(wrong_ / 2));
+    if (!seen.out_valid_o.get() || !next.out_ready_i.get()) return;
+    if (seen.out_data_o.bit(55))  // the tag's highest
+      ++due_;
+    else
+      ++reads_;
+  }
+
+ private:
+  peach2::spec::DmaDescriptor descriptor(bisim::Dice& dice) {
+    peach2::spec::DmaDescriptor made;
+    made.source = (dice.bits() & (peach2::kAddresses - 1)) & ~std::uint64_t{3};
+    made.destination = (dice.bits() & (peach2::kAddresses - 1)) & ~std::uint64_t{3};
+    made.next = (dice.bits() & (peach2::kAddresses - 1)) & ~std::uint64_t{31};
+    made.bytes = 4 * (1 + dice.below(longest_));
+    made.last = dice.chance(300);
+    if (!dice.chance(wrong_)) return made;
+    switch (dice.below(5)) {
+      case 0:
+        made.source |= std::uint64_t{1} << dice.below(2);
+        break;
+      case 1:
+        made.destination |= std::uint64_t{1} << (39 + dice.below(25));
+        break;
+      case 2:
+        made.next |= 1 + dice.below(31);
+        break;
+      case 3:
+        made.bytes = 0;
+        break;
+      default:
+        made.bytes |= 2;
+        break;
+    }
+    return made;
+  }
+
+  unsigned wrong_, ready_, written_, longest_;
+  unsigned due_ = 0, reads_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}

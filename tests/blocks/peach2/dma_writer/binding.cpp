@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <deque>
+
+#include "bisim/main.hpp"
+#include "blocks/peach2/packets.hpp"
+#include "peach2/dma_writer.hpp"
+
+namespace {
+
+using top::Inputs, top::Outputs, top::Parameters;
+namespace peach2 = thalweg::peach2;
+
+constexpr std::uint16_t kOwn = 0x1234;
+
+class Twin {
+ public:
+  void outputs(const Inputs&, Outputs& out) const {
+    out.in_ready_o.set(writer_.ready());
+    const auto* word = writer_.out();
+    out.out_valid_o.set(word != nullptr);
+    if (word) {
+      out.out_data_o.set(word->data);
+      out.out_last_o.set(word->last);
+    }
+    out.written_o.set(writer_.written());
+    out.finished_o.set(writer_.finished());
+    out.fault_o.set(writer_.fault());
+    out.descriptor_valid_o.set(writer_.descriptor().has_value());
+    if (!writer_.descriptor()) return;
+    for (unsigned i = 0; i < 4; ++i) bisim::put_bits(out.descriptor_o.words, 64 * i, 64, (*writer_.descriptor())[i]);
+  }
+  void step(const Inputs& in) {
+    const peach2::HubWord word{in.in_data_i.get(), in.in_last_i.get() != 0};
+    const peach2::Chunk chunk{in.chunk_to_i.get(), static_cast<unsigned>(in.chunk_dwords_i.get()),
+                              in.chunk_last_i.get() != 0};
+    writer_.step(in.in_valid_i.get() ? &word : nullptr, in.chunk_valid_i.get() ? &chunk : nullptr,
+                 in.out_ready_i.get() != 0);
+  }
+
+ private:
+  peach2::DmaWriter writer_{Parameters::Words, Parameters::Chunks, kOwn};
+};
+
+/// Chunks, and later their completions, between them those of descriptors; now and then a wrong one. Lanes: chunks, completions, who takes
+/// what is written.
+class Stimulus {
+ public:
+  static constexpr unsigned kLanes = 3;
+
+  explicit Stimulus(bisim::Dice run)
+      : source_(run.pick(1000, 900, 300)),
+        wrong_(run.pick(0, 0, 3)),
+        ready_(run.pick(1000, 800, 200)),
+        chunks_(run.pick(300, 20)) {}
+
+  void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
+    bisim::Dice chunks = draws.lane(0), completions = draws.lane(1), out = draws.lane(2);
+    next.own_i.set(kOwn);
+    next.out_ready_i.set(out.chance(ready_));
+    if (seen.written_o.get()) --under_way_;
+    if (under_way_ < Parameters::Chunks && chunks.chance(chunks_)) {
+      ++under_way_;
+      const unsigned dwords = chunks.chance(300) ? 64 : 1 + chunks.below(64);
+      const std::uint64_t to = chunks.bits() & (peach2::kAddresses / 4 - 1);
+      next.chunk_valid_i.set(true);
+      next.chunk_to_i.set(to);
+      next.chunk_dwords_i.set(dwords);
+      next.chunk_last_i.set(chunks.chance(200));
+      due_.push_back(dwords);
+    }
+    if (source_.empty() && !due_.empty() && completions.chance(500)) answer(completions);
+    if (const auto* word = source_.show(completions)) {
+      next.in_valid_i.set(true);
+      next.in_data_i.set(word->data);
+      next.in_last_i.set(word->last);
+      if (seen.in_ready_o.get()) source_.taken();
+    }
+  }
+
+ private:
+  void answer(bisim::Dice& dice) {
+    if (dice.chance(100)) source_.add(blocks::completion(32 * dice.below(4), 8, kOwn, 0x80, dice));
+    const unsigned tag = dice.chance(wrong_) ? tag_ + 1 : tag_,
+                   length = dice.chance(wrong_) ? due_.front() % 64 + 1 : due_.front();
+    auto words = blocks::completion(4 * dice.below(32), length, kOwn, tag % 32, dice);
+    if (dice.chance(wrong_)) words[0].data[0] |= std::uint64_t{1} << 53;  // a status
+    source_.add(words);
+    tag_ = (tag_ + 1) % 32;
+    due_.pop_front();
+  }
+
+  blocks::PacketSource source_;
+  unsigned wrong_, ready_, chunks_;
+  unsigned tag_ = 0, under_way_ = 0;
+  std::deque<unsigned> due_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}
