@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts what happens at several places, and tells it over one stream, twin of rtl/peach2/tw_events.sv.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "common/arbiter.hpp"
+
+namespace thalweg::peach2 {
+
+template <class Note, unsigned Places>
+class Events {
+ public:
+  struct Event {
+    unsigned place;
+    std::uint32_t count;  ///< since it was told last
+    Note note;            ///< the last one's
+  };
+
+  [[nodiscard]] bool valid() const { return some_ != 0; }
+  [[nodiscard]] Event front() const {
+    const unsigned place = turn_.pick(some_);
+    return {place, counts_[place], notes_[place]};
+  }
+
+  /// One clock edge. `told`: that at the front is.
+  void step(const std::array<std::optional<Note>, Places>& happened, bool told) {
+    if (told && valid()) {
+      const unsigned place = turn_.pick(some_);
+      counts_[place] = 0;
+      turn_.accept(place, Places);
+      some_ &= ~(std::uint64_t{1} << place);
+    }
+    for (unsigned i = 0; i < Places; ++i) {
+      if (!happened[i]) continue;
+      if (counts_[i] < 0xFFFF) ++counts_[i];
+      notes_[i] = *happened[i];
+      some_ |= std::uint64_t{1} << i;
+    }
+  }
+
+ private:
+  std::array<std::uint32_t, Places> counts_{};
+  std::array<Note, Places> notes_{};
+  std::uint64_t some_ = 0;
+  Arbiter turn_;
+};
+
+}  // namespace thalweg::peach2

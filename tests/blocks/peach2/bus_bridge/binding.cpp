@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bisim/main.hpp"
+#include "blocks/peach2/packets.hpp"
+#include "peach2/bus_bridge.hpp"
+
+namespace {
+
+using top::Inputs, top::Outputs, top::Parameters;
+namespace peach2 = thalweg::peach2;
+
+constexpr std::uint16_t kOwn = 0x1234;
+
+class Twin {
+ public:
+  void outputs(const Inputs&, Outputs& out) const {
+    out.in_ready_o.set(bridge_.ready());
+    const auto* word = bridge_.out();
+    out.out_valid_o.set(word != nullptr);
+    if (word) {
+      out.out_data_o.set(word->data);
+      out.out_last_o.set(word->last);
+    }
+    const auto* beat = bridge_.beat();
+    out.beat_valid_o.set(beat != nullptr);
+    if (!beat) return;
+    out.beat_write_o.set(beat->write);
+    out.beat_address_o.set(beat->address);
+    out.beat_data_o.set(beat->data);
+    out.beat_enable_o.set(beat->enable);
+  }
+  void step(const Inputs& in) {
+    const peach2::HubWord word{in.in_data_i.get(), in.in_last_i.get() != 0};
+    const auto reply = in.reply_data_i.get();
+    bridge_.step(in.in_valid_i.get() ? &word : nullptr, in.out_ready_i.get() != 0, in.beat_ready_i.get() != 0,
+                 in.reply_valid_i.get() ? &reply : nullptr);
+  }
+
+ private:
+  peach2::BusBridge bridge_{Parameters::Reads, kOwn};
+};
+
+/// Lanes: packets, beats and replies, who takes completions.
+class Stimulus {
+ public:
+  static constexpr unsigned kLanes = 3;
+
+  explicit Stimulus(bisim::Dice run)
+      : source_(run.pick(1000, 900, 300)),
+        out_(run.pick(1000, 800, 100)),
+        beats_(run.pick(1000, 800, 300)),
+        replies_(run.pick(1000, 300)) {}
+
+  void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
+    bisim::Dice packets = draws.lane(0), beats = draws.lane(1), out = draws.lane(2);
+    next.own_i.set(kOwn);
+    next.out_ready_i.set(out.chance(out_));
+    next.beat_ready_i.set(beats.chance(beats_));
+    if (due_ > 0 && beats.chance(replies_)) {
+      --due_;
+      next.reply_valid_i.set(true);
+      next.reply_data_i.set({beats.bits(), beats.bits()});
+    }
+    if (seen.beat_valid_o.get() && !seen.beat_write_o.get() && next.beat_ready_i.get()) ++due_;
+    if (source_.empty() && packets.chance(900)) add(packets);
+    const auto* word = source_.show(packets);
+    if (!word) return;
+    next.in_valid_i.set(true);
+    next.in_data_i.set(word->data);
+    next.in_last_i.set(word->last);
+    if (seen.in_ready_o.get()) source_.taken();
+  }
+
+ private:
+  void add(bisim::Dice& dice) {
+    const unsigned dwords = dice.chance(300) ? 1 + dice.below(4) : dice.chance(500) ? 64 : 1 + dice.below(64);
+    const std::uint64_t address = (dice.bits() & (peach2::kAddresses - 1)) & ~std::uint64_t{3};
+    if (dice.chance(400))
+      source_.add({blocks::read(address, dwords, dice.below(65536), dice.below(256))});
+    else
+      source_.add(blocks::write(address, dwords, dice, dice.below(16), dice.below(16)));
+  }
+
+  blocks::PacketSource source_;
+  unsigned out_, beats_, replies_;
+  unsigned due_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}
