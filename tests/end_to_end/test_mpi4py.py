@@ -29,8 +29,7 @@ def test_collectives_of_objects() -> None:
     assert "intercommunicator" in said, "that part of the suite is missing"
 
 
-#: The whole suite takes most of an hour on two cores, by apps/mpi4py/run.py: its one-sided tests poll. How many calls the
-#: tests of probes make depends on when a cancellation comes.
+#: The whole suite takes most of an hour on two cores, by apps/mpi4py/run.py: its one-sided tests poll.
 MODULES = ["test_comm", "test_p2p_obj", "test_cco_obj", "test_cco_nb_buf"]
 
 

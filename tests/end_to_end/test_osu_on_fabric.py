@@ -87,10 +87,10 @@ def test_the_sweep() -> None:
 
 
 @pytest.mark.long
-def test_64_ranks_to_a_megabyte(thalweg: Thalweg, osu: Path) -> None:
-    check(thalweg, osu, 64, "mpi-fpga-torus-4x4x4", "4:1M", COLLECTIVES, "-i", "2", "-x", "1", timeout=3000)
+def test_64_ranks_to_256_kilobytes(thalweg: Thalweg, osu: Path) -> None:
+    check(thalweg, osu, 64, "mpi-fpga-torus-4x4x4", "4:256K", COLLECTIVES, "-i", "2", "-x", "1", timeout=3000)
 
 
 @pytest.mark.long
-def test_128_ranks_to_64_kilobytes(thalweg: Thalweg, osu: Path) -> None:
-    check(thalweg, osu, 128, "mpi-fpga-torus-4x4x8", "4:64K", COLLECTIVES, "-i", "2", "-x", "1", timeout=3000)
+def test_128_ranks_to_16_kilobytes(thalweg: Thalweg, osu: Path) -> None:
+    check(thalweg, osu, 128, "mpi-fpga-torus-4x4x8", "4:16K", COLLECTIVES, "-i", "2", "-x", "1", timeout=3000)
