@@ -17,7 +17,10 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    for command in (["cmake", "--preset", "test"], ["cmake", "--build", "--preset", "test", "--target", "mpi_fpga_test"]):
+    for command in (
+        ["cmake", "--preset", "test"],
+        ["cmake", "--build", "--preset", "test", "--target", "mpi_fpga_test"],
+    ):
         subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return ROOT / "build/test/tests/mpi_fpga_test"
 
