@@ -79,7 +79,7 @@ module tw_dma_reader
 
   wire goes = out_valid_o && out_ready_i;
   wire issues = goes && !fetches;
-  wire malformed = descriptor_q.bytes == 0 || descriptor_q.bytes[1:0] != 0 || descriptor_q.source[1:0] != 0
+  wire malformed = descriptor_q.size == 0 || descriptor_q.size[1:0] != 0 || descriptor_q.source[1:0] != 0
                    || descriptor_q.destination[1:0] != 0 || descriptor_q.source[63:AddressBits] != 0
                    || descriptor_q.destination[63:AddressBits] != 0
                    || (!descriptor_q.last && (descriptor_q.next[4:0] != 0 || descriptor_q.next[63:AddressBits] != 0));
@@ -112,7 +112,7 @@ module tw_dma_reader
         from_q  <= descriptor_q.source[AddressBits-1:2];
         to_q    <= descriptor_q.destination[AddressBits-1:2];
         next_q  <= descriptor_q.next[AddressBits-1:5];
-        left_q  <= descriptor_q.bytes[31:2];
+        left_q  <= descriptor_q.size[31:2];
         last_q  <= descriptor_q.last;
         state_q <= malformed ? Fault : Cut;
       end

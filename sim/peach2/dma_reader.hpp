@@ -111,9 +111,9 @@ class DmaReader {
     from_ = d.source / 4;
     to_ = d.destination / 4;
     next_ = d.next / 4;
-    left_ = d.bytes / 4;
+    left_ = d.size / 4;
     last_ = d.last;
-    const bool malformed = d.bytes == 0 || d.bytes % 4 || d.source % 4 || d.destination % 4 || d.source >= kAddresses ||
+    const bool malformed = d.size == 0 || d.size % 4 || d.source % 4 || d.destination % 4 || d.source >= kAddresses ||
                            d.destination >= kAddresses || (!d.last && (d.next % 32 || d.next >= kAddresses));
     state_ = malformed ? State::fault : State::cut;
   }

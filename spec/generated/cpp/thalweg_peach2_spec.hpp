@@ -32,8 +32,8 @@ inline constexpr unsigned bits = 256;
 [[nodiscard]] constexpr std::uint64_t next(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint64_t>(words[2] >> 0 & 0xffffffffffffffff);
 }
-/// to copy, a multiple of 4, at least 4
-[[nodiscard]] constexpr std::uint32_t bytes(std::span<const std::uint64_t, 4> words) {
+/// bytes to copy, a multiple of 4, at least 4
+[[nodiscard]] constexpr std::uint32_t size(std::span<const std::uint64_t, 4> words) {
   return static_cast<std::uint32_t>(words[3] >> 0 & 0xffffffff);
 }
 /// the chain ends here
@@ -48,7 +48,7 @@ struct DmaDescriptor {
   std::uint64_t source{};  ///< address of the first byte to read, a multiple of 4
   std::uint64_t destination{};  ///< address of the first byte to write, a multiple of 4
   std::uint64_t next{};  ///< address of the next descriptor, a multiple of 32
-  std::uint32_t bytes{};  ///< to copy, a multiple of 4, at least 4
+  std::uint32_t size{};  ///< bytes to copy, a multiple of 4, at least 4
   bool last{};  ///< the chain ends here
 
   [[nodiscard]] static constexpr DmaDescriptor unpack(std::span<const std::uint64_t, 4> words) {
@@ -56,7 +56,7 @@ struct DmaDescriptor {
         .source = dma_descriptor::source(words),
         .destination = dma_descriptor::destination(words),
         .next = dma_descriptor::next(words),
-        .bytes = dma_descriptor::bytes(words),
+        .size = dma_descriptor::size(words),
         .last = dma_descriptor::last(words),
     };
   }
@@ -65,7 +65,7 @@ struct DmaDescriptor {
     return {(static_cast<std::uint64_t>(source) & 0xffffffffffffffff) << 0,
             (static_cast<std::uint64_t>(destination) & 0xffffffffffffffff) << 0,
             (static_cast<std::uint64_t>(next) & 0xffffffffffffffff) << 0,
-            (static_cast<std::uint64_t>(bytes) & 0xffffffff) << 0 |
+            (static_cast<std::uint64_t>(size) & 0xffffffff) << 0 |
            (static_cast<std::uint64_t>(last) & 0x1) << 32};
   }
   friend bool operator==(const DmaDescriptor&, const DmaDescriptor&) = default;

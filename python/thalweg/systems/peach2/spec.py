@@ -25,7 +25,7 @@ class DmaDescriptor:
     source: int = 0
     destination: int = 0
     next: int = 0
-    bytes: int = 0
+    size: int = 0
     last: bool = False
 
     def pack(self) -> bytes:
@@ -35,7 +35,7 @@ class DmaDescriptor:
             | field(self.source, 64, 0, "source")
             | field(self.destination, 64, 64, "destination")
             | field(self.next, 64, 128, "next")
-            | field(self.bytes, 32, 192, "bytes")
+            | field(self.size, 32, 192, "size")
             | field(self.last, 1, 224, "last")
         )
         return packed.to_bytes(32, "little")
@@ -50,7 +50,7 @@ class DmaDescriptor:
             source=int(packed & 0xFFFFFFFFFFFFFFFF),
             destination=int(packed >> 64 & 0xFFFFFFFFFFFFFFFF),
             next=int(packed >> 128 & 0xFFFFFFFFFFFFFFFF),
-            bytes=int(packed >> 192 & 0xFFFFFFFF),
+            size=int(packed >> 192 & 0xFFFFFFFF),
             last=bool(packed >> 224 & 0x1),
         )
 

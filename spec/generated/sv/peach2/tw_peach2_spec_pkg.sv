@@ -8,7 +8,7 @@ package tw_peach2_spec_pkg;
   typedef struct packed {
     logic [30:0] reserved;  // always 0
     logic last;  // the chain ends here
-    logic [31:0] bytes;  // to copy, a multiple of 4, at least 4
+    logic [31:0] size;  // bytes to copy, a multiple of 4, at least 4
     logic [63:0] next;  // address of the next descriptor, a multiple of 32
     logic [63:0] destination;  // address of the first byte to write, a multiple of 4
     logic [63:0] source;  // address of the first byte to read, a multiple of 4

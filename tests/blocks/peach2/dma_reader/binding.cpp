@@ -87,7 +87,7 @@ class Stimulus {
     made.source = (dice.bits() & (peach2::kAddresses - 1)) & ~std::uint64_t{3};
     made.destination = (dice.bits() & (peach2::kAddresses - 1)) & ~std::uint64_t{3};
     made.next = (dice.bits() & (peach2::kAddresses - 1)) & ~std::uint64_t{31};
-    made.bytes = 4 * (1 + dice.below(longest_));
+    made.size = 4 * (1 + dice.below(longest_));
     made.last = dice.chance(300);
     if (!dice.chance(wrong_)) return made;
     switch (dice.below(5)) {
@@ -101,10 +101,10 @@ class Stimulus {
         made.next |= 1 + dice.below(31);
         break;
       case 3:
-        made.bytes = 0;
+        made.size = 0;
         break;
       default:
-        made.bytes |= 2;
+        made.size |= 2;
         break;
     }
     return made;
