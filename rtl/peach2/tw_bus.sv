@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bus of a hub: each beat goes to the one that its address is of: memory, calculator, working RAM or registers.
+//
+// Of a hub's 1 GByte the lower half is memory; then 256 MByte are the calculator's, its contexts one behind the other; then come
+// the RAM, and 128 MByte further on the registers. What is of none of them, and a beat of the calculator that is not whole, is
+// dropped and told; read, it is zero.
+//
+// Order: of the beats, also of replies: while memory has replies to come, no other is read. Latency: none on the way there; a reply
+// two cycles after its beat, from memory one after it came. Throughput: a beat a cycle. Storage: a reply. Critical path: from
+// beat_address_i over the choice to beat_ready_o, or over memory_ready_i.
+module tw_bus
+  import tw_peach2_pkg::*;
+#(
+    parameter int unsigned RamBits = 11,  /// log2 of the RAM's beats of 16 bytes
+    parameter int unsigned Contexts = 4,  /// of the calculator, a power of two
+    parameter int unsigned Sums = 16,  /// beats of partial sums
+    parameter int unsigned Records = 8,  /// beats of a result
+    localparam int unsigned BeatBits = AddressBits - 4,
+    localparam int unsigned ContextBits = $clog2(Contexts),
+    localparam int unsigned PlaceBits = $clog2(Sums),
+    localparam int unsigned RecordBits = $clog2(Records),
+    localparam int unsigned MemoryBits = 25,
+    localparam int unsigned Registers = 8
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic                beat_valid_i,
+    output logic                beat_ready_o,
+    input  logic                beat_write_i,
+    input  logic [BeatBits-1:0] beat_address_i,
+    input  logic [       127:0] beat_data_i,
+    input  logic [        15:0] beat_enable_i,
+    output logic                reply_valid_o,
+    output logic [       127:0] reply_data_o,
+
+    output logic                  memory_valid_o,
+    input  logic                  memory_ready_i,
+    output logic                  memory_write_o,
+    output logic [MemoryBits-1:0] memory_address_o,
+    output logic [         127:0] memory_data_o,
+    output logic [          15:0] memory_enable_o,
+    input  logic                  memory_reply_valid_i,  /// a cycle after its beat at the earliest
+    input  logic [         127:0] memory_reply_data_i,
+
+    output logic                   calculator_valid_o,    /// a beat for it
+    input  logic                   calculator_ready_i,
+    output logic [ContextBits-1:0] calculator_context_o,
+    output logic [  PlaceBits-1:0] calculator_place_o,
+    output logic [ RecordBits-1:0] calculator_read_o,
+    input  logic [          127:0] calculator_data_i,     /// what stood there in the cycle before
+
+    output logic               ram_write_o,
+    output logic [RamBits-1:0] ram_address_o,
+    input  logic [      127:0] ram_data_i,     /// what stood there in the cycle before
+
+    output logic                 register_write_o,
+    input  logic                 register_ready_i,    /// for a write
+    output logic [Registers-1:0] register_address_o,
+    input  logic [        127:0] register_data_i,     /// what stood there in the cycle before
+
+    output logic                stray_valid_o,
+    output logic [BeatBits-1:0] stray_address_o
+);
+  typedef enum logic [2:0] {Memory, Calculator, Ram, Register, None} target_e;
+
+  target_e target, from_q;
+  logic fast_q;
+  logic [9:0] under_way_q;  // beats read from memory
+
+  always_comb begin
+    if (!beat_address_i[25]) target = Memory;
+    else if (!beat_address_i[24]) target = beat_write_i && beat_enable_i != '1 ? None : Calculator;
+    else if (!beat_address_i[23]) target = beat_address_i[22:RamBits] == 0 ? Ram : None;
+    else target = beat_address_i[22:Registers] == 0 ? Register : None;
+  end
+  wire reads_fast = !beat_write_i && target != Memory;
+  logic ready;
+  always_comb begin
+    unique case (target)
+      Memory: ready = memory_ready_i && (beat_write_i || under_way_q != '1);
+      Calculator: ready = beat_write_i ? calculator_ready_i : under_way_q == 0;
+      Register: ready = beat_write_i ? register_ready_i : under_way_q == 0;
+      default: ready = beat_write_i || under_way_q == 0;
+    endcase
+  end
+  assign beat_ready_o = ready;
+  wire goes = beat_valid_i && ready;
+
+  assign memory_valid_o = beat_valid_i && target == Memory && (beat_write_i || under_way_q != '1);
+  assign memory_write_o = beat_write_i;
+  assign memory_address_o = beat_address_i[MemoryBits-1:0];
+  assign memory_data_o = beat_data_i;
+  assign memory_enable_o = beat_enable_i;
+  assign calculator_valid_o = beat_valid_i && beat_write_i && target == Calculator;
+  assign calculator_context_o = beat_address_i[23-:ContextBits];
+  assign calculator_place_o = beat_address_i[PlaceBits-1:0];
+  assign calculator_read_o = beat_address_i[RecordBits-1:0];
+  assign ram_write_o = beat_valid_i && beat_write_i && target == Ram;
+  assign ram_address_o = beat_address_i[RamBits-1:0];
+  assign register_write_o = beat_valid_i && beat_write_i && target == Register;
+  assign register_address_o = beat_address_i[Registers-1:0];
+
+  always_ff @(posedge clk_i) begin
+    fast_q <= !rst_i && goes && reads_fast;
+    from_q <= target;
+    stray_valid_o <= !rst_i && goes && target == None;
+    stray_address_o <= beat_address_i;
+    reply_valid_o <= !rst_i && (fast_q || memory_reply_valid_i);
+    unique case (from_q)
+      Calculator: reply_data_o <= calculator_data_i;
+      Ram: reply_data_o <= ram_data_i;
+      Register: reply_data_o <= register_data_i;
+      default: reply_data_o <= '0;
+    endcase
+    if (!fast_q) reply_data_o <= memory_reply_data_i;
+    if (rst_i) under_way_q <= '0;
+    else under_way_q <= under_way_q + 10'(goes && !beat_write_i && target == Memory) - 10'(memory_reply_valid_i);
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      one_reply : assert (!fast_q || !memory_reply_valid_i);
+      replies_were_asked_for : assert (!memory_reply_valid_i || under_way_q != 0);
+    end
+  end
+`endif
+endmodule
