@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registers of a hub, on its bus: windows, starts of the DMA controller, the calculator's contexts, and counts of what
+// happened.
+//
+// A register has 16 bytes, and is written in one beat, or its lower half before its upper one. At 0 the windows: lower and upper
+// page, 32 bits each; mask, the port in bits 34 to 32, used in bit 40. At 64 starts a chain: its address, the lower half alone. At
+// 80 the contexts: beats, operator from bit 32, type from 40, log2 of a record's beats from 48, tree in bit 56; and, where bit 63
+// is set, the chain that starts when there is a result, so that no host takes part. Read at 128: chains that ended and starts that
+// found no place, 32 bits each; faults. At 129: beats that the bus and the calculator dropped; the address of the bus's last one.
+// At 144 for each port: packets refused, the last one's reason from bit 32, whether it was a read in bit 35; its address. At 160
+// for each context: results.
+//
+// Order: of starts. Latency: a window or a start is at its output the cycle after the write; what is read, one. Throughput: a
+// register a cycle, while windows are taken. Storage: the counts, the contexts' chains, Starts starts. All outputs but
+// register_ready_o are registers, or depend on registers alone. Critical path: from register_address_i over the choice of a count
+// to what is read.
+module tw_control
+  import tw_spec_pkg::*;
+  import tw_peach2_pkg::*;
+#(
+    parameter int unsigned Windows = 16,  /// at least 2, at most 64
+    parameter int unsigned Contexts = 4,  /// of the calculator, a power of two, at least 2, at most 16
+    parameter int unsigned Starts = 8,  /// that wait, at least 1
+    localparam int unsigned IndexBits = $clog2(Windows),
+    localparam int unsigned ContextBits = $clog2(Contexts),
+    localparam int unsigned BeatBits = AddressBits - 4
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic         register_write_i,
+    output logic         register_ready_o,    /// for a write
+    input  logic [  7:0] register_address_i,
+    input  logic [127:0] register_data_i,
+    input  logic [ 15:0] register_enable_i,
+    output logic [127:0] register_data_o,     /// what stood there in the cycle before
+
+    output logic                    window_valid_o,
+    input  logic                    window_ready_i,
+    output logic    [IndexBits-1:0] window_index_o,
+    output window_t                 window_o,
+
+    output logic                   start_valid_o,
+    input  logic                   start_ready_i,
+    output logic [AddressBits-1:0] start_address_o,
+
+    output logic                        setup_valid_o,
+    output logic      [ContextBits-1:0] setup_context_o,
+    output logic      [           31:0] setup_beats_o,
+    output operator_e                   setup_operation_o,
+    output datatype_e                   setup_datatype_o,
+    output logic      [            1:0] setup_record_o,
+    output logic                        setup_tree_o,
+
+    input logic                   done_valid_i,
+    input logic [ContextBits-1:0] done_context_i,
+    input logic                   dropped_i,       /// a beat, by the calculator
+
+    input logic                stray_valid_i,    /// a beat, by the bus
+    input logic [BeatBits-1:0] stray_address_i,
+
+    input logic                          event_valid_i,
+    input logic        [            2:0] event_place_i,   /// ports; then chains that ended, and faults
+    input logic        [           15:0] event_count_i,
+    input refusal_e                      event_reason_i,
+    input logic                          event_read_i,
+    input logic        [AddressBits-1:0] event_address_i
+);
+  if (Windows < 2 || Windows > 64) begin : check_windows
+    $error("tw_control: Windows must be 2 to 64");
+  end
+  if (Contexts < 2 || Contexts > 16 || (Contexts & (Contexts - 1)) != 0) begin : check_contexts
+    $error("tw_control: Contexts must be a power of two from 2 to 16");
+  end
+  if (Starts < 1) begin : check_starts
+    $error("tw_control: Starts must be at least 1");
+  end
+
+  localparam logic [2:0] Finished = 3'd6;
+
+  typedef struct packed {
+    logic [31:0] count;
+    refusal_e reason;
+    logic was_read;
+    logic [AddressBits-1:0] address;
+  } refused_t;
+  typedef struct packed {
+    logic starts;
+    logic [AddressBits-1:0] address;
+  } chain_t;
+
+  refused_t [Ports-1:0] refused_q;
+  chain_t [Contexts-1:0] chains_q;
+  logic [Contexts-1:0] due_q;  // chains that a result starts
+  logic [Contexts-1:0][31:0] results_q;
+  logic [31:0] finished_q, faults_q, missed_q, strays_q, dropped_q;
+  logic [BeatBits-1:0] stray_address_q;
+  logic [63:0] lower_q;
+
+  // --- Writes
+
+  wire goes = register_write_i && register_ready_o;
+  wire lower_written = register_enable_i[7:0] == '1;
+  wire upper_written = register_enable_i[15:8] == '1;
+  wire [63:0] lower = lower_written ? register_data_i[63:0] : lower_q;
+  wire [63:0] upper = register_data_i[127:64];
+  wire to_window = goes && upper_written && register_address_i[7:6] == 2'd0 && register_address_i[5:0] < 7'(Windows);
+  wire to_start = goes && lower_written && register_address_i == 8'd64;
+  wire to_context = goes && upper_written && register_address_i[7:4] == 4'd5 && register_address_i[3:0] < 5'(Contexts);
+  wire [ContextBits-1:0] of = register_address_i[ContextBits-1:0];
+
+  assign register_ready_o = !window_valid_o || window_ready_i;
+
+  // --- Starts: those of the host go first
+
+  logic starts_ready, next_due;
+  logic [ContextBits-1:0] next;
+  wire starts_due = next_due && !to_start && starts_ready;
+  tw_arbiter #(
+      .Inputs(Contexts)
+  ) arbiter (
+      .clk_i,
+      .rst_i,
+      .request_i     (due_q),
+      .served_i      (starts_due),
+      .grant_o       (),
+      .winner_valid_o(next_due),
+      .winner_index_o(next)
+  );
+  tw_fifo #(
+      .Width(AddressBits),
+      .Depth(Starts)
+  ) starts (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (to_start || next_due),
+      .in_ready_o (starts_ready),
+      .in_data_i  (to_start ? lower[AddressBits-1:0] : chains_q[next].address),
+      .out_valid_o(start_valid_o),
+      .out_ready_i(start_ready_i),
+      .out_data_o (start_address_o),
+      .count_o    ()
+  );
+
+  // --- Reads
+
+  logic [127:0] value;
+  always_comb begin
+    value = '0;
+    if (register_address_i == 8'd128) value = {32'd0, faults_q, missed_q, finished_q};
+    if (register_address_i == 8'd129) value = {64'({stray_address_q, 4'd0}), dropped_q, strays_q};
+    for (int unsigned i = 0; i < Ports; i++)
+    if (register_address_i == 8'(144 + i))
+      value = {64'(refused_q[i].address), 28'd0, refused_q[i].was_read, refused_q[i].reason, refused_q[i].count};
+    for (int unsigned i = 0; i < Contexts; i++)
+    if (register_address_i == 8'(160 + i)) value = 128'(results_q[i]);
+  end
+
+  always_ff @(posedge clk_i) begin
+    register_data_o <= rst_i ? '0 : value;
+    if (goes && lower_written) lower_q <= register_data_i[63:0];
+
+    if (register_ready_o) begin
+      window_index_o <= register_address_i[IndexBits-1:0];
+      window_o <= '{
+          used: upper[40],
+          to: upper[34:32],
+          mask: upper[PageBits-1:0],
+          lower: lower[PageBits-1:0],
+          upper: lower[32+:PageBits]
+      };
+    end
+    setup_context_o   <= of;
+    setup_beats_o     <= lower[31:0];
+    setup_operation_o <= operator_e'(lower[35:32]);
+    setup_datatype_o  <= datatype_e'(lower[44:40]);
+    setup_record_o    <= lower[49:48];
+    setup_tree_o      <= lower[56];
+    if (to_context) chains_q[of] <= '{starts: upper[63], address: upper[AddressBits-1:0]};
+
+    if (event_valid_i && event_place_i < 3'(Ports)) begin
+      refused_q[event_place_i].count   <= refused_q[event_place_i].count + 32'(event_count_i);
+      refused_q[event_place_i].reason  <= event_reason_i;
+      refused_q[event_place_i].was_read <= event_read_i;
+      refused_q[event_place_i].address <= event_address_i;
+    end
+    if (stray_valid_i) stray_address_q <= stray_address_i;
+    if (done_valid_i) results_q[done_context_i] <= results_q[done_context_i] + 1'b1;
+    if (starts_due) due_q[next] <= 1'b0;
+    if (done_valid_i && chains_q[done_context_i].starts) due_q[done_context_i] <= 1'b1;
+
+    if (rst_i) begin
+      window_valid_o <= 1'b0;
+      setup_valid_o <= 1'b0;
+      refused_q <= '0;
+      due_q <= '0;
+      results_q <= '0;
+      lower_q <= '0;
+      {finished_q, faults_q, missed_q, strays_q, dropped_q} <= '0;
+      stray_address_q <= '0;
+      for (int unsigned i = 0; i < Contexts; i++) chains_q[i].starts <= 1'b0;
+    end else begin
+      if (register_ready_o) window_valid_o <= to_window;
+      setup_valid_o <= to_context;
+      if (event_valid_i && event_place_i == Finished) finished_q <= finished_q + 32'(event_count_i);
+      if (event_valid_i && event_place_i > Finished) faults_q <= faults_q + 32'(event_count_i);
+      missed_q  <= missed_q + 32'(to_start && !starts_ready);
+      strays_q  <= strays_q + 32'(stray_valid_i);
+      dropped_q <= dropped_q + 32'(dropped_i);
+    end
+  end
+endmodule

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registers of a hub, twin of rtl/peach2/tw_control.sv, which says what stands where.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/arbiter.hpp"
+#include "common/fifo.hpp"
+#include "peach2/bus_bridge.hpp"
+#include "peach2/calculator.hpp"
+#include "peach2/word.hpp"
+
+namespace thalweg::peach2 {
+
+/// Registers by their numbers, 16 bytes each.
+enum Register : unsigned {
+  kWindowRegisters = 0,
+  kStartRegister = 64,
+  kContextRegisters = 80,
+  kChainsRegister = 128,
+  kStraysRegister = 129,
+  kRefusedRegisters = 144,
+  kResultRegisters = 160,
+};
+
+class Control {
+ public:
+  struct Config {
+    unsigned windows = 16, contexts = 4;
+    unsigned starts = 8;  ///< that wait
+  };
+  /// What happened on the packets' side.
+  struct Event {
+    unsigned place;  ///< ports; then chains that ended, and faults
+    std::uint32_t count;
+    Refusal reason;
+    bool read;
+    std::uint64_t address;
+  };
+  static constexpr unsigned kFinished = kPorts, kFault = kPorts + 1;
+
+  struct In {
+    const BusBeat* write = nullptr;
+    std::uint64_t address = 0;  ///< the register that is read
+    bool window_taken = false, start_taken = false;
+    std::optional<unsigned> done;  ///< a context
+    bool dropped = false;          ///< a beat, by the calculator
+    std::optional<std::uint64_t> stray;
+    std::optional<Event> event;
+  };
+
+  explicit Control(const Config& config)
+      : config_(config), starts_(config.starts), chains_(config.contexts), results_(config.contexts) {}
+
+  [[nodiscard]] bool ready(bool window_taken) const { return !window_ || window_taken; }  ///< for a write
+  [[nodiscard]] const Word<128>& data() const { return data_; }
+  [[nodiscard]] const std::optional<std::pair<unsigned, Window>>& window() const { return window_; }
+  [[nodiscard]] std::optional<std::uint64_t> start() const {
+    return starts_.valid() ? std::optional(starts_.front()) : std::nullopt;
+  }
+  [[nodiscard]] const std::optional<std::pair<unsigned, Calculator::Setup>>& setup() const { return setup_; }
+  [[nodiscard]] bool idle() const { return !window_ && !starts_.valid() && !setup_ && due_ == 0; }
+
+  /// One clock edge.
+  void step(const In& in) {
+    data_ = value(in.address);
+    const bool free = ready(in.window_taken), due = due_ != 0;
+    const unsigned next = due ? turn_.pick(due_) : 0;
+    std::optional<std::uint64_t> start;
+    if (free) window_.reset();
+    setup_.reset();
+    if (in.write && free) write(*in.write, start);
+    const bool takes = starts_.ready();
+    if (!start && due && takes) {
+      turn_.accept(next, config_.contexts);
+      due_ &= ~(std::uint64_t{1} << next);
+    }
+    missed_ += start && !takes;
+    if (!start && due) start = chains_[next].second;
+    starts_.step(start ? &*start : nullptr, in.start_taken);
+    count(in);
+  }
+
+ private:
+  using Chain = std::pair<bool, std::uint64_t>;  ///< starts when there is a result; where it is
+
+  void write(const BusBeat& beat, std::optional<std::uint64_t>& start) {
+    const bool lower_written = (beat.enable & 0xFF) == 0xFF, upper_written = beat.enable >> 8 == 0xFF;
+    const std::uint64_t lower = lower_written ? beat.data[0] : lower_, upper = beat.data[1];
+    const unsigned at = static_cast<unsigned>(beat.address % 256);
+    if (lower_written) {
+      lower_ = beat.data[0];
+      if (at == kStartRegister) start = lower % kAddresses;
+    }
+    if (!upper_written) return;
+    constexpr std::uint64_t kPages = (1U << (kAddressBits - kPageBits)) - 1;
+    if (at < config_.windows)
+      window_ = {at, Window{(upper >> 40 & 1) != 0, static_cast<unsigned>(upper >> 32 & 7),
+                            static_cast<std::uint32_t>(upper & kPages), static_cast<std::uint32_t>(lower & kPages),
+                            static_cast<std::uint32_t>(lower >> 32 & kPages)}};
+    if (at < kContextRegisters || at >= kContextRegisters + config_.contexts) return;
+    const unsigned context = at - kContextRegisters;
+    setup_ = {context, Calculator::Setup{static_cast<std::uint32_t>(lower),
+                                         static_cast<thalweg::spec::Operator>(lower >> 32 & 15),
+                                         static_cast<thalweg::spec::Datatype>(lower >> 40 & 31),
+                                         static_cast<unsigned>(lower >> 48 & 3), (lower >> 56 & 1) != 0}};
+    written_chain_ = {context, {upper >> 63 != 0, upper % kAddresses}};
+  }
+  void count(const In& in) {
+    if (in.done) {
+      ++results_[*in.done];
+      if (chains_[*in.done].first) due_ |= std::uint64_t{1} << *in.done;
+    }
+    if (written_chain_) chains_[written_chain_->first] = written_chain_->second;
+    written_chain_.reset();
+    dropped_ += in.dropped;
+    if (in.stray) {
+      ++strays_;
+      stray_address_ = *in.stray;
+    }
+    if (!in.event) return;
+    if (in.event->place == kFinished) {
+      finished_ += in.event->count;
+    } else if (in.event->place > kFinished) {
+      faults_ += in.event->count;
+    } else {
+      Event& refused = refused_[in.event->place];
+      const std::uint32_t before = refused.count;
+      refused = *in.event;
+      refused.count += before;
+    }
+  }
+  [[nodiscard]] Word<128> value(std::uint64_t address) const {
+    const unsigned at = static_cast<unsigned>(address % 256);
+    if (at == kChainsRegister) return {finished_ | std::uint64_t{missed_} << 32, faults_};
+    if (at == kStraysRegister) return {strays_ | std::uint64_t{dropped_} << 32, stray_address_ * 16};
+    if (at >= kRefusedRegisters && at < kRefusedRegisters + kPorts) {
+      const Event& refused = refused_[at - kRefusedRegisters];
+      return {refused.count | std::uint64_t{static_cast<unsigned>(refused.reason)} << 32 |
+                  std::uint64_t{refused.read} << 35,
+              refused.address};
+    }
+    if (at >= kResultRegisters && at < kResultRegisters + config_.contexts) return {results_[at - kResultRegisters], 0};
+    return {};
+  }
+
+  Config config_;
+  Fifo<std::uint64_t> starts_;
+  std::vector<Chain> chains_;
+  std::vector<std::uint32_t> results_;
+  std::array<Event, kPorts> refused_{};
+  Arbiter turn_;
+  std::uint64_t due_ = 0;  ///< contexts whose chain a result starts
+  std::uint64_t lower_ = 0, stray_address_ = 0;
+  std::uint32_t finished_ = 0, faults_ = 0, missed_ = 0, strays_ = 0, dropped_ = 0;
+  std::optional<std::pair<unsigned, Window>> window_;
+  std::optional<std::pair<unsigned, Calculator::Setup>> setup_;
+  std::optional<std::pair<unsigned, Chain>> written_chain_;
+  Word<128> data_{};
+};
+
+}  // namespace thalweg::peach2
