@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: Apache-2.0
+// A hub of PEACH2: four links of PCI Express whose packets go where the windows of their addresses say; a DMA controller; and a bus
+// with memory, working RAM, the reduction calculator and the registers. Packets have one clock, the bus a slower one.
+//
+// At a link are packets and credits: the layers below are its rate and what they add to a packet. Inside, the bus and the DMA
+// controller are ports as the links are, with stores of their own, so that an answer is always taken.
+//
+// Order: from port to port, kept. Latency: from link to link a packet's words, and 8 cycles. Throughput: that of the links; a word a
+// cycle to the bus, a beat of 16 bytes in a cycle of its clock. Storage: that of the blocks, and the working RAM. All outputs
+// are registers, or depend on registers alone, but those to memory, which depend on bus_memory_ready_i. Critical path: that of the
+// blocks.
+module tw_hub
+  import tw_spec_pkg::*;
+  import tw_reduce_pkg::*;
+  import tw_peach2_pkg::*;
+  import tw_peach2_spec_pkg::*;
+#(
+    parameter int unsigned Windows = 16,
+    parameter int unsigned Packets = 32,  /// that a link's end keeps, here and there
+    parameter int unsigned Units = 256,  /// of 16 bytes of data, likewise
+    parameter int unsigned Reads = 16,  /// of the DMA controller under way, up to 32
+    parameter int unsigned BusReads = 4,  /// of the bus under way
+    parameter int unsigned RamBits = 11,  /// log2 of the working RAM's beats of 16 bytes
+    parameter int unsigned Contexts = 4,  /// of the calculator
+    parameter int unsigned Sums = 16,  /// its beats of partial sums
+    parameter int unsigned Records = 8,  /// beats of its results
+    parameter int unsigned Latency = 8,  /// of its lanes, cycles
+    parameter pairs_t Pairs = all_pairs(),  /// what they can
+    parameter int unsigned Starts = 8,  /// of chains that wait
+    localparam int unsigned Links = 4,
+    localparam int unsigned MemoryBits = 25
+) (
+    input logic net_clk_i,
+    input logic net_rst_i,
+
+    input logic [15:0] net_own_i,  /// as requester and completer; constant
+
+    input  logic  [Links-1:0]                net_in_valid_i,
+    input  word_t [Links-1:0]                net_in_data_i,
+    input  logic  [Links-1:0]                net_in_last_i,
+    output logic  [Links-1:0]                net_freed_valid_o,   /// a packet's credits
+    output logic  [Links-1:0][UnitsBits-1:0] net_freed_units_o,
+    output logic  [Links-1:0]                net_out_valid_o,
+    output word_t [Links-1:0]                net_out_data_o,
+    output logic  [Links-1:0]                net_out_last_o,
+    input  logic  [Links-1:0]                net_credit_valid_i,
+    input  logic  [Links-1:0][UnitsBits-1:0] net_credit_units_i,
+
+    input logic bus_clk_i,
+    input logic bus_rst_i,
+
+    output logic                  bus_memory_valid_o,
+    input  logic                  bus_memory_ready_i,
+    output logic                  bus_memory_write_o,
+    output logic [MemoryBits-1:0] bus_memory_address_o,
+    output logic [         127:0] bus_memory_data_o,
+    output logic [          15:0] bus_memory_enable_o,
+    input  logic                  bus_memory_reply_valid_i,
+    input  logic [         127:0] bus_memory_reply_data_i
+);
+  localparam int unsigned IndexBits = $clog2(Windows);
+  localparam int unsigned LinkWords = 2 * Packets + Units / 2;
+  localparam int unsigned NoteBits = 3 + 1 + AddressBits;
+  localparam int unsigned EventBits = 3 + 16 + NoteBits;
+  localparam int unsigned CrossingDepth = 16;
+  localparam int unsigned FewDepth = 8;
+  localparam int unsigned ContextBits = $clog2(Contexts);
+  localparam int unsigned PlaceBits = $clog2(Sums);
+  localparam int unsigned RecordBits = $clog2(Records);
+  localparam int unsigned BeatBits = AddressBits - 4;
+
+  // --- Ports: what comes in, through the switch, out
+
+  logic [Ports-1:0] in_valid, in_ready, in_last;
+  word_t [Ports-1:0] in_data;
+  logic [Ports-1:0] shown, taken, shown_last;
+  word_t [Ports-1:0] shown_data;
+  logic [Ports-1:0][2:0] shown_to;
+  logic [Ports-1:0] out_valid, out_ready, out_last;
+  word_t [Ports-1:0] out_data;
+  logic [Ports-1:0] freed;
+  logic [Ports-1:0][UnitsBits-1:0] freed_units;
+  logic [Ports-1:0] refused, refused_read;
+  refusal_e [Ports-1:0] refused_reason;
+  logic [Ports-1:0][AddressBits-1:0] refused_address;
+
+  logic load;
+  logic [IndexBits-1:0] load_index;
+  window_t load_window;
+
+  for (genvar p = 0; p < Ports; p++) begin : ports
+    localparam logic Inside = p >= Links;
+    tw_ingress #(
+        .Port   (3'(p)),
+        .Reads  (p == 32'(North) || p == 32'(Engine)),
+        .Answers(p == 32'(North) || p == 32'(Bus)),
+        .Words  (Inside ? 2 * 10 : LinkWords),
+        .Packets(Inside ? 8 : Packets),
+        .Windows(Windows)
+    ) ingress (
+        .clk_i           (net_clk_i),
+        .rst_i           (net_rst_i),
+        .own_i           (net_own_i),
+        .load_valid_i    (load),
+        .load_index_i    (load_index),
+        .load_window_i   (load_window),
+        .in_valid_i      (in_valid[p]),
+        .in_ready_o      (in_ready[p]),
+        .in_data_i       (in_data[p]),
+        .in_last_i       (in_last[p]),
+        .out_valid_o     (shown[p]),
+        .out_ready_i     (taken[p]),
+        .out_data_o      (shown_data[p]),
+        .out_last_o      (shown_last[p]),
+        .out_to_o        (shown_to[p]),
+        .freed_valid_o   (freed[p]),
+        .freed_units_o   (freed_units[p]),
+        .refused_valid_o (refused[p]),
+        .refused_reason_o(refused_reason[p]),
+        .refused_read_o  (refused_read[p]),
+        .refused_address_o(refused_address[p])
+    );
+  end
+
+  tw_stream_switch #(
+      .Inputs (Ports),
+      .Outputs(Ports),
+      .Width  (WordBits)
+  ) packets (
+      .clk_i      (net_clk_i),
+      .rst_i      (net_rst_i),
+      .in_valid_i (shown),
+      .in_ready_o (taken),
+      .in_data_i  (shown_data),
+      .in_last_i  (shown_last),
+      .in_to_i    (shown_to),
+      .out_valid_o(out_valid),
+      .out_ready_i(out_ready),
+      .out_data_o (out_data),
+      .out_last_o (out_last)
+  );
+
+  assign in_valid[Links-1:0] = net_in_valid_i;
+  assign in_data[Links-1:0] = net_in_data_i;
+  assign in_last[Links-1:0] = net_in_last_i;
+  assign net_freed_valid_o = freed[Links-1:0];
+  assign net_freed_units_o = freed_units[Links-1:0];
+  for (genvar l = 0; l < Links; l++) begin : links
+    tw_egress #(
+        .Rate   (l == 32'(South) ? 32 : 16),
+        .Packets(Packets),
+        .Units  (Units)
+    ) egress (
+        .clk_i         (net_clk_i),
+        .rst_i         (net_rst_i),
+        .in_valid_i    (out_valid[l]),
+        .in_ready_o    (out_ready[l]),
+        .in_data_i     (out_data[l]),
+        .in_last_i     (out_last[l]),
+        .out_valid_o   (net_out_valid_o[l]),
+        .out_data_o    (net_out_data_o[l]),
+        .out_last_o    (net_out_last_o[l]),
+        .told_valid_i  (net_in_valid_i[l] && net_in_last_i[l]),
+        .credit_valid_i(net_credit_valid_i[l]),
+        .credit_units_i(net_credit_units_i[l])
+    );
+  end
+
+  // --- The DMA controller
+
+  logic start, start_ready;
+  logic [AddressBits-1:0] start_address;
+  logic read_valid, write_valid, read_ready, write_ready, write_last;
+  word_t read_data, write_data;
+  logic chunk_valid, chunk_last;
+  logic [AddressBits-3:0] chunk_to;
+  logic [6:0] chunk_dwords;
+  logic fetched, written, finished, read_fault, write_fault;
+  dma_descriptor_t descriptor;
+
+  tw_dma_reader #(
+      .Reads(Reads)
+  ) reader (
+      .clk_i             (net_clk_i),
+      .rst_i             (net_rst_i),
+      .own_i             (net_own_i),
+      .start_valid_i     (start),
+      .start_ready_o     (start_ready),
+      .start_address_i   (start_address),
+      .out_valid_o       (read_valid),
+      .out_ready_i       (read_ready),
+      .out_data_o        (read_data),
+      .chunk_valid_o     (chunk_valid),
+      .chunk_to_o        (chunk_to),
+      .chunk_dwords_o    (chunk_dwords),
+      .chunk_last_o      (chunk_last),
+      .descriptor_valid_i(fetched),
+      .descriptor_i      (descriptor),
+      .written_i         (written),
+      .refused_i         (refused[Engine] && refused_read[Engine]),
+      .fault_o           (read_fault)
+  );
+  tw_dma_writer #(
+      .Words (10 * Reads + 2),
+      .Chunks(Reads)
+  ) writer (
+      .clk_i             (net_clk_i),
+      .rst_i             (net_rst_i),
+      .own_i             (net_own_i),
+      .in_valid_i        (out_valid[Engine]),
+      .in_ready_o        (out_ready[Engine]),
+      .in_data_i         (out_data[Engine]),
+      .in_last_i         (out_last[Engine]),
+      .chunk_valid_i     (chunk_valid),
+      .chunk_to_i        (chunk_to),
+      .chunk_dwords_i    (chunk_dwords),
+      .chunk_last_i      (chunk_last),
+      .out_valid_o       (write_valid),
+      .out_ready_i       (write_ready),
+      .out_data_o        (write_data),
+      .out_last_o        (write_last),
+      .descriptor_valid_o(fetched),
+      .descriptor_o      (descriptor),
+      .written_o         (written),
+      .finished_o        (finished),
+      .fault_o           (write_fault)
+  );
+  tw_stream_switch #(
+      .Inputs (2),
+      .Outputs(1),
+      .Width  (WordBits)
+  ) engine (
+      .clk_i      (net_clk_i),
+      .rst_i      (net_rst_i),
+      .in_valid_i ({write_valid, read_valid}),
+      .in_ready_o ({write_ready, read_ready}),
+      .in_data_i  ({write_data, read_data}),
+      .in_last_i  ({write_last, 1'b1}),
+      .in_to_i    ('0),
+      .out_valid_o(in_valid[Engine]),
+      .out_ready_i(in_ready[Engine]),
+      .out_data_o (in_data[Engine]),
+      .out_last_o (in_last[Engine])
+  );
+
+  // --- What happened
+
+  logic [Ports+1:0] happened;
+  logic [Ports+1:0][NoteBits-1:0] notes;
+  logic faulty_q, event_valid, event_ready;
+  logic [EventBits-1:0] event_;
+  always_ff @(posedge net_clk_i) faulty_q <= !net_rst_i && (read_fault || write_fault);
+  always_comb begin
+    happened = {(read_fault || write_fault) && !faulty_q, finished, refused};
+    notes = '0;
+    for (int unsigned p = 0; p < Ports; p++) notes[p] = {refused_reason[p], refused_read[p], refused_address[p]};
+  end
+  tw_events #(
+      .Places(Ports + 2),
+      .Width (NoteBits)
+  ) events (
+      .clk_i      (net_clk_i),
+      .rst_i      (net_rst_i),
+      .happened_i (happened),
+      .note_i     (notes),
+      .out_valid_o(event_valid),
+      .out_ready_i(event_ready),
+      .out_place_o(event_[EventBits-1-:3]),
+      .out_count_o(event_[NoteBits+:16]),
+      .out_note_o (event_[NoteBits-1:0])
+  );
+
+  // --- From clock to clock
+
+  logic bus_in_valid, bus_in_ready, bus_in_last, bus_out_valid, bus_out_ready, bus_out_last;
+  word_t bus_in_data, bus_out_data;
+  logic window_valid, window_ready, started, started_ready, told;
+  logic [IndexBits-1:0] window_index;
+  window_t window;
+  logic [AddressBits-1:0] started_address;
+  logic [EventBits-1:0] told_event;
+
+  tw_async_fifo #(
+      .Width(WordBits + 1),
+      .Depth(CrossingDepth)
+  ) to_bus (
+      .wr_clk_i  (net_clk_i),
+      .wr_rst_i  (net_rst_i),
+      .wr_valid_i(out_valid[Bus]),
+      .wr_ready_o(out_ready[Bus]),
+      .wr_data_i ({out_last[Bus], out_data[Bus]}),
+      .rd_clk_i  (bus_clk_i),
+      .rd_rst_i  (bus_rst_i),
+      .rd_valid_o(bus_in_valid),
+      .rd_ready_i(bus_in_ready),
+      .rd_data_o ({bus_in_last, bus_in_data})
+  );
+  tw_async_fifo #(
+      .Width(WordBits + 1),
+      .Depth(CrossingDepth)
+  ) from_bus (
+      .wr_clk_i  (bus_clk_i),
+      .wr_rst_i  (bus_rst_i),
+      .wr_valid_i(bus_out_valid),
+      .wr_ready_o(bus_out_ready),
+      .wr_data_i ({bus_out_last, bus_out_data}),
+      .rd_clk_i  (net_clk_i),
+      .rd_rst_i  (net_rst_i),
+      .rd_valid_o(in_valid[Bus]),
+      .rd_ready_i(in_ready[Bus]),
+      .rd_data_o ({in_last[Bus], in_data[Bus]})
+  );
+  tw_async_fifo #(
+      .Width(IndexBits + $bits(window_t)),
+      .Depth(FewDepth)
+  ) loads (
+      .wr_clk_i  (bus_clk_i),
+      .wr_rst_i  (bus_rst_i),
+      .wr_valid_i(window_valid),
+      .wr_ready_o(window_ready),
+      .wr_data_i ({window_index, window}),
+      .rd_clk_i  (net_clk_i),
+      .rd_rst_i  (net_rst_i),
+      .rd_valid_o(load),
+      .rd_ready_i(1'b1),
+      .rd_data_o ({load_index, load_window})
+  );
+  tw_async_fifo #(
+      .Width(AddressBits),
+      .Depth(FewDepth)
+  ) starts (
+      .wr_clk_i  (bus_clk_i),
+      .wr_rst_i  (bus_rst_i),
+      .wr_valid_i(started),
+      .wr_ready_o(started_ready),
+      .wr_data_i (started_address),
+      .rd_clk_i  (net_clk_i),
+      .rd_rst_i  (net_rst_i),
+      .rd_valid_o(start),
+      .rd_ready_i(start_ready),
+      .rd_data_o (start_address)
+  );
+  tw_async_fifo #(
+      .Width(EventBits),
+      .Depth(FewDepth)
+  ) tells (
+      .wr_clk_i  (net_clk_i),
+      .wr_rst_i  (net_rst_i),
+      .wr_valid_i(event_valid),
+      .wr_ready_o(event_ready),
+      .wr_data_i (event_),
+      .rd_clk_i  (bus_clk_i),
+      .rd_rst_i  (bus_rst_i),
+      .rd_valid_o(told),
+      .rd_ready_i(1'b1),
+      .rd_data_o (told_event)
+  );
+
+  // --- The bus
+
+  logic beat_valid, beat_ready, beat_write, reply_valid;
+  logic [BeatBits-1:0] beat_address, stray_address;
+  logic [127:0] beat_data, reply_data;
+  logic [15:0] beat_enable;
+  logic calculates, calculator_ready, ram_write, register_write, register_ready, stray, dropped, done;
+  logic [ContextBits-1:0] calculator_context, done_context, setup_context;
+  logic [PlaceBits-1:0] calculator_place;
+  logic [RecordBits-1:0] calculator_read;
+  logic [RamBits-1:0] ram_address;
+  logic [7:0] register_address;
+  logic [127:0] calculator_data, ram_data_q, register_data;
+  logic setup_valid, setup_tree;
+  logic [31:0] setup_beats;
+  operator_e setup_operation;
+  datatype_e setup_datatype;
+  logic [1:0] setup_record;
+
+  tw_bus_bridge #(
+      .Reads(BusReads)
+  ) bridge (
+      .clk_i         (bus_clk_i),
+      .rst_i         (bus_rst_i),
+      .own_i         (net_own_i),
+      .in_valid_i    (bus_in_valid),
+      .in_ready_o    (bus_in_ready),
+      .in_data_i     (bus_in_data),
+      .in_last_i     (bus_in_last),
+      .out_valid_o   (bus_out_valid),
+      .out_ready_i   (bus_out_ready),
+      .out_data_o    (bus_out_data),
+      .out_last_o    (bus_out_last),
+      .beat_valid_o  (beat_valid),
+      .beat_ready_i  (beat_ready),
+      .beat_write_o  (beat_write),
+      .beat_address_o(beat_address),
+      .beat_data_o   (beat_data),
+      .beat_enable_o (beat_enable),
+      .reply_valid_i (reply_valid),
+      .reply_data_i  (reply_data)
+  );
+  tw_bus #(
+      .RamBits (RamBits),
+      .Contexts(Contexts),
+      .Sums    (Sums),
+      .Records (Records)
+  ) bus (
+      .clk_i               (bus_clk_i),
+      .rst_i               (bus_rst_i),
+      .beat_valid_i        (beat_valid),
+      .beat_ready_o        (beat_ready),
+      .beat_write_i        (beat_write),
+      .beat_address_i      (beat_address),
+      .beat_data_i         (beat_data),
+      .beat_enable_i       (beat_enable),
+      .reply_valid_o       (reply_valid),
+      .reply_data_o        (reply_data),
+      .memory_valid_o      (bus_memory_valid_o),
+      .memory_ready_i      (bus_memory_ready_i),
+      .memory_write_o      (bus_memory_write_o),
+      .memory_address_o    (bus_memory_address_o),
+      .memory_data_o       (bus_memory_data_o),
+      .memory_enable_o     (bus_memory_enable_o),
+      .memory_reply_valid_i(bus_memory_reply_valid_i),
+      .memory_reply_data_i (bus_memory_reply_data_i),
+      .calculator_valid_o  (calculates),
+      .calculator_ready_i  (calculator_ready),
+      .calculator_context_o(calculator_context),
+      .calculator_place_o  (calculator_place),
+      .calculator_read_o   (calculator_read),
+      .calculator_data_i   (calculator_data),
+      .ram_write_o         (ram_write),
+      .ram_address_o       (ram_address),
+      .ram_data_i          (ram_data_q),
+      .register_write_o    (register_write),
+      .register_ready_i    (register_ready),
+      .register_address_o  (register_address),
+      .register_data_i     (register_data),
+      .stray_valid_o       (stray),
+      .stray_address_o     (stray_address)
+  );
+
+  logic [127:0] ram_q[2**RamBits];
+  initial for (int i = 0; i < 2 ** RamBits; i++) ram_q[i] = '0;
+  always_ff @(posedge bus_clk_i) begin
+    for (int unsigned i = 0; i < 16; i++)
+    if (ram_write && beat_enable[i]) ram_q[ram_address][8*i+:8] <= beat_data[8*i+:8];
+    ram_data_q <= ram_q[ram_address];
+  end
+
+  tw_calculator #(
+      .Contexts(Contexts),
+      .Sums    (Sums),
+      .Records (Records),
+      .Latency (Latency),
+      .Pairs   (Pairs)
+  ) calculator (
+      .clk_i            (bus_clk_i),
+      .rst_i            (bus_rst_i),
+      .setup_valid_i    (setup_valid),
+      .setup_context_i  (setup_context),
+      .setup_beats_i    (setup_beats),
+      .setup_operation_i(setup_operation),
+      .setup_datatype_i (setup_datatype),
+      .setup_record_i   (setup_record),
+      .setup_tree_i     (setup_tree),
+      .write_valid_i    (calculates),
+      .write_ready_o    (calculator_ready),
+      .write_context_i  (calculator_context),
+      .write_place_i    (calculator_place),
+      .write_data_i     (beat_data),
+      .read_context_i   (calculator_context),
+      .read_beat_i      (calculator_read),
+      .read_data_o      (calculator_data),
+      .done_valid_o     (done),
+      .done_context_o   (done_context),
+      .stray_o          (dropped)
+  );
+  tw_control #(
+      .Windows (Windows),
+      .Contexts(Contexts),
+      .Starts  (Starts)
+  ) control (
+      .clk_i             (bus_clk_i),
+      .rst_i             (bus_rst_i),
+      .register_write_i  (register_write),
+      .register_ready_o  (register_ready),
+      .register_address_i(register_address),
+      .register_data_i   (beat_data),
+      .register_enable_i (beat_enable),
+      .register_data_o   (register_data),
+      .window_valid_o    (window_valid),
+      .window_ready_i    (window_ready),
+      .window_index_o    (window_index),
+      .window_o          (window),
+      .start_valid_o     (started),
+      .start_ready_i     (started_ready),
+      .start_address_o   (started_address),
+      .setup_valid_o     (setup_valid),
+      .setup_context_o   (setup_context),
+      .setup_beats_o     (setup_beats),
+      .setup_operation_o (setup_operation),
+      .setup_datatype_o  (setup_datatype),
+      .setup_record_o    (setup_record),
+      .setup_tree_o      (setup_tree),
+      .done_valid_i      (done),
+      .done_context_i    (done_context),
+      .dropped_i         (dropped),
+      .stray_valid_i     (stray),
+      .stray_address_i   (stray_address),
+      .event_valid_i     (told),
+      .event_place_i     (told_event[EventBits-1-:3]),
+      .event_count_i     (told_event[NoteBits+:16]),
+      .event_reason_i    (refusal_e'(told_event[NoteBits-1-:3])),
+      .event_read_i      (told_event[AddressBits]),
+      .event_address_i   (told_event[AddressBits-1:0])
+  );
+
+`ifndef SYNTHESIS
+  always_ff @(posedge net_clk_i) begin
+    if (!net_rst_i) credits_suffice : assert ((net_in_valid_i & ~in_ready[Links-1:0]) == '0);
+  end
+`endif
+endmodule
