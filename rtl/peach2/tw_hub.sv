@@ -33,7 +33,8 @@ module tw_hub
     input logic net_clk_i,
     input logic net_rst_i,
 
-    input logic [15:0] net_own_i,  /// as requester and completer; constant
+    input logic [        15:0] net_own_i,   /// as requester and completer; constant
+    input logic [BaseBits-1:0] net_base_i,  /// its GByte; constant
 
     input  logic  [Links-1:0]                net_in_valid_i,
     input  word_t [Links-1:0]                net_in_data_i,
@@ -101,6 +102,7 @@ module tw_hub
         .clk_i           (net_clk_i),
         .rst_i           (net_rst_i),
         .own_i           (net_own_i),
+        .base_i          (net_base_i),
         .load_valid_i    (load),
         .load_index_i    (load_index),
         .load_window_i   (load_window),

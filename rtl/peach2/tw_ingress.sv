@@ -23,6 +23,7 @@ module tw_ingress
     input logic        clk_i,
     input logic        rst_i,
     input logic [15:0] own_i,  /// the engine's, as the requester of its reads
+    input logic [BaseBits-1:0] base_i,  /// the hub's own GByte
 
     input logic                     load_valid_i,
     input logic    [IndexWidth-1:0] load_index_i,
@@ -98,6 +99,7 @@ module tw_ingress
   ) windows (
       .clk_i,
       .rst_i,
+      .base_i,
       .load_valid_i,
       .load_index_i,
       .load_window_i,

@@ -9,6 +9,7 @@ package tw_peach2_pkg;
   localparam int unsigned WordBits = 256;
   localparam int unsigned AddressBits = 39;  // 512 GByte
   localparam int unsigned PageBits = AddressBits - 12;
+  localparam int unsigned BaseBits = AddressBits - 30;  // of a hub's 1 GByte
   localparam int unsigned MaxDwords = 64;  // of a packet: 256 bytes
   localparam int unsigned UnitsBits = 5;  // of flow control: 16 bytes
 

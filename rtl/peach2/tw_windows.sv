@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a page goes: the first of the windows that has it says so.
+// Where a page goes: a page of the hub's own to its bus, any other where the first of the windows that has it says.
 //
 // Order: kept. Latency: two cycles. Throughput: a page a cycle. Storage: the windows. A window that is loaded holds from the next
 // cycle on. Critical path: from ask_page_i over a mask and two comparisons of 27 bits.
@@ -11,6 +11,7 @@ module tw_windows
 ) (
     input  logic                       clk_i,
     input  logic                       rst_i,
+    input  logic      [  BaseBits-1:0] base_i,         /// the hub's own GByte
     input  logic                       load_valid_i,
     input  logic      [IndexWidth-1:0] load_index_i,
     input  window_t                    load_window_i,
@@ -26,7 +27,7 @@ module tw_windows
 
   window_t [Windows-1:0] windows_q;
   logic [Windows-1:0] hits_q;
-  logic asked_q;
+  logic asked_q, own_q;
   logic [Windows-1:0][2:0] to_q;
   logic [2:0] to;
 
@@ -41,8 +42,9 @@ module tw_windows
                    && (ask_page_i & windows_q[i].mask) <= windows_q[i].upper;
       to_q[i] <= windows_q[i].to;
     end
-    found_hit_o <= hits_q != 0;
-    found_to_o  <= to;
+    own_q <= ask_page_i[PageBits-1-:BaseBits] == base_i;
+    found_hit_o <= own_q || hits_q != 0;
+    found_to_o  <= own_q ? Bus : to;
     if (rst_i) begin
       for (int unsigned i = 0; i < Windows; i++) windows_q[i].used <= 1'b0;
       asked_q <= 1'b0;

@@ -26,6 +26,7 @@ namespace thalweg::peach2 {
 class Hub {
  public:
   struct Config {
+    unsigned base = 0;  ///< its GByte
     unsigned windows = 16;
     unsigned packets = 32, units = 256;  ///< that a link's end keeps
     unsigned reads = 16, bus_reads = 4;  ///< under way: of the DMA controller, of the bus
@@ -199,7 +200,8 @@ class Hub {
                                         .answers = p == kNorth || p == kBus,
                                         .words = p < kLinks ? 2 * config.packets + config.units / 2 : 20,
                                         .packets = p < kLinks ? config.packets : 8,
-                                        .windows = config.windows},
+                                        .windows = config.windows,
+                                        .base = config.base},
                         own);
     return made;
   }

@@ -21,6 +21,7 @@ class Ingress {
     bool answers = false;  ///< completions may come in
     unsigned words = 144;  ///< kept, at least those of a packet
     unsigned packets = 16, windows = 16;
+    unsigned base = 0;  ///< the hub's own GByte
   };
   struct Refused {
     Refusal reason;
@@ -30,7 +31,11 @@ class Ingress {
 
   /// `own`: the engine's, as the requester of its reads.
   Ingress(const Config& config, std::uint16_t own)
-      : config_(config), own_(own), windows_(config.windows), store_(config.words), verdicts_(config.packets) {}
+      : config_(config),
+        own_(own),
+        windows_(config.windows, config.base),
+        store_(config.words),
+        verdicts_(config.packets) {}
 
   [[nodiscard]] bool ready() const { return store_.ready() && (!first_ || packets_ != config_.packets); }
   /// The word that it shows, or null; and where it goes.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a page goes, twin of rtl/peach2/tw_windows.sv: the first of the windows that has it says so.
+// Where a page goes, twin of rtl/peach2/tw_windows.sv: a page of the hub's own to its bus, any other where the first of the windows
+// that has it says.
 #pragma once
 
 #include <optional>
@@ -16,7 +17,8 @@ class Windows {
     unsigned to = 0;
   };
 
-  explicit Windows(unsigned windows) : windows_(windows) {}
+  /// `base`: the hub's own GByte.
+  Windows(unsigned windows, unsigned base) : base_(base), windows_(windows) {}
 
   /// What was asked two cycles ago.
   [[nodiscard]] const std::optional<Found>& found() const { return found_; }
@@ -24,6 +26,7 @@ class Windows {
   [[nodiscard]] unsigned size() const { return static_cast<unsigned>(windows_.size()); }
   /// Without time.
   [[nodiscard]] Found find(std::uint32_t page) const {
+    if (page >> (kBaseShift - kPageBits) == base_) return {true, kBus};
     for (const auto& window : windows_)
       if (window.has(page)) return {true, window.to};
     return {};
@@ -38,6 +41,7 @@ class Windows {
   void load(unsigned index, const Window& window) { windows_[index] = window; }
 
  private:
+  unsigned base_;
   std::vector<Window> windows_;
   std::optional<Found> asked_, found_;
 };

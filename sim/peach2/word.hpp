@@ -5,6 +5,7 @@
 // where its address has it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -15,6 +16,7 @@ namespace thalweg::peach2 {
 
 inline constexpr unsigned kAddressBits = 39;  ///< 512 GByte
 inline constexpr unsigned kPageBits = 12;
+inline constexpr unsigned kBaseShift = 30;  ///< of a hub's own GByte
 inline constexpr std::uint64_t kAddresses = std::uint64_t{1} << kAddressBits;
 inline constexpr unsigned kMaxDwords = 64;  ///< of a packet
 inline constexpr unsigned kLineBytes = 32;

@@ -33,6 +33,9 @@ template <class Port>
           part(27), part(0)};
 }
 
+/// The hub's own GByte: one of the pages below.
+inline constexpr unsigned kBase = 3 << 5;
+
 /// A page of few, so that windows are hit, or any.
 [[nodiscard]] inline std::uint32_t page(bisim::Dice& dice) {
   return dice.chance(800) ? dice.below(16) << 23 | dice.below(8) : static_cast<std::uint32_t>(dice.bits()) & 0x7FFFFFF;

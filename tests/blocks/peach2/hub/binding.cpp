@@ -21,8 +21,11 @@ constexpr std::uint16_t kOwn = 2;
 
 class Twin {
  public:
+  static constexpr bool kMemoryOutlivesReset = true;
+
   explicit Twin(const Clocks& clocks)
-      : hub_({.windows = Parameters::Windows,
+      : hub_({.base = blocks::kBase,
+              .windows = Parameters::Windows,
               .packets = Parameters::Packets,
               .units = Parameters::Units,
               .reads = Parameters::Reads,
@@ -95,6 +98,7 @@ class Stimulus {
 
   void drive(const Outputs& seen, const Instant& now, const bisim::Draws& draws, Inputs& next) {
     next.net_own_i.set(kOwn);
+    next.net_base_i.set(blocks::kBase);
     if (now.edge(kNet))
       for (unsigned l = 0; l < kLinks; ++l) {
         bisim::Dice dice = draws.lane(l);
@@ -110,7 +114,7 @@ class Stimulus {
   }
 
  private:
-  static constexpr std::uint64_t kBase = std::uint64_t{3} << 30;  ///< of the hub's own addresses
+  static constexpr std::uint64_t kBase = std::uint64_t{blocks::kBase} << 30;  ///< of the hub's own addresses
 
   void link(unsigned l, const Outputs& seen, bisim::Dice& dice, Inputs& next) {
     // What goes out: its credits come back later; reads are answered by the host.
@@ -159,6 +163,7 @@ class Stimulus {
       made = own(l, dice);
     } else {
       made = blocks::packet(dice, 1000);
+      if (made.size() > 10) return;  // longer than its credits can say
     }
     const auto header = peach2::header(made[0].data);
     const bool read = peach2::kind(made[0].data) == peach2::Kind::read;
@@ -193,8 +198,7 @@ class Stimulus {
   }
   std::vector<HubWord> window(unsigned index, bisim::Dice& dice) {
     peach2::Window window = blocks::window(dice);
-    if (index == 0) window = {true, peach2::kBus, 0x7FC0000, kBase >> 12, kBase >> 12};
-    if (index == 1) window = {true, peach2::kNorth, 0x7FFFFFF, 1 << 18, (1 << 18) + 64};
+    if (index == 0) window = {true, peach2::kNorth, 0x7FFFFFF, 1 << 18, (1 << 18) + 64};
     return registered(index, window.lower | std::uint64_t{window.upper} << 32,
                       window.mask | std::uint64_t{window.to} << 32 | std::uint64_t{window.used} << 40, dice);
   }

@@ -43,7 +43,8 @@ class Twin {
                             .answers = Parameters::Answers != 0,
                             .words = Parameters::Words,
                             .packets = Parameters::Packets,
-                            .windows = Parameters::Windows},
+                            .windows = Parameters::Windows,
+                            .base = blocks::kBase},
                            kOwn};
 };
 
@@ -58,6 +59,7 @@ class Stimulus {
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice packets = draws.lane(0), loads = draws.lane(1), taker = draws.lane(2);
     next.own_i.set(kOwn);
+    next.base_i.set(blocks::kBase);
     if (source_.empty() && packets.chance(900)) source_.add(blocks::packet(packets, kOwn));
     if (const auto* word = source_.show(packets)) {
       next.in_valid_i.set(true);

@@ -8,7 +8,7 @@ namespace {
 using top::Inputs, top::Outputs, top::Parameters;
 
 struct Twin {
-  thalweg::peach2::Windows windows{Parameters::Windows};
+  thalweg::peach2::Windows windows{Parameters::Windows, blocks::kBase};
 
   void outputs(const Inputs&, Outputs& out) const {
     out.found_valid_o.set(windows.found().has_value());
@@ -33,6 +33,7 @@ class Stimulus {
   explicit Stimulus(bisim::Dice run) : loads_(run.pick(20, 300, 1)) {}
 
   void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
+    next.base_i.set(blocks::kBase);
     bisim::Dice loads = draws.lane(0), asks = draws.lane(1);
     if (loads.chance(loads_)) {
       next.load_valid_i.set(true);
