@@ -207,7 +207,7 @@ class Calculator {
       case State::store: {
         Word<256> result = fold_there_[at] ? folds_[at] : Word<256>{};
         if (setup_.tree)
-          for (unsigned i = spec::size_of(setup_.type); i < 32; ++i)
+          for (auto i = static_cast<unsigned>(spec::size_of(setup_.type)); i < 32; ++i)
             result[i / 8] &= ~(std::uint64_t{0xFF} << i % 8 * 8);
         stored = {request_.context * config_.records + at, result};
         ++at_;

@@ -47,10 +47,10 @@ class Control {
     const BusBeat* write = nullptr;
     std::uint64_t address = 0;  ///< the register that is read
     bool window_taken = false, start_taken = false;
-    std::optional<unsigned> done;  ///< a context
-    bool dropped = false;          ///< a beat, by the calculator
-    std::optional<std::uint64_t> stray;
-    std::optional<Event> event;
+    std::optional<unsigned> done{};  ///< a context
+    bool dropped = false;            ///< a beat, by the calculator
+    std::optional<std::uint64_t> stray{};
+    std::optional<Event> event{};
   };
 
   explicit Control(const Config& config)

@@ -37,9 +37,9 @@ class DmaReader {
   [[nodiscard]] const std::optional<Chunk>& chunk() const { return chunk_; }
 
   struct In {
-    std::optional<std::uint64_t> start;  ///< of the first descriptor
+    std::optional<std::uint64_t> start{};  ///< of the first descriptor
     bool out_ready = false;
-    std::optional<spec::DmaDescriptor> descriptor;
+    std::optional<spec::DmaDescriptor> descriptor{};
     bool written = false;  ///< a chunk
     bool refused = false;  ///< a read
   };

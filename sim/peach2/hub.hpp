@@ -65,6 +65,15 @@ class Hub {
   /// The units of a packet that has left: its credits go back.
   [[nodiscard]] const std::optional<unsigned>& freed(unsigned link) const { return ingresses_[link].freed(); }
 
+  /// Does an edge of the packets' clock change nothing, as long as nothing comes?
+  [[nodiscard]] bool net_idle(Tick cycle) const {
+    for (const auto& ingress : ingresses_)
+      if (!ingress.idle()) return false;
+    for (const auto& egress : egresses_)
+      if (!egress.idle()) return false;
+    return switch_.idle() && engine_.idle() && reader_.idle() && writer_.idle() && !events_.valid() &&
+           !from_bus_.valid(cycle) && !loads_.valid(cycle) && !starts_.valid(cycle);
+  }
   /// One edge of the packets' clock; what is shown is taken.
   void step_net(Tick cycle, const std::array<LinkIn, kLinks>& links) {
     const auto shown = [&](unsigned port) { return switch_.valid(port) ? &switch_.front(port) : nullptr; };
@@ -124,6 +133,11 @@ class Hub {
   [[nodiscard]] const BusBeat* memory() const {
     const auto* beat = bridge_.beat();
     return beat && bus_.target(*beat) == Bus::Target::memory && bus_.memory_takes(*beat) ? beat : nullptr;
+  }
+  /// Does an edge of the bus's clock change nothing, as long as nothing comes?
+  [[nodiscard]] bool bus_idle(Tick cycle) const {
+    return bridge_.idle() && bus_.idle() && calculator_.idle() && control_.idle() && !to_bus_.valid(cycle) &&
+           !tells_.valid(cycle);
   }
   /// One edge of the bus's clock. `ready`: memory takes what it is shown; `reply`: that of memory, or null.
   void step_bus(Tick cycle, bool ready, const Word<128>* reply) {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A memory of which only the pages that were written take space: what was never written is zero.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace thalweg {
+
+class SparseMemory {
+ public:
+  SparseMemory(std::string name, std::uint64_t bytes) : name_(std::move(name)), bytes_(bytes) {}
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::uint64_t size() const { return bytes_; }
+
+  /// Throw std::out_of_range where bytes are outside.
+  void read(std::uint64_t address, std::span<std::byte> to) const {
+    each_page(address, to.size(), [&](std::uint64_t page, std::size_t at, std::size_t from, std::size_t count) {
+      const auto found = pages_.find(page);
+      if (found == pages_.end())
+        std::memset(to.data() + from, 0, count);
+      else
+        std::memcpy(to.data() + from, found->second->data() + at, count);
+    });
+  }
+  void write(std::uint64_t address, std::span<const std::byte> from) {
+    each_page(address, from.size(), [&](std::uint64_t page, std::size_t at, std::size_t first, std::size_t count) {
+      auto& place = pages_[page];
+      if (!place) place = std::make_unique<Page>();
+      std::memcpy(place->data() + at, from.data() + first, count);
+    });
+  }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  using Page = std::array<std::byte, kPage>;
+
+  /// Calls visit(page, place in it, place in the span, bytes) for each page of a range.
+  template <class Visit>
+  void each_page(std::uint64_t address, std::size_t bytes, Visit&& visit) const {
+    if (address > bytes_ || bytes > bytes_ - address)
+      throw std::out_of_range(name_ + " has " + std::to_string(bytes_) + " bytes; " + std::to_string(bytes) + " at " +
+                              std::to_string(address) + " are outside");
+    for (std::size_t done = 0; done < bytes;) {
+      const std::size_t at = (address + done) % kPage, count = std::min(kPage - at, bytes - done);
+      visit((address + done) / kPage, at, done, count);
+      done += count;
+    }
+  }
+
+  std::string name_;
+  std::uint64_t bytes_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
+};
+
+}  // namespace thalweg
