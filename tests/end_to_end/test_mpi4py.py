@@ -29,8 +29,9 @@ def test_collectives_of_objects() -> None:
     assert "intercommunicator" in said, "that part of the suite is missing"
 
 
-#: The whole suite takes most of an hour on two cores, by apps/mpi4py/run.py: its one-sided tests poll.
-MODULES = ["test_comm", "test_p2p_obj", "test_cco_obj", "test_cco_nb_buf"]
+#: The whole suite takes most of an hour on two cores, by apps/mpi4py/run.py: its one-sided tests poll, and
+#: MPICH now and then miscounts the neighbours of two MPI_Dist_graph_create that follow each other (test_comm_topo).
+MODULES = ["test_comm_inter", "test_p2p_obj", "test_cco_obj", "test_cco_nb_buf"]
 
 
 @pytest.mark.long
