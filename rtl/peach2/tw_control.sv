@@ -104,9 +104,9 @@ module tw_control
   wire upper_written = register_enable_i[15:8] == '1;
   wire [63:0] lower = lower_written ? register_data_i[63:0] : lower_q;
   wire [63:0] upper = register_data_i[127:64];
-  wire to_window = goes && upper_written && register_address_i[7:6] == 2'd0 && register_address_i[5:0] < 7'(Windows);
+  wire to_window = goes && upper_written && register_address_i[7:6] == 2'd0 && 7'(register_address_i[5:0]) < 7'(Windows);
   wire to_start = goes && lower_written && register_address_i == 8'd64;
-  wire to_context = goes && upper_written && register_address_i[7:4] == 4'd5 && register_address_i[3:0] < 5'(Contexts);
+  wire to_context = goes && upper_written && register_address_i[7:4] == 4'd5 && 5'(register_address_i[3:0]) < 5'(Contexts);
   wire [ContextBits-1:0] of = register_address_i[ContextBits-1:0];
 
   assign register_ready_o = !window_valid_o || window_ready_i;
