@@ -20,54 +20,35 @@ module tw_ram_fifo #(
     output logic [     Width-1:0] out_data_o,
     output logic [CountWidth-1:0] count_o       /// words in memory
 );
-  if (Width < 1) begin : check_width
-    $error("tw_ram_fifo: Width must be at least 1");
-  end
   if (Depth < 2) begin : check_depth
     $error("tw_ram_fifo: Depth must be at least 2");
   end
 
-  localparam int unsigned IndexWidth = $clog2(Depth);
-  localparam logic [IndexWidth-1:0] Last = IndexWidth'(Depth - 1);
+  logic there, valid_q;
+  logic [Width-1:0] next, data_q;
+  wire load = !valid_q || out_ready_i;
 
-  logic [Width-1:0] words_q[Depth];
-  logic [Width-1:0] data_q;
-  logic [IndexWidth-1:0] read_q, write_q;
-  logic [CountWidth-1:0] count_q;
-  logic valid_q;
-
-  wire push = in_valid_i && in_ready_o;
-  wire load = count_q != 0 && (!valid_q || out_ready_i);
-
-  assign in_ready_o  = count_q != CountWidth'(Depth);
   assign out_valid_o = valid_q;
   assign out_data_o  = data_q;
-  assign count_o     = count_q;
+
+  tw_fifo #(
+      .Width(Width),
+      .Depth(Depth)
+  ) memory (
+      .clk_i,
+      .rst_i,
+      .in_valid_i,
+      .in_ready_o,
+      .in_data_i,
+      .out_valid_o(there),
+      .out_ready_i(load),
+      .out_data_o (next),
+      .count_o
+  );
 
   always_ff @(posedge clk_i) begin
-    if (push) words_q[write_q] <= in_data_i;
-    if (load) data_q <= words_q[read_q];
-    if (rst_i) begin
-      read_q  <= 0;
-      write_q <= 0;
-      count_q <= 0;
-      valid_q <= 1'b0;
-    end else begin
-      if (push) write_q <= write_q == Last ? 0 : write_q + 1;
-      if (load) read_q <= read_q == Last ? 0 : read_q + 1;
-      count_q <= count_q + CountWidth'(push) - CountWidth'(load);
-      valid_q <= load || (valid_q && !out_ready_i);
-    end
+    if (there && load) data_q <= next;
+    if (rst_i) valid_q <= 1'b0;
+    else if (load) valid_q <= there;
   end
-
-`ifndef SYNTHESIS
-  wire [IndexWidth:0] ahead = {1'b0, write_q} + (write_q < read_q ? (IndexWidth + 1)'(Depth) : 0) - {1'b0, read_q};
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_i) begin
-      bounded : assert (32'(count_q) <= Depth);
-      pointers_agree : assert (32'(ahead) == 32'(count_q) % Depth);
-    end
-  end
-`endif
 endmodule

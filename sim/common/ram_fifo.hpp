@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "common/ring.hpp"
+#include "common/fifo.hpp"
 
 namespace thalweg {
 
@@ -14,27 +14,24 @@ namespace thalweg {
 template <class T>
 class RamFifo {
  public:
-  explicit RamFifo(std::size_t depth) : words_(depth) {}
+  explicit RamFifo(std::size_t depth) : memory_(depth) {}
 
-  [[nodiscard]] bool ready() const { return !words_.full(); }
+  [[nodiscard]] bool ready() const { return memory_.ready(); }
   [[nodiscard]] bool valid() const { return front_.has_value(); }
   [[nodiscard]] const T& front() const { return *front_; }
-  [[nodiscard]] bool empty() const { return words_.empty() && !front_; }
-  [[nodiscard]] std::size_t size() const { return words_.size(); }  ///< without the one at the front
+  [[nodiscard]] bool empty() const { return !memory_.valid() && !front_; }
+  [[nodiscard]] std::size_t size() const { return memory_.size(); }  ///< without the one at the front
 
   /// One clock edge. push: a value that is offered, or nullptr; taken when ready(). pop: what is at the front is taken.
   void step(const T* push, bool pop) {
-    const bool pushed = push && ready();
     if (pop) front_.reset();
-    if (!front_ && !words_.empty()) {
-      front_ = words_.front();
-      words_.pop();
-    }
-    if (pushed) words_.push(*push);
+    const bool loads = !front_ && memory_.valid();
+    if (loads) front_ = memory_.front();
+    memory_.step(push, loads);
   }
 
  private:
-  Ring<T> words_;
+  Fifo<T> memory_;
   std::optional<T> front_;
 };
 
