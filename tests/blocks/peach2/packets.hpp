@@ -134,4 +134,27 @@ class PacketSource {
   std::deque<HubWord> words_;
 };
 
+/// A word that goes out by a port of valid, data and last, or null.
+template <class Outputs>
+void put_word(Outputs& out, const HubWord* word) {
+  out.out_valid_o.set(word != nullptr);
+  if (!word) return;
+  out.out_data_o.set(word->data);
+  out.out_last_o.set(word->last);
+}
+template <class Inputs>
+[[nodiscard]] HubWord get_word(const Inputs& in) {
+  return {in.in_data_i.get(), in.in_last_i.get() != 0};
+}
+/// What a source shows in this cycle; the word that was taken, or null.
+template <class Inputs>
+const HubWord* offer(PacketSource& source, bisim::Dice& dice, bool ready, Inputs& next) {
+  const auto* word = source.show(dice);
+  if (!word) return nullptr;
+  next.in_valid_i.set(true);
+  next.in_data_i.set(word->data);
+  next.in_last_i.set(word->last);
+  return ready ? word : nullptr;
+}
+
 }  // namespace blocks

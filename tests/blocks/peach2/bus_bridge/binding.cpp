@@ -14,12 +14,7 @@ class Twin {
  public:
   void outputs(const Inputs&, Outputs& out) const {
     out.in_ready_o.set(bridge_.ready());
-    const auto* word = bridge_.out();
-    out.out_valid_o.set(word != nullptr);
-    if (word) {
-      out.out_data_o.set(word->data);
-      out.out_last_o.set(word->last);
-    }
+    blocks::put_word(out, bridge_.out());
     const auto* beat = bridge_.beat();
     out.beat_valid_o.set(beat != nullptr);
     if (!beat) return;
@@ -29,7 +24,7 @@ class Twin {
     out.beat_enable_o.set(beat->enable);
   }
   void step(const Inputs& in) {
-    const peach2::HubWord word{in.in_data_i.get(), in.in_last_i.get() != 0};
+    const auto word = blocks::get_word(in);
     const auto reply = in.reply_data_i.get();
     bridge_.step(in.in_valid_i.get() ? &word : nullptr, in.out_ready_i.get() != 0, in.beat_ready_i.get() != 0,
                  in.reply_valid_i.get() ? &reply : nullptr);
@@ -62,12 +57,7 @@ class Stimulus {
     }
     if (seen.beat_valid_o.get() && !seen.beat_write_o.get() && next.beat_ready_i.get()) ++due_;
     if (source_.empty() && packets.chance(900)) add(packets);
-    const auto* word = source_.show(packets);
-    if (!word) return;
-    next.in_valid_i.set(true);
-    next.in_data_i.set(word->data);
-    next.in_last_i.set(word->last);
-    if (seen.in_ready_o.get()) source_.taken();
+    if (blocks::offer(source_, packets, seen.in_ready_o.get() != 0, next)) source_.taken();
   }
 
  private:

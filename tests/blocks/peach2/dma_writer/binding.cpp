@@ -16,12 +16,7 @@ class Twin {
  public:
   void outputs(const Inputs&, Outputs& out) const {
     out.in_ready_o.set(writer_.ready());
-    const auto* word = writer_.out();
-    out.out_valid_o.set(word != nullptr);
-    if (word) {
-      out.out_data_o.set(word->data);
-      out.out_last_o.set(word->last);
-    }
+    blocks::put_word(out, writer_.out());
     out.written_o.set(writer_.written());
     out.finished_o.set(writer_.finished());
     out.fault_o.set(writer_.fault());
@@ -30,7 +25,7 @@ class Twin {
     for (unsigned i = 0; i < 4; ++i) bisim::put_bits(out.descriptor_o.words, 64 * i, 64, (*writer_.descriptor())[i]);
   }
   void step(const Inputs& in) {
-    const peach2::HubWord word{in.in_data_i.get(), in.in_last_i.get() != 0};
+    const auto word = blocks::get_word(in);
     const peach2::Chunk chunk{in.chunk_to_i.get(), static_cast<unsigned>(in.chunk_dwords_i.get()),
                               in.chunk_last_i.get() != 0};
     writer_.step(in.in_valid_i.get() ? &word : nullptr, in.chunk_valid_i.get() ? &chunk : nullptr,
@@ -69,12 +64,7 @@ class Stimulus {
       due_.push_back(dwords);
     }
     if (source_.empty() && !due_.empty() && completions.chance(500)) answer(completions);
-    if (const auto* word = source_.show(completions)) {
-      next.in_valid_i.set(true);
-      next.in_data_i.set(word->data);
-      next.in_last_i.set(word->last);
-      if (seen.in_ready_o.get()) source_.taken();
-    }
+    if (blocks::offer(source_, completions, seen.in_ready_o.get() != 0, next)) source_.taken();
   }
 
  private:

@@ -14,14 +14,10 @@ class Twin {
  public:
   void outputs(const Inputs&, Outputs& out) const {
     out.in_ready_o.set(egress_.ready());
-    const auto* word = egress_.out();
-    out.out_valid_o.set(word != nullptr);
-    if (!word) return;
-    out.out_data_o.set(word->data);
-    out.out_last_o.set(word->last);
+    blocks::put_word(out, egress_.out());
   }
   void step(const Inputs& in) {
-    const peach2::HubWord word{in.in_data_i.get(), in.in_last_i.get() != 0};
+    const auto word = blocks::get_word(in);
     std::optional<unsigned> credit;
     if (in.credit_valid_i.get()) credit = static_cast<unsigned>(in.credit_units_i.get());
     egress_.step(in.in_valid_i.get() ? &word : nullptr, in.told_valid_i.get() != 0, credit);
@@ -56,12 +52,8 @@ class Stimulus {
       next.told_valid_i.set(true);
       next_told_ = 2;
     }
-    const auto* word = source_.show(packets);
+    const auto* word = blocks::offer(source_, packets, seen.in_ready_o.get() != 0, next);
     if (!word) return;
-    next.in_valid_i.set(true);
-    next.in_data_i.set(word->data);
-    next.in_last_i.set(word->last);
-    if (!seen.in_ready_o.get()) return;
     if (begins_)
       due_.push_back(peach2::kind(word->data) == peach2::Kind::read
                          ? 0

@@ -14,13 +14,8 @@ class Twin {
  public:
   void outputs(const Inputs&, Outputs& out) const {
     out.in_ready_o.set(ingress_.ready());
-    const auto* word = ingress_.front();
-    out.out_valid_o.set(word != nullptr);
-    if (word) {
-      out.out_data_o.set(word->data);
-      out.out_last_o.set(word->last);
-      out.out_to_o.set(ingress_.to());
-    }
+    blocks::put_word(out, ingress_.front());
+    if (ingress_.front()) out.out_to_o.set(ingress_.to());
     out.freed_valid_o.set(ingress_.freed().has_value());
     if (ingress_.freed()) out.freed_units_o.set(*ingress_.freed());
     const auto& refused = ingress_.refused();
@@ -31,7 +26,7 @@ class Twin {
     out.refused_address_o.set(refused->address);
   }
   void step(const Inputs& in) {
-    const peach2::HubWord word{in.in_data_i.get(), in.in_last_i.get() != 0};
+    const auto word = blocks::get_word(in);
     ingress_.step(in.in_valid_i.get() ? &word : nullptr, in.out_ready_i.get() != 0);
     if (in.load_valid_i.get())
       ingress_.windows().load(static_cast<unsigned>(in.load_index_i.get()), blocks::get_window(in.load_window_i));
@@ -61,12 +56,7 @@ class Stimulus {
     next.own_i.set(kOwn);
     next.base_i.set(blocks::kBase);
     if (source_.empty() && packets.chance(900)) source_.add(blocks::packet(packets, kOwn));
-    if (const auto* word = source_.show(packets)) {
-      next.in_valid_i.set(true);
-      next.in_data_i.set(word->data);
-      next.in_last_i.set(word->last);
-      if (seen.in_ready_o.get()) source_.taken();
-    }
+    if (blocks::offer(source_, packets, seen.in_ready_o.get() != 0, next)) source_.taken();
     next.out_ready_i.set(!taker.chance(stall_));
     if (loaded_ < Parameters::Windows || loads.chance(loads_)) {
       next.load_valid_i.set(true);
