@@ -59,6 +59,15 @@ class Hub {
         control_({.windows = config.windows, .contexts = config.contexts, .starts = config.starts}),
         ram_(std::size_t{1} << config.ram_bits) {}
 
+  /// Whom crossings wake: what steps the hub in each of its clocks.
+  void bind(Domain& net, ComponentId at_net, Domain& bus, ComponentId at_bus) {
+    to_bus_.reader.bind(bus, at_bus);
+    tells_.reader.bind(bus, at_bus);
+    from_bus_.reader.bind(net, at_net);
+    loads_.reader.bind(net, at_net);
+    starts_.reader.bind(net, at_net);
+  }
+
   // --- The packets' clock
 
   [[nodiscard]] const HubWord* out(unsigned link) const { return egresses_[link].out(); }

@@ -26,8 +26,14 @@ LEAVES = {
     "queue": {"core"},
 }
 """What each may include besides itself."""
-FRONTS = {"mpi": "mpi_fpga"}
-PLACES = {path.name: path for tree in ("sim", "runtime") for path in (ROOT / tree).iterdir() if path.is_dir()}
+FRONTS = {"mpi": {"mpi_fpga", "launch", "queue"}, "peach2_front": {"peach2"}}
+PLACES = {
+    f"{path.name}_front" if f"{path.name}_front" in FRONTS and tree == "runtime" else path.name: path
+    for tree in ("sim", "runtime")
+    for path in (ROOT / tree).iterdir()
+    if path.is_dir()
+}
+"""By the names of their libraries: a front that has its system's word for a folder has another one there."""
 FOLDERS = sorted(PLACES)
 SIMULATED = {folder for folder in LEAVES if PLACES[folder].parent.name == "sim"}
 SYSTEMS = [folder for folder in FOLDERS if folder not in {*LEAVES, *FRONTS}]
@@ -82,12 +88,12 @@ def test_there_is_no_folder_that_is_neither_leaf_nor_system() -> None:
     )
 
 
-HEADERS = {name: f"{name}/{sorted(place.glob('*.hpp'))[0].name}" for name, place in PLACES.items()}
+HEADERS = {name: f"{place.name}/{sorted(place.glob('*.hpp'))[0].name}" for name, place in PLACES.items()}
 
 
 def may_include(folder: str) -> set[str]:
     if folder in FRONTS:
-        return {*LEAVES, FRONTS[folder]}
+        return SIMULATED | FRONTS[folder]
     return LEAVES.get(folder, SIMULATED)
 
 

@@ -150,6 +150,9 @@ void check_windows(const Wiring& wiring, const Tables& tables) {
   each_range(tables, [&](std::uint32_t page) {
     for (unsigned from = 0; from < wiring.size(); ++from) {
       const auto ports = way(wiring, tables, from, page);
+      require(ports.empty() || ports.back().port == kBus || ports.back().port == kNorth ||
+                  wiring[ports.back().node][ports.back().port],
+              "a window leads out of " + (ports.empty() ? "" : name(ports.back())) + ", which is joined to nothing");
       std::set<unsigned> seen;
       for (std::size_t hop = 0; hop < ports.size(); ++hop) {
         if (ports[hop].port == kBus || ports[hop].port == kNorth) break;

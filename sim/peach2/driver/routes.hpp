@@ -9,16 +9,10 @@
 #include <optional>
 #include <vector>
 
+#include "peach2/addresses.hpp"
 #include "peach2/word.hpp"
 
 namespace thalweg::peach2 {
-
-/// A node has 32 GByte of the addresses: 8 each of the processor's memory and of two GPUs', and the last one is its hub's own.
-inline constexpr unsigned kNodeShift = 35, kMostNodes = 1U << (kAddressBits - kNodeShift);
-inline constexpr unsigned kGigabytes = 1U << (kNodeShift - kBaseShift);
-[[nodiscard]] constexpr unsigned base_of(unsigned node) {
-  return node * kGigabytes + kGigabytes - 1;
-}
 
 /// A node's port.
 struct PortOf {

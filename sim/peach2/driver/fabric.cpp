@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "peach2/driver/fabric.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "core/require.hpp"
+
+namespace thalweg::peach2 {
+namespace {
+
+constexpr std::uint16_t kEngineOf =
+    0x0100;                          ///< a hub's engine as a requester: the first device behind the root complex
+constexpr Tick kStride = 1'000;      ///< cycles from a look at what moves to the next one
+constexpr unsigned kPatience = 250;  ///< strides in which nothing moves, while processors ask their hubs
+
+Tick common(const Description& description) {
+  std::vector<std::int64_t> hertz;
+  for (const auto& clock : description.clocks) hertz.push_back(clock.hertz);
+  return ticks_per_second(hertz);
+}
+
+/// Times and rates of a node in cycles of a clock.
+class Cycles {
+ public:
+  Cycles(const Values& values, double per_second) : values_(values), per_ns_(per_second * 1e-9) {}
+
+  [[nodiscard]] double exact(const char* name) const { return values_.get<double>(name) * per_ns_; }
+  [[nodiscard]] Tick whole(const char* name) const {
+    return std::max<Tick>(1, static_cast<Tick>(std::llround(exact(name))));
+  }
+  [[nodiscard]] double bytes(const char* name) const { return values_.get<double>(name) / per_ns_; }  // of GB/s
+
+ private:
+  const Values& values_;
+  double per_ns_;
+};
+
+Hub::Config hub_config(const Values& values, unsigned node, const Domain& net, const Domain& bus) {
+  const auto number = [&](const char* name) { return values.get<unsigned>(name); };
+  return {.base = base_of(node),
+          .windows = number("windows"),
+          .packets = number("packets"),
+          .units = number("units"),
+          .reads = number("reads"),
+          .bus_reads = number("bus_reads"),
+          .ram_bits = number("ram_bits"),
+          .contexts = number("contexts"),
+          .sums = number("sums"),
+          .records = number("records"),
+          .latency = number("latency"),
+          .starts = number("starts"),
+          .net = net.clock,
+          .bus = bus.clock};
+}
+
+Node::Config node_config(const Values& values, const Hub::Config& hub, double net_hertz, double bus_hertz) {
+  const Cycles net(values, net_hertz), bus(values, bus_hertz);
+  Node::Config config;
+  config.host_latency = net.whole("host_link_ns");
+  config.memory_latency = bus.whole("memory_ns");
+  config.host.packets = hub.packets;
+  config.host.units = hub.units;
+  for (unsigned m = 0; m < kMemories; ++m) {
+    const bool processor = m == kProcessor;
+    config.host.memories[m].read_latency = net.exact(processor ? "processor_read_ns" : "gpu_read_ns");
+    config.host.memories[m].read_rate = net.bytes(processor ? "processor_read_gb" : "gpu_read_gb");
+  }
+  config.processor = {.store = net.whole("store_ns"),
+                      .landing = net.whole("landing_ns"),
+                      .poll = net.whole("poll_ns"),
+                      .copy_start = net.whole("copy_start_ns"),
+                      .copy_rate = net.bytes("copy_gb")};
+  return config;
+}
+
+Wiring wiring_of(const Description& description) {
+  Wiring wiring(description.nodes.size());
+  for (const auto& link : description.links) {
+    wiring.at(link.node_a).at(link.port_a + kEast) = PortOf{link.node_b, link.port_b + kEast};
+    wiring.at(link.node_b).at(link.port_b + kEast) = PortOf{link.node_a, link.port_a + kEast};
+  }
+  return wiring;
+}
+
+std::string hex(std::uint64_t value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+template <class T>
+T part(std::span<const std::byte> data, std::size_t at) {
+  T value;
+  std::memcpy(&value, data.data() + at, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::unique_ptr<HubModel> Fabric::sim_hub(const Hub::Config& config, std::uint16_t own, unsigned, Domain&, Domain&) {
+  return std::make_unique<SimHub>(config, own);
+}
+
+/// What the kinds say while the cluster is put together.
+struct Fabric::Made {
+  Hub::Config config;
+  Domain* net = nullptr;
+  double per_second = 0;
+  Kinds kinds;
+};
+
+Fabric::Fabric(const Description& description, const MakeHub& make_hub)
+    : Fabric(description, make_hub, std::make_unique<Made>()) {}
+
+Fabric::Fabric(const Description& description, const MakeHub& make_hub, std::unique_ptr<Made> made)
+    : assembly_(description, [&]() -> const Kinds& {
+        const auto ticks = static_cast<double>(common(description));
+        auto& m = *made;
+        m.kinds.nodes["peach2"] = [&m, ticks, &make_hub](const Values& values, unsigned number, const Clocks& clocks) {
+          Domain &net = *clocks.at(values.get<std::string>("clock")),
+                 &bus = *clocks.at(values.get<std::string>("bus_clock"));
+          require(!m.net || m.net == &net, values.of() + ": all hubs have one clock for packets, as their links do");
+          const double hertz = ticks / static_cast<double>(net.clock.period);
+          m.net = &net;
+          m.per_second = hertz;
+          m.config = hub_config(values, number, net, bus);
+          return std::make_unique<Node>(
+              node_config(values, m.config, hertz, ticks / static_cast<double>(bus.clock.period)), number,
+              make_hub(m.config, kEngineOf, number, net, bus), net, bus);
+        };
+        m.kinds.links["pcie"] = [&m](const Values& values, LinkPort& a, LinkPort& b, const Clocks&) {
+          return std::make_unique<Cable>(Cycles(values, m.per_second).whole("latency_ns"), dynamic_cast<Node::Port&>(a),
+                                         dynamic_cast<Node::Port&>(b));
+        };
+        return m.kinds;
+      }()) {
+  config_ = made->config;
+  net_ = made->net;
+  cycles_per_second_ = made->per_second;
+  wiring_ = wiring_of(description);
+  const unsigned all = nodes();
+  unsigned rings = 0;
+  for (const unsigned count : {1u, 2u})
+    if (all % count == 0 && all <= kMostNodes && peach2::rings(count, all / count) == wiring_) rings = count;
+  require(rings > 0, "the hubs' links are neither a ring nor two of them, joined node by node, of " +
+                         std::to_string(kMostNodes) + " nodes at most");
+  ring_ = all / rings;
+  load(windows_of_rings(rings, ring_));
+  run();
+  start_ = net_->scheduler.now();
+}
+
+void Fabric::load(const Tables& tables) {
+  require(tables.size() == nodes(),
+          "windows are for " + std::to_string(tables.size()) + " hubs, and there are " + std::to_string(nodes()));
+  check_windows(wiring_, tables);
+  for (unsigned n = 0; n < nodes(); ++n) {
+    require(tables[n].size() <= config_.windows, "hub " + std::to_string(n) + " has " +
+                                                     std::to_string(config_.windows) + " windows, fewer than the " +
+                                                     std::to_string(tables[n].size()) + " that it should have");
+    for (unsigned i = 0; i < config_.windows; ++i) {
+      const Window window = i < tables[n].size() ? tables[n][i] : Window{};
+      const std::array<std::uint64_t, 2> value{
+          window.lower | std::uint64_t{window.upper} << 32,
+          window.mask | std::uint64_t{window.to} << 32 | std::uint64_t{window.used} << 40};
+      const auto bytes = std::as_bytes(std::span(value));
+      node(n).processor().store(register_address(n, kWindowRegisters + i), {bytes.begin(), bytes.end()});
+    }
+  }
+}
+
+void Fabric::run() {
+  auto& time = assembly_.time();
+  const auto progress = [&] {
+    std::uint64_t all = 0;
+    for (unsigned n = 0; n < nodes(); ++n) all += node(n).moved() + node(n).processor().ended();
+    return all;
+  };
+  std::uint64_t before = progress();
+  for (unsigned still = 0; time.next_due() != kNever;) {
+    time.advance(std::max(time.now(), time.next_due()) + kStride * net_->clock.period);
+    const std::uint64_t now = progress();
+    still = now == before ? still + 1 : 0;
+    if (still > kPatience) throw Stuck(waiting());
+    before = now;
+  }
+  if (auto waits = waiting(); !waits.empty()) throw Stuck(waits);
+}
+
+std::string Fabric::waiting() {
+  std::string lines;
+  for (unsigned n = 0; n < nodes(); ++n) {
+    const auto& processor = node(n).processor();
+    if (processor.idle()) continue;
+    const double us = static_cast<double>(now() - since_start(processor.since())) / cycles_per_second_ * 1e6;
+    lines += (lines.empty() ? "" : "\n") + processor.waits() + ", since " + std::to_string(us) + " us";
+  }
+  if (lines.empty()) return lines;
+  for (unsigned n = 0; n < nodes(); ++n) node(n).processor().abandon();
+  static constexpr const char* kReasons[] = {
+      "?",         "outside of all windows",      "back out of where it came in", "across a page's end",
+      "malformed", "a read where writes alone go"};
+  static constexpr const char* kPorts_[] = {"north", "east", "west", "south", "the bus", "the engine"};
+  for (unsigned n = 0; n < nodes(); ++n) {
+    const auto counts = this->counts(n);
+    const std::string hub = "\nhub " + std::to_string(n) + " ";
+    for (unsigned p = 0; p < kPorts; ++p)
+      if (const auto& refused = counts.refused[p]; refused.count > 0)
+        lines += hub + "refused " + std::to_string(refused.count) + " packets from " + kPorts_[p] +
+                 ", the last one to " + hex(refused.address) + ": " +
+                 kReasons[static_cast<unsigned>(refused.reason) % 6];
+    if (counts.faults) lines += hub + "gave up its chain of descriptors: " + std::to_string(counts.faults) + " faults";
+    if (counts.strays || counts.dropped)
+      lines += hub + "dropped " + std::to_string(counts.strays) + " beats on its bus, " +
+               std::to_string(counts.dropped) + " in its calculator";
+    if (counts.missed) lines += hub + "had no place for " + std::to_string(counts.missed) + " starts of chains";
+  }
+  return lines;
+}
+
+Counts Fabric::counts(unsigned number) {
+  Counts counts;
+  counts.results.resize(config_.contexts);
+  auto& processor = node(number).processor();
+  const auto read = [&](unsigned at, std::function<void(std::span<const std::byte>)> take) {
+    processor.load(register_address(number, at), std::move(take));
+  };
+  read(kChainsRegister, [&](auto data) {
+    counts.chains = part<std::uint32_t>(data, 0);
+    counts.missed = part<std::uint32_t>(data, 4);
+    counts.faults = part<std::uint32_t>(data, 8);
+  });
+  read(kStraysRegister, [&](auto data) {
+    counts.strays = part<std::uint32_t>(data, 0);
+    counts.dropped = part<std::uint32_t>(data, 4);
+  });
+  for (unsigned p = 0; p < kPorts; ++p)
+    read(kRefusedRegisters + p, [&, p](auto data) {
+      const auto why = part<std::uint32_t>(data, 4);
+      counts.refused[p] = {part<std::uint32_t>(data, 0), static_cast<Refusal>(why % 8), (why >> 3 & 1) != 0,
+                           part<std::uint64_t>(data, 8)};
+    });
+  for (unsigned c = 0; c < config_.contexts; ++c)
+    read(kResultRegisters + c, [&, c](auto data) { counts.results[c] = part<std::uint32_t>(data, 0); });
+  auto& time = assembly_.time();
+  for (unsigned waited = 0; !processor.idle() && waited < kPatience && time.next_due() != kNever; ++waited)
+    time.advance(time.now() + kStride * net_->clock.period);
+  return counts;
+}
+
+}  // namespace thalweg::peach2

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster of PEACH2 as its hosts see it: nodes, windows that lead from each to each, and time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "cluster/assembly.hpp"
+#include "peach2/driver/routes.hpp"
+#include "peach2/node.hpp"
+
+namespace thalweg::peach2 {
+
+/// Processors wait, and nothing moves: what() is a line for each of them, and for each hub that refused something.
+class Stuck : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What a hub has counted.
+struct Counts {
+  std::uint32_t chains = 0, missed = 0, faults = 0;  ///< chains that ended, and starts that found no place
+  std::uint32_t strays = 0, dropped = 0;             ///< beats, by the bus and by the calculator
+  struct Refused {
+    std::uint32_t count = 0;
+    Refusal reason{};
+    bool read = false;
+    std::uint64_t address = 0;
+  };
+  std::array<Refused, kPorts> refused;
+  std::vector<std::uint32_t> results;
+};
+
+class Fabric {
+ public:
+  /// Makes the hub of a node.
+  using MakeHub = std::function<std::unique_ptr<HubModel>(const Hub::Config&, std::uint16_t own, unsigned node,
+                                                          Domain& net, Domain& bus)>;
+  static std::unique_ptr<HubModel> sim_hub(const Hub::Config& config, std::uint16_t own, unsigned node, Domain& net,
+                                           Domain& bus);
+
+  /// Hosts store the windows of the cluster's rings into their hubs; time 0 is when that is done.
+  /// Throws std::invalid_argument, one line, where the links are no ring or two, or values don't fit.
+  explicit Fabric(const Description& description, const MakeHub& make_hub = sim_hub);
+
+  [[nodiscard]] unsigned nodes() const { return assembly_.nodes(); }
+  [[nodiscard]] Node& node(unsigned number) { return dynamic_cast<Node&>(assembly_.node(number)); }
+  [[nodiscard]] const Hub::Config& config() const { return config_; }
+  [[nodiscard]] const Wiring& wiring() const { return wiring_; }
+  /// Nodes of a ring; the rings come one behind the other.
+  [[nodiscard]] unsigned ring() const { return ring_; }
+
+  /// Cycles of the packets' clock; a second has `cycles_per_second`.
+  [[nodiscard]] Tick now() const { return net_->scheduler.now() - start_; }
+  [[nodiscard]] Tick since_start(Tick cycle) const { return cycle - start_; }
+  [[nodiscard]] double cycles_per_second() const { return cycles_per_second_; }
+
+  /// Throws std::invalid_argument, one line, where windows lead round, wait for each other, or lead nowhere.
+  void load(const Tables& tables);
+  /// Until all processors have done what they have to, and everything is quiet. Throws Stuck.
+  void run();
+  /// What the hub of a node has counted: its registers are read, which takes time.
+  [[nodiscard]] Counts counts(unsigned node);
+
+ private:
+  struct Made;
+  Fabric(const Description& description, const MakeHub& make_hub, std::unique_ptr<Made> made);
+
+  [[nodiscard]] std::string waiting();
+
+  Hub::Config config_;
+  Domain* net_ = nullptr;
+  double cycles_per_second_ = 0;
+  Assembly assembly_;
+  Wiring wiring_;
+  unsigned ring_ = 0;
+  Tick start_ = 0;
+};
+
+}  // namespace thalweg::peach2

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a hub's north is plugged into: the memories of the processor and of GPUs behind a root complex of PCI Express, which takes
+// writes and answers reads. A model alone: the hardware ends at the hub's link.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "memory/sparse.hpp"
+#include "peach2/addresses.hpp"
+#include "peach2/egress.hpp"
+#include "peach2/packet.hpp"
+#include "peach2/word.hpp"
+
+namespace thalweg::peach2 {
+
+class Host {
+ public:
+  struct MemoryConfig {
+    std::uint64_t bytes = std::uint64_t{1} << kMemoryShift;
+    double read_latency = 1;  ///< cycles from a read to its first byte
+    double read_rate = 16;    ///< bytes a cycle
+  };
+  struct Config {
+    std::array<MemoryConfig, kMemories> memories;
+    unsigned packets = 32, units = 256;  ///< that a link's end keeps
+  };
+  /// Whom it tells what came.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual void wrote(Tick cycle, unsigned memory, std::uint64_t at, std::size_t bytes) = 0;
+    virtual void loaded(Tick cycle, std::span<const std::byte> data) = 0;
+  };
+
+  Host(const Config& config, unsigned node)
+      : config_(config), node_(node), egress_({.packets = config.packets, .units = config.units}) {
+    static constexpr std::array kNames{"the processor's memory", "GPU 0", "GPU 1"};
+    for (unsigned m = 0; m < kMemories; ++m)
+      memories_[m].emplace(std::string(kNames[m]) + " of node " + std::to_string(node), config.memories[m].bytes);
+  }
+
+  [[nodiscard]] SparseMemory& memory(unsigned number) { return *memories_.at(number); }
+  void listen(Listener& listener) { listener_ = &listener; }
+
+  /// A posted write of the processor's, of at most a packet's data.
+  void store(std::uint64_t address, std::span<const std::byte> data) { add_write(stores_, address, data); }
+  /// Its data are told.
+  void load(std::uint64_t address, unsigned dwords) { add_read(stores_, address, dwords, kLoads); }
+  [[nodiscard]] bool stored() const { return stores_.empty(); }
+
+  [[nodiscard]] const HubWord* out() const { return egress_.out(); }
+  [[nodiscard]] const std::optional<unsigned>& freed() const { return freed_; }
+  [[nodiscard]] bool idle() const {
+    return stores_.empty() && reads_.empty() && answers_.empty() && egress_.idle() && !freed_;
+  }
+  /// Writes and reads of others that came.
+  [[nodiscard]] std::uint64_t served() const { return served_; }
+  /// Those for addresses that it has not.
+  [[nodiscard]] std::uint64_t unclaimed() const { return unclaimed_; }
+
+  /// One clock edge. `word`: what came; `credit`: the units of a packet that has left the hub.
+  void step(Tick cycle, const HubWord* word, const std::optional<unsigned>& credit) {
+    freed_.reset();
+    const bool last = word && word->last;
+    if (word) take(cycle, *word);
+    if (!reads_.empty() && reads_.front().ready <= cycle) {
+      answer(reads_.front());
+      reads_.pop_front();
+    }
+    auto* from = turn();
+    const HubWord* offered = from ? &from->front() : nullptr;
+    const bool goes = offered && egress_.ready();
+    if (goes) within_ = offered->last ? nullptr : from;
+    if (goes && offered->last) stores_next_ = from != &stores_;
+    egress_.step(offered, last, credit);
+    if (goes) from->pop_front();
+  }
+
+ private:
+  static constexpr std::uint16_t kLoads = 0;  ///< the processor, as a requester
+
+  struct Read {
+    Tick ready;
+    spec::PcieMemoryRead request;
+  };
+  /// Where an address of the node's is.
+  struct Place {
+    unsigned memory;
+    std::uint64_t at;
+  };
+
+  [[nodiscard]] std::optional<Place> place(std::uint64_t address, std::size_t bytes) const {
+    if (address >> kNodeShift != node_) return std::nullopt;
+    const Place found{static_cast<unsigned>(address >> kMemoryShift) % (1U << (kNodeShift - kMemoryShift)),
+                      address % (std::uint64_t{1} << kMemoryShift)};
+    if (found.memory >= kMemories || found.at + bytes > config_.memories[found.memory].bytes) return std::nullopt;
+    return found;
+  }
+
+  /// Whose packet goes on, or begins: they take turns.
+  [[nodiscard]] std::deque<HubWord>* turn() {
+    if (within_) return within_;
+    auto &first = stores_next_ ? stores_ : answers_, &second = stores_next_ ? answers_ : stores_;
+    return !first.empty() ? &first : !second.empty() ? &second : nullptr;
+  }
+
+  void take(Tick cycle, const HubWord& word) {
+    if (first_) {
+      header_ = {word.data[0], word.data[1]};
+      kind_ = kind(word.data);
+      data_.clear();
+      if (kind_ == Kind::read) read(cycle);
+    } else {
+      const auto* bytes = reinterpret_cast<const std::byte*>(word.data.data());
+      data_.insert(data_.end(), bytes, bytes + kLineBytes);
+    }
+    first_ = word.last;
+    if (!word.last) return;
+    freed_ = kind_ == Kind::read ? 0 : units(spec::pcie_memory_write::length(header_));
+    served_ += kind_ != Kind::completion;
+    if (kind_ == Kind::write) write(cycle);
+    if (kind_ == Kind::completion && listener_) {
+      const auto completion = spec::PcieCompletion::unpack(header_);
+      listener_->loaded(cycle, std::span(data_).subspan(completion.lower_address % kLineBytes, completion.length * 4u));
+    }
+  }
+  void write(Tick cycle) {
+    const auto write = spec::PcieMemoryWrite::unpack(header_);
+    const std::size_t dwords = write.length;
+    const auto place = this->place(write.address * 4, dwords * 4);
+    if (!place) {
+      ++unclaimed_;
+      return;
+    }
+    auto& memory = *memories_[place->memory];
+    const auto data = std::span(data_).subspan(place->at % kLineBytes, dwords * 4);
+    const unsigned first = write.first_enable, last = dwords == 1 ? 15 : write.last_enable;
+    if (first == 15 && last == 15) {
+      memory.write(place->at, data);
+    } else {
+      for (std::size_t i = 0; i < data.size(); ++i) {
+        const unsigned enable = i < 4 ? first : i >= data.size() - 4 ? last : 15;
+        if (enable >> i % 4 & 1) memory.write(place->at + i, data.subspan(i, 1));
+      }
+    }
+    if (listener_) listener_->wrote(cycle, place->memory, place->at, data.size());
+  }
+  void read(Tick cycle) {
+    const auto request = spec::PcieMemoryRead::unpack(header_);
+    const auto place = this->place(request.address * 4, request.length * 4u);
+    const auto& memory = config_.memories[place ? place->memory : kProcessor];
+    free_ = std::max(free_, static_cast<double>(cycle) + memory.read_latency) + request.length * 4 / memory.read_rate;
+    reads_.push_back({static_cast<Tick>(std::ceil(free_)), request});
+  }
+  void answer(const Read& read) {
+    std::array<std::byte, std::size_t{kMaxDwords} * 4> data;
+    const auto bytes = std::span(data).first(std::min<std::size_t>(read.request.length * 4u, data.size()));
+    const auto place = this->place(read.request.address * 4, bytes.size());
+    if (!place) ++unclaimed_;
+    if (place) memories_[place->memory]->read(place->at, bytes);
+    add_completion(answers_, read.request, bytes, place.has_value());
+  }
+
+  Config config_;
+  unsigned node_;
+  Listener* listener_ = nullptr;
+  std::array<std::optional<SparseMemory>, kMemories> memories_;
+  Egress egress_;
+  std::deque<HubWord> stores_, answers_;
+  std::deque<HubWord>* within_ = nullptr;  ///< whose packet has begun
+  bool stores_next_ = false;
+  std::deque<Read> reads_;
+  double free_ = 0;  ///< the cycle in which the last read's data are there
+  bool first_ = true;
+  std::array<std::uint64_t, 2> header_{};
+  Kind kind_ = Kind::other;
+  std::vector<std::byte> data_;
+  std::optional<unsigned> freed_;
+  std::uint64_t served_ = 0, unclaimed_ = 0;
+};
+
+}  // namespace thalweg::peach2

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a node knows of its hub: the simulator's or the hardware's own, whose edges are told as they come.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "core/clock.hpp"
+#include "peach2/hub.hpp"
+
+namespace thalweg::peach2 {
+
+class HubModel {
+ public:
+  virtual ~HubModel() = default;
+  /// What steps it.
+  virtual void bind(Domain& net, ComponentId at_net, Domain& bus, ComponentId at_bus) = 0;
+
+  // What it shows in a cycle. All are asked before the cycle's edge.
+  [[nodiscard]] virtual const HubWord* out(unsigned link) = 0;
+  [[nodiscard]] virtual std::optional<unsigned> freed(unsigned link) = 0;
+  [[nodiscard]] virtual const BusBeat* memory() = 0;
+
+  virtual void step_net(Tick cycle, const std::array<Hub::LinkIn, kLinks>& links) = 0;
+  virtual void step_bus(Tick cycle, bool ready, const Word<128>* reply) = 0;
+
+  /// As long as nothing comes, does an edge in that cycle and in those after it change nothing?
+  [[nodiscard]] virtual bool net_idle(Tick cycle) const = 0;
+  [[nodiscard]] virtual bool bus_idle(Tick cycle) const = 0;
+};
+
+class SimHub final : public HubModel {
+ public:
+  SimHub(const Hub::Config& config, std::uint16_t own) : hub_(config, own) {}
+
+  void bind(Domain& net, ComponentId at_net, Domain& bus, ComponentId at_bus) override {
+    hub_.bind(net, at_net, bus, at_bus);
+  }
+  [[nodiscard]] const HubWord* out(unsigned link) override { return hub_.out(link); }
+  [[nodiscard]] std::optional<unsigned> freed(unsigned link) override { return hub_.freed(link); }
+  [[nodiscard]] const BusBeat* memory() override { return hub_.memory(); }
+  void step_net(Tick cycle, const std::array<Hub::LinkIn, kLinks>& links) override { hub_.step_net(cycle, links); }
+  void step_bus(Tick cycle, bool ready, const Word<128>* reply) override { hub_.step_bus(cycle, ready, reply); }
+  [[nodiscard]] bool net_idle(Tick cycle) const override { return hub_.net_idle(cycle); }
+  [[nodiscard]] bool bus_idle(Tick cycle) const override { return hub_.bus_idle(cycle); }
+
+ private:
+  Hub hub_;
+};
+
+}  // namespace thalweg::peach2

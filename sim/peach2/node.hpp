@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node of PEACH2: a hub with its memory, and the host that it is plugged into.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cluster/assembly.hpp"
+#include "common/ring.hpp"
+#include "core/clock.hpp"
+#include "memory/sparse.hpp"
+#include "peach2/host.hpp"
+#include "peach2/hub_model.hpp"
+#include "peach2/lane.hpp"
+#include "peach2/processor.hpp"
+
+namespace thalweg::peach2 {
+
+class Node final : public AssembledNode {
+ public:
+  struct Config {
+    Tick host_latency = 1;    ///< of the link to the host, in cycles of the packets' clock
+    Tick memory_latency = 1;  ///< of the hub's memory, in cycles of the bus
+    Host::Config host;
+    Processor::Config processor;
+  };
+  /// A link's end on a node.
+  struct Port : LinkPort {
+    [[nodiscard]] std::string carries() const override { return sort; }
+    std::string sort;
+    Domain* domain = nullptr;
+    ComponentId component = 0;
+    LinkEnd end;
+  };
+
+  Node(const Config& config, unsigned number, std::unique_ptr<HubModel> hub, Domain& net, Domain& bus)
+      : memory_latency_(config.memory_latency),
+        hub_(std::move(hub)),
+        net_(net),
+        bus_(bus),
+        host_(config.host, number),
+        memory_("the memory of hub " + std::to_string(number), kMemoryBytes),
+        to_host_(config.host_latency),
+        to_hub_(config.host_latency) {
+    for (Step* step : {&at_net_, &at_host_}) step->id = net.scheduler.add(*step);
+    at_bus_.id = bus.scheduler.add(at_bus_);
+    hub_->bind(net, at_net_.id, bus, at_bus_.id);
+    static constexpr std::array kSorts{"north", "end point", "root complex", "south"};
+    for (unsigned l = 0; l < kLinks; ++l) {
+      ports_[l].sort = kSorts[l];
+      ports_[l].domain = &net;
+      ports_[l].component = at_net_.id;
+    }
+    ports_[kNorth].end = {&to_host_, &to_hub_};
+    ports_[kNorth].end.bind(net, at_net_.id);
+    at_north_ = {&to_hub_, &to_host_};
+    at_north_.bind(net, at_host_.id);
+    processor_.emplace(config.processor, "the processor of node " + std::to_string(number), host_, net, at_host_.id);
+  }
+
+  /// East, west and south: north is the host's.
+  [[nodiscard]] Port& port(unsigned number) override { return ports_.at(number + kEast); }
+  [[nodiscard]] Host& host() { return host_; }
+  [[nodiscard]] Processor& processor() { return *processor_; }
+  [[nodiscard]] SparseMemory& memory() { return memory_; }
+  /// What moved on the ring's links, in the hub's memory and into the host: it grows as long as anybody works, but for a processor
+  /// that asks its hub.
+  [[nodiscard]] std::uint64_t moved() const { return moved_ + host_.served(); }
+
+ private:
+  struct Step : Component {
+    Step(Node& of, bool (Node::*call)(Tick)) : node(of), step_(call) {}
+    bool step(Tick now) override { return (node.*step_)(now); }
+    Node& node;
+    bool (Node::*step_)(Tick);
+    ComponentId id = 0;
+  };
+
+  bool net(Tick cycle) {
+    std::array<std::optional<HubWord>, kLinks> words;
+    std::array<Hub::LinkIn, kLinks> links;
+    for (unsigned l = 0; l < kLinks; ++l) {
+      const auto& end = ports_[l].end;
+      if (!end.in) continue;
+      end.write(cycle, hub_->out(l), hub_->freed(l));
+      words[l] = end.in->words.take(cycle);
+      if (words[l]) links[l].word = &*words[l];
+      links[l].credit = end.out->credits.take(cycle);
+      moved_ += l != kNorth && words[l].has_value();
+    }
+    hub_->step_net(cycle, links);
+    return !hub_->net_idle(cycle + 1);
+  }
+
+  bool bus(Tick cycle) {
+    std::optional<Word<128>> reply;
+    if (!replies_.empty() && replies_.front().first == cycle) {
+      reply = replies_.front().second;
+      replies_.pop();
+    }
+    if (const auto* beat = hub_->memory()) {
+      ++moved_;
+      const std::uint64_t at = beat->address * 16 % kMemoryBytes;
+      Word<128> word;
+      const auto bytes = std::as_writable_bytes(std::span(word));
+      memory_.read(at, bytes);
+      if (beat->write) {
+        Hub::write(word, *beat);
+        memory_.write(at, bytes);
+      } else {
+        replies_.push_growing({cycle + memory_latency_, word});
+      }
+    }
+    hub_->step_bus(cycle, true, reply ? &*reply : nullptr);
+    return !replies_.empty() || !hub_->bus_idle(cycle + 1);
+  }
+
+  bool host(Tick cycle) {
+    at_north_.write(cycle, host_.out(), host_.freed());
+    const auto word = at_north_.in->words.take(cycle);
+    const auto credit = at_north_.out->credits.take(cycle);
+    host_.step(cycle, word ? &*word : nullptr, credit);
+    return !host_.idle();
+  }
+
+  Tick memory_latency_;
+  std::unique_ptr<HubModel> hub_;
+  Domain &net_, &bus_;
+  Host host_;
+  SparseMemory memory_;
+  Lane to_host_, to_hub_;
+  std::array<Port, kLinks> ports_;
+  LinkEnd at_north_;
+  Ring<std::pair<Tick, Word<128>>> replies_;
+  std::uint64_t moved_ = 0;
+  Step at_net_{*this, &Node::net}, at_bus_{*this, &Node::bus}, at_host_{*this, &Node::host};
+  std::optional<Processor> processor_;
+};
+
+/// What joins two nodes.
+class Cable final : public AssembledLink {
+ public:
+  Cable(Tick latency, Node::Port& one, Node::Port& other) : there_(latency), back_(latency) {
+    one.end = {&there_, &back_};
+    other.end = {&back_, &there_};
+    one.end.bind(*one.domain, one.component);
+    other.end.bind(*other.domain, other.component);
+  }
+
+ private:
+  Lane there_, back_;
+};
+
+}  // namespace thalweg::peach2
