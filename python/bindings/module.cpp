@@ -4,6 +4,7 @@
 
 void bind_config(nanobind::module_& module);
 void bind_engine(nanobind::module_& module);
+void bind_peach2(nanobind::module_& module);
 void bind_server(nanobind::module_& module);
 void bind_traffic(nanobind::module_& module);
 
@@ -11,6 +12,7 @@ NB_MODULE(_sim, module) {
   module.doc() = "The simulator of Thalweg: fabric configuration, engines, traffic.";
   bind_config(module);
   bind_engine(module);
+  bind_peach2(module);
   bind_server(module);
   bind_traffic(module);
 }

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clusters of PEACH2's hubs, for Python.
+#include "peach2/peach2.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <tuple>
+
+#include "assembly.hpp"
+
+namespace nb = nanobind;
+using namespace thalweg;
+using namespace thalweg::peach2;
+
+namespace {
+
+constexpr unsigned kHubMemory = kMemories;  ///< behind the host's memories: the hub's own
+
+std::span<const std::byte> view(const nb::bytes& data) {
+  return {static_cast<const std::byte*>(data.data()), data.size()};
+}
+
+/// A fabric with its front, and what Python says to it.
+class Hubs {
+ public:
+  using Sources = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
+  using WindowOf = std::tuple<unsigned, std::uint32_t, std::uint32_t, std::uint32_t>;  // to, mask, lower, upper
+
+  explicit Hubs(const nb::dict& description) : fabric_(description_of(description)), front_(fabric_) {}
+
+  [[nodiscard]] unsigned nodes() const { return fabric_.nodes(); }
+  [[nodiscard]] unsigned ring() const { return fabric_.ring(); }
+  [[nodiscard]] double cycles_per_second() const { return fabric_.cycles_per_second(); }
+
+  void write(unsigned node, unsigned memory, std::uint64_t at, const nb::bytes& data) {
+    memory_of(node, memory).write(at, view(data));
+  }
+  nb::bytes read(unsigned node, unsigned memory, std::uint64_t at, std::size_t count) {
+    std::vector<std::byte> data(count);
+    memory_of(node, memory).read(at, data);
+    return nb::bytes(data.data(), data.size());
+  }
+
+  Handle store(unsigned node, std::uint64_t to, const nb::bytes& data) {
+    return front_.store(of(node), to, view(data));
+  }
+  Handle await(unsigned node, std::uint64_t at, std::uint32_t value) { return front_.await(of(node), at, value); }
+  Handle work(unsigned node, double ns) {
+    return front_.work(of(node), static_cast<Tick>(std::llround(ns * 1e-9 * cycles_per_second())));
+  }
+  Handle copy(unsigned node, unsigned to, std::uint64_t to_at, unsigned from, std::uint64_t from_at,
+              std::size_t bytes) {
+    return front_.copy(of(node), {to, to_at}, {from, from_at}, bytes);
+  }
+  Handle chain(unsigned node, const std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>>& copies,
+               bool in_host, bool waits) {
+    std::vector<Copy> made;
+    made.reserve(copies.size());
+    for (const auto& [to, from, bytes] : copies) made.push_back({to, from, bytes});
+    return front_.chain(of(node), made, in_host ? Descriptors::host : Descriptors::ram, waits);
+  }
+  Handle reduce(unsigned node, std::uint64_t to, const Sources& from, const Reduction& how, bool by_hub) {
+    return front_.reduce(of(node), to, from, how, by_hub);
+  }
+  std::shared_ptr<Peach2::Group> group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how) {
+    for (const unsigned node : nodes) static_cast<void>(of(node));
+    return std::make_shared<Peach2::Group>(front_.group(nodes, at, how));
+  }
+  Handle reduce_in(Peach2::Group& group, unsigned node, const Sources& from) {
+    return front_.reduce(group, of(node), from);
+  }
+
+  void load(const std::vector<std::vector<WindowOf>>& windows) {
+    Tables tables;
+    for (const auto& of_hub : windows) {
+      auto& table = tables.emplace_back();
+      for (const auto& [to, mask, lower, upper] : of_hub) table.push_back({true, to, mask, lower, upper});
+    }
+    fabric_.load(tables);
+  }
+  void run() {
+    nb::gil_scoped_release released;
+    fabric_.run();
+  }
+  nb::dict counts(unsigned node) {
+    const auto counts = fabric_.counts(of(node));
+    nb::dict all;
+    all["chains"] = counts.chains;
+    all["missed"] = counts.missed;
+    all["faults"] = counts.faults;
+    all["strays"] = counts.strays;
+    all["dropped"] = counts.dropped;
+    nb::list refused;
+    for (const auto& each : counts.refused)
+      refused.append(nb::make_tuple(each.count, static_cast<unsigned>(each.reason), each.read, each.address));
+    all["refused"] = refused;
+    all["results"] = nb::cast(counts.results);
+    all["unclaimed"] = fabric_.node(node).host().unclaimed();
+    return all;
+  }
+  double us(const Times& times) const {
+    return static_cast<double>(times.end - times.begin) / cycles_per_second() * 1e6;
+  }
+
+ private:
+  unsigned of(unsigned node) const {
+    if (node >= fabric_.nodes())
+      throw std::invalid_argument("node " + std::to_string(node) + "; the last one is " +
+                                  std::to_string(fabric_.nodes() - 1));
+    return node;
+  }
+  SparseMemory& memory_of(unsigned node, unsigned memory) {
+    return memory == kHubMemory ? fabric_.node(of(node)).memory() : fabric_.node(of(node)).host().memory(memory);
+  }
+
+  Fabric fabric_;
+  Peach2 front_;
+};
+
+}  // namespace
+
+void bind_peach2(nb::module_& parent) {
+  nb::module_ module = parent.def_submodule("peach2", "PEACH2: hubs that route by address and reduce what is written.");
+  nb::exception<Stuck>(module, "Stuck");
+
+  nb::class_<Times>(module, "Times")
+      .def_ro("begin", &Times::begin, "cycle of the packets' clock; negative before it")
+      .def_ro("end", &Times::end);
+  nb::class_<Reduction>(module, "Reduction")
+      .def(
+          "__init__",
+          [](Reduction* made, unsigned context, unsigned op, unsigned type, unsigned record_bytes, bool tree) {
+            new (made) Reduction{context, static_cast<thalweg::spec::Operator>(op),
+                                 static_cast<thalweg::spec::Datatype>(type), record_bytes, tree};
+          },
+          nb::arg("context"), nb::arg("op"), nb::arg("type"), nb::arg("record_bytes"), nb::arg("tree"));
+  nb::class_<Peach2::Group>(module, "Group");
+  nb::class_<Hubs>(module, "Hubs")
+      .def(nb::init<const nb::dict&>(), nb::arg("description"))
+      .def_prop_ro("nodes", &Hubs::nodes)
+      .def_prop_ro("ring", &Hubs::ring, "nodes of a ring")
+      .def_prop_ro("cycles_per_second", &Hubs::cycles_per_second)
+      .def("write", &Hubs::write)
+      .def("read", &Hubs::read)
+      .def("store", &Hubs::store)
+      .def("wait_for", &Hubs::await)
+      .def("work", &Hubs::work, nb::arg("node"), nb::arg("ns"))
+      .def("copy", &Hubs::copy)
+      .def("chain", &Hubs::chain)
+      .def("reduce", &Hubs::reduce)
+      .def("group", &Hubs::group)
+      .def("reduce_in", &Hubs::reduce_in)
+      .def("load", &Hubs::load)
+      .def("run", &Hubs::run)
+      .def("counts", &Hubs::counts)
+      .def("us", &Hubs::us);
+  module.def("memory_address", &memory_address, nb::arg("node"), nb::arg("memory"), nb::arg("at") = 0);
+  module.def("hub_address", &hub_address, nb::arg("node"), nb::arg("at") = 0);
+  module.attr("HUB_MEMORY") = kHubMemory;
+  module.attr("MOST_NODES") = kMostNodes;
+}
