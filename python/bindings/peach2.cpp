@@ -125,14 +125,13 @@ class Hubs {
 
 }  // namespace
 
-void bind_peach2(nb::module_& parent) {
-  nb::module_ module = parent.def_submodule("peach2", "PEACH2: hubs that route by address and reduce what is written.");
-  nb::exception<Stuck>(module, "Stuck");
+void bind_peach2(nb::module_& module) {
+  nb::exception<Stuck>(module, "Peach2Stuck");
 
-  nb::class_<Times>(module, "Times")
+  nb::class_<Times>(module, "Peach2Times")
       .def_ro("begin", &Times::begin, "cycle of the packets' clock; negative before it")
       .def_ro("end", &Times::end);
-  nb::class_<Reduction>(module, "Reduction")
+  nb::class_<Reduction>(module, "Peach2Reduction")
       .def(
           "__init__",
           [](Reduction* made, unsigned context, unsigned op, unsigned type, unsigned record_bytes, bool tree) {
@@ -140,8 +139,8 @@ void bind_peach2(nb::module_& parent) {
                                  static_cast<thalweg::spec::Datatype>(type), record_bytes, tree};
           },
           nb::arg("context"), nb::arg("op"), nb::arg("type"), nb::arg("record_bytes"), nb::arg("tree"));
-  nb::class_<Peach2::Group>(module, "Group");
-  nb::class_<Hubs>(module, "Hubs")
+  nb::class_<Peach2::Group>(module, "Peach2Group");
+  nb::class_<Hubs>(module, "Peach2Hubs")
       .def(nb::init<const nb::dict&>(), nb::arg("description"))
       .def_prop_ro("nodes", &Hubs::nodes)
       .def_prop_ro("ring", &Hubs::ring, "nodes of a ring")
@@ -160,8 +159,7 @@ void bind_peach2(nb::module_& parent) {
       .def("run", &Hubs::run)
       .def("counts", &Hubs::counts)
       .def("us", &Hubs::us);
-  module.def("memory_address", &memory_address, nb::arg("node"), nb::arg("memory"), nb::arg("at") = 0);
-  module.def("hub_address", &hub_address, nb::arg("node"), nb::arg("at") = 0);
-  module.attr("HUB_MEMORY") = kHubMemory;
-  module.attr("MOST_NODES") = kMostNodes;
+  module.def("peach2_memory_address", &memory_address, nb::arg("node"), nb::arg("memory"), nb::arg("at") = 0);
+  module.def("peach2_hub_address", &hub_address, nb::arg("node"), nb::arg("at") = 0);
+  module.attr("PEACH2_HUB_MEMORY") = kHubMemory;
 }

@@ -842,6 +842,70 @@ class SharedFabric:
     def job_link_use(self, job: int) -> list[LinkUse]:
         """Flits of a job sent by each link port."""
 
+class Peach2Stuck(Exception):
+    pass
+
+class Peach2Times:
+    @property
+    def begin(self) -> int:
+        """cycle of the packets' clock; negative before it"""
+
+    @property
+    def end(self) -> int: ...
+
+class Peach2Reduction:
+    def __init__(self, context: int, op: int, type: int, record_bytes: int, tree: bool) -> None: ...
+
+class Peach2Group:
+    pass
+
+class Peach2Hubs:
+    def __init__(self, description: dict) -> None: ...
+
+    @property
+    def nodes(self) -> int: ...
+
+    @property
+    def ring(self) -> int:
+        """nodes of a ring"""
+
+    @property
+    def cycles_per_second(self) -> float: ...
+
+    def write(self, arg0: int, arg1: int, arg2: int, arg3: bytes, /) -> None: ...
+
+    def read(self, arg0: int, arg1: int, arg2: int, arg3: int, /) -> bytes: ...
+
+    def store(self, arg0: int, arg1: int, arg2: bytes, /) -> Peach2Times: ...
+
+    def wait_for(self, arg0: int, arg1: int, arg2: int, /) -> Peach2Times: ...
+
+    def work(self, node: int, ns: float) -> Peach2Times: ...
+
+    def copy(self, arg0: int, arg1: int, arg2: int, arg3: int, arg4: int, arg5: int, /) -> Peach2Times: ...
+
+    def chain(self, arg0: int, arg1: Sequence[tuple[int, int, int]], arg2: bool, arg3: bool, /) -> Peach2Times: ...
+
+    def reduce(self, arg0: int, arg1: int, arg2: Sequence[tuple[int, int]], arg3: Peach2Reduction, arg4: bool, /) -> Peach2Times: ...
+
+    def group(self, arg0: Sequence[int], arg1: int, arg2: Peach2Reduction, /) -> Peach2Group: ...
+
+    def reduce_in(self, arg0: Peach2Group, arg1: int, arg2: Sequence[tuple[int, int]], /) -> Peach2Times: ...
+
+    def load(self, arg: Sequence[Sequence[tuple[int, int, int, int]]], /) -> None: ...
+
+    def run(self) -> None: ...
+
+    def counts(self, arg: int, /) -> dict: ...
+
+    def us(self, arg: Peach2Times, /) -> float: ...
+
+def peach2_memory_address(node: int, memory: int, at: int = 0) -> int: ...
+
+def peach2_hub_address(node: int, at: int = 0) -> int: ...
+
+PEACH2_HUB_MEMORY: int = 3
+
 class Ending(enum.Enum):
     finished = 0
 

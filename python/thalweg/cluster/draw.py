@@ -314,6 +314,10 @@ def _graph(topology: Topology) -> _Drawing:
     pairs = [(a, b) for a, _, b, _ in topology.links.tolist()]
     if topology.shape == "star":
         places = {0: (0.0, 0.0)} | _circle(range(1, nodes))
+    elif topology.shape == "prism":
+        half = nodes // 2
+        inner = {node: (0.6 * x, 0.6 * y) for node, (x, y) in _circle(range(half, nodes)).items()}
+        places = _circle(range(half)) | inner
     elif topology.shape == "ring" or nodes > SPRING_NODES:
         places = _circle(range(nodes))
     else:

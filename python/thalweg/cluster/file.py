@@ -41,14 +41,14 @@ Node = Annotated[int, Field(ge=0, lt=MAX_NODES)]
 
 
 class TopologyTable(Table):
-    shape: Literal["line", "ring", "mesh", "torus", "star", "fattree", "edges"] = Field(
+    shape: Literal["line", "ring", "mesh", "torus", "prism", "star", "fattree", "edges"] = Field(
         description="how the nodes are joined"
     )
     size: list[Annotated[int, Field(ge=2, le=MAX_NODES)]] | None = Field(
         None,
         min_length=1,
         max_length=16,
-        description="nodes of each dimension; one number for a line, ring or star; hosts of a fattree",
+        description="nodes of each dimension; one number for a line, ring or star; of one ring of a prism; hosts of a fattree",
     )
     edges: list[Annotated[list[Node], Field(min_length=2, max_length=2)]] | None = Field(
         None, min_length=1, description="pairs of nodes that a link joins, for the shape edges"
@@ -157,9 +157,10 @@ def topology_of(file: ClusterFile[Any]) -> Topology:
     return built
 
 
-def presets() -> list[str]:
-    """Names of the clusters that come with Thalweg."""
-    return sorted(file.stem for file in resource("clusters").glob("*.toml"))
+def presets(system: str | None = None) -> list[str]:
+    """Names of the clusters that come with Thalweg, or of those of a system."""
+    files = sorted(resource("clusters").glob("*.toml"))
+    return [file.stem for file in files if system is None or system_of_file(file).name == system]
 
 
 def path_of(name: str) -> Path | None:

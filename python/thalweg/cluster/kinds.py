@@ -86,6 +86,7 @@ class KindsTable(Table):
 
 
 KindOf = TypeVar("KindOf", bound=KindTable)
+Made = TypeVar("Made", bound="Assembled")
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +103,7 @@ class Assembled:
     LINKS: ClassVar[Mapping[str, type[LinkTable]]]
 
     @classmethod
-    def load(cls, name: str | Path, faults: str | None = None) -> Assembled:
+    def load(cls: type[Made], name: str | Path, faults: str | None = None) -> Made:
         """Raises InputError."""
         if faults is not None:
             raise InputError(f"--faults {faults}: links of {name} have no faults")
@@ -111,7 +112,7 @@ class Assembled:
         return cls.load_file(file, str(name))
 
     @classmethod
-    def load_file(cls, file: Path, name: str | None = None) -> Assembled:
+    def load_file(cls: type[Made], file: Path, name: str | None = None) -> Made:
         """Raises InputError."""
         values, places = layers(file, None)
         read = parse(KindsTable, values, places, str(file), file)

@@ -25,6 +25,7 @@ SHAPES = {
     "ring": "a line whose ends are joined",
     "mesh": "a grid of any dimension",
     "torus": "a grid whose every row is a ring",
+    "prism": "two rings, joined node by node",
     "star": "node 0 joined to every other node",
     "fattree": "hosts below levels of switches",
     "edges": "any list of links",
@@ -42,7 +43,9 @@ class Topology:
     """Nodes, numbered from 0, and bidirectional links between their link ports."""
 
     shape: str
-    size: tuple[int, ...]  # nodes of each dimension of a grid; else the number of nodes alone
+    size: tuple[
+        int, ...
+    ]  # nodes of each dimension of a grid, or of one of a prism's rings; else the number of nodes alone
     planes: int  # copies of the shape's links, each on ports of its own
     nodes: int
     link_ports: int  # of every node; some may be unconnected
@@ -134,6 +137,8 @@ class Topology:
                 return sum(size - 1 for size in self.size)
             case "ring" | "torus":
                 return sum(size // 2 for size in self.size)
+            case "prism":
+                return self.size[0] // 2 + 1
             case "star":
                 return min(2, self.nodes - 1)
             case _:
@@ -149,6 +154,8 @@ class Topology:
                 return sum((size * size - 1) / (3 * size) for size in self.size) * n * n / pairs
             case "ring" | "torus":
                 return sum((size * size // 4) / size for size in self.size) * n * n / pairs
+            case "prism":
+                return (self.size[0] ** 2 // 4 / self.size[0] + 0.5) * n * n / pairs
             case "star":
                 return (2 * (n - 1) + 2 * (n - 1) * (n - 2)) / pairs
             case _:
@@ -169,6 +176,13 @@ def _grid_links(size: Sequence[int], wrapped: bool) -> NDArray[np.int32]:
         rows.append(np.stack([start, ports, end, ports + 1], axis=1))
         stride *= length
     return np.concatenate(rows).astype(np.int32)
+
+
+def _prism_links(ring: int) -> NDArray[np.int32]:
+    """A ring's ports are 0 and 1, as in a ring; each of its nodes has its like in the other one at port 2."""
+    one = _grid_links([ring], True)
+    between = [(node, 2, node + ring, 2) for node in range(ring)]
+    return np.concatenate([one, one + np.array([ring, 0, ring, 0]), between]).astype(np.int32)
 
 
 def _edge_links(edges: Sequence[Sequence[int]], nodes: int) -> NDArray[np.int32]:
@@ -233,8 +247,8 @@ def build(
 ) -> Topology:
     """The topology of a shape.
 
-    `size` is the nodes of each dimension of a mesh or torus, the hosts of a fat tree, and the number of nodes alone of the
-    other shapes. Edges take their ports in the order of the list. The last three are a fat tree's: ports of a switch, a
+    `size` is the nodes of each dimension of a mesh or torus, the hosts of a fat tree, the nodes of one ring of a
+    prism, and the number of nodes alone of the other shapes. Edges take their ports in the order of the list. The last three are a fat tree's: ports of a switch, a
     leaf's ports to hosts over those upwards, and levels of switches, as many as it takes if not given. Raises ValueError, with what would be right, where a size is outside its range.
     """
     if shape not in SHAPES:
@@ -243,7 +257,7 @@ def build(
         raise ValueError(f"a {shape} takes one number, its nodes")
     if not size or min(size) < 2:
         raise ValueError(f"every size of a {shape} is at least 2")
-    nodes = math.prod(size)
+    nodes = math.prod(size) * (2 if shape == "prism" else 1)
     level: tuple[int, ...] = ()
     if shape == "fattree":
         radix = radix or RADIX
@@ -256,6 +270,8 @@ def build(
     match shape:
         case "fattree":
             links = np.array(rows, np.int32)
+        case "prism":
+            links = _prism_links(nodes // 2)
         case "star":
             links = _edge_links([(0, leaf) for leaf in range(1, nodes)], nodes)
         case "edges":

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from programs import ROOT
 from terminal import lines, shown
+from thalweg.cluster import load
 from thalweg.cluster.file import presets
 from thalweg.commands import output
 from thalweg.commands.output import print_line, print_table
-from thalweg.systems.mpi_fpga.cluster import Cluster
 
 THALWEG = [sys.executable, "-m", "thalweg"]
 
@@ -111,8 +111,8 @@ def _check(command: Sequence[str | Path], columns: int, cells: Sequence[str], fo
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_the_presets(columns: int) -> None:
-    clusters = [(name, Cluster.load(name)) for name in presets()]
-    cells = [(name, str(c.topology.nodes), c.values.description) for name, c in clusters]
+    clusters = [(name, load(name)) for name in presets()]
+    cells = [(name, str(c.topology.nodes), c.about) for name, c in clusters]
     printed = _check(["cluster", "list"], columns, [])
     for name, nodes, description in cells:
         first = next(index for index, line in enumerate(printed) if line.startswith(f"{name} "))

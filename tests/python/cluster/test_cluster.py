@@ -97,7 +97,7 @@ def test_shapes_in_place_have_plain_values(name: str, nodes: int, links: int, po
     assert cluster.cycles_per_second == 250_000_000
 
 
-@pytest.mark.parametrize("name", [*presets(), "torus:4x4", "mesh:3x3", "star:6", "dual-torus:4x4", "line:2"])
+@pytest.mark.parametrize("name", [*presets("mpi-fpga"), "torus:4x4", "mesh:3x3", "star:6", "dual-torus:4x4", "line:2"])
 @pytest.mark.parametrize("collectives", [True, False])
 def test_the_simulator_gets_the_clusters_values(name: str, collectives: bool) -> None:
     sim = pytest.importorskip("thalweg._sim")
@@ -197,7 +197,7 @@ EDGES = '[topology]\nshape = "edges"\nedges = [[0, 1],\n  [1, 2],\n'
         (TORUS + "[roter]\nvirtual_channels = 4\n", 4, "'roter' is no key in a cluster file; did you mean 'router'?"),
         (TORUS + "[link.speed]\nx = 1\n", 4, "'speed' is no key in [link]; the keys are latency_ns, rate_gbps"),
         (TORUS + "link.latency = 440\n", 4, "'link' is no key in [topology]"),
-        ('[topology]\nshape = "trous"\nsize = [4, 4]\n', 2, "it should be 'line', 'ring', 'mesh', 'torus', 'star', 'fattree' or 'edges'"),
+        ('[topology]\nshape = "trous"\nsize = [4, 4]\n', 2, "it should be 'line', 'ring', 'mesh', 'torus', 'prism', 'star', 'fattree' or 'edges'"),
         ('[topology]\nshape = "torus"\nsize = [4,\n 1]\n', 4, "topology.size[1] is 1; it should be greater than or equal to 2"),
         ('[topology]\nshape = "torus"\nsize = 4\n', 3, "topology.size is 4; write [4]"),
         ('[topology]\nshape = "ring"\nsize = [4, 4]\n', 3, "a ring takes one number, its nodes"),
@@ -346,7 +346,7 @@ def test_list_names_the_presets(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert all(row["name"] in out for row in rows)
 
 
-@pytest.mark.parametrize("name", [*presets(), "star:5", "ring:9"])
+@pytest.mark.parametrize("name", [*presets("mpi-fpga"), "star:5", "ring:9"])
 def test_show_has_values_and_units(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cluster", "show", name, "--json", str(tmp_path / "show.json")]) == 0
     out = capsys.readouterr().out

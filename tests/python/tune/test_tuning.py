@@ -105,12 +105,12 @@ def chosen(cluster: Cluster, operation: str, ranks: int, size: int) -> tuple[Alg
     return Algorithm(found), bench.host_times(plan, size, plan.algorithms)
 
 
-LARGE = [name for name in presets() if Cluster.load(name).topology.hosts > 64]
+LARGE = [name for name in presets("mpi-fpga") if Cluster.load(name).topology.hosts > 64]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] if name in LARGE else []) for name in presets()]
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in LARGE else []) for name in presets("mpi-fpga")]
 )
 def test_the_default_is_the_fastest_on_every_preset(name: str) -> None:
     """Short and long, on all nodes; between measured sizes an algorithm may be taken a little too long."""

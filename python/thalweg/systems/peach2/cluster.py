@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a cluster file says of PEACH2: nodes of kind `peach2`, links of kind `pcie`, in a ring or in two that are a prism."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from thalweg.cluster.kinds import Assembled, LinkTable, Made, NodeTable
+from thalweg.errors import InputError
+
+LANES_X8, LANES_X16 = 16, 32
+"""Bytes a cycle of the packets' clock that a link's lanes carry: 5 GT/s of 8b/10b are 0.5 GB/s, and the clock has 250 MHz."""
+
+
+class Node(NodeTable):
+    kind: Literal["peach2"]
+    clock: str = Field(description="of packets, links and hosts")
+    bus_clock: str = Field(description="of the bus: memory, calculator, registers")
+    windows: int = Field(16, ge=6, le=64, description="of addresses, that each port compares with")
+    packets: int = Field(32, ge=1, le=128, description="that a link's end keeps")
+    units: int = Field(256, ge=16, le=1024, description="of 16 bytes of data that a link's end keeps")
+    reads: int = Field(16, ge=1, le=32, description="of the DMA controller under way at once, 256 bytes each")
+    bus_reads: int = Field(4, ge=1, le=16, description="of the bus under way at once")
+    ram_bits: int = Field(11, ge=9, le=16, description="log2 of the working RAM's lines of 16 bytes")
+    contexts: int = Field(4, description="of the calculator: reductions side by side; a power of two")
+    sums: int = Field(16, description="beats of partial sums of a context; a power of two")
+    records: int = Field(8, description="beats of a record at most; a power of two")
+    latency: int = Field(8, ge=1, le=16, description="cycles of the calculator's adders")
+    starts: int = Field(8, ge=1, le=16, description="of chains of descriptors, that wait")
+    host_link_ns: float = Field(ge=1, le=1e6, description="of the link to the host, one way")
+    memory_ns: float = Field(ge=1, le=1e6, description="of the hub's memory, from a read to its data")
+    processor_read_ns: float = Field(
+        ge=0, le=1e6, description="from a read at the root complex to the processor's memory's first byte there"
+    )
+    processor_read_gb: float = Field(gt=0, le=1e3, description="GB/s at which the processor's memory is read")
+    gpu_read_ns: float = Field(ge=0, le=1e6, description="the same of a GPU's memory")
+    gpu_read_gb: float = Field(gt=0, le=1e3, description="the same of a GPU's memory")
+    store_ns: float = Field(ge=1, le=1e6, description="of a processor's store to its packet at the root complex")
+    landing_ns: float = Field(ge=1, le=1e6, description="of a packet at the root complex to what the processor sees")
+    poll_ns: float = Field(ge=1, le=1e6, description="of the processor's look at its memory")
+    copy_start_ns: float = Field(ge=1, le=1e9, description="of a copy between the processor's memory and a GPU's")
+    copy_gb: float = Field(gt=0, le=1e3, description="GB/s of such a copy")
+    sum_gb: float = Field(gt=0, le=1e3, description="GB/s at which the processor sums records in its memory")
+
+    ports: ClassVar[Mapping[str, str]] = {"E": "end point", "W": "root complex", "S": "south"}
+
+
+class Pcie(LinkTable):
+    kind: Literal["pcie"]
+    latency_ns: float = Field(ge=4, le=1e6, description="from one end's hub to the other's, one way")
+
+    def refuses(self, one: str, other: str) -> bool:
+        return sorted((one, other)) not in (["end point", "root complex"], ["south", "south"])
+
+
+class Cluster(Assembled):
+    NODES = {"peach2": Node}
+    LINKS = {"pcie": Pcie}
+
+    @classmethod
+    def load_file(cls: type[Made], file: Path, name: str | None = None) -> Made:
+        made = super().load_file(file, name)
+        if isinstance(made, Cluster):
+            made._check()
+        return made
+
+    def _check(self) -> None:
+        def wrong(what: str) -> InputError:
+            return self.file.wrong(what, "topology.shape")
+
+        shape, nodes = self.topology.shape, self.topology.nodes
+        if shape not in ("ring", "prism") or self.topology.joined or self.topology.planes > 1:
+            raise wrong("PEACH2's hubs are in a ring, or in two that are a prism, and have no other links")
+        if nodes > 16:
+            raise wrong(f"{nodes} nodes; the addresses are for 16")
+        if len(self.nodes) > 1 or len(self.links) > 1:
+            raise wrong("all hubs are of one sort here, and all links: give one [node.*] and one [link.*]")
+        for name in ("contexts", "sums", "records"):
+            value = getattr(self.node, name)
+            least = 2
+            if value < least or value > 64 or value & (value - 1):
+                raise self.file.wrong(
+                    f"{name} is {value}; it is a power of two from {least} to 64", f"node.{self.node_name}.{name}"
+                )
+        if self.node.records > self.node.sums:
+            raise self.file.wrong(
+                f"records are {self.node.records} beats, and there are {self.node.sums} of sums",
+                f"node.{self.node_name}.records",
+            )
+
+    @property
+    def node_name(self) -> str:
+        return next(iter(self.nodes))
+
+    @cached_property
+    def node(self) -> Node:
+        """What every node has."""
+        node = self.nodes[self.node_name]
+        assert isinstance(node, Node)
+        return node
+
+    @cached_property
+    def link(self) -> Pcie:
+        link = next(iter(self.links.values()))
+        assert isinstance(link, Pcie)
+        return link
+
+    @property
+    def ring(self) -> int:
+        """Nodes of a ring."""
+        return self.topology.nodes // (2 if self.topology.shape == "prism" else 1)
+
+    @property
+    def net_mhz(self) -> float:
+        return self.clocks[self.node.clock].frequency_mhz
+
+    @property
+    def bus_gb(self) -> float:
+        """GB/s of the bus, 16 bytes a cycle."""
+        return 16 * self.clocks[self.node.bus_clock].frequency_mhz / 1e3
+
+    def link_gb(self, lanes: int = LANES_X8) -> float:
+        """GB/s of a link's lanes, all that they carry."""
+        return lanes * self.net_mhz / 1e3
+
+    def payload_gb(self, lanes: int = LANES_X8) -> float:
+        """Of data: 256 bytes of each packet of 280, with a header of 16 bytes, its start and number, check sum and end."""
+        return self.link_gb(lanes) * 256 / 280
+
+    def hops(self, one: int, other: int) -> int:
+        """Cables between two nodes on the ways that the windows make: to the other ring first, then never through its node 0."""
+        ring = self.ring
+        across = one // ring != other // ring
+        here, there = one % ring, other % ring
+        if here == 0:
+            along = min(there, ring - there)
+        elif there == 0:
+            along = min(here, ring - here)
+        else:
+            along = abs(here - there)
+        return along + across

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be measured on PEACH2: `thalweg bench` and `thalweg.bench` plan it here, with the same options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.bench.operation import Operation, Plan, Progress, Row, Sizes, WrongRows, at_least, one_of, parse_sizes
+from thalweg.errors import InputError
+from thalweg.systems.peach2 import bounds
+from thalweg.systems.peach2.cluster import Cluster
+from thalweg.systems.peach2.hubs import Hubs, Memory, Node
+
+SOURCES = ("cpu", "gpu")
+PUTS = ("dma", "store", "copies")
+REDUCERS = ("hub", "host", "cpu")
+RECORD = 32
+"""Bytes: eight fields of fp32, a particle's (section 4.1)."""
+MOST_STORED = 1 << 20
+"""Bytes that a processor is asked to write by itself."""
+FLAG = 1 << 30
+"""Where notices go in a processor's memory, above all data of a put."""
+DATA = 1 << 20
+
+
+def check(rows: Sequence[Row]) -> None:
+    """Raises WrongRows where a result is wrong, or a time is below its bound."""
+    for row in rows:
+        what = f"{row['operation']} of {row['bytes']} bytes"
+        if not row["verified"]:
+            raise WrongRows(f"{what} gave a wrong result", rows)
+        if row["time_us"] < row["bound_us"]:
+            raise WrongRows(
+                f"{what} took {row['time_us']:.4g} us, which is below its bound of {row['bound_us']:.4g} us: one of the two is wrong",
+                rows,
+            )
+
+
+def _memory(node: Node, kind: str) -> Memory:
+    return node.processor if kind == "cpu" else node.gpus[0]
+
+
+@dataclass
+class _Put:
+    hubs: Hubs
+    source: str
+    by: str
+    descriptors: str
+    hops: int
+    sequence: int = 0
+
+    def other(self) -> int:
+        cluster = self.hubs.cluster
+        for node in range(cluster.topology.nodes):
+            if cluster.hops(0, node) == self.hops:
+                return node
+        raise AssertionError
+
+    def once(self, data: NDArray[np.uint8]) -> tuple[float, bool]:
+        """The time in us from the first processor's begin to when the other one, which waits, sees that all is there; and whether it is."""
+        one, other = self.hubs.nodes[0], self.hubs.nodes[self.other()]
+        source, target = _memory(one, self.source), _memory(other, self.source)
+        self.sequence += 1
+        flag = np.array([self.sequence], np.uint32)
+        source.write(DATA, data)
+        target.write(DATA, np.zeros_like(data))
+        one.store(one.processor.address(FLAG + 64), flag)
+        seen_at = other.processor.address(FLAG)
+        told = (seen_at, one.processor.address(FLAG + 64), 4)
+        if self.by == "store":
+            begin = one.store(target.address(DATA), data)
+            one.store(seen_at, flag)
+            end = other.wait_for(FLAG, self.sequence)
+        elif self.by == "dma":
+            begin = one.chain(
+                [(target.address(DATA), source.address(DATA), data.size), told], self.descriptors, wait=False
+            )
+            end = other.wait_for(FLAG, self.sequence)
+        else:
+            begin = one.copy(one.processor, DATA, source, DATA, data.size)
+            one.chain(
+                [(other.processor.address(DATA), one.processor.address(DATA), data.size), told], self.descriptors, False
+            )
+            other.wait_for(FLAG, self.sequence)
+            end = other.copy(target, DATA, other.processor, DATA, data.size)
+        self.hubs.run()
+        return end.end_us - begin.begin_us, bool((target.read(DATA, data.size) == data).all())
+
+
+def put(
+    cluster: Cluster,
+    *,
+    source: str = "cpu",
+    by: str = "dma",
+    descriptors: str = "ram",
+    hops: int = 1,
+    sizes: Sizes = "8:16M",
+    seed: int = 1,
+) -> Plan:
+    """`source`: memory of both ends. `by`: the hub's DMA controller; the processor's own stores; or three copies, GPU to CPU to CPU to
+    GPU. `hops`: cables between the nodes."""
+    one_of("memory", source, SOURCES)
+    one_of("way", by, PUTS)
+    one_of("place of descriptors", descriptors, ("ram", "host"))
+    wanted = parse_sizes(sizes)
+    if bad := [size for size in wanted if size % 4 or not 0 < size <= 1 << 28]:
+        raise InputError(f"a put of {bad[0]} bytes; they are a multiple of 4, at most 256M")
+    if by == "store" and (source == "gpu" or max(wanted) > MOST_STORED):
+        raise InputError(f"a processor stores from its own memory, and {MOST_STORED} bytes at most")
+    if by == "copies" and source == "cpu":
+        raise InputError("copies between GPU and CPU need --source gpu")
+    farthest = max(cluster.hops(0, node) for node in range(cluster.topology.nodes))
+    if not 1 <= at_least("hops", hops, 1) <= farthest:
+        raise InputError(f"{hops} hops; from node 0 of {cluster.name} they are 1 to {farthest}")
+
+    def measure(progress: Progress, _: int) -> Iterator[Row]:
+        hubs = Hubs(cluster)
+        way = _Put(hubs, source, by, descriptors, hops)
+        for index, size in enumerate(wanted):
+            time, right = way.once(np.random.default_rng([seed, size]).integers(0, 256, size, np.uint8))
+            bound = bounds.put_us(cluster, size, hops, source, by)
+            yield {
+                "operation": "put",
+                "bytes": size,
+                "source": source,
+                "by": by,
+                "hops": hops,
+                "time_us": time,
+                "bound_us": bound,
+                "share": bound / time,
+                "gb_per_s": size / time / 1e3,
+                "share_of_payload": size / time / 1e3 / cluster.payload_gb(),
+                "verified": right,
+            }
+            progress((index + 1) / len(wanted))
+
+    names = {"dma": "by DMA", "store": "by stores", "copies": "by three copies"}
+    title = f"put from {source.upper()} to {source.upper()} {names[by]}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}; times in us"
+    return Plan(cluster, title, measure, {"data": seed}, check=check)
+
+
+def in_order(data: NDArray[np.float32], record: int, beats: int) -> NDArray[np.float32]:
+    """Sums in the calculator's order: beats of 16 bytes one by one into `beats` partial sums, and those halved until a record is left."""
+    fields, places = record // 4, beats * 4
+    sums = data[:places].copy()
+    for first in range(places, data.size, places):
+        part = data[first : first + places]
+        sums[: part.size] += part
+    half = places // 2
+    while half >= fields:
+        low = sums[:half]
+        high = sums[half : 2 * half]
+        sums = low.copy()
+        sums[: high.size] += high
+        half //= 2
+    return sums[:fields]
+
+
+@dataclass
+class _Reduce:
+    hubs: Hubs
+    nodes: Sequence[int]
+    by: str
+    at: int = 1 << 29
+
+    def __post_init__(self) -> None:
+        self.group = self.hubs.group(self.nodes, self.at) if self.by == "hub" and len(self.nodes) > 1 else None
+        self.hubs.run()
+
+    def once(self, data: Sequence[NDArray[np.float32]]) -> tuple[float, bool]:
+        """The time in us from the first processor's begin to when the last one has the result; and whether that is right, bit by bit."""
+        cluster, begins, ends = self.hubs.cluster, [], []
+        fields = RECORD // 4
+        for number, values in zip(self.nodes, data, strict=True):
+            node = self.hubs.nodes[number]
+            half = values.size // fields // 2 * fields
+            parts = [(node.gpus[0], values[:half]), (node.gpus[1], values[half:])]
+            parts = [(gpu, part) for gpu, part in parts if part.size]
+            for gpu, part in parts:
+                gpu.write(DATA, part)
+            sources = [(gpu.address(DATA), part.nbytes) for gpu, part in parts]
+            if self.group:
+                operation = self.group.reduce(number, sources)
+            elif self.by != "cpu":
+                operation = node.reduce(node.processor.address(self.at), sources, by_hub=self.by == "hub")
+            else:
+                at = DATA
+                for gpu, part in parts:
+                    begins.append(node.copy(node.processor, at, gpu, DATA, part.nbytes))
+                    at += part.nbytes
+                node.work(values.nbytes / cluster.node.sum_gb)
+                operation = node.copy(node.gpus[0], self.at, node.processor, self.at, RECORD)
+            begins.append(operation)
+            ends.append(operation)
+        self.hubs.run()
+        time = max(each.end_us for each in ends) - min(each.begin_us for each in begins)
+        if self.by == "cpu":
+            return time, True
+        expected = self._expected(data)
+        got = [self.hubs.nodes[number].processor.read(self.at, fields, np.float32) for number in self.nodes]
+        return time, all(np.array_equal(each, expected) for each in got)
+
+    def _expected(self, data: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """Each hub's sum, then those of eights of them, and the eights'."""
+        beats = self.hubs.cluster.node.sums
+        sums = [in_order(values, RECORD, beats) for values in data]
+        while len(sums) > 1:
+            at_once = beats * 16 // RECORD
+            eights = [sums[first : first + at_once] for first in range(0, len(sums), at_once)]
+            sums = [in_order(np.concatenate(eight), RECORD, beats) for eight in eights]
+        return sums[0]
+
+
+def reduce(cluster: Cluster, *, by: str = "hub", nodes: int = 1, sizes: Sizes = "1K:16M", seed: int = 1) -> Plan:
+    """`by`: the hub, whose result's copy it starts itself; the hub, watched by the host; or the processor, from copies out of the GPUs.
+    `nodes`: those that reduce together, each `bytes`, with the result at all of them."""
+    one_of("way", by, REDUCERS)
+    wanted = parse_sizes(sizes)
+    most = (1 << 28) // cluster.node.contexts
+    if bad := [size for size in wanted if size % RECORD or not 0 < size <= most]:
+        raise InputError(f"{bad[0]} bytes; they are records of {RECORD}, and {most} bytes at most")
+    if not 1 <= at_least("nodes", nodes, 1) <= cluster.topology.nodes:
+        raise InputError(f"{nodes} nodes; {cluster.name} has {cluster.topology.nodes}")
+    if nodes > 1 and by != "hub":
+        raise InputError("nodes reduce together by their hubs: --by hub")
+
+    def measure(progress: Progress, _: int) -> Iterator[Row]:
+        all_nodes = list(range(nodes))
+        way = _Reduce(Hubs(cluster), all_nodes, by)
+        for index, size in enumerate(wanted):
+            draws = [np.random.default_rng([seed, size, node]) for node in all_nodes]
+            time, right = way.once([draw.standard_normal(size // 4, np.float32) for draw in draws])
+            bound = bounds.reduce_us(cluster, size, all_nodes, RECORD, by)
+            yield {
+                "operation": "reduce",
+                "bytes": size,
+                "by": by,
+                "nodes": nodes,
+                "time_us": time,
+                "bound_us": bound,
+                "share": bound / time,
+                "gb_per_s": size / time / 1e3,
+                "verified": right,
+            }
+            progress((index + 1) / len(wanted))
+
+    names = {"hub": "by hubs", "host": "by the hub, watched by the host", "cpu": "by the processor"}
+    where = f"on {nodes} nodes of" if nodes > 1 else "on a node of"
+    return Plan(
+        cluster, f"reduce {names[by]}, {where} {cluster.name}; times in us", measure, {"data": seed}, check=check
+    )
+
+
+OPERATIONS = {"put": Operation(put), "reduce": Operation(reduce)}
