@@ -20,6 +20,8 @@ inline Values::Value value_of(nanobind::handle value) {
   if (nb::isinstance<nb::int_>(value)) return nb::cast<std::int64_t>(value);
   if (nb::isinstance<nb::float_>(value)) return nb::cast<double>(value);
   if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+  std::vector<std::string> texts;
+  if (nb::try_cast(value, texts) && !texts.empty()) return texts;
   return nb::cast<std::vector<std::int64_t>>(value);
 }
 

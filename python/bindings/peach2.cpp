@@ -13,6 +13,8 @@
 #include <tuple>
 
 #include "assembly.hpp"
+#include "peach2/rtl_hub.hpp"
+#include "switch/rtl_library.hpp"
 
 namespace nb = nanobind;
 using namespace thalweg;
@@ -26,13 +28,23 @@ std::span<const std::byte> view(const nb::bytes& data) {
   return {static_cast<const std::byte*>(data.data()), data.size()};
 }
 
+/// The hubs of a library of rtl/peach2/hub.cpp.
+Fabric::MakeHub hardware(const std::string& library) {
+  auto* make = function_of<HubCircuit*(unsigned, unsigned)>(library, "peach2_make_hub");
+  return [make](const Hub::Config& config, std::uint16_t own, unsigned node, Domain&, Domain&) {
+    return std::make_unique<RtlHub>(config, own, node, std::unique_ptr<HubCircuit>(make(own, config.base)));
+  };
+}
+
 /// A fabric with its front, and what Python says to it.
 class Hubs {
  public:
   using Sources = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
   using WindowOf = std::tuple<unsigned, std::uint32_t, std::uint32_t, std::uint32_t>;  // to, mask, lower, upper
 
-  explicit Hubs(const nb::dict& description) : fabric_(description_of(description)), front_(fabric_) {}
+  /// `library`: of the hardware's hub, or empty.
+  Hubs(const nb::dict& description, const std::string& library)
+      : fabric_(description_of(description), library.empty() ? Fabric::sim_hub : hardware(library)), front_(fabric_) {}
 
   [[nodiscard]] unsigned nodes() const { return fabric_.nodes(); }
   [[nodiscard]] unsigned ring() const { return fabric_.ring(); }
@@ -127,6 +139,7 @@ class Hubs {
 
 void bind_peach2(nb::module_& module) {
   nb::exception<Stuck>(module, "Peach2Stuck");
+  nb::exception<HubDifference>(module, "Peach2Difference");
 
   nb::class_<Times>(module, "Peach2Times")
       .def_ro("begin", &Times::begin, "cycle of the packets' clock; negative before it")
@@ -141,7 +154,7 @@ void bind_peach2(nb::module_& module) {
           nb::arg("context"), nb::arg("op"), nb::arg("type"), nb::arg("record_bytes"), nb::arg("tree"));
   nb::class_<Peach2::Group>(module, "Peach2Group");
   nb::class_<Hubs>(module, "Peach2Hubs")
-      .def(nb::init<const nb::dict&>(), nb::arg("description"))
+      .def(nb::init<const nb::dict&, const std::string&>(), nb::arg("description"), nb::arg("library") = "")
       .def_prop_ro("nodes", &Hubs::nodes)
       .def_prop_ro("ring", &Hubs::ring, "nodes of a ring")
       .def_prop_ro("cycles_per_second", &Hubs::cycles_per_second)

@@ -845,6 +845,9 @@ class SharedFabric:
 class Peach2Stuck(Exception):
     pass
 
+class Peach2Difference(Exception):
+    pass
+
 class Peach2Times:
     @property
     def begin(self) -> int:
@@ -860,7 +863,7 @@ class Peach2Group:
     pass
 
 class Peach2Hubs:
-    def __init__(self, description: dict) -> None: ...
+    def __init__(self, description: dict, library: str = '') -> None: ...
 
     @property
     def nodes(self) -> int: ...

@@ -200,8 +200,9 @@ std::vector<Copy> Peach2::into_calculator(unsigned node,
   bytes = 0;
   for (const auto& [at, count] : from) {
     copies.push_back({calculator(node, how.context, bytes), at, count});
-    require(count % how.record_bytes == 0,
-            std::to_string(count) + " bytes are no records of " + std::to_string(how.record_bytes));
+    require(at % 16 == 0 && count % how.record_bytes == 0,
+            std::to_string(count) + " bytes at " + std::to_string(at) + " are no records of " +
+                std::to_string(how.record_bytes) + " at a multiple of 16, as a beat of the bus is");
     bytes += count;
   }
   return copies;

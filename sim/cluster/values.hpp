@@ -16,7 +16,8 @@ namespace thalweg {
 
 class Values {
  public:
-  using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>>;
+  using Value =
+      std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<std::string>>;
   using Table = std::map<std::string, Value, std::less<>>;
 
   /// `of` names whose they are, for errors: `node 3 (hub)`.
@@ -39,7 +40,8 @@ class Values {
     return static_cast<T>(of_type<double>(name, "a number"));
   }
   template <class T>
-    requires std::same_as<T, bool> || std::same_as<T, std::string> || std::same_as<T, std::vector<std::int64_t>>
+    requires std::same_as<T, bool> || std::same_as<T, std::string> || std::same_as<T, std::vector<std::int64_t>> ||
+             std::same_as<T, std::vector<std::string>>
   [[nodiscard]] const T& get(std::string_view name) const {
     return of_type<T>(name, std::same_as<T, bool>          ? "true or false"
                             : std::same_as<T, std::string> ? "a text"

@@ -16,7 +16,10 @@ class HubModel {
   /// What steps it.
   virtual void bind(Domain& net, ComponentId at_net, Domain& bus, ComponentId at_bus) = 0;
 
-  // What it shows in a cycle. All are asked before the cycle's edge.
+  /// All edges before this tick have been told; those at it follow.
+  virtual void begin(Tick tick) = 0;
+
+  // What it shows at that tick.
   [[nodiscard]] virtual const HubWord* out(unsigned link) = 0;
   [[nodiscard]] virtual std::optional<unsigned> freed(unsigned link) = 0;
   [[nodiscard]] virtual const BusBeat* memory() = 0;
@@ -36,6 +39,7 @@ class SimHub final : public HubModel {
   void bind(Domain& net, ComponentId at_net, Domain& bus, ComponentId at_bus) override {
     hub_.bind(net, at_net, bus, at_bus);
   }
+  void begin(Tick) override {}
   [[nodiscard]] const HubWord* out(unsigned link) override { return hub_.out(link); }
   [[nodiscard]] std::optional<unsigned> freed(unsigned link) override { return hub_.freed(link); }
   [[nodiscard]] const BusBeat* memory() override { return hub_.memory(); }

@@ -79,6 +79,7 @@ class Node final : public AssembledNode {
   };
 
   bool net(Tick cycle) {
+    hub_->begin(net_.clock.edge(cycle));
     std::array<std::optional<HubWord>, kLinks> words;
     std::array<Hub::LinkIn, kLinks> links;
     for (unsigned l = 0; l < kLinks; ++l) {
@@ -95,6 +96,7 @@ class Node final : public AssembledNode {
   }
 
   bool bus(Tick cycle) {
+    hub_->begin(bus_.clock.edge(cycle));
     std::optional<Word<128>> reply;
     if (!replies_.empty() && replies_.front().first == cycle) {
       reply = replies_.front().second;

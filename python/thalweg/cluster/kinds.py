@@ -201,7 +201,16 @@ class Assembled:
         return [f"node {name}: {table.kind}, ports {ports[name]}" for name, table in self.nodes.items()]
 
     def checked(self) -> tuple[str, Mapping[str, Any]]:
-        return f"{len(self.clocks)} clocks in ticks of {_ticks_per_second(self.clocks) / 1e9:g} GHz", {}
+        return f"{len(self.clocks)} clocks in ticks of {self.ticks_per_second / 1e9:g} GHz", {}
+
+    @property
+    def ticks_per_second(self) -> int:
+        """Of time: each clock's period is a whole number of them."""
+        return _ticks_per_second(self.clocks)
+
+    def ticks_of(self, clock: str) -> int:
+        """A clock's period."""
+        return self.ticks_per_second // self.clocks[clock].hertz
 
     @cached_property
     def assembly(self) -> dict[str, Any]:
@@ -216,7 +225,7 @@ class Assembled:
             part("link", name, i, self.links[name]) | {"ends": ends}
             for i, (name, ends) in enumerate(zip(self.link_kinds, self.topology.links.tolist(), strict=True))
         ]
-        ticks = _ticks_per_second(self.clocks)
+        ticks = self.ticks_per_second
         clocks = [
             {"name": name, "hertz": clock.hertz, "phase": round(clock.phase_ns * ticks / 1e9)}
             for name, clock in self.clocks.items()

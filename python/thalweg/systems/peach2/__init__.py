@@ -14,4 +14,9 @@ SYSTEM = System(
         "put": Loaded(_BENCH, "Bytes from a node's memory to another node's.", _PLANS),
         "reduce": Loaded(_BENCH, "Records in GPUs' memories to one, by the hubs or by the processor.", _PLANS),
     },
+    commands={
+        "rtl cosim": Loaded(
+            "commands.cosim:command", "Hold the hubs of a whole cluster against the simulator's, in every cycle."
+        ),
+    },
 )

@@ -12,9 +12,18 @@ from pydantic import Field
 
 from thalweg.cluster.kinds import Assembled, LinkTable, Made, NodeTable
 from thalweg.errors import InputError
+from thalweg.spec import Datatype, Operator
 
 LANES_X8, LANES_X16 = 16, 32
 """Bytes a cycle of the packets' clock that a link's lanes carry: 5 GT/s of 8b/10b are 0.5 GB/s, and the clock has 250 MHz."""
+
+
+def pair_of(text: str) -> tuple[Operator, Datatype]:
+    """Raises ValueError where a text such as `sum float32` names none."""
+    op, _, datatype = text.partition(" ")
+    if op.upper() not in Operator.__members__ or datatype.upper() not in Datatype.__members__:
+        raise ValueError(f"{text!r} is no operator and type, such as 'sum float32' or 'max int64'")
+    return Operator[op.upper()], Datatype[datatype.upper()]
 
 
 class Node(NodeTable):
@@ -31,6 +40,9 @@ class Node(NodeTable):
     sums: int = Field(16, description="beats of partial sums of a context; a power of two")
     records: int = Field(8, description="beats of a record at most; a power of two")
     latency: int = Field(8, ge=1, le=16, description="cycles of the calculator's adders")
+    pairs: list[str] = Field(
+        ["sum float32"], min_length=1, description='what the calculator can: operators and types, such as "sum float32"'
+    )
     starts: int = Field(8, ge=1, le=16, description="of chains of descriptors, that wait")
     host_link_ns: float = Field(ge=1, le=1e6, description="of the link to the host, one way")
     memory_ns: float = Field(ge=1, le=1e6, description="of the hub's memory, from a read to its data")
@@ -87,6 +99,11 @@ class Cluster(Assembled):
                 raise self.file.wrong(
                     f"{name} is {value}; it is a power of two from {least} to 64", f"node.{self.node_name}.{name}"
                 )
+        for pair in self.node.pairs:
+            try:
+                pair_of(pair)
+            except ValueError as error:
+                raise self.file.wrong(str(error), f"node.{self.node_name}.pairs") from None
         if self.node.records > self.node.sums:
             raise self.file.wrong(
                 f"records are {self.node.records} beats, and there are {self.node.sums} of sums",

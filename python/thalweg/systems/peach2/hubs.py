@@ -24,9 +24,12 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from thalweg import _sim
-from thalweg.errors import FabricStopped, InputError
-from thalweg.spec import Datatype, Operator
-from thalweg.systems.peach2.cluster import Cluster
+from thalweg.bench.operation import one_of
+from thalweg.errors import CheckFailed, FabricStopped, InputError
+from thalweg.systems.peach2 import rtl_engine
+from thalweg.systems.peach2.cluster import Cluster, pair_of
+
+ENGINES = ("sim", "rtl")
 
 Sources = Sequence[tuple[int, int]]
 """Addresses, and how many bytes each."""
@@ -39,6 +42,8 @@ def _said() -> Iterator[None]:
         yield
     except (ValueError, IndexError) as error:
         raise InputError(str(error)) from None
+    except _sim.Peach2Difference as error:
+        raise CheckFailed(str(error)) from None
     except _sim.Peach2Stuck as error:
         raise FabricStopped(str(error)) from None
 
@@ -54,22 +59,30 @@ class Operation:
         return self._times.end >= 0
 
     @property
+    def begin(self) -> int:
+        """In cycles of the packets' clock, since the cluster's start. Raises InputError where it has not been run."""
+        return self._run(self._times.begin)
+
+    @property
+    def end(self) -> int:
+        return self._run(self._times.end)
+
+    @property
     def begin_us(self) -> float:
-        """Since the cluster's start. Raises InputError where it has not been run."""
-        return self._us(self._times.begin)
+        return self.begin / self._hubs.cycles_per_us
 
     @property
     def end_us(self) -> float:
-        return self._us(self._times.end)
+        return self.end / self._hubs.cycles_per_us
 
     @property
     def time_us(self) -> float:
         return self.end_us - self.begin_us
 
-    def _us(self, cycle: int) -> float:
+    def _run(self, cycle: int) -> int:
         if cycle < 0:
             raise InputError("the operation has not been run: run() lets it happen")
-        return cycle / self._hubs.cycles_per_us
+        return cycle
 
 
 @dataclass(frozen=True)
@@ -106,14 +119,14 @@ class Reduction:
     tree: bool = False
     context: int = 0
 
-    def sim(self) -> _sim.Peach2Reduction:
-        def number(kind: type[Operator] | type[Datatype], name: str) -> int:
-            if name.upper() not in kind.__members__:
-                raise InputError(f"{name!r} is none of {', '.join(each.lower() for each in kind.__members__)}")
-            return int(kind[name.upper()])
-
-        op, datatype = number(Operator, self.op), number(Datatype, self.type)
-        return _sim.Peach2Reduction(self.context, op, datatype, self.record_bytes, self.tree)
+    def sim(self, cluster: Cluster) -> _sim.Peach2Reduction:
+        pair = f"{self.op} {self.type}"
+        if pair not in cluster.node.pairs:
+            raise InputError(
+                f"{pair!r} is nothing that the calculators of {cluster.name} can: {', '.join(cluster.node.pairs)}"
+            )
+        op, datatype = pair_of(pair)
+        return _sim.Peach2Reduction(self.context, int(op), int(datatype), self.record_bytes, self.tree)
 
 
 class Group:
@@ -175,7 +188,7 @@ class Node:
     def reduce(self, to: int, sources: Sources, how: Reduction | None = None, by_hub: bool = True) -> Operation:
         """The calculator reduces records, and its result is copied to an address: started by the hub itself, or by the processor, which
         looks for it."""
-        return self._op(self._sim.reduce, to, list(sources), (how or Reduction()).sim(), by_hub)
+        return self._op(self._sim.reduce, to, list(sources), (how or Reduction()).sim(self.hubs.cluster), by_hub)
 
     def counts(self) -> Mapping[str, Any]:
         """What the hub's registers have counted."""
@@ -193,17 +206,20 @@ class Node:
 class Hubs:
     """A cluster of PEACH2, simulated. Raises InputError."""
 
-    def __init__(self, cluster: Cluster | str | Path) -> None:
+    """`engine`: the simulator's hubs, `sim`, or the hardware's, `rtl`, Verilated and in step with them."""
+
+    def __init__(self, cluster: Cluster | str | Path, engine: str = "sim") -> None:
         self.cluster = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
+        library = "" if one_of("engine", engine, ENGINES) == "sim" else str(rtl_engine.library(self.cluster))
         with _said():
-            self._sim = _sim.Peach2Hubs(self.cluster.assembly)
+            self._sim = _sim.Peach2Hubs(self.cluster.assembly, library)
         self.nodes = [Node(self, number) for number in range(self._sim.nodes)]
         self.cycles_per_us = self._sim.cycles_per_second / 1e6
 
     def group(self, nodes: Sequence[int], at: int, how: Reduction | None = None) -> Group:
         """Nodes that reduce together, the first one the root; each has results at `at` of its processor's memory."""
         with _said():
-            return Group(self, nodes, self._sim.group(list(nodes), at, (how or Reduction()).sim()))
+            return Group(self, nodes, self._sim.group(list(nodes), at, (how or Reduction()).sim(self.cluster)))
 
     def load_windows(self, windows: Sequence[Sequence[tuple[int, int, int, int]]]) -> None:
         """Of each hub: (port, mask, lower, upper), in pages of 4 KByte. Raises InputError where they lead round, or nowhere."""

@@ -94,6 +94,7 @@ class _Put:
 def put(
     cluster: Cluster,
     *,
+    engine: str = "sim",
     source: str = "cpu",
     by: str = "dma",
     descriptors: str = "ram",
@@ -118,7 +119,7 @@ def put(
         raise InputError(f"{hops} hops; from node 0 of {cluster.name} they are 1 to {farthest}")
 
     def measure(progress: Progress, _: int) -> Iterator[Row]:
-        hubs = Hubs(cluster)
+        hubs = Hubs(cluster, engine)
         way = _Put(hubs, source, by, descriptors, hops)
         for index, size in enumerate(wanted):
             time, right = way.once(np.random.default_rng([seed, size]).integers(0, 256, size, np.uint8))
@@ -215,7 +216,9 @@ class _Reduce:
         return sums[0]
 
 
-def reduce(cluster: Cluster, *, by: str = "hub", nodes: int = 1, sizes: Sizes = "1K:16M", seed: int = 1) -> Plan:
+def reduce(
+    cluster: Cluster, *, engine: str = "sim", by: str = "hub", nodes: int = 1, sizes: Sizes = "1K:16M", seed: int = 1
+) -> Plan:
     """`by`: the hub, whose result's copy it starts itself; the hub, watched by the host; or the processor, from copies out of the GPUs.
     `nodes`: those that reduce together, each `bytes`, with the result at all of them."""
     one_of("way", by, REDUCERS)
@@ -230,7 +233,7 @@ def reduce(cluster: Cluster, *, by: str = "hub", nodes: int = 1, sizes: Sizes = 
 
     def measure(progress: Progress, _: int) -> Iterator[Row]:
         all_nodes = list(range(nodes))
-        way = _Reduce(Hubs(cluster), all_nodes, by)
+        way = _Reduce(Hubs(cluster, engine), all_nodes, by)
         for index, size in enumerate(wanted):
             draws = [np.random.default_rng([seed, size, node]) for node in all_nodes]
             time, right = way.once([draw.standard_normal(size // 4, np.float32) for draw in draws])

@@ -14,6 +14,7 @@ from thalweg.commands import completion
 from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
 from thalweg.systems.peach2 import operations
 from thalweg.systems.peach2.cluster import Cluster
+from thalweg.systems.peach2.hubs import ENGINES
 
 Option = Callable[[Any], Any]
 
@@ -25,6 +26,15 @@ _cluster = click.option(
     help="A preset such as peach2, or a cluster file.",
 )
 _seed = click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the data.")
+
+
+_engine = click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="sim",
+    show_default=True,
+    help="sim executes it, cycle by cycle; rtl with the hardware's hubs, Verilated.",
+)
 
 
 def _sizes(default: str) -> Option:
@@ -53,6 +63,7 @@ def _cells(row: Row, columns: Sequence[tuple[str, str]]) -> list[Any]:
 
 @click.command()
 @_cluster
+@_engine
 @click.option(
     "--source", type=click.Choice(operations.SOURCES), default="cpu", show_default=True, help="Memory of both ends."
 )
@@ -92,6 +103,7 @@ def put(cluster: str, json_file: Path | None, **options: Any) -> None:
 
 @click.command()
 @_cluster
+@_engine
 @click.option(
     "--by",
     type=click.Choice(operations.REDUCERS),

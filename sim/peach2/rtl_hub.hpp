@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hardware's hub in a node, in step with the simulator's: in every cycle both have to show the same.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "core/clock.hpp"
+#include "peach2/hub_circuit.hpp"
+#include "peach2/hub_model.hpp"
+
+namespace thalweg::peach2 {
+
+/// The two differ: what() says when, at which hub and port.
+class HubDifference : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class RtlHub final : public HubModel {
+ public:
+  RtlHub(const Hub::Config& config, std::uint16_t own, unsigned node, std::unique_ptr<HubCircuit> circuit)
+      : sim_(config, own), node_(node), circuit_(std::move(circuit)) {
+    circuit_->edges(false, false, in_, out_);
+  }
+
+  void bind(Domain& net, ComponentId at_net, Domain& bus, ComponentId at_bus) override {
+    net_ = {&net, at_net};
+    bus_ = {&bus, at_bus};
+    sim_.bind(net, at_net, bus, at_bus);
+  }
+  void begin(Tick tick) override {
+    if (tick == due_) return;  // edges at one instant are one evaluation
+    if (net_due_ || bus_due_) circuit_->edges(net_due_, bus_due_, in_, out_);
+    net_due_ = bus_due_ = false;
+    due_ = tick;
+    compare();
+  }
+  [[nodiscard]] const HubWord* out(unsigned link) override { return sim_.out(link); }
+  [[nodiscard]] std::optional<unsigned> freed(unsigned link) override { return sim_.freed(link); }
+  [[nodiscard]] const BusBeat* memory() override { return sim_.memory(); }
+
+  void step_net(Tick cycle, const std::array<Hub::LinkIn, kLinks>& links) override {
+    bool comes = false;
+    for (unsigned l = 0; l < kLinks; ++l) {
+      auto& to = in_.links[l];
+      to.valid = links[l].word != nullptr;
+      to.credit_valid = links[l].credit.has_value();
+      comes |= to.valid || to.credit_valid;
+      if (to.valid) {
+        to.data = links[l].word->data;
+        to.last = links[l].word->last;
+      }
+      if (to.credit_valid) to.credit_units = *links[l].credit;
+    }
+    net_due_ = true;
+    sim_.step_net(cycle, links);
+    goes_on(net_, bus_, cycle, comes || !sim_.net_idle(cycle + 1));
+  }
+  void step_bus(Tick cycle, bool ready, const Word<128>* reply) override {
+    in_.memory_ready = ready;
+    in_.reply_valid = reply != nullptr;
+    if (reply) in_.reply = *reply;
+    bus_due_ = true;
+    sim_.step_bus(cycle, ready, reply);
+    goes_on(bus_, net_, cycle, reply || !sim_.bus_idle(cycle + 1));
+  }
+  [[nodiscard]] bool net_idle(Tick cycle) const override { return net_.domain->clock.edge(cycle) > awake_until_; }
+  [[nodiscard]] bool bus_idle(Tick cycle) const override { return bus_.domain->clock.edge(cycle) > awake_until_; }
+
+ private:
+  static constexpr Tick kSettles = 32;  ///< cycles until what one side did has come through all synchronizers
+
+  struct Side {
+    Domain* domain = nullptr;
+    ComponentId component = 0;
+  };
+
+  /// As long as one clock has something to do, and what it did is on its way, both go on: synchronizers have to see their edges.
+  void goes_on(const Side& own, const Side& other, Tick cycle, bool active) {
+    const Clock clock = own.domain->clock;
+    const Tick now = clock.edge(cycle);
+    if (active) awake_until_ = now + kSettles * std::max(clock.period, other.domain->clock.period);
+    if (now <= awake_until_) other.domain->wake(other.component, other.domain->clock.cycle_after(now));
+  }
+
+  void compare() {
+    for (unsigned l = 0; l < kLinks; ++l) {
+      const auto* word = sim_.out(l);
+      const auto freed = sim_.freed(l);
+      const auto& shown = out_.links[l];
+      check(shown.valid == (word != nullptr), "net_out_valid_o", static_cast<int>(l));
+      if (word) {
+        check(shown.data == word->data, "net_out_data_o", static_cast<int>(l));
+        check(shown.last == word->last, "net_out_last_o", static_cast<int>(l));
+      }
+      check(shown.freed_valid == freed.has_value(), "net_freed_valid_o", static_cast<int>(l));
+      if (freed) check(shown.freed_units == *freed, "net_freed_units_o", static_cast<int>(l));
+    }
+    const auto* beat = sim_.memory();
+    check(out_.memory_valid == (beat != nullptr), "bus_memory_valid_o");
+    if (!beat) return;
+    check(out_.memory_write == beat->write && out_.memory_address == beat->address % (1U << 25),
+          "bus_memory_address_o");
+    if (beat->write) check(out_.memory_data == beat->data && out_.memory_enable == beat->enable, "bus_memory_data_o");
+  }
+  void check(bool same, const char* port, int link = -1) const {
+    if (same) return;
+    std::string where = "cycle ";
+    where += std::to_string(net_.domain->clock.cycle_from(due_)) + ", hub " + std::to_string(node_) + ", " + port;
+    if (link >= 0) where += " of link " + std::to_string(link);
+    throw HubDifference(where + ": simulator and hardware differ");
+  }
+
+  SimHub sim_;
+  unsigned node_;
+  std::unique_ptr<HubCircuit> circuit_;
+  Side net_, bus_;
+  HubCircuit::Inputs in_;
+  HubCircuit::Outputs out_;
+  Tick due_ = -1, awake_until_ = -1;
+  bool net_due_ = false, bus_due_ = false;
+};
+
+}  // namespace thalweg::peach2

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts and reductions of hubs: right, above their bounds, and as fast as PEACH2's own papers have them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import thalweg
+from thalweg import cli
+from thalweg.errors import FabricStopped, InputError
+from thalweg.systems.peach2 import bounds
+from thalweg.systems.peach2.cluster import Cluster
+from thalweg.systems.peach2.hubs import Hubs, Reduction
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"source": "cpu"},
+        {"source": "gpu"},
+        {"source": "cpu", "by": "store"},
+        {"source": "gpu", "by": "copies"},
+        {"source": "gpu", "descriptors": "host", "hops": 5},
+    ],
+    ids=str,
+)
+def test_a_put_is_right_and_above_its_bound(options: dict[str, str]) -> None:
+    rows = thalweg.bench("put", "peach2", sizes="4:64K", **options)
+    assert all(row["verified"] for row in rows)
+    times = [round(row["time_us"], 6) for row in rows]
+    assert times == sorted(times)
+
+
+def test_a_long_put_takes_nearly_all_that_a_link_can_carry() -> None:
+    """Published for this hub between processors' memories: 3.5 GB/s, 95 % of what packets of 256 bytes leave of eight lanes."""
+    rows = thalweg.bench("put", "peach2", sizes="1M:16M")
+    assert Cluster.load("peach2").payload_gb() == pytest.approx(3.66, abs=0.005)
+    assert all(0.95 <= row["share_of_payload"] < 1 for row in rows)
+    assert thalweg.bench("put", "peach2", source="gpu", sizes="16M")[0]["gb_per_s"] == pytest.approx(2.8, rel=0.01)
+
+
+def test_a_store_of_8_bytes_takes_what_is_published() -> None:
+    """Between neighbours 0.8 us and 0.96 us (T. Hanawa et al., 2013: two papers)."""
+    assert thalweg.bench("put", "peach2", by="store", sizes="8")[0]["time_us"] == pytest.approx(0.88, rel=0.1)
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 4, 8, 16])
+def test_nodes_reduce_within_a_third_of_the_bound(nodes: int) -> None:
+    for row in thalweg.bench("reduce", "peach2", nodes=nodes, sizes="32,1K,64K,256K"):
+        assert row["verified"]
+        assert row["bytes"] < 1 << 16 or row["time_us"] <= 1.3 * row["bound_us"]
+
+
+def test_the_bound_of_a_reduction_is_its_bytes_over_the_bus() -> None:
+    cluster = Cluster.load("peach2")
+    one, two = (bounds.reduce_us(cluster, size, [0], 32, "hub") for size in (1 << 20, 2 << 20))
+    assert two - one == pytest.approx((1 << 20) / (16 * 150))
+
+
+@pytest.mark.parametrize("by", ["host", "cpu"])
+def test_other_ways_of_a_reduction(by: str) -> None:
+    hub, other = (thalweg.bench("reduce", "peach2", by=way, sizes="1K")[0] for way in ("hub", by))
+    assert other["verified"] and other["time_us"] > hub["time_us"]
+
+
+def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rows.json"
+    assert cli.main(["bench", "reduce", "--cluster", "peach2-ring-4", "--sizes", "1K", "--json", str(file)]) == 0
+    assert "reduce by hubs, on a node of peach2-ring-4" in capsys.readouterr().out
+    assert '"verified": true' in json.dumps(json.loads(file.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("operation", "options", "said"),
+    [
+        ("put", {"sizes": "6"}, "a multiple of 4"),
+        ("put", {"hops": 9}, "they are 1 to 5"),
+        ("put", {"by": "store", "source": "gpu"}, "a processor stores from its own memory"),
+        ("reduce", {"sizes": "48"}, "records of 32"),
+        ("reduce", {"nodes": 17}, "peach2 has 16"),
+        ("reduce", {"nodes": 2, "by": "cpu"}, "--by hub"),
+    ],
+)
+def test_what_cannot_be_is_said(operation: str, options: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        thalweg.bench(operation, "peach2", **options)
+
+
+def test_windows_that_lead_round_are_refused() -> None:
+    hubs = Hubs("peach2-ring-4")
+    pages = (1 << 27) - 1
+    with pytest.raises(InputError, match="windows lead round: from hub 0"):
+        hubs.load_windows([[(1, pages, 15 << 23, pages)]] * 4)
+
+
+def test_an_operation_that_the_lanes_have_not_is_refused() -> None:
+    hubs = Hubs("peach2-ring-4")
+    node = hubs.nodes[0]
+    with pytest.raises(
+        InputError, match="'max int64' is nothing that the calculators of peach2-ring-4 can: sum float32"
+    ):
+        node.reduce(node.processor.address(), [(node.gpus[0].address(), 64)], Reduction("max", "int64"))
+
+
+def test_who_waits_is_said() -> None:
+    hubs = Hubs("peach2-ring-4")
+    hubs.nodes[2].wait_for(64, 1)
+    with pytest.raises(FabricStopped, match="the processor of node 2 waits for 1 at 64 of its memory"):
+        hubs.run()
