@@ -96,9 +96,9 @@ TEST(Safety, EachWriteLandsWhereItsWindowSaysOrIsRefusedAndCounted) {
       std::uint64_t address = draw.below(kNodes + 2) << kNodeShift;
       address += draw.chance(25) ? std::uint64_t{31} << kBaseShift : draw.below(4) << kMemoryShift;
       address += unique % (16 << 20) + (unique >> 24 << 25) + 4 * draw.below(kSlot / 4 - dwords + 1);
-      if (draw.chance(5)) {
+      if (dwords > 1 && draw.chance(5)) {
         address |= 4095 & ~std::uint64_t{3};  // its first bytes are a page's last ones
-        if (dwords > 1) ++crossing;
+        ++crossing;
       }
       if (draw.chance(5)) {
         address |= std::uint64_t{1} << (kAddressBits + draw.below(10));
