@@ -15,6 +15,9 @@ SYSTEM = System(
         "reduce": Loaded(_BENCH, "Records in GPUs' memories to one, by the hubs or by the processor.", _PLANS),
     },
     commands={
+        "reproduce": Loaded(
+            "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduce"
+        ),
         "rtl cosim": Loaded(
             "commands.cosim:command", "Hold the hubs of a whole cluster against the simulator's, in every cycle."
         ),

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`thalweg reproduce peach2`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
+from thalweg.errors import InputError
+from thalweg.reproduce import Number, Row, short
+from thalweg.reproduce.plots import check_plots
+from thalweg.systems.peach2.figures import plot
+from thalweg.systems.peach2.reproduce import PAPER, Evaluation
+
+
+@click.command(context_settings={"max_content_width": 120})
+@click.argument("paper", default=PAPER, metavar="[PAPER]")
+@click.option(
+    "--resources/--no-resources", default=True, show_default=True, help="Table 1, which needs Yosys (pyosys)."
+)
+@click.option(
+    "--plot", "folder", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Also draw Figure 6."
+)
+@json_option
+def command(paper: str, resources: bool, folder: Path | None, json_file: Path | None) -> None:
+    """Measure what PEACH2's papers published, and print both side by side.
+
+    Nothing is fitted. What a published number would need of the host, of which the paper says nothing, is printed beside it.
+    """
+    if paper != PAPER:
+        raise InputError(f"{paper!r} is not {PAPER}")
+    if folder:
+        check_plots(folder)
+    evaluation = Evaluation(resources)
+    with progress_bar(paper) as bar:
+        rows = list(evaluation.rows(lambda what, done: bar(done, what=what)))
+    _print(rows)
+    write_json(json_file, [row.as_json() for row in rows], evaluation.cluster, seeds={"data": 1})
+    if folder:
+        for path in plot(rows, folder):
+            click.echo(f"drawn: {path}")
+
+
+def _print(rows: Sequence[Row]) -> None:
+    curve = [row for row in rows if row.id == "peach2.curve"]
+    print_line("ms of ten reductions: by the processor, by the hub with a host that watches it, by the hub alone")
+    print_table(
+        ["bytes", "processor", "hub, watched", "hub alone", "processor over hub"],
+        (
+            [short(row.about["bytes"]), *(row.about[f"{way}_us"] / 1e3 for way in ("cpu", "host", "hub")), row.measured]
+            for row in curve
+        ),
+    )
+    notes = list(dict.fromkeys(row.note for row in rows if row.note))
+    click.echo()
+    print_table(
+        ["what", "published", "measured", "unit", "ratio", "note"],
+        (
+            [
+                row.what,
+                _number(row.published),
+                _number(row.measured),
+                row.unit,
+                row.ratio,
+                f"({notes.index(row.note) + 1})" if row.note else "",
+            ]
+            for row in rows
+            if row.id not in ("peach2.curve", "peach2.nodes")
+        ),
+        left=["what", "unit", "note"],
+    )
+    for number, note in enumerate(notes, start=1):
+        print_line(f"({number}) {note}")
+    click.echo()
+    print_line("us until all nodes have the result of all, no host in between")
+    print_table(
+        ["nodes", "bytes each", "time", "bound", "over it"],
+        (
+            [row.about["nodes"], short(row.about["bytes"]), row.about["time_us"], row.about["bound_us"], row.measured]
+            for row in rows
+            if row.id == "peach2.nodes"
+        ),
+    )
+
+
+def _number(number: Number) -> str | None:
+    if number is None:
+        return None
+    if isinstance(number, list):
+        return " to ".join(f"{end:.3g}" for end in number)
+    return f"{number:.6g}"
