@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-
 from thalweg.cli import main
 
 pytestmark = pytest.mark.slow
