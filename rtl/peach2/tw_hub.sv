@@ -60,7 +60,9 @@ module tw_hub
     input  logic [         127:0] bus_memory_reply_data_i
 );
   localparam int unsigned IndexBits = $clog2(Windows);
-  localparam int unsigned LinkWords = 2 * Packets + Units / 2;
+  // A packet of an odd number of units can have as many words as half of its units and 2 1/2: a header, and lines of which the first
+  // and the last hold one double word.
+  localparam int unsigned LinkWords = (5 * Packets + Units) / 2;
   localparam int unsigned NoteBits = 3 + 1 + AddressBits;
   localparam int unsigned EventBits = 3 + 16 + NoteBits;
   localparam int unsigned CrossingDepth = 16;

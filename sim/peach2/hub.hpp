@@ -221,7 +221,7 @@ class Hub {
       made.emplace_back(Ingress::Config{.port = p,
                                         .reads = p == kNorth || p == kEngine,
                                         .answers = p == kNorth || p == kBus,
-                                        .words = p < kLinks ? 2 * config.packets + config.units / 2 : 20,
+                                        .words = p < kLinks ? (5 * config.packets + config.units) / 2 : 20,
                                         .packets = p < kLinks ? config.packets : 8,
                                         .windows = config.windows,
                                         .base = config.base},
