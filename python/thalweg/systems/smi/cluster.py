@@ -33,7 +33,10 @@ class Node(NodeTable):
         description="of point-to-point channels: always eager, or with credits where a message exceeds its asynchronicity degree",
     )
     arity: int = Field(
-        0, ge=0, le=255, description="children of a place in a broadcast's and a reduction's tree; 0: all are the root's"
+        0,
+        ge=0,
+        le=255,
+        description="children of a place in a broadcast's and a reduction's tree; 0: all are the root's",
     )
     any_order: bool = Field(False, description="whether a reduction combines contributions as they come")
     banks: int = Field(4, ge=1, le=64, description="of memory")
@@ -72,7 +75,8 @@ class Cluster(Assembled):
             raise wrong("all nodes are of one sort here, and all links: give one [node.*] and one [link.*]")
         if self.node.packet_bytes % 8:
             raise wrong(
-                f"packet_bytes is {self.node.packet_bytes}; it is a multiple of 8", f"node.{self.node_name}.packet_bytes"
+                f"packet_bytes is {self.node.packet_bytes}; it is a multiple of 8",
+                f"node.{self.node_name}.packet_bytes",
             )
 
     @property
