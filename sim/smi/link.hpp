@@ -33,19 +33,22 @@ class LinkLane {
   [[nodiscard]] bool ready(Tick now) {
     for (; !credits_.empty() && credits_.front() <= now; credits_.pop()) ++credit_;
     if (credit_ == 0) return false;  // a credit wakes
-    if (free_ > static_cast<double>(now)) {
-      writer_.wake(std::max(now + 1, static_cast<Tick>(std::ceil(free_))));
+    const double full = free_ - kQueued * config_.packet_cycles;
+    if (full > static_cast<double>(now)) {
+      writer_.wake(std::max(now + 1, static_cast<Tick>(std::ceil(full))));
       return false;
     }
     return true;
   }
   /// Only where ready().
   void write(Tick now, const Packet& packet) {
-    free_ = std::max(free_, static_cast<double>(now)) + config_.packet_cycles;
+    const double starts = std::max(free_, static_cast<double>(now));
+    const Tick comes = static_cast<Tick>(std::ceil(starts)) + config_.latency;
+    free_ = starts + config_.packet_cycles;
     --credit_;
     ++sent_;
-    packets_.push({now + config_.latency, packet});
-    reader_.wake(now + config_.latency);
+    packets_.push({comes, packet});
+    reader_.wake(comes);
   }
   /// The first packet that has come, or null.
   [[nodiscard]] const Packet* front(Tick now) const {
@@ -63,6 +66,9 @@ class LinkLane {
   [[nodiscard]] std::size_t under_way() const { return packets_.size(); }
 
  private:
+  static constexpr int kQueued =
+      8;  ///< packets that wait at the writer's end, so that it has some while its kernel is elsewhere
+
   Config config_;
   Ring<std::pair<Tick, Packet>> packets_;
   Ring<Tick> credits_;
