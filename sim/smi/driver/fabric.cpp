@@ -38,10 +38,8 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
         std::vector<std::int64_t> hertz;
         for (const auto& clock : description.clocks) hertz.push_back(clock.hertz);
         const auto ticks = static_cast<double>(ticks_per_second(hertz));
-        unsigned links = 0;
-        for (const auto& link : description.links) links = std::max({links, link.port_a + 1, link.port_b + 1});
-        m.kinds.nodes["smi"] = [&m, &endpoints, &make_node, ticks, links](const Values& values, unsigned rank,
-                                                                          const Clocks& clocks) {
+        m.kinds.nodes["smi"] = [&m, &endpoints, &make_node, ticks](const Values& values, unsigned rank,
+                                                                   const Clocks& clocks) {
           Domain& clock = *clocks.at(values.get<std::string>("clock"));
           require(!m.clock || m.clock == &clock, values.of() + ": all boards have one clock, as their links do");
           m.clock = &clock;
@@ -57,7 +55,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
                      .bytes_per_cycle = values.get<double>("bank_gb") * 1e9 / m.hertz,
                      .latency = std::max<Tick>(1, std::llround(values.get<double>("bank_ns") * 1e-9 * m.hertz))};
           const NodeModel::Config config{.rank = rank,
-                                         .links = std::max(1u, links),
+                                         .links = number("links"),
                                          .packet_bytes = m.channels.packet_bytes,
                                          .reads = number("reads"),
                                          .depth = number("depth"),

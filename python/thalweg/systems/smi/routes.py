@@ -21,7 +21,6 @@ from thalweg.cluster.topology import Topology, build
 from thalweg.errors import CheckFailed, InputError
 from thalweg.route.acyclic import find_cycle
 
-LINKS = 4  #: of a rank, and pairs of send and receive kernels
 SEND_ENTRIES, RECEIVE_ENTRIES = 256, 512  #: bytes of a table
 TO_LINK, TO_RECEIVE = 0, 1  #: outputs of a send kernel; those behind lead to the other send kernels
 KINDS = ("push", "pop", "broadcast", "scatter", "gather", "reduce")
@@ -42,7 +41,7 @@ Tree = list[int]
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Of a rank, in the order of their numbers: number i is at the kernels of link i modulo LINKS."""
+    """Of a rank, in the order of their numbers: number i is at the kernels of link i modulo the rank's links."""
 
     kind: str
     port: int
@@ -92,26 +91,26 @@ def neighbour(own: int, other: int, first: int) -> int:
     return first + other - (other > own)
 
 
-def send_tables(leaves_by: NDArray[np.int8]) -> Table:
-    """(ranks, LINKS, SEND_ENTRIES) from the link that a packet leaves a rank by, (ranks, ranks): row rank, column destination."""
+def send_tables(leaves_by: NDArray[np.int8], links: int) -> Table:
+    """(ranks, links, SEND_ENTRIES) from the link that a packet leaves a rank by, (ranks, ranks): row rank, column destination."""
     ranks = len(leaves_by)
-    tables = np.zeros((ranks, LINKS, SEND_ENTRIES), np.uint8)
-    for own in range(LINKS):
-        outputs = [TO_LINK if link == own else neighbour(own, link, TO_RECEIVE + 1) for link in range(LINKS)]
+    tables = np.zeros((ranks, links, SEND_ENTRIES), np.uint8)
+    for own in range(links):
+        outputs = [TO_LINK if link == own else neighbour(own, link, TO_RECEIVE + 1) for link in range(links)]
         tables[:, own, :ranks] = np.where(leaves_by < 0, TO_RECEIVE, np.array(outputs, np.uint8)[leaves_by])
     return tables
 
 
-def receive_tables(endpoints: Sequence[Endpoint]) -> Table:
-    """(LINKS, RECEIVE_ENTRIES) of a rank that has these endpoints. Raises InputError where two would take a port's packets."""
-    tables = np.zeros((LINKS, RECEIVE_ENTRIES), np.uint8)
+def receive_tables(endpoints: Sequence[Endpoint], links: int) -> Table:
+    """(links, RECEIVE_ENTRIES) of a rank that has these endpoints. Raises InputError where two would take a port's packets."""
+    tables = np.zeros((links, RECEIVE_ENTRIES), np.uint8)
     takers: dict[tuple[int, bool], Endpoint] = {}
     for number, endpoint in enumerate(endpoints):
         if endpoint.kind not in KINDS:
             raise InputError(f"{endpoint.kind!r} is no kind of endpoint; the kinds are {', '.join(KINDS)}")
         if not 0 <= endpoint.port < RECEIVE_ENTRIES // 2:
             raise InputError(f"port {endpoint.port}; a port is from 0 to {RECEIVE_ENTRIES // 2 - 1}")
-        at, place = number % LINKS, number // LINKS
+        at, place = number % links, number // links
         for control, takes in enumerate((endpoint.takes_data, endpoint.takes_control)):
             if not takes:
                 continue
@@ -119,8 +118,8 @@ def receive_tables(endpoints: Sequence[Endpoint]) -> Table:
                 raise InputError(f"port {endpoint.port} has two endpoints of a rank, {other.kind} and {endpoint.kind}")
             takers[endpoint.port, bool(control)] = endpoint
             entry = endpoint.port * 2 + control
-            for own in range(LINKS):
-                tables[own, entry] = LINKS + 2 * place + control if own == at else neighbour(own, at, 1)
+            for own in range(links):
+                tables[own, entry] = links + 2 * place + control if own == at else neighbour(own, at, 1)
     return tables
 
 
@@ -132,7 +131,9 @@ def prove(topology: Topology, tables: Table, receive: Iterable[Table] = ()) -> P
 
     Whatever the tables are: they are followed from every send kernel, to which an endpoint may be connected.
     """
-    graph = _Channels(topology)
+    if tables.shape[0] != topology.nodes or tables.shape[1] < topology.link_ports or tables.shape[2] != SEND_ENTRIES:
+        raise ValueError(f"tables of shape {tables.shape} for {topology.nodes} ranks of {topology.link_ports} links")
+    graph = _Channels(topology, tables.shape[1])
     hops, longest = _followed(topology, tables)
     edges = graph.edges(tables)
     for rank, of_rank in enumerate(receive):
@@ -157,9 +158,9 @@ def prove(topology: Topology, tables: Table, receive: Iterable[Table] = ()) -> P
     )
 
 
-def ends(topology: Topology) -> tuple[Links, Links]:
-    """(ranks, LINKS): rank and link at each link's other end, -1 where there is none."""
-    pad = ((0, 0), (0, LINKS - topology.link_ports))
+def ends(topology: Topology, links: int) -> tuple[Links, Links]:
+    """(ranks, links): rank and link at each link's other end, -1 where there is none."""
+    pad = ((0, 0), (0, links - topology.link_ports))
     peer = np.pad(topology.peer, pad, constant_values=-1)
     peer_link = np.pad(topology.peer_port, pad, constant_values=-1)
     return peer, peer_link
@@ -170,19 +171,19 @@ class _Channels:
 
     SORTS = ("link", "receive to send", "send to receive", "send to send", "receive to receive")
 
-    def __init__(self, topology: Topology) -> None:
-        self.peer, self.peer_link = ends(topology)
-        self.ranks = topology.nodes
-        self.count = self.ranks * LINKS * LINKS * len(self.SORTS)
+    def __init__(self, topology: Topology, links: int) -> None:
+        self.peer, self.peer_link = ends(topology, links)
+        self.ranks, self.links = topology.nodes, links
+        self.count = self.ranks * links * links * len(self.SORTS)
         # One is left out of each rank's sort from a kernel to another: that to itself.
-        self.used = 2 * len(topology.links) + self.ranks * (2 * LINKS + 2 * LINKS * (LINKS - 1))
+        self.used = 2 * len(topology.links) + self.ranks * (2 * links + 2 * links * (links - 1))
 
     def number(self, sort: int, rank: Any, one: Any, other: Any = 0) -> Any:
-        return ((sort * self.ranks + rank) * LINKS + one) * LINKS + other
+        return ((sort * self.ranks + rank) * self.links + one) * self.links + other
 
     def name(self, channel: int) -> str:
-        rest, other = divmod(channel, LINKS)
-        rest, one = divmod(rest, LINKS)
+        rest, other = divmod(channel, self.links)
+        rest, one = divmod(rest, self.links)
         sort, rank = divmod(rest, self.ranks)
         match sort:
             case 0:
@@ -197,7 +198,7 @@ class _Channels:
         """A row for each that waits for another: from every send kernel to every destination."""
         ranks = self.ranks
         rank, kernel, destination = (
-            axis.ravel() for axis in np.meshgrid(range(ranks), range(LINKS), range(ranks), indexing="ij")
+            axis.ravel() for axis in np.meshgrid(range(ranks), range(self.links), range(ranks), indexing="ij")
         )
         first = self._first(tables, rank, kernel, destination)
         output = tables[rank, kernel, destination]
@@ -219,7 +220,7 @@ class _Channels:
         edge(link[passes], to_send)
         edge(to_send, self._first(tables, there[passes], at[passes], d[passes]))
         # At its end, to whatever receive kernel has the port's endpoint.
-        for other in range(LINKS):
+        for other in range(self.links):
             for tail, r, i in (
                 (link[~passes], there[~passes], at[~passes]),
                 (first[output == TO_RECEIVE], rank[output == TO_RECEIVE], kernel[output == TO_RECEIVE]),
@@ -246,12 +247,11 @@ def _other(own: Any, output: Any) -> Any:
 
 
 def _followed(topology: Topology, tables: Table) -> tuple[Links, int]:
-    """(ranks, LINKS, ranks): links from each send kernel to each destination, and the most. Raises BadRoutes where one isn't reached."""
+    """(ranks, links, ranks): links from each send kernel to each destination, and the most. Raises BadRoutes where one isn't reached."""
     ranks = topology.nodes
-    if tables.shape != (ranks, LINKS, SEND_ENTRIES):
-        raise ValueError(f"tables of shape {tables.shape}, not {(ranks, LINKS, SEND_ENTRIES)}")
-    peer, peer_link = ends(topology)
-    start = np.meshgrid(range(ranks), range(LINKS), range(ranks), indexing="ij")
+    links = tables.shape[1]
+    peer, peer_link = ends(topology, links)
+    start = np.meshgrid(range(ranks), range(links), range(ranks), indexing="ij")
     rank, kernel, destination = (axis.copy() for axis in start)
     hops = np.zeros(rank.shape, np.int32)
 
@@ -264,12 +264,12 @@ def _followed(topology: Topology, tables: Table) -> tuple[Links, int]:
     own = np.arange(ranks)
     wrong(np.where(rank == destination, tables[rank, kernel, destination] != TO_RECEIVE, False), "sends it away again")
     pending = rank != destination
-    for _ in range(ranks * LINKS * 2):
+    for _ in range(ranks * links * 2):
         if not pending.any():
             return hops, int(hops.max())
         output = tables[rank, kernel, destination]
         wrong(pending & (output == TO_RECEIVE), "takes it for its own")
-        wrong(pending & (output > LINKS), f"has no output above {LINKS}")
+        wrong(pending & (output > links), f"has no output above {links}")
         over = pending & (output == TO_LINK)
         wrong(over & (peer[rank, kernel] < 0), "sends it to a link that is not there")
         on = pending & (output > TO_RECEIVE)
@@ -284,10 +284,11 @@ def _followed(topology: Topology, tables: Table) -> tuple[Links, int]:
 
 def _check_receive(rank: int, tables: Table) -> None:
     """What receive kernels hand on to another one is taken there. Raises BadRoutes."""
-    for own, entry in np.argwhere((tables > 0) & (tables < LINKS)).tolist():
+    links = len(tables)
+    for own, entry in np.argwhere((tables > 0) & (tables < links)).tolist():
         other = int(tables[own, entry]) - 1
         other += other >= own
-        if tables[other, entry] < LINKS:
+        if tables[other, entry] < links:
             what = "data" if entry % 2 == 0 else "control"
             raise BadRoutes(
                 f"rank {rank}: receive kernel {own} hands {what} of port {entry // 2} on to {other}, which has no endpoint for it"
@@ -295,13 +296,14 @@ def _check_receive(rank: int, tables: Table) -> None:
 
 
 def _loads(topology: Topology, tables: Table) -> NDArray[np.float64]:
-    """(ranks, LINKS): pairs whose packets a link carries, each send kernel of a rank counting for its share."""
+    """(ranks, links): pairs whose packets a link carries, each send kernel of a rank counting for its share."""
     ranks = topology.nodes
-    peer, peer_link = ends(topology)
+    links = tables.shape[1]
+    peer, peer_link = ends(topology, links)
     rank, kernel, destination = (
-        axis.ravel() for axis in np.meshgrid(range(ranks), range(LINKS), range(ranks), indexing="ij")
+        axis.ravel() for axis in np.meshgrid(range(ranks), range(links), range(ranks), indexing="ij")
     )
-    load = np.zeros((ranks, LINKS))
+    load = np.zeros((ranks, links))
     while True:
         going = rank != destination
         rank, kernel, destination = rank[going], kernel[going], destination[going]
@@ -309,22 +311,22 @@ def _loads(topology: Topology, tables: Table) -> NDArray[np.float64]:
             return load
         output = tables[rank, kernel, destination]
         over = output == TO_LINK
-        np.add.at(load, (rank[over], kernel[over]), 1 / LINKS)
+        np.add.at(load, (rank[over], kernel[over]), 1 / links)
         turned = _other(kernel, np.maximum(output, 2))
         rank, kernel = np.where(over, peer[rank, kernel], rank), np.where(over, peer_link[rank, kernel], turned)
 
 
 def _loads_of_shortest(topology: Topology) -> NDArray[np.float64]:
     """The same where each pair's packets go evenly by whatever link brings them nearer."""
-    peer, _ = ends(topology)
+    peer, _ = ends(topology, topology.link_ports)
     distance = topology.distances
     flow = 1.0 - np.eye(topology.nodes)  # at a rank, to a destination
-    load = np.zeros((topology.nodes, LINKS))
+    load = np.zeros(peer.shape)
     nearer = (peer[:, :, None] >= 0) & (distance[peer] == distance[:, None, :] - 1)
     ways = np.maximum(nearer.sum(axis=1), 1)
     for far in range(int(distance.max()), 0, -1):
         share = np.where(distance == far, flow / ways, 0)
-        for link in range(LINKS):
+        for link in range(topology.link_ports):
             part = np.where(nearer[:, link], share, 0)
             load[:, link] += part.sum(axis=1)
             joined = peer[:, link] >= 0
@@ -351,7 +353,7 @@ def route(topology: Topology) -> NDArray[np.int8]:
             break
     assert best is not None
     best.try_some()
-    return best.links
+    return best.leaves_by
 
 
 def _begun(topology: Topology) -> Iterator[list[Tree]]:
@@ -389,7 +391,7 @@ def _dimension_order(topology: Topology) -> list[Tree]:
 def _up_down(topology: Topology, order: Sequence[int]) -> list[Tree]:
     """Up is towards the first of the order. Down where there is a way that only goes down, since a packet may have gone down already;
     else up."""
-    peer = ends(topology)[0].tolist()
+    peer = topology.peer.tolist()
     place = {rank: number for number, rank in enumerate(order)}
     ups = [
         [link for link, other in enumerate(peer[rank]) if other >= 0 and place[other] < place[rank]] for rank in order
@@ -417,11 +419,11 @@ def _up_down(topology: Topology, order: Sequence[int]) -> list[Tree]:
 
 
 class _Router:
-    """Trees of paths, one a destination, with what turns they make: from one link's direction, rank * LINKS + link, to the next."""
+    """Trees of paths, one a destination, with what turns they make: from one link's direction, rank * links + link, to the next."""
 
     def __init__(self, topology: Topology, trees: list[Tree]) -> None:
-        self.ranks = topology.nodes
-        self.peer = ends(topology)[0].tolist()
+        self.ranks, self.links = topology.nodes, topology.link_ports
+        self.peer = topology.peer.tolist()
         self.coming: list[list[Edge]] = [[] for _ in range(self.ranks)]  # of a rank: (rank, link) that lead to it
         for rank, peers in enumerate(self.peer):
             for link, other in enumerate(peers):
@@ -431,7 +433,7 @@ class _Router:
         self.least_hops = sum(map(sum, self.shortest))
         self.even_load = float(_loads_of_shortest(topology).max())
         self.trees, self.far = trees, [[0] * self.ranks] * self.ranks
-        self.load = [0] * (self.ranks * LINKS)
+        self.load = [0] * (self.ranks * self.links)
         self.turns: dict[Edge, int] = {}
         for destination, tree in enumerate(trees):
             self._take(destination, tree)
@@ -446,7 +448,7 @@ class _Router:
         return longer > 1, longer + _LOAD * max(self.load) / self.even_load, sum(load * load for load in self.load)
 
     @property
-    def links(self) -> NDArray[np.int8]:
+    def leaves_by(self) -> NDArray[np.int8]:
         return np.array(self.trees, np.int8).T.copy()
 
     @property
@@ -509,36 +511,36 @@ class _Router:
         for rank in sorted(range(self.ranks), key=far.__getitem__, reverse=True):
             if rank == destination:
                 continue
-            link = rank * LINKS + tree[rank]
+            link = rank * self.links + tree[rank]
             there = self.peer[rank][tree[rank]]
             self.load[link] += by * passing[rank]
             passing[there] += passing[rank]
             if there != destination:
-                turn = (link, there * LINKS + tree[there])
+                turn = (link, there * self.links + tree[there])
                 self.turns[turn] = self.turns.get(turn, 0) + by
                 if not self.turns[turn]:
                     del self.turns[turn]
 
     def _grow(self, destination: int) -> Tree | None:
         """A tree for a destination beside those that there are, from the destination outwards; None where it can't reach all."""
-        reach = _Reach(self.ranks * LINKS, self.turns)
+        reach = _Reach(self.ranks * self.links, self.turns)
         tree = [-1] * self.ranks
         done = {destination}
         front = [destination]
         while front and len(done) < self.ranks:
             options: dict[int, list[tuple[bool, int, int]]] = {}
             for there in front:
-                after = there * LINKS + tree[there]
+                after = there * self.links + tree[there]
                 for rank, link in self.coming[there]:
                     if rank not in done:
-                        before = rank * LINKS + link
+                        before = rank * self.links + link
                         new = there != destination and (before, after) not in self.turns
                         options.setdefault(rank, []).append((new, self.load[before], link))
             front = []
             for rank in sorted(options):
                 for _, _, link in sorted(options[rank]):
                     there = self.peer[rank][link]
-                    if there == destination or reach.add(rank * LINKS + link, there * LINKS + tree[there]):
+                    if there == destination or reach.add(rank * self.links + link, there * self.links + tree[there]):
                         tree[rank] = link
                         front.append(rank)
                         break  # whoever is not reached from here may be from farther out
