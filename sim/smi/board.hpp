@@ -20,8 +20,7 @@ class Board final : public AssembledNode, public Component {
  public:
   /// What a kernel has of an endpoint.
   struct Port {
-    Port(const EndpointOf& what, const std::string& name)
-        : endpoint(what), open(name), in(name), out(name) {}
+    Port(const EndpointOf& what, const std::string& name) : endpoint(what), open(name), in(name), out(name) {}
 
     EndpointOf endpoint;
     Stream<Open> open;
@@ -29,8 +28,11 @@ class Board final : public AssembledNode, public Component {
   };
 
   Board(std::unique_ptr<NodeModel> node, const std::vector<EndpointOf>& endpoints, unsigned rank, Domain& clock)
-      : node_(std::move(node)), inputs_(node_->links(), static_cast<unsigned>(endpoints.size())), links_(node_->links()) {
+      : node_(std::move(node)),
+        inputs_(node_->links(), static_cast<unsigned>(endpoints.size())),
+        links_(node_->links()) {
     const auto id = clock.scheduler.add(*this);
+    clock.wake(id, 0);  // streams wake it from then on
     for (const auto& endpoint : endpoints) {
       const std::string name = "port " + std::to_string(endpoint.port) + " of rank " + std::to_string(rank);
       auto& port = ports_.emplace_back(endpoint, name);

@@ -24,10 +24,10 @@ struct Open {
   unsigned root = 0;        ///< of a collective, as a rank of the communicator, as own is
   unsigned own = 0;
   unsigned first = 0, stride = 1, ranks = 1;  ///< the communicator
-  unsigned arity = 1;       ///< of the collective's tree: who has place v gets from or gives to places arity * v + 1 ...
-                            ///< arity * v + arity; place 0 is the root's, places go on from there. ranks - 1: linear, as in the paper
-  unsigned tile = 0;        ///< reduce: elements that are granted at once
-  bool any_order = false;   ///< reduce: contributions are combined as they come
+  unsigned arity = 1;  ///< of the collective's tree: who has place v gets from or gives to places arity * v + 1 ...
+      ///< arity * v + arity; place 0 is the root's, places go on from there. ranks - 1: linear, as in the paper
+  unsigned tile = 0;       ///< reduce: elements that are granted at once
+  bool any_order = false;  ///< reduce: contributions are combined as they come
 };
 
 /// An element between kernel and endpoint, in the lowest bytes.

@@ -33,22 +33,20 @@ class LinkLane {
   [[nodiscard]] bool ready(Tick now) {
     for (; !credits_.empty() && credits_.front() <= now; credits_.pop()) ++credit_;
     if (credit_ == 0) return false;  // a credit wakes
-    const double full = free_ - kQueued * config_.packet_cycles;
-    if (full > static_cast<double>(now)) {
-      writer_.wake(std::max(now + 1, static_cast<Tick>(std::ceil(full))));
+    if (free_ > static_cast<double>(now)) {
+      writer_.wake(std::max(now + 1, static_cast<Tick>(std::ceil(free_))));
       return false;
     }
     return true;
   }
   /// Only where ready().
   void write(Tick now, const Packet& packet) {
-    const double starts = std::max(free_, static_cast<double>(now));
-    const Tick comes = static_cast<Tick>(std::ceil(starts)) + config_.latency;
-    free_ = starts + config_.packet_cycles;
+    // Less than a cycle that it was free before is made up for: the rate holds over all packets.
+    free_ = std::max(free_, static_cast<double>(now - 1)) + config_.packet_cycles;
     --credit_;
     ++sent_;
-    packets_.push({comes, packet});
-    reader_.wake(comes);
+    packets_.push({now + config_.latency, packet});
+    reader_.wake(now + config_.latency);
   }
   /// The first packet that has come, or null.
   [[nodiscard]] const Packet* front(Tick now) const {
@@ -66,9 +64,6 @@ class LinkLane {
   [[nodiscard]] std::size_t under_way() const { return packets_.size(); }
 
  private:
-  static constexpr int kQueued =
-      8;  ///< packets that wait at the writer's end, so that it has some while its kernel is elsewhere
-
   Config config_;
   Ring<std::pair<Tick, Packet>> packets_;
   Ring<Tick> credits_;

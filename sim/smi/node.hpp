@@ -18,8 +18,8 @@ namespace thalweg::smi {
 
 class Node final : public NodeModel {
  public:
-  /// From an endpoint to its send kernel.
-  static constexpr unsigned kOutDepth = 2;
+  /// To a link, so that it has some packets while its kernel is at other inputs.
+  static constexpr unsigned kLinkDepth = 8;
 
   explicit Node(const Config& config) : count_(config.links) {
     std::vector<std::vector<unsigned>> at(count_);
@@ -32,7 +32,7 @@ class Node final : public NodeModel {
                                                       .latency = config.latency,
                                                       .children = config.children,
                                                       .tile = config.tile}),
-                              Queue(kOutDepth), Queue(of.buffer));
+                              Queue(config.depth), Queue(of.buffer));
     }
     links_.reserve(count_);
     for (unsigned l = 0; l < count_; ++l)
@@ -46,10 +46,7 @@ class Node final : public NodeModel {
   void load_receive(unsigned link, unsigned index, unsigned to) override { links_.at(link).receives.load(index, to); }
 
   [[nodiscard]] bool packet_ready(unsigned link) const override { return links_[link].receives.words().ready(0); }
-  [[nodiscard]] const Packet* packet(unsigned link) const override {
-    const auto* front = links_[link].sends.words().front();
-    return front && front->to == 0 ? &front->word : nullptr;
-  }
+  [[nodiscard]] const Packet* packet(unsigned link) const override { return links_[link].to_link.front(); }
   [[nodiscard]] bool open_ready(unsigned e) const override { return endpoints_[e].hardware->open_ready(); }
   [[nodiscard]] bool element_ready(unsigned e) const override { return endpoints_[e].hardware->element_ready(); }
   [[nodiscard]] const Element* element(unsigned e) const override { return endpoints_[e].hardware->element(); }
@@ -63,7 +60,8 @@ class Node final : public NodeModel {
     for (unsigned l = 0; l < count_; ++l) {
       auto& link = links_[l];
       const auto* sent = link.sends.words().front();
-      link.sent = sent && (sent->to == 0 ? in.links[l].taken : put(link.send_to, sent->to, sent->word));
+      link.sent = sent && put(link.send_to, sent->to, sent->word);
+      if (in.links[l].taken) link.to_link.take();
       const auto* received = link.receives.words().front();
       link.received = received && deliver(link, *received);
       moves |= link.sent || link.received;
@@ -135,6 +133,7 @@ class Node final : public NodeModel {
         : sends({.inputs = config.links + count, .reads = config.reads}),
           receives({.rank = config.rank, .inputs = config.links + 1, .reads = config.reads}),
           endpoints(std::move(endpoints_at)),
+          to_link(kLinkDepth),
           to_receiver(config.depth),
           to_sender(config.depth) {
       for (unsigned other = 1; other < config.links; ++other) {
@@ -145,9 +144,9 @@ class Node final : public NodeModel {
     SendKernel sends;
     ReceiveKernel receives;
     std::vector<unsigned> endpoints;
-    Queue to_receiver, to_sender;                 ///< of the pair
+    Queue to_link, to_receiver, to_sender;        ///< to_receiver, to_sender: of the pair
     std::vector<Queue> to_senders, to_receivers;  ///< the others, ascending
-    std::vector<Queue*> send_to, receive_to;      ///< by output; null: not a FIFO
+    std::vector<Queue*> send_to, receive_to;      ///< by output
     std::vector<Queue*> send_from, receive_from;  ///< by input; null: the link
     bool sent = false, received = false;
   };
@@ -155,7 +154,7 @@ class Node final : public NodeModel {
   void connect() {
     for (unsigned l = 0; l < count_; ++l) {
       auto& link = links_[l];
-      link.send_to = {nullptr, &link.to_receiver};
+      link.send_to = {&link.to_link, &link.to_receiver};
       link.receive_to = {&link.to_sender};
       link.send_from = {&link.to_sender};
       link.receive_from = {nullptr, &link.to_receiver};
@@ -169,6 +168,7 @@ class Node final : public NodeModel {
       for (const unsigned e : link.endpoints) link.send_from.push_back(&endpoints_[e].out);
       for (auto* queues : {&link.to_senders, &link.to_receivers})
         for (auto& queue : *queues) queues_.push_back(&queue);
+      queues_.push_back(&link.to_link);
       queues_.push_back(&link.to_receiver);
       queues_.push_back(&link.to_sender);
     }
@@ -179,7 +179,7 @@ class Node final : public NodeModel {
   }
 
   [[nodiscard]] static bool put(const std::vector<Queue*>& queues, unsigned to, const Packet& packet) {
-    return to < queues.size() && queues[to] && queues[to]->put(packet);
+    return to < queues.size() && queues[to]->put(packet);
   }
   bool deliver(Link& link, const ReceiveKernel::Words::Offer& offer) {
     if (offer.to < count_) return put(link.receive_to, offer.to, offer.word);

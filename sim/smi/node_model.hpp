@@ -16,11 +16,11 @@ class NodeModel {
     unsigned rank = 0;
     unsigned links = 4;
     unsigned packet_bytes = 32;
-    unsigned reads = 8;       ///< of an input on end, R of the paper
-    unsigned depth = 16;      ///< packets of a FIFO between send and receive kernels
-    unsigned latency = 8;     ///< of lanes, cycles
-    unsigned children = 15;   ///< that a reduction's parent has, at most
-    unsigned tile = 32;       ///< elements of a reduction's tile, at most
+    unsigned reads = 8;      ///< of an input on end, R of the paper
+    unsigned depth = 16;     ///< packets of a FIFO between send and receive kernels
+    unsigned latency = 8;    ///< of lanes, cycles
+    unsigned children = 15;  ///< that a reduction's parent has, at most
+    unsigned tile = 32;      ///< elements of a reduction's tile, at most
     std::vector<EndpointOf> endpoints;
   };
   struct Inputs {

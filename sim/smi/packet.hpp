@@ -30,8 +30,8 @@ struct Packet {
   [[nodiscard]] bool control() const { return operation() == Operation::synch; }
 
   void set_header(unsigned source, unsigned destination, unsigned port, Operation operation, unsigned count) {
-    const std::uint64_t header = source | destination << 8 | port << 16 |
-                                 (static_cast<unsigned>(operation) | count << 3) << 24;
+    const std::uint64_t header =
+        source | destination << 8 | port << 16 | (static_cast<unsigned>(operation) | count << 3) << 24;
     data[0] = (data[0] >> 32 << 32) | (header & 0xFFFFFFFF);
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "common/skid.hpp"
@@ -16,14 +17,14 @@ class Pop final : public Endpoint {
  public:
   explicit Pop(const Config& config) : config_(config) {}
 
-  [[nodiscard]] bool open_ready() const override { return opens_.ready(); }
+  [[nodiscard]] bool open_ready() const override { return !next_; }
   [[nodiscard]] bool element_ready() const override { return true; }  // its kernel gives none
   [[nodiscard]] bool data_ready() const override { return packets_.ready(); }
   [[nodiscard]] const Element* element() const override { return valid() ? &element_ : nullptr; }
   [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front() : nullptr; }
   [[nodiscard]] bool idle() const override { return !moved_; }
   [[nodiscard]] std::string waits() const override {
-    if (left_ == 0 && taken_ == 0 && !opens_.valid()) return "";
+    if (left_ == 0 && taken_ == 0 && !next_) return "";
     if (!out_.ready()) return "the network";
     if (packets_.valid() && packets_.front().source() != open_.peer)
       return "data of rank " + std::to_string(open_.peer) + ", behind some of rank " +
@@ -36,12 +37,12 @@ class Pop final : public Endpoint {
     const bool gives = valid() && in.element_taken;
     const bool ends = gives && index_ + 1 == packets_.front().count();
     const bool returns = taken_ > 0 && (left_ == 0 || taken_ >= std::max(1u, open_.window / 2)) && out_.ready();
-    const bool loads = left_ == 0 && taken_ == 0 && opens_.valid();
+    const Open* next = next_ ? &*next_ : in.open;
+    const bool loads = left_ == 0 && taken_ == 0 && next;
     Packet credits;
     credits.set_header(config_.rank, open_.peer, config_.port, Operation::synch, 1);
     credits.set_grant(taken_);
-    moved_ =
-        gives || returns || loads || in.packet_taken || (in.data && packets_.ready()) || (in.open && opens_.ready());
+    moved_ = gives || returns || loads || in.packet_taken || (in.data && packets_.ready()) || (in.open && !next_);
     out_.step(returns ? &credits : nullptr, in.packet_taken);
     if (returns) taken_ = 0;
     if (gives) {
@@ -50,10 +51,12 @@ class Pop final : public Endpoint {
       if (ends && open_.window > 0) ++taken_;
     }
     if (loads) {
-      open_ = opens_.front();
+      open_ = *next;
       left_ = open_.count;
+      next_.reset();
+    } else if (in.open && !next_) {
+      next_ = *in.open;
     }
-    opens_.step(in.open, loads);
     packets_.step(in.data, ends);
     if (packets_.valid()) element_.data = packets_.front().element(index_, open_.size);
   }
@@ -62,7 +65,7 @@ class Pop final : public Endpoint {
   [[nodiscard]] bool valid() const { return left_ > 0 && packets_.valid() && packets_.front().source() == open_.peer; }
 
   Config config_;
-  Skid<Open> opens_;
+  std::optional<Open> next_;
   Open open_;
   std::uint32_t left_ = 0;
   std::uint32_t taken_ = 0;  ///< packets whose credits have not been returned

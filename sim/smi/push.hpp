@@ -2,6 +2,7 @@
 // Sends a kernel's elements to a rank, twin of rtl/smi/tw_push.sv.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "common/skid.hpp"
@@ -16,7 +17,7 @@ class Push final : public Endpoint {
  public:
   explicit Push(const Config& config) : config_(config) {}
 
-  [[nodiscard]] bool open_ready() const override { return opens_.ready(); }
+  [[nodiscard]] bool open_ready() const override { return !next_; }
   [[nodiscard]] bool element_ready() const override {
     return left_ > 0 && packer_.ready(out_.ready()) && (!begins() || open_.window == 0 || credits_ > 0);
   }
@@ -25,7 +26,7 @@ class Push final : public Endpoint {
   [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front() : nullptr; }
   [[nodiscard]] bool idle() const override { return !moved_; }
   [[nodiscard]] std::string waits() const override {
-    if (left_ == 0 && !opens_.valid()) return "";
+    if (left_ == 0 && !next_) return "";
     if (!out_.ready()) return "the network";
     if (left_ == 0 || (begins() && open_.window > 0 && credits_ == 0))
       return "credits of rank " + std::to_string(open_.peer);
@@ -35,7 +36,8 @@ class Push final : public Endpoint {
   void step(const Inputs& in) override {
     const bool accept = in.element && element_ready(), begin = accept && begins();
     const bool ends = left_ == 0 || (accept && left_ == 1);
-    const bool loads = ends && opens_.valid() && under_way_ == 0 && !(begin && open_.window > 0);
+    const Open* next = next_ ? &*next_ : in.open;
+    const bool loads = ends && next && under_way_ == 0 && !(begin && open_.window > 0);
     const bool last = accept && (left_ == 1 || in.element->flush);
     Packet packet;
     const bool leaves = packer_.part() && out_.ready();
@@ -43,7 +45,7 @@ class Push final : public Endpoint {
       packet = packer_.part()->packet;
       packet.set_header(config_.rank, peer_, config_.port, Operation::send, packet.count());
     }
-    moved_ = accept || loads || leaves || in.packet_taken || in.control || (in.open && opens_.ready());
+    moved_ = accept || loads || leaves || in.packet_taken || in.control || (in.open && !next_);
     packer_.step(accept ? &in.element->data : nullptr, open_.size, open_.per_packet, last, out_.ready());
     out_.step(leaves ? &packet : nullptr, in.packet_taken);
     if (begin) peer_ = open_.peer;
@@ -54,11 +56,13 @@ class Push final : public Endpoint {
       under_way_ -= in.control->grant();
     }
     if (loads) {
-      open_ = opens_.front();
+      open_ = *next;
       left_ = open_.count;
       credits_ = open_.window;
+      next_.reset();
+    } else if (in.open && !next_) {
+      next_ = *in.open;
     }
-    opens_.step(in.open, loads);
   }
 
  private:
@@ -66,7 +70,7 @@ class Push final : public Endpoint {
   [[nodiscard]] bool begins() const { return packer_.empty() || packer_.part(); }
 
   Config config_;
-  Skid<Open> opens_;
+  std::optional<Open> next_;
   Open open_;
   std::uint32_t left_ = 0;
   std::uint32_t credits_ = 0, under_way_ = 0;  ///< packets
