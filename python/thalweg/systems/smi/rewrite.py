@@ -29,8 +29,24 @@ _PIPELINE = re.compile(r"#\s*pragma\s+smi\b(.*)")
 _PIPELINE_PART = re.compile(r"\b(interval|depth)\s*\(([^()]*)\)")
 
 _QUALIFIERS = frozenset(
-    "__global global __constant constant __local local __private private const volatile restrict __restrict "
-    "__restrict__ __read_only __write_only signed".split()
+    [
+        "__global",
+        "global",
+        "__constant",
+        "constant",
+        "__local",
+        "local",
+        "__private",
+        "private",
+        "const",
+        "volatile",
+        "restrict",
+        "__restrict",
+        "__restrict__",
+        "__read_only",
+        "__write_only",
+        "signed",
+    ]
 )
 _MEMORY = frozenset({"__global", "global", "__constant", "constant"})
 
