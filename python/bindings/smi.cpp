@@ -24,7 +24,8 @@ using EndpointTuple = std::tuple<unsigned, unsigned, unsigned>;  // kind, port, 
 /// A fabric and the program on it.
 class Run {
  public:
-  Run(const nb::dict& description, const std::vector<std::vector<EndpointTuple>>& endpoints, unsigned children)
+  Run(const nb::dict& description, const std::vector<std::vector<EndpointTuple>>& endpoints, unsigned children,
+      unsigned ranks)
       : fabric_(description_of(description), endpoints_of(endpoints)) {
     std::vector<std::vector<Program::Port>> ports(fabric_.ranks());
     for (unsigned rank = 0; rank < fabric_.ranks(); ++rank) {
@@ -41,7 +42,8 @@ class Run {
     }
     const auto& channels = fabric_.channels();
     const auto& banks = fabric_.banks();
-    const Program::Config config{.packet_bytes = channels.packet_bytes,
+    const Program::Config config{.world = ranks,
+                                 .packet_bytes = channels.packet_bytes,
                                  .eager = channels.eager,
                                  .arity = channels.arity,
                                  .tile = channels.tile,
@@ -127,8 +129,8 @@ void bind_smi(nb::module_& module) {
   nb::exception<Deadlock>(module, "SmiDeadlock");
 
   nb::class_<Run>(module, "SmiRun")
-      .def(nb::init<const nb::dict&, const std::vector<std::vector<EndpointTuple>>&, unsigned>(),
-           nb::arg("description"), nb::arg("endpoints"), nb::arg("children"))
+      .def(nb::init<const nb::dict&, const std::vector<std::vector<EndpointTuple>>&, unsigned, unsigned>(),
+           nb::arg("description"), nb::arg("endpoints"), nb::arg("children"), nb::arg("ranks"))
       .def_prop_ro("ranks", &Run::ranks)
       .def_prop_ro("hertz", &Run::hertz)
       .def_prop_ro("warnings", &Run::warnings)

@@ -27,6 +27,9 @@ std::string line(const smi__place& place) {
 
 Program::Program(Domains& time, Domain& clock, const Config& config, std::vector<std::vector<Port>> ports)
     : clock_(clock), config_(config), kernels_(time) {
+  if (config_.world == 0) config_.world = static_cast<unsigned>(ports.size());
+  require(config_.world <= ports.size(),
+          "there are " + std::to_string(ports.size()) + " ranks, and programs for " + std::to_string(config_.world));
   require(config.bytes_per_cycle > 0 && config.latency > 0, "memory banks move bytes, and take time");
   for (auto& of : ports) {
     auto& rank = ranks_.emplace_back();
@@ -166,7 +169,7 @@ void Program::open(Running& running, Channel& channel, const smi__open& open) {
   const int own = open.comm[0], size = open.comm[1], first = open.comm[2], stride = open.comm[3];
   if (open.type < 1 || open.type > 5) refuse("there is no datatype " + std::to_string(open.type));
   if (open.count < 0) refuse("a message has no " + std::to_string(open.count) + " elements");
-  if (size < 1 || size > static_cast<int>(ranks()) || own < 0 || own >= size || first < 0 ||
+  if (size < 1 || size > static_cast<int>(config_.world) || own < 0 || own >= size || first < 0 ||
       first + stride * own != static_cast<int>(running.rank))
     refuse("the communicator is none of this kernel's: use SMI_COMM_WORLD, or the one that it gets as an argument");
   const bool point_to_point = open.kind == SMI__SEND || open.kind == SMI__RECEIVE;
@@ -472,7 +475,7 @@ struct Calls {
   static void world(int* comm) {
     auto& self = running();
     comm[0] = static_cast<int>(self.rank);
-    comm[1] = static_cast<int>(self.program.ranks());
+    comm[1] = static_cast<int>(self.program.config_.world);
     comm[2] = 0;
     comm[3] = 1;
   }

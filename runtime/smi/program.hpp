@@ -33,6 +33,7 @@ class Program {
     std::function<std::string()> waits;
   };
   struct Config {
+    unsigned world = 0;  ///< ranks of SMI_COMM_WORLD, the first ones; 0: all
     unsigned packet_bytes = 32;
     bool eager = true;   ///< always; or where a message has as many elements as the asynchronicity degree, at most
     unsigned arity = 0;  ///< of collectives' trees; 0: all are children of the root
