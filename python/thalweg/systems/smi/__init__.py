@@ -9,6 +9,7 @@ SYSTEM = System(
     node_kinds=frozenset({"smi"}),
     endings=frozenset({".json"}),
     commands={
+        "smi": Loaded("commands.smi:command", "Run programs of SMI, and find their operations."),
         "route": Loaded(
             "commands.route:command", "Compute routes and prove that they cannot deadlock.", "proved:prove"
         ),
