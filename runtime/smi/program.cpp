@@ -178,7 +178,7 @@ void Program::open(Running& running, Channel& channel, const smi__open& open) {
   if (open.kind == SMI__REDUCE && (open.op < 0 || open.op > 2))
     refuse("there is no operator " + std::to_string(open.op));
   const auto kind = endpoint_kind(static_cast<unsigned>(open.kind));
-  const auto& ports = ranks_[running.rank].ports;
+  auto& ports = ranks_[running.rank].ports;
   const auto found = std::find_if(ports.begin(), ports.end(), [&](const PortState& state) {
     return state.port.endpoint.kind == kind && static_cast<int>(state.port.endpoint.port) == open.port;
   });
@@ -205,6 +205,7 @@ void Program::open(Running& running, Channel& channel, const smi__open& open) {
              .stride = static_cast<std::int16_t>(stride),
              .op = static_cast<std::uint8_t>(open.op),
              .size = static_cast<std::uint8_t>(size_of(static_cast<unsigned>(open.type)))};
+  if (!found->opener) found->opener = &running;
   const bool is_root = own == open.root;
   const bool parts = open.kind == SMI__SCATTER || open.kind == SMI__GATHER;
   if (parts && open.count != open.other_count)

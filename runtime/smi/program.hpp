@@ -91,6 +91,7 @@ class Program {
   struct PortState {
     Port port;
     Running* user = nullptr;
+    Running* opener = nullptr;  ///< who has opened a channel on it, and perhaps not used it
     smi__place used{};
     Channel now{};  ///< a copy of the last one that was entered
     bool unfinished = false;

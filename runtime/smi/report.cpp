@@ -25,12 +25,12 @@ const Program::Running* Program::behind(const Channel& channel, unsigned port, c
     const auto rank = channel.rank(member);
     if (rank == self.rank) continue;
     for (const auto& state : ranks_[rank].ports) {
-      if (state.port.endpoint.kind != kind || state.port.endpoint.port != port || !state.user) continue;
+      if (state.port.endpoint.kind != kind || state.port.endpoint.port != port || !state.opener) continue;
       const bool here = state.unfinished && state.now.ranks == channel.ranks && state.now.first == channel.first;
       const std::uint64_t done = here ? 1 + state.now.done : 0;
       if (done < fewest) {
         fewest = done;
-        found = state.user;
+        found = state.user ? state.user : state.opener;
       }
     }
   }
@@ -65,10 +65,10 @@ const Program::Running* Program::waited_for(const Running& running, std::string&
     const auto wanted = sends ? EndpointKind::pop : EndpointKind::push;
     for (const auto& other : ranks_[peer].ports)
       if (other.port.endpoint.kind == wanted && other.port.endpoint.port == port) {
-        if (!other.user) break;
-        return other.user;
+        if (other.user) return other.user;
+        if (other.opener) return other.opener;
       }
-    why += "; no kernel there has used that port for " + kind_name(wanted);
+    why += "; no kernel there has opened that port for " + kind_name(wanted);
     return nullptr;
   }
   const auto root = channel.rank(channel.root);
@@ -79,7 +79,7 @@ const Program::Running* Program::waited_for(const Running& running, std::string&
   if (!is_root)
     for (const auto& at_root : ranks_[root].ports)
       if (at_root.port.endpoint.kind == endpoint_kind(channel.kind) && at_root.port.endpoint.port == port)
-        other = at_root.user;
+        other = at_root.user ? at_root.user : at_root.opener;
   const auto* last = behind(channel, port, running);
   if (is_root || (other && other->now.port && other->now.port->port.endpoint.port == port)) other = last;
   if (!other) why += "; not all ranks have begun it";

@@ -123,7 +123,8 @@ def find(source: Path, includes: Sequence[Path] = (), defines: Sequence[str] = (
     for message in unit.diagnostics:
         if message.severity == cindex.Diagnostic.Fatal:
             raise InputError(f"{message.location.file}:{message.location.line}: {message.spelling}")
-    return list(_Reader(cindex, unit).found())
+    reader = _Reader(cindex, unit)
+    return list(reader.found())
 
 
 def _arguments(language: str, includes: Sequence[Path], defines: Sequence[str]) -> list[str]:
