@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ _VECTORS = "/smi_vectors.h"  # of no disk
 _LANGUAGES = {".cl": "cl", ".c": "c", ".cpp": "c++", ".cc": "c++", ".cxx": "c++"}
 
 #: binary operators, as clang_getCursorBinaryOperatorKind numbers them
-_BINARY = {
+_BINARY: dict[int, Callable[[int, int], int | None]] = {
     3: lambda a, b: a * b,
     4: lambda a, b: _quotient(a, b),
     5: lambda a, b: a - b * _quotient(a, b),

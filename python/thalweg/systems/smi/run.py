@@ -204,13 +204,9 @@ class Run:
                 children=self.cluster.node.children,
                 ranks=self.ranks,
             )
-            receive = [
-                program.receive_tables(links).tolist() if program else np.zeros((links, 0)).tolist()
-                for program in programs
-            ]
-            run.load(
-                [(send.tolist(), of_rank) for send, of_rank in zip(self.cluster.send_tables, receive, strict=True)]
-            )
+            nothing: list[list[int]] = [[] for _ in range(links)]
+            receive = [program.receive_tables(links).tolist() if program else nothing for program in programs]
+            run.load([(send.tolist(), of) for send, of in zip(self.cluster.send_tables, receive, strict=True)])
             for buffer in self._buffers:
                 buffer.number = run.buffer(buffer.rank, buffer.bank, buffer.name, buffer.array.nbytes)
                 memory = run.view(buffer.number).view(buffer.array.dtype).reshape(buffer.array.shape)
