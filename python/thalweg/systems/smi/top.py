@@ -151,6 +151,9 @@ _TEMPLATE = """\
 //
 // Order, latency and throughput: tw_node's. Storage: its, and an address, a word and an answer of AXI4-Lite. Outputs are registers, or
 // depend on registers alone. Critical path: tw_node's.
+
+// An open's stream is padded to bytes, and not every kind of endpoint has elements both ways.
+/* verilator lint_off UNUSEDSIGNAL */
 module {module}
   import tw_smi_pkg::*;
 #(
@@ -196,7 +199,6 @@ module {module}
   always_ff @(posedge clk_i) begin
     if (s_axil_awready) address_q <= s_axil_awaddr;
     if (s_axil_wready) data_q <= s_axil_wdata;
-    if (write && is_rank) rank_q <= data_q[7:0];
     if (write) refused_q <= !is_table && !is_rank;
     if (read) begin
       read_refused_q <= 1'b0;
@@ -212,12 +214,14 @@ module {module}
       endcase
     end
     if (rst_i) begin
+      rank_q <= '0;
       address_valid_q <= 1'b0;
       data_valid_q <= 1'b0;
       done_q <= 1'b0;
       write_q <= 1'b0;
       read_valid_q <= 1'b0;
     end else begin
+      if (write && is_rank) rank_q <= data_q[7:0];
       // The table's entry is written in the next cycle, from the same registers.
       address_valid_q <= (address_valid_q && !write_q) || s_axil_awvalid && s_axil_awready;
       data_valid_q <= (data_valid_q && !write_q) || s_axil_wvalid && s_axil_wready;
@@ -267,4 +271,5 @@ module {module}
       .strays_o(strays)
   );
 endmodule
+/* verilator lint_on UNUSEDSIGNAL */
 """
