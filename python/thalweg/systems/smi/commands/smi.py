@@ -11,6 +11,7 @@ COMMANDS = {
     "run": "Run kernels on the ranks of a cluster, in simulated time.",
     "extract": "Find a program's operations in its source.",
     "generate": "Write what a program needs of a rank: endpoints, a host's header, hardware.",
+    "cmake": "Print where the CMake function is that does these and routes the cluster.",
 }
 
 
