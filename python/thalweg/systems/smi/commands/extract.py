@@ -11,7 +11,6 @@ import click
 from thalweg.commands.output import OutputFile, write_text
 from thalweg.systems.smi.extract import extract
 
-
 include_option = click.option(
     "-I", "includes", multiple=True, type=click.Path(path_type=Path), metavar="DIR", help="Where headers are."
 )
