@@ -199,7 +199,7 @@ void Program::open(Running& running, Channel& channel, const smi__open& open) {
              .line = open.place.line,
              .degree = open.degree,
              .own = static_cast<std::uint16_t>(own),
-             .root = static_cast<std::uint16_t>(open.root),
+             .root = static_cast<std::uint16_t>(point_to_point ? 0 : open.root),
              .first = static_cast<std::uint16_t>(first),
              .ranks = static_cast<std::uint16_t>(size),
              .stride = static_cast<std::int16_t>(stride),
