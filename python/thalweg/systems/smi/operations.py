@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -66,9 +67,12 @@ class _Micro:
     """A run of the benchmark's kernels."""
 
     def __init__(
-        self, cluster: Cluster, element: str, endpoints: Sequence[tuple[metadata.Kind, int]], ranks: int | None = None
+        self, cluster: Cluster, element: str, endpoints: Sequence[tuple[str, int]], ranks: int | None = None
     ) -> None:
-        operations = [metadata.Operation(type=kind, port=port, data_type=element) for kind, port in endpoints]  # type: ignore[arg-type]
+        operations = [
+            metadata.Operation.model_validate({"type": kind, "port": port, "data_type": element})
+            for kind, port in endpoints
+        ]
         self.run = Run(
             cluster,
             ranks,
@@ -78,7 +82,7 @@ class _Micro:
         self.file = resource("python/thalweg/systems/smi/kernels/micro.c")
         self.wrong: list[np.ndarray[tuple[int, ...], np.dtype[np.int32]]] = []
 
-    def start(self, kernel: str, rank: int, checks: bool = False, **arguments: int) -> None:
+    def start(self, kernel: str, rank: int, checks: bool = False, **arguments: Any) -> None:
         if checks:
             buffer = self.run.buffer(rank, np.full(1, -1, np.int32))
             self.run.kernel(self.file, kernel, rank, wrong=buffer, **arguments)
@@ -117,7 +121,7 @@ def injection(cluster: Cluster, messages: int, reads: int) -> tuple[float, bool]
     links = cluster.node.links
     # Four channels of a rank, one at each link; the one that is used is at the link that leads to the other rank.
     way = int(np.flatnonzero(cluster.send_tables[0, :, 1] == 0)[0]) if cluster.topology.nodes > 1 else 0
-    endpoints: list[tuple[metadata.Kind, int]] = [("push", port) for port in range(1, links + 1)]
+    endpoints: list[tuple[str, int]] = [("push", port) for port in range(1, links + 1)]
     endpoints[way] = ("push", 0)
     endpoints.append(("pop", 0))
     times = []
@@ -135,7 +139,7 @@ def injection(cluster: Cluster, messages: int, reads: int) -> tuple[float, bool]
 def collective(
     cluster: Cluster, operation: str, element: str, count: int, ranks: int, root: int
 ) -> tuple[Result, bool]:
-    micro = _Micro(cluster, element, [(operation, 0)], ranks)  # type: ignore[list-item]
+    micro = _Micro(cluster, element, [(operation, 0)], ranks)
     for rank in range(ranks):
         name = "broadcasts" if operation == "broadcast" else f"{operation}s"
         micro.start(name, rank, True, n=count, root=root)
