@@ -25,9 +25,12 @@ SEND_ENTRIES, RECEIVE_ENTRIES = 256, 512  #: bytes of a table
 TO_LINK, TO_RECEIVE = 0, 1  #: outputs of a send kernel; those behind lead to the other send kernels
 KINDS = ("push", "pop", "broadcast", "scatter", "gather", "reduce")
 
-_BASES = 6  #: of up*/down* that are improved: those with the shortest paths
+_BASES, _FEW = (
+    6,
+    32,
+)  #: of up*/down* that are improved: those with the shortest paths; of more ranks than that, one in three
 _PASSES = 8  #: over all destinations, at most
-_TRIES, _TRIED_RANKS = 400, 20_000  #: of some destinations at once, at most, and as many as that divided by the ranks
+_TRIES, _TRIED_RANKS = 400, 6_000  #: of some destinations at once, at most, and as many as that divided by the ranks
 _LOAD = (
     0.1  #: so much longer paths on average are as good as a busiest link that has that much more than by shortest paths
 )
@@ -359,6 +362,8 @@ def route(topology: Topology) -> NDArray[np.int8]:
 def _begun(topology: Topology) -> Iterator[list[Tree]]:
     if topology.is_grid and len(topology.size) > 1 and topology.planes == 1:
         yield _dimension_order(topology)
+        if topology.nodes > _FEW:
+            return
     found: dict[tuple[int, ...], tuple[int, list[Tree]]] = {}
     for root in range(topology.nodes):
         level = topology.distances[root].tolist()
@@ -367,7 +372,7 @@ def _begun(topology: Topology) -> Iterator[list[Tree]]:
             if tuple(order) not in found:
                 trees = _up_down(topology, order)
                 found[tuple(order)] = (_Router(topology, trees).hops, trees)
-    for _, trees in sorted(found.values(), key=lambda of: of[0])[:_BASES]:
+    for _, trees in sorted(found.values(), key=lambda of: of[0])[: _BASES if topology.nodes <= _FEW else _BASES // 3]:
         yield trees
 
 
