@@ -72,7 +72,7 @@ class DeviceMemory {
   static constexpr std::size_t kGranule = std::size_t{64} << 10;
 
   std::byte* base_;
-  std::vector<Buffer*> granules_;
+  std::vector<Buffer*> granules_{nullptr};  ///< the first one is nobody's: what runs under the first buffer is in it
   std::vector<Buffer*> buffers_;
 };
 

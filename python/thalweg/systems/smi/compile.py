@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thalweg.errors import InputError
+from thalweg.launch import scratch
 from thalweg.resources import resource
 from thalweg.systems.smi.rewrite import KernelText, Rewritten, rewrite
 
@@ -145,7 +146,7 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
             text,
         ]
     )
-    shim, builtins = folder / "shim.o", folder / "builtins.o"
+    shim, builtins = (scratch.folder() / f"smi-{name}.o" for name in ("shim", "builtins"))
     if not shim.exists():
         plain = clang() or "gcc"
         _run([plain, "-c", "-std=gnu17", *_CODE, f"-I{headers}", f"-I{device}", "-o", shim, device / "shim.c"])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,7 +119,7 @@ def find(source: Path, includes: Sequence[Path] = (), defines: Sequence[str] = (
     unit = cindex.Index.create().parse(
         str(source),
         args=_arguments(language, includes, defines),
-        unsaved_files=[(_VECTORS, _vectors())] if language == "cl" else [],
+        unsaved_files=[(_VECTORS, _vectors())] if language == "cl" else [(str(source), _without_channels(source))],
     )
     for message in unit.diagnostics:
         if message.severity == cindex.Diagnostic.Fatal:
@@ -129,15 +130,21 @@ def find(source: Path, includes: Sequence[Path] = (), defines: Sequence[str] = (
 
 def _arguments(language: str, includes: Sequence[Path], defines: Sequence[str]) -> list[str]:
     smi = resource("runtime/smi/include")
-    arguments = ["-x", language, "-DSMI_EXTRACT", "-Dchannel=", "-Dread_channel_intel(c)=(c)", f"-I{smi}"]
+    arguments = ["-x", language, "-DSMI_EXTRACT", "-Dread_channel_intel(c)=(c)", f"-I{smi}"]
     arguments += ["-include", str(smi / "smi.h")]
     if language == "cl":
-        arguments += ["-cl-std=CL2.0", "-cl-no-stdinc", "-Xclang", "-fdeclare-opencl-builtins"]
+        arguments += ["-Dchannel=", "-cl-std=CL2.0", "-cl-no-stdinc", "-Xclang", "-fdeclare-opencl-builtins"]
         arguments += ["-include", _VECTORS]
     else:
         arguments += ["-D__kernel=", "-D__global=", "-D__constant=const", "-D__local=", "-D__private="]
         arguments += ["-std=c++20"] if language == "c++" else ["-std=gnu17"]
     return [*arguments, *(f"-I{folder}" for folder in includes), *(f"-D{define}" for define in defines)]
+
+
+def _without_channels(source: Path) -> str:
+    """A source in C or C++, where `channel` is a word like others but at the begin of what the program declares."""
+    text = source.read_text(encoding="utf-8", errors="replace")
+    return re.sub(r"^channel(?=\s+\w)", " " * len("channel"), text, flags=re.MULTILINE)
 
 
 def _vectors() -> str:
@@ -246,7 +253,7 @@ class _Reader:
             if value is None:
                 raise InputError(f"{where}: {what} of {name} is no constant that is known before the program runs")
             if known is not None and value not in known:
-                raise InputError(f"{where}: there is no {what} {value} for {name}")
+                raise InputError(f"{where}: {value} is {what} of {name}, and there is none of that number")
             return value
 
         port = constant(port_at, "the port")

@@ -112,13 +112,16 @@ class _Text:
 
     def close(self, at: int) -> int:
         """The bracket that closes the one at a place."""
-        depth = 0
+        closes = {"(": ")", "[": "]", "{": "}"}
+        inside: list[str] = []
         for i in range(at, len(self)):
-            if self[i].text in ("(", "[", "{"):
-                depth += 1
-            elif self[i].text in (")", "]", "}"):
-                depth -= 1
-                if not depth:
+            text = self[i].text
+            if text in closes:
+                inside.append(closes[text])
+            elif text in (")", "]", "}"):
+                if text != inside.pop():
+                    break
+                if not inside:
                     return i
         raise InputError(f"{self[at].file}:{self[at].line}: a bracket is not closed")
 
