@@ -19,7 +19,7 @@ using namespace thalweg::smi;
 
 namespace {
 
-using EndpointTuple = std::tuple<unsigned, unsigned, unsigned>;  // kind, port, buffer in packets
+using EndpointTuple = std::tuple<unsigned, unsigned, unsigned, unsigned>;  // kind, port, buffer in packets, size
 
 /// A fabric and the program on it.
 class Run {
@@ -111,8 +111,8 @@ class Run {
     std::vector<std::vector<EndpointOf>> made;
     for (const auto& of : given) {
       auto& rank = made.emplace_back();
-      for (const auto& [kind, port, buffer] : of)
-        rank.push_back({.kind = static_cast<EndpointKind>(kind), .port = port, .buffer = buffer});
+      for (const auto& [kind, port, buffer, size] : of)
+        rank.push_back({.kind = static_cast<EndpointKind>(kind), .port = port, .buffer = buffer, .size = size});
     }
     return made;
   }

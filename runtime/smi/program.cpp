@@ -346,10 +346,11 @@ void Program::give(PortState& state, const Channel& channel, const smi__variable
   state.port.in->push(element, at(place));
 }
 
-void Program::take(PortState& state, const Channel& channel, const smi__variable& to, const smi__place& place) {
+unsigned Program::take(PortState& state, const Channel& channel, const smi__variable& to, const smi__place& place) {
   const auto element = state.port.out->pop(at(place));
   const std::size_t bytes = std::size_t{1} << channel.size;
   std::memcpy(to.data, &element.data, to.type == 0 ? bytes : std::min<std::size_t>(bytes, to.size));
+  return element.source;
 }
 
 void Program::collective(Running& running, Channel& channel, unsigned kind, const smi__variable& send,
@@ -466,7 +467,12 @@ struct Calls {
     auto& program = self.program;
     auto& state = program.enter(self, channel, SMI__RECEIVE, place);
     program.check_type(self, channel, value, place);
-    program.take(state, channel, value, place);
+    const unsigned source = program.take(state, channel, value, place);
+    if (source != static_cast<unsigned>(channel.peer))
+      program.wrong(self, place,
+                    "what comes at port " + std::to_string(state.port.endpoint.port) + " is of rank " +
+                        std::to_string(source) + ", and the channel (" + channel.file + ":" +
+                        std::to_string(channel.line) + ") is for rank " + std::to_string(channel.peer));
     program.finish(state, channel);
   }
   static void collective(void* channel, smi__kind kind, smi__variable send, smi__variable receive, smi__place place) {

@@ -112,7 +112,8 @@ class Program {
   void submit(Running& running, PortState& state, Channel& channel, const smi__place& place);
   [[nodiscard]] Open protocol(const Running& running, const Channel& channel, unsigned port);
   void give(PortState& state, const Channel& channel, const smi__variable& value, bool flush, const smi__place& place);
-  void take(PortState& state, const Channel& channel, const smi__variable& to, const smi__place& place);
+  /// The rank that the element is of, where it has come by a pop.
+  unsigned take(PortState& state, const Channel& channel, const smi__variable& to, const smi__place& place);
   void collective(Running& running, Channel& channel, unsigned kind, const smi__variable& send,
                   const smi__variable& receive, const smi__place& place);
   void check_type(const Running& running, const Channel& channel, const smi__variable& value, const smi__place& place);

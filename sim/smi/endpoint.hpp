@@ -33,7 +33,8 @@ struct Open {
 /// An element between kernel and endpoint, in the lowest bytes.
 struct Element {
   std::uint64_t data = 0;
-  bool flush = false;  ///< push: its packet leaves at once
+  bool flush = false;   ///< push: its packet leaves at once
+  unsigned source = 0;  ///< pop: the rank that it comes from
 };
 
 /// Twin of the endpoints' hardware, which all have these ports. Outputs depend on registers alone.
@@ -42,6 +43,7 @@ class Endpoint {
   struct Config {
     unsigned rank = 0, port = 0;
     unsigned packet_bytes = 32;
+    unsigned size = 2;          ///< pop: log2 of its elements' bytes
     unsigned latency = 8;       ///< of lanes, cycles
     unsigned children = 15;     ///< reduce: most ranks that one collects from
     unsigned tile = 32;         ///< reduce: elements of a tile, at most
@@ -78,6 +80,7 @@ struct EndpointOf {
   EndpointKind kind{};
   unsigned port = 0;
   unsigned buffer = 16;  ///< packets of data that it holds for its kernel
+  unsigned size = 2;     ///< log2 of its elements' bytes
 };
 
 [[nodiscard]] std::unique_ptr<Endpoint> make_endpoint(EndpointKind kind, const Endpoint::Config& config);

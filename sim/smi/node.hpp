@@ -29,6 +29,7 @@ class Node final : public NodeModel {
       endpoints_.emplace_back(make_endpoint(of.kind, {.rank = config.rank,
                                                       .port = of.port,
                                                       .packet_bytes = config.packet_bytes,
+                                                      .size = of.size,
                                                       .latency = config.latency,
                                                       .children = config.children,
                                                       .tile = config.tile}),

@@ -11,8 +11,9 @@
 
 namespace thalweg::smi {
 
-/// A packet of another rank than the channel's waits until a channel is for it. With a window, the sender gets its credits back when
-/// half of them, or all of the message, have been taken.
+/// Elements of eager packets are given as they come, so that a kernel need not wait for its channel to be open: it looks at their source.
+/// Those with credits are given to an open channel alone, whose sender gets its credits back when half of them, or all of the message,
+/// have been taken.
 class Pop final : public Endpoint {
  public:
   explicit Pop(const Config& config) : config_(config) {}
@@ -24,11 +25,8 @@ class Pop final : public Endpoint {
   [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front() : nullptr; }
   [[nodiscard]] bool idle() const override { return !moved_; }
   [[nodiscard]] std::string waits() const override {
-    if (left_ == 0 && taken_ == 0 && !next_) return "";
+    if (left_ <= 0 && taken_ == 0 && !next_) return "";
     if (!out_.ready()) return "the network";
-    if (packets_.valid() && packets_.front().source() != open_.peer)
-      return "data of rank " + std::to_string(open_.peer) + ", behind some of rank " +
-             std::to_string(packets_.front().source());
     if (packets_.valid()) return "its kernel to take elements";
     return "data of rank " + std::to_string(open_.peer);
   }
@@ -36,9 +34,9 @@ class Pop final : public Endpoint {
   void step(const Inputs& in) override {
     const bool gives = valid() && in.element_taken;
     const bool ends = gives && index_ + 1 == packets_.front().count();
-    const bool returns = taken_ > 0 && (left_ == 0 || taken_ >= std::max(1u, open_.window / 2)) && out_.ready();
+    const bool returns = taken_ > 0 && (left_ <= 0 || taken_ >= std::max(1u, open_.window / 2)) && out_.ready();
     const Open* next = next_ ? &*next_ : in.open;
-    const bool loads = left_ == 0 && taken_ == 0 && next;
+    const bool loads = left_ <= 0 && taken_ == 0 && next;
     Packet credits;
     credits.set_header(config_.rank, open_.peer, config_.port, Operation::synch, 1);
     credits.set_grant(taken_);
@@ -48,26 +46,27 @@ class Pop final : public Endpoint {
     if (gives) {
       --left_;
       index_ = ends ? 0 : index_ + 1;
-      if (ends && open_.window > 0) ++taken_;
+      if (ends && credited()) ++taken_;
     }
     if (loads) {
       open_ = *next;
-      left_ = open_.count;
+      left_ += open_.count;
       next_.reset();
     } else if (in.open && !next_) {
       next_ = *in.open;
     }
     packets_.step(in.data, ends);
-    if (packets_.valid()) element_.data = packets_.front().element(index_, open_.size);
+    if (packets_.valid()) element_ = {packets_.front().element(index_, config_.size), false, packets_.front().source()};
   }
 
  private:
-  [[nodiscard]] bool valid() const { return left_ > 0 && packets_.valid() && packets_.front().source() == open_.peer; }
+  [[nodiscard]] bool credited() const { return packets_.front().operation() == Operation::receive; }
+  [[nodiscard]] bool valid() const { return packets_.valid() && (left_ > 0 || !credited()); }
 
   Config config_;
   std::optional<Open> next_;
   Open open_;
-  std::uint32_t left_ = 0;
+  std::int64_t left_ = 0;    ///< elements of the channel; negative: given, and of channels to come
   std::uint32_t taken_ = 0;  ///< packets whose credits have not been returned
   Skid<Packet> packets_;
   unsigned index_ = 0;  ///< of the element

@@ -12,7 +12,7 @@
 namespace thalweg::smi {
 
 /// A packet leaves when it is full, at the message's end, or where an element asks for it. With a window, a packet begins only with
-/// a credit, and the next channel when all have come back.
+/// a credit, and the next channel when all have come back; its operation is `receive`, that of others `send`.
 class Push final : public Endpoint {
  public:
   explicit Push(const Config& config) : config_(config) {}
@@ -43,12 +43,13 @@ class Push final : public Endpoint {
     const bool leaves = packer_.part() && out_.ready();
     if (packer_.part()) {
       packet = packer_.part()->packet;
-      packet.set_header(config_.rank, peer_, config_.port, Operation::send, packet.count());
+      packet.set_header(config_.rank, peer_, config_.port, credited_ ? Operation::receive : Operation::send,
+                        packet.count());
     }
     moved_ = accept || loads || leaves || in.packet_taken || in.control || (in.open && !next_);
     packer_.step(accept ? &in.element->data : nullptr, open_.size, open_.per_packet, last, out_.ready());
     out_.step(leaves ? &packet : nullptr, in.packet_taken);
-    if (begin) peer_ = open_.peer;
+    if (begin) peer_ = open_.peer, credited_ = open_.window > 0;
     if (accept) --left_;
     if (begin && open_.window > 0) --credits_, ++under_way_;
     if (in.control) {
@@ -75,6 +76,7 @@ class Push final : public Endpoint {
   std::uint32_t left_ = 0;
   std::uint32_t credits_ = 0, under_way_ = 0;  ///< packets
   unsigned peer_ = 0;                          ///< of the packet that is made
+  bool credited_ = false;                      ///< it is
   Packer packer_;
   Skid<Packet> out_;
   bool moved_ = false;

@@ -73,7 +73,7 @@ class Ideal {
             way(end.rank, open.peer, end).push(end.in.pop().data);
             break;
           case EndpointKind::pop:
-            end.out.push({way(open.peer, end.rank, end).pop(), false});
+            end.out.push({way(open.peer, end.rank, end).pop(), false, open.peer});
             break;
           case EndpointKind::broadcast:
             if (root) {

@@ -43,7 +43,7 @@ TEST(SmiFabric, ElementsComeInOrder) {
   for (const unsigned window : {0u, 1u, 2u, 7u})
     for (const unsigned size : {0u, 1u, 2u, 3u})
       for (const unsigned count : {0u, 1u, 6u, 7u, 8u, 100u, 1001u}) {
-        Line line({{{push, 3, 16}}, {}, {{pop, 3, 16}}});
+        Line line({{{push, 3, 16, size}}, {}, {{pop, 3, 16, size}}});
         std::vector<std::uint64_t> got;
         line.add("pushes", [&] {
           auto& port = line.port(0, 0);

@@ -21,6 +21,9 @@ SYSTEM = System(
     },
     commands={
         "smi": Loaded("commands.smi:command", "Run programs of SMI, and find their operations."),
+        "reproduce": Loaded(
+            "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduce"
+        ),
         "route": Loaded(
             "commands.route:command", "Compute routes and prove that they cannot deadlock.", "proved:prove"
         ),

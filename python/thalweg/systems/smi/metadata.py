@@ -44,6 +44,11 @@ class Operation(_Table):
     args: Arguments = Arguments()
 
     @property
+    def size(self) -> int:
+        """log2 of an element's bytes."""
+        return BYTES[self.data_type].bit_length() - 1
+
+    @property
     def buffer_packets(self) -> int:
         """Packets that its endpoint keeps for its kernel."""
         return self.buffer_size or BUFFER

@@ -196,7 +196,7 @@ class Run:
             run = _sim.SmiRun(
                 self.cluster.assembly,
                 [
-                    [(routes.KINDS.index(of.type), of.port, of.buffer_packets) for of in program.operations]
+                    [(routes.KINDS.index(of.type), of.port, of.buffer_packets, of.size) for of in program.operations]
                     if program
                     else []
                     for program in programs

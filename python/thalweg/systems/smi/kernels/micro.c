@@ -110,10 +110,10 @@ __kernel void injects(const int n, const int peer, const SMI_Comm comm) {
   }
 }
 __kernel void collects(const int n, const int peer, __global int* wrong, const SMI_Comm comm) {
-  SMI_Channel channel = SMI_Open_receive_channel(n, TYPE, peer, 0, comm);
   int errors = 0;
   for (int i = 0; i < n; ++i) {
     element data;
+    SMI_Channel channel = SMI_Open_receive_channel(1, TYPE, peer, 0, comm);
     SMI_Pop(&channel, &data);
     errors += data != value(i, 0);
   }
