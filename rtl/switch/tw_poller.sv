@@ -6,12 +6,13 @@
 // Order: kept of each input. Latency: a word is shown in the cycle after it came, at the earliest, if it is its input's turn.
 // Throughput: a word a cycle, Reads of Reads + Inputs - 1 where one input alone has words. Storage: two words for each input. in_ready_o
 // are registers, the others depend on registers alone. Critical path: from the turn over the choice of the word and its output to
-// out_ready_i, and on to the enables of its input's words.
+// out_goes_i, and on to the enables of its input's words.
 module tw_poller #(
     parameter int unsigned Inputs  = 5,    /// at least 1
-    parameter int unsigned Reads   = 8,    /// of an input on end, at least 1
+    parameter int unsigned Outputs = 5,    /// at least 1
     parameter int unsigned Width   = 256,  /// bits of a word, at least 1
-    parameter int unsigned ToWidth = 3     /// bits of a word's output, at least 1
+    parameter int unsigned Reads   = 8,    /// of an input on end, at least 1
+    localparam int unsigned ToWidth = Outputs > 1 ? $clog2(Outputs) : 1
 ) (
     input  logic                           clk_i,
     input  logic                           rst_i,
@@ -20,12 +21,12 @@ module tw_poller #(
     input  logic [Inputs-1:0][  Width-1:0] in_data_i,
     input  logic [Inputs-1:0][ToWidth-1:0] in_to_i,
     output logic                           out_valid_o,
-    input  logic                           out_ready_i,  /// of the output that the word goes to
+    input  logic                           out_goes_i,   /// where a word is shown, it is taken
     output logic [  Width-1:0]             out_data_o,
     output logic [ToWidth-1:0]             out_to_o
 );
-  if (Inputs < 1 || Reads < 1 || Width < 1 || ToWidth < 1) begin : check_sizes
-    $error("tw_poller: Inputs, Reads, Width and ToWidth must be at least 1");
+  if (Inputs < 1 || Outputs < 1 || Width < 1 || Reads < 1) begin : check_sizes
+    $error("tw_poller: Inputs, Outputs, Width and Reads must be at least 1");
   end
 
   localparam int unsigned TurnWidth = Inputs > 1 ? $clog2(Inputs) : 1;
@@ -39,7 +40,7 @@ module tw_poller #(
   logic [Inputs-1:0][Width-1:0] data;
   logic [Inputs-1:0][ToWidth-1:0] to;
 
-  wire goes = out_valid_o && out_ready_i;
+  wire goes = out_valid_o && out_goes_i;
 
   for (genvar i = 0; i < Inputs; i++) begin : inputs
     tw_skid #(
