@@ -15,6 +15,11 @@ def elements_per_us(cluster: Cluster, size: int, senders: int = 1) -> float:
     return min(senders * cluster.mhz, packets * per_packet)
 
 
+def packet_cycles(cluster: Cluster) -> float:
+    """Cycles from a packet on a link to the next one."""
+    return 8 * cluster.node.packet_bytes * cluster.mhz / (cluster.link.gbit_s * 1e3)
+
+
 def push_us(cluster: Cluster, elements: int, size: int, hops: int, senders: int = 1) -> float:
     """From the first push to the last pop. Elements but the last one need the rate."""
     return (hops * cluster.link.latency_ns) / 1e3 + max(0, elements - senders) / elements_per_us(cluster, size, senders)

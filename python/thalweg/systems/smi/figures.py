@@ -41,7 +41,7 @@ def _bandwidth(rows: Sequence[Row]) -> Figure:
         for hops, colour in COLOURS.items():
             of = [row for row in points if (row.about["element"], row.about["hops"]) == (element, hops)]
             name = f"{element}s, {hops} hop{'s' * (hops > 1)}"
-            axes.plot(sizes, [row.measured for row in of], style, ms=4, color=colour, label=name)
+            axes.plot(sizes, [row.about["gbit"] for row in of], style, ms=4, color=colour, label=name)
     first = [row for row in points if (row.about["element"], row.about["hops"]) == ("float", 1)]
     axes.plot(sizes, [row.about["host_gbit"] for row in first], "k:", label="through hosts, closed form")
     axes.axhline(35, color="gray", lw=0.8, ls="--")
@@ -67,7 +67,7 @@ def _collectives(rows: Sequence[Row]) -> Figure:
                 if tuple(row.about[key] for key in ("operation", "cluster", "ranks")) == (operation, cluster, ranks)
             ]
             name = f"{'line' if cluster.endswith('bus') else 'torus'}, {ranks} ranks"
-            axes.plot(sizes, [row.measured for row in of], style, ms=4, label=name)
+            axes.plot(sizes, [row.about["time_us"] for row in of], style, ms=4, label=name)
             if cluster == "smi-noctua":
                 axes.plot(sizes, [row.about["host_us"] for row in of], "k:", label=f"through hosts, {ranks} ranks")
         axes.set_yscale("log")

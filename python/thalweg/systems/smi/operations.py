@@ -208,6 +208,7 @@ def inject(cluster: Cluster, *, reads: str = "1,4,8,16", messages: int = 2000) -
                 "reads": times,
                 "cycles": cycles,
                 "polling_cycles": (times + cluster.node.links) / times,
+                "link_cycles": bounds.packet_cycles(cluster),
                 "time_us": cycles / cluster.mhz,
                 "bound_us": 1 / cluster.mhz,
                 "verified": right,

@@ -101,9 +101,9 @@ def push(cluster: str, json_file: Path | None, **options: Any) -> None:
 def injection(cluster: str, json_file: Path | None, **options: Any) -> None:
     """Cycles from a message of one element to the next one, with a channel at each link.
 
-    Polling lets R packets leave in R + the number of links cycles.
+    Polling lets R packets leave in R + the number of links cycles; a link takes no more packets than its rate allows.
     """
-    columns = [("R", "reads"), ("cycles", "cycles"), ("by polling", "polling_cycles")]
+    columns = [("R", "reads"), ("cycles", "cycles"), ("by polling", "polling_cycles"), ("by link", "link_cycles")]
     _measured(operations.inject(Cluster.load(cluster), **options), json_file, columns)
 
 
