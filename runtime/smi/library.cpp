@@ -39,6 +39,10 @@ Library::Library(const std::string& file, const smi__calls& calls, std::uintptr_
   library->memory_bytes = memory_bytes;
   loops_ = sites();
   channels(this);
+  if (pipes_.empty()) return;
+  first_ = pipes_.begin()->first;
+  by_place_.resize(pipes_.rbegin()->first - first_ + 1);
+  for (const auto& [place, pipe] : pipes_) by_place_[place - first_] = pipe.get();
 }
 
 Library::~Library() {
@@ -52,13 +56,13 @@ Library::Call Library::kernel(const std::string& name) const {
 void Library::add_channel(void* place, std::size_t bytes, std::size_t element, long depth, const std::string& name) {
   const auto number = bytes / element;
   for (std::size_t i = 0; i < number; ++i)
-    pipes_.emplace(static_cast<std::byte*>(place) + i * element,
+    pipes_.emplace(reinterpret_cast<std::uintptr_t>(place) + i * element,
                    std::make_unique<Pipe>("channel " + name + (number > 1 ? "[" + std::to_string(i) + "]" : "") +
                                               " of rank " + std::to_string(rank_),
                                           element, depth < 0 ? 0 : static_cast<std::size_t>(depth)));
 }
 
-Pipe& Library::no_pipe() {
+void Library::no_pipe() {
   throw std::logic_error("a channel is used that the program does not declare");
 }
 

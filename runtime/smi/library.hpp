@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "smi/device/calls.h"
@@ -29,17 +29,20 @@ class Library {
   [[nodiscard]] unsigned loops() const { return loops_; }
   /// The channel of its program that lies at a place; throws std::logic_error where none does.
   [[nodiscard]] Pipe& pipe(const void* place) {
-    const auto found = pipes_.find(place);
-    return found == pipes_.end() ? no_pipe() : *found->second;
+    const auto at = reinterpret_cast<std::uintptr_t>(place) - first_;
+    if (at >= by_place_.size() || !by_place_[at]) no_pipe();
+    return *by_place_[at];
   }
   void add_channel(void* place, std::size_t bytes, std::size_t element, long depth, const std::string& name);
 
  private:
-  [[noreturn]] static Pipe& no_pipe();
+  [[noreturn]] static void no_pipe();
 
   void* handle_ = nullptr;
   unsigned rank_, loops_ = 0;
-  std::unordered_map<const void*, std::unique_ptr<Pipe>> pipes_;
+  std::map<std::uintptr_t, std::unique_ptr<Pipe>> pipes_;
+  std::uintptr_t first_ = 0;
+  std::vector<Pipe*> by_place_;  ///< from the first place on: channels lie beside each other
 };
 
 }  // namespace thalweg::smi
