@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from thalweg.bench.operation import Operation, Plan, Progress, Row, Sizes, WrongRows, at_least, one_of, parse_sizes
 from thalweg.errors import InputError
-from thalweg.resources import resource
 from thalweg.systems.smi import bounds, metadata
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.run import Result, Run
@@ -79,7 +79,7 @@ class _Micro:
             metadata.Program("micro", tuple(operations), cluster.node.reads, cluster.topology.nodes),
             defines=(f"ELEMENT={element}", f"TYPE=SMI_{element.upper()}"),
         )
-        self.file = resource("python/thalweg/systems/smi/kernels/micro.c")
+        self.file = Path(__file__).parent / "kernels" / "micro.c"
         self.wrong: list[np.ndarray[tuple[int, ...], np.dtype[np.int32]]] = []
 
     def start(self, kernel: str, rank: int, checks: bool = False, **arguments: Any) -> None:
