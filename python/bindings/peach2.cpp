@@ -77,6 +77,9 @@ class Hubs {
     for (const auto& [to, from, bytes] : copies) made.push_back({to, from, bytes});
     return front_.chain(of(node), made, in_host ? Descriptors::host : Descriptors::ram, waits);
   }
+  Handle get(unsigned node, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
+    return front_.get(of(node), to, from, bytes);
+  }
   Handle reduce(unsigned node, std::uint64_t to, const Sources& from, const Reduction& how, bool by_hub) {
     return front_.reduce(of(node), to, from, how, by_hub);
   }
@@ -165,6 +168,7 @@ void bind_peach2(nb::module_& module) {
       .def("work", &Hubs::work, nb::arg("node"), nb::arg("ns"))
       .def("copy", &Hubs::copy)
       .def("chain", &Hubs::chain)
+      .def("get", &Hubs::get)
       .def("reduce", &Hubs::reduce)
       .def("group", &Hubs::group)
       .def("reduce_in", &Hubs::reduce_in)

@@ -8,8 +8,8 @@
 // the next beats go to another set of partial sums. With `tree`, all fields are combined to one in the same way, at last the
 // elements of a beat.
 //
-// Order: of beats of one place. Latency: from the last beat to done_valid_o Latency + 2 cycles, Sums + 2 for the copy, and for each
-// halving its beats and Latency + 3, then the record's beats. Throughput: a beat a cycle where beats of one place are Latency + 2
+// Order: of beats of one place. Latency: from the last beat to done_valid_o Latency + 3 cycles, Sums + 2 for the copy, and for each
+// halving its beats and Latency + 3, then the record's beats. Throughput: a beat a cycle where beats of one place are Latency + 3
 // cycles apart, and reductions are as long as what follows the last beat. Storage: two sets of Sums beats for each context, two more
 // for the last steps, in memories that can be block RAM; results. All outputs are registers, or that of a memory. Critical path: from the beat at the front over what is busy to the memory's enables, or that of a lane.
 module tw_calculator
@@ -114,8 +114,9 @@ module tw_calculator
   wire enters = there && !stray && !full_q[index.of][index.set] && !busy_q[index.of][index.set][index.place];
   wire last = left_q[beat.of] == CountBits'(1);
 
-  tw_skid #(
-      .Width($bits(beat_t))
+  tw_fifo #(
+      .Width($bits(beat_t)),
+      .Depth(2)
   ) in (
       .clk_i,
       .rst_i,
@@ -124,14 +125,15 @@ module tw_calculator
       .in_data_i  ({write_context_i, write_place_i, write_data_i}),
       .out_valid_o(there),
       .out_ready_i(enters || stray),
-      .out_data_o (beat)
+      .out_data_o (beat),
+      .count_o    ()
   );
 
-  logic read_valid_q, read_first_q;
-  tag_t read_tag_q;
-  operator_e read_operation_q;
-  datatype_e read_datatype_q;
-  logic [Bits-1:0] read_sum_q, read_data_q;
+  logic read_valid_q, read_first_q, pair_valid_q;
+  tag_t read_tag_q, pair_tag_q;
+  operator_e read_operation_q, pair_operation_q;
+  datatype_e read_datatype_q, pair_datatype_q;
+  logic [Bits-1:0] read_sum_q, read_data_q, pair_sum_q, pair_data_q;
   logic summed;
   tag_t summed_tag;
   logic [255:0] sum;
@@ -143,9 +145,16 @@ module tw_calculator
     read_operation_q <= of_beat.operation;
     read_datatype_q  <= of_beat.datatype;
     read_data_q      <= beat.data;
-    if (enters) read_sum_q <= sums_q[index];
+    read_sum_q       <= sums_q[index];
+
+    // A memory's word is late in its cycle. The first beat of a place goes the same way, and stays as it is.
+    pair_valid_q     <= !rst_i && read_valid_q;
+    pair_tag_q       <= read_tag_q;
+    pair_operation_q <= read_first_q ? OperatorBor : read_operation_q;
+    pair_datatype_q  <= read_first_q ? DatatypeByte : read_datatype_q;
+    pair_sum_q       <= read_first_q ? read_data_q : read_sum_q;
+    pair_data_q      <= read_data_q;
   end
-  // The first beat of a place goes the same way, and stays as it is.
   tw_lane #(
       .Latency(Latency),
       .Pairs  (Pairs),
@@ -153,14 +162,14 @@ module tw_calculator
   ) lane (
       .clk_i,
       .rst_i,
-      .in_valid_i    (read_valid_q),
-      .in_operation_i(read_first_q ? OperatorBor : read_operation_q),
-      .in_datatype_i (read_first_q ? DatatypeByte : read_datatype_q),
+      .in_valid_i    (pair_valid_q),
+      .in_operation_i(pair_operation_q),
+      .in_datatype_i (pair_datatype_q),
       .in_head_i     (1'b0),
       .in_bytes_i    (6'(Bytes)),
-      .in_a_i        (256'(read_first_q ? read_data_q : read_sum_q)),
-      .in_b_i        (256'(read_data_q)),
-      .in_tag_i      (read_tag_q),
+      .in_a_i        (256'(pair_sum_q)),
+      .in_b_i        (256'(pair_data_q)),
+      .in_tag_i      (pair_tag_q),
       .out_valid_o   (summed),
       .out_data_o    (sum),
       .out_tag_o     (summed_tag)

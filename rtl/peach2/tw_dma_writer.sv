@@ -3,8 +3,8 @@
 // word moved to its place in the destination's lines.
 //
 // Order: of the reads; a completion that is not the one whose turn it is, or has failed, is a fault, which lasts until reset, and
-// what comes then is dropped. Latency: a header goes out four cycles after the completion's, where it waits for nothing.
-// Throughput: a line a cycle, and one or two more for a packet. Storage: Words words, the chunks, a line. All outputs are
+// what comes then is dropped. Latency: a header goes out five cycles after the completion's, where it waits for nothing.
+// Throughput: a line a cycle, and one or two more for a packet. Storage: Words words, two behind their memory, the chunks, a line. All outputs are
 // registers, or depend on registers alone. Critical path: from the line at the front over the rotation by up to seven double words
 // and the choice of each to the output register.
 module tw_dma_writer
@@ -50,8 +50,8 @@ module tw_dma_writer
   typedef enum logic [2:0] {Header, Descriptor, Prime, Data, Drop} state_e;
 
   state_e state_q;
-  logic there, last, takes;
-  word_t front;
+  logic stored, stored_last, there, last, takes, forward;
+  word_t stored_word, front;
   logic planned, chunk_done, chunk_ready;
   chunk_t chunk;
   logic advance, out_last;
@@ -81,10 +81,23 @@ module tw_dma_writer
       .in_valid_i,
       .in_ready_o,
       .in_data_i  ({in_last_i, in_data_i}),
+      .out_valid_o(stored),
+      .out_ready_i(forward),
+      .out_data_o ({stored_last, stored_word}),
+      .count_o    ()
+  );
+  // A memory's word is late in its cycle.
+  tw_skid #(
+      .Width(WordBits + 1)
+  ) in_time (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (stored),
+      .in_ready_o (forward),
+      .in_data_i  ({stored_last, stored_word}),
       .out_valid_o(there),
       .out_ready_i(takes),
-      .out_data_o ({last, front}),
-      .count_o    ()
+      .out_data_o ({last, front})
   );
   tw_fifo #(
       .Width($bits(chunk_t)),

@@ -6,8 +6,8 @@
 // end. A packet that comes in costs ToldBytes here, for its acknowledgement and credits.
 //
 // Order: kept. Latency: the time that a word's bytes take, at least a cycle. Throughput: Rate bytes a cycle. Storage: a word.
-// All outputs depend on registers alone. Critical path: from the kind and the double words left over a word's cost to the bytes
-// that are owed.
+// All outputs depend on registers alone. Critical path: from credits and the bytes that are owed over in_ready_o to those that are
+// owed then.
 module tw_egress
   import tw_spec_pkg::*;
   import tw_peach2_pkg::*;
@@ -43,15 +43,16 @@ module tw_egress
   localparam int unsigned PacketBits = $clog2(Packets + 1);
   localparam int unsigned UnitBits = $clog2(Units + 1);
   localparam int unsigned OwedBits = 12;
+  localparam int unsigned RateBits = $clog2(Rate);
   localparam logic [5:0] StartBytes = 6'd3, EndBytes = 6'd5;
 
   logic first_q, pending_q, last_q;
   word_t data_q;
   logic [PacketBits-1:0] packets_q;
   logic [UnitBits-1:0] units_q;
-  logic [OwedBits-1:0] owed_q, owes;
+  logic [OwedBits-1:0] owed_q;
   logic [6:0] left_q;  // double words of the packet that have not come
-  logic [2:0] at_q;    // the first one's place in the next line
+  logic [3:0] taken_q;  // those of them that are in the next line
 
   pcie_memory_write_t request;
   pcie_completion_t   answer;
@@ -68,25 +69,32 @@ module tw_egress
   assign out_data_o  = data_q;
   assign out_last_o  = last_q;
 
-  wire [3:0] room = 4'd8 - 4'(at_q);
-  wire [3:0] taken = left_q < 7'(room) ? left_q[3:0] : room;
+  logic [6:0] left;
+  logic [3:0] room;
   logic [5:0] bytes;
   always_comb begin
     if (first_q) bytes = StartBytes + (is_completion(in_data_i) ? 6'd12 : 6'd16);
-    else bytes = {taken, 2'd0};
+    else bytes = {taken_q, 2'd0};
     if (in_last_i) bytes += EndBytes;
   end
   always_comb begin
-    owes = owed_q + (accept ? OwedBits'(bytes) : '0) + (told_valid_i ? OwedBits'(ToldBytes) : '0);
-    owes = owes < OwedBits'(Rate) ? '0 : owes - OwedBits'(Rate);
+    left = first_q ? request.length[6:0] : left_q - 7'(taken_q);
+    room = 4'd8;
+    if (first_q) room -= 4'(is_completion(in_data_i) ? answer.lower_address[4:2] : request.address[2:0]);
   end
+
+  // A cycle's bytes less, of what is owed already, and of that with a word: it is taken where that is less than a cycle's bytes.
+  wire [OwedBits-1:0] told = told_valid_i ? OwedBits'(ToldBytes) - OwedBits'(Rate) : -OwedBits'(Rate);
+  wire [OwedBits-1:0] without = owed_q + told;
+  wire [OwedBits-1:0] with_word = OwedBits'(owed_q[RateBits-1:0]) + OwedBits'(bytes) + told;
+  wire [OwedBits-1:0] owes = accept ? with_word : without;
 
   always_ff @(posedge clk_i) begin
     if (accept) begin
       data_q <= in_data_i;
       last_q <= in_last_i;
-      left_q <= first_q ? request.length[6:0] : left_q - 7'(taken);
-      at_q   <= !first_q ? '0 : is_completion(in_data_i) ? answer.lower_address[4:2] : request.address[2:0];
+      left_q <= left;
+      taken_q <= left < 7'(room) ? left[3:0] : room;
     end
     if (rst_i) begin
       first_q   <= 1'b1;
@@ -97,7 +105,7 @@ module tw_egress
     end else begin
       if (accept) first_q <= in_last_i;
       pending_q <= accept || (pending_q && !free);
-      owed_q <= owes;
+      owed_q <= owes[OwedBits-1] ? '0 : owes;
       packets_q <= packets_q - PacketBits'(begins) + PacketBits'(credit_valid_i);
       units_q <= units_q - (begins ? UnitBits'(cost) : '0) + (credit_valid_i ? UnitBits'(credit_units_i) : '0);
     end

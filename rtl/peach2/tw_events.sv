@@ -3,7 +3,7 @@
 //
 // Order: by turns. Latency: one cycle where nothing else is told. Throughput: one a cycle; whatever happens meanwhile is counted,
 // up to 65,535 times at a place, and stays that then. Storage: a count and a note for each place. All outputs depend on registers
-// alone. Critical path: from the counts over the arbiter to the choice of a note.
+// alone. Critical path: from the places where something happened over the arbiter to the choice of a note.
 module tw_events #(
     parameter int unsigned Places = 8,   /// at least 2
     parameter int unsigned Width  = 46,  /// bits of a note
@@ -25,7 +25,7 @@ module tw_events #(
 
   logic [Places-1:0][15:0] counts_q;
   logic [Places-1:0][Width-1:0] notes_q;
-  logic [Places-1:0] some, chosen;
+  logic [Places-1:0] some_q, full_q, chosen;  // a count is not 0; it is the most
   wire told = out_valid_o && out_ready_i;
 
   tw_arbiter #(
@@ -33,21 +33,34 @@ module tw_events #(
   ) arbiter (
       .clk_i,
       .rst_i,
-      .request_i     (some),
+      .request_i     (some_q),
       .served_i      (told),
       .grant_o       (chosen),
       .winner_valid_o(out_valid_o),
       .winner_index_o(out_place_o)
   );
-  assign out_count_o = counts_q[out_place_o];
-  assign out_note_o  = notes_q[out_place_o];
+  always_comb begin
+    out_count_o = '0;
+    out_note_o  = '0;
+    for (int unsigned i = 0; i < Places; i++) begin
+      if (chosen[i]) out_count_o |= counts_q[i];
+      if (chosen[i]) out_note_o |= notes_q[i];
+    end
+  end
 
   for (genvar i = 0; i < Places; i++) begin : places
-    wire [15:0] kept = told && chosen[i] ? 16'd0 : counts_q[i];
-    assign some[i] = counts_q[i] != 0;
+    wire leaves = told && chosen[i];
+    wire counts = happened_i[i] && !full_q[i];
     always_ff @(posedge clk_i) begin
-      if (rst_i) counts_q[i] <= '0;
-      else counts_q[i] <= happened_i[i] && kept != '1 ? kept + 1'b1 : kept;
+      if (rst_i) begin
+        counts_q[i] <= '0;
+        some_q[i]   <= 1'b0;
+        full_q[i]   <= 1'b0;
+      end else begin
+        counts_q[i] <= leaves ? 16'(happened_i[i]) : counts_q[i] + 16'(counts);
+        some_q[i]   <= happened_i[i] || (some_q[i] && !leaves);
+        full_q[i]   <= !leaves && (full_q[i] || (happened_i[i] && counts_q[i] == 16'hFFFE));
+      end
       if (happened_i[i]) notes_q[i] <= note_i[i];
     end
   end

@@ -12,8 +12,10 @@ namespace {
 
 constexpr std::uint64_t kMemory = std::uint64_t{1} << kMemoryShift;
 constexpr std::uint64_t kFlagsAt = kMemory - 4096, kChainsAt = kFlagsAt - (1 << 20);
-constexpr std::uint64_t kChainFlag = kFlagsAt, kResultFlag = kFlagsAt + 64;  ///< of a processor's
-constexpr std::uint64_t kLine = 32;                                          ///< a descriptor, and what is beside it
+constexpr std::uint64_t kChainFlag = kFlagsAt, kResultFlag = kFlagsAt + 64, kGetFlag = kFlagsAt + 512;
+constexpr std::uint64_t kLine = 32;   ///< a descriptor, and what is beside it
+constexpr std::uint64_t kProxy = 96;  ///< a flag and two descriptors
+constexpr std::uint64_t kProxies = kProxy * kMostNodes;
 constexpr std::uint64_t kHead = 160;  ///< of an area: a record of 128 bytes and a flag, in lines
 
 template <class T>
@@ -127,7 +129,7 @@ Handle Peach2::chain(unsigned node, const std::vector<Copy>& copies, Descriptors
   // Two areas take turns: what is in one has been waited for when it comes again.
   const std::uint32_t sequence = ++state.sequence;
   const bool ram = in == Descriptors::ram;
-  const std::uint64_t area = ram ? ram_bytes() / 4 : std::uint64_t{1} << 19;
+  const std::uint64_t area = ram ? (ram_bytes() / 2 - kProxies) / 2 : std::uint64_t{1} << 19;
   const std::uint64_t at =
       (ram ? hub_address(node, kRamAt) : memory_address(node, kProcessor, kChainsAt)) + sequence % 2 * area;
   require((copies.size() + 2) * kLine <= area, std::to_string(copies.size()) + " copies; a chain in " +
@@ -150,6 +152,25 @@ Handle Peach2::chain(unsigned node, const std::vector<Copy>& copies, Descriptors
   launch(node, at + kLine, waits ? Processor::Then{} : ends(times));
   if (waits) processor.await(kChainFlag, sequence, ends(times));
   state.due = waits ? std::nullopt : std::optional(sequence);
+  return times;
+}
+
+Handle Peach2::get(unsigned node, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
+  const auto of = static_cast<unsigned>(from >> kNodeShift);
+  require(of < fabric_.nodes(), "there is no node with the address " + std::to_string(from));
+  const std::uint32_t sequence = ++nodes_.at(node).gets;
+  const std::uint64_t at = hub_address(of, kRamAt) + ram_bytes() / 2 - kProxies + kProxy * node;
+  std::vector<std::byte> block = bytes_of(sequence);
+  pad(block);
+  const auto described =
+      descriptors({{to, from, bytes}, {memory_address(node, kProcessor, kGetFlag), at, 4}}, at + kLine);
+  block.insert(block.end(), described.begin(), described.end());
+
+  auto& processor = fabric_.node(node).processor();
+  const auto times = begin(node);
+  stores(node, at, block, {});
+  processor.store(register_address(of, kStartRegister), bytes_of(at + kLine));
+  processor.await(kGetFlag, sequence, ends(times));
   return times;
 }
 

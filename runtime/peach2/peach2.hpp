@@ -69,6 +69,11 @@ class Peach2 {
     return chain(node, {{to, from, bytes}}, in, waits);
   }
 
+  /// The hub of the node that `from` is of copies to this node: packets that read go to no other node, so the processor writes
+  /// what that hub is to do into a place of its own in the hub's working RAM, starts it, and waits for the flag behind the data.
+  /// Throws std::invalid_argument where addresses are wrong.
+  Handle get(unsigned node, std::uint64_t to, std::uint64_t from, std::uint32_t bytes);
+
   /// The data at `from`, records that lie behind each other, are copied into the node's calculator, and its result to `to`. The
   /// host looks for the result and starts its copy; or nobody does, `by_hub`: the calculator starts it.
   /// Throws std::invalid_argument where bytes are no records, or too many.
@@ -90,7 +95,8 @@ class Peach2 {
  private:
   struct NodeState {
     explicit NodeState(unsigned all) : contexts(all), beats(all), results(all), starts(all), taken(all) {}
-    std::uint32_t sequence = 0;        ///< of chains
+    std::uint32_t sequence = 0;  ///< of chains
+    std::uint32_t gets = 0;
     std::optional<std::uint32_t> due;  ///< the chain that has not been waited for
     std::vector<std::optional<Reduction>> contexts;
     std::vector<std::uint32_t> beats, results;

@@ -111,7 +111,8 @@ class Calculator {
 
   /// The beat at the front enters, or waits; true where it does.
   bool sum(const Beat* write) {
-    operands_now_ = operands_;
+    operands_now_ = pair_;
+    pair_ = operands_;
     operands_.reset();
     bool enters = false;
     stray_ = false;
@@ -271,7 +272,7 @@ class Calculator {
   FlitLane lane_, fold_lane_;
   Fifo<Request> requests_;
   Skid<Beat> in_;
-  std::optional<FlitPair> operands_, operands_now_;
+  std::optional<FlitPair> operands_, pair_, operands_now_;  ///< as read, in time for the lane, at the lane
   std::pair<unsigned, unsigned> entered_{};
   unsigned under_way_ = 0;  ///< beats between the front and the partial sums
 

@@ -26,14 +26,14 @@ class DmaWriter {
   [[nodiscard]] bool finished() const { return finished_; }  ///< a chain
   [[nodiscard]] bool fault() const { return faulty_; }
   [[nodiscard]] bool idle() const {
-    return store_.empty() && !chunks_.valid() && !out_.valid() && !descriptor_ && !written_;
+    return store_.empty() && !in_time_.valid() && !chunks_.valid() && !out_.valid() && !descriptor_ && !written_;
   }
 
   /// One clock edge.
   void step(const HubWord* offered, const Chunk* chunk, bool taken) {
     const bool advance = out_.ready();
     std::optional<HubWord> goes;
-    bool takes = store_.valid();  // drops
+    bool takes = in_time_.valid();  // drops
     written_ = finished_ = false;
     descriptor_.reset();
     switch (state_) {
@@ -42,8 +42,8 @@ class DmaWriter {
         break;
       case State::descriptor:
         if (!takes) break;
-        descriptor_ = store_.front().data;
-        state_ = store_.front().last ? State::header : State::drop;
+        descriptor_ = in_time_.front().data;
+        state_ = in_time_.front().last ? State::header : State::drop;
         break;
       case State::prime:
         if (!takes) break;
@@ -58,7 +58,9 @@ class DmaWriter {
         break;
     }
     chunks_.step(chunk, written_);
-    store_.step(offered, takes);
+    const bool forward = in_time_.ready();
+    in_time_.step(store_.valid() ? &store_.front() : nullptr, takes);
+    store_.step(offered, forward);
     out_.step(goes ? &*goes : nullptr, taken);
   }
 
@@ -67,8 +69,8 @@ class DmaWriter {
   using Line = std::array<std::uint32_t, 8>;
 
   bool begin(bool advance, std::optional<HubWord>& goes) {
-    if (!store_.valid()) return false;
-    const auto& front = store_.front().data;
+    if (!in_time_.valid()) return false;
+    const auto& front = in_time_.front().data;
     const auto completion = thalweg::spec::PcieCompletion::unpack(header(front));
     const bool fetched = completion.tag & 0x80;
     const bool known = chunks_.valid() && completion.tag == expected_ && completion.length == chunks_.front().dwords;
@@ -101,7 +103,7 @@ class DmaWriter {
   }
   bool line(bool advance, std::optional<HubWord>& goes) {
     const bool needs = in_left_ > 0;
-    if (needs && !store_.valid()) return false;
+    if (needs && !in_time_.valid()) return false;
     const Line now = needs ? moved() : Line{};
     HubWord out{{}, out_left_ == 1};
     for (unsigned i = 0; i < 8; ++i) out.data[i / 2] |= std::uint64_t{i < turn_ ? before_[i] : now[i]} << i % 2 * 32;
@@ -123,13 +125,14 @@ class DmaWriter {
     Line line;
     for (unsigned i = 0; i < 8; ++i) {
       const unsigned at = (i - turn_) % 8;
-      line[i] = static_cast<std::uint32_t>(store_.front().data[at / 2] >> at % 2 * 32);
+      line[i] = static_cast<std::uint32_t>(in_time_.front().data[at / 2] >> at % 2 * 32);
     }
     return line;
   }
 
   std::uint16_t own_;
   RamFifo<HubWord> store_;
+  Skid<HubWord> in_time_;
   Fifo<Chunk> chunks_;
   Skid<HubWord> out_;
   State state_ = State::header;

@@ -42,6 +42,29 @@ std::vector<float> reduced(std::span<const float> data, std::size_t record, std:
   return sum;
 }
 
+TEST(Peach2, GetsFromAnyNodeAtOnce) {
+  Fabric fabric(rings_of(2, 4));
+  Peach2 hubs(fabric);
+  const unsigned nodes = fabric.nodes();
+  for (unsigned n = 0; n < nodes; ++n) fabric.node(n).host().memory(n % kMemories).write(64, random_bytes(6000, n));
+  for (unsigned turn = 0; turn < 2; ++turn)
+    for (unsigned n = 0; n < nodes; ++n)
+      for (unsigned of = 0; of < nodes; ++of)  // all nodes ask the same one at the same time, itself too
+        hubs.get(n, memory_address(n, (n + turn) % kMemories, 8192 * (of + 1)), memory_address(of, of % kMemories, 64),
+                 6000 - 4 * n);
+  fabric.run();
+  for (unsigned turn = 0; turn < 2; ++turn)
+    for (unsigned n = 0; n < nodes; ++n)
+      for (unsigned of = 0; of < nodes; ++of) {
+        auto expected = random_bytes(6000, of);
+        expected.resize(6000 - 4 * n);
+        EXPECT_EQ(at<std::byte>(fabric.node(n).host().memory((n + turn) % kMemories), 8192 * (of + 1), expected.size()),
+                  expected)
+            << n << " from " << of;
+      }
+  EXPECT_THROW(hubs.get(0, 0, memory_address(nodes, 0), 8), std::invalid_argument);
+}
+
 TEST(Peach2, PutsFromAnyMemoryToAnyOther) {
   for (const unsigned rings : {1u, 2u}) {
     Fabric fabric(rings_of(rings, 4));

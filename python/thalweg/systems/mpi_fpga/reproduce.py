@@ -18,6 +18,7 @@ from thalweg.cluster import topology
 from thalweg.errors import CheckFailed, InputError
 from thalweg.reproduce import Row, mean, published, short
 from thalweg.spec import Datatype
+from thalweg.systems import systems
 from thalweg.systems.mpi_fpga import bench, bench_messages
 from thalweg.systems.mpi_fpga import reproduce_programs as programs
 from thalweg.systems.mpi_fpga.bench import CollectivePlan, HostTime
@@ -472,7 +473,8 @@ class Evaluation:
 def evaluation(paper: str, only: Sequence[str] = (), full: bool = False) -> Evaluation:
     """That of the paper, of some collectives alone. Raises InputError where there is none such."""
     if paper != PAPER:
-        raise InputError(f"{paper!r} is no paper that can be reproduced; there is {PAPER}")
+        known = ", ".join(name for name, system in systems().items() if "reproduce" in system.commands)
+        raise InputError(f"{paper!r} is no paper that can be reproduced; there are {known}")
     return Evaluation(full, tuple(one_of("collective", name, COLLECTIVES) for name in only) or COLLECTIVES)
 
 

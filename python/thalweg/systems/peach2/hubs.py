@@ -179,6 +179,10 @@ class Node:
         """The hub's DMA controller copies bytes from this node's memory to wherever; with `wait` the processor goes on when that is done."""
         return self.chain([(to, source, count)], descriptors, wait)
 
+    def get(self, to: int, source: int, count: int) -> Operation:
+        """Bytes of another node's memory to this node's: its hub writes them, as this node's processor tells it to."""
+        return self._op(self._sim.get, to, source, count)
+
     def chain(self, copies: Sequence[tuple[int, int, int]], descriptors: str = "ram", wait: bool = True) -> Operation:
         """Copies one after the other, each (to, source, bytes); their descriptors are in the hub's working RAM or in the `host`'s memory."""
         if descriptors not in ("ram", "host"):
