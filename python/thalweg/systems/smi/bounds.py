@@ -26,8 +26,9 @@ def push_us(cluster: Cluster, elements: int, size: int, hops: int, senders: int 
 
 
 def collective_us(cluster: Cluster, operation: str, elements: int, size: int, far: int, ranks: int) -> float:
-    """Of `elements` a rank: all ranks' ends. Where the root's kernel gives or takes those of all ranks, it is one a cycle."""
-    one = max(0, elements - 1) / elements_per_us(cluster, size)
+    """Of `elements` a rank, until the last rank's end: they come to the farthest one. Where the root's kernel gives or takes those of
+    all ranks, it is one a cycle."""
+    one = far * cluster.link.latency_ns / 1e3 + max(0, elements - 1) / elements_per_us(cluster, size)
     if operation in ("scatter", "gather"):
-        one = max(one, (elements * ranks - 1) / cluster.mhz)
-    return far * cluster.link.latency_ns / 1e3 + one
+        return max(one, (elements * ranks - 1) / cluster.mhz)
+    return one

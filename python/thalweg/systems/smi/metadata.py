@@ -50,8 +50,10 @@ class Operation(_Table):
 
     @property
     def buffer_packets(self) -> int:
-        """Packets that its endpoint keeps for its kernel."""
-        return self.buffer_size or BUFFER
+        """Packets of 32 bytes that its endpoint keeps for its kernel."""
+        if self.buffer_size is None:
+            return BUFFER
+        return -(-self.buffer_size // (28 // BYTES[self.data_type]))
 
 
 class Metadata(_Table):
