@@ -41,3 +41,19 @@ def test_latency_follows_from_one_hop() -> None:
     assert rows["smi.latency.1"].measured == pytest.approx(0.801, rel=0.01)
     for hops, published in ((4, 2.896), (7, 5.103)):
         assert rows[f"smi.latency.{hops}"].measured == pytest.approx(published, rel=0.11)
+
+
+@pytest.mark.parametrize("operation", ["broadcast", "reduce", "scatter", "gather"])
+def test_collectives_give_each_kernel_its_elements(operation: str) -> None:
+    for options in ({}, {"root": 2, "ranks": 5}, {"element": "double", "ranks": 3}, {"element": "char", "root": 7}):
+        sizes = "8,56,792" if options.get("element") == "double" else "4,28,404"
+        rows = thalweg.bench(operation, "smi-noctua", sizes=sizes, **options)
+        assert all(row["verified"] and row["time_us"] >= row["bound_us"] for row in rows)
+
+
+def test_a_tree_is_faster_where_the_root_copies_often() -> None:
+    """The root of a linear broadcast to 8 ranks copies each packet seven times, that of a tree of two twice."""
+    linear, tree = (
+        thalweg.bench("broadcast", "smi-noctua", arity=arity, sizes="64K")[0]["time_us"] for arity in (0, 2)
+    )
+    assert tree < 0.75 * linear
