@@ -3,8 +3,12 @@
 
 #include <stdexcept>
 
+#include "smi/broadcast.hpp"
+#include "smi/gather.hpp"
 #include "smi/pop.hpp"
 #include "smi/push.hpp"
+#include "smi/reduce.hpp"
+#include "smi/scatter.hpp"
 
 namespace thalweg::smi {
 
@@ -14,9 +18,16 @@ std::unique_ptr<Endpoint> make_endpoint(EndpointKind kind, const Endpoint::Confi
       return std::make_unique<Push>(config);
     case EndpointKind::pop:
       return std::make_unique<Pop>(config);
-    default:
-      throw std::invalid_argument("no such endpoint");
+    case EndpointKind::broadcast:
+      return std::make_unique<Broadcast>(config);
+    case EndpointKind::scatter:
+      return std::make_unique<Scatter>(config);
+    case EndpointKind::gather:
+      return std::make_unique<Gather>(config);
+    case EndpointKind::reduce:
+      return std::make_unique<Reduce>(config);
   }
+  throw std::invalid_argument("no such endpoint");
 }
 
 }  // namespace thalweg::smi
