@@ -113,6 +113,19 @@ class Result:
         raise InputError(f"no kernel {kernel} of rank {rank} has ended")
 
 
+def _compiled(source: Path, includes: tuple[Path, ...], defines: tuple[str, ...]) -> Compiled:
+    """Once for each text of a source; what it includes is taken to stay as it is."""
+    text = source.read_bytes() if source.is_file() else b""
+    key = (source.resolve(), text, includes, defines)
+    if key not in _COMPILED:
+        folder = Path(tempfile.mkdtemp(dir=scratch.folder()))
+        _COMPILED[key] = compile_kernels(source, folder, includes, defines)
+    return _COMPILED[key]
+
+
+_COMPILED: dict[tuple[Path, bytes, tuple[Path, ...], tuple[str, ...]], Compiled] = {}
+
+
 @dataclass
 class _Start:
     rank: int
@@ -145,15 +158,12 @@ class Run:
             self.ranks = there
         if not 1 <= self.ranks <= there:
             raise InputError(f"{self.ranks} ranks; {self.cluster.name} has {there}")
-        self._folder = Path(tempfile.mkdtemp(dir=scratch.folder()))
 
     def source(self, file: str | Path) -> Compiled:
         """The kernels of a file, compiled."""
         path = Path(file)
         if path not in self._compiled:
-            folder = self._folder / str(len(self._compiled))
-            folder.mkdir()
-            self._compiled[path] = compile_kernels(path, folder, self.includes, self.defines)
+            self._compiled[path] = _compiled(path, tuple(self.includes), tuple(self.defines))
         return self._compiled[path]
 
     def buffer(self, rank: int, array: NDArray[Any], bank: int = 0, name: str = "") -> Buffer:
