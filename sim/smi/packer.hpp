@@ -9,7 +9,9 @@
 namespace thalweg::smi {
 
 /// The bits of an element of 1 << `size` bytes.
-[[nodiscard]] constexpr std::uint64_t element_bits(unsigned size) { return ~std::uint64_t{0} >> (64 - (8U << size)); }
+[[nodiscard]] constexpr std::uint64_t element_bits(unsigned size) {
+  return ~std::uint64_t{0} >> (64 - (8U << size));
+}
 
 /// Of a packet's header only the count is set. What follows the elements is zero.
 class Packer {
