@@ -43,6 +43,7 @@ def test_latency_follows_from_one_hop() -> None:
         assert rows[f"smi.latency.{hops}"].measured == pytest.approx(published, rel=0.11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", ["broadcast", "reduce", "scatter", "gather"])
 def test_collectives_give_each_kernel_its_elements(operation: str) -> None:
     for options in ({}, {"root": 2, "ranks": 5}, {"element": "double", "ranks": 3}, {"element": "char", "root": 7}):
@@ -51,6 +52,7 @@ def test_collectives_give_each_kernel_its_elements(operation: str) -> None:
         assert all(row["verified"] and row["time_us"] >= row["bound_us"] for row in rows)
 
 
+@pytest.mark.slow
 def test_a_tree_is_faster_where_the_root_copies_often() -> None:
     """The root of a linear broadcast to 8 ranks copies each packet seven times, that of a tree of two twice."""
     linear, tree = (
