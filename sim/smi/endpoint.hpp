@@ -47,7 +47,6 @@ class Endpoint {
     unsigned latency = 8;       ///< of lanes, cycles
     unsigned children = 15;     ///< reduce: most ranks that one collects from
     unsigned tile = 32;         ///< reduce: elements of a tile, at most
-    bool defined_order = true;  ///< reduce: has what it takes to combine in one order
   };
   /// What comes in a cycle; null where nothing does.
   struct Inputs {
