@@ -51,7 +51,7 @@ def test_endpoints_are_numbered_by_port_and_spread_over_links(generated: Path) -
         (1, 1, "pop", 0, 16),
         (2, 2, "broadcast", 1, 16),
         (3, 3, "reduce", 2, 16),
-        (4, 0, "gather", 3, 64),
+        (4, 0, "gather", 3, 3),
         (5, 1, "scatter", 4, 16),
     ]
     assert made["endpoints"][3]["operator"] == "max"
