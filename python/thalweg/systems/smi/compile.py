@@ -170,7 +170,8 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
         objects.append(builtins)
     library = folder / f"{source.stem}.so"
     wraps = [f"-Wl,--wrap={name}" for name in ("memcpy", "memmove", "memset")]
-    _run([compiler.program, "-shared", *wraps, "-o", library, *objects, "-lm"])
+    own = "-Wl,-Bsymbolic"  # a kernel is called read, and is not the C library's
+    _run([compiler.program, "-shared", own, *wraps, "-o", library, *objects, "-lm"])
     return Compiled(library, source, {kernel.name: kernel for kernel in rewritten.kernels}, rewritten.loops)
 
 
