@@ -115,7 +115,7 @@ def test_tables_come_through_axi4_lite_into_the_hardware(generated: Path) -> Non
         [1, 1, 0, 16],
         [2, 2, 1, 16],
         [3, 5, 2, 16],
-        [4, 4, 3, 64],
+        [4, 4, 3, 3],
         [5, 3, 4, 16],
     ]
     assert ["node", "4", "4", "32"] in rows
