@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
 from thalweg.errors import CheckFailed, InputError
 from thalweg.smi import Run
 from thalweg.systems.smi.cluster import Cluster

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // y = alpha A x + beta B x on two ranks: rank 0 has A in all of its banks, and sends rank 1 what comes out.
 #include <smi.h>
+
 #include "gemv.h"
 
 channel float first __attribute__((depth(64)));

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
 from thalweg.errors import CheckFailed, InputError
 from thalweg.smi import Run
 from thalweg.systems.smi.cluster import Cluster
@@ -74,8 +73,8 @@ def _start(run: Run, points: Points, steps: int, rank: int, grid: tuple[int, int
     x, y = rank // columns * nx, rank % columns * ny
     vectors = points[x : x + nx, y : y + ny].reshape(nx, ny // (W * banks), banks, W)
     memory = [run.buffer(rank, np.stack([vectors[:, :, b]] * 2), b, f"bank{b}") for b in range(banks)]
-    common = {"steps": steps, "rows": rows, "columns": columns, "rank": rank}
-    of_banks = {f"bank{b}": memory[b % banks] for b in range(4)}
+    common: dict[str, Any] = {"steps": steps, "rows": rows, "columns": columns, "rank": rank}
+    of_banks: dict[str, Any] = {f"bank{b}": memory[b % banks] for b in range(4)}
     run.kernel(SOURCE, "read", rank, **common, **of_banks)
     run.kernel(SOURCE, "compute", rank, **common)
     run.kernel(SOURCE, "write", rank, **common, **of_banks)
