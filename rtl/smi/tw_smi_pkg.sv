@@ -3,6 +3,7 @@
 package tw_smi_pkg;
   import tw_spec_pkg::*;
   import tw_smi_spec_pkg::*;
+  import tw_reduce_pkg::*;
 
   localparam int unsigned HeaderBits = 32;
   localparam int unsigned MostElements = 31;  // of a packet
@@ -50,6 +51,44 @@ package tw_smi_pkg;
     packet.operation = operation;
     packet.count = count;
     return packet;
+  endfunction
+
+  // What a reduction's lane can: sums, least and largest of the five types.
+  function automatic pairs_t reductions();
+    reductions = '0;
+    for (int unsigned t = 0; t < 32; t++)
+    if (datatype_e'(5'(t)) inside {DatatypeInt8, DatatypeInt16, DatatypeInt32, DatatypeFloat32, DatatypeFloat64}) begin
+      reductions[t][OperatorSum] = 1'b1;
+      reductions[t][OperatorMin] = 1'b1;
+      reductions[t][OperatorMax] = 1'b1;
+    end
+  endfunction
+
+  // A rank of a communicator, as it counts, and of the whole cluster.
+  typedef struct packed {
+    rank_t own;
+    rank_t rank;
+  } member_t;
+  // From the communicator's last rank on to its first.
+  function automatic member_t next_member(member_t member, open_t open);
+    member_t next;
+    next.own = member.own + 1;
+    next.rank = member.rank + open.stride;
+    if (9'(member.own) + 9'd1 == open.ranks) begin
+      next.own = 0;
+      next.rank = open.first;
+    end
+    return next;
+  endfunction
+
+  // The bits of an element of 1 << size bytes.
+  function automatic element_t element_bits(logic [1:0] size);
+    unique case (size)
+      2'd0: return 64'hFF;
+      2'd1: return 64'hFFFF;
+      2'd2: return 64'hFFFF_FFFF;
+      2'd3: return '1;
+    endcase
   endfunction
 
   // Elements of 1 << size bytes that a packet of so many bytes holds.
