@@ -116,7 +116,7 @@ class Gather : public Endpoint {
     packets_.step(comes, pops);
     packer_.step(takes && !root ? &in.element->data : nullptr, open_.size, open_.per_packet, last, packets_ready);
     out_.step(sends ? &packet : nullptr, in.packet_taken);
-    places_.step(opens);
+    places_.step(opens && opens->own != opens->root ? opens : nullptr);
     synchs_.step(in.control, places_.parent(), uses);
     moved_ = moved || in.open || in.element || in.element_taken || in.data || in.control || in.packet_taken || packed ||
              uses || sends || gives || pops || !synchs_.settled() || !places_.settled();

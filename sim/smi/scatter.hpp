@@ -63,8 +63,10 @@ class Scatter : public Endpoint {
       case State::get:
         gives = packets_.valid() && unpacker_.ready(in.element_taken);
         pops = gives;
-        if (gives) left_ -= packets_.front().packet.count();
-        if (left_ == 0 && !unpacker_.valid()) close(moved);
+        if (gives)
+          left_ -= packets_.front().packet.count();
+        else if (left_ == 0 && !unpacker_.valid())
+          close(moved);
         break;
       case State::give:
         if (packets_.valid()) {
@@ -113,7 +115,7 @@ class Scatter : public Endpoint {
     packets_.step(comes, pops);
     packer_.step(takes && !own ? &in.element->data : nullptr, open_.size, open_.per_packet, last, packets_ready);
     out_.step(sends ? &packet : nullptr, in.packet_taken);
-    places_.step(opens);
+    places_.step(opens && opens->own != opens->root ? opens : nullptr);
     synchs_.step(in.control, to_.rank, uses);
     moved_ = moved || in.open || in.element || in.element_taken || in.data || in.control || in.packet_taken || packed ||
              uses || sends || gives || pops || !synchs_.settled() || !places_.settled();
