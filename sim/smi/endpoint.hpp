@@ -43,10 +43,10 @@ class Endpoint {
   struct Config {
     unsigned rank = 0, port = 0;
     unsigned packet_bytes = 32;
-    unsigned size = 2;          ///< pop: log2 of its elements' bytes
-    unsigned latency = 8;       ///< of lanes, cycles
-    unsigned children = 15;     ///< reduce: most ranks that one collects from
-    unsigned tile = 32;         ///< reduce: elements of a tile, at most
+    unsigned size = 2;       ///< pop: log2 of its elements' bytes
+    unsigned latency = 8;    ///< of lanes, cycles
+    unsigned children = 15;  ///< reduce: most ranks that one collects from
+    unsigned tile = 32;      ///< reduce: elements of a tile, at most
   };
   /// What comes in a cycle; null where nothing does.
   struct Inputs {
