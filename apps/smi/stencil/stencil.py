@@ -52,9 +52,9 @@ def simulate(
     if points.shape != (nx * rows, ny * columns) or ny % (W * banks) or banks not in (1, 4) or nx < 2 or steps < 1:
         raise InputError(f"{points.shape} points on {rows} x {columns} ranks of {banks} banks; a rank's row is vectors")
     run = Run(cluster, ranks=rows * columns, defines=[f"B={banks}", f"NX={nx}", f"NY={ny}"])
-    memory = []
-    for rank in range(rows * columns):
-        memory.append(_start(run, points, steps, rank, grid, banks))
+    inside = np.pad(points, 1)  # beyond the border no kernel looks
+    memory = [_start(run, inside, steps, rank, grid, banks) for rank in range(rows * columns)]
+    del inside
     before = time.process_time()
     result = run.run()
     cpu_s = time.process_time() - before
@@ -66,19 +66,18 @@ def simulate(
     return Outcome(result.cycles, result.time_us, cpu_s, result.elements, out)
 
 
-def _start(run: Run, points: Points, steps: int, rank: int, grid: tuple[int, int], banks: int) -> list[Any]:
+def _start(run: Run, inside: Points, steps: int, rank: int, grid: tuple[int, int], banks: int) -> list[Any]:
     """A rank's kernels. The buffers of its banks: both steps' points."""
     rows, columns = grid
-    nx, ny = points.shape[0] // rows, points.shape[1] // columns
+    nx, ny = (inside.shape[0] - 2) // rows, (inside.shape[1] - 2) // columns
     x, y = rank // columns * nx, rank % columns * ny
-    vectors = points[x : x + nx, y : y + ny].reshape(nx, ny // (W * banks), banks, W)
+    vectors = inside[x + 1 : x + nx + 1, y + 1 : y + ny + 1].reshape(nx, ny // (W * banks), banks, W)
     memory = [run.buffer(rank, np.stack([vectors[:, :, b]] * 2), b, f"bank{b}") for b in range(banks)]
     common: dict[str, Any] = {"steps": steps, "rows": rows, "columns": columns, "rank": rank}
     of_banks: dict[str, Any] = {f"bank{b}": memory[b % banks] for b in range(4)}
     run.kernel(SOURCE, "read", rank, **common, **of_banks)
     run.kernel(SOURCE, "compute", rank, **common)
     run.kernel(SOURCE, "write", rank, **common, **of_banks)
-    inside = np.pad(points, 1)  # beyond the border no kernel looks
     halos = {
         "north": inside[x, y + 1 : y + ny + 1],
         "south": inside[x + nx + 1, y + 1 : y + ny + 1],
@@ -86,7 +85,7 @@ def _start(run: Run, points: Points, steps: int, rank: int, grid: tuple[int, int
         "east": inside[x + 1 : x + nx + 1, y + ny + 1],
     }
     for side, first in halos.items():
-        run.kernel(SOURCE, f"receive_{side}", rank, **common, first=run.buffer(rank, first, 0, side))
+        run.kernel(SOURCE, f"receive_{side}", rank, **common, first=run.buffer(rank, first.copy(), 0, side))
         run.kernel(SOURCE, f"send_{side}", rank, **common)
     return memory
 
