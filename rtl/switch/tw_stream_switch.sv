@@ -90,11 +90,13 @@ module tw_stream_switch #(
   end
 
 `ifndef SYNTHESIS
+  logic shared;
+  always_comb begin
+    shared = 1'b0;
+    for (int unsigned o = 0; o < Outputs; o++) for (int unsigned p = 0; p < o; p++) shared |= (owns[o] & owns[p]) != '0;
+  end
   always_ff @(posedge clk_i) begin
-    if (!rst_i) begin
-      for (int unsigned o = 0; o < Outputs; o++)
-      for (int unsigned p = 0; p < o; p++) one_owner : assert ((owns[o] & owns[p]) == '0);
-    end
+    if (!rst_i) one_owner : assert (!shared);
   end
 `endif
 endmodule

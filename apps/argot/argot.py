@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ARGOT in small: sources in an oct-tree ionize hydrogen on a mesh; what rounds need of the whole mesh, PEACH2's hubs sum up.
+
+python apps/argot/argot.py [--ranks R] [--cells N] [--sources S] [--plot FILE]
+
+Prints the radius of what is ionized beside Stroemgren's, and the simulated time of all sums by hubs and by processors. Ends with 1
+where a run without hubs gives another state.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import chemistry
+import numpy as np
+from flow import Problem, State, solve
+from sums import RECORD, HubSums, serial
+from thalweg.errors import CheckFailed, InputError
+
+PICTURES = (".pdf", ".png", ".svg")
+AGREES = 1e-3  # of the neutral part in a cell, where sums of fp32 and of fp64 end the rounds
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InputError(message)
+
+
+def options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = Parser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--ranks", type=int, default=8, help="1, 2, 4 or 8; each is a node of PEACH2")
+    parser.add_argument("--cells", type=int, default=64, help="along an edge of the mesh")
+    parser.add_argument("--sources", type=int, default=1, help="one is in the middle, more are at random")
+    parser.add_argument("--seed", type=int, default=1, help="of their places")
+    parser.add_argument("--opening", type=float, default=0.7, help="angle in radian below which a group is one point")
+    parser.add_argument("--density", type=float, default=1.0, help="of hydrogen, per cubic cm")
+    parser.add_argument("--cluster", default="peach2", help="a preset or a file")
+    parser.add_argument("--plot", type=Path, help="picture of the ionized region")
+    given = parser.parse_args(arguments)
+    if not 8 <= given.cells <= 128 or given.cells % 2:
+        raise InputError(f"{given.cells} cells along an edge; they are an even number from 8 to 128")
+    if not 1 <= given.sources <= 1000:
+        raise InputError(f"{given.sources} sources; they are 1 to 1000")
+    if given.seed < 0:
+        raise InputError(f"seed {given.seed}; it is not negative")
+    if not 0 <= given.opening <= 1:
+        raise InputError(f"an opening angle of {given.opening}; it is 0 to 1 radian")
+    if not 1e-4 <= given.density <= 1e4:
+        raise InputError(f"a density of {given.density}; it is 1e-4 to 1e4 per cubic cm")
+    if given.plot and (given.plot.suffix not in PICTURES or not given.plot.parent.is_dir()):
+        raise InputError(f"{given.plot} is no picture in a folder; its name ends with {', '.join(PICTURES)}")
+    return given
+
+
+def problem(cells: int, sources: int, seed: int = 1, opening: float = 0.7, density: float = 1.0) -> Problem:
+    """One source in the middle; or several, of different luminosities, within three quarters of the box's edges."""
+    if sources == 1:
+        return Problem(cells, np.full((1, 3), cells // 2), np.ones(1), opening, density)
+    draw = np.random.default_rng([seed, sources])
+    places = draw.integers(cells // 8, cells - cells // 8, (sources, 3))
+    luminosities = draw.uniform(0.5, 1.5, sources)
+    return Problem(cells, places, luminosities / luminosities.sum(), opening, density)
+
+
+def digest(state: State) -> str:
+    """Of all bits: the mesh's, and of all sums."""
+    return hashlib.sha256(state.neutral.tobytes() + np.array(state.budgets).tobytes()).hexdigest()[:16]
+
+
+def radii(case: Problem, state: State) -> tuple[float, float]:
+    """In cm, of spheres: as large as what is ionized, and Stroemgren's for the photons that stay."""
+    last = state.budgets[-1]
+    measured = (3 * last.ionized / (4 * np.pi)) ** (1 / 3) * case.edge
+    return measured, chemistry.stroemgren(case.density, chemistry.PHOTONS * (1 - last.right * last.escaped))
+
+
+def draw(file: Path, case: Problem, state: State) -> None:
+    """The plane through the brightest source: neutral part, the edge of what is ionized, and Stroemgren's circle of a single source."""
+    from matplotlib.colors import LogNorm
+    from matplotlib.figure import Figure
+
+    source = case.places[case.luminosities.argmax()]
+    size = case.edge / chemistry.PARSEC
+    half = case.cells * size / 2
+    at = (np.arange(case.cells) + 0.5) * size - half
+    plane = state.neutral[:, :, source[2]].T
+    figure = Figure(figsize=(5.6, 4.6), layout="constrained")
+    axes = figure.subplots()
+    extent = (-half, half, -half, half)
+    image = axes.imshow(plane, origin="lower", extent=extent, cmap="viridis", norm=LogNorm(1e-5, 1))
+    figure.colorbar(image, label="neutral part")
+    axes.contour(at, at, plane, [0.5], colors="white", linewidths=1.2)
+    axes.plot([], [], color="white", linewidth=1.2, label="half ionized")
+    centre = at[source[:2]]
+    if len(case.places) == 1:
+        turn = np.linspace(0, 2 * np.pi, 200)
+        radius = radii(case, state)[1] / chemistry.PARSEC
+        axes.plot(
+            centre[0] + radius * np.cos(turn),
+            centre[1] + radius * np.sin(turn),
+            color="tab:red",
+            linestyle="--",
+            linewidth=1.2,
+            label="Strömgren's radius",
+        )
+    inside = case.places[case.places[:, 2] == source[2]]
+    axes.plot(at[inside[:, 0]], at[inside[:, 1]], "*", color="gold", markersize=9, linestyle="", label="source")
+    axes.set(xlabel="x / pc", ylabel="y / pc", title=f"{case.cells} cubed cells, density {case.density:g} per cubic cm")
+    figure.legend(loc="outside lower center", ncols=3, facecolor="0.35", labelcolor="white", fontsize=8)
+    figure.savefig(file, dpi=130)
+
+
+def run(given: argparse.Namespace) -> None:
+    case = problem(given.cells, given.sources, given.seed, given.opening, given.density)
+    sums = HubSums(given.ranks, given.cluster)
+    state = solve(case, sums)
+    apart = float(np.abs(solve(case, serial).neutral - state.neutral).max())
+    rounds, last = len(state.budgets), state.budgets[-1]
+    measured, analytic = (radius / chemistry.PARSEC for radius in radii(case, state))
+    count = given.cells**3
+    processors = rounds * sums.processors_us(count // 8)
+    width = last.edge * case.edge**3 / (4 * np.pi * (measured * chemistry.PARSEC) ** 2) / chemistry.PARSEC
+    lines = {
+        "radius, measured": f"{measured:.2f} pc",
+        "radius, analytic": f"{analytic:.2f} pc",
+        "difference": f"{100 * (measured / analytic - 1):+.2f} %",
+        "edge's width": f"{width:.2f} pc",
+        "photons that escape": f"{100 * last.right * last.escaped:.2f} %",
+        "rays a cell": f"{state.rays / count:.1f}",
+        "rounds": str(rounds),
+        "serial run, largest difference": f"{apart:.1e}",
+        "bits": digest(state),
+        "sums, of each rank": f"{rounds} x {count // given.ranks * RECORD / 1024:.0f} KByte",
+        "by hubs": f"{sums.us / 1e3:.3f} ms",
+        "by processors": f"{processors / 1e3:.3f} ms",
+    }
+    ranks = f"{given.ranks} rank{'s' * (given.ranks > 1)}"
+    sources = f"{given.sources} source{'s' * (given.sources > 1)}"
+    print(f"{sources} in {given.cells} cubed cells, {ranks}, {given.cluster}\n")
+    for name, value in lines.items():
+        print(f"{name:32}{value:>18}")
+    if given.plot:
+        draw(given.plot, case, state)
+    if apart > AGREES:
+        raise CheckFailed(f"without hubs, a cell's neutral part differs by {apart:.1e}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    try:
+        run(options(arguments))
+    except (InputError, CheckFailed, OSError) as error:
+        print(f"argot: {error}", file=sys.stderr)
+        return 1 if isinstance(error, CheckFailed) else 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
