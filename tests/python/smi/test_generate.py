@@ -31,6 +31,7 @@ SOURCES = [
     ROOT / "rtl/lint.vlt",
     ROOT / "spec/generated/sv/tw_spec_pkg.sv",
     ROOT / "spec/generated/sv/smi/tw_smi_spec_pkg.sv",
+    ROOT / "rtl/reduce/tw_reduce_pkg.sv",
     ROOT / "rtl/smi/tw_smi_pkg.sv",
     HERE / "tw_node.sv",
 ]
