@@ -142,6 +142,20 @@ RTL = [
            "operand = in_operands_i[(n+1)/2+i];", "operand = in_operands_i[n/2+i];"),
     Mutant("rtl_join_odd_does_not_wait", "reduce/join", "even", "rtl/reduce/tw_join.sv",
            "meeting.count[0] ? waited : second_even", "meeting.count[0] ? second_odd : second_even"),
+    Mutant("rtl_smi_synchs_row_of_another", "smi/synchs", "all", "rtl/smi/tw_synchs.sv",
+           "used_row[asked_q[3:0]] += 1;", "used_row[ask_i[3:0]] += 1;"),
+    Mutant("rtl_smi_places_division_rounds", "smi/places", "all", "rtl/smi/tw_places.sv",
+           "rest >= 9'(arity_q)", "rest > 9'(arity_q)"),
+    Mutant("rtl_smi_unpacker_shows_neighbours", "smi/unpacker", "bytes32", "rtl/smi/tw_unpacker.sv",
+           " & element_bits(in_size_i)", ""),
+    Mutant("rtl_smi_broadcast_given_twice", "smi/broadcast", "bytes32", "rtl/smi/tw_broadcast.sv",
+           "given && !pops", "1'b0"),
+    Mutant("rtl_smi_scatter_one_grant_for_all", "smi/scatter", "bytes32", "rtl/smi/tw_scatter.sv",
+           "(granted_q || uses) && !part_ends", "granted_q || uses"),
+    Mutant("rtl_smi_gather_asks_itself", "smi/gather", "bytes32", "rtl/smi/tw_gather.sv",
+           "state_q == Ask && !own_asked", "state_q == Ask"),
+    Mutant("rtl_smi_reduce_sum_too_soon", "smi/reduce", "linear", "rtl/smi/tw_reduce.sv",
+           "behind[CountBits-1] && done", "done"),
 ]  # fmt: skip
 
 CPP = [
@@ -195,6 +209,20 @@ CPP = [
            "} else if (!input.sinks && !output.flow.ready()) {", "} else if (false) {"),
     Mutant("cpp_lane_zeros_equal", "reduce/lane", "short", "sim/reduce/lane.cpp",
            "a < b || (a == b && negative(a) && !negative(b))", "a < b"),
+    Mutant("cpp_smi_synchs_none_used", "smi/synchs", "all", "sim/smi/synchs.hpp",
+           "if (use) ++used_[asked_];", "if (use) used_[asked_] = arrived_[asked_];"),
+    Mutant("cpp_smi_places_one_child_more", "smi/places", "all", "sim/smi/places.hpp",
+           "std::min(open.arity, open.ranks - 1 - before)", "std::min(open.arity, open.ranks - before)"),
+    Mutant("cpp_smi_unpacker_waits_between_packets", "smi/unpacker", "bytes32", "sim/smi/unpacker.hpp",
+           "left_ == 0 || (left_ == 1 && taken)", "left_ == 0"),
+    Mutant("cpp_smi_broadcast_root_waits_for_nobody", "smi/broadcast", "bytes32", "sim/smi/broadcast.hpp",
+           "places_.children() > 0 ? State::children : root_", "root_"),
+    Mutant("cpp_smi_scatter_parts_too_long", "smi/scatter", "bytes32", "sim/smi/scatter.hpp",
+           "packs_ = part_ + 1 != open_.ranks;", "packs_ = part_ != open_.ranks;"),
+    Mutant("cpp_smi_gather_asks_before_all_came", "smi/gather", "bytes32", "sim/smi/gather.hpp",
+           "if (coming_ > 0) break;", "if (coming_ > 1) break;"),
+    Mutant("cpp_smi_reduce_any_order_always", "smi/reduce", "linear", "sim/smi/reduce.hpp",
+           "(open_.any_order || source_ == 0)", "true"),
 ]  # fmt: skip
 
 MUTANTS = {mutant.name: mutant for mutant in (*RTL, *CPP)}
