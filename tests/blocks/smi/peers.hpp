@@ -11,13 +11,11 @@
 
 #include "bisim/main.hpp"
 #include "blocks/smi/opens.hpp"
+#include "blocks/smi/operations.hpp"
 #include "blocks/smi/packets.hpp"
 #include "smi/endpoint.hpp"
 
 namespace blocks {
-
-using thalweg::smi::Element, thalweg::smi::Endpoint, thalweg::smi::EndpointKind;
-using thalweg::spec::Datatype, thalweg::spec::Operator;
 
 constexpr unsigned kRanks = 7, kRank = 3, kBytes = top::Parameters::PacketBytes;
 
@@ -104,51 +102,9 @@ class Peers {
   // --- operations, the same for all ranks
 
   const Open& operation(std::size_t index) {
-    while (operations_.size() <= index) operations_.push_back(any());
+    while (operations_.size() <= index)
+      operations_.push_back(collective(kind_, config_, kRanks, kRank, longest_, operations_dice_));
     return operations_[index];
-  }
-  /// One of which the rank is a member.
-  Open any() {
-    bisim::Dice& dice = operations_dice_;
-    Open open;
-    open.stride = 1 + dice.below(3);
-    open.first = kRank % open.stride + open.stride * dice.below(kRank / open.stride + 1);
-    const unsigned least = (kRank - open.first) / open.stride + 1, most = (kRanks - 1 - open.first) / open.stride + 1;
-    open.ranks = least + dice.below(most - least + 1);
-    open.root = dice.below(open.ranks);
-    const unsigned linear = std::max(1u, open.ranks - 1);
-    open.arity = std::min({linear, config_.children, dice.chance(500) ? linear : 1 + dice.below(3)});
-    if (kind_ == EndpointKind::scatter || kind_ == EndpointKind::gather) open.arity = linear;
-    open.count = dice.chance(30) ? 0 : 1 + dice.below(dice.chance(300) ? 10 : longest_);
-    constexpr Datatype kTypes[] = {Datatype::int32, Datatype::float32, Datatype::float64, Datatype::int8,
-                                   Datatype::int16};
-    constexpr unsigned kSizes[] = {2, 2, 3, 0, 1};
-    const unsigned type = dice.below(5);
-    open.type = kTypes[type];
-    open.size = kSizes[type];
-    constexpr Operator kOperators[] = {Operator::sum, Operator::min, Operator::max};
-    open.op = kOperators[dice.below(3)];
-    const unsigned fit = thalweg::smi::most_elements(kBytes, open.size);
-    open.per_packet = dice.chance(700) ? fit : 1 + dice.below(fit);
-    open.tile = dice.chance(500) ? config_.tile : 1 + dice.below(config_.tile);
-    open.any_order = dice.chance(400);
-    return open;
-  }
-  static int own_of(const Open& open, unsigned rank) {
-    if (rank < open.first || (rank - open.first) % open.stride != 0) return -1;
-    const unsigned own = (rank - open.first) / open.stride;
-    return own < open.ranks ? static_cast<int>(own) : -1;
-  }
-  [[nodiscard]] std::uint64_t gives(const Open& open, bool root) const {
-    if (kind_ == EndpointKind::broadcast) return root ? open.count : 0;
-    if (kind_ == EndpointKind::scatter) return root ? std::uint64_t{open.count} * open.ranks : 0;
-    return open.count;
-  }
-  [[nodiscard]] std::uint64_t gets(const Open& open, bool root) const {
-    if (kind_ == EndpointKind::broadcast) return root ? 0 : open.count;
-    if (kind_ == EndpointKind::scatter) return open.count;
-    if (kind_ == EndpointKind::gather) return root ? std::uint64_t{open.count} * open.ranks : 0;
-    return root ? open.count : 0;
   }
   /// The one that a rank has to do next, as it opens it.
   Open next_of(unsigned r) {
@@ -158,13 +114,6 @@ class Peers {
     open.own = static_cast<unsigned>(own_of(open, r));
     return open;
   }
-  static Element element(bisim::Dice& dice) {
-    static constexpr std::uint64_t kSpecial[] = {0x0000000000000000, 0x8000000080008000, 0x7FF0000000000000,
-                                                 0xFFF0000000000000, 0x7F8000007F800000, 0x7FFFFFFF7FFF7FFF};
-    const std::uint64_t bits = dice.bits();
-    const unsigned sort = dice.below(10);
-    return {sort < 6 ? bits : sort < 9 ? (bits & 0xC3FFFFFFC3FFFFFF) | 0x3C0000003C000000 : kSpecial[dice.below(6)]};
-  }
 
   /// What a kernel does in a cycle: opens, or gives an element.
   void act(unsigned r, bisim::Dice& dice, unsigned often) {
@@ -173,9 +122,9 @@ class Peers {
     const Open open = next_of(r);
     if (!rank.open) {
       rank.shows_open = true;
-    } else if (rank.given < gives(open, open.own == open.root)) {
+    } else if (rank.given < gives(kind_, open)) {
       rank.shows = true;
-      rank.element = element(dice);
+      rank.element = blocks::element(dice);
     }
   }
   void acted(unsigned r, bool opened, bool gave, bool got) {
@@ -185,8 +134,7 @@ class Peers {
     rank.given += gave;
     rank.got += got;
     const Open open = next_of(r);
-    const bool root = open.own == open.root;
-    if (!rank.open || rank.given < gives(open, root) || rank.got < gets(open, root)) return;
+    if (!rank.open || rank.given < gives(kind_, open) || rank.got < gets(kind_, open)) return;
     ++rank.operation;
     rank.open = false;
     rank.given = rank.got = 0;
