@@ -84,6 +84,15 @@ def test_the_top_is_lint_clean(cluster: str, generated: Path) -> None:
     assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout
 
 
+def test_the_top_fits_around_a_rank(generated: Path) -> None:
+    folders = [
+        part for name in ("common", "switch", "reduce", "reduce/parts", "smi") for part in ("-y", ROOT / "rtl" / name)
+    ]
+    top = ["--top-module", "smi_app", generated / "smi_app.sv"]
+    done = run_verilator(["--lint-only", "-Wall", *SOURCES[:-1], *folders, *top])
+    assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout
+
+
 @pytest.mark.slow
 def test_tables_come_through_axi4_lite_into_the_hardware(generated: Path) -> None:
     _, root = verilator()

@@ -10,6 +10,7 @@ module tw_node
     parameter logic [Endpoints-1:0][2:0] Kinds = '0,
     parameter logic [Endpoints-1:0][7:0] Ports = '0,
     parameter logic [Endpoints-1:0][15:0] Buffers = '0,
+    parameter logic [Endpoints-1:0][1:0] Sizes = '0,
     parameter int unsigned PacketBytes = 32,
     parameter int unsigned Reads = 8,
     parameter int unsigned Depth = 16,
@@ -42,6 +43,7 @@ module tw_node
     output logic  [Endpoints-1:0]                 element_out_valid_o,
     input  logic  [Endpoints-1:0]                 element_out_ready_i,
     output logic  [Endpoints-1:0][          63:0] element_out_data_o,
+    output logic  [Endpoints-1:0][           7:0] element_out_source_o,
     output logic  [         31:0]                 strays_o
 );
   // What came into the tables, and where: a line for each, as a test reads it.
@@ -60,6 +62,7 @@ module tw_node
   assign element_out_valid_o = '1;
   for (genvar e = 0; e < Endpoints; ++e) begin : gen_echo
     assign element_out_data_o[e] = {56'(e), rank_i};
+    assign element_out_source_o[e] = rank_i;
   end
   assign strays_o = 32'd77;
 endmodule
