@@ -56,8 +56,9 @@ module tw_broadcast
   logic root_q, gets_q;  // where a channel is open
   logic [31:0] left_q;  // elements: of the root's kernel, or of the parent's packets
   logic any_q, one_q;  // at the root, of left_q: is it above 0, is it 1
-  member_t child_q;  // whose turn it is
+  member_t child_q, after_q;  // whose turn it is, and who comes behind it, where it isn't the last
   rank_t at_q;
+  logic last_q;  // is it the last
   logic copied_q, given_q;  // the packet at the front: to all children, to the kernel
 
   logic placed, there, packer_ready, part_valid, part_empty, packets_ready, packet_valid, unpacker_ready, out_ready;
@@ -69,11 +70,10 @@ module tw_broadcast
   wire opens = open_valid_i && open_ready_o && open_i.count != 0;
   wire takes = in_valid_i && in_ready_o;
   wire placing = state_q == Places && placed;
-  wire last_child = at_q + 8'd1 == children;
   wire uses = state_q == Children && there;
   wire front = state_q == Run && packet_valid;
   wire copies = front && !copied_q && children != 0 && out_ready;
-  wire copied = copied_q || children == 0 || (copies && last_child);
+  wire copied = copied_q || children == 0 || (copies && last_q);
   wire gives = front && gets_q && !given_q && unpacker_ready;
   wire given = root_q || given_q || gives;
   wire pops = front && copied && given;
@@ -83,23 +83,32 @@ module tw_broadcast
   assign in_ready_o   = root_q && any_q && packer_ready;
   assign data_ready_o = gets_q && packets_ready;
 
-  wire member_t next_child = last_child ? first_child : next_member(child_q, open_q);
-  rank_t ask;
+  wire moves = uses || copies;
+  wire member_t next_child = last_q ? first_child : after_q;
+  member_t child_d;
+  rank_t at_d, ask;
   always_comb begin
+    child_d = child_q;
+    at_d = at_q;
     ask = child_q.rank;
-    if (placing) ask = first_child.rank;
-    else if (uses) ask = next_child.rank;
+    if (uses) ask = next_child.rank;
+    if (moves) begin
+      child_d = next_child;
+      at_d = last_q ? 0 : at_q + 1;
+    end
+    if (placing) begin
+      child_d = first_child;
+      at_d = 0;
+      ask = first_child.rank;
+    end
   end
 
   always_ff @(posedge clk_i) begin
     if (opens) open_q <= open_i;
-    if (placing) begin
-      child_q <= first_child;
-      at_q <= 0;
-    end else if (uses || copies) begin
-      child_q <= next_child;
-      at_q <= last_child ? 0 : at_q + 1;
-    end
+    child_q <= child_d;
+    after_q <= next_member(child_d, open_q);
+    at_q <= at_d;
+    last_q <= at_d + 8'd1 == children;
     if (rst_i) begin
       state_q <= Closed;
       {root_q, gets_q} <= '0;
@@ -110,7 +119,7 @@ module tw_broadcast
       unique case (state_q)
         Closed: if (opens) state_q <= Places;
         Places: if (placed) state_q <= children != 0 ? Children : root_q ? Run : Announce;
-        Children: if (uses && last_child) state_q <= root_q ? Run : Announce;
+        Children: if (uses && last_q) state_q <= root_q ? Run : Announce;
         Announce: if (out_ready) state_q <= Run;
         default: if (closes) state_q <= Closed;
       endcase

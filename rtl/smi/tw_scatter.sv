@@ -57,7 +57,8 @@ module tw_scatter
   logic [31:0] left_q;  // elements: of the part that is given, or of the root's packets
   logic one_q;  // of left_q, where elements are given: is it 1
   rank_t part_q;  // whose the elements are that the root's kernel gives
-  member_t to_q;  // whose packet is at the front
+  member_t to_q, after_q;  // whose packet is at the front, and who comes behind it
+  logic to_own_q;  // is it itself
   logic granted_q;  // its synch has come
 
   logic placed, there, packer_ready, part_valid, part_last, part_empty, packets_ready, packet_valid, packet_last;
@@ -73,7 +74,7 @@ module tw_scatter
   wire last_part = 9'(part_q) + 9'd1 == open_q.ranks;
   wire gives = state_q == Get && packet_valid && unpacker_ready;
   wire front = state_q == Give && packet_valid;
-  wire passes = front && to_q.own == open_q.own;  // its own part has no packets
+  wire passes = front && to_own_q;  // its own part has no packets
   wire sends = front && !passes && granted_q && out_ready;
   wire uses = front && !passes && !granted_q && there;
   wire part_ends = sends && packet_last;
@@ -90,7 +91,7 @@ module tw_scatter
   member_t to_d;
   always_comb begin
     to_d = to_q;
-    if (passes || part_ends) to_d = next_member(to_q, open_q);
+    if (passes || part_ends) to_d = after_q;
     if (opens) to_d = '{own: 0, rank: open_i.first};
   end
   wire rank_t ask = to_d.rank;
@@ -98,6 +99,8 @@ module tw_scatter
   always_ff @(posedge clk_i) begin
     if (opens) open_q <= open_i;
     to_q <= to_d;
+    after_q <= next_member(to_d, opens ? open_i : open_q);
+    to_own_q <= to_d.own == (opens ? open_i.own : open_q.own);
     if (opens) begin
       left_q <= open_i.count;
       one_q  <= open_i.count == 1;
