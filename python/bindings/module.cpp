@@ -6,6 +6,7 @@ void bind_config(nanobind::module_& module);
 void bind_engine(nanobind::module_& module);
 void bind_peach2(nanobind::module_& module);
 void bind_server(nanobind::module_& module);
+void bind_smi(nanobind::module_& module);
 void bind_traffic(nanobind::module_& module);
 
 NB_MODULE(_sim, module) {
@@ -14,5 +15,6 @@ NB_MODULE(_sim, module) {
   bind_engine(module);
   bind_peach2(module);
   bind_server(module);
+  bind_smi(module);
   bind_traffic(module);
 }

@@ -1024,6 +1024,45 @@ class MpiServer:
     def processes(self) -> list[int]:
         """Process numbers of the ranks that have come, 0 for the others."""
 
+class SmiMisuse(Exception):
+    pass
+
+class SmiDeadlock(Exception):
+    pass
+
+class SmiRun:
+    def __init__(self, description: dict, endpoints: Sequence[Sequence[tuple[int, int, int, int]]], children: int, ranks: int) -> None: ...
+
+    @property
+    def ranks(self) -> int: ...
+
+    @property
+    def hertz(self) -> float: ...
+
+    @property
+    def warnings(self) -> list[str]: ...
+
+    @property
+    def elements(self) -> int:
+        """that kernels have given and taken"""
+
+    def load(self, tables: Sequence[tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]]) -> None: ...
+
+    def buffer(self, rank: int, bank: int, name: str, bytes: int) -> int: ...
+
+    def view(self, number: int) -> NDArray[numpy.uint8]: ...
+
+    def start(self, rank: int, library: str, kernel: str, arguments: list, serves: bool) -> None: ...
+
+    def run(self) -> None: ...
+
+    def started(self) -> list:
+        """
+        rank, kernel, whether it serves, whether it has ended, cycle of its end
+        """
+
+    def strays(self, rank: int) -> int: ...
+
 class Pattern(enum.Enum):
     """Where a source sends to; nodes are numbered from 0."""
 

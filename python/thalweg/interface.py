@@ -53,9 +53,10 @@ def cluster(name: str | Path, faults: str | None = None) -> Cluster:
 
 def routes(cluster: AnyCluster, *, routing: str | None = None, table: str | Path | None = None) -> ProvedRoutes:
     """Its routes, proved; of the algorithm `routing` or the `table` in a file instead of its own. Raises CheckFailed where they are wrong."""
-    from thalweg.route import proved
-
-    return proved.prove(_loaded(cluster), routing, table)
+    of = _loaded(cluster)
+    given = {name: value for name, value in (("routing", routing), ("table", table)) if value is not None}
+    found: ProvedRoutes = _call("route", _system(of), given, of)
+    return found
 
 
 def bench(operation: str, cluster: AnyCluster, **options: Any) -> list[Row]:

@@ -25,6 +25,7 @@ Kernel::Kernel(Kernels& all, std::string name, Domain& domain, std::function<voi
       domain_(domain),
       id_(domain.scheduler.add(*this)),
       serves_(options.serves),
+      context_(options.context),
       fiber_(
           [this, run = std::move(body)] {
             try {

@@ -50,7 +50,8 @@ class Kernels;
 class Kernel : public Component {
  public:
   struct Options {
-    bool serves = false;  ///< goes on for ever: that it waits at the end is no deadlock
+    bool serves = false;      ///< goes on for ever: that it waits at the end is no deadlock
+    void* context = nullptr;  ///< what its code finds at current().context()
     std::size_t stack_bytes = Fiber::kStack;
   };
 
@@ -65,6 +66,9 @@ class Kernel : public Component {
   [[nodiscard]] bool ended() const { return fiber_.done(); }
   [[nodiscard]] bool serves() const { return serves_; }
   [[nodiscard]] const Wait& waits() const { return wait_; }
+  [[nodiscard]] void* context() const { return context_; }
+  /// Ticks that it has stood still, in all.
+  [[nodiscard]] Tick stalled() const { return stalled_; }
   [[nodiscard]] Domain& domain() { return domain_; }
 
   /// Called in it: takes so many cycles. Throws std::invalid_argument for less than none.
@@ -89,6 +93,10 @@ class Kernel : public Component {
     const auto next = first_after(tick);
     stalled_ += next - tick_;
     skip_to(next);
+  }
+  /// Goes on at an edge, where it is not there yet; that is no standing still.
+  void reach(Tick edge) {
+    if (edge > tick_) skip_to(edge);
   }
   /// Nothing comes later that others do before the kernel's cycle.
   void synchronize() {
@@ -133,9 +141,10 @@ class Kernel : public Component {
   Tick tick_ = 0;
   Tick limit_ = 0;    ///< it may run ahead of the others as far as this
   Tick stepped_ = 0;  ///< all that is before this has been stepped
-  Tick stalled_ = 0;  ///< ticks that it has stood still, in all
+  Tick stalled_ = 0;
   Tick depth_ = 0, depth_ticks_ = 0;
   bool serves_, cancelled_ = false;
+  void* context_;
   Wait wait_;
   Fiber fiber_;
 };

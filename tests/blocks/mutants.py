@@ -168,6 +168,20 @@ RTL = [
            "&& !busy_q[index.of][index.set][index.place];", "&& (!busy_q[index.of][index.set][index.place] || last);"),
     Mutant("rtl_hub_told_of_every_word", "peach2/hub", "preset", "rtl/peach2/tw_hub.sv",
            "(net_in_valid_i[l] && net_in_last_i[l])", "(net_in_valid_i[l])"),
+    Mutant("rtl_smi_synchs_row_of_another", "smi/synchs", "all", "rtl/smi/tw_synchs.sv",
+           "used_row[asked_q[3:0]] += 1;", "used_row[ask_i[3:0]] += 1;"),
+    Mutant("rtl_smi_places_division_rounds", "smi/places", "all", "rtl/smi/tw_places.sv",
+           "rest >= 9'(arity_q)", "rest > 9'(arity_q)"),
+    Mutant("rtl_smi_unpacker_shows_neighbours", "smi/unpacker", "bytes32", "rtl/smi/tw_unpacker.sv",
+           " & element_bits(in_size_i)", ""),
+    Mutant("rtl_smi_broadcast_given_twice", "smi/broadcast", "bytes32", "rtl/smi/tw_broadcast.sv",
+           "given && !pops", "1'b0"),
+    Mutant("rtl_smi_scatter_one_grant_for_all", "smi/scatter", "bytes32", "rtl/smi/tw_scatter.sv",
+           "(granted_q || uses) && !part_ends", "granted_q || uses"),
+    Mutant("rtl_smi_gather_asks_itself", "smi/gather", "bytes32", "rtl/smi/tw_gather.sv",
+           "state_q == Ask && !own_asked", "state_q == Ask"),
+    Mutant("rtl_smi_reduce_sum_too_soon", "smi/reduce", "linear", "rtl/smi/tw_reduce.sv",
+           "behind[CountBits-1] && done", "done"),
 ]  # fmt: skip
 
 CPP = [
@@ -247,6 +261,20 @@ CPP = [
            "context.set ^= 1;", "context.set ^= context.setup.tree ? 0 : 1;"),
     Mutant("cpp_hub_south_as_slow_as_the_ring", "peach2/hub", "preset", "sim/peach2/hub.hpp",
            ".rate = l == kSouth ? 32u : 16u", ".rate = 16u"),
+    Mutant("cpp_smi_synchs_none_used", "smi/synchs", "all", "sim/smi/synchs.hpp",
+           "if (use) ++used_[asked_];", "if (use) used_[asked_] = arrived_[asked_];"),
+    Mutant("cpp_smi_places_one_child_more", "smi/places", "all", "sim/smi/places.hpp",
+           "std::min(open.arity, open.ranks - 1 - before)", "std::min(open.arity, open.ranks - before)"),
+    Mutant("cpp_smi_unpacker_waits_between_packets", "smi/unpacker", "bytes32", "sim/smi/unpacker.hpp",
+           "left_ == 0 || (left_ == 1 && taken)", "left_ == 0"),
+    Mutant("cpp_smi_broadcast_root_waits_for_nobody", "smi/broadcast", "bytes32", "sim/smi/broadcast.hpp",
+           "places_.children() > 0 ? State::children : root_", "root_"),
+    Mutant("cpp_smi_scatter_parts_too_long", "smi/scatter", "bytes32", "sim/smi/scatter.hpp",
+           "packs_ = part_ + 1 != open_.ranks;", "packs_ = part_ != open_.ranks;"),
+    Mutant("cpp_smi_gather_asks_before_all_came", "smi/gather", "bytes32", "sim/smi/gather.hpp",
+           "if (coming_ > 0) break;", "if (coming_ > 1) break;"),
+    Mutant("cpp_smi_reduce_any_order_always", "smi/reduce", "linear", "sim/smi/reduce.hpp",
+           "(open_.any_order || source_ == 0)", "true"),
 ]  # fmt: skip
 
 MUTANTS = {mutant.name: mutant for mutant in (*RTL, *CPP)}

@@ -26,7 +26,7 @@ LEAVES = {
     "queue": {"core"},
 }
 """What each may include besides itself."""
-FRONTS = {"mpi": {"mpi_fpga", "launch", "queue"}, "peach2_front": {"peach2"}}
+FRONTS = {"mpi": {"mpi_fpga", "launch", "queue"}, "peach2_front": {"peach2"}, "smi_front": {"smi"}}
 PLACES = {
     f"{path.name}_front" if f"{path.name}_front" in FRONTS and tree == "runtime" else path.name: path
     for tree in ("sim", "runtime")

@@ -177,6 +177,9 @@ def system_of(name: str) -> System:
 
 def system_of_file(file: Path) -> System:
     known = list(systems().values())
+    for system in known:
+        if file.suffix in system.endings:
+            return system
     try:
         tables = layers(file, None)[0].get("node", {}).values()
     except (InputError, OSError, AttributeError):

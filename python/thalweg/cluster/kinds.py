@@ -26,7 +26,18 @@ import numpy as np
 from pydantic import Field
 
 from thalweg.cluster import Shown
-from thalweg.cluster.file import ClusterFile, Table, TopologyTable, layers, parse, path_of, topology_of, validated
+from thalweg.cluster.file import (
+    ClusterFile,
+    Place,
+    Table,
+    TopologyTable,
+    layers,
+    parse,
+    path_of,
+    topology_of,
+    validated,
+)
+from thalweg.cluster.toml_lines import KeyPath
 from thalweg.cluster.topology import Topology
 from thalweg.errors import InputError
 
@@ -114,7 +125,7 @@ class Assembled:
     @classmethod
     def load_file(cls: type[Made], file: Path, name: str | None = None) -> Made:
         """Raises InputError."""
-        values, places = layers(file, None)
+        values, places = cls._read(file)
         read = parse(KindsTable, values, places, str(file), file)
         nodes = dict(_of_kinds(cls.NODES, "node", read.values.node, read))
         links = dict(_of_kinds(cls.LINKS, "link", read.values.link, read))
@@ -130,6 +141,11 @@ class Assembled:
                 "clock",
             )
         return cls(name or str(file), read, nodes, links, _joined(read, nodes, links))
+
+    @classmethod
+    def _read(cls, file: Path) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
+        """The values of a file, and where each stands. Raises InputError."""
+        return layers(file, None)
 
     @classmethod
     def schema(cls) -> dict[str, Any]:

@@ -56,6 +56,7 @@ class System:
     name: str
     about: str
     node_kinds: frozenset[str]  #: what a cluster file's [node.*] calls those of this system
+    endings: frozenset[str] = frozenset()  #: of files that are its clusters and no TOML, such as `.json`
     operations: Mapping[str, Loaded] = field(default_factory=dict)  #: of `thalweg bench`: commands of click
     commands: Mapping[str, Loaded] = field(default_factory=dict)  #: others, such as `run` and `rtl cosim`
     cluster: str = "cluster:Cluster"  #: the class of its clusters, with `load` and `load_file`

@@ -10,6 +10,7 @@
 #include "thalweg_spec.hpp"
 #include "thalweg_mpi_fpga_spec.hpp"
 #include "thalweg_peach2_spec.hpp"
+#include "thalweg_smi_spec.hpp"
 
 namespace thalweg::spec {
 
@@ -329,3 +330,34 @@ inline constexpr Vector<DmaDescriptor, 4> dma_descriptor[] = {
 };
 
 }  // namespace thalweg::peach2::spec::vectors
+
+namespace thalweg::smi::spec::vectors {
+
+inline constexpr Vector<SmiHeader, 1> smi_header[] = {
+    {{.source = 0x0u, .destination = 0x0u, .port = 0x0u, .operation = 0x0u, .count = 0x0u}, {0x0000000000000000u}},
+    {{.source = 0xffu, .destination = 0xffu, .port = 0xffu, .operation = 0x7u, .count = 0x1fu}, {0x00000000ffffffffu}},
+    {{.source = 0xcu, .destination = 0xa8u, .port = 0x95u, .operation = 0x7u, .count = 0x1cu}, {0x00000000e795a80cu}},
+    {{.source = 0x6eu, .destination = 0x76u, .port = 0xe2u, .operation = 0x4u, .count = 0x17u}, {0x00000000bce2766eu}},
+    {{.source = 0xefu, .destination = 0x1bu, .port = 0x8cu, .operation = 0x4u, .count = 0x4u}, {0x00000000248c1befu}},
+    {{.source = 0x51u, .destination = 0x4au, .port = 0x42u, .operation = 0x1u, .count = 0xau}, {0x0000000051424a51u}},
+    {{.source = 0x5eu, .destination = 0xb4u, .port = 0xdcu, .operation = 0x3u, .count = 0x19u}, {0x00000000cbdcb45eu}},
+    {{.source = 0x1u, .destination = 0xd0u, .port = 0x32u, .operation = 0x7u, .count = 0x1u}, {0x000000000f32d001u}},
+    {{.source = 0x10u, .destination = 0xdeu, .port = 0xf7u, .operation = 0x5u, .count = 0x3u}, {0x000000001df7de10u}},
+    {{.source = 0xbcu, .destination = 0xe8u, .port = 0x7fu, .operation = 0x6u, .count = 0xfu}, {0x000000007e7fe8bcu}},
+    {{.source = 0x94u, .destination = 0x62u, .port = 0x15u, .operation = 0x4u, .count = 0x19u}, {0x00000000cc156294u}},
+    {{.source = 0xf4u, .destination = 0xc2u, .port = 0x87u, .operation = 0x1u, .count = 0x11u}, {0x000000008987c2f4u}},
+    {{.source = 0xc0u, .destination = 0x3cu, .port = 0x67u, .operation = 0x3u, .count = 0x9u}, {0x000000004b673cc0u}},
+    {{.source = 0x6du, .destination = 0xb2u, .port = 0xe8u, .operation = 0x3u, .count = 0x3u}, {0x000000001be8b26du}},
+    {{.source = 0x49u, .destination = 0x55u, .port = 0x86u, .operation = 0x3u, .count = 0x16u}, {0x00000000b3865549u}},
+    {{.source = 0x1bu, .destination = 0x58u, .port = 0x24u, .operation = 0x4u, .count = 0xau}, {0x000000005424581bu}},
+    {{.source = 0xafu, .destination = 0x6u, .port = 0x8fu, .operation = 0x5u, .count = 0xbu}, {0x000000005d8f06afu}},
+    {{.source = 0xau, .destination = 0x24u, .port = 0x1bu, .operation = 0x2u, .count = 0x16u}, {0x00000000b21b240au}},
+    {{.source = 0x8fu, .destination = 0xedu, .port = 0x18u, .operation = 0x2u, .count = 0x0u}, {0x000000000218ed8fu}},
+    {{.source = 0x34u, .destination = 0xddu, .port = 0xb3u, .operation = 0x0u, .count = 0xbu}, {0x0000000058b3dd34u}},
+    {{.source = 0xcfu, .destination = 0xe0u, .port = 0xe8u, .operation = 0x4u, .count = 0x7u}, {0x000000003ce8e0cfu}},
+    {{.source = 0x62u, .destination = 0xd1u, .port = 0x2bu, .operation = 0x5u, .count = 0x9u}, {0x000000004d2bd162u}},
+    {{.source = 0x3fu, .destination = 0xfau, .port = 0x78u, .operation = 0x1u, .count = 0x10u}, {0x000000008178fa3fu}},
+    {{.source = 0x33u, .destination = 0x4au, .port = 0xb3u, .operation = 0x6u, .count = 0xcu}, {0x0000000066b34a33u}},
+};
+
+}  // namespace thalweg::smi::spec::vectors

@@ -17,6 +17,7 @@ import pytest
 from thalweg import spec
 from thalweg.systems.mpi_fpga import spec as mpi_fpga
 from thalweg.systems.peach2 import spec as peach2
+from thalweg.systems.smi import spec as smi
 
 ROOT = Path(__file__).resolve().parents[3]
 VECTORS: dict[str, list[dict[str, Any]]] = json.loads((ROOT / "spec/generated/vectors.json").read_text())["formats"]
@@ -32,9 +33,10 @@ FORMATS: dict[str, Any] = {
     "relay_header": mpi_fpga.RelayHeader,
     "relay_credit": mpi_fpga.RelayCredit,
     "dma_descriptor": peach2.DmaDescriptor,
+    "smi_header": smi.SmiHeader,
 }
 NETWORK_ORDER = {"pcie_memory_write", "pcie_memory_read", "pcie_completion"}
-SYSTEMS = ["mpi_fpga", "peach2"]
+SYSTEMS = ["mpi_fpga", "peach2", "smi"]
 PYTHON = ["python/thalweg/spec.py", *(f"python/thalweg/systems/{word}/spec.py" for word in SYSTEMS)]
 PACKAGES = [
     "spec/generated/sv/tw_spec_pkg.sv",

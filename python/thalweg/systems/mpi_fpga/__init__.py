@@ -41,6 +41,9 @@ SYSTEM = System(
         "run": Loaded("commands.run:command", "Run an MPI program, unchanged, on a simulated cluster.", "runs:run"),
         "jobs": Loaded("commands.jobs:command", "Run MPI programs at once on one cluster, each with a share."),
         "tune": Loaded("commands.tune:command", "Measure which algorithm is best from which size on."),
+        "route": Loaded(
+            "commands.route:command", "Compute routes and prove that they cannot deadlock.", "routes:prove"
+        ),
         "reproduce": Loaded(
             "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduce"
         ),

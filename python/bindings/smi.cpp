@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clusters of SMI and the kernels that run on them, for Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <tuple>
+
+#include "assembly.hpp"
+#include "smi/driver/fabric.hpp"
+#include "smi/program.hpp"
+
+namespace nb = nanobind;
+using namespace thalweg;
+using namespace thalweg::smi;
+
+namespace {
+
+using EndpointTuple = std::tuple<unsigned, unsigned, unsigned, unsigned>;  // kind, port, buffer in packets, size
+
+/// A fabric and the program on it.
+class Run {
+ public:
+  Run(const nb::dict& description, const std::vector<std::vector<EndpointTuple>>& endpoints, unsigned children,
+      unsigned ranks)
+      : fabric_(description_of(description), endpoints_of(endpoints)) {
+    std::vector<std::vector<Program::Port>> ports(fabric_.ranks());
+    for (unsigned rank = 0; rank < fabric_.ranks(); ++rank) {
+      auto& board = fabric_.board(rank);
+      unsigned number = 0;
+      for (auto& port : board.ports()) {
+        ports[rank].push_back({.endpoint = port.endpoint,
+                               .open = &port.open,
+                               .in = &port.in,
+                               .out = &port.out,
+                               .waits = [&board, number] { return board.node().waits(number); }});
+        ++number;
+      }
+    }
+    const auto& channels = fabric_.channels();
+    const auto& banks = fabric_.banks();
+    const Program::Config config{.world = ranks,
+                                 .packet_bytes = channels.packet_bytes,
+                                 .eager = channels.eager,
+                                 .arity = channels.arity,
+                                 .tile = channels.tile,
+                                 .children = children,
+                                 .any_order = channels.any_order,
+                                 .banks = banks.number,
+                                 .bytes_per_cycle = banks.bytes_per_cycle,
+                                 .latency = banks.latency};
+    program_ = std::make_unique<Program>(fabric_.time(), fabric_.clock(), config, std::move(ports));
+  }
+
+  void load(
+      const std::vector<std::tuple<std::vector<std::vector<std::uint8_t>>, std::vector<std::vector<std::uint8_t>>>>&
+          tables) {
+    std::vector<Tables> all;
+    for (const auto& [send, receive] : tables) all.push_back({send, receive});
+    fabric_.load(all);
+  }
+  [[nodiscard]] unsigned ranks() const { return program_->ranks(); }
+  [[nodiscard]] double hertz() const { return fabric_.hertz(); }
+
+  std::size_t buffer(unsigned rank, unsigned bank, const std::string& name, std::size_t bytes) {
+    buffers_.push_back(&program_->buffer(rank, bank, name, bytes));
+    return buffers_.size() - 1;
+  }
+  /// The buffer's bytes themselves.
+  static nb::ndarray<nb::numpy, std::uint8_t> view(nb::handle self, std::size_t number) {
+    auto& run = nb::cast<Run&>(self);
+    auto& buffer = *run.buffers_.at(number);
+    const std::size_t shape[] = {buffer.bytes};
+    return nb::ndarray<nb::numpy, std::uint8_t>(buffer.at, 1, shape, self);
+  }
+  /// An argument is bytes, or the number of a buffer.
+  void start(unsigned rank, const std::string& library, const std::string& kernel, const nb::list& arguments,
+             bool serves) {
+    std::vector<Program::Argument> made;
+    for (const auto& argument : arguments) {
+      auto& to = made.emplace_back();
+      if (nb::isinstance<nb::int_>(argument)) {
+        to.buffer = buffers_.at(nb::cast<std::size_t>(argument));
+      } else {
+        const auto bytes = nb::cast<nb::bytes>(argument);
+        const auto* data = static_cast<const std::byte*>(bytes.data());
+        to.bytes.assign(data, data + bytes.size());
+      }
+    }
+    program_->start(rank, library, kernel, std::move(made), serves);
+  }
+  void run() {
+    nb::gil_scoped_release released;
+    program_->run();
+  }
+  [[nodiscard]] nb::list started() const {
+    nb::list all;
+    for (const auto& kernel : program_->started())
+      all.append(nb::make_tuple(kernel.rank, kernel.kernel, kernel.serves, kernel.ended, kernel.cycle));
+    return all;
+  }
+  [[nodiscard]] std::vector<std::string> warnings() const { return program_->warnings(); }
+  [[nodiscard]] std::uint64_t elements() const { return program_->elements(); }
+  [[nodiscard]] std::uint64_t strays(unsigned rank) { return fabric_.board(rank).node().strays(); }
+
+ private:
+  static std::vector<std::vector<EndpointOf>> endpoints_of(const std::vector<std::vector<EndpointTuple>>& given) {
+    std::vector<std::vector<EndpointOf>> made;
+    for (const auto& of : given) {
+      auto& rank = made.emplace_back();
+      for (const auto& [kind, port, buffer, size] : of)
+        rank.push_back({.kind = static_cast<EndpointKind>(kind), .port = port, .buffer = buffer, .size = size});
+    }
+    return made;
+  }
+
+  Fabric fabric_;
+  std::unique_ptr<Program> program_;
+  std::vector<Buffer*> buffers_;
+};
+
+}  // namespace
+
+void bind_smi(nb::module_& module) {
+  nb::exception<Misuse>(module, "SmiMisuse");
+  nb::exception<Deadlock>(module, "SmiDeadlock");
+
+  nb::class_<Run>(module, "SmiRun")
+      .def(nb::init<const nb::dict&, const std::vector<std::vector<EndpointTuple>>&, unsigned, unsigned>(),
+           nb::arg("description"), nb::arg("endpoints"), nb::arg("children"), nb::arg("ranks"))
+      .def_prop_ro("ranks", &Run::ranks)
+      .def_prop_ro("hertz", &Run::hertz)
+      .def_prop_ro("warnings", &Run::warnings)
+      .def_prop_ro("elements", &Run::elements, "that kernels have given and taken")
+      .def("load", &Run::load, nb::arg("tables"))
+      .def("buffer", &Run::buffer, nb::arg("rank"), nb::arg("bank"), nb::arg("name"), nb::arg("bytes"))
+      .def(
+          "view", [](nb::handle self, std::size_t number) { return Run::view(self, number); }, nb::arg("number"))
+      .def("start", &Run::start, nb::arg("rank"), nb::arg("library"), nb::arg("kernel"), nb::arg("arguments"),
+           nb::arg("serves"))
+      .def("run", &Run::run)
+      .def("started", &Run::started, "rank, kernel, whether it serves, whether it has ended, cycle of its end")
+      .def("strays", &Run::strays, nb::arg("rank"));
+}

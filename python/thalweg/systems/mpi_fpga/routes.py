@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routes of a cluster of MPI-FPGA, proved (`thalweg.routes`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from thalweg.cluster import Cluster
+from thalweg.route import proved
+
+
+def prove(cluster: Cluster, *, routing: str | None = None, table: str | Path | None = None) -> proved.ProvedRoutes:
+    """Raises CheckFailed, and InputError."""
+    return proved.prove(cluster, routing, table)

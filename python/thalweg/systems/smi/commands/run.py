@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`thalweg smi run`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from thalweg.commands import completion
+from thalweg.commands.output import json_option, print_line, print_table, write_json
+from thalweg.errors import FabricStopped, InputError
+from thalweg.systems.smi import host as hosts
+from thalweg.systems.smi import metadata
+from thalweg.systems.smi.cluster import Cluster
+from thalweg.systems.smi.commands.extract import define_option, include_option
+from thalweg.systems.smi.run import Run, Stuck
+
+
+@click.command("run")
+@click.argument("sources", type=click.Path(path_type=Path), nargs=-1)
+@click.option("-n", "--ranks", type=click.IntRange(1), help="Ranks. [default: as many as the cluster has]")
+@click.option(
+    "--cluster",
+    required=True,
+    metavar="C",
+    shell_complete=completion.clusters,
+    help="A preset such as smi-noctua, a cluster file, or a topology file of SMI's own.",
+)
+@click.option("--host", type=click.Path(path_type=Path), metavar="FILE", help="What stands for the host program, TOML.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An argument of all kernels, where there is no --host.",
+)
+@click.option(
+    "--metadata",
+    "described",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Of the program's operations. [default: they are found in the sources]",
+)
+@include_option
+@define_option
+@json_option
+def command(
+    sources: tuple[Path, ...],
+    ranks: int | None,
+    cluster: str,
+    host: Path | None,
+    settings: tuple[str, ...],
+    described: Path | None,
+    includes: tuple[Path, ...],
+    defines: tuple[str, ...],
+    json_file: Path | None,
+) -> None:
+    """Run the kernels of SOURCES, in OpenCL C, C or C++, on the ranks of a cluster, in simulated time.
+
+    Without a host description each kernel of a source starts at every rank whose program it is.
+    """
+    of = Cluster.load(cluster)
+    run = Run(of, ranks, metadata.read(described) if described else None, list(includes), list(defines))
+    if host:
+        if settings:
+            raise InputError("--set is for runs without --host, whose kernels have their arguments there")
+        description = hosts.read(host)
+    else:
+        if not sources:
+            raise InputError("give sources, or a host description")
+        description = hosts.of_values(_everything(run, sources, settings))
+    prepared = hosts.Prepared(run, description, sources)
+    try:
+        result, checks = prepared.execute()
+    except Stuck as stuck:
+        for line in stuck.lines[1:]:
+            print(line, file=sys.stderr)
+        raise FabricStopped(stuck.lines[0]) from None
+    for warning in result.warnings:
+        print(f"thalweg: warning: {warning}", file=sys.stderr)
+    print_table(
+        ["rank", "kernel", "cycles", "us"],
+        [
+            [each.rank, each.name, each.cycle, f"{each.cycle / result.hertz * 1e6:.3f}"]
+            if each.cycle is not None
+            else [each.rank, each.name, "serves", ""]
+            for each in result.kernels
+        ],
+    )
+    right = sum(check.right for check in checks)
+    print_line(
+        f"{result.cycles} cycles, {result.time_us:.3f} us"
+        + (f"; {right} of {len(checks)} checks right" if checks else "")
+    )
+    record = {
+        "cycles": result.cycles,
+        "time_us": result.time_us,
+        "elements": result.elements,
+        "kernels": [asdict(each) for each in result.kernels],
+        "warnings": result.warnings,
+        "checks": [asdict(check) for check in checks],
+    }
+    write_json(json_file, record, of)
+    if wrong := hosts.failed(checks):
+        raise wrong
+
+
+def _everything(run: Run, sources: tuple[Path, ...], settings: tuple[str, ...]) -> dict[str, Any]:
+    """A description of all kernels of all sources."""
+    given: dict[str, str] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise InputError(f"--set {setting}: it is NAME=VALUE")
+        given[name] = value
+    kernels = []
+    for source in sources:
+        for kernel in run.source(source).kernels.values():
+            names = {argument.name for argument in kernel.arguments}
+            arguments = {name: value for name, value in given.items() if name in names}
+            kernels.append({"file": str(source.absolute()), "name": kernel.name, "arguments": arguments})
+    return {"kernel": kernels}

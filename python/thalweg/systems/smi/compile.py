@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels in OpenCL C, C or C++, as libraries for the processor, in simulated time (runtime/smi/device)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from thalweg.errors import InputError
+from thalweg.launch import scratch
+from thalweg.resources import resource
+from thalweg.systems.smi.rewrite import KernelText, Rewritten, rewrite
+
+_TARGET = ("-target", "x86_64-unknown-linux-gnu")
+_SPACES = ("-D__local=", "-Dlocal=")  # a kernel's own variables, whatever they are called
+#: by a file's end
+_LANGUAGES = {".cl": "cl", ".c": "c", ".cpp": "c++", ".cc": "c++", ".cxx": "c++"}
+_CODE = ("-fPIC", "-g", "-O2", "-w", "-ffp-contract=off", "-fexceptions")
+_OF_CLANG = (
+    "-mllvm",
+    "-asan-instrumentation-with-call-threshold=0",
+    "-mllvm",
+    "-asan-stack=0",
+    "-mllvm",
+    "-asan-globals=0",
+)
+_OF_GCC = (
+    "--param",
+    "asan-instrumentation-with-call-threshold=0",
+    "--param",
+    "asan-stack=0",
+    "--param",
+    "asan-globals=0",
+)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A library, and what is in it."""
+
+    library: Path
+    source: Path
+    kernels: dict[str, KernelText]
+    loops: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class _Compiler:
+    program: str
+    language: str
+
+    @property
+    def clang(self) -> bool:
+        return "clang" in Path(self.program).name
+
+    @property
+    def standard(self) -> tuple[str, ...]:
+        return {"cl": ("-cl-std=CL2.0",), "c": ("-std=gnu17",), "c++": ("-std=c++20",)}[self.language]
+
+    @property
+    def instrumented(self) -> tuple[str, ...]:
+        return ("-fsanitize=kernel-address", *(_OF_CLANG if self.clang else _OF_GCC))
+
+
+def clang(cplusplus: bool = False) -> str | None:
+    """The compiler, or none. The environment variable THALWEG_CLANG names another one."""
+    if named := os.environ.get("THALWEG_CLANG"):
+        return f"{named}++" if cplusplus else named
+    return shutil.which("clang++" if cplusplus else "clang")
+
+
+def _compiler(source: Path) -> _Compiler:
+    language = _LANGUAGES.get(source.suffix)
+    if language is None:
+        raise InputError(f"{source} is no source of kernels: {', '.join(_LANGUAGES)}")
+    cplusplus = language == "c++"
+    if found := clang(cplusplus):
+        return _Compiler(found, language)
+    if language != "cl" and (found := shutil.which("g++" if cplusplus else "gcc")):
+        return _Compiler(found, language)
+    raise InputError(f"{source} needs clang, which is not here: apt-get install clang")
+
+
+def _run(command: Sequence[str | Path], given: str | None = None) -> str:
+    done = subprocess.run(list(map(str, command)), input=given, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        raise InputError(
+            next((line for line in lines if "error" in line), lines[0] if lines else f"{command[0]} fails")
+        )
+    return done.stdout
+
+
+def preprocess(source: Path, includes: Sequence[Path] = (), defines: Sequence[str] = ()) -> Rewritten:
+    """The source with its macros expanded, and the calls of loops in it. Raises InputError where it is not there, or wrong."""
+    if not source.is_file():
+        raise InputError(f"there is no file {source}")
+    compiler = _compiler(source)
+    text = _run(
+        [
+            compiler.program,
+            "-E",
+            "-x",
+            compiler.language,
+            *compiler.standard,
+            *(("-cl-no-stdinc",) if compiler.language == "cl" else ()),  # what it has comes when it is compiled
+            *(_TARGET if compiler.clang else ()),
+            "-include",
+            resource("runtime/smi/include") / "smi.h",
+            f"-I{resource('runtime/smi/include')}",
+            *(f"-I{folder}" for folder in includes),
+            *(f"-D{define}" for define in defines),
+            "-w",
+            source,
+        ]
+    )
+    return rewrite(text, compiler.language == "c++")
+
+
+def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), defines: Sequence[str] = ()) -> Compiled:
+    """Makes a library in `folder`. Raises InputError with the compiler's first error."""
+    compiler = _compiler(source)
+    rewritten = preprocess(source, includes, defines)
+    text = folder / f"{source.stem}.rewritten{source.suffix}"
+    text.write_text(rewritten.text)
+    device, headers = resource("runtime/smi/device"), resource("runtime/smi/include")
+    made = folder / f"{source.stem}.o"
+    _run(
+        [
+            compiler.program,
+            "-c",
+            "-x",
+            compiler.language,
+            *compiler.standard,
+            *_CODE,
+            *compiler.instrumented,
+            *_SPACES,
+            *_of_language(compiler),
+            f"-I{source.parent}",
+            "-o",
+            made,
+            text,
+        ]
+    )
+    shim, builtins = (scratch.folder() / f"smi-{name}.o" for name in ("shim", "builtins"))
+    if not shim.exists():
+        plain = clang() or "gcc"
+        _run([plain, "-c", "-std=gnu17", *_CODE, f"-I{headers}", f"-I{device}", "-o", shim, device / "shim.c"])
+    objects = [made, shim]
+    if compiler.language == "cl":
+        if not builtins.exists():
+            _run(
+                [
+                    compiler.program,
+                    "-c",
+                    "-x",
+                    "cl",
+                    *compiler.standard,
+                    *_CODE,
+                    *_of_language(compiler),
+                    "-o",
+                    builtins,
+                    device / "builtins.cl",
+                ]
+            )
+        objects.append(builtins)
+    library = folder / f"{source.stem}.so"
+    wraps = [f"-Wl,--wrap={name}" for name in ("memcpy", "memmove", "memset")]
+    own = "-Wl,-Bsymbolic"  # a kernel is called read, and is not the C library's
+    _run([compiler.program, "-shared", own, *wraps, "-o", library, *objects, "-lm"])
+    return Compiled(library, source, {kernel.name: kernel for kernel in rewritten.kernels}, rewritten.loops)
+
+
+def _of_language(compiler: _Compiler) -> tuple[str, ...]:
+    target = _TARGET if compiler.clang else ()
+    if compiler.language == "cl":
+        return (*target, "-Xclang", "-finclude-default-header")
+    kernel = 'extern "C"' if compiler.language == "c++" else ""
+    return (*target, f"-D__kernel={kernel}", "-D__global=", "-D__constant=const", "-D__private=")

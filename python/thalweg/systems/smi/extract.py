@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The SMI operations of a program, found in its source by libclang: ports, datatypes and operators, where they are constants."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thalweg.errors import InputError
+from thalweg.resources import resource
+from thalweg.systems.smi import metadata
+
+_TYPES = {1: "int", 2: "float", 3: "double", 4: "char", 5: "short"}
+_OPERATORS = {0: "add", 1: "max", 2: "min"}
+#: of the call without its count: which arguments are type and port, and the operator's
+_CALLS = {
+    "SMI_Open_send_channel": ("push", 1, 3, None),
+    "SMI_Open_receive_channel": ("pop", 1, 3, None),
+    "SMI_Open_recv_channel": ("pop", 1, 3, None),
+    "SMI_Open_bcast_channel": ("broadcast", 1, 2, None),
+    "SMI_Open_reduce_channel": ("reduce", 1, 3, 2),
+    "SMI_Open_scatter_channel": ("scatter", 2, 3, None),
+    "SMI_Open_gather_channel": ("gather", 2, 3, None),
+}
+_VECTORS = "/smi_vectors.h"  # of no disk
+_LANGUAGES = {".cl": "cl", ".c": "c", ".cpp": "c++", ".cc": "c++", ".cxx": "c++"}
+
+#: binary operators, as clang_getCursorBinaryOperatorKind numbers them
+_BINARY: dict[int, Callable[[int, int], int | None]] = {
+    3: lambda a, b: a * b,
+    4: lambda a, b: _quotient(a, b),
+    5: lambda a, b: a - b * _quotient(a, b),
+    6: lambda a, b: a + b,
+    7: lambda a, b: a - b,
+    8: lambda a, b: a << b if 0 <= b < 64 else None,
+    9: lambda a, b: a >> b if 0 <= b < 64 else None,
+}
+
+
+def _quotient(a: int, b: int) -> int:
+    if b == 0:
+        raise InputError("a port or type is divided by zero")
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+@dataclass(frozen=True)
+class Found:
+    """An operation, and where it is opened first."""
+
+    type: str
+    port: int
+    data_type: str
+    op: str
+    degree: int | None
+    file: str
+    line: int
+
+
+def _cindex() -> Any:
+    try:
+        from clang import cindex
+    except ImportError as error:
+        raise InputError("finding operations needs libclang: pip install 'thalweg[smi]'") from error
+    return cindex
+
+
+def extract(
+    files: Path | Sequence[Path],
+    includes: Sequence[Path] = (),
+    defines: Sequence[str] = (),
+    reads: int = 8,
+    max_ranks: int = 8,
+) -> dict[str, Any]:
+    """Metadata of the program that these sources make. Raises InputError where a port or a type is not known before it runs, or two
+    operations use a port in ways that don't fit."""
+    sources = [files] if isinstance(files, Path) else list(files)
+    merged: dict[tuple[str, int], Found] = {}
+    for source in sources:
+        for found in find(source, includes, defines):
+            key = (found.type, found.port)
+            first = merged.setdefault(key, found)
+            if (first.data_type, first.op) != (found.data_type, found.op):
+                raise InputError(
+                    f"{found.file}:{found.line}: port {found.port} is a {found.type} of {found.data_type}, {found.op}; in "
+                    f"{first.file}:{first.line} of {first.data_type}, {first.op}"
+                    if found.type == "reduce"
+                    else f"{found.file}:{found.line}: port {found.port} is a {found.type} of {found.data_type}; in "
+                    f"{first.file}:{first.line} of {first.data_type}"
+                )
+            if (found.degree or 0) > (first.degree or 0):
+                merged[key] = found
+    operations = [
+        {
+            "type": found.type,
+            "port": found.port,
+            "data_type": found.data_type,
+            "buffer_size": found.degree or None,
+            "args": {"op_type": found.op} if found.type == "reduce" else {},
+        }
+        for _, found in sorted(merged.items(), key=lambda item: (item[0][1], item[0][0] != "push"))
+    ]
+    whole = {"operations": operations, "consecutive_reads": reads, "max_ranks": max_ranks}
+    metadata.of_values(whole, str(sources[0]) if sources else "")
+    return whole
+
+
+def find(source: Path, includes: Sequence[Path] = (), defines: Sequence[str] = ()) -> list[Found]:
+    """All calls that open a channel, in the order of the text; of a template, for each of its values. Raises InputError."""
+    if not source.is_file():
+        raise InputError(f"there is no file {source}")
+    language = _LANGUAGES.get(source.suffix)
+    if language is None:
+        raise InputError(f"{source} is no source of kernels: {', '.join(_LANGUAGES)}")
+    cindex = _cindex()
+    unit = cindex.Index.create().parse(
+        str(source),
+        args=_arguments(language, includes, defines),
+        unsaved_files=[(_VECTORS, _vectors())] if language == "cl" else [(str(source), _without_channels(source))],
+    )
+    for message in unit.diagnostics:
+        if message.severity == cindex.Diagnostic.Fatal:
+            raise InputError(f"{message.location.file}:{message.location.line}: {message.spelling}")
+    reader = _Reader(cindex, unit)
+    return list(reader.found())
+
+
+def _arguments(language: str, includes: Sequence[Path], defines: Sequence[str]) -> list[str]:
+    smi = resource("runtime/smi/include")
+    arguments = ["-x", language, "-DSMI_EXTRACT", "-Dread_channel_intel(c)=(c)", f"-I{smi}"]
+    arguments += ["-include", str(smi / "smi.h")]
+    if language == "cl":
+        arguments += ["-Dchannel=", "-cl-std=CL2.0", "-cl-no-stdinc", "-Xclang", "-fdeclare-opencl-builtins"]
+        arguments += ["-include", _VECTORS]
+    else:
+        arguments += ["-D__kernel=", "-D__global=", "-D__constant=const", "-D__local=", "-D__private="]
+        arguments += ["-std=c++20"] if language == "c++" else ["-std=gnu17"]
+    return [*arguments, *(f"-I{folder}" for folder in includes), *(f"-D{define}" for define in defines)]
+
+
+def _without_channels(source: Path) -> str:
+    """A source in C or C++, where `channel` is a word like others but at the begin of what the program declares."""
+    text = source.read_text(encoding="utf-8", errors="replace")
+    return re.sub(r"^channel(?=\s+\w)", " " * len("channel"), text, flags=re.MULTILINE)
+
+
+def _vectors() -> str:
+    """OpenCL's types, which libclang brings no header for."""
+    lines = [f"typedef unsigned {name} u{name};" for name in ("char", "short", "int", "long")]
+    lines += ["typedef unsigned long size_t;", "typedef unsigned int cl_mem_fence_flags;"]
+    for name in ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double"):
+        lines += [f"typedef {name} {name}{n} __attribute__((ext_vector_type({n})));" for n in (2, 3, 4, 8, 16)]
+    return "\n".join(lines) + "\n"
+
+
+class _Reader:
+    def __init__(self, cindex: Any, unit: Any) -> None:
+        self.cindex, self.unit = cindex, unit
+        self.kinds = cindex.CursorKind
+        library = cindex.conf.lib
+        self._evaluate = library.clang_Cursor_Evaluate
+        self._evaluate.argtypes, self._evaluate.restype = [cindex.Cursor], ctypes.c_void_p
+        self._kind = library.clang_EvalResult_getKind
+        self._kind.argtypes, self._kind.restype = [ctypes.c_void_p], ctypes.c_int
+        self._as_int = library.clang_EvalResult_getAsLongLong
+        self._as_int.argtypes, self._as_int.restype = [ctypes.c_void_p], ctypes.c_longlong
+        self._dispose = library.clang_EvalResult_dispose
+        self._dispose.argtypes, self._dispose.restype = [ctypes.c_void_p], None
+        self._operator = library.clang_getCursorBinaryOperatorKind
+        self._operator.argtypes, self._operator.restype = [cindex.Cursor], ctypes.c_int
+        self._template = library.clang_getSpecializedCursorTemplate
+        self._template.argtypes, self._template.restype = [cindex.Cursor], cindex.Cursor
+        self.uses: dict[str, list[tuple[int, ...]]] = {}
+
+    def found(self) -> Iterator[Found]:
+        root = self.unit.cursor
+        self._collect(root)
+        for cursor in root.walk_preorder():
+            if cursor.kind == self.kinds.CALL_EXPR and cursor.spelling.removesuffix("_ad") in _CALLS:
+                for values in self._bindings(cursor):
+                    yield self._one(cursor, values)
+
+    def _collect(self, root: Any) -> None:
+        """Values that function templates are used with."""
+        for cursor in root.walk_preorder():
+            if cursor.kind not in (self.kinds.DECL_REF_EXPR, self.kinds.CALL_EXPR) or cursor.referenced is None:
+                continue
+            function = cursor.referenced
+            number = function.get_num_template_arguments() if function.kind == self.kinds.FUNCTION_DECL else -1
+            if number <= 0:
+                continue
+            template = self._template(function)
+            integral = self.cindex.TemplateArgumentKind.INTEGRAL
+            values = tuple(
+                function.get_template_argument_value(i) if function.get_template_argument_kind(i) == integral else 0
+                for i in range(number)
+            )
+            uses = self.uses.setdefault(template.get_usr(), [])
+            if values not in uses:
+                uses.append(values)
+
+    def _bindings(self, cursor: Any) -> Iterator[Mapping[str, int]]:
+        """What the parameters of the templates around it can be."""
+        around = self._around(cursor)
+        if around is None:
+            yield {}
+            return
+        names = [
+            child.spelling if child.kind == self.kinds.TEMPLATE_NON_TYPE_PARAMETER else ""
+            for child in around.get_children()
+            if child.kind
+            in (
+                self.kinds.TEMPLATE_NON_TYPE_PARAMETER,
+                self.kinds.TEMPLATE_TYPE_PARAMETER,
+                self.kinds.TEMPLATE_TEMPLATE_PARAMETER,
+            )
+        ]
+        for values in self.uses.get(around.get_usr(), []):
+            yield {name: value for name, value in zip(names, values, strict=False) if name}
+
+    def _around(self, cursor: Any) -> Any:
+        """The function template that it is in."""
+        for top in self._templates():
+            extent = top.extent
+            if (
+                extent.start.file
+                and cursor.location.file
+                and extent.start.file.name == cursor.location.file.name
+                and extent.start.offset <= cursor.location.offset <= extent.end.offset
+            ):
+                return top
+        return None
+
+    def _templates(self) -> list[Any]:
+        if not hasattr(self, "_all_templates"):
+            self._all_templates = [
+                cursor for cursor in self.unit.cursor.walk_preorder() if cursor.kind == self.kinds.FUNCTION_TEMPLATE
+            ]
+        return self._all_templates
+
+    def _one(self, cursor: Any, values: Mapping[str, int]) -> Found:
+        name = cursor.spelling
+        kind, type_at, port_at, op_at = _CALLS[name.removesuffix("_ad")]
+        arguments = list(cursor.get_arguments())
+        place = cursor.location
+        where = f"{place.file}:{place.line}"
+
+        def constant(at: int, what: str, known: Mapping[int, str] | None = None) -> int:
+            value = self._value(arguments[at], values) if at < len(arguments) else None
+            if value is None:
+                raise InputError(f"{where}: {what} of {name} is no constant that is known before the program runs")
+            if known is not None and value not in known:
+                raise InputError(f"{where}: {value} is {what} of {name}, and there is none of that number")
+            return value
+
+        port = constant(port_at, "the port")
+        if not 0 <= port <= 255:
+            raise InputError(f"{where}: port {port}; a port is from 0 to 255")
+        return Found(
+            type=kind,
+            port=port,
+            data_type=_TYPES[constant(type_at, "the datatype", _TYPES)],
+            op=_OPERATORS[constant(op_at, "the operator", _OPERATORS)] if op_at is not None else "",
+            degree=self._value(arguments[-1], values) if name.endswith("_ad") else None,
+            file=str(place.file),
+            line=place.line,
+        )
+
+    def _value(self, cursor: Any, values: Mapping[str, int]) -> int | None:
+        if result := self._evaluate(cursor):
+            value = self._as_int(result) if self._kind(result) == 1 else None
+            self._dispose(result)
+            if value is not None:
+                return int(value)
+        children = list(cursor.get_children())
+        if cursor.kind == self.kinds.DECL_REF_EXPR and cursor.referenced is not None:
+            to = cursor.referenced
+            if to.kind == self.kinds.TEMPLATE_NON_TYPE_PARAMETER:
+                return values.get(to.spelling)
+            if to.kind == self.kinds.VAR_DECL and to.type.is_const_qualified():
+                last = [child for child in to.get_children() if child.kind.is_expression()]
+                return self._value(last[-1], values) if last else None
+            return None
+        if cursor.kind == self.kinds.BINARY_OPERATOR and len(children) == 2:
+            a, b = (self._value(child, values) for child in children)
+            operator = _BINARY.get(self._operator(cursor))
+            return operator(a, b) if operator and a is not None and b is not None else None
+        inside = [child for child in children if child.kind.is_expression()]
+        transparent = (self.kinds.UNEXPOSED_EXPR, self.kinds.PAREN_EXPR, self.kinds.CSTYLE_CAST_EXPR)
+        if cursor.kind in transparent and len(inside) == 1:
+            return self._value(inside[0], values)
+        return None

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands for a program's host, in TOML: which kernels run where, with which arguments, and what has to be right at the end.
+
+    [[buffer]]
+    name = "mem"
+    ranks = [1]
+    type = "char"
+    count = 1
+
+    [[kernel]]
+    file = "bandwidth_0.cl"      # beside this file; one of the command's where nothing is said
+    name = "app"
+    ranks = [0]
+    arguments = { N = 1000, dest_rank = 1 }
+
+    [[kernel]]
+    file = "bandwidth_1.cl"
+    name = "app"
+    ranks = [1]
+    arguments = { mem = "mem", N = 1000 }
+
+    [[check]]
+    buffer = "mem"
+    ranks = [1]
+    equals = 1
+
+A number may be an expression of `rank` and `ranks`; what is checked also of a rank's buffers, by their names as they are at the
+end, and by `first_NAME` as they were put in.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from thalweg.errors import CheckFailed, InputError
+from thalweg.systems.smi.expressions import evaluate
+from thalweg.systems.smi.run import DTYPES, Buffer, Result, Run
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Number = int | float | str
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Ranks(_Table):
+    ranks: list[int] | Literal["all"] | None = Field(
+        None, description="numbers, or all; of a kernel, where nothing is said, those that have its file"
+    )
+
+
+class BufferTable(Ranks):
+    name: str
+    type: str = Field("float", description="of an element: float, int, float4, ...")
+    count: Number | None = Field(None, description="elements")
+    shape: list[Number] | None = None
+    bank: int = Field(0, ge=0)
+    fill: Number | Literal["zeros", "iota"] = Field("zeros", description="zeros, iota, or an expression of i as well")
+    random: int | None = Field(
+        None, ge=0, description="seed of numbers from 0 to 1, or of 0 to 99; each rank has its own"
+    )
+    file: Path | None = Field(None, description="of numpy, .npy; of {rank} where each has its own")
+
+    @model_validator(mode="after")
+    def _one(self) -> BufferTable:
+        if (self.count is None) == (self.shape is None) and self.file is None:
+            raise ValueError("a buffer has a count or a shape, or is a file's")
+        if self.random is not None and self.file is not None:
+            raise ValueError("a buffer is random, or a file's")
+        return self
+
+
+class KernelTable(Ranks):
+    name: str
+    file: Path | None = None
+    arguments: dict[str, Number | bool] = {}
+    serves: bool | None = Field(
+        None, description="whether it may wait for ever; by itself it does whose body has an endless loop"
+    )
+
+
+class CheckTable(Ranks):
+    buffer: str
+    equals: Number | None = None
+    file: Path | None = None
+    tolerance: float = Field(0, ge=0, description="relative, of the largest value")
+
+    @model_validator(mode="after")
+    def _one(self) -> CheckTable:
+        if (self.equals is None) == (self.file is None):
+            raise ValueError("a check has equals or file")
+        return self
+
+
+class HostTable(_Table):
+    include: list[Path] = []
+    define: list[str] = []
+    buffer: list[BufferTable] = []
+    kernel: list[KernelTable] = []
+    check: list[CheckTable] = []
+
+
+@dataclass(frozen=True)
+class Host:
+    """A description; names of files in it begin at `folder`."""
+
+    table: HostTable
+    folder: Path
+    name: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """What came out."""
+
+    buffer: str
+    rank: int
+    right: bool
+    what: str
+
+
+def read(file: Path) -> Host:
+    """Raises InputError."""
+    try:
+        whole = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file) from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"is no TOML: {error}", file) from None
+    return of_values(whole, file.parent, str(file))
+
+
+def of_values(whole: Mapping[str, Any], folder: Path = Path(), name: str = "host description") -> Host:
+    """A description that has been read. Raises InputError."""
+    try:
+        return Host(HostTable.model_validate(whole), folder, name)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in first["loc"]).lstrip(".")
+        raise InputError(f"{path or 'it'}: {first['msg'][:1].lower()}{first['msg'][1:]}", name) from None
+
+
+class Prepared:
+    """A run with all that a host description has."""
+
+    def __init__(self, run: Run, host: Host, sources: Sequence[Path] = ()) -> None:
+        self.run, self.host = run, host
+        assert run.ranks is not None
+        self.ranks: int = run.ranks
+        self.sources = [Path(source) for source in sources]
+        run.includes = [*run.includes, *(host.folder / folder for folder in host.table.include)]
+        run.defines = [*run.defines, *host.table.define]
+        self.buffers: dict[tuple[str, int], Buffer] = {}
+        self.first: dict[tuple[str, int], NDArray[Any]] = {}
+        for buffer in host.table.buffer:
+            self._buffer(buffer)
+        for number, kernel in enumerate(host.table.kernel):
+            self._kernel(number, kernel)
+
+    def execute(self) -> tuple[Result, list[Check]]:
+        """Runs it and checks what it left."""
+        result = self.run.run()
+        return result, [self._check(check, rank) for check in self.host.table.check for rank in self._ranks(check)]
+
+    def _wrong(self, what: str) -> InputError:
+        return InputError(what, self.host.name)
+
+    def _names(self, rank: int) -> dict[str, Any]:
+        return {"rank": rank, "ranks": self.ranks}
+
+    def _ranks(self, table: Ranks, default: Sequence[int] | None = None) -> Sequence[int]:
+        if table.ranks is None and default is not None:
+            return default
+        if table.ranks is None or table.ranks == "all":
+            return range(self.ranks)
+        return table.ranks
+
+    def _number(self, value: Number | bool, rank: int) -> Any:
+        return evaluate(value, self._names(rank)) if isinstance(value, str) else value
+
+    def _buffer(self, table: BufferTable) -> None:
+        scalar = table.type.rstrip("0123456789")
+        if scalar not in DTYPES:
+            raise self._wrong(f"buffer {table.name}: there is no type {table.type}")
+        lanes = int(table.type[len(scalar) :] or 1)
+        dtype = DTYPES[scalar]
+        for rank in self._ranks(table):
+            if (table.name, rank) in self.buffers:
+                raise self._wrong(f"rank {rank} has two buffers {table.name}")
+            array = self._content(table, rank, dtype, lanes)
+            self.first[table.name, rank] = array
+            self.buffers[table.name, rank] = self.run.buffer(rank, array, table.bank, table.name)
+
+    def _content(self, table: BufferTable, rank: int, dtype: type[np.generic], lanes: int) -> NDArray[Any]:
+        if table.file is not None:
+            return self._load(table.file, rank).astype(dtype)
+        sizes = [table.count] if table.shape is None else table.shape
+        shape = [int(self._number(size, rank)) for size in sizes if size is not None]
+        if min(shape) < 1:
+            raise self._wrong(f"buffer {table.name} of rank {rank} has no elements")
+        shape[-1] *= lanes
+        count = int(np.prod(shape))
+        if table.random is not None:
+            random = np.random.default_rng([table.random, rank])
+            whole = np.issubdtype(dtype, np.integer)
+            made = random.integers(0, 100, count) if whole else random.random(count)
+        elif table.fill == "zeros":
+            made = np.zeros(count)
+        elif table.fill == "iota":
+            made = np.arange(count)
+        elif isinstance(table.fill, str):
+            made = np.broadcast_to(evaluate(table.fill, {**self._names(rank), "i": np.arange(count)}), count)
+        else:
+            made = np.full(count, table.fill)
+        return np.asarray(made).astype(dtype).reshape(shape)
+
+    def _load(self, file: Path, rank: int) -> NDArray[Any]:
+        path = self.host.folder / str(file).replace("{rank}", str(rank))
+        try:
+            loaded: NDArray[Any] = np.load(path, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise self._wrong(f"{path} is no array of numpy: {error}") from None
+        return loaded
+
+    def _kernel(self, number: int, table: KernelTable) -> None:
+        if table.file is not None:
+            source = self.host.folder / table.file
+            source = next((given for given in self.sources if given.name == table.file.name), source)
+        elif len(self.sources) == 1:
+            source = self.sources[0]
+        else:
+            having = [given for given in self.sources if table.name in self.run.source(given).kernels]
+            if len(having) != 1:
+                raise self._wrong(f"kernel[{number}]: say which file kernel {table.name} is of")
+            source = having[0]
+        for rank in self._ranks(table, self._ranks_of(source)):
+            arguments: dict[str, Any] = {}
+            for name, value in table.arguments.items():
+                if isinstance(value, str) and (value, rank) in self.buffers:
+                    arguments[name] = self.buffers[value, rank]
+                else:
+                    arguments[name] = self._number(value, rank)
+            self.run.kernel(source, table.name, rank, serves=table.serves, **{f"{k}": v for k, v in arguments.items()})
+
+    def _ranks_of(self, source: Path) -> Sequence[int]:
+        """Those whose program a topology file says it is; all where it says nothing."""
+        fpgas = getattr(self.run.cluster, "fpgas", None)
+        if fpgas and source.stem in fpgas.programs:
+            return [rank for rank, program in enumerate(fpgas.programs[: self.ranks]) if program == source.stem]
+        return range(self.ranks)
+
+    def _check(self, table: CheckTable, rank: int) -> Check:
+        if (table.buffer, rank) not in self.buffers:
+            raise self._wrong(f"check: rank {rank} has no buffer {table.buffer}")
+        found = self.buffers[table.buffer, rank].array
+        if table.file is not None:
+            wanted = self._load(table.file, rank)
+        else:
+            assert table.equals is not None
+            names = self._names(rank) | {"i": np.arange(found.size).reshape(found.shape)}
+            for (name, of), buffer in self.buffers.items():
+                if of == rank:
+                    names |= {name: buffer.array, f"first_{name}": self.first[name, of]}
+            wanted = np.asarray(evaluate(table.equals, names) if isinstance(table.equals, str) else table.equals)
+        if wanted.size not in (1, found.size):
+            raise self._wrong(
+                f"check: buffer {table.buffer} has {found.size} elements, what it should be {wanted.size}"
+            )
+        wanted = np.broadcast_to(wanted if wanted.size == 1 else wanted.reshape(found.shape), found.shape)
+        allowed = table.tolerance * float(np.max(np.abs(wanted), initial=0))
+        wrong = ~(np.abs(found.astype(np.float64) - wanted.astype(np.float64)) <= allowed)
+        if not wrong.any():
+            return Check(table.buffer, rank, True, f"{found.size} elements right")
+        at = int(np.argmax(wrong.ravel()))
+        what = f"{int(wrong.sum())} of {found.size} elements wrong; element {at} is {found.ravel()[at]}, not {wanted.ravel()[at]}"
+        return Check(table.buffer, rank, False, what)
+
+
+def failed(checks: Sequence[Check]) -> CheckFailed | None:
+    """What to raise where a check came out wrong."""
+    wrong = [check for check in checks if not check.right]
+    if not wrong:
+        return None
+    more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+    return CheckFailed(f"buffer {wrong[0].buffer} of rank {wrong[0].rank}: {wrong[0].what}{more}")

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routes of a cluster of SMI, proved: what `thalweg route` prints and `thalweg.routes` returns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thalweg.cluster import Cluster as AnyCluster
+from thalweg.errors import InputError
+from thalweg.systems.smi import metadata as programs
+from thalweg.systems.smi import routes
+from thalweg.systems.smi.cluster import Cluster
+
+
+@dataclass(frozen=True, eq=False)
+class ProvedRoutes:
+    """Tables that deliver every packet and cannot deadlock on the cluster, and the figures of the proof."""
+
+    cluster: Cluster
+    tables: routes.Table  #: of send kernels: rank, link, destination
+    receive: Sequence[
+        routes.Table
+    ]  #: of receive kernels, by rank: link, port * 2 + control; empty where no programs are known
+    proof: routes.Proof
+
+    def record(self) -> dict[str, Any]:
+        """The proof as plain data."""
+        return {"cluster": self.cluster.name, **self.proof.as_dict()}
+
+    def files(self) -> dict[str, bytes]:
+        """What `thalweg route --out` writes, by names that the public reference implementation's host code reads."""
+        made = {"proof.json": (json.dumps(self.record(), indent=2) + "\n").encode()}
+        for prefix, tables in (("cks", self.tables), ("ckr", self.receive)):
+            for rank, of_rank in enumerate(tables):
+                for link, table in enumerate(of_rank):
+                    made[f"{prefix}-rank{rank}-channel{link}"] = table.tobytes()
+        fpgas = self.cluster.fpgas
+        names = fpgas.names if fpgas else [f"rank-{rank}" for rank in range(self.cluster.topology.nodes)]
+        made["ranks"] = "".join(f"{rank} {name}\n" for rank, name in enumerate(names)).encode()
+        return made
+
+
+def prove(cluster: AnyCluster, *, metadata: Sequence[str | Path] = ()) -> ProvedRoutes:
+    """Of the programs in these files of `metadata`, by the name that each rank's FPGA has in the topology file, or of the only one.
+    Raises CheckFailed with who waits for whom, and InputError."""
+    assert isinstance(cluster, Cluster)
+    known = {Path(file).stem: programs.read(Path(file)) for file in metadata}
+    receive = _receive(cluster, known) if known else []
+    proof = routes.prove(cluster.topology, cluster.send_tables, receive) if receive else cluster.proof
+    return ProvedRoutes(cluster, cluster.send_tables, receive, proof)
+
+
+def _receive(cluster: Cluster, known: Mapping[str, programs.Program]) -> list[routes.Table]:
+    names = cluster.fpgas.programs if cluster.fpgas else ()
+    if not names:
+        if len(known) > 1:
+            raise InputError(
+                f"{cluster.name} does not say which rank has which of {', '.join(known)}; a topology file's fpgas do"
+            )
+        names = tuple(known) * cluster.topology.nodes
+    tables = {}
+    for name in dict.fromkeys(names):
+        stem = Path(name).stem if name.endswith(".json") else name
+        if stem not in known:
+            raise InputError(f"program {name!r} has no metadata; there are {', '.join(known)}")
+        tables[name] = known[stem].receive_tables(cluster.node.links)
+    return [tables[name] for name in names]

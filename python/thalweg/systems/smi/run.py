@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of SMI: kernels on the ranks of a cluster, in simulated time.
+
+    run = Run("smi-noctua", ranks=2)
+    numbers = run.buffer(1, np.zeros(1, np.int8))
+    run.kernel("send.cl", "app", 0, N=1000, dest_rank=1)
+    run.kernel("receive.cl", "app", 1, mem=numbers, N=1000)
+    result = run.run()
+    print(result.time_us, numbers.array)
+
+What is written into buffers and read from them here takes no time.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg import _sim
+from thalweg.errors import CheckFailed, FabricStopped, InputError
+from thalweg.launch import scratch
+from thalweg.systems.smi import metadata, routes
+from thalweg.systems.smi.cluster import Cluster
+from thalweg.systems.smi.compile import Compiled, compile_kernels
+from thalweg.systems.smi.extract import extract
+from thalweg.systems.smi.rewrite import Argument, KernelText
+
+#: OpenCL's scalars
+DTYPES: dict[str, type[np.generic]] = {
+    "bool": np.int8,
+    "char": np.int8,
+    "uchar": np.uint8,
+    "unsigned char": np.uint8,
+    "short": np.int16,
+    "ushort": np.uint16,
+    "unsigned short": np.uint16,
+    "int": np.int32,
+    "uint": np.uint32,
+    "unsigned": np.uint32,
+    "unsigned int": np.uint32,
+    "long": np.int64,
+    "ulong": np.uint64,
+    "unsigned long": np.uint64,
+    "size_t": np.uint64,
+    "float": np.float32,
+    "double": np.float64,
+}
+COMMUNICATOR = "SMI_Comm"
+
+
+class WrongUse(CheckFailed):
+    """A kernel used a channel, a port or memory as it must not; the text begins with its source's line."""
+
+
+class Stuck(FabricStopped):
+    """Nothing can go on; `lines` say which kernel waits for which, and where they wait in a circle."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.lines = text.splitlines()
+
+
+class Buffer:
+    """Memory of a rank's bank."""
+
+    def __init__(self, rank: int, name: str, bank: int, array: NDArray[Any]) -> None:
+        self.rank, self.name, self.bank = rank, name, bank
+        self.array = array  #: before the run what is put into it, afterwards the memory itself
+        self.number = -1
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A kernel."""
+
+    rank: int
+    name: str
+    cycle: int | None  #: in which it ended; None: it serves, and did not
+    serves: bool
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run went."""
+
+    kernels: list[Ended]
+    warnings: list[str]
+    elements: int  #: that kernels have given to channels and taken from them
+    hertz: float
+
+    @property
+    def cycles(self) -> int:
+        """Until the last kernel had ended."""
+        return max((kernel.cycle for kernel in self.kernels if kernel.cycle is not None), default=0)
+
+    @property
+    def time_us(self) -> float:
+        return self.cycles / self.hertz * 1e6
+
+    def cycle(self, rank: int, kernel: str) -> int:
+        """In which a kernel ended. Raises InputError where there is none of that name, or it has not ended."""
+        for each in self.kernels:
+            if (each.rank, each.name) == (rank, kernel) and each.cycle is not None:
+                return each.cycle
+        raise InputError(f"no kernel {kernel} of rank {rank} has ended")
+
+
+def _compiled(source: Path, includes: tuple[Path, ...], defines: tuple[str, ...]) -> Compiled:
+    """Once for each text of a source; what it includes is taken to stay as it is."""
+    text = source.read_bytes() if source.is_file() else b""
+    key = (source.resolve(), text, includes, defines)
+    if key not in _COMPILED:
+        folder = Path(tempfile.mkdtemp(dir=scratch.folder()))
+        _COMPILED[key] = compile_kernels(source, folder, includes, defines)
+    return _COMPILED[key]
+
+
+_COMPILED: dict[tuple[Path, bytes, tuple[Path, ...], tuple[str, ...]], Compiled] = {}
+
+
+@dataclass
+class _Start:
+    rank: int
+    source: Compiled
+    kernel: KernelText
+    arguments: list[Any]
+    serves: bool
+
+
+@dataclass
+class Run:
+    """A cluster, and what is to run on it. `ranks`: how many take part, the first ones of the cluster; all, where nothing is said.
+    `program`: metadata of the ranks' operations (thalweg.systems.smi.metadata), as of `thalweg smi extract`; otherwise they are found
+    in the sources. Raises InputError where something does not fit."""
+
+    cluster: Cluster | str | Path
+    ranks: int | None = None
+    program: metadata.Program | None = None
+    includes: Sequence[Path] = ()
+    defines: Sequence[str] = ()
+    _compiled: dict[Path, Compiled] = field(default_factory=dict)
+    _starts: list[_Start] = field(default_factory=list)
+    _buffers: list[Buffer] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.cluster, Cluster):
+            self.cluster = Cluster.load(self.cluster)
+        there = self.cluster.topology.nodes
+        if self.ranks is None:
+            self.ranks = there
+        if not 1 <= self.ranks <= there:
+            raise InputError(f"{self.ranks} ranks; {self.cluster.name} has {there}")
+
+    def source(self, file: str | Path) -> Compiled:
+        """The kernels of a file, compiled."""
+        path = Path(file)
+        if path not in self._compiled:
+            self._compiled[path] = _compiled(path, tuple(self.includes), tuple(self.defines))
+        return self._compiled[path]
+
+    def buffer(self, rank: int, array: NDArray[Any], bank: int = 0, name: str = "") -> Buffer:
+        """Memory with these contents."""
+        self._is_rank(rank)
+        assert isinstance(self.cluster, Cluster)
+        if not 0 <= bank < self.cluster.node.banks:
+            raise InputError(f"bank {bank}; a rank of {self.cluster.name} has {self.cluster.node.banks}")
+        made = Buffer(rank, name or f"buffer {len(self._buffers)}", bank, np.ascontiguousarray(array))
+        self._buffers.append(made)
+        return made
+
+    def kernel(
+        self, file: str | Path, name: str, ranks: int | Iterable[int], *, serves: bool | None = None, **arguments: Any
+    ) -> None:
+        """Starts a kernel, with arguments by their names: numbers, buffers. Where nothing is said a communicator is that of all ranks,
+        and a kernel whose body has a loop without end serves: it need not end."""
+        compiled = self.source(file)
+        if name not in compiled.kernels:
+            raise InputError(f"{file} has no kernel {name}; it has {', '.join(compiled.kernels) or 'none'}")
+        kernel = compiled.kernels[name]
+        known = {argument.name for argument in kernel.arguments}
+        for given in arguments:
+            if given not in known:
+                raise InputError(f"kernel {name} of {file} has no argument {given}; it has {', '.join(sorted(known))}")
+        for rank in [ranks] if isinstance(ranks, int) else ranks:
+            self._is_rank(rank)
+            packed = [self._argument(kernel, argument, arguments, rank) for argument in kernel.arguments]
+            serving = kernel.endless or kernel.autorun if serves is None else serves
+            self._starts.append(_Start(rank, compiled, kernel, packed, serving))
+
+    def run(self) -> Result:
+        """Once. Raises WrongUse and Stuck."""
+        assert isinstance(self.cluster, Cluster) and self.ranks is not None
+        if not self._starts:
+            raise InputError("no kernel is started")
+        programs = self._programs()
+        links = self.cluster.node.links
+        try:
+            run = _sim.SmiRun(
+                self.cluster.assembly,
+                [
+                    [(routes.KINDS.index(of.type), of.port, of.buffer_packets, of.size) for of in program.operations]
+                    if program
+                    else []
+                    for program in programs
+                ],
+                children=self.cluster.node.children,
+                ranks=self.ranks,
+            )
+            nothing: list[list[int]] = [[] for _ in range(links)]
+            receive = [program.receive_tables(links).tolist() if program else nothing for program in programs]
+            run.load([(send.tolist(), of) for send, of in zip(self.cluster.send_tables, receive, strict=True)])
+            for buffer in self._buffers:
+                buffer.number = run.buffer(buffer.rank, buffer.bank, buffer.name, buffer.array.nbytes)
+                memory = run.view(buffer.number).view(buffer.array.dtype).reshape(buffer.array.shape)
+                memory[...] = buffer.array
+                buffer.array = memory
+            for start in self._starts:
+                arguments = [each.number if isinstance(each, Buffer) else each for each in start.arguments]
+                run.start(start.rank, str(start.source.library), start.kernel.name, arguments, start.serves)
+        except (ValueError, RuntimeError) as error:
+            raise InputError(str(error)) from None
+        sys.stdout.flush()
+        try:
+            run.run()
+        except _sim.SmiMisuse as error:
+            raise WrongUse(str(error)) from None
+        except _sim.SmiDeadlock as error:
+            raise Stuck(str(error)) from None
+        return Result(
+            [Ended(rank, name, cycle if ended else None, serves) for rank, name, serves, ended, cycle in run.started()],
+            list(run.warnings),
+            run.elements,
+            run.hertz,
+        )
+
+    def _is_rank(self, rank: int) -> None:
+        assert self.ranks is not None
+        if not 0 <= rank < self.ranks:
+            raise InputError(f"rank {rank}; the last one is {self.ranks - 1}")
+
+    def _argument(self, kernel: KernelText, argument: Argument, given: Mapping[str, Any], rank: int) -> Any:
+        where = f"kernel {kernel.name} ({kernel.file}:{kernel.line})"
+        value = given.get(argument.name)
+        if argument.type == COMMUNICATOR and not argument.pointer and value is None:
+            return struct.pack("4i", rank, self.ranks, 0, 1)
+        if value is None:
+            what = f"a buffer of {argument.type}" if argument.pointer else argument.type
+            raise InputError(f"{where}: argument {argument.name}, {what}, is not given")
+        if isinstance(value, Buffer) or argument.pointer:
+            if not (isinstance(value, Buffer) and argument.pointer):
+                raise InputError(
+                    f"{where}: argument {argument.name} is {'a pointer, and gets a buffer' if argument.pointer else f'{argument.type}, and no buffer'}"
+                )
+            return value
+        if isinstance(value, bytes):
+            return value
+        dtype = DTYPES.get(argument.type)
+        if dtype is None:
+            raise InputError(f"{where}: argument {argument.name} is of type {argument.type}; give its bytes")
+        try:
+            return (
+                np.array(value)
+                .astype(dtype, casting="same_kind" if np.array(value).dtype.kind == "f" else "unsafe")
+                .tobytes()
+            )
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"{where}: argument {argument.name}, {argument.type}, can't be {value!r}: {error}"
+            ) from None
+
+    def _programs(self) -> list[metadata.Program | None]:
+        """Of each rank of the cluster."""
+        assert isinstance(self.cluster, Cluster)
+        found: dict[tuple[Path, ...], metadata.Program] = {}
+        programs: list[metadata.Program | None] = []
+        for rank in range(self.cluster.topology.nodes):
+            files = tuple(dict.fromkeys(start.source.source for start in self._starts if start.rank == rank))
+            if not files:
+                programs.append(None)
+                continue
+            if self.program:
+                programs.append(self.program)
+                continue
+            if files not in found:
+                whole = extract(files, self.includes, self.defines, max_ranks=256)
+                found[files] = metadata.of_values(whole, files[0].stem)
+            programs.append(found[files])
+        return programs

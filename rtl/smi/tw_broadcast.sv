@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's elements to all: the root's kernel gives them, all others' get them. A rank says that it is ready when all of its children
+// in the tree have; a packet is copied to the children, one a cycle, and to the kernel.
+//
+// Order: kept. Latency: an opened channel says that it is ready after 9 cycles and one for each child, or 17 where its parent is not the
+// root; a packet that came is shown for the first child in the second cycle after, and its first element for the kernel. Throughput: a
+// packet a cycle out, an element a cycle. Storage: six packets, synchs by rank. Outputs depend on registers alone. Critical path: from
+// out_ready_i over the unpacker to the enables of the packets, or from a synch that is there over the next child to the next synch.
+module tw_broadcast
+  import tw_spec_pkg::*;
+  import tw_smi_pkg::*;
+  import tw_smi_spec_pkg::*;
+#(
+    parameter int unsigned Port        = 0,
+    parameter int unsigned PacketBytes = 32,
+    localparam int unsigned PacketBits = 8 * PacketBytes
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input rank_t rank_i,  /// its own; constant while packets move
+
+    input  logic  open_valid_i,
+    output logic  open_ready_o,
+    input  open_t open_i,
+
+    input  logic     in_valid_i,
+    output logic     in_ready_o,
+    input  element_t in_data_i,
+
+    output logic     out_valid_o,
+    input  logic     out_ready_i,
+    output element_t out_data_o,
+
+    input  logic                  data_valid_i,
+    output logic                  data_ready_o,
+    input  logic [PacketBits-1:0] data_data_i,
+
+    input logic                  control_valid_i,
+    input logic [PacketBits-1:0] control_data_i,
+
+    output logic                  packet_valid_o,
+    input  logic                  packet_ready_i,
+    output logic [PacketBits-1:0] packet_data_o
+);
+  typedef enum logic [2:0] {
+    Closed,
+    Places,
+    Children,  // all of them have to be ready
+    Announce,
+    Run
+  } state_e;
+
+  state_e state_q;
+  open_t open_q;
+  logic root_q, gets_q;  // where a channel is open
+  logic [31:0] left_q;  // elements: of the root's kernel, or of the parent's packets
+  logic any_q, one_q;  // at the root, of left_q: is it above 0, is it 1
+  member_t child_q, after_q;  // whose turn it is, and who comes behind it, where it isn't the last
+  rank_t at_q;
+  logic last_q;  // is it the last
+  logic copied_q, given_q;  // the packet at the front: to all children, to the kernel
+
+  logic placed, there, packer_ready, part_valid, part_empty, packets_ready, packet_valid, unpacker_ready, out_ready;
+  rank_t parent, children;
+  member_t first_child;
+  logic [PacketBits-1:0] part, packet;
+  wire smi_header_t packet_header = packet[HeaderBits-1:0];
+
+  wire opens = open_valid_i && open_ready_o && open_i.count != 0;
+  wire takes = in_valid_i && in_ready_o;
+  wire placing = state_q == Places && placed;
+  wire uses = state_q == Children && there;
+  wire front = state_q == Run && packet_valid;
+  wire copies = front && !copied_q && children != 0 && out_ready;
+  wire copied = copied_q || children == 0 || (copies && last_q);
+  wire gives = front && gets_q && !given_q && unpacker_ready;
+  wire given = root_q || given_q || gives;
+  wire pops = front && copied && given;
+  wire closes = state_q == Run && !packet_valid && left_q == 0 && part_empty && !out_valid_o;
+
+  assign open_ready_o = state_q == Closed;
+  assign in_ready_o   = root_q && any_q && packer_ready;
+  assign data_ready_o = gets_q && packets_ready;
+
+  wire moves = uses || copies;
+  wire member_t next_child = last_q ? first_child : after_q;
+  member_t child_d;
+  rank_t at_d, ask;
+  always_comb begin
+    child_d = child_q;
+    at_d = at_q;
+    ask = child_q.rank;
+    if (uses) ask = next_child.rank;
+    if (moves) begin
+      child_d = next_child;
+      at_d = last_q ? 0 : at_q + 1;
+    end
+    if (placing) begin
+      child_d = first_child;
+      at_d = 0;
+      ask = first_child.rank;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (opens) open_q <= open_i;
+    child_q <= child_d;
+    after_q <= next_member(child_d, open_q);
+    at_q <= at_d;
+    last_q <= at_d + 8'd1 == children;
+    if (rst_i) begin
+      state_q <= Closed;
+      {root_q, gets_q} <= '0;
+      left_q <= 0;
+      any_q <= 1'b0;
+      {copied_q, given_q} <= '0;
+    end else begin
+      unique case (state_q)
+        Closed: if (opens) state_q <= Places;
+        Places: if (placed) state_q <= children != 0 ? Children : root_q ? Run : Announce;
+        Children: if (uses && last_q) state_q <= root_q ? Run : Announce;
+        Announce: if (out_ready) state_q <= Run;
+        default: if (closes) state_q <= Closed;
+      endcase
+      if (front) begin
+        copied_q <= copied && !pops;
+        given_q  <= given && !pops;
+      end
+      if (opens) begin
+        root_q <= open_i.own == open_i.root;
+        gets_q <= open_i.own != open_i.root;
+        left_q <= open_i.count;
+        any_q <= 1'b1;
+        one_q <= open_i.count == 1;
+      end else if (takes) begin
+        left_q <= left_q - 1;
+        any_q <= !one_q;
+        one_q <= left_q == 2;
+      end else if (pops && gets_q) begin
+        left_q <= left_q - 32'(packet_header.count);
+      end
+      if (closes) {root_q, gets_q} <= '0;
+    end
+  end
+
+  tw_places places (
+      .clk_i,
+      .rst_i,
+      .open_valid_i  (opens),
+      .open_i,
+      .out_valid_o   (placed),
+      .out_parent_o  (parent),
+      .out_children_o(children),
+      .out_child_o   (first_child)
+  );
+
+  wire smi_header_t control_header = control_data_i[HeaderBits-1:0];
+  tw_synchs synchs (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (control_valid_i),
+      .in_source_i(control_header.source),
+      .ask_i      (ask),
+      .use_i      (uses),
+      .there_o    (there)
+  );
+
+  tw_packer #(
+      .PacketBytes(PacketBytes)
+  ) packer (
+      .clk_i,
+      .rst_i,
+      .in_valid_i     (takes),
+      .in_ready_o     (packer_ready),
+      .in_data_i      (in_data_i),
+      .in_last_i      (one_q),
+      .in_size_i      (open_q.size),
+      .in_per_packet_i(open_q.per_packet),
+      .out_valid_o    (part_valid),
+      .out_ready_i    (packets_ready),
+      .out_data_o     (part),
+      .out_last_o     (),
+      .empty_o        (part_empty)
+  );
+
+  tw_skid #(
+      .Width(PacketBits)
+  ) packets (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (gets_q ? data_valid_i : part_valid),
+      .in_ready_o (packets_ready),
+      .in_data_i  (gets_q ? data_data_i : part),
+      .out_valid_o(packet_valid),
+      .out_ready_i(pops),
+      .out_data_o (packet)
+  );
+
+  tw_unpacker #(
+      .PacketBytes(PacketBytes)
+  ) unpacker (
+      .clk_i,
+      .rst_i,
+      .in_size_i  (open_q.size),
+      .in_valid_i (gives),
+      .in_ready_o (unpacker_ready),
+      .in_data_i  (packet),
+      .out_valid_o(out_valid_o),
+      .out_ready_i(out_ready_i),
+      .out_data_o (out_data_o)
+  );
+
+  // Copies, or that it is ready.
+  logic [PacketBits-1:0] sent;
+  always_comb begin
+    sent = {packet[PacketBits-1:HeaderBits], header(rank_i, child_q.rank, 8'(Port), OperationBroadcast, packet_header.count)};
+    if (state_q == Announce) sent = PacketBits'({32'd1, header(rank_i, parent, 8'(Port), OperationSynch, 5'd1)});
+  end
+  tw_skid #(
+      .Width(PacketBits)
+  ) out (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (copies || state_q == Announce),
+      .in_ready_o (out_ready),
+      .in_data_i  (sent),
+      .out_valid_o(packet_valid_o),
+      .out_ready_i(packet_ready_i),
+      .out_data_o (packet_data_o)
+  );
+endmodule

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes packets of elements: up to per_packet of 1 << size bytes each. Of a packet's header only the count is set; what follows the
+// elements is zero.
+//
+// Order: kept. Latency: a packet is at the output in the cycle after its last element came. Throughput: an element a cycle, where
+// packets are taken at once. Storage: a packet. in_ready_o depends on out_ready_i, the others are registers. Critical path: from
+// the count and in_size_i to the enables of the packet's bytes, or from out_ready_i over the acceptance to them.
+module tw_packer
+  import tw_smi_pkg::*;
+  import tw_smi_spec_pkg::*;
+#(
+    parameter int unsigned PacketBytes = 32,
+    localparam int unsigned PacketBits = 8 * PacketBytes
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic       in_valid_i,
+    output logic       in_ready_o,
+    input  element_t   in_data_i,
+    input  logic       in_last_i,        /// the packet ends with it, and is the last of what it belongs to
+    input  logic [1:0] in_size_i,        /// log2 of its bytes; of a packet always the same
+    input  logic [4:0] in_per_packet_i,  /// likewise; at least 1, and no more than fit
+
+    output logic                  out_valid_o,
+    input  logic                  out_ready_i,
+    output logic [PacketBits-1:0] out_data_o,
+    output logic                  out_last_o,
+    output logic                  empty_o      /// no element is in it
+);
+  localparam int unsigned DataBytes = PacketBytes - HeaderBits / 8;
+
+  logic [DataBytes-1:0][7:0] bytes_q;
+  logic [4:0] count_q;
+  logic full_q, last_q;
+
+  wire leaves = full_q && out_ready_i;
+  wire accept = in_valid_i && in_ready_o;
+  wire [4:0] place = full_q ? 0 : count_q;
+
+  assign in_ready_o  = !full_q || out_ready_i;
+  assign out_valid_o = full_q;
+  assign out_data_o  = {bytes_q, header(0, 0, 0, OperationSend, count_q)};
+  assign out_last_o  = last_q;
+  assign empty_o     = count_q == 0;
+
+  for (genvar b = 0; b < DataBytes; b++) begin : bytes
+    localparam int unsigned Byte = b;
+    logic here;
+    logic [7:0] data;
+    always_comb begin
+      unique case (in_size_i)
+        2'd0: {here, data} = {32'(place) == Byte, in_data_i[7:0]};
+        2'd1: {here, data} = {32'(place) == Byte / 2, in_data_i[8*(Byte%2)+:8]};
+        2'd2: {here, data} = {32'(place) == Byte / 4, in_data_i[8*(Byte%4)+:8]};
+        2'd3: {here, data} = {32'(place) == Byte / 8, in_data_i[8*(Byte%8)+:8]};
+      endcase
+    end
+    always_ff @(posedge clk_i) if (accept && (here || place == 0)) bytes_q[b] <= here ? data : 0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (accept) last_q <= in_last_i;
+    if (rst_i) begin
+      count_q <= 0;
+      full_q  <= 1'b0;
+    end else if (accept) begin
+      count_q <= place + 1;
+      full_q  <= in_last_i || place + 5'd1 >= in_per_packet_i;
+    end else if (leaves) begin
+      count_q <= 0;
+      full_q  <= 1'b0;
+    end
+  end
+endmodule

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends a kernel's elements to a rank. A packet leaves when it is full, at the message's end, or where an element asks for it. With a
+// window, a packet begins only with a credit, and the next channel when all have come back; its operation is receive, that of others
+// send.
+//
+// Order: kept. Latency: an element's packet is shown in the second cycle after its last element came. Throughput: an element a cycle,
+// from packet to packet too, and from message to message where the next one has been opened. Storage: three packets, and a channel that
+// is opened beside the one that is open. Outputs depend on registers alone. Critical path: from the count of elements over the
+// acceptance of one to the packet's bytes, or to the next channel's count.
+module tw_push
+  import tw_spec_pkg::*;
+  import tw_smi_pkg::*;
+  import tw_smi_spec_pkg::*;
+#(
+    parameter int unsigned Port        = 0,
+    parameter int unsigned PacketBytes = 32,
+    localparam int unsigned PacketBits = 8 * PacketBytes
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input rank_t rank_i,  /// its own; constant while packets move
+
+    input  logic  open_valid_i,
+    output logic  open_ready_o,
+    input  open_t open_i,
+
+    input  logic     in_valid_i,
+    output logic     in_ready_o,
+    input  element_t in_data_i,
+    input  logic     in_flush_i,
+
+    input logic                  control_valid_i,
+    input logic [PacketBits-1:0] control_data_i,
+
+    output logic                  packet_valid_o,
+    input  logic                  packet_ready_i,
+    output logic [PacketBits-1:0] packet_data_o
+);
+  // What a push takes of an open.
+  typedef struct packed {
+    logic [31:0] count;
+    logic [1:0]  size;
+    logic [4:0]  per_packet;
+    packets_t    window;
+    rank_t       peer;
+  } channel_t;
+
+  function automatic channel_t channel_of(open_t open);
+    channel_t channel;
+    channel.count = open.count;
+    channel.size = open.size;
+    channel.per_packet = open.per_packet;
+    channel.window = open.window;
+    channel.peer = open.peer;
+    return channel;
+  endfunction
+
+  channel_t next_q, open_q;
+  logic next_valid_q;
+  logic [31:0] left_q;
+  logic any_q, one_q;  // of left_q: is it above 0, is it 1
+  packets_t credits_q, under_way_q;
+  logic credit_q, back_q;  // is there one, or need there be none; are none under way
+  rank_t peer_q;  // of the packet that is made
+  logic credited_q;  // it is
+
+  logic packer_ready, part_valid, part_empty, out_ready;
+  logic [PacketBits-1:0] part;
+
+  wire begins = part_empty || part_valid;
+  wire limited = open_q.window != 0;
+  wire accept = in_valid_i && in_ready_o;
+  wire begin_now = accept && begins;
+  wire takes_credit = begin_now && limited;
+  wire ends = !any_q || (accept && one_q);
+  wire channel_t next = next_valid_q ? next_q : channel_of(open_i);
+  wire loads = ends && (next_valid_q || open_valid_i) && back_q && !takes_credit;
+  wire packets_t grant = control_valid_i ? control_data_i[HeaderBits+:16] : '0;
+
+  assign open_ready_o = !next_valid_q;
+  assign in_ready_o   = any_q && packer_ready && (!begins || credit_q);
+
+  packets_t credits_d, under_way_d;
+  assign credits_d   = loads ? next.window : credits_q + grant - packets_t'(takes_credit);
+  assign under_way_d = under_way_q - grant + packets_t'(takes_credit);
+
+  always_ff @(posedge clk_i) begin
+    if (loads) open_q <= next;
+    if (open_valid_i && open_ready_o) next_q <= channel_of(open_i);
+    if (begin_now) begin
+      peer_q <= open_q.peer;
+      credited_q <= limited;
+    end
+    credits_q <= credits_d;
+    credit_q  <= credits_d != 0 || (loads ? next.window == 0 : !limited);
+    if (rst_i) begin
+      next_valid_q <= 1'b0;
+      left_q <= 0;
+      any_q <= 1'b0;
+      under_way_q <= 0;
+      back_q <= 1'b1;
+    end else begin
+      next_valid_q <= (next_valid_q || open_valid_i) && !loads;
+      if (loads) begin
+        left_q <= next.count;
+        any_q <= next.count != 0;
+        one_q <= next.count == 1;
+      end else if (accept) begin
+        left_q <= left_q - 1;
+        any_q <= !one_q;
+        one_q <= left_q == 2;
+      end
+      under_way_q <= under_way_d;
+      back_q <= under_way_d == 0;
+    end
+  end
+
+  tw_packer #(
+      .PacketBytes(PacketBytes)
+  ) packer (
+      .clk_i,
+      .rst_i,
+      .in_valid_i     (accept),
+      .in_ready_o     (packer_ready),
+      .in_data_i,
+      .in_last_i      (one_q || in_flush_i),
+      .in_size_i      (open_q.size),
+      .in_per_packet_i(open_q.per_packet),
+      .out_valid_o    (part_valid),
+      .out_ready_i    (out_ready),
+      .out_data_o     (part),
+      .out_last_o     (),
+      .empty_o        (part_empty)
+  );
+
+  wire smi_header_t part_header = part[HeaderBits-1:0];
+  wire operation_e operation = credited_q ? OperationReceive : OperationSend;
+
+  tw_skid #(
+      .Width(PacketBits)
+  ) out (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (part_valid),
+      .in_ready_o (out_ready),
+      .in_data_i  ({part[PacketBits-1:HeaderBits], header(rank_i, peer_q, 8'(Port), operation, part_header.count)}),
+      .out_valid_o(packet_valid_o),
+      .out_ready_i(packet_ready_i),
+      .out_data_o (packet_data_o)
+  );
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      flags_agree : assert (any_q == (left_q != 0) && (!any_q || one_q == (left_q == 1)));
+      back_agrees : assert (back_q == (under_way_q == 0));
+      no_more_than_given : assert (!control_valid_i || grant <= under_way_q);
+    end
+  end
+`endif
+endmodule

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes the packets that come by a link, and those that others hand to it: polls its inputs. Packets for other ranks go to output 0;
+// for its own rank's, a table has the output of each port's data and control. Inputs and outputs are those of docs/smi.md. A
+// packet without an output is dropped.
+//
+// Order: kept of each input. Latency: a packet is shown in the cycle after it came, at the earliest; what is shown may change
+// without having been taken. Throughput: a packet a cycle. Storage: two packets for each input, and a table for each. Entries that were
+// not written are unknown. in_ready_o are registers, the others depend on registers alone. Critical path: from a packet's port over the
+// table to the input's register, or from the turn to out_ready_i and on to the enables of an input's registers.
+module tw_receive_kernel
+  import tw_smi_pkg::*;
+  import tw_smi_spec_pkg::*;
+#(
+    parameter int unsigned Inputs      = 5,
+    parameter int unsigned Outputs     = 6,   /// up to 255
+    parameter int unsigned Reads       = 8,   /// of an input on end
+    parameter int unsigned PacketBytes = 32,
+    localparam int unsigned PacketBits = 8 * PacketBytes
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input rank_t rank_i,  /// its own; constant while packets move
+
+    input logic       table_valid_i,  /// seen by packets that come in later cycles
+    input logic [8:0] table_index_i,  /// port * 2 + control
+    input logic [7:0] table_data_i,   /// 0: there is none
+
+    input  logic [ Inputs-1:0]                 in_valid_i,
+    output logic [ Inputs-1:0]                 in_ready_o,
+    input  logic [ Inputs-1:0][PacketBits-1:0] in_data_i,
+    output logic                               out_valid_o,
+    input  logic [Outputs-1:0]                 out_ready_i,
+    output logic [PacketBits-1:0]              out_data_o,
+    output logic [Outputs-1:0]                 out_to_o,     /// one-hot; zero where there is none
+    output logic                               dropped_o     /// what is shown is
+);
+  localparam int unsigned ToWidth = $clog2(Outputs + 1);
+  localparam logic [ToWidth-1:0] Nowhere = ToWidth'(Outputs);
+
+  wire is_output = table_data_i != 0 && 32'(table_data_i) < Outputs;
+  wire [ToWidth-1:0] entry = is_output ? ToWidth'(table_data_i) : Nowhere;
+  logic [Inputs-1:0][ToWidth-1:0] to;
+
+  for (genvar i = 0; i < Inputs; i++) begin : inputs
+    logic [ToWidth-1:0] table_q[512];
+    wire smi_header_t packet = in_data_i[i][HeaderBits-1:0];
+
+    assign to[i] = packet.destination == rank_i ? table_q[{packet.port, packet.operation == OperationSynch}] : 0;
+
+    always_ff @(posedge clk_i) if (table_valid_i) table_q[table_index_i] <= entry;
+  end
+
+  logic [ToWidth-1:0] out_to;
+
+  tw_poller #(
+      .Inputs (Inputs),
+      .Outputs(Outputs + 1),
+      .Width  (PacketBits),
+      .Reads  (Reads)
+  ) poller (
+      .clk_i,
+      .rst_i,
+      .in_valid_i,
+      .in_ready_o,
+      .in_data_i,
+      .in_to_i    (to),
+      .out_valid_o,
+      .out_goes_i (dropped_o || (out_to_o & out_ready_i) != 0),
+      .out_data_o,
+      .out_to_o   (out_to)
+  );
+
+  for (genvar o = 0; o < Outputs; o++) begin : outputs
+    assign out_to_o[o] = out_to == ToWidth'(o);
+  end
+  assign dropped_o = out_valid_o && out_to == Nowhere;
+endmodule

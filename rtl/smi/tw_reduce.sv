@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+// All ranks' elements combined into one rank's: every kernel gives its own, the root's gets the results, each as soon as all ranks have
+// given theirs. Children in the tree get leave for a tile of elements when there is room for it, for two of them at first. What comes
+// from them is kept; one lane combines: the first child's element with the second's, and so on, last with the kernel's own. In any
+// order, all but the first child's are combined as they are there. Who is not the root sends the results to its parent, as it gets leave.
+//
+// A source is another child than the first, or the kernel. The turn stays with a source as long as it has an element that can enter the
+// lane, and then goes on to the next; there are no turns where nothing waits.
+//
+// Order: kept. Latency: from an element that comes to what it is combined with Latency + 3 cycles, and three to the result's output.
+// Throughput: an element a cycle into the lane. Storage: two tiles of each source, of the first child, of sums and of results, in
+// memories with a registered output; counts by source and by element, and a child's number by rank, in ones that can be LUT RAM.
+// Outputs depend on registers alone. Critical path: from a source's next element over what has been done with it to the next turn.
+module tw_reduce
+  import tw_spec_pkg::*;
+  import tw_reduce_pkg::*;
+  import tw_smi_pkg::*;
+  import tw_smi_spec_pkg::*;
+#(
+    parameter int unsigned Port = 0,
+    parameter int unsigned PacketBytes = 32,
+    parameter int unsigned Latency = 8,  /// of the lane, cycles
+    parameter int unsigned Children = 15,  /// of a rank, at most
+    parameter int unsigned Tile = 32,  /// elements, at most
+    parameter pairs_t Pairs = reductions(),  /// what the lane can
+    localparam int unsigned PacketBits = 8 * PacketBytes
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input rank_t rank_i,  /// its own; constant while packets move
+
+    input  logic  open_valid_i,
+    output logic  open_ready_o,
+    input  open_t open_i,
+
+    input  logic     in_valid_i,
+    output logic     in_ready_o,
+    input  element_t in_data_i,
+
+    output logic     out_valid_o,
+    input  logic     out_ready_i,
+    output element_t out_data_o,
+
+    input  logic                  data_valid_i,
+    output logic                  data_ready_o,
+    input  logic [PacketBits-1:0] data_data_i,
+
+    input logic                  control_valid_i,
+    input logic [PacketBits-1:0] control_data_i,
+
+    output logic                  packet_valid_o,
+    input  logic                  packet_ready_i,
+    output logic [PacketBits-1:0] packet_data_o
+);
+  if (Children < 1 || Children > 255 || Tile < 1 || Tile > 16384) begin : check_sizes
+    $error("tw_reduce: Children must be 1 to 255, Tile 1 to 16384");
+  end
+
+  localparam int unsigned PlaceBits = $clog2(2 * Tile);  // of two tiles
+  localparam int unsigned Depth = 1 << PlaceBits;
+  // Elements are counted so far that it is known which of two comes first.
+  localparam int unsigned CountBits = PlaceBits + 2;
+  localparam int unsigned SourceBits = Children > 1 ? $clog2(Children) : 1;
+  localparam int unsigned StepBits = $clog2(Children + 1);
+  localparam int unsigned WaitingBits = $clog2((Children + 1) * Depth + 1);
+
+  typedef logic [CountBits-1:0] count_t;
+  typedef logic [PlaceBits-1:0] place_t;
+  typedef logic [SourceBits-1:0] source_t;
+  typedef logic [StepBits-1:0] step_t;
+  typedef enum logic [1:0] {
+    Closed,
+    Places,
+    Prepare,  // a child a cycle
+    Run
+  } state_e;
+  typedef struct packed {
+    place_t place;
+    step_t step;  // elements that it will have been combined with
+    logic first, last;
+  } tag_t;
+
+  state_e state_q;
+  open_t open_q;
+  logic root_q;
+  logic [31:0] left_q, results_left_q, to_grant_q;  // that the kernel has still to give; that have to go; elements
+  logic any_q, one_q, results_any_q, results_one_q, to_grant_any_q;  // of these: is it above 0, is it 1
+  logic [15:0] tile_left_q;  // results of a tile
+  logic tile_one_q;  // is it 1
+  logic [1:0] room_q;  // for tiles
+  logic [PlaceBits:0] ahead_q;  // elements that the kernel has given, whose results have not gone
+  logic granted_q;  // the parent has room for the packet
+  member_t child_q;  // whose turn it is
+  rank_t at_q;
+
+  logic placed, there, packer_ready, part_valid, part_last, part_empty, packet_valid, unpacker_ready, unpacker_valid, out_ready;
+  logic result_valid, results_ready;
+  rank_t parent, children;
+  member_t first_child;
+  element_t unpacked, result;
+  logic [PacketBits-1:0] part, packet;
+  wire smi_header_t packet_header = packet[HeaderBits-1:0];
+  wire smi_header_t part_header = part[HeaderBits-1:0];
+
+  wire opens = open_valid_i && open_ready_o && open_i.count != 0;
+  wire takes = in_valid_i && in_ready_o;
+  wire run = state_q == Run;
+  wire placing = state_q == Places && placed;
+  wire preparing = state_q == Prepare;
+  wire leaf = children == 0;
+  wire last_child = at_q + 8'd1 == children;
+  wire element_t given = in_data_i & element_bits(open_q.size);
+
+  // Packets: leave for the children, or results.
+  wire grants = run && !leaf && to_grant_any_q && room_q != 0;
+  wire sends = run && part_valid && granted_q && !grants && out_ready;
+  wire uses = run && part_valid && !granted_q && there;
+  wire granted_one = grants && out_ready;
+  wire tile_granted = granted_one && last_child;
+  wire last_tile = to_grant_q <= 32'(open_q.tile);
+
+  // A result goes to the kernel, or into a packet.
+  wire ends_tile = tile_one_q || results_one_q;
+  wire pops = result_valid && (root_q ? out_ready_i : packer_ready);
+  wire closes = run && !results_any_q && part_empty;
+
+  assign open_ready_o = state_q == Closed;
+  assign in_ready_o   = run && any_q && !ahead_q[PlaceBits];
+  assign out_valid_o  = root_q && result_valid;
+  assign out_data_o   = result;
+
+  always_ff @(posedge clk_i) begin
+    if (opens) open_q <= open_i;
+    if (placing) begin
+      child_q <= first_child;
+      at_q <= 0;
+    end else if (preparing || granted_one) begin
+      child_q <= last_child ? first_child : next_member(child_q, open_q);
+      at_q <= last_child ? 0 : at_q + 1;
+    end
+    if (opens) begin
+      results_left_q <= open_i.count;
+      results_one_q <= open_i.count == 1;
+      tile_left_q <= open_i.tile;
+      tile_one_q <= open_i.tile == 1;
+      to_grant_q <= open_i.count;
+      room_q <= 2;
+      ahead_q <= 0;
+    end else begin
+      if (pops) begin
+        results_left_q <= results_left_q - 1;
+        results_one_q <= results_left_q == 2;
+        tile_left_q <= ends_tile ? open_q.tile : tile_left_q - 1;
+        tile_one_q <= ends_tile ? open_q.tile == 1 : tile_left_q == 2;
+      end
+      if (tile_granted) to_grant_q <= to_grant_q - 32'(open_q.tile);
+      room_q  <= room_q + 2'(pops && ends_tile) - 2'(tile_granted);
+      ahead_q <= ahead_q + (PlaceBits + 1)'(takes) - (PlaceBits + 1)'(pops);
+    end
+    if (rst_i) begin
+      state_q <= Closed;
+      root_q <= 1'b0;
+      left_q <= 0;
+      {any_q, results_any_q, to_grant_any_q} <= '0;
+      granted_q <= 1'b0;
+    end else begin
+      unique case (state_q)
+        Closed: if (opens) state_q <= Places;
+        Places: if (placed) state_q <= leaf ? Run : Prepare;
+        Prepare: if (last_child) state_q <= Run;
+        default: if (closes) state_q <= Closed;
+      endcase
+      granted_q <= (granted_q || uses) && !(sends && part_last);
+      if (opens) begin
+        root_q <= open_i.own == open_i.root;
+        left_q <= open_i.count;
+        any_q <= 1'b1;
+        one_q <= open_i.count == 1;
+        results_any_q <= 1'b1;
+        to_grant_any_q <= 1'b1;
+      end else begin
+        if (takes) begin
+          left_q <= left_q - 1;
+          any_q <= !one_q;
+          one_q <= left_q == 2;
+        end
+        if (pops) results_any_q <= !results_one_q;
+        if (tile_granted) to_grant_any_q <= !last_tile;
+      end
+    end
+  end
+
+  tw_places places (
+      .clk_i,
+      .rst_i,
+      .open_valid_i  (opens),
+      .open_i,
+      .out_valid_o   (placed),
+      .out_parent_o  (parent),
+      .out_children_o(children),
+      .out_child_o   (first_child)
+  );
+
+  wire smi_header_t control_header = control_data_i[HeaderBits-1:0];
+  tw_synchs synchs (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (control_valid_i),
+      .in_source_i(control_header.source),
+      .ask_i      (parent),
+      .use_i      (uses),
+      .there_o    (there)
+  );
+
+  // What comes of children: an element a cycle, always with a place.
+  logic [SourceBits:0] child_of_q[256], from_q;  // counted from the first child on
+  count_t came_q[1<<SourceBits];  // of sources but the kernel
+  count_t base_came_q, own_came_q;
+  wire loads = packet_valid && unpacker_ready;
+  wire from_base = from_q == 0;
+  wire source_t from = source_t'(from_q - (SourceBits + 1)'(1));
+  wire keeps = unpacker_valid && !from_base;
+  wire count_t came = came_q[from];
+  wire source_t at = source_t'(at_q);
+
+  always_ff @(posedge clk_i) begin
+    if (preparing) child_of_q[child_q.rank] <= (SourceBits + 1)'(at_q);
+    if (loads) from_q <= child_of_q[packet_header.source];
+    if (preparing || keeps) came_q[preparing ? at : from] <= preparing ? 0 : came + 1;
+    if (opens) {base_came_q, own_came_q} <= '0;
+    else begin
+      if (unpacker_valid && from_base) base_came_q <= base_came_q + 1;
+      if (takes) own_came_q <= own_came_q + 1;
+    end
+  end
+
+  tw_skid #(
+      .Width(PacketBits)
+  ) packets (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (data_valid_i),
+      .in_ready_o (data_ready_o),
+      .in_data_i  (data_data_i),
+      .out_valid_o(packet_valid),
+      .out_ready_i(loads),
+      .out_data_o (packet)
+  );
+
+  tw_unpacker #(
+      .PacketBytes(PacketBytes)
+  ) unpacker (
+      .clk_i,
+      .rst_i,
+      .in_size_i  (open_q.size),
+      .in_valid_i (packet_valid),
+      .in_ready_o (unpacker_ready),
+      .in_data_i  (packet),
+      .out_valid_o(unpacker_valid),
+      .out_ready_i(1'b1),
+      .out_data_o (unpacked)
+  );
+
+  // Whose turn it is, and whether its next element enters the lane.
+  count_t entered_q[1<<SourceBits];
+  step_t done_q[Depth], sent_q[Depth];  // steps of an element: behind the lane, before it
+  source_t source_q;
+  count_t next_q;  // its next element
+  count_t opened_q, begun_q;  // elements of which something has entered the lane, has left it
+  logic [WaitingBits-1:0] waiting_q;  // elements that have not entered the lane, of all sources
+
+  wire source_t kernel = source_t'(children - 8'd1);
+  wire source_t next_source = source_q == kernel ? '0 : source_q + 1;
+  wire place_t place = next_q[PlaceBits-1:0];
+  wire first = next_q == opened_q;
+  wire count_t behind = next_q - begun_q;
+  wire some = next_q != (source_q == kernel ? own_came_q : came_q[source_q]);
+  wire step_t done = done_q[place];
+  wire may_begin = base_came_q != opened_q && (open_q.any_order || source_q == 0);
+  wire may_go_on = behind[CountBits-1] && done == (open_q.any_order ? sent_q[place] : step_t'(source_q));
+  wire enters = run && !leaf && some && (first ? may_begin : may_go_on);
+  wire step_t step = first ? step_t'(1) : done + 1;
+  wire turns = run && !leaf && !enters && waiting_q != 0 && kernel != 0;
+
+  always_ff @(posedge clk_i) begin
+    if (preparing || enters) entered_q[preparing ? at : source_q] <= preparing ? 0 : next_q + 1;
+    if (enters) sent_q[place] <= step;
+    if (opens) begin
+      source_q  <= '0;
+      next_q    <= 0;
+      opened_q  <= 0;
+      waiting_q <= 0;
+    end else begin
+      if (enters) next_q <= next_q + 1;
+      if (enters && first) opened_q <= opened_q + 1;
+      if (turns) begin
+        source_q <= next_source;
+        next_q   <= entered_q[next_source];
+      end
+      waiting_q <= waiting_q + WaitingBits'(keeps) + WaitingBits'(takes && !leaf) - WaitingBits'(enters);
+    end
+  end
+
+  // The elements: read while they enter, chosen in the next cycle.
+  element_t base_q[Depth], own_q[Depth], sums_q[Depth], kept_q[1<<(SourceBits+PlaceBits)];
+  element_t base, own, sum, kept, a_q, b_q;
+  tag_t tag_q, tag_chosen_q, tag;
+  logic read_q, read_own_q, chosen_q, combines;
+  logic [255:0] combined;
+
+  always_ff @(posedge clk_i) begin
+    if (unpacker_valid && from_base) base_q[base_came_q[PlaceBits-1:0]] <= unpacked;
+    base <= base_q[place];
+  end
+  always_ff @(posedge clk_i) begin
+    if (takes && !leaf) own_q[own_came_q[PlaceBits-1:0]] <= given;
+    own <= own_q[place];
+  end
+  always_ff @(posedge clk_i) begin
+    if (combines && !tag.last) sums_q[tag.place] <= combined[ElementBits-1:0];
+    sum <= sums_q[place];
+  end
+  always_ff @(posedge clk_i) begin
+    if (keeps) kept_q[{from, came[PlaceBits-1:0]}] <= unpacked;
+    kept <= kept_q[{source_q, place}];
+  end
+
+  always_ff @(posedge clk_i) begin
+    tag_q <= '{place: place, step: step, first: first, last: step == step_t'(children)};
+    read_own_q <= source_q == kernel;
+    tag_chosen_q <= tag_q;
+    a_q <= tag_q.first ? base : sum;
+    b_q <= read_own_q ? own : kept;
+    if (combines) done_q[tag.place] <= tag.step;
+    if (opens) begun_q <= 0;
+    else if (combines && tag.first) begun_q <= begun_q + 1;
+    read_q   <= enters && !rst_i;
+    chosen_q <= read_q && !rst_i;
+  end
+
+  tw_lane #(
+      .Latency(Latency),
+      .Pairs  (Pairs),
+      .TagBits($bits(tag_t))
+  ) lane (
+      .clk_i,
+      .rst_i,
+      .in_valid_i    (chosen_q),
+      .in_operation_i(open_q.op),
+      .in_datatype_i (open_q.datatype),
+      .in_head_i     (1'b0),
+      .in_bytes_i    (6'd1 << open_q.size),
+      .in_a_i        (256'(a_q)),
+      .in_b_i        (256'(b_q)),
+      .in_tag_i      (tag_chosen_q),
+      .out_valid_o   (combines),
+      .out_data_o    (combined),
+      .out_tag_o     (tag)
+  );
+
+  tw_ram_fifo #(
+      .Width(ElementBits),
+      .Depth(Depth)
+  ) results (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (leaf ? takes : combines && tag.last),
+      .in_ready_o (results_ready),
+      .in_data_i  (leaf ? given : combined[ElementBits-1:0]),
+      .out_valid_o(result_valid),
+      .out_ready_i(pops),
+      .out_data_o (result),
+      .count_o    ()
+  );
+
+  tw_packer #(
+      .PacketBytes(PacketBytes)
+  ) packer (
+      .clk_i,
+      .rst_i,
+      .in_valid_i     (pops && !root_q),
+      .in_ready_o     (packer_ready),
+      .in_data_i      (result),
+      .in_last_i      (ends_tile),
+      .in_size_i      (open_q.size),
+      .in_per_packet_i(open_q.per_packet),
+      .out_valid_o    (part_valid),
+      .out_ready_i    (sends),
+      .out_data_o     (part),
+      .out_last_o     (part_last),
+      .empty_o        (part_empty)
+  );
+
+  logic [PacketBits-1:0] sent;
+  always_comb begin
+    sent = {part[PacketBits-1:HeaderBits], header(rank_i, parent, 8'(Port), OperationReduce, part_header.count)};
+    if (grants) sent = PacketBits'({32'd1, header(rank_i, child_q.rank, 8'(Port), OperationSynch, 5'd1)});
+  end
+  tw_skid #(
+      .Width(PacketBits)
+  ) out (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (grants || sends),
+      .in_ready_o (out_ready),
+      .in_data_i  (sent),
+      .out_valid_o(packet_valid_o),
+      .out_ready_i(packet_ready_i),
+      .out_data_o (packet_data_o)
+  );
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      results_fit : assert (results_ready || !(leaf ? takes : combines && tag.last));
+      tile_fits : assert (!opens || (open_i.tile != 0 && 32'(open_i.tile) <= Tile));
+      children_fit : assert (!placing || 32'(children) <= Children);
+      flags_agree :
+      assert (any_q == (left_q != 0) && (!run || (results_any_q == (results_left_q != 0) && (!results_any_q || results_one_q == (results_left_q == 1)))));
+    end
+  end
+`endif
+endmodule

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts synchs by the rank that they come from, until they are used. Three of a rank at most are kept.
+//
+// Order: of none. Latency: there_o is about the rank that was asked for in the cycle before, and what had come by then. Throughput: a synch
+// and a use a cycle. Storage: 2 bits by rank of what came, and of what was used, in rows of 16 ranks that can be LUT RAM; what a row has
+// counts when it has been written since reset. The output is a register. Critical path: from ask_i through a row to the comparison.
+module tw_synchs
+  import tw_smi_pkg::*;
+(
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic  in_valid_i,
+    input rank_t in_source_i,
+
+    input  rank_t ask_i,
+    input  logic  use_i,   /// one of the rank that was asked for in the cycle before
+    output logic  there_o
+);
+  typedef logic [15:0][1:0] row_t;
+
+  row_t came_q[16], used_q[16];
+  logic [15:0] has_came_q, has_used_q;  // by row
+  rank_t asked_q;
+
+  row_t came_row, used_row, came_asked, used_asked;
+  always_comb begin
+    came_row = has_came_q[in_source_i[7:4]] ? came_q[in_source_i[7:4]] : '0;
+    came_row[in_source_i[3:0]] += 1;
+    used_row = has_used_q[asked_q[7:4]] ? used_q[asked_q[7:4]] : '0;
+    used_row[asked_q[3:0]] += 1;
+    came_asked = has_came_q[ask_i[7:4]] ? came_q[ask_i[7:4]] : '0;
+    used_asked = has_used_q[ask_i[7:4]] ? used_q[ask_i[7:4]] : '0;
+  end
+  wire [1:0] used = used_asked[ask_i[3:0]] + 2'(use_i && ask_i == asked_q);
+
+  always_ff @(posedge clk_i) begin
+    if (in_valid_i) came_q[in_source_i[7:4]] <= came_row;
+    if (use_i) used_q[asked_q[7:4]] <= used_row;
+    if (rst_i) begin
+      has_came_q <= '0;
+      has_used_q <= '0;
+      asked_q <= 0;
+      there_o <= 1'b0;
+    end else begin
+      if (in_valid_i) has_came_q[in_source_i[7:4]] <= 1'b1;
+      if (use_i) has_used_q[asked_q[7:4]] <= 1'b1;
+      asked_q <= ask_i;
+      there_o <= came_asked[ask_i[3:0]] != used;
+    end
+  end
+
+`ifndef SYNTHESIS
+  row_t source_used;
+  assign source_used = has_used_q[in_source_i[7:4]] ? used_q[in_source_i[7:4]] : '0;
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      only_what_came : assert (!use_i || there_o);
+      three_at_most :
+      assert (!in_valid_i || came_row[in_source_i[3:0]] != source_used[in_source_i[3:0]]);
+    end
+  end
+`endif
+endmodule

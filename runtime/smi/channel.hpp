@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// A channel's state, which lies in the kernel's own SMI_Channel; and what is checked of channels that belong together.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "core/kernel.hpp"
+#include "smi/device/calls.h"
+#include "smi/endpoint.hpp"
+
+namespace thalweg::smi {
+
+struct Channel {
+  static constexpr std::uint32_t kOpened = 0x534D4921;
+
+  std::uint32_t is = 0;    ///< kOpened
+  std::uint16_t port = 0;  ///< endpoint of the rank
+  std::uint8_t kind = 0;   ///< smi__kind
+  std::uint8_t type = 0;   ///< as smi.h has it
+  std::uint32_t count = 0;
+  std::uint32_t done = 0;   ///< calls that have been made
+  std::uint32_t calls = 0;  ///< that are made in all
+  std::uint32_t owed = 0;   ///< own elements that are given and not yet taken back
+  const char* file = nullptr;
+  std::uint32_t line = 0;
+  std::int32_t degree = -1;
+  std::uint16_t own = 0, root = 0, first = 0, ranks = 0;
+  std::int16_t stride = 1;
+  std::int16_t peer = -1;  ///< rank of the whole cluster; -1: there is none
+  std::uint8_t op = 0, size = 0;
+  bool entered = false;  ///< its first element has been given or asked for
+
+  [[nodiscard]] unsigned rank(unsigned member) const {
+    return static_cast<unsigned>(first + stride * static_cast<int>(member));
+  }
+};
+static_assert(sizeof(Channel) <= 64, "it lies in the 64 bytes of an SMI_Channel");
+
+/// "SMI_INT"; "SMI_Open_send_channel".
+[[nodiscard]] std::string type_name(unsigned type);
+[[nodiscard]] std::string open_name(unsigned kind);
+[[nodiscard]] spec::Datatype datatype(unsigned type);
+/// log2 of an element's bytes.
+[[nodiscard]] unsigned size_of(unsigned type);
+[[nodiscard]] EndpointKind endpoint_kind(unsigned kind);
+[[nodiscard]] std::string kind_name(EndpointKind kind);
+
+/// What a program does that it must not; what() names rank, kernel and line.
+class Misuse : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Holds the ends of channels against each other: the n-th channel of a sender with the n-th of its receiver, the n-th of a
+/// collective's ranks.
+class Agreement {
+ public:
+  struct End {
+    unsigned rank = 0;
+    const char* kernel = "";
+    smi__place place{};
+    std::uint32_t count = 0;
+    std::uint8_t type = 0, op = 0;
+    std::uint16_t root = 0;
+    std::uint32_t window = 0, per_packet = 0;
+  };
+
+  /// Throws Misuse where the other end of it was opened and is of another count, type or protocol.
+  void point_to_point(unsigned from, unsigned to, unsigned port, bool sends, const End& end);
+  /// The same for a rank of a communicator.
+  void collective(const Channel& channel, unsigned port, const End& end);
+
+ private:
+  struct Ends {
+    std::deque<End> sent, received;
+  };
+  struct Rounds {
+    std::size_t before = 0;  ///< rounds that all have opened
+    std::deque<std::pair<End, unsigned>> open;
+    std::vector<std::size_t> next;
+  };
+
+  std::unordered_map<std::uint32_t, Ends> ends_;
+  std::map<std::tuple<unsigned, unsigned, unsigned, int, unsigned>, Rounds> rounds_;
+};
+
+}  // namespace thalweg::smi

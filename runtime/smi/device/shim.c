@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Goes into each library of kernels: what smi.h declares, and what the compiler calls before it uses memory, as calls of the runtime.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "calls.h"
+#include "smi.h"
+
+struct smi__library smi__library = {SMI__CALLS_VERSION, 0, 0, 0};
+
+#define CALLS smi__library.calls
+#define PLACE ((struct smi__place){file, (unsigned)line})
+
+#define OPEN(channel, ...)                                                                     \
+  do {                                                                                         \
+    channel opened;                                                                            \
+    const struct smi__open open = {__VA_ARGS__,   .count = count,   .type = type,              \
+                                   .port = port,  .degree = degree, .comm = (const int*)&comm, \
+                                   .place = PLACE};                                            \
+    CALLS->open(&opened, &open);                                                               \
+    return opened;                                                                             \
+  } while (0)
+
+SMI_Channel smi__open_send(int count, int type, int peer, int port, SMI_Comm comm, int degree, const char* file,
+                           int line) {
+  OPEN(SMI_Channel, .kind = SMI__SEND, .peer = peer);
+}
+SMI_Channel smi__open_receive(int count, int type, int peer, int port, SMI_Comm comm, int degree, const char* file,
+                              int line) {
+  OPEN(SMI_Channel, .kind = SMI__RECEIVE, .peer = peer);
+}
+SMI_BChannel smi__open_bcast(int count, int type, int port, int root, SMI_Comm comm, int degree, const char* file,
+                             int line) {
+  OPEN(SMI_BChannel, .kind = SMI__BCAST, .root = root);
+}
+SMI_RChannel smi__open_reduce(int count, int type, int op, int port, int root, SMI_Comm comm, int degree,
+                              const char* file, int line) {
+  OPEN(SMI_RChannel, .kind = SMI__REDUCE, .op = op, .root = root);
+}
+SMI_ScatterChannel smi__open_scatter(int count, int recv_count, int type, int port, int root, SMI_Comm comm, int degree,
+                                     const char* file, int line) {
+  OPEN(SMI_ScatterChannel, .kind = SMI__SCATTER, .other_count = recv_count, .root = root);
+}
+SMI_GatherChannel smi__open_gather(int count, int recv_count, int type, int port, int root, SMI_Comm comm, int degree,
+                                   const char* file, int line) {
+  OPEN(SMI_GatherChannel, .kind = SMI__GATHER, .other_count = recv_count, .root = root);
+}
+
+#define SEND ((struct smi__variable){(void*)send, send_type, send_size})
+#define RECEIVE ((struct smi__variable){receive, receive_type, receive_size})
+
+void smi__push(SMI_Channel* chan, const void* data, int type, unsigned long size, int flush, const char* file,
+               int line) {
+  CALLS->push(chan, (struct smi__variable){(void*)data, type, size}, flush, PLACE);
+}
+void smi__pop(SMI_Channel* chan, void* data, int type, unsigned long size, const char* file, int line) {
+  CALLS->pop(chan, (struct smi__variable){data, type, size}, PLACE);
+}
+void smi__bcast(SMI_BChannel* chan, void* data, int type, unsigned long size, const char* file, int line) {
+  const struct smi__variable both = {data, type, size};
+  CALLS->collective(chan, SMI__BCAST, both, both, PLACE);
+}
+void smi__reduce(SMI_RChannel* chan, const void* send, int send_type, unsigned long send_size, void* receive,
+                 int receive_type, unsigned long receive_size, const char* file, int line) {
+  CALLS->collective(chan, SMI__REDUCE, SEND, RECEIVE, PLACE);
+}
+void smi__scatter(SMI_ScatterChannel* chan, const void* send, int send_type, unsigned long send_size, void* receive,
+                  int receive_type, unsigned long receive_size, const char* file, int line) {
+  CALLS->collective(chan, SMI__SCATTER, SEND, RECEIVE, PLACE);
+}
+void smi__gather(SMI_GatherChannel* chan, const void* send, int send_type, unsigned long send_size, void* receive,
+                 int receive_type, unsigned long receive_size, const char* file, int line) {
+  CALLS->collective(chan, SMI__GATHER, SEND, RECEIVE, PLACE);
+}
+
+SMI_Comm smi__world(void) {
+  SMI_Comm comm;
+  CALLS->world((int*)&comm);
+  return comm;
+}
+SMI_Comm smi__range(SMI_Comm comm, int first, int stride, int size, const char* file, int line) {
+  CALLS->range((int*)&comm, first, stride, size, PLACE);
+  return comm;
+}
+
+void smi__write(void* channel, const void* value, unsigned long size, const char* file, int line) {
+  CALLS->write(channel, value, size, PLACE);
+}
+void smi__read(void* channel, void* value, unsigned long size, const char* file, int line) {
+  CALLS->read(channel, value, size, PLACE);
+}
+int smi__try_write(void* channel, const void* value, unsigned long size, const char* file, int line) {
+  return CALLS->try_write(channel, value, size, PLACE);
+}
+int smi__try_read(void* channel, void* value, unsigned long size, const char* file, int line) {
+  return CALLS->try_read(channel, value, size, PLACE);
+}
+
+/* Loops, as the rewritten source calls them. */
+void smi__turn(unsigned site, unsigned interval, unsigned at_once) {
+  CALLS->turn(site, interval, at_once);
+}
+int smi__begin_pipeline(long interval, long depth) {
+  CALLS->begin_pipeline(interval, depth);
+  return 1;
+}
+int smi__end_pipeline(void) {
+  CALLS->end_pipeline();
+  return 0;
+}
+void smi__channel(void* to, void* place, unsigned long bytes, unsigned long element, long depth, const char* name) {
+  CALLS->channel(to, place, bytes, element, depth, name);
+}
+
+/* Memory, as the address sanitizer's instrumentation tells of it. */
+static inline void uses(unsigned long address, unsigned long bytes, int writes) {
+  if (address - smi__library.memory < smi__library.memory_bytes) CALLS->memory(address, bytes, writes);
+}
+#define OF_SIZE(size)                                        \
+  void __asan_load##size##_noabort(unsigned long address) {  \
+    uses(address, size, 0);                                  \
+  }                                                          \
+  void __asan_store##size##_noabort(unsigned long address) { \
+    uses(address, size, 1);                                  \
+  }
+OF_SIZE(1)
+OF_SIZE(2)
+OF_SIZE(4)
+OF_SIZE(8)
+OF_SIZE(16)
+void __asan_loadN_noabort(unsigned long address, unsigned long bytes) {
+  uses(address, bytes, 0);
+}
+void __asan_storeN_noabort(unsigned long address, unsigned long bytes) {
+  uses(address, bytes, 1);
+}
+void __asan_handle_no_return(void) {}
+
+void* __real_memcpy(void* to, const void* from, size_t bytes);
+void* __real_memmove(void* to, const void* from, size_t bytes);
+void* __real_memset(void* to, int value, size_t bytes);
+void* __wrap_memcpy(void* to, const void* from, size_t bytes) {
+  uses((unsigned long)from, bytes, 0);
+  uses((unsigned long)to, bytes, 1);
+  return __real_memcpy(to, from, bytes);
+}
+void* __wrap_memmove(void* to, const void* from, size_t bytes) {
+  uses((unsigned long)from, bytes, 0);
+  uses((unsigned long)to, bytes, 1);
+  return __real_memmove(to, from, bytes);
+}
+void* __wrap_memset(void* to, int value, size_t bytes) {
+  uses((unsigned long)to, bytes, 1);
+  return __real_memset(to, value, bytes);
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "smi/library.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+namespace thalweg::smi {
+
+Library::Library(const std::string& file, const smi__calls& calls, std::uintptr_t memory, std::size_t memory_bytes,
+                 unsigned rank)
+    : rank_(rank) {
+  // The loader takes a file that it has loaded for the same library, so each rank loads a file of its own.
+  std::string copy = file + ".XXXXXX";
+  const int descriptor = mkstemp(copy.data());
+  if (descriptor < 0) throw std::runtime_error("cannot write beside " + file);
+  close(descriptor);
+  std::filesystem::copy_file(file, copy, std::filesystem::copy_options::overwrite_existing);
+  handle_ = dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const std::string error = handle_ ? "" : dlerror();
+  std::filesystem::remove(copy);
+  if (!handle_) {
+    const auto at = error.find("undefined symbol: ");
+    throw std::runtime_error(
+        at == std::string::npos ? error : file + ": kernels call " + error.substr(at + 18) + ", which there is not");
+  }
+  auto* library = static_cast<smi__library*>(dlsym(handle_, "smi__library"));
+  const auto sites = reinterpret_cast<unsigned (*)()>(dlsym(handle_, "smi__sites"));
+  const auto channels = reinterpret_cast<void (*)(void*)>(dlsym(handle_, "smi__channels"));
+  if (!library || !sites || !channels || library->version != SMI__CALLS_VERSION) {
+    dlclose(handle_);
+    throw std::runtime_error(file + " is no library of kernels of this version");
+  }
+  library->calls = &calls;
+  library->memory = memory;
+  library->memory_bytes = memory_bytes;
+  loops_ = sites();
+  channels(this);
+  if (pipes_.empty()) return;
+  first_ = pipes_.begin()->first;
+  by_place_.resize(pipes_.rbegin()->first - first_ + 1);
+  for (const auto& [place, pipe] : pipes_) by_place_[place - first_] = pipe.get();
+}
+
+Library::~Library() {
+  dlclose(handle_);
+}
+
+Library::Call Library::kernel(const std::string& name) const {
+  return reinterpret_cast<Call>(dlsym(handle_, ("smi__call_" + name).c_str()));
+}
+
+void Library::add_channel(void* place, std::size_t bytes, std::size_t element, long depth, const std::string& name) {
+  const auto number = bytes / element;
+  for (std::size_t i = 0; i < number; ++i)
+    pipes_.emplace(reinterpret_cast<std::uintptr_t>(place) + i * element,
+                   std::make_unique<Pipe>("channel " + name + (number > 1 ? "[" + std::to_string(i) + "]" : "") +
+                                              " of rank " + std::to_string(rank_),
+                                          element, depth < 0 ? 0 : static_cast<std::size_t>(depth)));
+}
+
+void Library::no_pipe() {
+  throw std::logic_error("a channel is used that the program does not declare");
+}
+
+}  // namespace thalweg::smi

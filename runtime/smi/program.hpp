@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// People's kernels on the ranks of a cluster, in simulated time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/kernel.hpp"
+#include "core/stream.hpp"
+#include "smi/channel.hpp"
+#include "smi/device_memory.hpp"
+#include "smi/endpoint.hpp"
+#include "smi/library.hpp"
+
+namespace thalweg::smi {
+
+class Program {
+ public:
+  /// What a kernel has of an endpoint, and what the endpoint waits for.
+  struct Port {
+    EndpointOf endpoint;
+    Stream<Open>* open = nullptr;
+    Stream<Element>* in = nullptr;   ///< to the endpoint
+    Stream<Element>* out = nullptr;  ///< from it
+    std::function<std::string()> waits;
+  };
+  struct Config {
+    unsigned world = 0;  ///< ranks of SMI_COMM_WORLD, the first ones; 0: all
+    unsigned packet_bytes = 32;
+    bool eager = true;   ///< always; or where a message has as many elements as the asynchronicity degree, at most
+    unsigned arity = 0;  ///< of collectives' trees; 0: all are children of the root
+    unsigned tile = 32;
+    unsigned children = 15;  ///< that a reduction collects from, at most
+    bool any_order = false;
+    unsigned banks = 4;  ///< of a rank's memory
+    double bytes_per_cycle = 64;
+    Tick latency = 1;
+  };
+
+  /// `ports` by rank.
+  Program(Domains& time, Domain& clock, const Config& config, std::vector<std::vector<Port>> ports);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  [[nodiscard]] unsigned ranks() const { return static_cast<unsigned>(ranks_.size()); }
+
+  /// Memory of a rank's bank, zeros. Throws std::invalid_argument where there is no such bank.
+  Buffer& buffer(unsigned rank, unsigned bank, const std::string& name, std::size_t bytes);
+
+  /// An argument is its bytes, or a buffer.
+  struct Argument {
+    std::vector<std::byte> bytes;
+    Buffer* buffer = nullptr;
+  };
+  /// Starts a kernel of a library in cycle 0. Of ranks 0, 1, ... the communicator is the first argument of type SMI_Comm that has no
+  /// bytes. A kernel that `serves` need not end. Throws std::runtime_error where library or kernel are not there.
+  void start(unsigned rank, const std::string& library, const std::string& kernel, std::vector<Argument> arguments,
+             bool serves = false);
+
+  /// The same of C++ code, which calls smi_calls().
+  void start(unsigned rank, const std::string& kernel, std::function<void()> call, bool serves = false);
+  /// Until all that don't serve have ended. Throws Misuse, or Deadlock with who waits for whom.
+  void run();
+
+  struct Started {
+    unsigned rank = 0;
+    std::string kernel;
+    bool serves = false, ended = false;
+    Tick cycle = 0;  ///< in which it ended
+  };
+  [[nodiscard]] std::vector<Started> started() const;
+  /// What the program does that may be meant otherwise, each of them once.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+  /// Elements that kernels have given and taken.
+  [[nodiscard]] std::uint64_t elements() const { return elements_; }
+
+ private:
+  friend struct Calls;
+  struct Running;
+
+  /// An endpoint and who uses it.
+  struct PortState {
+    Port port;
+    Running* user = nullptr;
+    Running* opener = nullptr;  ///< who has opened a channel on it, and perhaps not used it
+    smi__place used{};
+    Channel now{};  ///< a copy of the last one that was entered
+    bool unfinished = false;
+  };
+  struct Rank {
+    std::vector<PortState> ports;
+    std::vector<MemoryBank> banks;
+    std::vector<std::pair<std::string, std::unique_ptr<Library>>> libraries;
+  };
+
+  [[nodiscard]] PortState& port_of(Running& running, const Channel& channel);
+  [[nodiscard]] Library& library(unsigned rank, const std::string& file);
+  void start(Running& running, bool serves);
+  void body(Running& running);
+  void open(Running& running, Channel& channel, const smi__open& open);
+  PortState& enter(Running& running, Channel& channel, unsigned kind, const smi__place& place);
+  void finish(PortState& state, Channel& channel);
+  void submit(Running& running, PortState& state, Channel& channel, const smi__place& place);
+  [[nodiscard]] Open protocol(const Running& running, const Channel& channel, unsigned port);
+  void give(PortState& state, const Channel& channel, const smi__variable& value, bool flush, const smi__place& place);
+  /// The rank that the element is of, where it has come by a pop.
+  unsigned take(PortState& state, const Channel& channel, const smi__variable& to, const smi__place& place);
+  void collective(Running& running, Channel& channel, unsigned kind, const smi__variable& send,
+                  const smi__variable& receive, const smi__place& place);
+  void check_type(const Running& running, const Channel& channel, const smi__variable& value, const smi__place& place);
+  void memory(Running& running, std::uintptr_t address, std::size_t bytes, bool writes);
+  [[noreturn]] void wrong(const Running& running, const smi__place& place, const std::string& what) const;
+  void warn(const std::string& what);
+  [[nodiscard]] std::string report() const;
+  [[nodiscard]] std::string waits(const Running& running) const;
+  [[nodiscard]] const Running* waited_for(const Running& running, std::string& why) const;
+  [[nodiscard]] const Running* behind(const Channel& channel, unsigned port, const Running& self) const;
+
+  Domain& clock_;
+  Config config_;
+  DeviceMemory memory_;
+  std::vector<Rank> ranks_;
+  std::deque<Running> running_;
+  Agreement agreement_;
+  std::vector<std::string> warnings_;
+  std::uint64_t elements_ = 0;
+  Kernels kernels_;  // ends first: kernels are unwound
+};
+
+/// What a kernel calls: smi.h's functions.
+[[nodiscard]] const smi__calls& smi_calls();
+
+}  // namespace thalweg::smi

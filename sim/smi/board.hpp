@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// A board in a cluster of SMI: a rank's hardware, the streams between it and kernels, its ends of links, and its memory.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/assembly.hpp"
+#include "core/stream.hpp"
+#include "smi/link.hpp"
+#include "smi/node_model.hpp"
+
+namespace thalweg::smi {
+
+class Board final : public AssembledNode, public Component {
+ public:
+  /// What a kernel has of an endpoint.
+  struct Port {
+    Port(const EndpointOf& what, const std::string& name) : endpoint(what), open(name), in(name), out(name) {}
+
+    EndpointOf endpoint;
+    Stream<Open> open;
+    Stream<Element> in, out;
+  };
+
+  Board(std::unique_ptr<NodeModel> node, const std::vector<EndpointOf>& endpoints, unsigned rank, Domain& clock)
+      : node_(std::move(node)),
+        inputs_(node_->links(), static_cast<unsigned>(endpoints.size())),
+        links_(node_->links()) {
+    const auto id = clock.scheduler.add(*this);
+    clock.wake(id, 0);  // streams wake it from then on
+    for (const auto& endpoint : endpoints) {
+      const std::string name = "port " + std::to_string(endpoint.port) + " of rank " + std::to_string(rank);
+      auto& port = ports_.emplace_back(endpoint, name);
+      port.open.reader.bind(name, clock, id);
+      port.in.reader.bind(name, clock, id);
+      port.out.writer.bind(name, clock, id);
+    }
+    for (auto& link : links_) {
+      link.domain = &clock;
+      link.component = id;
+    }
+  }
+
+  [[nodiscard]] SerialPort& port(unsigned number) override { return links_.at(number); }
+  [[nodiscard]] NodeModel& node() { return *node_; }
+  [[nodiscard]] std::deque<Port>& ports() { return ports_; }
+
+  bool step(Tick now) override {
+    if (now > next_) node_->skip(now - next_);
+    next_ = now + 1;
+    bool moves = false;
+    taken_.clear();
+    for (unsigned l = 0; l < links_.size(); ++l) {
+      auto& link = links_[l];
+      auto& in = inputs_.links[l];
+      in = {};
+      if (!link.in) continue;
+      in.packet = link.in->front(now);
+      const Packet* out = node_->packet(l);
+      in.taken = out && link.out->ready(now);
+      if (in.taken) link.out->write(now, *out);
+      moves |= in.taken;
+      if (in.packet && node_->packet_ready(l)) taken_.push_back(l);
+    }
+    for (unsigned e = 0; e < ports_.size(); ++e) {
+      auto& port = ports_[e];
+      auto& in = inputs_.endpoints[e];
+      in.open = port.open.can_pop(now) ? &port.open.front() : nullptr;
+      in.element = port.in.can_pop(now) ? &port.in.front() : nullptr;
+      const Element* out = node_->element(e);
+      in.taken = out && port.out.can_push(now);
+      opened_[e] = in.open && node_->open_ready(e);
+      gave_[e] = in.element && node_->element_ready(e);
+      if (in.taken) port.out.push_at(now, *out);
+      moves |= in.taken || opened_[e] || gave_[e];
+    }
+    node_->step(inputs_);
+    for (const unsigned l : taken_) links_[l].in->pop(now);
+    for (unsigned e = 0; e < ports_.size(); ++e) {
+      if (opened_[e]) ports_[e].open.pop_at(now);
+      if (gave_[e]) ports_[e].in.pop_at(now);
+    }
+    return moves || !taken_.empty() || !node_->idle();
+  }
+
+ private:
+  std::unique_ptr<NodeModel> node_;
+  NodeModel::Inputs inputs_;
+  std::vector<SerialPort> links_;
+  std::deque<Port> ports_;
+  std::vector<unsigned> taken_;  ///< links whose packet is
+  std::vector<bool> opened_ = std::vector<bool>(inputs_.endpoints.size()), gave_ = opened_;
+  Tick next_ = 0;
+};
+
+}  // namespace thalweg::smi

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "smi/driver/fabric.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/require.hpp"
+#include "smi/node.hpp"
+
+namespace thalweg::smi {
+
+std::unique_ptr<NodeModel> Fabric::sim_node(const NodeModel::Config& config, Domain&) {
+  return std::make_unique<Node>(config);
+}
+
+/// What the kinds say while the cluster is put together.
+struct Fabric::Made {
+  Domain* clock = nullptr;
+  double hertz = 0;
+  unsigned link_buffer = 2;
+  Channels channels;
+  Banks banks;
+  Kinds kinds;
+};
+
+Fabric::Fabric(const Description& description, const std::vector<std::vector<EndpointOf>>& endpoints,
+               const MakeNode& make_node)
+    : Fabric(description, endpoints, make_node, std::make_unique<Made>()) {}
+
+Fabric::Fabric(const Description& description, const std::vector<std::vector<EndpointOf>>& endpoints,
+               const MakeNode& make_node, std::unique_ptr<Made> made)
+    : assembly_(description, [&]() -> const Kinds& {
+        auto& m = *made;
+        require(endpoints.size() == description.nodes.size() && endpoints.size() <= kMostRanks,
+                "there are " + std::to_string(description.nodes.size()) + " ranks, of " + std::to_string(kMostRanks) +
+                    " at most, and programs for " + std::to_string(endpoints.size()));
+        std::vector<std::int64_t> hertz;
+        for (const auto& clock : description.clocks) hertz.push_back(clock.hertz);
+        const auto ticks = static_cast<double>(ticks_per_second(hertz));
+        m.kinds.nodes["smi"] = [&m, &endpoints, &make_node, ticks](const Values& values, unsigned rank,
+                                                                   const Clocks& clocks) {
+          Domain& clock = *clocks.at(values.get<std::string>("clock"));
+          require(!m.clock || m.clock == &clock, values.of() + ": all boards have one clock, as their links do");
+          m.clock = &clock;
+          m.hertz = ticks / static_cast<double>(clock.clock.period);
+          const auto number = [&](const char* name) { return values.get<unsigned>(name); };
+          m.link_buffer = number("link_buffer");
+          m.channels = {.packet_bytes = number("packet_bytes"),
+                        .eager = values.get<std::string>("protocol") == "eager",
+                        .arity = number("arity"),
+                        .tile = number("tile"),
+                        .any_order = values.get<bool>("any_order")};
+          m.banks = {.number = number("banks"),
+                     .bytes_per_cycle = values.get<double>("bank_gb") * 1e9 / m.hertz,
+                     .latency = std::max<Tick>(1, std::llround(values.get<double>("bank_ns") * 1e-9 * m.hertz))};
+          const NodeModel::Config config{.rank = rank,
+                                         .links = number("links"),
+                                         .packet_bytes = m.channels.packet_bytes,
+                                         .reads = number("reads"),
+                                         .depth = number("depth"),
+                                         .latency = number("latency"),
+                                         .children = number("children"),
+                                         .tile = m.channels.tile,
+                                         .endpoints = endpoints[rank]};
+          return std::make_unique<Board>(make_node(config, clock), endpoints[rank], rank, clock);
+        };
+        m.kinds.links["serial"] = [&m](const Values& values, LinkPort& a, LinkPort& b, const Clocks&) {
+          const LinkLane::Config config{
+              .latency = std::max<Tick>(1, std::llround(values.get<double>("latency_ns") * 1e-9 * m.hertz)),
+              .packet_cycles = m.channels.packet_bytes * 8 * m.hertz / (values.get<double>("gbit_s") * 1e9),
+              .buffer = m.link_buffer};
+          return std::make_unique<SerialLink>(config, dynamic_cast<SerialPort&>(a), dynamic_cast<SerialPort&>(b));
+        };
+        return m.kinds;
+      }()) {
+  clock_ = made->clock;
+  hertz_ = made->hertz;
+  channels_ = made->channels;
+  banks_ = made->banks;
+}
+
+void Fabric::load(const std::vector<Tables>& tables) {
+  require(tables.size() == ranks(),
+          "tables are for " + std::to_string(tables.size()) + " ranks, and there are " + std::to_string(ranks()));
+  for (unsigned rank = 0; rank < ranks(); ++rank) {
+    auto& node = board(rank).node();
+    const auto& of = tables[rank];
+    require(of.send.size() == node.links() && of.receive.size() == node.links(),
+            "rank " + std::to_string(rank) + " has " + std::to_string(node.links()) + " links, and tables for " +
+                std::to_string(of.send.size()) + " and " + std::to_string(of.receive.size()));
+    for (unsigned link = 0; link < node.links(); ++link) {
+      require(of.send[link].size() <= kMostRanks && of.receive[link].size() <= 2 * kMostPorts,
+              "a table of rank " + std::to_string(rank) + " is too long");
+      for (unsigned i = 0; i < of.send[link].size(); ++i) node.load_send(link, i, of.send[link][i]);
+      for (unsigned i = 0; i < of.receive[link].size(); ++i) node.load_receive(link, i, of.receive[link][i]);
+    }
+  }
+}
+
+}  // namespace thalweg::smi

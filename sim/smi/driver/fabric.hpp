@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster of SMI as its hosts see it: boards whose tables are loaded, and time in which kernels run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/assembly.hpp"
+#include "memory/bank.hpp"
+#include "smi/board.hpp"
+
+namespace thalweg::smi {
+
+/// Of a rank: for each link the outputs of its send kernel by destination, and of its receive kernel by port * 2 + control.
+struct Tables {
+  std::vector<std::vector<std::uint8_t>> send, receive;
+};
+
+class Fabric {
+ public:
+  using MakeNode = std::function<std::unique_ptr<NodeModel>(const NodeModel::Config&, Domain&)>;
+  static std::unique_ptr<NodeModel> sim_node(const NodeModel::Config& config, Domain& clock);
+
+  /// Values of all ranks that kernels' channels need.
+  struct Channels {
+    unsigned packet_bytes = 32;
+    bool eager = true;  ///< always; or where the asynchronicity degree says so
+    unsigned arity = 0;
+    unsigned tile = 32;
+    bool any_order = false;
+  };
+
+  /// `endpoints`: of each rank. Throws std::invalid_argument, one line, where values don't fit.
+  Fabric(const Description& description, const std::vector<std::vector<EndpointOf>>& endpoints,
+         const MakeNode& make_node = sim_node);
+
+  [[nodiscard]] unsigned ranks() const { return assembly_.nodes(); }
+  [[nodiscard]] Board& board(unsigned rank) { return dynamic_cast<Board&>(assembly_.node(rank)); }
+  [[nodiscard]] const Channels& channels() const { return channels_; }
+  [[nodiscard]] Domains& time() { return assembly_.time(); }
+  [[nodiscard]] Domain& clock() { return *clock_; }
+  [[nodiscard]] double hertz() const { return hertz_; }
+
+  /// Of a rank's memory banks: bytes a cycle, cycles to a read's data.
+  struct Banks {
+    unsigned number = 0;
+    double bytes_per_cycle = 1;
+    Tick latency = 1;
+  };
+  [[nodiscard]] const Banks& banks() const { return banks_; }
+
+  /// Throws std::invalid_argument where they are not for these ranks.
+  void load(const std::vector<Tables>& tables);
+
+ private:
+  struct Made;
+  Fabric(const Description& description, const std::vector<std::vector<EndpointOf>>& endpoints,
+         const MakeNode& make_node, std::unique_ptr<Made> made);
+
+  Assembly assembly_;
+  Domain* clock_ = nullptr;
+  double hertz_ = 0;
+  Channels channels_;
+  Banks banks_;
+};
+
+}  // namespace thalweg::smi

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// All ranks' elements to one, twin of rtl/smi/tw_gather.sv.
+#pragma once
+
+#include "common/skid.hpp"
+#include "smi/endpoint.hpp"
+#include "smi/packer.hpp"
+#include "smi/places.hpp"
+#include "smi/synchs.hpp"
+#include "smi/unpacker.hpp"
+
+namespace thalweg::smi {
+
+/// Every kernel gives `count` elements; the root's gets all, in the order of the ranks. The root asks one rank after the other, when all
+/// of what it asked for has come.
+class Gather : public Endpoint {
+ public:
+  explicit Gather(const Config& config) : config_(config) {}
+
+  [[nodiscard]] bool open_ready() const override { return state_ == State::closed; }
+  [[nodiscard]] bool element_ready() const override {
+    return left_ > 0 && (root_ ? own_.ready() : packer_.ready(packets_.ready()));
+  }
+  [[nodiscard]] bool data_ready() const override { return root_ && packets_.ready(); }
+  [[nodiscard]] const Element* element() const override {
+    if (root_ && part_ == open_.own) return own_.valid() ? &own_.front() : nullptr;
+    return unpacker_.valid() ? &result_ : nullptr;
+  }
+  [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front() : nullptr; }
+  [[nodiscard]] bool idle() const override { return !moved_; }
+  [[nodiscard]] std::string waits() const override {
+    if (state_ == State::closed) return "";
+    if (state_ == State::places) return "its place";
+    if (!out_.ready()) return "the network";
+    if (element()) return "its kernel to take elements";
+    if (root_) return part_ == open_.own ? "its kernel's elements" : "data of rank " + std::to_string(from_.rank);
+    return packets_.valid() && !granted_ ? "synch of rank " + std::to_string(places_.parent())
+                                         : "its kernel's elements";
+  }
+
+  void step(const Inputs& in) override {
+    const bool takes = in.element && element_ready(), last = left_ == 1;
+    const bool packets_ready = packets_.ready(), out_ready = out_.ready();
+    const bool packed = packer_.part() && packets_ready;
+    const bool root = root_, own_turn = root && part_ == open_.own;
+    const Open* opens = open_ready() && in.open && in.open->count > 0 ? in.open : nullptr;
+    Packer::Part from_rank;
+    const Packer::Part* comes = packer_.part();
+    const bool gets = in.data && data_ready();
+    if (gets) comes = &(from_rank = {*in.data, false});
+
+    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::places;
+    Packet packet;
+    switch (state_) {
+      case State::closed:
+        break;
+      case State::places:
+        if (places_.valid()) state_ = State::give;
+        break;
+      case State::give:
+        packet = packets_.front().packet;
+        packet.set_header(config_.rank, places_.parent(), config_.port, Operation::gather, packet.count());
+        if (packets_.valid()) {
+          if (granted_)
+            sends = pops = out_ready;
+          else
+            granted_ = uses = synchs_.there();
+        } else if (left_ == 0 && packer_.empty()) {
+          close(moved);
+        }
+        break;
+      case State::ask:
+        packet.set_header(config_.rank, from_.rank, config_.port, Operation::synch, 1);
+        packet.set_grant(1);
+        sends = from_.own != open_.own && out_ready;
+        if (from_.own == open_.own) {
+          moved = true;
+          ask_next();
+        } else if (sends) {
+          state_ = State::get;
+        }
+        break;
+      case State::get:
+        if (coming_ > 0) break;
+        moved = true;
+        ask_next();
+        break;
+      case State::deliver:
+        break;
+    }
+    if (root) {
+      gives = packets_.valid() && unpacker_.ready(in.element_taken && !own_turn);
+      pops = gives;
+      if (gets) coming_ -= in.data->count();
+      if (in.element_taken && --wanted_ == 0) {
+        wanted_ = open_.count;
+        ++part_;
+      }
+      if (state_ == State::deliver && part_ == open_.ranks) close(moved);
+    }
+    if (takes) --left_;
+    if (opens) {
+      open_ = *opens;
+      root_ = open_.own == open_.root;
+      state_ = root_ ? State::ask : State::places;
+      left_ = coming_ = wanted_ = open_.count;
+      part_ = 0;
+      from_ = {0, open_.first};
+      granted_ = false;
+    }
+
+    const Element given{takes ? in.element->data & element_bits(open_.size) : 0, false};
+    own_.step(takes && root ? &given : nullptr, in.element_taken && own_turn);
+    unpacker_.step(gives ? &packets_.front().packet : nullptr, open_.size, in.element_taken && !own_turn);
+    result_.data = unpacker_.element();
+    packets_.step(comes, pops);
+    packer_.step(takes && !root ? &in.element->data : nullptr, open_.size, open_.per_packet, last, packets_ready);
+    out_.step(sends ? &packet : nullptr, in.packet_taken);
+    places_.step(opens && opens->own != opens->root ? opens : nullptr);
+    synchs_.step(in.control, places_.parent(), uses);
+    moved_ = moved || in.open || in.element || in.element_taken || in.data || in.control || in.packet_taken || packed ||
+             uses || sends || gives || pops || !synchs_.settled() || !places_.settled();
+  }
+
+ private:
+  enum class State { closed, places, give, ask, get, deliver };
+
+  void close(bool& moved) {
+    moved = true;
+    root_ = false;
+    state_ = State::closed;
+  }
+  void ask_next() {
+    state_ = from_.own + 1 == open_.ranks ? State::deliver : State::ask;
+    from_ = from_.next(open_);
+    coming_ = open_.count;
+  }
+
+  Config config_;
+  State state_ = State::closed;
+  Open open_;
+  bool root_ = false;         ///< where a channel is open
+  std::uint32_t left_ = 0;    ///< elements: that the kernel has still to give
+  Member from_;               ///< who is asked
+  std::uint32_t coming_ = 0;  ///< elements that it has still to send
+  unsigned part_ = 0;         ///< whose elements the root's kernel gets
+  std::uint32_t wanted_ = 0;  ///< elements of them that it hasn't taken yet
+  bool granted_ = false;      ///< the root has asked
+  Packer packer_;
+  Skid<Packer::Part> packets_;
+  Skid<Element> own_;
+  Unpacker unpacker_;
+  Skid<Packet> out_;
+  Places places_;
+  Synchs synchs_;
+  Element result_;
+  bool moved_ = false;
+};
+
+}  // namespace thalweg::smi

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes packets of elements, twin of rtl/smi/tw_packer.sv.
+#pragma once
+
+#include <cstdint>
+
+#include "smi/packet.hpp"
+
+namespace thalweg::smi {
+
+/// The bits of an element of 1 << `size` bytes.
+[[nodiscard]] constexpr std::uint64_t element_bits(unsigned size) {
+  return ~std::uint64_t{0} >> (64 - (8U << size));
+}
+
+/// Of a packet's header only the count is set. What follows the elements is zero.
+class Packer {
+ public:
+  /// A packet, and whether it is the last of what it belongs to.
+  struct Part {
+    Packet packet;
+    bool last = false;
+  };
+
+  /// Is an element taken, where the packet is (`taken`), or isn't?
+  [[nodiscard]] bool ready(bool taken) const { return !full_ || taken; }
+  [[nodiscard]] const Part* part() const { return full_ ? &part_ : nullptr; }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+
+  /// One clock edge. `last`: the packet ends with the element, and is the last one.
+  void step(const std::uint64_t* element, unsigned size, unsigned per_packet, bool last, bool taken) {
+    const bool accepted = element && ready(taken);
+    if (full_ && taken) full_ = false, count_ = 0;
+    if (!accepted) return;
+    if (count_ == 0) part_.packet = {};
+    part_.packet.set_element(count_, size, *element);
+    ++count_;
+    part_.packet.set_header(0, 0, 0, Operation::send, count_);
+    part_.last = last;
+    full_ = last || count_ >= per_packet;
+  }
+
+ private:
+  Part part_;
+  unsigned count_ = 0;
+  bool full_ = false;
+};
+
+}  // namespace thalweg::smi

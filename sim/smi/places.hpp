@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is a rank's parent and who are its children in a collective's tree, twin of rtl/smi/tw_places.sv.
+#pragma once
+
+#include "smi/endpoint.hpp"
+
+namespace thalweg::smi {
+
+/// A rank of a communicator, as it counts, and of the whole cluster.
+struct Member {
+  unsigned own = 0, rank = 0;
+
+  friend bool operator==(const Member&, const Member&) = default;
+
+  /// The next one of the communicator, from its last rank on to its first.
+  [[nodiscard]] Member next(const Open& open) const {
+    if (own + 1 == open.ranks) return {0, open.first};
+    return {own + 1, (rank + open.stride) & 0xFF};
+  }
+};
+
+/// Known 7 cycles after an opening, or 15 where the parent is not the root.
+class Places {
+ public:
+  [[nodiscard]] bool valid() const { return valid_; }
+  [[nodiscard]] unsigned parent() const { return parent_; }  ///< a rank of the cluster; without meaning at the root
+  [[nodiscard]] unsigned children() const { return children_; }
+  [[nodiscard]] const Member& child() const { return child_; }  ///< the first one, where there are any
+  [[nodiscard]] bool settled() const { return left_ == 0; }
+
+  /// One clock edge.
+  void step(const Open* open) {
+    if (left_ > 0 && --left_ == 0) valid_ = true;
+    if (open) begin(*open);
+  }
+
+ private:
+  void begin(const Open& open) {
+    const unsigned place = (open.own + open.ranks - open.root) % open.ranks;
+    const unsigned before = open.arity * place;  // places up to and with the child before
+    children_ = before + 1 < open.ranks ? std::min(open.arity, open.ranks - 1 - before) : 0;
+    const bool near = place <= open.arity;
+    const unsigned parent = near ? 0 : (place - 1) / open.arity;
+    parent_ = rank_of(open, member_of(open, parent));
+    const unsigned child = children_ > 0 ? member_of(open, before + 1) : 0;
+    child_ = {child, rank_of(open, child)};
+    left_ = near ? 6 : 14;
+    valid_ = false;
+  }
+  [[nodiscard]] static unsigned member_of(const Open& open, unsigned place) { return (place + open.root) % open.ranks; }
+  [[nodiscard]] static unsigned rank_of(const Open& open, unsigned member) {
+    return (open.first + open.stride * member) & 0xFF;
+  }
+
+  bool valid_ = false;
+  unsigned left_ = 0, parent_ = 0, children_ = 0;
+  Member child_;
+};
+
+}  // namespace thalweg::smi

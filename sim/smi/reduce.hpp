@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// All ranks' elements combined into one rank's, twin of rtl/smi/tw_reduce.sv.
+#pragma once
+
+#include <bit>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "common/ram_fifo.hpp"
+#include "common/skid.hpp"
+#include "reduce/lane.hpp"
+#include "smi/endpoint.hpp"
+#include "smi/packer.hpp"
+#include "smi/places.hpp"
+#include "smi/synchs.hpp"
+#include "smi/unpacker.hpp"
+
+namespace thalweg::smi {
+
+/// Every kernel gives `count` elements; the root's gets as many results, each as soon as all ranks have given theirs. Children get leave for a
+/// tile of elements when there is room for it, for two of them at first. What comes from them is kept; one lane combines: the first child's
+/// element with the second's, and so on, last with the kernel's own. In any order, all but the first child's are combined as they are there.
+class Reduce : public Endpoint {
+ public:
+  explicit Reduce(const Config& config)
+      : config_(config),
+        places_kept_(2 * std::bit_ceil(config.tile)),
+        base_(places_kept_),
+        own_(places_kept_),
+        sums_(places_kept_),
+        kept_(std::size_t{config.children} * places_kept_),
+        done_(places_kept_),
+        entered_(places_kept_),
+        sources_(config.children),
+        lane_(config.latency),
+        results_(places_kept_) {}
+
+  [[nodiscard]] bool open_ready() const override { return state_ == State::closed; }
+  [[nodiscard]] bool element_ready() const override {
+    return state_ == State::run && left_ > 0 && ahead_ < places_kept_;
+  }
+  [[nodiscard]] bool data_ready() const override { return packets_.ready(); }
+  [[nodiscard]] const Element* element() const override {
+    return root_ && results_.valid() ? &results_.front() : nullptr;
+  }
+  [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front() : nullptr; }
+  [[nodiscard]] bool idle() const override { return !moved_; }
+  [[nodiscard]] std::string waits() const override {
+    if (state_ == State::closed) return "";
+    if (state_ != State::run) return "its place";
+    if (!out_.ready()) return "the network";
+    if (element()) return "its kernel to take elements";
+    if (!root_ && packer_.part() && !granted_) return "synch of rank " + std::to_string(places_.parent());
+    if (left_ > 0 && open_.count - left_ == finished_) return "its kernel's elements";
+    Member child = places_.child();
+    for (unsigned i = 0; i < places_.children(); ++i, child = child.next(open_))
+      if ((i == 0 ? base_came_ : sources_[i - 1].came) == finished_)
+        return "data of rank " + std::to_string(child.rank);
+    return "its lane";
+  }
+
+  void step(const Inputs& in) override {
+    const Open* opens = open_ready() && in.open && in.open->count > 0 ? in.open : nullptr;
+    const bool runs = state_ == State::run, takes = in.element && element_ready();
+    const bool leaf = places_.children() == 0, out_ready = out_.ready();
+    const Element own{takes ? in.element->data & element_bits(open_.size) : 0};
+    moved_ = in.open || in.element || in.element_taken || in.data || in.control || in.packet_taken ||
+             (state_ != State::closed && !runs) || under_way_ > 0 || unpacker_.valid() || packets_.valid() ||
+             (!results_.valid() && !results_.empty());
+
+    // Packets: leave for the children, or results.
+    Packet packet;
+    const bool grants = runs && !leaf && to_grant_ > 0 && room_ > 0;
+    const Packer::Part* part = packer_.part();
+    const bool sends = runs && part && granted_ && !grants && out_ready;
+    const bool uses = runs && part && !granted_ && synchs_.there();
+    if (grants) {
+      packet.set_header(config_.rank, child_.rank, config_.port, Operation::synch, 1);
+      packet.set_grant(1);
+    } else if (part) {
+      packet = part->packet;
+      packet.set_header(config_.rank, places_.parent(), config_.port, Operation::reduce, packet.count());
+    }
+    const bool tile_granted = grants && out_ready && next_child();
+    if (tile_granted) to_grant_ -= std::min(to_grant_, open_.tile);
+    granted_ = (granted_ || uses) && !(sends && part->last);
+
+    // A result goes to the kernel, or into a packet.
+    const bool pops = results_.valid() && (root_ ? in.element_taken : packer_.ready(sends));
+    const bool ends_tile = tile_left_ == 1 || results_left_ == 1;
+    const std::uint64_t result = pops ? results_.front().data : 0;
+    const bool tile_popped = pops && ends_tile;
+
+    // What the lane has combined, and what it combines next.
+    const FlitLane::Result* combined = lane_.result();
+    const std::optional<FlitPair> enters = runs && !leaf ? choose() : std::nullopt;
+    const bool lane_moves = under_way_ > 0;
+    Element finished;
+    bool finishes = false;
+    if (combined) {
+      const Tag tag = tag_of(combined->tag);
+      finishes = tag.last;
+      finished.data = combined->data[0];
+      if (!tag.last) sums_[tag.place] = combined->data[0];
+      done_[tag.place] = static_cast<std::uint8_t>(tag.step);
+      if (tag.first) ++begun_;
+      --under_way_;
+    }
+    if (leaf && takes) finishes = true, finished = own;
+    if (lane_moves) lane_.step(operands_ ? &*operands_ : nullptr);
+    operands_ = read_;
+    read_ = enters;
+    if (enters) ++under_way_;
+
+    // What comes: of children, and of the kernel.
+    if (unpacker_.valid()) keep(unpacker_.element());
+    const bool loads = packets_.valid() && unpacker_.ready(true);
+    if (loads) from_ = child_of_[packets_.front().source()];
+    if (takes && !leaf) {
+      own_[own_came_ % places_kept_] = own.data;
+      ++waiting_;
+    }
+
+    switch (state_) {
+      case State::closed:
+        break;
+      case State::places:
+        if (!places_.valid()) break;
+        child_ = places_.child();
+        at_ = 0;
+        state_ = leaf ? State::run : State::children;
+        break;
+      case State::children:
+        child_of_[child_.rank] = static_cast<std::uint8_t>(at_);
+        sources_.at(at_) = {};
+        if (next_child()) state_ = State::run;
+        break;
+      case State::run:
+        if (results_left_ == 0 && packer_.empty()) {
+          moved_ = true;
+          state_ = State::closed;
+        }
+        break;
+    }
+
+    if (takes) --left_, ++own_came_;
+    if (finishes) ++finished_;
+    ahead_ = ahead_ + takes - pops;
+    room_ = room_ + tile_popped - tile_granted;
+    if (pops) {
+      --results_left_;
+      tile_left_ = ends_tile ? open_.tile : tile_left_ - 1;
+    }
+    if (opens) open(*opens);
+    moved_ |= pops || sends || uses || tile_granted || (grants && out_ready) || enters.has_value();
+
+    unpacker_.step(loads ? &packets_.front() : nullptr, open_.size, true);
+    packets_.step(in.data, loads);
+    results_.step(finishes ? &finished : nullptr, pops);
+    packer_.step(pops && !root_ ? &result : nullptr, open_.size, open_.per_packet, ends_tile, sends);
+    out_.step(grants || sends ? &packet : nullptr, in.packet_taken);
+    places_.step(opens);
+    synchs_.step(in.control, places_.parent(), uses);
+    moved_ |= !synchs_.settled();
+  }
+
+ private:
+  enum class State { closed, places, children, run };
+  /// What is combined with the first child's elements: those of each other child, and the kernel's, last.
+  struct Source {
+    std::uint32_t came = 0, entered = 0;  ///< elements, of all; the kernel's are counted elsewhere
+  };
+  struct Tag {
+    unsigned place, step;
+    bool first, last;
+  };
+
+  void open(const Open& open) {
+    if (open.tile == 0 || open.tile > config_.tile)
+      throw std::invalid_argument("a tile that the endpoint has no room for");
+    open_ = open;
+    state_ = State::places;
+    root_ = open_.own == open_.root;
+    granted_ = false;
+    left_ = to_grant_ = results_left_ = open_.count;
+    tile_left_ = open_.tile;
+    room_ = 2;
+    ahead_ = 0;
+    base_came_ = own_came_ = opened_ = begun_ = finished_ = 0;
+    source_ = 0;
+    next_ = 0;
+  }
+  bool next_child() {
+    if (++at_ < places_.children()) {
+      child_ = child_.next(open_);
+      return false;
+    }
+    child_ = places_.child();
+    at_ = 0;
+    return true;
+  }
+  void keep(std::uint64_t element) {
+    if (from_ == 0) {
+      base_[base_came_++ % places_kept_] = element;
+      return;
+    }
+    auto& came = sources_[from_ - 1].came;
+    kept_[(from_ - 1) * places_kept_ + came++ % places_kept_] = element;
+    ++waiting_;
+  }
+  /// An element of the source whose turn it is; or else another one's turn comes.
+  std::optional<FlitPair> choose() {
+    const unsigned own = places_.children() - 1;
+    const auto came = source_ == own ? own_came_ : sources_[source_].came;
+    const std::size_t place = next_ % places_kept_;
+    const bool first = next_ == opened_;
+    const bool goes =
+        next_ != came && (first ? base_came_ != opened_ && (open_.any_order || source_ == 0)
+                                : next_ < begun_ && done_[place] == (open_.any_order ? entered_[place] : source_));
+    if (!goes) {
+      if (waiting_ == 0 || own == 0) return std::nullopt;
+      moved_ = true;
+      source_ = source_ == own ? 0 : source_ + 1;
+      next_ = sources_[source_].entered;
+      return std::nullopt;
+    }
+    const unsigned step = first ? 1 : done_[place] + 1u;
+    const bool last = step == places_.children();
+    const std::uint64_t a = first ? base_[place] : sums_[place];
+    const std::uint64_t b = source_ == own ? own_[place] : kept_[source_ * places_kept_ + place];
+    if (first) ++opened_;
+    entered_[place] = static_cast<std::uint8_t>(step);
+    sources_[source_].entered = ++next_;
+    --waiting_;
+    return FlitPair{.op = open_.op,
+                    .type = open_.type,
+                    .head = false,
+                    .bytes = 1U << open_.size,
+                    .a = {a},
+                    .b = {b},
+                    .tag = place << 10 | step << 2 | (first ? 2u : 0u) | (last ? 1u : 0u)};
+  }
+  [[nodiscard]] static Tag tag_of(std::uint64_t tag) {
+    return {static_cast<unsigned>(tag >> 10), static_cast<unsigned>(tag >> 2 & 0xFF), (tag & 2) != 0, (tag & 1) != 0};
+  }
+
+  Config config_;
+  unsigned places_kept_;  ///< of a source's elements: two tiles
+  State state_ = State::closed;
+  Open open_;
+  bool root_ = false;
+  std::uint32_t left_ = 0;          ///< elements that the kernel has still to give
+  unsigned ahead_ = 0;              ///< elements that it has given, whose results have not gone
+  std::uint32_t results_left_ = 0;  ///< that have still to go
+  unsigned tile_left_ = 0;          ///< of a tile
+  std::uint32_t to_grant_ = 0;      ///< elements
+  unsigned room_ = 0;               ///< for tiles
+  bool granted_ = false;            ///< the parent has room for the packet
+  Member child_;                    ///< whose turn it is
+  unsigned at_ = 0;
+
+  Skid<Packet> packets_;
+  Unpacker unpacker_;
+  std::array<std::uint8_t, kMostRanks> child_of_{};  ///< by rank
+  unsigned from_ = 0;                                ///< whose elements are unpacked, counted from the first child on
+
+  std::vector<std::uint64_t> base_, own_, sums_, kept_;
+  std::vector<std::uint8_t> done_, entered_;  ///< by element: what has been combined, and what is on its way
+  std::vector<Source> sources_;
+  std::uint32_t base_came_ = 0, own_came_ = 0;
+  std::uint32_t opened_ = 0, begun_ = 0;  ///< elements of which something has entered the lane, has left it
+  std::uint32_t finished_ = 0;            ///< results; for people
+  unsigned source_ = 0;                   ///< whose turn it is
+  std::uint32_t next_ = 0;                ///< its next element
+  unsigned waiting_ = 0;                  ///< elements of all sources that have not entered the lane
+  unsigned under_way_ = 0;                ///< elements between
+  std::optional<FlitPair> read_, operands_;
+  FlitLane lane_;
+
+  RamFifo<Element> results_;
+  Packer packer_;
+  Skid<Packet> out_;
+  Places places_;
+  Synchs synchs_;
+  bool moved_ = false;
+};
+
+}  // namespace thalweg::smi

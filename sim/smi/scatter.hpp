@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's elements to all, each its part, twin of rtl/smi/tw_scatter.sv.
+#pragma once
+
+#include "common/skid.hpp"
+#include "smi/endpoint.hpp"
+#include "smi/packer.hpp"
+#include "smi/places.hpp"
+#include "smi/synchs.hpp"
+#include "smi/unpacker.hpp"
+
+namespace thalweg::smi {
+
+/// The root's kernel gives `count` elements for each rank, in their order; each rank's gets its own, the root's as soon as it has given
+/// them. A part leaves when its rank has said that it is ready.
+class Scatter : public Endpoint {
+ public:
+  explicit Scatter(const Config& config) : config_(config) {}
+
+  [[nodiscard]] bool open_ready() const override { return state_ == State::closed; }
+  [[nodiscard]] bool element_ready() const override {
+    return packs_ && (part_ == open_.own ? own_.ready() : packer_.ready(packets_.ready()));
+  }
+  [[nodiscard]] bool data_ready() const override { return gets_ && packets_.ready(); }
+  [[nodiscard]] const Element* element() const override {
+    return unpacker_.valid() ? &result_ : own_.valid() ? &own_.front() : nullptr;
+  }
+  [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front() : nullptr; }
+  [[nodiscard]] bool idle() const override { return !moved_; }
+  [[nodiscard]] std::string waits() const override {
+    if (state_ == State::closed) return "";
+    if (state_ == State::places) return "its place";
+    if (!out_.ready()) return "the network";
+    if (element()) return "its kernel to take elements";
+    if (gets_) return "data of rank " + std::to_string(places_.parent());
+    if (packets_.valid() && !granted_) return "synch of rank " + std::to_string(to_.rank);
+    return "its kernel's elements";
+  }
+
+  void step(const Inputs& in) override {
+    const bool takes = in.element && element_ready(), own = part_ == open_.own, last = left_ == 1;
+    const bool packets_ready = packets_.ready(), out_ready = out_.ready();
+    const bool packed = packer_.part() && packets_ready;
+    const Open* opens = open_ready() && in.open && in.open->count > 0 ? in.open : nullptr;
+    Packer::Part from_root;
+    const Packer::Part* comes = packer_.part();
+    if (in.data && data_ready()) comes = &(from_root = {*in.data, false});
+
+    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::places;
+    Packet packet;
+    switch (state_) {
+      case State::closed:
+        break;
+      case State::places:
+        if (places_.valid()) state_ = State::announce;
+        break;
+      case State::announce:
+        packet.set_header(config_.rank, places_.parent(), config_.port, Operation::synch, 1);
+        packet.set_grant(1);
+        sends = out_ready;
+        if (sends) state_ = State::get;
+        break;
+      case State::get:
+        gives = packets_.valid() && unpacker_.ready(in.element_taken);
+        pops = gives;
+        if (gives)
+          left_ -= packets_.front().packet.count();
+        else if (left_ == 0 && !unpacker_.valid())
+          close(moved);
+        break;
+      case State::give:
+        if (packets_.valid()) {
+          packet = packets_.front().packet;
+          packet.set_header(config_.rank, to_.rank, config_.port, Operation::scatter, packet.count());
+          if (to_.own == open_.own) {
+            to_ = to_.next(open_);
+            moved = true;
+          } else if (granted_) {
+            sends = pops = out_ready;
+            if (pops && packets_.front().last) {
+              to_ = to_.next(open_);
+              granted_ = false;
+            }
+          } else {
+            granted_ = uses = synchs_.there();
+          }
+        } else if (!packs_ && packer_.empty() && !own_.valid()) {
+          close(moved);
+        }
+        break;
+    }
+    if (takes) {
+      --left_;
+      if (last) {
+        left_ = open_.count;
+        packs_ = part_ + 1 != open_.ranks;
+        ++part_;
+      }
+    }
+    if (opens) {
+      open_ = *opens;
+      packs_ = open_.own == open_.root;
+      gets_ = !packs_;
+      state_ = packs_ ? State::give : State::places;
+      left_ = open_.count;
+      part_ = 0;
+      to_ = {0, open_.first};
+    }
+
+    const bool unpacked = unpacker_.valid();
+    const Element given{takes ? in.element->data & element_bits(open_.size) : 0, false};
+    own_.step(takes && own ? &given : nullptr, in.element_taken && !unpacked);
+    unpacker_.step(gives ? &packets_.front().packet : nullptr, open_.size, in.element_taken);
+    result_.data = unpacker_.element();
+    packets_.step(comes, pops);
+    packer_.step(takes && !own ? &in.element->data : nullptr, open_.size, open_.per_packet, last, packets_ready);
+    out_.step(sends ? &packet : nullptr, in.packet_taken);
+    places_.step(opens && opens->own != opens->root ? opens : nullptr);
+    synchs_.step(in.control, to_.rank, uses);
+    moved_ = moved || in.open || in.element || in.element_taken || in.data || in.control || in.packet_taken || packed ||
+             uses || sends || gives || pops || !synchs_.settled() || !places_.settled();
+  }
+
+ private:
+  enum class State { closed, places, announce, get, give };
+
+  void close(bool& moved) {
+    moved = true;
+    packs_ = gets_ = false;
+    state_ = State::closed;
+  }
+
+  Config config_;
+  State state_ = State::closed;
+  Open open_;
+  bool packs_ = false, gets_ = false;  ///< the root, as long as its kernel has to give; who is not
+  std::uint32_t left_ = 0;             ///< elements: of the part that is given, or of the root's packets
+  unsigned part_ = 0;                  ///< whose the elements are that the root's kernel gives
+  Member to_;                          ///< whose packet is at the front
+  bool granted_ = false;               ///< its synch has come
+  Packer packer_;
+  Skid<Packer::Part> packets_;
+  Skid<Element> own_;
+  Unpacker unpacker_;
+  Skid<Packet> out_;
+  Places places_;
+  Synchs synchs_;
+  Element result_;
+  bool moved_ = false;
+};
+
+}  // namespace thalweg::smi

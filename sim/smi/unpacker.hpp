@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gives a packet's elements, one a cycle, twin of rtl/smi/tw_unpacker.sv.
+#pragma once
+
+#include <cstdint>
+
+#include "smi/packet.hpp"
+
+namespace thalweg::smi {
+
+class Unpacker {
+ public:
+  [[nodiscard]] bool valid() const { return left_ > 0; }
+  [[nodiscard]] std::uint64_t element() const { return element_; }
+  /// Is a packet taken, where the element is (`taken`), or isn't?
+  [[nodiscard]] bool ready(bool taken) const { return left_ == 0 || (left_ == 1 && taken); }
+
+  /// One clock edge. Elements have 1 << `size` bytes; those above are zero.
+  void step(const Packet* packet, unsigned size, bool taken) {
+    const bool accepted = packet && ready(taken);
+    if (left_ > 0 && taken) --left_, ++at_;
+    if (accepted) {
+      packet_ = *packet;
+      left_ = packet->count();
+      at_ = 0;
+    }
+    if (left_ > 0) element_ = packet_.element(at_, size);
+  }
+
+ private:
+  Packet packet_;
+  unsigned left_ = 0, at_ = 0;
+  std::uint64_t element_ = 0;
+};
+
+}  // namespace thalweg::smi

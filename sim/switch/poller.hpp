@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Polls inputs for words that go to one of several outputs, twin of rtl/switch/tw_poller.sv.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "common/skid.hpp"
+#include "core/types.hpp"
+
+namespace thalweg {
+
+/// Looks at an input a cycle. One whose word can go on is read, up to `reads` times on end; then, or where it has none, or one that
+/// can't, the next one has its turn.
+template <class T>
+class Poller {
+ public:
+  struct Offer {
+    T word{};
+    unsigned to = 0;
+  };
+
+  /// Throws nothing: sizes are its user's.
+  Poller(unsigned inputs, unsigned reads) : inputs_(inputs), most_(reads) {}
+
+  /// Does it take a word that an input shows in this cycle?
+  [[nodiscard]] bool ready(unsigned input) const { return inputs_[input].ready(); }
+  /// The word whose turn it is, and its output; or null.
+  [[nodiscard]] const Offer* front() const { return inputs_[turn_].valid() ? &inputs_[turn_].front() : nullptr; }
+
+  /// One clock edge, of all inputs: an input's part. Before turn().
+  void step(unsigned input, const Offer* offer, bool goes) { inputs_[input].step(offer, goes && input == turn_); }
+  /// `goes`: the word at the front did.
+  void turn(bool goes) {
+    if (goes && ++read_ < most_) return;
+    read_ = 0;
+    turn_ = turn_ + 1 == inputs_.size() ? 0 : turn_ + 1;
+  }
+  /// So many edges in which nothing goes and nothing comes.
+  void skip(Tick cycles) {
+    read_ = 0;
+    turn_ = static_cast<unsigned>((turn_ + static_cast<std::uint64_t>(cycles)) % inputs_.size());
+  }
+
+ private:
+  std::vector<Skid<Offer>> inputs_;
+  unsigned most_, turn_ = 0, read_ = 0;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets of SMI in ports of the hardware, and random ones.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "bisim/dice.hpp"
+#include "bisim/ports.hpp"
+#include "smi/packet.hpp"
+
+namespace blocks {
+
+using thalweg::smi::Operation, thalweg::smi::Packet;
+
+/// Of a port of packets of `Bytes` bytes.
+template <unsigned Bytes>
+[[nodiscard]] Packet packet_of(const std::array<std::uint64_t, Bytes / 8>& words) {
+  Packet packet;
+  std::copy(words.begin(), words.end(), packet.data.begin());
+  return packet;
+}
+template <unsigned Bytes>
+[[nodiscard]] std::array<std::uint64_t, Bytes / 8> words_of(const Packet& packet) {
+  std::array<std::uint64_t, Bytes / 8> words;
+  std::copy_n(packet.data.begin(), words.size(), words.begin());
+  return words;
+}
+
+/// Random contents without a header.
+template <unsigned Bytes>
+[[nodiscard]] Packet random_packet(bisim::Dice& dice) {
+  Packet packet;
+  for (unsigned i = 0; i < Bytes / 8; ++i) packet.data[i] = dice.bits();
+  return packet;
+}
+
+/// Writes all entries of a table, then some again now and then.
+class TableWriter {
+ public:
+  explicit TableWriter(unsigned entries) : entries_(entries) {}
+
+  [[nodiscard]] bool done() const { return written_ == entries_; }
+  /// `outputs`: below which most of what is written is.
+  template <class Inputs>
+  void drive(bisim::Dice& dice, unsigned outputs, Inputs& next) {
+    const bool again = done() && dice.chance(20);
+    if (done() && !again) return;
+    next.table_valid_i.set(true);
+    next.table_index_i.set(again ? dice.below(entries_) : written_++);
+    next.table_data_i.set(dice.chance(20) ? dice.below(256) : dice.below(outputs));
+  }
+
+ private:
+  unsigned entries_, written_ = 0;
+};
+
+}  // namespace blocks

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "blocks/polled.hpp"
+#include "switch/poller.hpp"
+
+namespace {
+
+using top::Inputs, top::Outputs, top::Parameters;
+using Data = bisim::Word<Parameters::Width>::Value;
+using Words = thalweg::Poller<Data>;
+
+struct Twin {
+  Words words{Parameters::Inputs, Parameters::Reads};
+
+  void outputs(const Inputs&, Outputs& out) const {
+    for (unsigned i = 0; i < Parameters::Inputs; ++i) out.in_ready_o.set_bit(i, words.ready(i));
+    const auto* front = words.front();
+    out.out_valid_o.set(front != nullptr);
+    if (!front) return;
+    out.out_data_o.set(front->word);
+    out.out_to_o.set(front->to);
+  }
+  void step(const Inputs& in) {
+    const bool goes = words.front() && in.out_goes_i.get();
+    for (unsigned i = 0; i < Parameters::Inputs; ++i) {
+      const Words::Offer offer{in.in_data_i.get(i), static_cast<unsigned>(in.in_to_i.get(i))};
+      words.step(i, in.in_valid_i.bit(i) ? &offer : nullptr, goes);
+    }
+    words.turn(goes);
+  }
+};
+
+class Stimulus : public blocks::Polled<Parameters::Inputs> {
+ public:
+  using Polled::Polled;
+
+  void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
+    next = kept_;
+    Polled::drive(seen, draws, next, [&](unsigned i, bisim::Dice& dice) {
+      bisim::Port<bisim::Word<Parameters::Width>> port;
+      blocks::fill(port, dice);
+      next.in_data_i.set(port.get(), i);
+      next.in_to_i.set(dice.below(Parameters::Outputs), i);
+    });
+    kept_ = next;
+  }
+
+ private:
+  Inputs kept_{};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are times and rates on SMI's clusters those that polling, links and the paper give?"""
+
+from __future__ import annotations
+
+import pytest
+import thalweg
+from thalweg.systems.smi.reproduce import Evaluation
+
+
+def test_polling_and_links_set_the_rate_of_injection() -> None:
+    """Table 4 of the paper: R packets in R + 4 cycles. A link of 40 Gb/s takes a packet of 32 bytes in 6.4 ns."""
+    link = 32 * 8 / 40 * 0.2596
+    for row in thalweg.bench("injection", "smi-noctua", reads="1,4,8,16", messages=1000):
+        assert row["cycles"] == pytest.approx(max((row["reads"] + 4) / row["reads"], link), rel=0.01)
+
+
+def test_a_kernel_pushes_an_element_a_cycle() -> None:
+    (row,) = thalweg.bench("push", "smi-noctua", sizes="64K")
+    assert row["verified"] and row["time_us"] == pytest.approx(row["bound_us"], rel=0.02)
+
+
+@pytest.mark.slow
+def test_bandwidth_does_not_depend_on_the_distance() -> None:
+    """Section 5.3.1: at least 91 % of 35 Gb/s; and of the 30 that three doubles a packet leave."""
+    for element, senders, peak in (("float", 4, 35), ("double", 2, 30)):
+        rates = [
+            thalweg.bench("push", "smi-noctua-bus", element=element, senders=senders, hops=hops, sizes="4M")[0][
+                "gbit_per_s"
+            ]
+            for hops in (1, 4, 7)
+        ]
+        assert min(rates) >= 0.91 * peak
+        assert max(rates) < 1.01 * min(rates)
+
+
+@pytest.mark.slow
+def test_latency_follows_from_one_hop() -> None:
+    """Table 3: 4 and 7 hops within 11 % from the latency of one."""
+    rows = {row.id: row for row in Evaluation()._latency()}
+    assert rows["smi.latency.1"].measured == pytest.approx(0.801, rel=0.01)
+    for hops, published in ((4, 2.896), (7, 5.103)):
+        assert rows[f"smi.latency.{hops}"].measured == pytest.approx(published, rel=0.11)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", ["broadcast", "reduce", "scatter", "gather"])
+def test_collectives_give_each_kernel_its_elements(operation: str) -> None:
+    for options in ({}, {"root": 2, "ranks": 5}, {"element": "double", "ranks": 3}, {"element": "char", "root": 7}):
+        sizes = "8,56,792" if options.get("element") == "double" else "4,28,404"
+        rows = thalweg.bench(operation, "smi-noctua", sizes=sizes, **options)
+        assert all(row["verified"] and row["time_us"] >= row["bound_us"] for row in rows)
+
+
+@pytest.mark.slow
+def test_a_tree_is_faster_where_the_root_copies_often() -> None:
+    """The root of a linear broadcast to 8 ranks copies each packet seven times, that of a tree of two twice."""
+    linear, tree = (
+        thalweg.bench("broadcast", "smi-noctua", arity=arity, sizes="64K")[0]["time_us"] for arity in (0, 2)
+    )
+    assert tree < 0.75 * linear

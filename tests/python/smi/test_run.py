@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do kernels in OpenCL C, C and C++ do what their text says, in the cycles that their loops take, and is wrong use named by line?"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from thalweg.cli import main
+from thalweg.errors import CheckFailed, InputError
+from thalweg.systems.smi.run import Result, Run, Stuck, WrongUse
+
+pytest.importorskip("clang.cindex", reason="libclang is not installed")
+pytestmark = pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed")
+
+HEAD = "#include <smi.h>\n"
+
+
+def alone(tmp_path: Path, text: str, suffix: str = ".cl", **arguments: Any) -> tuple[Result, dict[str, Any]]:
+    """Kernel `app` on a rank, whose arguments that are arrays become buffers, by the number of the bank."""
+    source = tmp_path / f"app{suffix}"
+    source.write_text(text)
+    run = Run("smi-noctua", ranks=1)
+    buffers = {
+        name: run.buffer(0, value, bank, name)
+        for bank, (name, value) in enumerate(arguments.items())
+        if isinstance(value, np.ndarray)
+    }
+    run.kernel(source, "app", 0, **{**arguments, **buffers})
+    result = run.run()
+    return result, {name: buffer.array for name, buffer in buffers.items()}
+
+
+def test_a_turn_takes_a_cycle(tmp_path: Path) -> None:
+    """Whatever the compiler makes of a loop: it could leave out the first, and unroll the second."""
+    text = """
+    __kernel void app(const int N, __global int* out) {
+      int sum = 0;
+      for (int i = 0; i < N; ++i) sum += i;
+      for (int i = 0; i < 4; ++i) sum += i;
+      out[0] = sum;
+    }"""
+    result, arrays = alone(tmp_path, text, N=1000, out=np.zeros(1, np.int32))
+    assert arrays["out"][0] == 1000 * 999 // 2 + 6
+    assert 1000 <= result.cycles <= 1010
+
+
+def test_nested_unrolled_and_slow_loops(tmp_path: Path) -> None:
+    text = """
+    __kernel void app(__global int* out) {
+      int sum = 0;
+      for (int i = 0; i < 100; ++i) for (int j = 0; j < 10; ++j) sum++;
+      #pragma unroll
+      for (int i = 0; i < 5000; ++i) sum++;
+      #pragma unroll 4
+      for (int i = 0; i < 400; ++i) sum++;
+      #pragma ii 3
+      for (int i = 0; i < 50; ++i) sum++;
+      #pragma smi interval(2) depth(30)
+      for (int i = 0; i < 100; ++i) sum++;
+      out[0] = sum;
+    }"""
+    result, arrays = alone(tmp_path, text, out=np.zeros(1, np.int32))
+    assert arrays["out"][0] == 1000 + 5000 + 400 + 50 + 100
+    expected = 1000 + 100 + 3 * 50 + 2 * 100 + 30
+    assert expected - 10 <= result.cycles <= expected + 10
+
+
+def test_memory_takes_the_banks_time(tmp_path: Path) -> None:
+    text = """
+    __kernel void app(const int N, __global volatile const float16* restrict in, __global float16* out) {
+      for (int i = 0; i < N; ++i) out[i] = 2 * in[i];
+    }"""
+    numbers = np.arange(16 * 4000, dtype=np.float32)
+    result, arrays = alone(tmp_path, text, N=4000, **{"in": numbers, "out": np.zeros_like(numbers)})
+    assert np.array_equal(arrays["out"], 2 * numbers)
+    per_cycle = 19.2e9 / 259.6e6  # of each of two banks; 64 bytes a turn fit
+    assert 4000 <= result.cycles <= 4000 + 27 + 64 + 10
+    one_bank = text.replace("out[i] = 2 * in[i]", "out[i] = 2 * in[i] + in[N - 1 - i]")
+    result, _ = alone(tmp_path, one_bank, N=4000, **{"in": numbers, "out": np.zeros_like(numbers)})
+    assert result.cycles == pytest.approx(4000 * 128 / per_cycle, rel=0.03)
+
+
+def test_channels_between_kernels(tmp_path: Path) -> None:
+    text = """
+    channel float4 wide[2] __attribute__((depth(16)));
+    channel char narrow;
+    channel float many __attribute__((depth(8)));
+    __kernel void reads(const int N, __global const float4* in) {
+      for (int i = 0; i < N; ++i) {
+        #pragma unroll
+        for (int b = 0; b < 2; ++b) write_channel_intel(wide[b], in[2 * i + b]);
+        write_channel_intel(narrow, (char)i);
+        #pragma unroll
+        for (int k = 0; k < 8; ++k) write_channel_intel(many, (float)k);
+      }
+    }
+    __kernel void writes(const int N, __global float4* out) {
+      for (int i = 0; i < N; ++i) {
+        float4 sum = read_channel_intel(wide[0]) + read_channel_intel(wide[1]);
+        float more = 0;
+        #pragma unroll
+        for (int k = 0; k < 8; ++k) more += read_channel_intel(many);
+        out[i] = sum + more * read_channel_intel(narrow);
+      }
+    }"""
+    source = tmp_path / "app.cl"
+    source.write_text(text)
+    numbers = np.random.default_rng(1).random((500, 2, 4), dtype=np.float32)
+    run = Run("smi-noctua", ranks=1)
+    out = run.buffer(0, np.zeros((500, 4), np.float32), 1)
+    run.kernel(source, "reads", 0, N=500, **{"in": run.buffer(0, numbers, 0)})
+    run.kernel(source, "writes", 0, N=500, out=out)
+    result = run.run()
+    factor = np.arange(500).astype(np.int8).astype(np.float32)
+    assert np.array_equal(out.array, numbers[:, 0] + numbers[:, 1] + np.float32(28) * factor[:, None])
+    assert 500 <= result.cycles <= 550
+
+
+SEND = (
+    HEAD
+    + """__kernel void app(const int N, SMI_Comm comm) {
+  SMI_Channel chs = SMI_Open_send_channel(N, SMI_INT, 1, 0, comm);
+  #pragma ii 1
+  for (int i = 0; i < N; i++) {
+    int data = i * i;
+    SMI_Push(&chs, &data);
+  }
+}
+"""
+)
+RECEIVE = (
+    HEAD
+    + """__kernel void app(const int N, __global int* out) {
+  SMI_Channel chr = SMI_Open_recv_channel(N, SMI_INT, 0, 0, SMI_COMM_WORLD);
+  for (int i = 0; i < N; i++) {
+    int data;
+    SMI_Pop(&chr, &data);
+    out[i] = data;
+  }
+}
+"""
+)
+
+
+@pytest.mark.parametrize("suffixes", [(".cl", ".cl"), (".cpp", ".c"), (".c", ".cpp")])
+def test_the_papers_first_listing(suffixes: tuple[str, str], tmp_path: Path) -> None:
+    one, two = tmp_path / f"one{suffixes[0]}", tmp_path / f"two{suffixes[1]}"
+    one.write_text(SEND)
+    two.write_text(RECEIVE)
+    run = Run("smi-noctua", ranks=2)
+    out = run.buffer(1, np.zeros(3000, np.int32))
+    run.kernel(one, "app", 0, N=3000)
+    run.kernel(two, "app", 1, N=3000, out=out)
+    result = run.run()
+    assert np.array_equal(out.array, np.arange(3000, dtype=np.int32) ** 2)
+    assert result.cycle(0, "app") == pytest.approx(3000, abs=5)
+    assert result.elements == 6000
+    assert not result.warnings
+
+
+def test_within_a_rank(tmp_path: Path) -> None:
+    text = SEND.replace("app", "gives").replace("SMI_INT, 1", "SMI_INT, 0") + RECEIVE.replace("app", "takes")
+    source = tmp_path / "app.cl"
+    source.write_text(text)
+    run = Run("smi-noctua", ranks=1)
+    out = run.buffer(0, np.zeros(100, np.int32))
+    run.kernel(source, "gives", 0, N=100)
+    run.kernel(source, "takes", 0, N=100, out=out)
+    run.run()
+    assert np.array_equal(out.array, np.arange(100, dtype=np.int32) ** 2)
+
+
+def test_same_run_twice(tmp_path: Path) -> None:
+    results = [alone(tmp_path, "__kernel void app(int N) { for (int i = 0; i < N; ++i); }", N=77)[0] for _ in range(2)]
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        (
+            "SMI_Push(&c, &v); SMI_Push(&c, &v); SMI_Push(&c, &v);",
+            "app.cl:4: rank 0, kernel app: the channel has 2 elements",
+        ),
+        ("SMI_Push(&c, &v);", "app.cl:3: rank 0, kernel app: the kernel has ended, .* only 1 of 2"),
+        ("out[3] = v;", "kernel app: writes 4 bytes at 12 of buffer out .* which has 12"),
+        ("v = out[-1];  out[0] = v;", "kernel app: reads 4 bytes of memory that is no buffer's|at -4"),
+    ],
+)
+def test_wrong_use(text: str, says: str, tmp_path: Path) -> None:
+    source = f"""{HEAD}__kernel void app(__global volatile int* out, SMI_Comm comm) {{
+  SMI_Channel c = SMI_Open_send_channel(2, SMI_INT, 0, 0, comm); int v = 1;
+  {text}
+}}
+"""
+    with pytest.raises(WrongUse, match=says):
+        alone(tmp_path, source, out=np.zeros(3, np.int32))
+
+
+def test_a_variable_of_another_type_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "app.cl").write_text(SEND.replace("int data", "float data"))
+    (tmp_path / "two.cl").write_text(RECEIVE)
+    run = Run("smi-noctua", ranks=2)
+    run.kernel(tmp_path / "app.cl", "app", 0, N=10)
+    run.kernel(tmp_path / "two.cl", "app", 1, N=10, out=run.buffer(1, np.zeros(10, np.int32)))
+    assert run.run().warnings == [
+        f"{tmp_path}/app.cl:7: kernel app: the channel ({tmp_path}/app.cl:3) is of SMI_INT, the variable is one of SMI_FLOAT"
+    ]
+
+
+def test_a_deadlock(tmp_path: Path) -> None:
+    source = tmp_path / "app.cl"
+    source.write_text(
+        HEAD
+        + """__kernel void app(SMI_Comm comm) {
+  int other = 1 - SMI_Comm_rank(comm), v = 0;
+  SMI_Channel in = SMI_Open_receive_channel(1, SMI_INT, other, 0, comm), out = SMI_Open_send_channel(1, SMI_INT, other, 0, comm);
+  SMI_Pop(&in, &v);
+  SMI_Push(&out, &v);
+}
+"""
+    )
+    run = Run("smi-noctua", ranks=2)
+    run.kernel(source, "app", range(2))
+    with pytest.raises(Stuck) as stuck:
+        run.run()
+    round_ = stuck.value.lines[stuck.value.lines.index("  in a circle:") + 1 :]
+    assert len(round_) == 2
+    assert "rank 0, kernel app, waits" in round_[0] and "pop from rank 1, port 0" in round_[0]
+    assert f"({source}:5)" in round_[0] and "rank 1, kernel app" in round_[1]
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("__kernel void app() { x; }", r"app.cl:1:\d+: error: use of undeclared identifier 'x'"),
+        ("__kernel void app(__global float* p) { p[0] = sinpi(p[0]); }", "kernels call _Z5sinpif, which there is not"),
+        ("__kernel void other() {}", "has no kernel app; it has other"),
+    ],
+)
+def test_what_does_not_compile(text: str, says: str, tmp_path: Path) -> None:
+    arguments = {"p": np.zeros(1, np.float32)} if "float* p" in text else {}
+    with pytest.raises(InputError, match=says):
+        alone(tmp_path, text, **arguments)
+
+
+HOST = """
+[[buffer]]
+name = "out"
+ranks = [1]
+type = "int"
+count = "50 * ranks"
+
+[[buffer]]
+name = "mask"
+ranks = [1]
+type = "int"
+shape = [2, "ranks * 25"]
+fill = "i % 7"
+
+[[kernel]]
+file = "one.cl"
+name = "app"
+ranks = [0]
+arguments = { N = "50 * ranks" }
+
+[[kernel]]
+file = "two.cl"
+name = "app"
+ranks = [1]
+arguments = { N = 100, out = "out" }
+
+[[check]]
+buffer = "out"
+ranks = [1]
+equals = "i * i"
+
+[[check]]
+buffer = "mask"
+ranks = [1]
+equals = "first_mask"
+"""
+
+
+def test_a_host_description(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "one.cl").write_text(SEND)
+    (tmp_path / "two.cl").write_text(RECEIVE)
+    host = tmp_path / "host.toml"
+    host.write_text(HOST)
+    command = ["smi", "run", "-n", "2", "--cluster", "smi-noctua", "--host", str(host)]
+    assert main(command) == 0
+    assert "2 of 2 checks right" in capsys.readouterr().out
+    host.write_text(HOST.replace('"i * i"', '"i * i + (i == 5)"'))
+    assert main(command) == CheckFailed.exit_code
+    assert "buffer out of rank 1: 1 of 100 elements wrong; element 5 is 25, not 26" in capsys.readouterr().err
+    host.write_text(HOST.replace("count =", "number ="))
+    assert main(command) == InputError.exit_code
+    assert "host.toml: buffer[0]" in capsys.readouterr().err
+    host.write_text(HOST.replace('"i * i"', "\"__import__('os')\""))
+    assert main(command) == InputError.exit_code

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Do elements come as they were pushed, at the times that the polling says?
+#include "smi/driver/fabric.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "core/kernel.hpp"
+#include "smi/lines.hpp"
+
+namespace thalweg::smi {
+namespace {
+
+using enum EndpointKind;
+
+Open channel(std::uint32_t count, unsigned peer, unsigned window = 0, unsigned size = 2) {
+  Open open;
+  open.count = count;
+  open.type = spec::Datatype::int32;
+  open.size = size;
+  open.per_packet = most_elements(32, size);
+  open.window = window;
+  open.peer = peer;
+  return open;
+}
+
+struct Line {
+  Line(std::vector<std::vector<EndpointOf>> endpoints, const LineValues& values = {})
+      : fabric(line_of(static_cast<unsigned>(endpoints.size()), values), endpoints), kernels(fabric.time()) {
+    fabric.load(tables_of(static_cast<unsigned>(endpoints.size()), values.links, endpoints));
+  }
+  Board::Port& port(unsigned rank, unsigned endpoint) { return fabric.board(rank).ports()[endpoint]; }
+  Kernel& add(const std::string& name, std::function<void()> body) {
+    return kernels.add(name, fabric.clock(), std::move(body));
+  }
+
+  Fabric fabric;
+  Kernels kernels;
+};
+
+TEST(SmiFabric, ElementsComeInOrder) {
+  for (const unsigned window : {0u, 1u, 2u, 7u})
+    for (const unsigned size : {0u, 1u, 2u, 3u})
+      for (const unsigned count : {0u, 1u, 6u, 7u, 8u, 100u, 1001u}) {
+        Line line({{{push, 3, 16, size}}, {}, {{pop, 3, 16, size}}});
+        std::vector<std::uint64_t> got;
+        line.add("pushes", [&] {
+          auto& port = line.port(0, 0);
+          for (unsigned turn = 0; turn < 2; ++turn) {
+            port.open.push(channel(count, 2, window, size));
+            for (unsigned i = 0; i < count; ++i) port.in.push({(i + turn * 3) & 0x7F, false});
+          }
+        });
+        line.add("pops", [&] {
+          auto& port = line.port(2, 0);
+          for (unsigned turn = 0; turn < 2; ++turn) {
+            port.open.push(channel(count, 0, window, size));
+            for (unsigned i = 0; i < count; ++i) got.push_back(port.out.pop().data);
+          }
+        });
+        line.kernels.run();
+        ASSERT_EQ(got.size(), 2 * count);
+        for (unsigned i = 0; i < 2 * count; ++i) ASSERT_EQ(got[i], (i % count + i / count * 3) & 0x7F) << i;
+        EXPECT_EQ(line.fabric.board(1).node().strays(), 0u);
+      }
+}
+
+/// Table 4 of the paper: with four links a send kernel has five inputs; one has packets, so R of them leave in R + 4 cycles.
+TEST(SmiFabric, PollingSetsTheRateOfInjection) {
+  for (const std::int64_t reads : {1, 4, 8, 16}) {
+    constexpr unsigned kMessages = 4000;
+    LineValues values{.links = 4, .reads = reads};
+    values.gbit_s = 640;
+    values.link_buffer = 256;
+    // Endpoint 2 is at the link that leads to the other rank.
+    Line line({{{push, 0}, {push, 1}, {push, 2}, {push, 3}}, {{pop, 0}, {pop, 1}, {pop, 2}, {pop, 3}}}, values);
+    Tick begin = 0, end = 0;
+    line.add("pushes", [&] {
+      auto& port = line.port(0, 2);
+      for (unsigned i = 0; i < kMessages; ++i) {
+        port.open.push(channel(1, 1));
+        port.in.push({i, false});
+        if (i == 100) begin = Kernel::current().cycle();
+      }
+      end = Kernel::current().cycle();
+    });
+    line.add("pops", [&] {
+      auto& port = line.port(1, 3);
+      port.open.push(channel(kMessages, 0));
+      for (unsigned i = 0; i < kMessages; ++i) static_cast<void>(port.out.pop());
+    });
+    // Port 2 is at link 2 of rank 0; what comes in by link 3 of rank 1 is for the port there.
+    auto tables =
+        tables_of(2, 4, {{{push, 0}, {push, 1}, {push, 2}, {push, 3}}, {{pop, 4}, {pop, 1}, {pop, 5}, {pop, 2}}});
+    line.fabric.load(tables);
+    line.kernels.run();
+    const double cycles = static_cast<double>(end - begin) / (kMessages - 101);
+    EXPECT_NEAR(cycles, static_cast<double>(reads + 4) / static_cast<double>(reads), 0.01) << "R = " << reads;
+  }
+}
+
+/// Every rank sends to every other one, with credits, all at once.
+TEST(SmiFabric, AllToAllGetsThrough) {
+  constexpr unsigned kRanks = 5, kCount = 500;
+  std::vector<std::vector<EndpointOf>> endpoints(kRanks);
+  for (auto& of : endpoints)
+    for (unsigned p = 0; p < kRanks; ++p) of.push_back({push, 2 * p, 4}), of.push_back({pop, 2 * p, 4});
+  std::mt19937 draw(1);
+  // Port 2 p of a rank is pushed into by p's data; a push and a pop at one port have control and data, which differ.
+  for (unsigned seed = 0; seed < 5; ++seed) {
+    LineValues values{.reads = 1 + seed * 3};
+    Line line(endpoints, values);
+    auto tables = tables_of(kRanks, 2, endpoints);
+    for (unsigned r = 0; r < kRanks; ++r)  // control to the push, data to the pop
+      for (unsigned l = 0; l < 2; ++l)
+        for (unsigned p = 0; p < kRanks; ++p) {
+          const unsigned pushes = 2 * p, pops = 2 * p + 1;
+          const auto to = [&](unsigned e, unsigned control) {
+            return static_cast<std::uint8_t>(e % 2 == l ? 2 + 2 * (e / 2) + control : 1);
+          };
+          tables[r].receive[l][4 * p] = to(pops, 0);
+          tables[r].receive[l][4 * p + 1] = to(pushes, 1);
+        }
+    line.fabric.load(tables);
+    std::vector<unsigned> sums(kRanks * kRanks);
+    for (unsigned r = 0; r < kRanks; ++r)
+      for (unsigned p = 0; p < kRanks; ++p) {
+        const Tick wait = static_cast<Tick>(draw() % 50);
+        line.add("push", [&line, r, p, wait] {
+          Kernel::current().pause(wait);
+          auto& port = line.port(r, 2 * p);  // port 2 p at both ends: rank p sends by port 2 r to r
+          port.open.push(channel(kCount, (p + r) % kRanks, 2));
+          for (unsigned i = 0; i < kCount; ++i) port.in.push({i * (r + 1), false});
+        });
+        line.add("pop", [&line, &sums, r, p, wait] {
+          Kernel::current().pause(3 * wait);
+          auto& port = line.port(r, 2 * p + 1);
+          const unsigned from = (r + kRanks - p) % kRanks;
+          port.open.push(channel(kCount, from, 2));
+          for (unsigned i = 0; i < kCount; ++i) sums[r * kRanks + p] += port.out.pop().data == i * (from + 1);
+        });
+      }
+    line.kernels.run();
+    for (const unsigned sum : sums) EXPECT_EQ(sum, kCount);
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::smi
