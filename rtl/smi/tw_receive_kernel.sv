@@ -38,8 +38,8 @@ module tw_receive_kernel
   localparam int unsigned ToWidth = $clog2(Outputs + 1);
   localparam logic [ToWidth-1:0] Nowhere = ToWidth'(Outputs);
 
-  wire is_output = table_data_i != 0 && 32'(table_data_i) < Outputs;
-  wire [ToWidth-1:0] entry = is_output ? ToWidth'(table_data_i) : Nowhere;
+  wire known = table_data_i != 0 && 32'(table_data_i) < Outputs;
+  wire [ToWidth-1:0] entry = known ? ToWidth'(table_data_i) : Nowhere;
   logic [Inputs-1:0][ToWidth-1:0] to;
 
   for (genvar i = 0; i < Inputs; i++) begin : inputs
