@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -101,7 +102,8 @@ def test_long_text_goes_on_below_itself() -> None:
 def _check(command: Sequence[str | Path], columns: int, cells: Sequence[str], folder: Path | None = None) -> list[str]:
     """Whether the cells stand in what a command shows, in this order, and no line is too long."""
     code, text = shown([*THALWEG, *command], columns, folder)
-    printed = lines(text)
+    without_status = re.sub("\x1b7.*?\x1b8|\x1bD", "", text, flags=re.DOTALL)
+    printed = lines(without_status)
     assert code == 0 and "…" not in text, text
     assert [line for line in printed if len(line) > columns] == []
     words = iter(" ".join(printed).split())
