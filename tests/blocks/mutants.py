@@ -182,6 +182,20 @@ RTL = [
            "state_q == Ask && !own_asked", "state_q == Ask"),
     Mutant("rtl_smi_reduce_sum_too_soon", "smi/reduce", "linear", "rtl/smi/tw_reduce.sv",
            "behind[CountBits-1] && done", "done"),
+    Mutant("rtl_poller_reads_once", "switch/poller", "five", "rtl/switch/tw_poller.sv",
+           "LastRead = ReadWidth'(Reads - 1)", "LastRead = ReadWidth'(Reads)"),
+    Mutant("rtl_smi_send_kernel_nowhere_is_the_link", "smi/send_kernel", "four_links", "rtl/smi/tw_send_kernel.sv",
+           "? ToWidth'(table_data_i) : Nowhere", "? ToWidth'(table_data_i) : 0"),
+    Mutant("rtl_smi_receive_kernel_control_as_data", "smi/receive_kernel", "four_links", "rtl/smi/tw_receive_kernel.sv",
+           "packet.operation == OperationSynch}", "1'b0}"),
+    Mutant("rtl_smi_packer_old_elements_stay", "smi/packer", "bytes32", "rtl/smi/tw_packer.sv",
+           "(here || place == 0)", "here"),
+    Mutant("rtl_smi_push_next_channel_before_credits", "smi/push", "bytes32", "rtl/smi/tw_push.sv",
+           "&& back_q && !takes_credit", "&& !takes_credit"),
+    Mutant("rtl_smi_pop_credits_late", "smi/pop", "int32", "rtl/smi/tw_pop.sv",
+           "taken_d >= open_q.window / 2", "taken_d > open_q.window / 2"),
+    Mutant("rtl_smi_node_inputs_swapped", "smi/node", "collectives", "rtl/smi/tw_node.sv",
+           "SendInput = o == l ? 0 : 1 + Other", "SendInput = o == l ? 1 : Other"),
 ]  # fmt: skip
 
 CPP = [
@@ -275,6 +289,20 @@ CPP = [
            "if (coming_ > 0) break;", "if (coming_ > 1) break;"),
     Mutant("cpp_smi_reduce_any_order_always", "smi/reduce", "linear", "sim/smi/reduce.hpp",
            "(open_.any_order || source_ == 0)", "true"),
+    Mutant("cpp_poller_stays_at_an_empty_input", "switch/poller", "five", "sim/switch/poller.hpp",
+           "if (goes && ++read_ < most_) return;", "if (++read_ < most_) return;"),
+    Mutant("cpp_smi_send_kernel_table_of_half", "smi/send_kernel", "four_links", "sim/smi/send_kernel.hpp",
+           "table_[packet.destination()]", "table_[packet.destination() & 127]"),
+    Mutant("cpp_smi_receive_kernel_keeps_all", "smi/receive_kernel", "four_links", "sim/smi/receive_kernel.hpp",
+           "if (packet.destination() != rank_) return 0;", ""),
+    Mutant("cpp_smi_packer_one_element_more", "smi/packer", "bytes32", "sim/smi/packer.hpp",
+           "count_ >= per_packet", "count_ > per_packet"),
+    Mutant("cpp_smi_push_flush_forgotten", "smi/push", "bytes32", "sim/smi/push.hpp",
+           "(left_ == 1 || in.element->flush)", "left_ == 1"),
+    Mutant("cpp_smi_pop_credited_before_open", "smi/pop", "int32", "sim/smi/pop.hpp",
+           "packets_.valid() && (left_ > 0 || !credited())", "packets_.valid()"),
+    Mutant("cpp_smi_node_less_for_links", "smi/node", "four_links", "sim/smi/node.hpp",
+           "kLinkDepth = 8", "kLinkDepth = 7"),
 ]  # fmt: skip
 
 MUTANTS = {mutant.name: mutant for mutant in (*RTL, *CPP)}
