@@ -51,6 +51,30 @@ def check(rows: Sequence[Row]) -> None:
                 )
 
 
+def check_times(rows: Sequence[Row]) -> None:
+    """As `check`, of rows with one time and one bound."""
+    for row in rows:
+        what = f"{row['operation']} of {row['bytes']} bytes"
+        if not row["verified"]:
+            raise WrongRows(f"{what} gave a wrong result", rows)
+        if row["time_us"] < row["bound_us"]:
+            raise WrongRows(
+                f"{what} took {row['time_us']:.4g} us, which is below its bound of {row['bound_us']:.4g} us: one of the two is wrong",
+                rows,
+            )
+
+
+def peer_at(cluster: Cluster, hops: int) -> int:
+    """The first node that is `hops` links from node 0. Raises InputError."""
+    distances = cluster.topology.distances[0]
+    (found,) = (distances == hops).nonzero()
+    if hops < 1 or not found.size:
+        raise InputError(
+            f"no node is {hops} hops from node 0 in {cluster.name}; the farthest is {int(distances.max())}"
+        )
+    return int(found[0])
+
+
 @dataclass(frozen=True)
 class Recorded:
     """What happened when, and the flits that links carried: rows of node, port, flits."""

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 from pydantic import Field
@@ -247,6 +247,39 @@ class Assembled:
             for name, clock in self.clocks.items()
         ]
         return {"clocks": clocks, "nodes": nodes, "links": links}
+
+
+NodeOf = TypeVar("NodeOf", bound=NodeTable)
+LinkOf = TypeVar("LinkOf", bound=LinkTable)
+OneSort = TypeVar("OneSort", bound="Uniform[Any, Any]")
+
+
+@dataclass(frozen=True, eq=False)
+class Uniform(Assembled, Generic[NodeOf, LinkOf]):
+    """A cluster whose nodes are of one sort, as are its links."""
+
+    def check_one_sort(self) -> None:
+        """Raises InputError where there are several."""
+        if len(self.nodes) > 1 or len(self.links) > 1:
+            what = "all nodes are of one sort here, and all links: give one [node.*] and one [link.*]"
+            raise self.file.wrong(what, "topology.shape")
+
+    @property
+    def node_name(self) -> str:
+        return next(iter(self.nodes))
+
+    @property
+    def node(self) -> NodeOf:
+        """What every node has."""
+        return cast(NodeOf, self.nodes[self.node_name])
+
+    @property
+    def link(self) -> LinkOf:
+        return cast(LinkOf, next(iter(self.links.values())))
+
+    def with_node(self: OneSort, **values: Any) -> OneSort:
+        """The same, with other values of the nodes."""
+        return dataclasses.replace(self, nodes={self.node_name: self.node.model_copy(update=values)})
 
 
 def _ticks_per_second(clocks: Mapping[str, ClockTable]) -> int:

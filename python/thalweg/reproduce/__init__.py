@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from math import exp, log
 from typing import Any
@@ -84,3 +84,32 @@ def published(paper: str) -> dict[str, dict[str, Any]]:
     """The numbers of a paper by their ids, as reproduce/PAPER/published.toml has them."""
     text = resource(f"reproduce/{paper}/published.toml").read_text()
     return {number["id"]: number for number in tomllib.loads(text)["number"]}
+
+
+Progress = Callable[[str, float], None]
+"""Called with what is being done, and with the part of the work that has been."""
+
+Part = tuple[str, Callable[[], Iterator[Row]]]
+"""What it is about, and its rows."""
+
+
+class Evaluation:
+    """A paper's rows, part by part."""
+
+    def __init__(self, paper: str) -> None:
+        self.numbers = published(paper)
+
+    def parts(self) -> Sequence[Part]:
+        raise NotImplementedError
+
+    def rows(self, progress: Progress) -> Iterator[Row]:
+        parts = self.parts()
+        for index, (what, part) in enumerate(parts):
+            progress(what, index / len(parts))
+            yield from part()
+        progress("", 1)
+
+    def row(self, id_: str, what: str, measured: Any, unit: str, note: str = "", **about: Any) -> Row:
+        """Beside the number of that id, where there is one."""
+        number = self.numbers.get(id_)
+        return Row(id_, what, number["value"] if number else None, measured, unit, note, about)

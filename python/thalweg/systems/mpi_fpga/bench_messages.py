@@ -6,10 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from thalweg.bench.operation import Progress, Row, silent
-from thalweg.errors import InputError
+from thalweg.bench.operation import Progress, Row, peer_at, silent
 from thalweg.systems.mpi_fpga import bounds
 from thalweg.systems.mpi_fpga.bench import finish, looks_at, network_of, row_of, with_recoveries
 from thalweg.systems.mpi_fpga.cluster import Cluster
@@ -23,17 +20,6 @@ WINDOW = 64
 
 def messages_of(operation: str) -> int:
     return WINDOW if operation == "bandwidth" else 1
-
-
-def peer_at(cluster: Cluster, hops: int) -> int:
-    """The first node that is `hops` links from node 0. Raises InputError."""
-    distances = cluster.topology.distances[0]
-    found = np.flatnonzero(distances == hops)
-    if hops < 1 or not found.size:
-        raise InputError(
-            f"no node is {hops} hops from node 0 in {cluster.name}; the farthest is {int(distances.max())}"
-        )
-    return int(found[0])
 
 
 def measure_messages(

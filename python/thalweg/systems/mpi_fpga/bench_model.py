@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from thalweg.bench.operation import Row
+from thalweg.bench.operation import Row, peer_at
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import bounds, model
 from thalweg.systems.mpi_fpga.bench import CollectivePlan, collective_limits, network_of, row_of
-from thalweg.systems.mpi_fpga.bench_messages import WINDOW, message_row, peer_at
+from thalweg.systems.mpi_fpga.bench_messages import WINDOW, message_row
 from thalweg.systems.mpi_fpga.cluster import Cluster
 
 if TYPE_CHECKING:

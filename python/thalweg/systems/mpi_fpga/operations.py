@@ -16,6 +16,7 @@ from thalweg.bench.operation import (
     at_least,
     one_of,
     parse_sizes,
+    peer_at,
 )
 from thalweg.errors import InputError
 from thalweg.launch import placement as placements
@@ -116,7 +117,7 @@ def collective(
 def message(operation: str, cluster: Cluster, *, engine: str = "sim", sizes: Sizes = "4:1M", hops: int = 1) -> Plan:
     wanted = parse_sizes(sizes)
     cluster = _engine(cluster, engine)
-    about = f"{operation} from node 0 to node {bench_messages.peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
+    about = f"{operation} from node 0 to node {peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
 
     def measure(progress: Progress, _: int) -> Iterator[Row]:
         if engine == MODEL:

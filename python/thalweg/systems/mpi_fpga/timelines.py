@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from thalweg.bench.operation import Recorded, Row
+from thalweg.bench.operation import Recorded, Row, peer_at
 from thalweg.errors import FabricStopped
 from thalweg.systems.mpi_fpga import bench, bench_data, bench_messages, choice
 from thalweg.systems.mpi_fpga.bench import CollectivePlan
@@ -171,7 +171,7 @@ def of_collective(plan: CollectivePlan, rows: Sequence[Row]) -> Recorded:
 def of_messages(cluster: Cluster, operation: str, hops: int, rows: Sequence[Row]) -> Recorded:
     from thalweg import _sim
 
-    peer = bench_messages.peer_at(cluster, hops)
+    peer = peer_at(cluster, hops)
     recorder = _Recorder(f"{operation} from node 0 to node {peer} on {cluster.name}", cluster)
     tracks = [recorder.timeline.track("nodes", f"node {node}") for node in (0, peer)]
     messages = bench_messages.messages_of(operation)

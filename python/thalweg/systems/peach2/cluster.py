@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from thalweg.cluster.kinds import Assembled, LinkTable, Made, NodeTable
+from thalweg.cluster.kinds import LinkTable, Made, NodeTable, Uniform
 from thalweg.errors import InputError
 from thalweg.spec import Datatype, Operator
 
@@ -70,7 +69,7 @@ class Pcie(LinkTable):
         return sorted((one, other)) not in (["end point", "root complex"], ["south", "south"])
 
 
-class Cluster(Assembled):
+class Cluster(Uniform[Node, Pcie]):
     NODES = {"peach2": Node}
     LINKS = {"pcie": Pcie}
 
@@ -90,8 +89,7 @@ class Cluster(Assembled):
             raise wrong("PEACH2's hubs are in a ring, or in two that are a prism, and have no other links")
         if nodes > 16:
             raise wrong(f"{nodes} nodes; the addresses are for 16")
-        if len(self.nodes) > 1 or len(self.links) > 1:
-            raise wrong("all hubs are of one sort here, and all links: give one [node.*] and one [link.*]")
+        self.check_one_sort()
         for name in ("contexts", "sums", "records"):
             value = getattr(self.node, name)
             least = 2
@@ -109,23 +107,6 @@ class Cluster(Assembled):
                 f"records are {self.node.records} beats, and there are {self.node.sums} of sums",
                 f"node.{self.node_name}.records",
             )
-
-    @property
-    def node_name(self) -> str:
-        return next(iter(self.nodes))
-
-    @cached_property
-    def node(self) -> Node:
-        """What every node has."""
-        node = self.nodes[self.node_name]
-        assert isinstance(node, Node)
-        return node
-
-    @cached_property
-    def link(self) -> Pcie:
-        link = next(iter(self.links.values()))
-        assert isinstance(link, Pcie)
-        return link
 
     @property
     def ring(self) -> int:

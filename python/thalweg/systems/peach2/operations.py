@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.bench.operation import Operation, Plan, Progress, Row, Sizes, WrongRows, at_least, one_of, parse_sizes
+from thalweg.bench.operation import Operation, Plan, Progress, Row, Sizes, at_least, check_times, one_of, parse_sizes
 from thalweg.errors import InputError
 from thalweg.systems.peach2 import bounds
 from thalweg.systems.peach2.cluster import Cluster
@@ -25,19 +25,6 @@ MOST_STORED = 1 << 20
 FLAG = 1 << 30
 """Where notices go in a processor's memory, above all data of a put."""
 DATA = 1 << 20
-
-
-def check(rows: Sequence[Row]) -> None:
-    """Raises WrongRows where a result is wrong, or a time is below its bound."""
-    for row in rows:
-        what = f"{row['operation']} of {row['bytes']} bytes"
-        if not row["verified"]:
-            raise WrongRows(f"{what} gave a wrong result", rows)
-        if row["time_us"] < row["bound_us"]:
-            raise WrongRows(
-                f"{what} took {row['time_us']:.4g} us, which is below its bound of {row['bound_us']:.4g} us: one of the two is wrong",
-                rows,
-            )
 
 
 def _memory(node: Node, kind: str) -> Memory:
@@ -141,7 +128,7 @@ def put(
 
     names = {"dma": "by DMA", "store": "by stores", "copies": "by three copies"}
     title = f"put from {source.upper()} to {source.upper()} {names[by]}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}; times in us"
-    return Plan(cluster, title, measure, {"data": seed}, check=check)
+    return Plan(cluster, title, measure, {"data": seed}, check=check_times)
 
 
 def in_order(data: NDArray[np.float32], record: int, beats: int) -> NDArray[np.float32]:
@@ -254,7 +241,7 @@ def reduce(
     names = {"hub": "by hubs", "host": "by the hub, watched by the host", "cpu": "by the processor"}
     where = f"on {nodes} nodes of" if nodes > 1 else "on a node of"
     return Plan(
-        cluster, f"reduce {names[by]}, {where} {cluster.name}; times in us", measure, {"data": seed}, check=check
+        cluster, f"reduce {names[by]}, {where} {cluster.name}; times in us", measure, {"data": seed}, check=check_times
     )
 
 

@@ -8,12 +8,13 @@ reductions are timed, by a host that looks for the flag and starts the copy of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import thalweg
 from thalweg.errors import CheckFailed, InputError
-from thalweg.reproduce import Row, published, short
+from thalweg.reproduce import Evaluation as OfPaper
+from thalweg.reproduce import Part, Row, short
 from thalweg.systems.peach2 import bounds
 from thalweg.systems.peach2.cluster import LANES_X16, Cluster
 
@@ -25,50 +26,37 @@ NODES = (1, 2, 4, 8, 16)
 ALUTS = {"EP4SGX290": 232_960, "EP4SGX530": 424_960}
 """Of the device that Table 1 names, and of the one that its percentages are of (Altera, Stratix IV device handbook, volume 1)."""
 
-Progress = Callable[[str, float], None]
-"""Called with what is being done, and with the part of the work that has been."""
 
-
-class Evaluation:
+class Evaluation(OfPaper):
     def __init__(self, resources: bool = True) -> None:
+        super().__init__(PAPER)
         self.cluster = Cluster.load(PRESET)
-        self.numbers = published(PAPER)
         self.resources = resources
 
-    def rows(self, progress: Progress) -> Iterator[Row]:
-        parts: list[tuple[str, Callable[[], Iterator[Row]]]] = [
+    def parts(self) -> Sequence[Part]:
+        parts: list[Part] = [
             ("rates", self._rates),
             ("puts", self._puts),
             ("Figure 6", self._curves),
             ("nodes", self._together),
         ]
-        if self.resources:
-            parts.append(("Table 1", self._table))
-        for index, (what, part) in enumerate(parts):
-            progress(what, index / len(parts))
-            yield from part()
-        progress("", 1)
-
-    def _row(self, id_: str, what: str, measured: Any, unit: str, note: str = "", **about: Any) -> Row:
-        """Beside the number of that id, where there is one."""
-        number = self.numbers.get(id_)
-        return Row(id_, what, number["value"] if number else None, measured, unit, note, about)
+        return [*parts, ("Table 1", self._table)] if self.resources else parts
 
     def _rates(self) -> Iterator[Row]:
         """What follows from the preset's values."""
         cluster, node = self.cluster, self.cluster.node
-        yield self._row("peach2.rate", "x8, all that its lanes carry", cluster.link_gb(), "GB/s")
-        yield self._row("peach2.rate", "x8, data in packets of 256 bytes", cluster.payload_gb(), "GB/s")
-        yield self._row("peach2.rate", "x16, all that its lanes carry", cluster.link_gb(LANES_X16), "GB/s")
-        yield self._row("peach2.rate", "x16, data in packets of 256 bytes", cluster.payload_gb(LANES_X16), "GB/s")
-        yield self._row("peach2.rate", "bus, 16 bytes a cycle", cluster.bus_gb, "GB/s")
+        yield self.row("peach2.rate", "x8, all that its lanes carry", cluster.link_gb(), "GB/s")
+        yield self.row("peach2.rate", "x8, data in packets of 256 bytes", cluster.payload_gb(), "GB/s")
+        yield self.row("peach2.rate", "x16, all that its lanes carry", cluster.link_gb(LANES_X16), "GB/s")
+        yield self.row("peach2.rate", "x16, data in packets of 256 bytes", cluster.payload_gb(LANES_X16), "GB/s")
+        yield self.row("peach2.rate", "bus, 16 bytes a cycle", cluster.bus_gb, "GB/s")
         ratio = min(cluster.bus_gb, bounds.source_gb(cluster, "gpu")) * (1 / node.copy_gb + 1 / node.sum_gb)
         note = "the hub's rate over the processor's, which copies out of the GPU and then sums"
-        yield self._row("peach2.asymptote", "hub over processor, long data", ratio, "times", note)
+        yield self.row("peach2.asymptote", "hub over processor, long data", ratio, "times", note)
 
     def _puts(self) -> Iterator[Row]:
         stored = self._bench("put", by="store", sizes="8")[0]
-        yield self._row(
+        yield self.row(
             "peach2.put.latency", "8 bytes stored to the neighbour", stored["time_us"], "us", self._parts(stored)
         )
         for source in ("cpu", "gpu"):
@@ -76,7 +64,7 @@ class Evaluation:
             share = f"{row['share_of_payload']:.1%} of what packets of 256 bytes leave of eight lanes"
             if source == "gpu":
                 share += f"; the preset takes the {self.cluster.node.gpu_read_gb:g} GB/s at which a GPU is read from the same report"
-            yield self._row(
+            yield self.row(
                 f"peach2.put.{source}",
                 f"16 MB put from {source.upper()} to {source.upper()}",
                 row["gb_per_s"],
@@ -104,14 +92,14 @@ class Evaluation:
         for size in SIZES:
             about = {f"{way}_us": us[way][size] for way in us}
             ratio = us["cpu"][size] / us["host"][size]
-            yield self._row("peach2.curve", f"{short(size)}, processor over hub", ratio, "times", bytes=size, **about)
+            yield self.row("peach2.curve", f"{short(size)}, processor over hub", ratio, "times", bytes=size, **about)
 
         node, first = self.cluster.node, SIZES[0]
         best = max(SIZES, key=lambda size: us["cpu"][size] / us["host"][size])
         wanted = self.numbers["peach2.speedup.max"]["value"] * us["host"][best] / REPEATS
         sums = best / node.copy_gb + best / node.sum_gb
         implied = (wanted * 1e3 - sums) / 3
-        yield self._row(
+        yield self.row(
             "peach2.speedup.max",
             f"processor over hub, at {short(best)}",
             us["cpu"][best] / us["host"][best],
@@ -124,7 +112,7 @@ class Evaluation:
         slower = [size for size in SIZES if us["host"][size] > us["cpu"][size]]
         size = 4 << 20
         left = us["host"][size] / REPEATS * 1e3 - 3 * node.copy_start_ns - size / node.copy_gb
-        yield self._row(
+        yield self.row(
             "peach2.crossover",
             "least size at which the processor is faster",
             slower[0] / (1 << 20) if slower else None,
@@ -136,7 +124,7 @@ class Evaluation:
     def _together(self) -> Iterator[Row]:
         for nodes in NODES:
             for row in self._bench("reduce", nodes=nodes, sizes="1K,64K,1M"):
-                yield self._row(
+                yield self.row(
                     "peach2.nodes",
                     f"{nodes} nodes, {short(row['bytes'])} each, over the bound",
                     row["time_us"] / row["bound_us"],
@@ -154,11 +142,11 @@ class Evaluation:
         ((block, parameters),) = synthesizer.select(("peach2/calculator",), ("paper",))
         taken = synthesizer.resources(block, parameters)
         note = "LUTs of six inputs of UltraScale+, by Yosys, against ALUTs of Stratix IV, by Quartus: eight adders where the paper has seven"
-        yield self._row("peach2.resources.alut", "calculator", taken.lut, "LUT", note)
-        yield self._row("peach2.resources.register", "calculator", taken.ff, "flip-flop")
+        yield self.row("peach2.resources.alut", "calculator", taken.lut, "LUT", note)
+        yield self.row("peach2.resources.register", "calculator", taken.ff, "flip-flop")
         added = self.numbers["peach2.resources.alut"]["value"]
         for device, aluts in ALUTS.items():
-            yield self._row(
+            yield self.row(
                 "peach2.resources.share", f"the paper's {added} ALUTs of an {device}", 100 * added / aluts, "% of ALUTs"
             )
 

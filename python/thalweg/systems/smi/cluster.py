@@ -14,7 +14,7 @@ from pydantic import Field
 
 from thalweg.cluster import Shown
 from thalweg.cluster.file import Place, layers
-from thalweg.cluster.kinds import Assembled, LinkTable, Made, NodeTable
+from thalweg.cluster.kinds import LinkTable, Made, NodeTable, Uniform
 from thalweg.cluster.toml_lines import KeyPath
 from thalweg.errors import InputError
 from thalweg.resources import resource
@@ -66,7 +66,7 @@ class Serial(LinkTable):
 
 
 @dataclass(frozen=True, eq=False)
-class Cluster(Assembled):
+class Cluster(Uniform[Node, Serial]):
     fpgas: topology.Fpgas | None = None  #: where a topology file of SMI's own says how ranks are connected
 
     NODES = {"smi": Node}
@@ -106,8 +106,7 @@ class Cluster(Assembled):
             raise wrong("ranks of SMI are joined without switches, so there is no fat tree of them")
         if self.topology.nodes > MOST_RANKS:
             raise wrong(f"{self.topology.nodes} nodes; a rank is a byte, so there may be {MOST_RANKS}")
-        if len(self.nodes) > 1 or len(self.links) > 1:
-            raise wrong("all nodes are of one sort here, and all links: give one [node.*] and one [link.*]")
+        self.check_one_sort()
         if self.topology.link_ports > self.node.links:
             raise wrong(
                 f"the ports of a node that are joined go up to L{self.topology.link_ports - 1}, and a node has {self.node.links} links",
@@ -118,23 +117,6 @@ class Cluster(Assembled):
                 f"packet_bytes is {self.node.packet_bytes}; it is a multiple of 8",
                 f"node.{self.node_name}.packet_bytes",
             )
-
-    @property
-    def node_name(self) -> str:
-        return next(iter(self.nodes))
-
-    @cached_property
-    def node(self) -> Node:
-        """What every node has."""
-        node = self.nodes[self.node_name]
-        assert isinstance(node, Node)
-        return node
-
-    @cached_property
-    def link(self) -> Serial:
-        link = next(iter(self.links.values()))
-        assert isinstance(link, Serial)
-        return link
 
     @property
     def mhz(self) -> float:

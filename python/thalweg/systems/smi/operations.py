@@ -3,64 +3,34 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from thalweg.bench.operation import Operation, Plan, Progress, Row, Sizes, WrongRows, at_least, one_of, parse_sizes
+from thalweg.bench.operation import (
+    Operation,
+    Plan,
+    Progress,
+    Row,
+    Sizes,
+    at_least,
+    check_times,
+    one_of,
+    parse_sizes,
+    peer_at,
+)
 from thalweg.errors import InputError
 from thalweg.systems.smi import bounds, metadata
 from thalweg.systems.smi.cluster import Cluster
-from thalweg.systems.smi.run import Result, Run
+from thalweg.systems.smi.run import Buffer, Result, Run
 
 BYTES = metadata.BYTES
 COLLECTIVES = ("broadcast", "reduce", "scatter", "gather")
 MOST_SENDERS = 4
 ROUNDS = 20
 """Of a ping-pong."""
-
-
-def check(rows: Sequence[Row]) -> None:
-    """Raises WrongRows where a result is wrong, or a time is below its bound."""
-    for row in rows:
-        what = f"{row['operation']} of {row.get('bytes', 'one element')} bytes"
-        if not row["verified"]:
-            raise WrongRows(f"{what} gave a wrong result", rows)
-        if row["time_us"] < row["bound_us"]:
-            raise WrongRows(
-                f"{what} took {row['time_us']:.4g} us, which is below its bound of {row['bound_us']:.4g} us: one of the two is wrong",
-                rows,
-            )
-
-
-def distances(cluster: Cluster, source: int) -> list[int]:
-    """Links from a rank to each."""
-    neighbours: list[list[int]] = [[] for _ in range(cluster.topology.nodes)]
-    for one, _, other, _ in cluster.topology.links.tolist():
-        neighbours[one].append(other)
-        neighbours[other].append(one)
-    far = [-1] * cluster.topology.nodes
-    far[source] = 0
-    waiting = deque([source])
-    while waiting:
-        at = waiting.popleft()
-        for other in neighbours[at]:
-            if far[other] < 0:
-                far[other] = far[at] + 1
-                waiting.append(other)
-    return far
-
-
-def at_distance(cluster: Cluster, hops: int) -> int:
-    """A rank that many links from rank 0. Raises InputError."""
-    far = distances(cluster, 0)
-    if hops not in far or hops < 1:
-        raise InputError(f"{hops} hops; from rank 0 of {cluster.name} they are 1 to {max(far)}")
-    return far.index(hops)
 
 
 class _Micro:
@@ -80,19 +50,18 @@ class _Micro:
             defines=(f"ELEMENT={element}", f"TYPE=SMI_{element.upper()}"),
         )
         self.file = Path(__file__).parent / "kernels" / "micro.c"
-        self.wrong: list[np.ndarray[tuple[int, ...], np.dtype[np.int32]]] = []
+        self.wrong: list[Buffer] = []  #: elements that were, of each kernel that checks
 
     def start(self, kernel: str, rank: int, checks: bool = False, **arguments: Any) -> None:
         if checks:
-            buffer = self.run.buffer(rank, np.full(1, -1, np.int32))
-            self.run.kernel(self.file, kernel, rank, wrong=buffer, **arguments)
-        else:
-            self.run.kernel(self.file, kernel, rank, **arguments)
+            self.wrong.append(self.run.buffer(rank, np.full(1, -1, np.int32)))
+            arguments["wrong"] = self.wrong[-1]
+        self.run.kernel(self.file, kernel, rank, **arguments)
 
     def end(self) -> tuple[Result, bool]:
         """The result, and whether every element was right."""
         result = self.run.run()
-        return result, all(buffer.array[0] == 0 for buffer in self.run._buffers)
+        return result, all(buffer.array[0] == 0 for buffer in self.wrong)
 
 
 def pushes(cluster: Cluster, element: str, count: int, peer: int, senders: int) -> tuple[Result, bool]:
@@ -116,11 +85,10 @@ def ping_pong_us(cluster: Cluster, element: str, peer: int) -> tuple[float, bool
 
 def injection(cluster: Cluster, messages: int, reads: int) -> tuple[float, bool]:
     """Cycles from a message of one element to the next one of a kernel whose send kernel has as many inputs as links, and one."""
-    node = cluster.node.model_copy(update={"reads": reads})
-    cluster = replace(cluster, nodes={cluster.node_name: node})
+    cluster = cluster.with_node(reads=reads)
     links = cluster.node.links
     # Four channels of a rank, one at each link; the one that is used is at the link that leads to the other rank.
-    way = int(np.flatnonzero(cluster.send_tables[0, :, 1] == 0)[0]) if cluster.topology.nodes > 1 else 0
+    way = int(np.flatnonzero(cluster.send_tables[0, :, 1] == 0)[0])
     endpoints: list[tuple[str, int]] = [("push", port) for port in range(1, links + 1)]
     endpoints[way] = ("push", 0)
     endpoints.append(("pop", 0))
@@ -141,8 +109,7 @@ def collective(
 ) -> tuple[Result, bool]:
     micro = _Micro(cluster, element, [(operation, 0)], ranks)
     for rank in range(ranks):
-        name = "broadcasts" if operation == "broadcast" else f"{operation}s"
-        micro.start(name, rank, True, n=count, root=root)
+        micro.start(f"{operation}s", rank, True, n=count, root=root)
     return micro.end()
 
 
@@ -160,13 +127,13 @@ def push(
     element: str = "float",
     senders: int = 1,
     hops: int = 1,
-    sizes: Sizes = "4:1M",
+    sizes: Sizes = "8:1M",
 ) -> Plan:
     """`senders`: kernels at ports of their own, each with its part of the bytes. `hops`: links between the ranks."""
     wanted = _sizes(sizes, element)
     if not 1 <= at_least("senders", senders, 1) <= MOST_SENDERS:
         raise InputError(f"{senders} senders; there are kernels for {MOST_SENDERS}")
-    peer = at_distance(cluster, hops)
+    peer = peer_at(cluster, hops)
     if bad := [size for size in wanted if size % (senders * BYTES[element])]:
         raise InputError(f"{bad[0]} bytes are no elements for each of {senders} senders")
 
@@ -192,7 +159,7 @@ def push(
 
     of = "a kernel" if senders == 1 else f"{senders} kernels"
     title = f"push of {element} by {of}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}; times in us"
-    return Plan(cluster, title, measure, check=check)
+    return Plan(cluster, title, measure, check=check_times)
 
 
 def inject(cluster: Cluster, *, reads: str = "1,4,8,16", messages: int = 2000) -> Plan:
@@ -205,6 +172,7 @@ def inject(cluster: Cluster, *, reads: str = "1,4,8,16", messages: int = 2000) -
             cycles, right = injection(cluster, messages, times)
             yield {
                 "operation": "injection",
+                "bytes": BYTES["int"],
                 "reads": times,
                 "cycles": cycles,
                 "polling_cycles": (times + cluster.node.links) / times,
@@ -216,7 +184,7 @@ def inject(cluster: Cluster, *, reads: str = "1,4,8,16", messages: int = 2000) -
             progress((index + 1) / len(wanted))
 
     return Plan(
-        cluster, f"injection of messages of one element on {cluster.name}; cycles a message", measure, check=check
+        cluster, f"injection of messages of one element on {cluster.name}; cycles a message", measure, check=check_times
     )
 
 
@@ -239,9 +207,8 @@ def _collective(operation: str) -> Callable[..., Plan]:
         if not 2 <= taking <= there or not 0 <= root < taking:
             raise InputError(f"{taking} ranks with root {root}; {cluster.name} has {there}, and a collective 2 or more")
         changed = {"arity": arity, "any_order": any_order}
-        node = cluster.node.model_copy(update={key: value for key, value in changed.items() if value is not None})
-        on = replace(cluster, nodes={cluster.node_name: node})
-        far = max(distances(cluster, root)[:taking])
+        on = cluster.with_node(**{key: value for key, value in changed.items() if value is not None})
+        far = int(cluster.topology.distances[root, :taking].max())
 
         def measure(progress: Progress, _: int) -> Iterator[Row]:
             for index, size in enumerate(wanted):
@@ -254,8 +221,8 @@ def _collective(operation: str) -> Callable[..., Plan]:
                     "element": element,
                     "ranks": taking,
                     "root": root,
-                    "arity": node.arity,
-                    "any_order": node.any_order,
+                    "arity": on.node.arity,
+                    "any_order": on.node.any_order,
                     "time_us": result.time_us,
                     "bound_us": bound,
                     "share": bound / result.time_us,
@@ -264,7 +231,10 @@ def _collective(operation: str) -> Callable[..., Plan]:
                 progress((index + 1) / len(wanted))
 
         return Plan(
-            cluster, f"{operation} of {element} on {taking} ranks of {cluster.name}; times in us", measure, check=check
+            cluster,
+            f"{operation} of {element} on {taking} ranks of {cluster.name}; times in us",
+            measure,
+            check=check_times,
         )
 
     return plan

@@ -7,11 +7,13 @@ Express again, one after the other, at the rates that these have by their standa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from thalweg.bench.operation import peer_at
 from thalweg.errors import CheckFailed, InputError
-from thalweg.reproduce import Row, published, short
+from thalweg.reproduce import Evaluation as OfPaper
+from thalweg.reproduce import Part, Row, short
 from thalweg.systems.smi import bounds, operations
 from thalweg.systems.smi.cluster import Cluster
 
@@ -27,40 +29,31 @@ PCIE_GB = 8 * 8 * 128 / 130 / 8
 HOSTS_GB = 12.5
 """Of Omni-Path, 100 Gb/s (section 5.1)."""
 
-Progress = Callable[[str, float], None]
-"""Called with what is being done, and with the part of the work that has been."""
 
-
-class Evaluation:
+class Evaluation(OfPaper):
     def __init__(self) -> None:
+        super().__init__(PAPER)
         self.torus, self.line = Cluster.load(TORUS), Cluster.load(LINE)
-        self.numbers = published(PAPER)
 
     def host_us(self, count: int) -> float:
         """Of a message through the hosts."""
         latency: float = self.numbers["smi.latency.host"]["value"]
         return latency + count * (2 / PCIE_GB + 1 / HOSTS_GB) / 1e3
 
-    def rows(self, progress: Progress) -> Iterator[Row]:
-        parts: list[tuple[str, Callable[[], Iterator[Row]]]] = [
+    def parts(self) -> Sequence[Part]:
+        return [
             ("latency", self._latency),
             ("injection", self._injection),
             ("bandwidth", self._bandwidth),
             ("collectives", self._collectives),
         ]
-        for index, (what, part) in enumerate(parts):
-            progress(what, index / len(parts))
-            yield from part()
-        progress("", 1)
-
-    def _row(self, id_: str, what: str, measured: Any, unit: str, note: str = "", **about: Any) -> Row:
-        """Beside the number of that id, where there is one."""
-        number = self.numbers.get(id_)
-        return Row(id_, what, number["value"] if number else None, measured, unit, note, about)
 
     def _latency(self) -> Iterator[Row]:
         """Table 3."""
-        us = {hops: _right(operations.ping_pong_us(self.line, "int", hops), "ping-pong") for hops in HOPS}
+        us = {
+            hops: _right(operations.ping_pong_us(self.line, "int", peer_at(self.line, hops)), "ping-pong")
+            for hops in HOPS
+        }
         ours = us[1] * 1e3 - self.line.link.latency_ns
         paper = {hops: 1e3 * self.numbers[f"smi.latency.{hops}"]["value"] for hops in HOPS}
         pairs = {(one, other): (paper[other] - paper[one]) / (other - one) for one, other in ((1, 7), (1, 4), (4, 7))}
@@ -69,7 +62,7 @@ class Evaluation:
             note = f"the link's latency is set by this one; {ours:.0f} ns are the kernels' and endpoints'"
             if hops > 1:
                 note = f"from the first row alone; of the paper's times two imply a share of the endpoints: {implied}"
-            yield self._row(f"smi.latency.{hops}", f"latency, {hops} hop{'s' * (hops > 1)}", us[hops], "us", note)
+            yield self.row(f"smi.latency.{hops}", f"latency, {hops} hop{'s' * (hops > 1)}", us[hops], "us", note)
 
     def _injection(self) -> Iterator[Row]:
         """Table 4."""
@@ -81,7 +74,7 @@ class Evaluation:
                 f"polling gives {polling:g}, and no link takes a packet more often than in {link:.2f} cycles, "
                 "which the paper's text does not consider"
             )
-            yield self._row(
+            yield self.row(
                 f"smi.injection.{reads}",
                 f"cycles a message, R = {reads}",
                 cycles,
@@ -95,7 +88,7 @@ class Evaluation:
         """Figure 11."""
         peaks = {}
         for hops in HOPS:
-            peer = operations.at_distance(self.line, hops)
+            peer = peer_at(self.line, hops)
             for size in SIZES:
                 # Four kernels' floats fill packets of 28 bytes; a link carries what two of doubles do, 24 bytes a packet, as in the
                 # benchmark of the public reference implementation.
@@ -105,7 +98,7 @@ class Evaluation:
                     us = _right(result, "push").time_us
                     gbit = size * 8 / us / 1e3
                     peaks[element, hops] = gbit
-                    yield self._row(
+                    yield self.row(
                         "smi.curve",
                         f"{short(size)} of {element}, {hops} hops",
                         gbit,
@@ -120,14 +113,14 @@ class Evaluation:
         doubles = self.line.link.gbit_s * 24 / 32
         for hops in HOPS:
             of = f"{short(SIZES[-1])} over {hops} hop{'s' * (hops > 1)}"
-            yield self._row(
+            yield self.row(
                 "smi.bandwidth",
                 f"floats, {of}, of {payload:g} Gb/s",
                 peaks["float", hops] / payload,
                 "ratio",
                 hops=hops,
             )
-            yield self._row(
+            yield self.row(
                 "smi.bandwidth.doubles",
                 f"doubles, {of}, of {doubles:g} Gb/s",
                 peaks["double", hops] / doubles,
@@ -136,13 +129,13 @@ class Evaluation:
             )
         size = SIZES[-1]
         host = size * 8 / self.host_us(size) / 1e3
-        yield self._row(
+        yield self.row(
             "smi.host_bandwidth",
             "hosts' path over SMI",
             host / peaks["float", 1],
             "ratio",
             f"a byte over PCI Express ({PCIE_GB:.2f} GB/s), Omni-Path ({HOSTS_GB} GB/s) and PCI Express by their standards; the paper's "
-            f"third implies {1 / (size * 8 / (0.33 * peaks['float', 1]) / 1e3 / size * 1e3):.2f} GB/s in all",
+            f"share implies {self.numbers['smi.host_bandwidth']['value'] * peaks['float', 1] / 8:.2f} GB/s in all",
         )
 
     def _collectives(self) -> Iterator[Row]:
@@ -153,7 +146,7 @@ class Evaluation:
                     for size in COLLECTIVE_SIZES:
                         measured = operations.collective(cluster, operation, "float", size // 4, ranks, 0)
                         us = _right(measured, operation).time_us
-                        yield self._row(
+                        yield self.row(
                             "smi.collective",
                             f"{operation} of {short(size)}, {ranks} ranks, {cluster.name}",
                             us,

@@ -3,28 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from thalweg.bench.operation import Plan, Row
-from thalweg.commands import completion
-from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
+from thalweg.commands.measured import TIMES, cluster_option, measure, sizes_option
+from thalweg.commands.output import json_option
 from thalweg.systems.peach2 import operations
 from thalweg.systems.peach2.cluster import Cluster
 from thalweg.systems.peach2.hubs import ENGINES
 
-Option = Callable[[Any], Any]
-
-_cluster = click.option(
-    "--cluster",
-    required=True,
-    shell_complete=completion.clusters,
-    metavar="C",
-    help="A preset such as peach2, or a cluster file.",
-)
+_cluster = cluster_option("peach2")
 _seed = click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the data.")
 
 
@@ -35,30 +25,6 @@ _engine = click.option(
     show_default=True,
     help="sim executes it, cycle by cycle; rtl with the hardware's hubs, Verilated.",
 )
-
-
-def _sizes(default: str) -> Option:
-    return click.option(
-        "--sizes",
-        default=default,
-        show_default=True,
-        metavar="S",
-        help="Bytes: 8:1M, doubling, or a list such as 8,64,1K.",
-    )
-
-
-def _measured(plan: Plan, json_file: Path | None, columns: Sequence[tuple[str, str]]) -> None:
-    with progress_bar(click.get_current_context().info_name or "") as progress:
-        rows = plan.rows(progress)
-    print_line(plan.title)
-    print_table(["bytes", *(name for name, _ in columns), "verified"], [_cells(row, columns) for row in rows])
-    write_json(json_file, rows, plan.cluster, seeds=plan.seeds)
-    plan.check(rows)
-
-
-def _cells(row: Row, columns: Sequence[tuple[str, str]]) -> list[Any]:
-    cells = [f"{row[key]:.1%}" if key.startswith("share") else row[key] for _, key in columns]
-    return [row["bytes"], *cells, "yes" if row["verified"] else "NO"]
 
 
 @click.command()
@@ -82,7 +48,7 @@ def _cells(row: Row, columns: Sequence[tuple[str, str]]) -> list[Any]:
     help="Of the DMA controller: in the hub's working RAM, or in the host's memory.",
 )
 @click.option("--hops", type=click.IntRange(1), default=1, show_default=True, help="Cables between the two nodes.")
-@_sizes("8:16M")
+@sizes_option("8:16M")
 @_seed
 @json_option
 def put(cluster: str, json_file: Path | None, **options: Any) -> None:
@@ -91,14 +57,8 @@ def put(cluster: str, json_file: Path | None, **options: Any) -> None:
     The bound has the bytes over the slowest part and all latencies but those of the hubs' pipelines; the last share is that of the
     data that a link of eight lanes can carry, in packets of 256 bytes.
     """
-    columns = [
-        ("time", "time_us"),
-        ("bound", "bound_us"),
-        ("share", "share"),
-        ("GB/s", "gb_per_s"),
-        ("of payload", "share_of_payload"),
-    ]
-    _measured(operations.put(Cluster.load(cluster), **options), json_file, columns)
+    columns = [*TIMES, ("GB/s", "gb_per_s"), ("of payload", "share_of_payload")]
+    measure(operations.put(Cluster.load(cluster), **options), json_file, columns)
 
 
 @click.command()
@@ -112,7 +72,7 @@ def put(cluster: str, json_file: Path | None, **options: Any) -> None:
     help="hub: no host takes part; host: it looks for the hub's result and starts its copy; cpu: the processor sums.",
 )
 @click.option("--nodes", type=click.IntRange(1), default=1, show_default=True, help="That reduce together.")
-@_sizes("1K:16M")
+@sizes_option("1K:16M")
 @_seed
 @json_option
 def reduce(cluster: str, json_file: Path | None, **options: Any) -> None:
@@ -121,8 +81,8 @@ def reduce(cluster: str, json_file: Path | None, **options: Any) -> None:
     The bound has the bytes over the hub's bus or out of the GPUs, the slower of the two, and all latencies but those of the hubs'
     pipelines.
     """
-    columns = [("time", "time_us"), ("bound", "bound_us"), ("share", "share"), ("GB/s", "gb_per_s")]
-    _measured(operations.reduce(Cluster.load(cluster), **options), json_file, columns)
+    columns = [*TIMES, ("GB/s", "gb_per_s")]
+    measure(operations.reduce(Cluster.load(cluster), **options), json_file, columns)
 
 
 COMMANDS = {"put": put, "reduce": reduce}

@@ -3,27 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from thalweg.bench.operation import Plan, Row
-from thalweg.commands import completion
-from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
+from thalweg.commands.measured import TIMES, cluster_option, measure, sizes_option
+from thalweg.commands.output import json_option
 from thalweg.systems.smi import operations
 from thalweg.systems.smi.cluster import Cluster
 
-Option = Callable[[Any], Any]
-
-_cluster = click.option(
-    "--cluster",
-    required=True,
-    shell_complete=completion.clusters,
-    metavar="C",
-    help="A preset such as smi-noctua, or a cluster file.",
-)
+_cluster = cluster_option("smi-noctua")
 _element = click.option(
     "--element",
     type=click.Choice(list(operations.BYTES)),
@@ -31,30 +21,6 @@ _element = click.option(
     show_default=True,
     help="Type of the elements.",
 )
-
-
-def _sizes(default: str) -> Option:
-    return click.option(
-        "--sizes",
-        default=default,
-        show_default=True,
-        metavar="S",
-        help="Bytes: 8:1M, doubling, or a list such as 8,64,1K.",
-    )
-
-
-def _measured(plan: Plan, json_file: Path | None, columns: Sequence[tuple[str, str]]) -> None:
-    with progress_bar(click.get_current_context().info_name or "") as progress:
-        rows = plan.rows(progress)
-    print_line(plan.title)
-    print_table([*(name for name, _ in columns), "verified"], [_cells(row, columns) for row in rows])
-    write_json(json_file, rows, plan.cluster, seeds=plan.seeds)
-    plan.check(rows)
-
-
-def _cells(row: Row, columns: Sequence[tuple[str, str]]) -> list[Any]:
-    cells = [f"{row[key]:.1%}" if key.startswith("share") else row[key] for _, key in columns]
-    return [*cells, "yes" if row["verified"] else "NO"]
 
 
 @click.command()
@@ -68,7 +34,7 @@ def _cells(row: Row, columns: Sequence[tuple[str, str]]) -> list[Any]:
     help="Kernels of rank 0 that push side by side, each at a port of its own.",
 )
 @click.option("--hops", type=click.IntRange(1), default=1, show_default=True, help="Links between the two ranks.")
-@_sizes("8:1M")
+@sizes_option("8:1M")
 @json_option
 def push(cluster: str, json_file: Path | None, **options: Any) -> None:
     """A message from kernels of rank 0 to those of another rank, until the last element is popped.
@@ -76,15 +42,8 @@ def push(cluster: str, json_file: Path | None, **options: Any) -> None:
     The bound has the links' latency and the elements over the slower of link and kernels, which push one a cycle; the last share is
     that of the elements that a link can carry, in full packets.
     """
-    columns = [
-        ("bytes", "bytes"),
-        ("time", "time_us"),
-        ("bound", "bound_us"),
-        ("share", "share"),
-        ("Gb/s", "gbit_per_s"),
-        ("of payload", "share_of_payload"),
-    ]
-    _measured(operations.push(Cluster.load(cluster), **options), json_file, columns)
+    columns = [*TIMES, ("Gb/s", "gbit_per_s"), ("of payload", "share_of_payload")]
+    measure(operations.push(Cluster.load(cluster), **options), json_file, columns)
 
 
 @click.command()
@@ -104,20 +63,18 @@ def injection(cluster: str, json_file: Path | None, **options: Any) -> None:
     Polling lets R packets leave in R + the number of links cycles; a link takes no more packets than its rate allows.
     """
     columns = [("R", "reads"), ("cycles", "cycles"), ("by polling", "polling_cycles"), ("by link", "link_cycles")]
-    _measured(operations.inject(Cluster.load(cluster), **options), json_file, columns)
+    measure(operations.inject(Cluster.load(cluster), **options), json_file, columns)
 
 
 def _collective(operation: str) -> click.Command:
-    columns = [("bytes", "bytes"), ("time", "time_us"), ("bound", "bound_us"), ("share", "share")]
-
     @_cluster
     @_element
     @click.option("--ranks", type=click.IntRange(0), default=0, help="The first ones; all where nothing is said.")
     @click.option("--root", type=click.IntRange(0), default=0, show_default=True)
-    @_sizes("4:64K")
+    @sizes_option("4:64K")
     @json_option
     def command(cluster: str, json_file: Path | None, **options: Any) -> None:
-        _measured(operations.OPERATIONS[operation].plan(Cluster.load(cluster), **options), json_file, columns)
+        measure(operations.OPERATIONS[operation].plan(Cluster.load(cluster), **options), json_file, TIMES)
 
     tree = operation in ("broadcast", "reduce")
     if tree:
