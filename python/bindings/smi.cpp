@@ -24,8 +24,7 @@ using EndpointTuple = std::tuple<unsigned, unsigned, unsigned, unsigned>;  // ki
 /// A fabric and the program on it.
 class Run {
  public:
-  Run(const nb::dict& description, const std::vector<std::vector<EndpointTuple>>& endpoints, unsigned children,
-      unsigned ranks)
+  Run(const nb::dict& description, const std::vector<std::vector<EndpointTuple>>& endpoints, unsigned ranks)
       : fabric_(description_of(description), endpoints_of(endpoints)) {
     std::vector<std::vector<Program::Port>> ports(fabric_.ranks());
     for (unsigned rank = 0; rank < fabric_.ranks(); ++rank) {
@@ -47,7 +46,7 @@ class Run {
                                  .eager = channels.eager,
                                  .arity = channels.arity,
                                  .tile = channels.tile,
-                                 .children = children,
+                                 .children = channels.children,
                                  .any_order = channels.any_order,
                                  .banks = banks.number,
                                  .bytes_per_cycle = banks.bytes_per_cycle,
@@ -129,8 +128,8 @@ void bind_smi(nb::module_& module) {
   nb::exception<Deadlock>(module, "SmiDeadlock");
 
   nb::class_<Run>(module, "SmiRun")
-      .def(nb::init<const nb::dict&, const std::vector<std::vector<EndpointTuple>>&, unsigned, unsigned>(),
-           nb::arg("description"), nb::arg("endpoints"), nb::arg("children"), nb::arg("ranks"))
+      .def(nb::init<const nb::dict&, const std::vector<std::vector<EndpointTuple>>&, unsigned>(),
+           nb::arg("description"), nb::arg("endpoints"), nb::arg("ranks"))
       .def_prop_ro("ranks", &Run::ranks)
       .def_prop_ro("hertz", &Run::hertz)
       .def_prop_ro("warnings", &Run::warnings)

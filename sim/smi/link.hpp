@@ -44,7 +44,6 @@ class LinkLane {
     // Less than a cycle that it was free before is made up for: the rate holds over all packets.
     free_ = std::max(free_, static_cast<double>(now - 1)) + config_.packet_cycles;
     --credit_;
-    ++sent_;
     packets_.push({now + config_.latency, packet});
     reader_.wake(now + config_.latency);
   }
@@ -59,17 +58,12 @@ class LinkLane {
     writer_.wake(now + config_.latency);
   }
 
-  [[nodiscard]] std::uint64_t sent() const { return sent_; }
-  /// Packets that were sent and not yet taken.
-  [[nodiscard]] std::size_t under_way() const { return packets_.size(); }
-
  private:
   Config config_;
   Ring<std::pair<Tick, Packet>> packets_;
   Ring<Tick> credits_;
   unsigned credit_;
   double free_ = 0;
-  std::uint64_t sent_ = 0;
   Waker writer_, reader_;
 };
 

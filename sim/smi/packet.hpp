@@ -6,13 +6,14 @@
 #include <cstring>
 
 #include "core/types.hpp"
+#include "thalweg_smi_spec.hpp"
 
 namespace thalweg::smi {
 
 inline constexpr unsigned kHeaderBytes = 4, kMostPacketBytes = 64, kMostElements = 31;
 inline constexpr unsigned kMostRanks = 256, kMostPorts = 256;
 
-/// A packet's header: source, destination, port, and the elements' count above the operation.
+/// Of a packet's header (spec/smi/packets).
 enum class Operation : std::uint8_t { send, receive, broadcast, synch, scatter, reduce, gather };
 
 /// Bytes behind those that packets of the cluster have are zero.
@@ -21,18 +22,19 @@ struct Packet {
 
   friend bool operator==(const Packet&, const Packet&) = default;
 
-  [[nodiscard]] unsigned source() const { return byte(0); }
-  [[nodiscard]] unsigned destination() const { return byte(1); }
-  [[nodiscard]] unsigned port() const { return byte(2); }
-  [[nodiscard]] Operation operation() const { return static_cast<Operation>(byte(3) & 7); }
-  [[nodiscard]] unsigned count() const { return byte(3) >> 3; }
+  [[nodiscard]] unsigned source() const { return spec::smi_header::source(data[0]); }
+  [[nodiscard]] unsigned destination() const { return spec::smi_header::destination(data[0]); }
+  [[nodiscard]] unsigned port() const { return spec::smi_header::port(data[0]); }
+  [[nodiscard]] Operation operation() const { return static_cast<Operation>(spec::smi_header::operation(data[0])); }
+  [[nodiscard]] unsigned count() const { return spec::smi_header::count(data[0]); }
   /// Is it for what sends, or coordinates: credits, or that somebody is ready? The others carry elements.
   [[nodiscard]] bool control() const { return operation() == Operation::synch; }
 
   void set_header(unsigned source, unsigned destination, unsigned port, Operation operation, unsigned count) {
-    const std::uint64_t header =
-        source | destination << 8 | port << 16 | (static_cast<unsigned>(operation) | count << 3) << 24;
-    data[0] = (data[0] >> 32 << 32) | (header & 0xFFFFFFFF);
+    const spec::SmiHeader header{static_cast<std::uint8_t>(source), static_cast<std::uint8_t>(destination),
+                                 static_cast<std::uint8_t>(port), static_cast<std::uint8_t>(operation),
+                                 static_cast<std::uint8_t>(count)};
+    data[0] = (data[0] >> 32 << 32) | header.pack();
   }
 
   /// The element at `index`, of 1 << `size` bytes, in the lowest bytes; those above are zero.
@@ -49,7 +51,6 @@ struct Packet {
   void set_grant(std::uint32_t grant) { set_element(0, 2, grant); }
 
  private:
-  [[nodiscard]] unsigned byte(unsigned index) const { return static_cast<unsigned>(data[0] >> 8 * index & 0xFF); }
   [[nodiscard]] const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(data.data()); }
   [[nodiscard]] std::byte* bytes() { return reinterpret_cast<std::byte*>(data.data()); }
 };

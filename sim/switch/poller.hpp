@@ -2,7 +2,6 @@
 // Polls inputs for words that go to one of several outputs, twin of rtl/switch/tw_poller.sv.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -21,7 +20,6 @@ class Poller {
     unsigned to = 0;
   };
 
-  /// Throws nothing: sizes are its user's.
   Poller(unsigned inputs, unsigned reads) : inputs_(inputs), most_(reads) {}
 
   /// Does it take a word that an input shows in this cycle?

@@ -50,6 +50,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
                         .eager = values.get<std::string>("protocol") == "eager",
                         .arity = number("arity"),
                         .tile = number("tile"),
+                        .children = number("children"),
                         .any_order = values.get<bool>("any_order")};
           m.banks = {.number = number("banks"),
                      .bytes_per_cycle = values.get<double>("bank_gb") * 1e9 / m.hertz,
@@ -60,7 +61,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
                                          .reads = number("reads"),
                                          .depth = number("depth"),
                                          .latency = number("latency"),
-                                         .children = number("children"),
+                                         .children = m.channels.children,
                                          .tile = m.channels.tile,
                                          .endpoints = endpoints[rank]};
           return std::make_unique<Board>(make_node(config, clock), endpoints[rank], rank, clock);

@@ -30,6 +30,7 @@ class Fabric {
     bool eager = true;  ///< always; or where the asynchronicity degree says so
     unsigned arity = 0;
     unsigned tile = 32;
+    unsigned children = 15;  ///< that a reduction collects from, at most
     bool any_order = false;
   };
 

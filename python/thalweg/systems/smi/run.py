@@ -211,7 +211,6 @@ class Run:
                     else []
                     for program in programs
                 ],
-                children=self.cluster.node.children,
                 ranks=self.ranks,
             )
             nothing: list[list[int]] = [[] for _ in range(links)]

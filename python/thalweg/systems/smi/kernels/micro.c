@@ -4,79 +4,33 @@
 
 typedef ELEMENT element;
 
-static element value(int i, int rank) { return (element)((i * 7 + rank * 3) % 101); }
-
-__kernel void sends_0(const int n, const int peer, const SMI_Comm comm) {
-  SMI_Channel channel = SMI_Open_send_channel(n, TYPE, peer, 0, comm);
-  for (int i = 0; i < n; ++i) {
-    element data = value(i, 0);
-    SMI_Push(&channel, &data);
-  }
-}
-__kernel void takes_0(const int n, const int peer, __global int* wrong, const SMI_Comm comm) {
-  SMI_Channel channel = SMI_Open_receive_channel(n, TYPE, peer, 0, comm);
-  int errors = 0;
-  for (int i = 0; i < n; ++i) {
-    element data;
-    SMI_Pop(&channel, &data);
-    errors += data != value(i, 0);
-  }
-  *wrong = errors;
+static element value(int i, int rank) {
+  return (element)((i * 7 + rank * 3) % 101);
 }
 
-__kernel void sends_1(const int n, const int peer, const SMI_Comm comm) {
-  SMI_Channel channel = SMI_Open_send_channel(n, TYPE, peer, 1, comm);
-  for (int i = 0; i < n; ++i) {
-    element data = value(i, 1);
-    SMI_Push(&channel, &data);
+// A message from a kernel to another one's, at a port of their own: ports are constants.
+#define PAIR(port)                                                                                    \
+  __kernel void sends_##port(const int n, const int peer, const SMI_Comm comm) {                      \
+    SMI_Channel channel = SMI_Open_send_channel(n, TYPE, peer, port, comm);                           \
+    for (int i = 0; i < n; ++i) {                                                                     \
+      element data = value(i, port);                                                                  \
+      SMI_Push(&channel, &data);                                                                      \
+    }                                                                                                 \
+  }                                                                                                   \
+  __kernel void takes_##port(const int n, const int peer, __global int* wrong, const SMI_Comm comm) { \
+    SMI_Channel channel = SMI_Open_receive_channel(n, TYPE, peer, port, comm);                        \
+    int errors = 0;                                                                                   \
+    for (int i = 0; i < n; ++i) {                                                                     \
+      element data;                                                                                   \
+      SMI_Pop(&channel, &data);                                                                       \
+      errors += data != value(i, port);                                                               \
+    }                                                                                                 \
+    *wrong = errors;                                                                                  \
   }
-}
-__kernel void takes_1(const int n, const int peer, __global int* wrong, const SMI_Comm comm) {
-  SMI_Channel channel = SMI_Open_receive_channel(n, TYPE, peer, 1, comm);
-  int errors = 0;
-  for (int i = 0; i < n; ++i) {
-    element data;
-    SMI_Pop(&channel, &data);
-    errors += data != value(i, 1);
-  }
-  *wrong = errors;
-}
-
-__kernel void sends_2(const int n, const int peer, const SMI_Comm comm) {
-  SMI_Channel channel = SMI_Open_send_channel(n, TYPE, peer, 2, comm);
-  for (int i = 0; i < n; ++i) {
-    element data = value(i, 2);
-    SMI_Push(&channel, &data);
-  }
-}
-__kernel void takes_2(const int n, const int peer, __global int* wrong, const SMI_Comm comm) {
-  SMI_Channel channel = SMI_Open_receive_channel(n, TYPE, peer, 2, comm);
-  int errors = 0;
-  for (int i = 0; i < n; ++i) {
-    element data;
-    SMI_Pop(&channel, &data);
-    errors += data != value(i, 2);
-  }
-  *wrong = errors;
-}
-
-__kernel void sends_3(const int n, const int peer, const SMI_Comm comm) {
-  SMI_Channel channel = SMI_Open_send_channel(n, TYPE, peer, 3, comm);
-  for (int i = 0; i < n; ++i) {
-    element data = value(i, 3);
-    SMI_Push(&channel, &data);
-  }
-}
-__kernel void takes_3(const int n, const int peer, __global int* wrong, const SMI_Comm comm) {
-  SMI_Channel channel = SMI_Open_receive_channel(n, TYPE, peer, 3, comm);
-  int errors = 0;
-  for (int i = 0; i < n; ++i) {
-    element data;
-    SMI_Pop(&channel, &data);
-    errors += data != value(i, 3);
-  }
-  *wrong = errors;
-}
+PAIR(0)
+PAIR(1)
+PAIR(2)
+PAIR(3)
 
 // A message of an element to the other rank, and back.
 __kernel void asks(const int rounds, const int peer, __global int* wrong, const SMI_Comm comm) {
