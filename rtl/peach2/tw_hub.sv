@@ -443,12 +443,14 @@ module tw_hub
       .stray_address_o     (stray_address)
   );
 
-  logic [127:0] ram_q[2**RamBits];
-  initial for (int i = 0; i < 2 ** RamBits; i++) ram_q[i] = '0;
-  always_ff @(posedge bus_clk_i) begin
-    for (int unsigned i = 0; i < 16; i++)
-    if (ram_write && beat_enable[i]) ram_q[ram_address][8*i+:8] <= beat_data[8*i+:8];
-    ram_data_q <= ram_q[ram_address];
+  // A memory for each byte of a beat, as each is written by itself.
+  for (genvar i = 0; i < 16; i++) begin : ram
+    (* ram_style = "block" *) logic [7:0] bytes_q[2**RamBits];
+    initial for (int k = 0; k < 2 ** RamBits; k++) bytes_q[k] = '0;
+    always_ff @(posedge bus_clk_i) begin
+      if (ram_write && beat_enable[i]) bytes_q[ram_address] <= beat_data[8*i+:8];
+      ram_data_q[8*i+:8] <= bytes_q[ram_address];
+    end
   end
 
   tw_calculator #(
