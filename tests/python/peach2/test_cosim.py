@@ -16,6 +16,7 @@ from thalweg.systems.peach2.hubs import Hubs
 CLUSTER = "peach2-ring-4"
 
 
+@pytest.mark.slow
 def test_random_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["rtl", "cosim", "--cluster", CLUSTER, "--runs", "20"]) == 0, capsys.readouterr().err
 
