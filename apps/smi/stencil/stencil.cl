@@ -3,8 +3,9 @@
 // each of B banks. In a cycle W points come from each bank. What the border of the whole domain has, it keeps.
 //
 //   read ──> compute ──> write         rows and columns of the neighbours, from the host in the first step, from SMI in the others, go
-//    ▲                     │           to read and compute; write gives those at the rank's edges to its neighbours. A halo waits in a
-//   from_*                to_*         channel as long as itself, as the neighbour needs it only a step later.
+//    ▲                     │           to read and compute; write gives those at the rank's edges to its neighbours. A neighbour is two
+//   from_*                to_*         halos ahead at most, for which there is room: what arrives is taken, however slow a link is, and
+//                                      stops nothing behind it.
 //
 // Ports: 0 north, 1 east, 2 south, 3 west, which is where a message goes.
 #include <smi.h>
@@ -18,10 +19,10 @@
 
 channel float16 cells[B] __attribute__((depth(64)));
 channel float16 results[B] __attribute__((depth(64)));
-channel float16 from_north[B] __attribute__((depth(COLUMNS)));
-channel float16 from_south[B] __attribute__((depth(COLUMNS)));
-channel float from_west __attribute__((depth(NX)));
-channel float from_east __attribute__((depth(NX)));
+channel float16 from_north[B] __attribute__((depth(2 * COLUMNS)));
+channel float16 from_south[B] __attribute__((depth(2 * COLUMNS)));
+channel float from_west __attribute__((depth(2 * NX)));
+channel float from_east __attribute__((depth(2 * NX)));
 channel float16 to_north[B] __attribute__((depth(COLUMNS)));
 channel float16 to_south[B] __attribute__((depth(COLUMNS)));
 channel float to_west __attribute__((depth(NX)));

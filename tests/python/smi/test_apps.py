@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import shutil
 import sys
@@ -28,6 +29,13 @@ def load(path: str) -> ModuleType:
     sys.modules[module.__name__] = module
     spec.loader.exec_module(module)
     return module
+
+
+def with_links(name: str, **values: float) -> Cluster:
+    cluster = Cluster.load(name)
+    return dataclasses.replace(
+        cluster, links={name: link.model_copy(update=values) for name, link in cluster.links.items()}
+    )
 
 
 stencil = load("stencil/stencil.py")
@@ -65,6 +73,14 @@ def test_a_stencils_time_is_its_banks() -> None:
     assert outcomes[0].time_us == pytest.approx(least_us, rel=0.03)
     for other in outcomes[1:]:
         assert outcomes[0].time_us / other.time_us == pytest.approx(4, rel=0.1)
+
+
+@pytest.mark.slow
+def test_a_stencil_goes_on_where_links_are_slow() -> None:
+    """Ranks drift apart until a halo of the next step waits behind one that nobody needs yet."""
+    points = np.random.default_rng(1).random((1024, 2048), dtype=np.float32)
+    outcome = stencil.simulate(with_links("smi-noctua", gbit_s=1.0), points, 24, (2, 4), 4)
+    assert np.array_equal(outcome.points, stencil.plain(points, 24))
 
 
 def test_a_stencil_that_ranks_do_not_divide() -> None:
