@@ -1,18 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times that no channel and no collective of SMI can be below: elements over the slowest part on their way, and links' latencies, without
-kernels' own pipelines. In microseconds."""
+"""Times that no channel, no collective and no step of a stencil on SMI can be below: elements over the slowest part on their way, and
+links' latencies, without kernels' own pipelines. In microseconds."""
 
 from __future__ import annotations
 
-from thalweg.systems.smi.cluster import Cluster
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from thalweg.systems.smi import routes
+from thalweg.systems.smi.cluster import HEADER_BYTES, Cluster
+
+POINT_BYTES = 4  #: of the stencil
+VECTOR = 16  #: points that a bank gives in a cycle (section 5.4.2)
+
+
+def elements_per_packet(cluster: Cluster, size: int) -> int:
+    """Of `size` bytes; their number has five bits."""
+    return min((cluster.node.packet_bytes - HEADER_BYTES) // size, 31)
 
 
 def elements_per_us(cluster: Cluster, size: int, senders: int = 1) -> float:
     """Elements of `size` bytes that kernels give, one a cycle each, or that packets carry on a link."""
-    node = cluster.node
-    per_packet = min((node.packet_bytes - 4) // size, 31)
-    packets = cluster.link.gbit_s * 1e3 / (8 * node.packet_bytes)
-    return min(senders * cluster.mhz, packets * per_packet)
+    packets = cluster.link.gbit_s * 1e3 / (8 * cluster.node.packet_bytes)
+    return min(senders * cluster.mhz, packets * elements_per_packet(cluster, size))
 
 
 def packet_cycles(cluster: Cluster) -> float:
@@ -32,3 +44,61 @@ def collective_us(cluster: Cluster, operation: str, elements: int, size: int, fa
     if operation in ("scatter", "gather"):
         return max(one, (elements * ranks - 1) / cluster.mhz)
     return one
+
+
+def memory_us(cluster: Cluster, points: int, banks: int) -> float:
+    """Of a step of a rank's points, each of which is read and written once."""
+    return 2 * POINT_BYTES * points / (banks * cluster.node.bank_gb * 1e3)
+
+
+def halos_us(cluster: Cluster, grid: tuple[int, int], nx: int, ny: int, banks: int) -> float:
+    """Of a step of apps/smi/stencil, each rank with nx rows of ny points: what its halos take, which memory hides where it takes longer.
+
+    A kernel gives or takes a halo's elements one by one. A link carries the packets of all halos whose routes go over it. And ranks wait
+    for each other: the southern one of two begins a step when it has the whole last row of the northern one, which ends its step vector by
+    vector as it gets the first row of the southern one: in two steps there are two ways, a row and a vector.
+    """
+    packet = packet_cycles(cluster) / cluster.mhz
+    per_packet = elements_per_packet(cluster, POINT_BYTES)
+    rate = elements_per_us(cluster, POINT_BYTES)
+    packets: Counter[tuple[int, int]] = Counter()
+    longest = 0.0
+    for source, destination, elements in _halos(grid, nx, ny):
+        path = _path(cluster, source, destination)
+        packets.update(dict.fromkeys(path, -(-elements // per_packet)))
+        is_row = abs(destination - source) == grid[1]
+        turn = (elements + VECTOR * banks) / 2 / rate if is_row else 0.0
+        longest = max(longest, elements / cluster.mhz, len(path) * cluster.link.latency_ns / 1e3 + turn)
+    return max(longest, packet * max(packets.values(), default=0))
+
+
+def inequality_us(cluster: Cluster, nx: int, ny: int, banks: int) -> tuple[float, float]:
+    """The two sides of section 5.4.2's inequality: halos of one point are hidden where the first one is not the smaller.
+
+    On the left what is no halo, over the rate at which banks can be read while as much is written; on the right all halos, sent and
+    received, over what a kernel or a link carries of one. It has neither latencies nor that neighbours have links of their own.
+    """
+    memory = banks * cluster.node.bank_gb * 1e3 / (2 * POINT_BYTES)
+    return (nx - 2) * (ny - 2) / memory, 4 * (nx + ny) / elements_per_us(cluster, POINT_BYTES)
+
+
+def _halos(grid: tuple[int, int], nx: int, ny: int) -> Iterator[tuple[int, int, int]]:
+    """From which rank, to which one, and of how many elements."""
+    rows, columns = grid
+    for rank in range(rows * columns):
+        if rank % columns < columns - 1:
+            yield rank, rank + 1, nx
+            yield rank + 1, rank, nx
+        if rank // columns < rows - 1:
+            yield rank, rank + columns, ny
+            yield rank + columns, rank, ny
+
+
+def _path(cluster: Cluster, source: int, destination: int) -> list[tuple[int, int]]:
+    """The links from one rank to another: each by the rank that sends, and its number there."""
+    path = []
+    while source != destination:
+        (link,) = np.flatnonzero(cluster.send_tables[source, :, destination] == routes.TO_LINK)
+        path.append((source, int(link)))
+        source = int(cluster.topology.peer[source, link])
+    return path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures 11 to 13 of SMI's paper, on their axes, with our numbers."""
+"""Figures of SMI's paper, on their axes, with our numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ STYLES = {("smi-noctua", 4): "o-", ("smi-noctua", 8): "s-", ("smi-noctua-bus", 4
 
 
 def plot(rows: Sequence[Row], folder: Path) -> list[Path]:
-    return save({"figure-11": partial(_bandwidth, rows), "figures-12-13": partial(_collectives, rows)}, folder)
+    figures = {"figure-11": partial(_bandwidth, rows), "figures-12-13": partial(_collectives, rows)}
+    if any(row.id == "smi.gesummv" for row in rows):
+        figures |= {
+            "figure-15": partial(_gesummv, rows),
+            "figure-18": partial(_strong, rows),
+            "figure-19": partial(_weak, rows),
+        }
+    return save(figures, folder)
 
 
 def _sizes(axes: Axes, sizes: Sequence[int]) -> None:
@@ -76,4 +83,65 @@ def _collectives(rows: Sequence[Row]) -> Figure:
     both[0].set_ylabel("us")
     both[0].legend(frameon=False, fontsize=8)
     figure.suptitle("Broadcast and reduce of SMI, simulated (Figures 12 and 13 of the paper)")
+    return figure
+
+
+def _gesummv(rows: Sequence[Row]) -> Figure:
+    from matplotlib import pyplot
+
+    points = [row for row in rows if row.id == "smi.gesummv"]
+    figure, axes = pyplot.subplots(figsize=(7.5, 4.5), layout="constrained")
+    for number, (key, name) in enumerate((("one_us", "one FPGA"), ("two_us", "two FPGAs"))):
+        times = [row.about[key] / 1e3 for row in points]
+        bars = axes.bar([at + 0.4 * number - 0.2 for at in range(len(points))], times, 0.38, label=name)
+        axes.bar_label(bars, [f"{ms:.3g}" for ms in times], fontsize=8)
+    axes.set_yscale("log")
+    axes.set_ylabel("ms")
+    names = [f"{row.about['rows']} x {row.about['columns']}\n{row.measured:.3f} times" for row in points]
+    axes.set_xticks(range(len(points)), names, fontsize=8)
+    axes.legend(frameon=False)
+    figure.suptitle("GESUMMV on one FPGA and on two, simulated (Figure 15 of the paper, which has 2.0 times)")
+    return figure
+
+
+def _strong(rows: Sequence[Row]) -> Figure:
+    from matplotlib import pyplot
+
+    points = [row for row in rows if row.id.startswith("smi.stencil.") and "ideal" in row.about]
+    figure, axes = pyplot.subplots(figsize=(7.5, 4.5), layout="constrained")
+    shown = {
+        "simulated, memory at its peak": [row.measured for row in points],
+        "simulated, memory as STREAM measured it": [row.about["stream_times"] for row in points],
+        "published": [row.published or 1 for row in points],
+    }
+    for number, (name, times) in enumerate(shown.items()):
+        bars = axes.bar([at + 0.3 * (number - 1) for at in range(len(points))], times, 0.28, label=name)
+        axes.bar_label(bars, [f"{ratio:.3g}" for ratio in times], fontsize=8)
+    axes.set_ylabel("times as fast as one bank of one FPGA")
+    axes.set_xticks(range(len(points)), [row.what.removeprefix("stencil, ") for row in points], fontsize=8)
+    axes.legend(frameon=False, fontsize=8)
+    figure.suptitle("Stencil, 4096 x 4096 points, 32 steps (Figure 18 of the paper)")
+    return figure
+
+
+def _weak(rows: Sequence[Row]) -> Figure:
+    from matplotlib import pyplot
+
+    points = [row for row in rows if row.id == "smi.weak"]
+    sizes = sorted({row.about["size"] for row in points})
+    figure, axes = pyplot.subplots(figsize=(7.5, 4.5), layout="constrained")
+    for ranks, colour in ((4, "tab:blue"), (8, "tab:orange")):
+        of = [row for row in points if row.about["ranks"] == ranks]
+        axes.plot(sizes, [row.about["point_ns"] for row in of], "o-", ms=4, color=colour, label=f"{ranks} FPGAs")
+        least = [max(row.about["memory_us"], row.about["halos_us"]) * 1e3 / row.about["size"] ** 2 for row in of]
+        axes.plot(sizes, least, ":", color=colour, label=f"{ranks} FPGAs, what memory and halos need")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.minorticks_off()
+    axes.set_xlabel("points along a side")
+    axes.set_ylabel("ns a point")
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False, fontsize=8)
+    figure.suptitle("A step of the stencil, 4 banks an FPGA, simulated (Figure 19 of the paper)")
     return figure

@@ -13,23 +13,33 @@ from thalweg.errors import InputError
 from thalweg.reproduce import Row, short
 from thalweg.reproduce.plots import check_plots
 from thalweg.systems.smi.figures import plot
-from thalweg.systems.smi.reproduce import PAPER, Evaluation
+from thalweg.systems.smi.reproduce import DOMAIN, PAPER, STEPS, Evaluation
 
-CURVES = ("smi.curve", "smi.collective")
+TABLES = ("smi.curve", "smi.collective", "smi.gesummv", "smi.stencil.", "smi.weak")
+"""Beginnings of ids of rows that have tables of their own."""
 
 
 @click.command(context_settings={"max_content_width": 120})
 @click.argument("paper", default=PAPER, metavar="[PAPER]")
 @click.option(
+    "--programs/--no-programs",
+    default=True,
+    show_default=True,
+    help="Figures 15, 18 and 19, which need clang and some minutes.",
+)
+@click.option(
+    "--resources/--no-resources", default=True, show_default=True, help="Tables 1 and 2, which need Yosys (pyosys)."
+)
+@click.option(
     "--plot",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Also draw Figures 11 to 13.",
+    help="Also draw the figures.",
 )
 @json_option
-def command(paper: str, folder: Path | None, json_file: Path | None) -> None:
-    """Measure the microbenchmarks of SMI's paper, and print both numbers side by side.
+def command(paper: str, programs: bool, resources: bool, folder: Path | None, json_file: Path | None) -> None:
+    """Measure what SMI's paper published, and print both numbers side by side.
 
     Nothing is fitted: of the times the preset has the latency of one hop alone.
     """
@@ -37,18 +47,18 @@ def command(paper: str, folder: Path | None, json_file: Path | None) -> None:
         raise InputError(f"{paper!r} is not {PAPER}")
     if folder:
         check_plots(folder)
-    evaluation = Evaluation()
+    evaluation = Evaluation(programs, resources)
     with progress_bar(paper) as bar:
         rows = list(evaluation.rows(lambda what, done: bar(done, what=what)))
-    _print(rows)
+    _print(rows, evaluation)
     write_json(json_file, [row.as_json() for row in rows], evaluation.torus)
     if folder:
         for path in plot(rows, folder):
             click.echo(f"drawn: {path}")
 
 
-def _print(rows: Sequence[Row]) -> None:
-    shown = [row for row in rows if row.id not in CURVES]
+def _print(rows: Sequence[Row], evaluation: Evaluation) -> None:
+    shown = [row for row in rows if not row.id.startswith(TABLES)]
     notes = list(dict.fromkeys(row.note for row in shown if row.note))
     print_table(
         ["what", "published", "measured", "unit", "ratio", "note"],
@@ -83,3 +93,75 @@ def _print(rows: Sequence[Row]) -> None:
         ),
         left=["cluster"],
     )
+    if evaluation.programs:
+        _print_programs(rows, evaluation)
+
+
+def _print_programs(rows: Sequence[Row], evaluation: Evaluation) -> None:
+    node = evaluation.torus.node
+    click.echo()
+    print_line("GESUMMV, us on one FPGA and on two (Figure 15)")
+    print_table(
+        ["rows", "columns", "one", "two", "published", "measured", "ratio"],
+        (
+            [
+                *(row.about[key] for key in ("rows", "columns", "one_us", "two_us")),
+                row.published,
+                row.measured,
+                row.ratio,
+            ]
+            for row in rows
+            if row.id == "smi.gesummv"
+        ),
+    )
+    click.echo()
+    print_line(
+        f"the stencil on {DOMAIN} x {DOMAIN} points, {STEPS} steps, times as fast as one bank of one FPGA (Figure 18)"
+    )
+    print_table(
+        ["banks and FPGAs", "us", "ideal", "measured", "STREAM", "published", "unexplained", "ms"],
+        (
+            [
+                row.what.removeprefix("stencil, "),
+                row.about["time_us"],
+                row.about["ideal"],
+                row.measured,
+                row.about["stream_times"],
+                row.published,
+                row.about.get("unexplained"),
+                row.about.get("missing_ms"),
+            ]
+            for row in rows
+            if row.id.startswith("smi.stencil.") and "ideal" in row.about
+        ),
+        left=["banks and FPGAs"],
+    )
+    print_line(
+        f"measured: kernels of {evaluation.torus.mhz:g} MHz and banks of {node.bank_gb:g} GB/s, their peak; the preset "
+        f"{evaluation.torus.name} has the sources"
+    )
+    for banks, what in ((1, "of one bank"), (4, "of each of four banks")):
+        print_line(
+            f"STREAM: {evaluation.stream_gb(banks):.2f} GB/s {what} ({evaluation.numbers[f'smi.stream.{banks}']['where']})"
+        )
+    print_line(
+        "unexplained: published over what STREAM's rates give, nothing of which the paper explains; ms: what it would be as a time beside the "
+        "steps, which is no constant either"
+    )
+    click.echo()
+    print_line(
+        "a step of the stencil, 4 banks, in us (Figure 19); what memory and halos need at least; and the two sides of the inequality of section "
+        "5.4.2, which says that halos are hidden where the first is larger, and leaves out latency"
+    )
+    print_table(
+        ["points", "FPGAs", "ns a point", "step", "memory", "halos", "interior", "all halos"],
+        (
+            [f"{row.about['size']} x {row.about['size']}", row.about["ranks"], row.about["point_ns"], row.measured]
+            + [row.about[key] for key in ("memory_us", "halos_us", "interior_us", "volume_us")]
+            for row in rows
+            if row.id == "smi.weak"
+        ),
+    )
+    for row in rows:
+        if row.id == "smi.stencil.weak":
+            print_line(f"{row.what}: {row.measured:.3f} times as fast, published {row.published:g}")

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does `thalweg reproduce smi` say what follows from banks, links and the paper's own inequality?"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from typing import Any
+
+import pytest
+import thalweg
+from thalweg.cli import main
+from thalweg.systems.smi import bounds
+from thalweg.systems.smi import reproduce as reproduction
+from thalweg.systems.smi.cluster import Cluster
+from thalweg.systems.smi.reproduce import Evaluation
+from thalweg.systems.smi.reproduce_programs import Grid, Stencil
+
+NOCTUA = Cluster.load("smi-noctua")
+BUS = Cluster.load("smi-noctua-bus")
+
+simulates = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed"),
+]
+
+
+def slow_links(cluster: Cluster) -> Cluster:
+    links = {name: link.model_copy(update={"gbit_s": 1.0}) for name, link in cluster.links.items()}
+    return dataclasses.replace(cluster, links=links)
+
+
+def test_the_inequality_is_the_paper_s() -> None:
+    """Section 5.4.2 with halos of one point. Banks of 19.2 GB/s read and write a point of 4 bytes; a kernel pops one a cycle."""
+    memory, network = 4 * 19.2e3 / 2 / 4, 259.6
+    for nx, ny in ((64, 64), (2048, 1024)):
+        left, right = bounds.inequality_us(NOCTUA, nx, ny, 4)
+        assert left == pytest.approx((nx - 2) * (ny - 2) / memory)
+        assert right == pytest.approx((2 * nx + 2 * ny) * 2 / network)
+    # (N - 2)^2 / 9600 = 8 N / 259.6
+    hidden = [n for n in range(64, 1024) if (sides := bounds.inequality_us(NOCTUA, n, n, 4))[0] >= sides[1]]
+    assert hidden[0] == 300 and hidden == list(range(300, 1024))
+
+
+def test_halos_of_a_pair_by_hand() -> None:
+    hop, packet, cycle = NOCTUA.link.latency_ns / 1e3, 32 * 8 / 40e3, 1 / 259.6
+    # Ranks 0 and 1 are neighbours. A column's first element is one of many, a row is waited for whole.
+    assert bounds.halos_us(NOCTUA, (1, 2), 70, 64, 4) == pytest.approx(hop)
+    assert bounds.halos_us(NOCTUA, (1, 2), 700, 64, 4) == pytest.approx(700 * cycle)
+    assert bounds.halos_us(NOCTUA, (2, 1), 64, 64, 4) == pytest.approx(hop + 64 * cycle)
+    assert bounds.halos_us(slow_links(NOCTUA), (2, 1), 64, 704, 4) == pytest.approx(101 * 40 * packet)
+    # On a line a row goes over four links, of which one has all rows, and neighbours' columns go over others.
+    assert bounds.halos_us(BUS, (2, 4), 64, 64, 4) == pytest.approx(4 * hop + 64 * cycle)
+    assert bounds.halos_us(slow_links(BUS), (2, 4), 64, 704, 4) == pytest.approx(4 * 101 * 40 * packet)
+    assert bounds.halos_us(NOCTUA, (1, 1), 64, 64, 4) == 0
+
+
+@pytest.mark.parametrize(
+    ("cluster", "grid", "banks", "points", "bound_by"),
+    [
+        pytest.param(*each, marks=simulates)
+        for each in [
+            (NOCTUA, (2, 2), 4, (64, 64), "halos"),
+            (NOCTUA, (2, 2), 4, (128, 128), "memory"),
+            (NOCTUA, (2, 2), 1, (64, 64), "memory"),
+            (NOCTUA, (2, 4), 4, (128, 128), "halos"),
+            (NOCTUA, (2, 4), 4, (192, 192), "memory"),
+            (BUS, (2, 4), 4, (64, 512), "halos"),
+            (BUS, (2, 4), 4, (256, 256), "memory"),
+            (slow_links(NOCTUA), (2, 2), 4, (256, 256), "halos"),
+            (slow_links(NOCTUA), (2, 2), 4, (512, 512), "memory"),
+            (slow_links(NOCTUA), (2, 4), 4, (512, 64), "halos"),
+        ]
+    ],
+)
+def test_a_step_is_bound_by_what_the_model_says(
+    cluster: Cluster, grid: Grid, banks: int, points: tuple[int, int], bound_by: str
+) -> None:
+    nx, ny = points
+    least = {
+        "memory": bounds.memory_us(cluster, nx * ny, banks),
+        "halos": bounds.halos_us(cluster, grid, nx, ny, banks),
+    }
+    assert bound_by == max(least, key=least.__getitem__)
+    step, _ = Stencil(nx * grid[0], ny * grid[1]).step_us(cluster, grid, banks, (12, 36))
+    # Kernels' pipelines and turns of polling come to waiting, and are hidden where memory bounds.
+    assert least[bound_by] * 0.999 <= step <= least[bound_by] * (1.01 if bound_by == "memory" else 1.15)
+    interior, volume = bounds.inequality_us(cluster, nx, ny, banks)
+    assert interior < volume or bound_by == "memory"
+
+
+@pytest.mark.parametrize("grid", [pytest.param(grid, marks=simulates) for grid in ((1, 1), (2, 4))])
+def test_steps_take_the_same(grid: Grid) -> None:
+    """So that a few say what many would take."""
+    stencil = Stencil(512, 512)
+    step, around = stencil.step_us(NOCTUA, grid, 4, (2, 4))
+    assert stencil.us(NOCTUA, grid, 4, 24) == pytest.approx(around + 24 * step, rel=0.01)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """The command on little."""
+    folder = tmp_path_factory.mktemp("reproduce")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reproduction, "SIZES", (1 << 10, 1 << 12))
+        patch.setattr(reproduction, "COLLECTIVE_SIZES", (4,))
+        patch.setattr(reproduction, "DOMAIN", 512)
+        patch.setattr(reproduction, "WEAK", (256, 1024))
+        patch.setattr(reproduction, "MATRICES", ((1024, 1024), (512, 2048)))
+        words = ["--no-resources", "--json", str(folder / "rows.json"), "--plot", str(folder / "plots")]
+        assert main(["reproduce", "smi", *words]) == 0
+    for picture in ("figure-11", "figures-12-13", "figure-15", "figure-18", "figure-19"):
+        assert (folder / f"plots/{picture}.png").read_bytes().startswith(b"\x89PNG")
+    found: list[dict[str, Any]] = json.loads((folder / "rows.json").read_text())["rows"]
+    return found
+
+
+class TestCommand:
+    pytestmark = simulates
+
+    def test_two_fpgas_have_twice_the_memory(self, rows: list[dict[str, Any]]) -> None:
+        matrices = [row for row in rows if row["id"] == "smi.gesummv"]
+        assert len(matrices) == 2 and all(row["published"] == 2.0 for row in matrices)
+        assert all(row["measured"] == pytest.approx(2.0, rel=0.05) for row in matrices)
+
+    def test_banks_and_fpgas_multiply(self, rows: list[dict[str, Any]]) -> None:
+        strong = [row for row in rows if "ideal" in row]
+        assert [row["ideal"] for row in strong] == [1, 4, 4, 16, 32]
+        for row in strong:
+            assert 0.9 * row["ideal"] <= row["measured"] <= row["ideal"]
+        # Memory bounds all of them, so that rates' ratio is that of the times: 67.01 / 4 over 15.88.
+        four = next(row for row in strong if row["id"] == "smi.stencil.4x1")
+        assert four["stream_times"] == pytest.approx(4 * 67.01 / 4 / 15.88, rel=0.01)
+        for row in strong[1:]:
+            assert row["unexplained"] == pytest.approx(row["published"] / row["stream_times"])
+            assert row["note"]
+
+    def test_a_step_takes_what_memory_and_halos_need(self, rows: list[dict[str, Any]]) -> None:
+        weak = [row for row in rows if row["id"] == "smi.weak"]
+        assert [(row["size"], row["ranks"]) for row in weak] == [(256, 4), (256, 8), (1024, 4), (1024, 8)]
+        for row in weak:
+            least = max(row["memory_us"], row["halos_us"])
+            assert least * 0.999 <= row["measured"] <= 1.15 * least
+        (ratio,) = (row for row in rows if row["id"] == "smi.stencil.weak")
+        assert ratio["measured"] == pytest.approx(2.0, rel=0.05)
+
+
+@pytest.mark.long
+def test_resources() -> None:
+    """Of Tables 1 and 2."""
+    pytest.importorskip("pyosys")
+    found = {
+        row["id"]: row for row in thalweg.reproduce("smi", programs=False) if row["id"].startswith("smi.resources")
+    }
+    assert {row for row in Evaluation().numbers if row.startswith("smi.resources")} >= found.keys()
+    one, four = found["smi.resources.1"], found["smi.resources.4"]
+    # Four pairs of kernels, each with three more inputs and outputs; 40 FIFOs between kernels and to ports where there were four.
+    assert four["kernels"]["ff"] > 4 * one["kernels"]["ff"]
+    assert four["fifos"]["lutram"] / one["fifos"]["lutram"] == pytest.approx(
+        (4 * 8 + 32 * 16 + 8 * 16) / (8 + 2 * 16 + 2 * 16), rel=0.1
+    )
+    for name, row in found.items():
+        assert row["measured"] <= row["published"], name
