@@ -14,7 +14,7 @@ TESTS = Path(__file__).parent
 SYSTEMS = sorted(
     path.name for path in (TESTS.parent / "python/thalweg/systems").iterdir() if (path / "__init__.py").exists()
 )
-OF_MPI_FPGA = ("end_to_end", "export", "python/bench", "python/reproduce", "python/run", "python/tune")
+OF_MPI_FPGA = ("end_to_end", "python/bench", "python/reproduce", "python/run", "python/tune")
 """Folders of tests that are not named by the system whose programs they run."""
 
 

@@ -7,23 +7,20 @@ writes into the registers; all else is copied.
 
 from __future__ import annotations
 
-import csv
 import re
 import shutil
-import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg.errors import InputError
-from thalweg.launch import scratch
 from thalweg.resources import find_root
-from thalweg.rtl.folders import rtl_folders
+from thalweg.rtl.export import cluster_package, compiled, into, needed, write_project, write_table
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.configuration import Numbers, numbers, table, unit_writes, word
 from thalweg.systems.mpi_fpga.export_readme import readme
 from thalweg.systems.mpi_fpga.rtl_engine import own_bytes
-from thalweg.systems.mpi_fpga.top import TOP, core, top_level
+from thalweg.systems.mpi_fpga.top import TOP, top_level
 
 if TYPE_CHECKING:
     from systemrdl.node import AddrmapNode
@@ -40,21 +37,10 @@ def export(cluster: Cluster, output: Path, pairs: Pairs | None = None, operators
     `pairs`: the operators of the collective unit's lanes, by type; None: all. `operators`: a folder with the user's own, where
     there are such among them.
     """
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise InputError(f"{str(output)!r} is there already; give --output a folder that is not, or an empty one")
-    if not output.absolute().parent.is_dir():
-        raise InputError(f"{str(output)!r} cannot be written: there is no directory {str(output.absolute().parent)!r}")
     root = find_root(alone=True)
     own = _own(pairs, operators)
     built = numbers(cluster, pairs)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "export"
-        _write(root, cluster, built, folder, pairs, own)
-        try:
-            with scratch.in_place_of(output) as new:
-                shutil.copytree(folder, new)
-        except OSError as error:
-            raise InputError(f"{str(output)!r} cannot be written: {error.strerror or error}") from None
+    into(output, lambda folder: _write(root, cluster, built, folder, pairs, own))
 
 
 def _own(pairs: Pairs | None, operators: Path | None) -> list[Path]:
@@ -78,7 +64,7 @@ def _write(
 ) -> None:
     rtl = folder / "rtl"
     rtl.mkdir(parents=True)
-    copied = [*needed(root, "tw_top", own), *own]
+    copied = [*needed(root, "mpi_fpga", "tw_top", own), *own]
     for path in own:
         if sum(path.name == other.name for other in copied) > 1 or path.stem in GENERATED:
             raise InputError(f"{str(path)!r} has the name of a file of the hardware's")
@@ -91,86 +77,50 @@ def _write(
     package.write_text(_package(cluster, built))
     top.write_text(top_level(built))
 
-    names = [path.name for path in copied]
-    packages = [name for name in names if name.endswith("_pkg.sv")]
-    modules = [name for name in names if name not in packages]
-    files = [*packages, package.name, "tw_registers_pkg.sv", "tw_registers.sv", *modules, top.name]
-    (folder / "files.f").write_text("".join(f"rtl/{name}\n" for name in files))
-    (folder / "lint.vlt").write_text(
-        (root / "rtl/lint.vlt").read_text() + (root / "rtl/mpi_fpga/top/registers.vlt").read_text()
-    )
-    (folder / f"{TOP}.core").write_text(core(cluster, files))
+    files = compiled(copied, [package.name, "tw_registers_pkg.sv", "tw_registers.sv"], TOP)
+    waivers = (root / "rtl/mpi_fpga/top/registers.vlt").read_text()
+    write_project(root, folder, cluster.name, "node", files, waivers)
 
     tables = folder / "tables"
     tables.mkdir()
-    with (tables / "routes.csv").open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(("node", "destination", "entry"))
-        for node, entries in enumerate(table(cluster)):
-            rows.writerows((node, destination, f"0x{entry:08x}") for destination, entry in enumerate(entries.tolist()))
-    with (tables / "unit.csv").open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(("node", "register", "address", "value"))
-        for node, write in unit_writes(cluster, built):
-            address, value = word(map_, write)
-            rows.writerow((node, write.register, f"0x{address:05x}", f"0x{value:08x}"))
-    with (tables / "links.csv").open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(("node_a", "port_a", "node_b", "port_b"))
-        rows.writerows(cluster.topology.links.tolist())
+    write_table(
+        tables / "routes.csv",
+        ("node", "destination", "entry"),
+        (
+            (node, destination, f"0x{entry:08x}")
+            for node, entries in enumerate(table(cluster))
+            for destination, entry in enumerate(entries.tolist())
+        ),
+    )
+    write_table(
+        tables / "unit.csv",
+        ("node", "register", "address", "value"),
+        (
+            (node, write.register, f"0x{address:05x}", f"0x{value:08x}")
+            for node, write in unit_writes(cluster, built)
+            for address, value in [word(map_, write)]
+        ),
+    )
+    write_table(tables / "links.csv", ("node_a", "port_a", "node_b", "port_b"), cluster.topology.links.tolist())
 
     (folder / "README.md").write_text(readme(root, cluster, built, map_, pairs))
-    for name in ("LICENSE", "docs/packets.md"):
-        shutil.copy(root / name, folder)
-
-
-def needed(root: Path, top: str, own: Iterable[Path] = ()) -> list[Path]:
-    """The files of `top` and of every module and package of the hardware that it names, or files of the user's `own` do, packages
-    in front of who uses them."""
-    there = {
-        path.stem: path
-        for part in (*rtl_folders("mpi_fpga"), "rtl/mpi_fpga/top")
-        for path in (root / part).glob("tw_*.sv")
-    }
-    found: dict[str, Path] = {}
-
-    def add(name: str) -> None:
-        if name in found or name not in there:
-            return
-        add_all_of(there[name])
-        found[name] = there[name]
-
-    def add_all_of(path: Path) -> None:
-        text = re.sub(r"//[^\n]*", "", path.read_text())
-        for other in dict.fromkeys(re.findall(r"\btw_\w+", text)):
-            if other != path.stem:
-                add(other)
-
-    add(top)
-    for path in own:
-        add_all_of(path)
-    return list(found.values())
 
 
 def _package(cluster: Cluster, built: Numbers) -> str:
-    lines = [
-        f"// The numbers of the nodes of {Path(cluster.name).stem}, by `thalweg rtl export`. Those of a router are tw_vc_router's, those of a",
-        "// link tw_link's, those from Units on tw_collective_unit's and tw_unit's; AddressBits are the registers'.",
-        "package tw_cluster_pkg;",
-    ]
-    for name, value in built.values.items():
-        if name == "VcMask":
-            kind = "logic [MessageClasses*RouteClasses*Vcs-1:0]"
-        elif name == "UnitMask":
-            kind = "logic [63:0]"
-        elif name == "Pairs":
-            kind = "tw_reduce_pkg::pairs_t"
-        elif name == "UserBytes":
-            kind = "logic [2:0][31:0]"
-        else:
-            kind = "bit" if name == "Credits" else "int unsigned"
-        lines.append(f"  localparam {kind} {name} = {value};")
-    return "\n".join([*lines, "endpackage", ""])
+    kinds = {
+        "VcMask": "logic [MessageClasses*RouteClasses*Vcs-1:0]",
+        "UnitMask": "logic [63:0]",
+        "Pairs": "tw_reduce_pkg::pairs_t",
+        "UserBytes": "logic [2:0][31:0]",
+        "Credits": "bit",
+    }
+    return cluster_package(
+        [
+            f"The numbers of the nodes of {Path(cluster.name).stem}, by `thalweg rtl export`. Those of a router are tw_vc_router's, those of a",
+            "link tw_link's, those from Units on tw_collective_unit's and tw_unit's; AddressBits are the registers'.",
+        ],
+        ((kinds.get(name, "int unsigned"), name, value) for name, value in built.values.items()),
+    )
 
 
 def _write_registers(root: Path, built: Numbers, registers: Path, rtl: Path) -> AddrmapNode:

@@ -7,12 +7,12 @@ import string
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg.rtl.export import core_name
 from thalweg.spec import SIZE, Datatype, Operator
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.configuration import Numbers, Write, word
 from thalweg.systems.mpi_fpga.limits import FLIT_BYTES
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective, Descriptor, Kind, NetworkHeader
-from thalweg.systems.mpi_fpga.top import core_name
 
 if TYPE_CHECKING:
     from systemrdl.node import AddrmapNode
@@ -35,7 +35,7 @@ def readme(root: Path, cluster: Cluster, built: Numbers, map_: AddrmapNode, pair
         mhz=f"{cluster.values.clock.frequency_mhz:g}",
         latency=cluster.link_latency,
         gbps=f"{built['FrameBits'] * cluster.cycles_per_second / 1e9:.1f}",
-        core=core_name(cluster),
+        core=core_name(cluster.name),
         reach=_sim.replay_reach(built["Window"]),
         slots_mb=_megabytes(2 * links * built["BankFlits"]),
         stages_mb=_megabytes(

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import click
 
-from thalweg.commands import completion
+from thalweg.commands.exported import cluster_argument, folder_of, output_option
 from thalweg.spec import Datatype, Operator, supported
 from thalweg.systems.mpi_fpga import export, top
 from thalweg.systems.mpi_fpga.cluster import Cluster
@@ -40,10 +39,8 @@ class Combination(click.ParamType[tuple[Operator, Datatype]]):
 
 
 @click.command()
-@click.argument("cluster_name", metavar="CLUSTER", shell_complete=completion.clusters)
-@click.option(
-    "--output", type=click.Path(path_type=Path), metavar="DIR", help="A new or empty folder.  [default: CLUSTER-rtl]"
-)
+@cluster_argument
+@output_option
 @click.option(
     "--combine",
     "combinations",
@@ -71,7 +68,7 @@ def command(
     where.
     """
     cluster = Cluster.load(cluster_name)
-    output = output or Path(re.sub(r"\W+", "-", Path(cluster_name).stem) + "-rtl")
+    output = folder_of(cluster_name, output)
     pairs: dict[Datatype, list[Operator]] = {}
     for operator, datatype in dict.fromkeys(combinations):
         pairs.setdefault(datatype, []).append(operator)

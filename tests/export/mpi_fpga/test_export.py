@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from thalweg.rtl.tools import verilator
 from thalweg.systems.mpi_fpga.cluster import Cluster
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
+Lint = Callable[[Path], subprocess.CompletedProcess[str]]
 PRESET = "mpi-fpga-torus-2x2x2"
 SMALL = """
 [topology]
@@ -66,50 +66,22 @@ def with_own_operators(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cluste
     return export(folder / "small.toml", folder / "node", *own)
 
 
-@pytest.fixture(scope="module")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment in which `verilator` is a command."""
-    program, root = verilator()
-    folder = tmp_path_factory.mktemp("bin")
-    launcher = folder / "verilator"
-    launcher.write_text(f'#!/bin/sh\nVERILATOR_ROOT={root} exec {program} "$@"\n')
-    launcher.chmod(0o755)
-    return {**os.environ, "PATH": f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
-
-
-def lint(folder: Path, tools: dict[str, str], work: Path) -> subprocess.CompletedProcess[str]:
-    """By FuseSoC, which copies what the core file names and nothing else."""
-    name = re.search(r"^name: (.*)$", (folder / "thalweg_node.core").read_text(), re.MULTILINE)
-    assert name
-    return subprocess.run(
-        ["fusesoc", "--cores-root", str(folder), "run", "--target", "lint", name[1]],
-        env={**tools, "XDG_CONFIG_HOME": str(work), "XDG_CACHE_HOME": str(work)},
-        cwd=work,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-
-
 @pytest.mark.parametrize(
     "exported_as",
     ["small", *(pytest.param(name, marks=pytest.mark.long) for name in ("exported", "indirect", "with_own_operators"))],
 )
-def test_elaborates_from_its_core_file_alone(
-    exported_as: str, request: pytest.FixtureRequest, tools: dict[str, str], tmp_path: Path
-) -> None:
-    done = lint(request.getfixturevalue(exported_as)[1], tools, tmp_path)
+def test_elaborates_from_its_core_file_alone(exported_as: str, request: pytest.FixtureRequest, lint: Lint) -> None:
+    done = lint(request.getfixturevalue(exported_as)[1])
     assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout
 
 
-def lint_of_wrong(folder: Path, pattern: str, wrong: str, tools: dict[str, str], work: Path) -> str:
+def lint_of_wrong(folder: Path, pattern: str, wrong: str, lint: Lint) -> str:
     """What lint says, and fails with, where the package has other numbers."""
     package = folder / "rtl/tw_cluster_pkg.sv"
     right = package.read_text()
     try:
         package.write_text(re.sub(pattern, wrong, right))
-        done = lint(folder, tools, work)
+        done = lint(folder)
     finally:
         package.write_text(right)
     assert done.returncode != 0
@@ -117,8 +89,8 @@ def lint_of_wrong(folder: Path, pattern: str, wrong: str, tools: dict[str, str],
 
 
 @pytest.mark.long
-def test_lint_sees_a_wrong_frame(small: tuple[Cluster, Path], tools: dict[str, str], tmp_path: Path) -> None:
-    assert "WIDTH" in lint_of_wrong(small[1], r"(Window = )\d+", r"\g<1>1024", tools, tmp_path)
+def test_lint_sees_a_wrong_frame(small: tuple[Cluster, Path], lint: Lint) -> None:
+    assert "WIDTH" in lint_of_wrong(small[1], r"(Window = )\d+", r"\g<1>1024", lint)
 
 
 @pytest.mark.parametrize("exported_as", ["exported", "with_own_operators"])
@@ -130,11 +102,9 @@ def test_files_are_listed_once_and_all(exported_as: str, request: pytest.Fixture
 
 
 @pytest.mark.long
-def test_lint_sees_another_element(
-    with_own_operators: tuple[Cluster, Path], tools: dict[str, str], tmp_path: Path
-) -> None:
+def test_lint_sees_another_element(with_own_operators: tuple[Cluster, Path], lint: Lint) -> None:
     """What the package says of the user's operators comes to the lanes."""
-    said = lint_of_wrong(with_own_operators[1], r"(UserBytes = ).*;", r"\g<1>{3{32'd8}};", tools, tmp_path)
+    said = lint_of_wrong(with_own_operators[1], r"(UserBytes = ).*;", r"\g<1>{3{32'd8}};", lint)
     assert "a type of another size than UserBytes" in said
 
 

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `thalweg rtl export` of every system takes: a cluster, and the folder that it writes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from thalweg.commands import completion
+
+cluster_argument = click.argument("cluster_name", metavar="CLUSTER", shell_complete=completion.clusters)
+output_option = click.option(
+    "--output", type=click.Path(path_type=Path), metavar="DIR", help="A new or empty folder.  [default: CLUSTER-rtl]"
+)
+
+
+def folder_of(cluster_name: str, output: Path | None) -> Path:
+    return output or Path(re.sub(r"\W+", "-", Path(cluster_name).stem) + "-rtl")

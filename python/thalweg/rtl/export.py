@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hardware as a folder that stands by itself (docs/export.md): what the exports of all systems have in common.
+
+Sources are copied, in the order in which they are compiled; a top is written whose ports have flat names, as tools expect those of AXI,
+and a core file for FuseSoC.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+
+from thalweg.errors import InputError
+from thalweg.launch import scratch
+from thalweg.rtl.folders import rtl_folders
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of the top, and that of the module inside, without its ending, which it is or is one of."""
+
+    name: str
+    inner: str
+    bits: int
+    is_output: bool
+
+    def __str__(self) -> str:
+        kind = f"{'output' if self.is_output else 'input '} wire"
+        return f"{kind} {f'[{self.bits - 1}:0] ' if self.bits > 1 else ''}{self.name}"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """An AXI4-Stream of the top, and the wires of the module inside behind it."""
+
+    name: str
+    inner: str  #: wires are {inner}_valid and so on
+    data: int  #: bits
+    ready: bool = True  #: it may wait; where it may not, there is no TREADY
+    last: bool = True
+    beside: dict[str, tuple[str, int]] = field(default_factory=dict)  #: further signals: that of the inside, and bits
+
+    @property
+    def sends(self) -> bool:
+        return self.name.startswith("m_")
+
+    def ports(self) -> Iterator[Port]:
+        yield Port(f"{self.name}_tvalid", f"{self.inner}_valid", 1, self.sends)
+        if self.ready:
+            yield Port(f"{self.name}_tready", f"{self.inner}_ready", 1, not self.sends)
+        yield Port(f"{self.name}_tdata", f"{self.inner}_data", self.data, self.sends)
+        if self.last:
+            yield Port(f"{self.name}_tlast", f"{self.inner}_last", 1, self.sends)
+        for name, (inner, bits) in self.beside.items():
+            yield Port(f"{self.name}_{name}", f"{self.inner}_{inner}", bits, self.sends)
+
+
+def into(output: Path, write: Callable[[Path], None]) -> None:
+    """Has `write` fill a folder, which becomes `output`, whole or not at all. Raises InputError where that is there, and not empty."""
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise InputError(f"{str(output)!r} is there already; give --output a folder that is not, or an empty one")
+    if not output.absolute().parent.is_dir():
+        raise InputError(f"{str(output)!r} cannot be written: there is no directory {str(output.absolute().parent)!r}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "export"
+        write(folder)
+        try:
+            with scratch.in_place_of(output) as new:
+                shutil.copytree(folder, new)
+        except OSError as error:
+            raise InputError(f"{str(output)!r} cannot be written: {error.strerror or error}") from None
+
+
+def needed(root: Path, system: str, top: str, own: Iterable[Path] = ()) -> list[Path]:
+    """The files of `top` and of every module and package of the hardware that it names, or files of the user's `own` do, packages
+    in front of who uses them."""
+    there = {
+        path.stem: path
+        for part in (*rtl_folders(system), f"rtl/{system}/top")
+        for path in (root / part).glob("tw_*.sv")
+    }
+    found: dict[str, Path] = {}
+
+    def add(name: str) -> None:
+        if name in found or name not in there:
+            return
+        add_all_of(there[name])
+        found[name] = there[name]
+
+    def add_all_of(path: Path) -> None:
+        text = re.sub(r"//[^\n]*", "", path.read_text())
+        for other in dict.fromkeys(re.findall(r"\btw_\w+", text)):
+            if other != path.stem:
+                add(other)
+
+    add(top)
+    for path in own:
+        add_all_of(path)
+    return list(found.values())
+
+
+def compiled(copied: Iterable[Path], generated: Sequence[str], top: str) -> list[str]:
+    """The files of an export's rtl/ in the order of compilation: packages, `generated` ones, modules, the top."""
+    names = [path.name for path in copied]
+    packages = [name for name in names if name.endswith("_pkg.sv")]
+    return [*packages, *generated, *(name for name in names if name not in packages), f"{top}.sv"]
+
+
+def flat_top(name: str, inner: str, about: str, wires: Mapping[str, str], groups: Mapping[str, Sequence[Port]]) -> str:
+    """The module `name` around `inner`: what attaches to its ports, in `groups`, stands above them. `wires`: one-bit inputs, as clocks,
+    and how `inner` has them."""
+    joined: dict[tuple[str, bool], list[str]] = {}
+    for ports in groups.values():
+        for port in ports:
+            joined.setdefault((port.inner, port.is_output), []).append(port.name)
+    declared = [f"    input  wire {wire}" for wire in wires]
+    for what, ports in groups.items():
+        first, *others = (f"    {port}" for port in ports)
+        declared += [f"\n    // {what}\n{first}", *others]
+    connections = [
+        f"      .{inner}_{'o' if is_output else 'i'}({', '.join(reversed(names)).join('{}' if len(names) > 1 else ('', ''))})"
+        for (inner, is_output), names in joined.items()
+    ]
+    return "\n".join(
+        [
+            "// SPDX-License-Identifier: Apache-2.0",
+            f"// {about}",
+            f"module {name} (",
+            ",\n".join(declared),
+            ");",
+            f"  {inner} top (",
+            ",\n".join([*(f"      {connection}" for connection in wires.values()), *connections]),
+            "  );",
+            "endmodule",
+            "",
+        ]
+    )
+
+
+def cluster_package(about: Sequence[str], constants: Iterable[tuple[str, str, object]]) -> str:
+    """tw_cluster_pkg: `constants` are kind, name and value."""
+    lines = [*(f"// {line}" for line in about), "package tw_cluster_pkg;"]
+    lines += [f"  localparam {kind} {name} = {value};" for kind, name, value in constants]
+    return "\n".join([*lines, "endpackage", ""])
+
+
+def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """As CSV."""
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(columns)
+        table.writerows(rows)
+
+
+def core_name(cluster: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", Path(cluster).stem.lower()).strip("-")
+
+
+def write_project(root: Path, folder: Path, cluster: str, what: str, files: Sequence[str], waivers: str) -> None:
+    """What tools read of a folder whose top is thalweg_`what`: the list of `files`, the core file, what lint is to overlook, `waivers`
+    and what it overlooks anyway; with the licence, and the packets to the bit."""
+    top = f"thalweg_{what}"
+    (folder / "files.f").write_text("".join(f"rtl/{name}\n" for name in files))
+    (folder / f"{top}.core").write_text(_core(cluster, what, top, files))
+    (folder / "lint.vlt").write_text((root / "rtl/lint.vlt").read_text() + waivers)
+    for name in ("LICENSE", "docs/packets.md"):
+        shutil.copy(root / name, folder)
+
+
+def _core(cluster: str, what: str, top: str, files: Iterable[str]) -> str:
+    """For FuseSoC: CAPI2."""
+    return "\n".join(
+        [
+            "CAPI=2:",
+            f"name: thalweg:{what}:{core_name(cluster)}:{metadata.version('thalweg')}",
+            f"description: A {what} of the cluster {Path(cluster).stem}",
+            "filesets:",
+            "  rtl:",
+            "    file_type: systemVerilogSource",
+            "    files:",
+            *(f"      - rtl/{file}" for file in files),
+            "  waivers:",
+            "    file_type: vlt",
+            "    files:",
+            "      - lint.vlt",
+            "targets:",
+            "  default: &default",
+            "    filesets: [rtl]",
+            f"    toplevel: {top}",
+            "  lint:",
+            "    <<: *default",
+            "    filesets: [rtl, waivers]",
+            "    flow: lint",
+            "    flow_options:",
+            "      tool: verilator",
+            "      verilator_options: [-Wall]",
+            "",
+        ]
+    )
