@@ -3,12 +3,14 @@
 #include "peach2/peach2.hpp"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <memory>
 #include <tuple>
 
@@ -178,5 +180,18 @@ void bind_peach2(nb::module_& module) {
       .def("us", &Hubs::us);
   module.def("peach2_memory_address", &memory_address, nb::arg("node"), nb::arg("memory"), nb::arg("at") = 0);
   module.def("peach2_hub_address", &hub_address, nb::arg("node"), nb::arg("at") = 0);
+  module.def("peach2_register_address", &register_address, nb::arg("node"), nb::arg("number"));
+  module.def(
+      "peach2_windows",
+      [](unsigned rings, unsigned nodes) {
+        std::vector<std::vector<std::array<std::uint64_t, 2>>> all;
+        for (const auto& table : windows_of_rings(rings, nodes)) {
+          auto& values = all.emplace_back();
+          for (const auto& window : table) values.push_back(register_of(window));
+        }
+        return all;
+      },
+      nb::arg("rings"), nb::arg("nodes"),
+      "of each hub of so many rings: what is written into its registers from 0 on, so that all nodes reach each other");
   module.attr("PEACH2_HUB_MEMORY") = kHubMemory;
 }

@@ -909,6 +909,13 @@ def peach2_memory_address(node: int, memory: int, at: int = 0) -> int: ...
 
 def peach2_hub_address(node: int, at: int = 0) -> int: ...
 
+def peach2_register_address(node: int, number: int) -> int: ...
+
+def peach2_windows(rings: int, nodes: int) -> list[list[list[int]]]:
+    """
+    of each hub of so many rings: what is written into its registers from 0 on, so that all nodes reach each other
+    """
+
 PEACH2_HUB_MEMORY: int = 3
 
 class Ending(enum.Enum):

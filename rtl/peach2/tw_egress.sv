@@ -114,7 +114,7 @@ module tw_egress
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      credits_are_ours : assert (32'(packets_q) <= Packets && 32'(units_q) <= Units);
+      credits_are_ours : assert (!credit_valid_i || (32'(packets_q) + 1 <= Packets && 32'(units_q) + 32'(credit_units_i) <= Units));
       owed_is_bounded : assert (!owed_q[OwedBits-1]);
     end
   end

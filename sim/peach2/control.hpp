@@ -26,6 +26,11 @@ enum Register : unsigned {
   kRefusedRegisters = 144,
   kResultRegisters = 160,
 };
+/// What is written into one of kWindowRegisters.
+[[nodiscard]] constexpr std::array<std::uint64_t, 2> register_of(const Window& window) {
+  return {window.lower | std::uint64_t{window.upper} << 32,
+          window.mask | std::uint64_t{window.to} << 32 | std::uint64_t{window.used} << 40};
+}
 
 class Control {
  public:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is every hardware module there three ways: RTL, C++ twin of the same name, and the test that holds them equal? Parts of
 modules (rtl/*/parts) are tested in those; what is put together of modules in whole clusters (`whole` in its block.toml), or from
-outside (rtl/mpi_fpga/top, in tests/export)."""
+outside (rtl/*/top, in tests/export)."""
 
 from __future__ import annotations
 

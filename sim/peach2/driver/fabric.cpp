@@ -163,10 +163,7 @@ void Fabric::load(const Tables& tables) {
                                                      std::to_string(config_.windows) + " windows, fewer than the " +
                                                      std::to_string(tables[n].size()) + " that it should have");
     for (unsigned i = 0; i < config_.windows; ++i) {
-      const Window window = i < tables[n].size() ? tables[n][i] : Window{};
-      const std::array<std::uint64_t, 2> value{
-          window.lower | std::uint64_t{window.upper} << 32,
-          window.mask | std::uint64_t{window.to} << 32 | std::uint64_t{window.used} << 40};
+      const auto value = register_of(i < tables[n].size() ? tables[n][i] : Window{});
       const auto bytes = std::as_bytes(std::span(value));
       node(n).processor().store(register_address(n, kWindowRegisters + i), {bytes.begin(), bytes.end()});
     }

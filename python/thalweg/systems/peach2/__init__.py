@@ -21,5 +21,8 @@ SYSTEM = System(
         "rtl cosim": Loaded(
             "commands.cosim:command", "Hold the hubs of a whole cluster against the simulator's, in every cycle."
         ),
+        "rtl export": Loaded(
+            "commands.export:command", "Write a hub of a cluster as a folder of hardware that stands by itself."
+        ),
     },
 )
