@@ -12,6 +12,8 @@
 #include "assembly.hpp"
 #include "smi/driver/fabric.hpp"
 #include "smi/program.hpp"
+#include "smi/rtl_node.hpp"
+#include "switch/rtl_library.hpp"
 
 namespace nb = nanobind;
 using namespace thalweg;
@@ -21,11 +23,23 @@ namespace {
 
 using EndpointTuple = std::tuple<unsigned, unsigned, unsigned, unsigned>;  // kind, port, buffer in packets, size
 
+/// The hardware of libraries of rtl/smi/node.cpp, by rank; the simulator's where a rank has none.
+Fabric::MakeNode hardware(const std::vector<std::string>& libraries) {
+  if (libraries.empty()) return Fabric::sim_node;
+  return [&libraries](const NodeModel::Config& config, Domain& clock) -> std::unique_ptr<NodeModel> {
+    const auto& library = libraries.at(config.rank);
+    if (library.empty()) return Fabric::sim_node(config, clock);
+    auto* make = function_of<NodeCircuit*(unsigned)>(library, "smi_make_node");
+    return std::make_unique<RtlNode>(config, std::unique_ptr<NodeCircuit>(make(config.rank)));
+  };
+}
+
 /// A fabric and the program on it.
 class Run {
  public:
-  Run(const nb::dict& description, const std::vector<std::vector<EndpointTuple>>& endpoints, unsigned ranks)
-      : fabric_(description_of(description), endpoints_of(endpoints)) {
+  Run(const nb::dict& description, const std::vector<std::vector<EndpointTuple>>& endpoints, unsigned ranks,
+      const std::vector<std::string>& libraries)
+      : fabric_(description_of(description), endpoints_of(endpoints), hardware(libraries)) {
     std::vector<std::vector<Program::Port>> ports(fabric_.ranks());
     for (unsigned rank = 0; rank < fabric_.ranks(); ++rank) {
       auto& board = fabric_.board(rank);
@@ -126,10 +140,12 @@ class Run {
 void bind_smi(nb::module_& module) {
   nb::exception<Misuse>(module, "SmiMisuse");
   nb::exception<Deadlock>(module, "SmiDeadlock");
+  nb::exception<NodeDifference>(module, "SmiDifference");
 
   nb::class_<Run>(module, "SmiRun")
-      .def(nb::init<const nb::dict&, const std::vector<std::vector<EndpointTuple>>&, unsigned>(),
-           nb::arg("description"), nb::arg("endpoints"), nb::arg("ranks"))
+      .def(nb::init<const nb::dict&, const std::vector<std::vector<EndpointTuple>>&, unsigned,
+                    const std::vector<std::string>&>(),
+           nb::arg("description"), nb::arg("endpoints"), nb::arg("ranks"), nb::arg("libraries"))
       .def_prop_ro("ranks", &Run::ranks)
       .def_prop_ro("hertz", &Run::hertz)
       .def_prop_ro("warnings", &Run::warnings)

@@ -1037,8 +1037,11 @@ class SmiMisuse(Exception):
 class SmiDeadlock(Exception):
     pass
 
+class SmiDifference(Exception):
+    pass
+
 class SmiRun:
-    def __init__(self, description: dict, endpoints: Sequence[Sequence[tuple[int, int, int, int]]], ranks: int) -> None: ...
+    def __init__(self, description: dict, endpoints: Sequence[Sequence[tuple[int, int, int, int]]], ranks: int, libraries: Sequence[str]) -> None: ...
 
     @property
     def ranks(self) -> int: ...

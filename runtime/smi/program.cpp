@@ -316,7 +316,8 @@ Open Program::protocol(const Running& running, const Channel& channel, unsigned 
   open.stride = static_cast<unsigned>(static_cast<int>(channel.stride));
   open.ranks = channel.ranks;
   const unsigned linear = std::max(1u, open.ranks - 1u);
-  open.arity = config_.arity > 0 ? std::min(config_.arity, linear) : linear;
+  const bool tree = config_.arity > 0 && (channel.kind == SMI__BCAST || channel.kind == SMI__REDUCE);
+  open.arity = tree ? std::min(config_.arity, linear) : linear;
   if (channel.kind == SMI__REDUCE && open.arity > config_.children)
     wrong(running, {channel.file, channel.line},
           "a reduction of " + std::to_string(open.ranks) + " ranks has " + std::to_string(open.arity) +

@@ -41,7 +41,7 @@ class Broadcast : public Endpoint {
     const Packer::Part* comes = packer_.part();
     if (in.data && data_ready()) comes = &(from_parent = {*in.data, false});
 
-    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::places;
+    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::places || accepts(in);
     Packet copy;
     switch (state_) {
       case State::closed:
@@ -97,8 +97,7 @@ class Broadcast : public Endpoint {
     out_.step(sends ? &copy : nullptr, in.packet_taken);
     places_.step(opens);
     synchs_.step(in.control, child_.rank, uses);
-    moved_ = moved || in.open || in.element || in.element_taken || in.data || in.control || in.packet_taken || packed ||
-             uses || sends || gives || pops || !synchs_.settled();
+    moved_ = moved || packed || uses || sends || gives || pops || !synchs_.settled();
   }
 
  private:

@@ -64,12 +64,19 @@ class Endpoint {
   [[nodiscard]] virtual bool data_ready() const = 0;
   [[nodiscard]] virtual const Element* element() const = 0;  ///< for the kernel
   [[nodiscard]] virtual const Packet* packet() const = 0;    ///< for the send kernel
-  /// As long as nothing comes, does a step change nothing?
+  /// As long as nothing is accepted, does a step change nothing?
   [[nodiscard]] virtual bool idle() const = 0;
   /// Is a channel open? What it waits for, for people: "credits of rank 3", "data of rank 2"; empty where none is.
   [[nodiscard]] virtual std::string waits() const = 0;
   /// One clock edge.
   virtual void step(const Inputs& in) = 0;
+
+ protected:
+  /// Before a step: does something come in or leave in it? What is shown and not taken does not.
+  [[nodiscard]] bool accepts(const Inputs& in) const {
+    return (in.open && open_ready()) || (in.element && element_ready()) || in.element_taken ||
+           (in.data && data_ready()) || in.control || in.packet_taken;
+  }
 };
 
 enum class EndpointKind : std::uint8_t { push, pop, broadcast, scatter, gather, reduce };

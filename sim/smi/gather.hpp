@@ -49,7 +49,7 @@ class Gather : public Endpoint {
     const bool gets = in.data && data_ready();
     if (gets) comes = &(from_rank = {*in.data, false});
 
-    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::places;
+    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::places || accepts(in);
     Packet packet;
     switch (state_) {
       case State::closed:
@@ -118,8 +118,7 @@ class Gather : public Endpoint {
     out_.step(sends ? &packet : nullptr, in.packet_taken);
     places_.step(opens && opens->own != opens->root ? opens : nullptr);
     synchs_.step(in.control, places_.parent(), uses);
-    moved_ = moved || in.open || in.element || in.element_taken || in.data || in.control || in.packet_taken || packed ||
-             uses || sends || gives || pops || !synchs_.settled() || !places_.settled();
+    moved_ = moved || packed || uses || sends || gives || pops || !synchs_.settled() || !places_.settled();
   }
 
  private:

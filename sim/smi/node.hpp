@@ -62,7 +62,7 @@ class Node final : public NodeModel {
       auto& link = links_[l];
       const auto* sent = link.sends.words().front();
       link.sent = sent && put(link.send_to, sent->to, sent->word);
-      if (in.links[l].taken) link.to_link.take();
+      if (in.links[l].taken) link.to_link.take(), moves = true;
       const auto* received = link.receives.words().front();
       link.received = received && deliver(link, *received);
       moves |= link.sent || link.received;

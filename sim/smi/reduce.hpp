@@ -65,9 +65,8 @@ class Reduce : public Endpoint {
     const bool runs = state_ == State::run, takes = in.element && element_ready();
     const bool leaf = places_.children() == 0, out_ready = out_.ready();
     const Element own{takes ? in.element->data & element_bits(open_.size) : 0};
-    moved_ = in.open || in.element || in.element_taken || in.data || in.control || in.packet_taken ||
-             (state_ != State::closed && !runs) || under_way_ > 0 || unpacker_.valid() || packets_.valid() ||
-             (!results_.valid() && !results_.empty());
+    moved_ = accepts(in) || (state_ != State::closed && !runs) || under_way_ > 0 || unpacker_.valid() ||
+             packets_.valid() || (!results_.valid() && !results_.empty());
 
     // Packets: leave for the children, or results.
     Packet packet;

@@ -46,7 +46,7 @@ class Scatter : public Endpoint {
     const Packer::Part* comes = packer_.part();
     if (in.data && data_ready()) comes = &(from_root = {*in.data, false});
 
-    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::places;
+    bool uses = false, sends = false, gives = false, pops = false, moved = state_ == State::places || accepts(in);
     Packet packet;
     switch (state_) {
       case State::closed:
@@ -117,8 +117,7 @@ class Scatter : public Endpoint {
     out_.step(sends ? &packet : nullptr, in.packet_taken);
     places_.step(opens && opens->own != opens->root ? opens : nullptr);
     synchs_.step(in.control, to_.rank, uses);
-    moved_ = moved || in.open || in.element || in.element_taken || in.data || in.control || in.packet_taken || packed ||
-             uses || sends || gives || pops || !synchs_.settled() || !places_.settled();
+    moved_ = moved || packed || uses || sends || gives || pops || !synchs_.settled() || !places_.settled();
   }
 
  private:

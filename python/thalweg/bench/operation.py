@@ -155,6 +155,10 @@ def parse_sizes(given: Sizes) -> list[int]:
     return sizes
 
 
+ENGINES = ("sim", "rtl")
+"""What a cluster's hardware may be: the simulator's models, or what is Verilated, in step with them."""
+
+
 def one_of(what: str, value: str, known: Iterable[str]) -> str:
     """The value of an option. Raises InputError where it is none of those."""
     if value not in (known := list(known)):

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from thalweg.bench.operation import Plan, Row
+from thalweg.bench.operation import ENGINES, Plan, Row
 from thalweg.commands import completion
 from thalweg.commands.output import print_line, print_table, progress_bar, write_json
 
@@ -27,6 +27,16 @@ def cluster_option(preset: str) -> Option:
         shell_complete=completion.clusters,
         metavar="C",
         help=f"A preset such as {preset}, or a cluster file.",
+    )
+
+
+def engine_option(parts: str) -> Option:
+    return click.option(
+        "--engine",
+        type=click.Choice(ENGINES),
+        default="sim",
+        show_default=True,
+        help=f"sim executes it, cycle by cycle; rtl with the hardware's {parts}, Verilated.",
     )
 
 

@@ -1,31 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of SMI in ports of the hardware, and random ones.
+// Random packets of SMI, and what writes tables.
 #pragma once
 
-#include <algorithm>
-#include <array>
-
 #include "bisim/dice.hpp"
-#include "bisim/ports.hpp"
-#include "smi/packet.hpp"
+#include "smi/packet_ports.hpp"
 
 namespace blocks {
 
-using thalweg::smi::Operation, thalweg::smi::Packet;
-
-/// Of a port of packets of `Bytes` bytes.
-template <unsigned Bytes>
-[[nodiscard]] Packet packet_of(const std::array<std::uint64_t, Bytes / 8>& words) {
-  Packet packet;
-  std::copy(words.begin(), words.end(), packet.data.begin());
-  return packet;
-}
-template <unsigned Bytes>
-[[nodiscard]] std::array<std::uint64_t, Bytes / 8> words_of(const Packet& packet) {
-  std::array<std::uint64_t, Bytes / 8> words;
-  std::copy_n(packet.data.begin(), words.size(), words.begin());
-  return words;
-}
+using thalweg::smi::Operation;
 
 /// Random contents without a header.
 template <unsigned Bytes>

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "bisim/main.hpp"
-#include "blocks/smi/opens.hpp"
 #include "blocks/smi/operations.hpp"
 #include "blocks/smi/packets.hpp"
 #include "smi/endpoint.hpp"
+#include "smi/open_ports.hpp"
 
 namespace blocks {
 

@@ -24,12 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from thalweg import _sim
-from thalweg.bench.operation import one_of
+from thalweg.bench.operation import ENGINES, one_of
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.systems.peach2 import rtl_engine
 from thalweg.systems.peach2.cluster import Cluster, pair_of
-
-ENGINES = ("sim", "rtl")
 
 Sources = Sequence[tuple[int, int]]
 """Addresses, and how many bytes each."""

@@ -27,5 +27,8 @@ SYSTEM = System(
         "route": Loaded(
             "commands.route:command", "Compute routes and prove that they cannot deadlock.", "proved:prove"
         ),
+        "rtl cosim": Loaded(
+            "commands.cosim:command", "Hold the ranks of whole clusters against the simulator's, in every cycle."
+        ),
     },
 )

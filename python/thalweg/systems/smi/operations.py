@@ -37,7 +37,12 @@ class _Micro:
     """A run of the benchmark's kernels."""
 
     def __init__(
-        self, cluster: Cluster, element: str, endpoints: Sequence[tuple[str, int]], ranks: int | None = None
+        self,
+        cluster: Cluster,
+        element: str,
+        endpoints: Sequence[tuple[str, int]],
+        engine: str,
+        ranks: int | None = None,
     ) -> None:
         operations = [
             metadata.Operation.model_validate({"type": kind, "port": port, "data_type": element})
@@ -48,6 +53,7 @@ class _Micro:
             ranks,
             metadata.Program("micro", tuple(operations), cluster.node.reads, cluster.topology.nodes),
             defines=(f"ELEMENT={element}", f"TYPE=SMI_{element.upper()}"),
+            engine=engine,
         )
         self.file = Path(__file__).parent / "kernels" / "micro.c"
         self.wrong: list[Buffer] = []  #: elements that were, of each kernel that checks
@@ -64,10 +70,12 @@ class _Micro:
         return result, all(buffer.array[0] == 0 for buffer in self.wrong)
 
 
-def pushes(cluster: Cluster, element: str, count: int, peer: int, senders: int) -> tuple[Result, bool]:
+def pushes(
+    cluster: Cluster, element: str, count: int, peer: int, senders: int, engine: str = "sim"
+) -> tuple[Result, bool]:
     """`count` elements from each of some kernels of rank 0, at ports of their own, to those of another rank."""
     ports = range(senders)
-    micro = _Micro(cluster, element, [("push", port) for port in ports] + [("pop", port) for port in ports])
+    micro = _Micro(cluster, element, [("push", port) for port in ports] + [("pop", port) for port in ports], engine)
     for port in ports:
         micro.start(f"sends_{port}", 0, n=count, peer=peer)
         micro.start(f"takes_{port}", peer, True, n=count, peer=0)
@@ -76,14 +84,14 @@ def pushes(cluster: Cluster, element: str, count: int, peer: int, senders: int) 
 
 def ping_pong_us(cluster: Cluster, element: str, peer: int) -> tuple[float, bool]:
     """Half of the time of a message of one element there and back."""
-    micro = _Micro(cluster, element, [("push", 0), ("pop", 0), ("push", 1), ("pop", 1)])
+    micro = _Micro(cluster, element, [("push", 0), ("pop", 0), ("push", 1), ("pop", 1)], "sim")
     micro.start("asks", 0, True, rounds=ROUNDS, peer=peer)
     micro.start("answers", peer, rounds=ROUNDS, peer=0)
     result, right = micro.end()
     return result.cycle(0, "asks") / result.hertz * 1e6 / (2 * ROUNDS), right
 
 
-def injection(cluster: Cluster, messages: int, reads: int) -> tuple[float, bool]:
+def injection(cluster: Cluster, messages: int, reads: int, engine: str = "sim") -> tuple[float, bool]:
     """Cycles from a message of one element to the next one of a kernel whose send kernel has as many inputs as links, and one."""
     cluster = cluster.with_node(reads=reads)
     links = cluster.node.links
@@ -95,7 +103,7 @@ def injection(cluster: Cluster, messages: int, reads: int) -> tuple[float, bool]
     times = []
     right = True
     for count in (messages, 2 * messages):
-        micro = _Micro(cluster, "int", endpoints)
+        micro = _Micro(cluster, "int", endpoints, engine)
         micro.start("injects", 0, n=count, peer=1)
         micro.start("collects", 1, True, n=count, peer=0)
         result, verified = micro.end()
@@ -105,9 +113,9 @@ def injection(cluster: Cluster, messages: int, reads: int) -> tuple[float, bool]
 
 
 def collective(
-    cluster: Cluster, operation: str, element: str, count: int, ranks: int, root: int
+    cluster: Cluster, operation: str, element: str, count: int, ranks: int, root: int, engine: str = "sim"
 ) -> tuple[Result, bool]:
-    micro = _Micro(cluster, element, [(operation, 0)], ranks)
+    micro = _Micro(cluster, element, [(operation, 0)], engine, ranks)
     for rank in range(ranks):
         micro.start(f"{operation}s", rank, True, n=count, root=root)
     return micro.end()
@@ -124,6 +132,7 @@ def _sizes(sizes: Sizes, element: str, most: int = 1 << 26) -> list[int]:
 def push(
     cluster: Cluster,
     *,
+    engine: str = "sim",
     element: str = "float",
     senders: int = 1,
     hops: int = 1,
@@ -140,7 +149,7 @@ def push(
     def measure(progress: Progress, _: int) -> Iterator[Row]:
         for index, size in enumerate(wanted):
             count = size // BYTES[element] // senders
-            result, right = pushes(cluster, element, count, peer, senders)
+            result, right = pushes(cluster, element, count, peer, senders, engine)
             bound = bounds.push_us(cluster, size // BYTES[element], BYTES[element], hops, senders)
             yield {
                 "operation": "push",
@@ -162,14 +171,14 @@ def push(
     return Plan(cluster, title, measure, check=check_times)
 
 
-def inject(cluster: Cluster, *, reads: str = "1,4,8,16", messages: int = 2000) -> Plan:
+def inject(cluster: Cluster, *, engine: str = "sim", reads: str = "1,4,8,16", messages: int = 2000) -> Plan:
     """`reads`: of a send kernel from an input on end, R in the paper, several. Cycles between messages of one element."""
     wanted = parse_sizes(reads)
     at_least("messages", messages, 1)
 
     def measure(progress: Progress, _: int) -> Iterator[Row]:
         for index, times in enumerate(wanted):
-            cycles, right = injection(cluster, messages, times)
+            cycles, right = injection(cluster, messages, times, engine)
             yield {
                 "operation": "injection",
                 "bytes": BYTES["int"],
@@ -192,6 +201,7 @@ def _collective(operation: str) -> Callable[..., Plan]:
     def plan(
         cluster: Cluster,
         *,
+        engine: str = "sim",
         element: str = "float",
         ranks: int = 0,
         root: int = 0,
@@ -213,7 +223,7 @@ def _collective(operation: str) -> Callable[..., Plan]:
         def measure(progress: Progress, _: int) -> Iterator[Row]:
             for index, size in enumerate(wanted):
                 count = size // BYTES[element]
-                result, right = collective(on, operation, element, count, taking, root)
+                result, right = collective(on, operation, element, count, taking, root, engine)
                 bound = bounds.collective_us(on, operation, count, BYTES[element], far, taking)
                 yield {
                     "operation": operation,

@@ -25,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg import _sim
+from thalweg.bench.operation import ENGINES, one_of
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.launch import scratch
-from thalweg.systems.smi import metadata, routes
+from thalweg.systems.smi import metadata, routes, rtl_engine
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.compile import Compiled, compile_kernels
 from thalweg.systems.smi.extract import extract
@@ -139,13 +140,15 @@ class _Start:
 class Run:
     """A cluster, and what is to run on it. `ranks`: how many take part, the first ones of the cluster; all, where nothing is said.
     `program`: metadata of the ranks' operations (thalweg.systems.smi.metadata), as of `thalweg smi extract`; otherwise they are found
-    in the sources. Raises InputError where something does not fit."""
+    in the sources. `engine`: the simulator's ranks, `sim`, or the hardware's, `rtl`, Verilated and in step with them. Raises
+    InputError where something does not fit."""
 
     cluster: Cluster | str | Path
     ranks: int | None = None
     program: metadata.Program | None = None
     includes: Sequence[Path] = ()
     defines: Sequence[str] = ()
+    engine: str = "sim"
     _compiled: dict[Path, Compiled] = field(default_factory=dict)
     _starts: list[_Start] = field(default_factory=list)
     _buffers: list[Buffer] = field(default_factory=list)
@@ -153,6 +156,7 @@ class Run:
     def __post_init__(self) -> None:
         if not isinstance(self.cluster, Cluster):
             self.cluster = Cluster.load(self.cluster)
+        one_of("engine", self.engine, ENGINES)
         there = self.cluster.topology.nodes
         if self.ranks is None:
             self.ranks = there
@@ -196,12 +200,17 @@ class Run:
             self._starts.append(_Start(rank, compiled, kernel, packed, serving))
 
     def run(self) -> Result:
-        """Once. Raises WrongUse and Stuck."""
+        """Once. Raises WrongUse, Stuck, and CheckFailed where the hardware differs from the simulator."""
         assert isinstance(self.cluster, Cluster) and self.ranks is not None
         if not self._starts:
             raise InputError("no kernel is started")
         programs = self._programs()
-        links = self.cluster.node.links
+        node = self.cluster.node
+        libraries: list[str] = []
+        if self.engine == "rtl":
+            operations = [program.operations if program else () for program in programs]
+            libraries = [str(rtl_engine.library(of, node)) if of else "" for of in operations]
+        links = node.links
         try:
             run = _sim.SmiRun(
                 self.cluster.assembly,
@@ -212,6 +221,7 @@ class Run:
                     for program in programs
                 ],
                 ranks=self.ranks,
+                libraries=libraries,
             )
             nothing: list[list[int]] = [[] for _ in range(links)]
             receive = [program.receive_tables(links).tolist() if program else nothing for program in programs]
@@ -233,6 +243,8 @@ class Run:
             raise WrongUse(str(error)) from None
         except _sim.SmiDeadlock as error:
             raise Stuck(str(error)) from None
+        except _sim.SmiDifference as error:
+            raise CheckFailed(str(error)) from None
         return Result(
             [Ended(rank, name, cycle if ended else None, serves) for rank, name, serves, ended, cycle in run.started()],
             list(run.warnings),

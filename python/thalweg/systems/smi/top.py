@@ -56,9 +56,31 @@ def name_of(operation: Operation) -> str:
     return f"{operation.type}_{operation.port}"
 
 
+def parameters(operations: Sequence[Operation], node: Node) -> dict[str, int | str]:
+    """Those of tw_node."""
+
+    def packed(width: int, values: Iterable[int]) -> str:
+        whole = sum(value << number * width for number, value in enumerate(values))
+        return f"{width * len(operations)}'h{whole:x}"
+
+    return {
+        "Links": node.links,
+        "Endpoints": len(operations),
+        "Kinds": packed(3, (KINDS.index(operation.type) for operation in operations)),
+        "Ports": packed(8, (operation.port for operation in operations)),
+        "Buffers": packed(16, (operation.buffer_packets for operation in operations)),
+        "Sizes": packed(2, (operation.size for operation in operations)),
+        "PacketBytes": node.packet_bytes,
+        "Reads": node.reads,
+        "Depth": node.depth,
+        "Latency": node.latency,
+        "Children": node.children,
+        "Tile": node.tile,
+    }
+
+
 def top_level(module: str, operations: Sequence[Operation], node: Node) -> str:
     """The text of the module."""
-    count = len(operations)
     streams: list[Stream] = []
     for link in range(node.links):
         streams += [Stream(f"s_axis_link_{link}", "PacketBits"), Stream(f"m_axis_link_{link}", "PacketBits")]
@@ -71,25 +93,15 @@ def top_level(module: str, operations: Sequence[Operation], node: Node) -> str:
             streams.append(Stream(f"m_axis_{name}", bits, source=operation.type == "pop"))
     ports = [*_FIXED, *(port for stream in streams for port in stream.ports())]
 
-    def packed(width: int, values: Iterable[int]) -> str:
-        return "{" + ", ".join(f"{width}'d{value}" for value in reversed(list(values))) + "}"
-
-    buffers = [operation.buffer_packets for operation in operations]
+    values = parameters(operations, node)
+    width = max(map(len, values))
     return _TEMPLATE.format(
         module=module,
         ports=",\n".join(f"    {port}" for port in ports),
         links=node.links,
-        endpoints=count,
+        endpoints=len(operations),
         packet_bytes=node.packet_bytes,
-        reads=node.reads,
-        depth=node.depth,
-        latency=node.latency,
-        children=node.children,
-        tile=node.tile,
-        kinds=packed(3, (KINDS.index(operation.type) for operation in operations)),
-        numbers=packed(8, (operation.port for operation in operations)),
-        buffers=packed(16, buffers),
-        sizes=packed(2, (operation.size for operation in operations)),
+        parameters=",\n".join(f"      .{name:<{width}}({value})" for name, value in values.items()),
         wires="\n".join(_wires(operations, node)),
         address_bits=ADDRESS_BITS,
     )
@@ -241,18 +253,7 @@ module {module}
   end
 
   tw_node #(
-      .Links(Links),
-      .Endpoints(Endpoints),
-      .Kinds({kinds}),
-      .Ports({numbers}),
-      .Buffers({buffers}),
-      .Sizes({sizes}),
-      .PacketBytes({packet_bytes}),
-      .Reads({reads}),
-      .Depth({depth}),
-      .Latency({latency}),
-      .Children({children}),
-      .Tile({tile})
+{parameters}
   ) u_node (
       .clk_i,
       .rst_i,

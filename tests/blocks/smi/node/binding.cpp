@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bisim/main.hpp"
-#include "blocks/smi/opens.hpp"
+#include "smi/open_ports.hpp"
 #include "blocks/smi/operations.hpp"
 #include "blocks/smi/packets.hpp"
 #include "smi/node.hpp"

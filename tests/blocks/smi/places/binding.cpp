@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bisim/main.hpp"
-#include "blocks/smi/opens.hpp"
+#include "smi/open_ports.hpp"
 #include "smi/places.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <deque>
 
 #include "bisim/main.hpp"
-#include "blocks/smi/opens.hpp"
+#include "smi/open_ports.hpp"
 #include "blocks/smi/packets.hpp"
 #include "smi/push.hpp"
 

@@ -8,23 +8,14 @@ from typing import Any
 
 import click
 
-from thalweg.commands.measured import TIMES, cluster_option, measure, sizes_option
+from thalweg.commands.measured import TIMES, cluster_option, engine_option, measure, sizes_option
 from thalweg.commands.output import json_option
 from thalweg.systems.peach2 import operations
 from thalweg.systems.peach2.cluster import Cluster
-from thalweg.systems.peach2.hubs import ENGINES
 
 _cluster = cluster_option("peach2")
 _seed = click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the data.")
-
-
-_engine = click.option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    default="sim",
-    show_default=True,
-    help="sim executes it, cycle by cycle; rtl with the hardware's hubs, Verilated.",
-)
+_engine = engine_option("hubs")
 
 
 @click.command()

@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
-from thalweg.commands.measured import TIMES, cluster_option, measure, sizes_option
+from thalweg.commands.measured import TIMES, cluster_option, engine_option, measure, sizes_option
 from thalweg.commands.output import json_option
 from thalweg.systems.smi import operations
 from thalweg.systems.smi.cluster import Cluster
 
 _cluster = cluster_option("smi-noctua")
+_engine = engine_option("ranks")
 _element = click.option(
     "--element",
     type=click.Choice(list(operations.BYTES)),
@@ -25,6 +26,7 @@ _element = click.option(
 
 @click.command()
 @_cluster
+@_engine
 @_element
 @click.option(
     "--senders",
@@ -48,6 +50,7 @@ def push(cluster: str, json_file: Path | None, **options: Any) -> None:
 
 @click.command()
 @_cluster
+@_engine
 @click.option(
     "--reads",
     default="1,4,8,16",
@@ -68,6 +71,7 @@ def injection(cluster: str, json_file: Path | None, **options: Any) -> None:
 
 def _collective(operation: str) -> click.Command:
     @_cluster
+    @_engine
     @_element
     @click.option("--ranks", type=click.IntRange(0), default=0, help="The first ones; all where nothing is said.")
     @click.option("--root", type=click.IntRange(0), default=0, show_default=True)

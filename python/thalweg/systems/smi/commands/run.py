@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from thalweg.commands import completion
+from thalweg.commands.measured import engine_option
 from thalweg.commands.output import json_option, print_line, print_table, write_json
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.smi import host as hosts
@@ -47,6 +48,7 @@ from thalweg.systems.smi.run import Run, Stuck
 )
 @include_option
 @define_option
+@engine_option("ranks")
 @json_option
 def command(
     sources: tuple[Path, ...],
@@ -57,6 +59,7 @@ def command(
     described: Path | None,
     includes: tuple[Path, ...],
     defines: tuple[str, ...],
+    engine: str,
     json_file: Path | None,
 ) -> None:
     """Run the kernels of SOURCES, in OpenCL C, C or C++, on the ranks of a cluster, in simulated time.
@@ -64,7 +67,7 @@ def command(
     Without a host description each kernel of a source starts at every rank whose program it is.
     """
     of = Cluster.load(cluster)
-    run = Run(of, ranks, metadata.read(described) if described else None, list(includes), list(defines))
+    run = Run(of, ranks, metadata.read(described) if described else None, list(includes), list(defines), engine)
     if host:
         if settings:
             raise InputError("--set is for runs without --host, whose kernels have their arguments there")

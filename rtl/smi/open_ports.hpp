@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens of channels in ports of endpoints' hardware. Included behind bisim's header.
+// Opens of channels in ports of the hardware, and back.
 #pragma once
 
-#include "bisim/main.hpp"
+#include <cstdint>
+
 #include "smi/endpoint.hpp"
+#include "top.hpp"
 
 namespace blocks {
 

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the `thalweg rtl cosim` of systems that compare random programs have in common."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from thalweg.cluster.kinds import Assembled
+from thalweg.commands import completion
+from thalweg.commands.output import json_option, print_table, write_json
+from thalweg.rtl.tools import BuildError
+
+ClusterOf = TypeVar("ClusterOf", bound=Assembled)
+OutcomeOf = TypeVar("OutcomeOf")
+
+
+def cosim_command(
+    load: Callable[[str], ClusterOf],
+    compare: Callable[[ClusterOf, int], OutcomeOf],
+    totals: Callable[[ClusterOf, Sequence[OutcomeOf]], Mapping[str, Any]],
+    about: str,
+) -> click.Command:
+    """`compare` runs the program of a seed, and raises CheckFailed where simulator and hardware differ; `totals` are said of all."""
+
+    @click.command("cosim", help=about)
+    @click.option(
+        "--cluster", "name", required=True, shell_complete=completion.clusters, metavar="C", help="Preset or file."
+    )
+    @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random programs.")
+    @click.option(
+        "--seed", type=click.IntRange(0, 2**31), help="Seed of the first run; the others follow. [default: random]"
+    )
+    @json_option
+    def command(name: str, runs: int, seed: int | None, json_file: Path | None) -> None:
+        cluster = load(name)
+        seed = secrets.randbelow(2**31) if seed is None else seed
+        click.echo(f"seed {seed}; {runs} random program{'s' * (runs > 1)} on {cluster.name}")
+        outcomes = []
+        with click.progressbar(length=runs, label="comparing", show_pos=True) as bar:
+            for each in range(seed, seed + runs):
+                try:
+                    outcomes.append(compare(cluster, each))
+                except BuildError as error:
+                    click.echo(error.text, err=True)
+                    raise
+                bar.update(1)
+        row = {"cluster": cluster.name, "seed": seed, "runs": runs, **totals(cluster, outcomes)}
+        print_table(tuple(row), [tuple(row.values())], left=("cluster",))
+        write_json(json_file, row, cluster, seeds={"programs": seed})
+
+    return command

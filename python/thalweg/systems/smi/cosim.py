@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random programs on whole clusters of SMI: by the simulator alone, then with the hardware's ranks in step with its own. Compared are every
+port of every rank in every cycle, when each kernel ended, and what stands in memory."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thalweg.cluster.topology import Topology, build
+from thalweg.errors import CheckFailed
+from thalweg.systems.smi import metadata
+from thalweg.systems.smi.cluster import Cluster
+from thalweg.systems.smi.run import Buffer, Run
+
+ALIKE = 25
+"""Programs, one after the other by their seeds, whose ranks are of one sort, so that their hardware is built once."""
+_KERNELS = Path(__file__).parent / "kernels" / "random.c"
+_OPERATIONS = ("add", "max", "min")
+
+
+def random_topology(draw: random.Random, links: int) -> Topology:
+    """Of at most 8 ranks that have so many links each: a line, a ring, a torus, or any graph."""
+    most = 8 if links > 1 else 2
+    shapes = ["edges", "edges"] + ["line", "ring"] * (links > 1) + ["torus"] * (links > 3)
+    match draw.choice(shapes):
+        case "torus":
+            return build("torus", draw.choice([(2, 2), (2, 3), (2, 4)]))
+        case "edges":
+            ranks = draw.randint(2, most)
+            free = [links] * ranks
+            edges = []
+            for rank in range(1, ranks):  # a tree, and what else there is room for
+                edges.append((draw.choice([other for other in range(rank) if free[other]]), rank))
+                for end in edges[-1]:
+                    free[end] -= 1
+            for _ in range(draw.randint(0, 4)):
+                ends = draw.sample(range(ranks), 2)
+                if all(free[end] for end in ends):
+                    edges.append((ends[0], ends[1]))
+                    for end in ends:
+                        free[end] -= 1
+            return build("edges", [ranks], edges)
+        case shape:
+            return build(shape, [draw.randint(2, most if links > 1 else 2)])
+
+
+def random_sort(draw: random.Random, cluster: Cluster) -> tuple[Cluster, list[metadata.Operation]]:
+    """What the hardware of all ranks is made with: the cluster with other values of its nodes, and endpoints."""
+    changed = cluster.with_node(
+        links=draw.choice((1, 2, 3, 4, 4)),
+        packet_bytes=draw.choice((16, 32, 32, 32, 64)),
+        reads=draw.choice((1, 2, 8, 16)),
+        depth=draw.choice((2, 4, 16)),
+        latency=draw.randint(1, 16),
+        tile=draw.choice((1, 4, 32)),
+        children=draw.choice((7, 15)),
+    )
+    ports = draw.sample(range(256), draw.randint(2, 5))
+    operations = []
+    for port in ports:
+        kind = draw.choice(("push", "push", "broadcast", "scatter", "gather", "reduce"))
+        common = {
+            "port": port,
+            "data_type": draw.choice(list(metadata.BYTES)),
+            "buffer_size": draw.choice((None, 1, 20, 100)),
+            "args": {"op_type": draw.choice(_OPERATIONS)},
+        }
+        for each in (kind, "pop") if kind == "push" else (kind,):
+            operations.append(metadata.Operation.model_validate(common | {"type": each}))
+    return changed, operations
+
+
+class Outcome(NamedTuple):
+    cycles: int
+    elements: int
+    ranks: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """A random program: `seed` says all of it."""
+
+    cluster: Cluster
+    seed: int
+
+    def run(self, engine: str) -> tuple[list[Any], Outcome]:
+        """When each kernel ended; and the outcome. Raises CheckFailed where an element is wrong, or the hardware differs."""
+        sort, operations = random_sort(random.Random(self.seed // ALIKE), self.cluster)
+        draw = random.Random(self.seed)
+        cluster = self._random_values(draw, sort)
+        ranks = draw.randint(2, cluster.topology.nodes)
+        whole = metadata.Program("random", tuple(operations), cluster.node.reads, cluster.topology.nodes)
+        run = Run(cluster, ranks, whole, engine=engine)
+        wrong = []
+        for operation in operations:
+            if operation.type == "push":
+                wrong += _messages(draw, run, operation, ranks)
+            elif operation.type != "pop":
+                wrong += _collectives(draw, run, operation, ranks)
+        result = run.run()
+        if bad := [buffer for buffer in wrong if buffer.array[0]]:
+            raise CheckFailed(f"{bad[0].name} of rank {bad[0].rank}: {bad[0].array[0]} elements are wrong")
+        return result.kernels, Outcome(result.cycles, result.elements, cluster.topology.nodes)
+
+    def _random_values(self, draw: random.Random, cluster: Cluster) -> Cluster:
+        topology = random_topology(draw, cluster.node.links)
+        changed = cluster.with_node(
+            link_buffer=draw.choice((2, 8, 512)),
+            protocol=draw.choice(("eager", "degree")),
+            arity=draw.choice((0, 0, 1, 2, 3)),
+            any_order=draw.random() < 0.4,
+        )
+        name = next(iter(cluster.links))
+        link = cluster.link.model_copy(
+            update={"latency_ns": draw.choice((1, 40, 300)), "gbit_s": draw.choice((10, 40, 1000))}
+        )
+        return replace(changed, topology=topology, fpgas=None, links={name: link})
+
+
+def _count(draw: random.Random) -> int:
+    return draw.choice((0, 1, draw.randint(1, 20), draw.randint(1, 20), draw.randint(20, 300)))
+
+
+def _script(run: Run, rank: int, steps: Sequence[Sequence[int]]) -> Buffer:
+    return run.buffer(rank, np.array(steps or [[0]], np.int32))
+
+
+def _wrong(run: Run, rank: int, operation: metadata.Operation) -> Buffer:
+    return run.buffer(rank, np.full(1, -1, np.int32), name=f"port {operation.port}, {operation.type}")
+
+
+def _messages(draw: random.Random, run: Run, operation: metadata.Operation, ranks: int) -> list[Buffer]:
+    """Each rank sends to one, itself or another one, as a port's elements come from one rank."""
+    to = draw.sample(range(ranks), ranks)
+    wrong = []
+    for rank, peer in enumerate(to):
+        if draw.random() < 0.2:
+            continue
+        steps = [
+            [_count(draw), peer, draw.choice((0, 1, 10, 1000)), draw.choice((1, 5, 1000)), draw.choice((0, 0, 3))]
+            for _ in range(draw.randint(0, 4))
+        ]
+        kind = operation.data_type
+        arguments: dict[str, Any] = {"port": operation.port, "steps": len(steps)}
+        run.kernel(_KERNELS, f"sends_{kind}", rank, script=_script(run, rank, steps), **arguments)
+        pause = draw.choice((0, 0, 8))
+        taken = [[count, rank, degree, flush, pause] for count, _, degree, flush, _ in steps]
+        wrong.append(_wrong(run, peer, operation))
+        run.kernel(_KERNELS, f"takes_{kind}", peer, script=_script(run, peer, taken), wrong=wrong[-1], **arguments)
+    return wrong
+
+
+def _collectives(draw: random.Random, run: Run, operation: metadata.Operation, ranks: int) -> list[Buffer]:
+    steps = []
+    for _ in range(draw.randint(1, 4)):
+        stride = draw.randint(1, 3)
+        size = draw.randint(1, (ranks - 1) // stride + 1)
+        first = draw.randint(0, ranks - 1 - stride * (size - 1))
+        count = _count(draw) // (size if operation.type in ("scatter", "gather") else 1)
+        steps.append([count, draw.randrange(size), first, stride, size])
+    wrong = []
+    for rank in range(ranks):
+        wrong.append(_wrong(run, rank, operation))
+        pause = draw.choice((0, 0, 5))
+        arguments: dict[str, Any] = {"port": operation.port, "steps": len(steps), "wrong": wrong[-1]}
+        if operation.type == "reduce":
+            arguments["op"] = _OPERATIONS.index(operation.args.op_type)
+        script = _script(run, rank, [[*step, pause] for step in steps])
+        run.kernel(_KERNELS, f"{operation.type}s_{operation.data_type}", rank, script=script, **arguments)
+    return wrong
+
+
+def compare(cluster: Cluster, seed: int) -> Outcome:
+    """Raises CheckFailed where simulator and hardware are not the same, or an element is wrong."""
+    program = Program(cluster, seed)
+    try:
+        alone, outcome = program.run("sim")
+        beside, _ = program.run("rtl")
+    except CheckFailed as error:
+        raise CheckFailed(f"seed {seed}: {error}") from None
+    for sim, rtl in zip(alone, beside, strict=True):
+        if sim != rtl:
+            raise CheckFailed(f"seed {seed}: {sim} in the simulator, {rtl} with the hardware")
+    return outcome

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands for the hardware's rank in the simulator: its ports, edge by edge. No output depends on an input but by an edge.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "smi/node_model.hpp"
+
+namespace thalweg::smi {
+
+class NodeCircuit {
+ public:
+  struct Outputs {
+    struct Link {
+      bool packet_ready = false, valid = false;
+      Packet packet;
+    };
+    struct At {
+      bool open_ready = false, element_ready = false, valid = false;
+      Element element;  ///< `flush` is never set
+    };
+    std::vector<Link> links;
+    std::vector<At> endpoints;
+    std::uint64_t strays = 0;
+  };
+
+  virtual ~NodeCircuit() = default;
+  /// An entry of a send or a receive kernel's table; before the first edge.
+  virtual void load(bool receive, unsigned link, unsigned index, unsigned to) = 0;
+  /// Of registers, as they are before the next edge.
+  [[nodiscard]] virtual const Outputs& outputs() = 0;
+  virtual void edge(const NodeModel::Inputs& in) = 0;
+};
+
+}  // namespace thalweg::smi

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are whole clusters of the hardware's ranks those of the simulator? And would it be seen if they were not?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from thalweg import cli
+from thalweg.errors import CheckFailed
+from thalweg.systems.smi import cosim, rtl_engine
+from thalweg.systems.smi.cluster import Cluster
+
+CLUSTER = "smi-noctua"
+
+
+@pytest.mark.slow
+def test_random_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["rtl", "cosim", "--cluster", CLUSTER, "--runs", "20"]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_many_random_programs() -> None:
+    assert cli.main(["rtl", "cosim", "--cluster", CLUSTER, "--runs", "200"]) == 0
+
+
+@pytest.mark.slow
+def test_hardware_that_is_another_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    build = rtl_engine.library
+    monkeypatch.setattr(
+        rtl_engine, "library", lambda of, node: build(of, node.model_copy(update={"reads": node.reads + 1}))
+    )
+    with pytest.raises(CheckFailed, match=r"seed \d+: cycle \d+, rank \d, .*: simulator and hardware differ"):
+        for seed in range(cosim.ALIKE):
+            cosim.compare(Cluster.load(CLUSTER), seed)
+
+
+@pytest.mark.slow
+def test_a_bench_on_the_hardware(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    arguments = ["bench", "broadcast", "--cluster", CLUSTER, "--ranks", "3", "--sizes", "256"]
+    printed = []
+    for engine in ("sim", "rtl"):
+        assert cli.main([*arguments, "--engine", engine]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
+@pytest.mark.slow
+def test_kernels_on_the_hardware(capsys: pytest.CaptureFixture[str]) -> None:
+    host = Path(__file__).parents[3] / "apps/smi/listings/point_to_point.toml"
+    assert cli.main(["smi", "run", "-n", "2", "--cluster", CLUSTER, "--host", str(host), "--engine", "rtl"]) == 0
+    assert "checks right" in capsys.readouterr().out
