@@ -90,8 +90,10 @@ def test_a_wheel_lints_and_exports_the_hardware(tmp_path: Path) -> None:
             check=True,
         ).stdout
 
-    assert run("rtl", "lint", "skid", "relay") == "6 module variants, no warning\n"
+    assert run("rtl", "lint", "skid", "relay", "windows") == "7 module variants, no warning\n"
     run("rtl", "export", "torus:2x2", "--output", "hardware")
     assert (away / "hardware/rtl/tw_relay.sv").read_bytes() == (ROOT / "rtl/mpi_fpga/tw_relay.sv").read_bytes()
     assert {"README.md", "LICENSE", "packets.md", "registers"} <= {path.name for path in (away / "hardware").iterdir()}
-    assert {path.name for path in away.iterdir()} == {"hardware"}
+    run("rtl", "export", "peach2-ring-4", "--output", "hub")
+    assert (away / "hub/rtl/tw_hub.sv").read_bytes() == (ROOT / "rtl/peach2/tw_hub.sv").read_bytes()
+    assert {path.name for path in away.iterdir()} == {"hardware", "hub"}

@@ -206,9 +206,10 @@ class Node:
 
 
 class Hubs:
-    """A cluster of PEACH2, simulated. Raises InputError."""
+    """A cluster of PEACH2, simulated. Raises InputError.
 
-    """`engine`: the simulator's hubs, `sim`, or the hardware's, `rtl`, Verilated and in step with them."""
+    `engine`: the simulator's hubs, `sim`, or the hardware's, `rtl`, Verilated and in step with them.
+    """
 
     def __init__(self, cluster: Cluster | str | Path, engine: str = "sim") -> None:
         self.cluster = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
