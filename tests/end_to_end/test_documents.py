@@ -8,7 +8,7 @@ from programs import ROOT
 
 from examples import Example, examples
 
-LONG = "lammps/run.py", "thalweg-torus-4x4x4"
+LONG = "lammps/run.py", "thalweg-torus-4x4x4", "reproduce smi"
 """In commands that take half a minute or more."""
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.reproduce import Row, short
 from thalweg.reproduce.plots import save
+from thalweg.systems.smi.reproduce import DOMAIN, STEPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +101,7 @@ def _gesummv(rows: Sequence[Row]) -> Figure:
     names = [f"{row.about['rows']} x {row.about['columns']}\n{row.measured:.3f} times" for row in points]
     axes.set_xticks(range(len(points)), names, fontsize=8)
     axes.legend(frameon=False)
-    figure.suptitle("GESUMMV on one FPGA and on two, simulated (Figure 15 of the paper, which has 2.0 times)")
+    figure.suptitle("GESUMMV, simulated (Figure 15 of the paper, which has 2.0 times)")
     return figure
 
 
@@ -120,7 +121,7 @@ def _strong(rows: Sequence[Row]) -> Figure:
     axes.set_ylabel("times as fast as one bank of one FPGA")
     axes.set_xticks(range(len(points)), [row.what.removeprefix("stencil, ") for row in points], fontsize=8)
     axes.legend(frameon=False, fontsize=8)
-    figure.suptitle("Stencil, 4096 x 4096 points, 32 steps (Figure 18 of the paper)")
+    figure.suptitle(f"Stencil, {DOMAIN} x {DOMAIN} points, {STEPS} steps (Figure 18 of the paper)")
     return figure
 
 
