@@ -83,6 +83,9 @@ void compare(const Agreement::End& a, const Agreement::End& b) {
     differ("how far the sender may be ahead, which follows from the asynchronicity degree",
            std::to_string(a.window * a.per_packet) + " elements",
            std::to_string(b.window * b.per_packet) + " elements");
+  if (a.tile != b.tile)
+    differ("how many elements are granted at once, which follows from the asynchronicity degree",
+           std::to_string(a.tile), std::to_string(b.tile));
 }
 
 }  // namespace
@@ -114,6 +117,23 @@ void Agreement::collective(const Channel& channel, unsigned port, const End& end
     rounds.open.pop_front();
     ++rounds.before;
   }
+}
+
+std::vector<unsigned> Agreement::missing(unsigned kind, unsigned port, unsigned rank) const {
+  std::vector<unsigned> found;
+  for (const auto& [key, rounds] : rounds_) {
+    const auto& [of_kind, of_port, first, stride, ranks] = key;
+    if (of_kind != kind || of_port != port) continue;
+    const auto of = [&, f = first, s = stride](unsigned member) {
+      return static_cast<unsigned>(static_cast<int>(f) + s * static_cast<int>(member));
+    };
+    for (unsigned own = 0; own < rounds.next.size(); ++own) {
+      if (of(own) != rank) continue;
+      for (unsigned member = 0; member < rounds.next.size(); ++member)
+        if (rounds.next[member] < rounds.next[own]) found.push_back(of(member));
+    }
+  }
+  return found;
 }
 
 }  // namespace thalweg::smi

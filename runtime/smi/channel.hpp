@@ -68,13 +68,15 @@ class Agreement {
     std::uint32_t count = 0;
     std::uint8_t type = 0, op = 0;
     std::uint16_t root = 0;
-    std::uint32_t window = 0, per_packet = 0;
+    std::uint32_t window = 0, per_packet = 0, tile = 0;
   };
 
   /// Throws Misuse where the other end of it was opened and is of another count, type or protocol.
   void point_to_point(unsigned from, unsigned to, unsigned port, bool sends, const End& end);
   /// The same for a rank of a communicator.
   void collective(const Channel& channel, unsigned port, const End& end);
+  /// Of the collectives of a kind and port that a rank has begun: the ranks that have begun fewer of them.
+  [[nodiscard]] std::vector<unsigned> missing(unsigned kind, unsigned port, unsigned rank) const;
 
  private:
   struct Ends {

@@ -251,10 +251,11 @@ Program::PortState& Program::enter(Running& running, Channel& channel, unsigned 
       running.now = {"SMI_Pop from no rank at all", place, &state};
       running.kernel->block({"pop from", &state.port.out->writer, at(place)});
     }
-    submit(running, state, channel, place);
-    channel.entered = true;
     state.now = channel;
     state.unfinished = true;
+    running.now = {"", place, &state};
+    submit(running, state, channel, place);
+    channel.entered = true;
   }
   running.now = {"", place, &state};
   return state;
@@ -264,7 +265,10 @@ void Program::finish(PortState& state, Channel& channel) {
   ++channel.done;
   ++elements_;
   state.now.done = channel.done;
-  if (channel.done == channel.calls) state.unfinished = false;
+  if (channel.done < channel.calls) return;
+  state.unfinished = false;
+  if (channel.kind == SMI__SEND || channel.kind == SMI__RECEIVE)
+    state.passed[static_cast<unsigned>(channel.peer)] += channel.count;
 }
 
 void Program::submit(Running& running, PortState& state, Channel& channel, const smi__place& place) {
@@ -278,7 +282,10 @@ void Program::submit(Running& running, PortState& state, Channel& channel, const
                            .op = channel.op,
                            .root = channel.root,
                            .window = open.window,
-                           .per_packet = open.per_packet};
+                           .per_packet = open.per_packet,
+                           .tile = open.tile};
+  state.per_packet = open.per_packet;
+  state.flushed = 0;
   if (channel.kind == SMI__SEND)
     agreement_.point_to_point(running.rank, static_cast<unsigned>(channel.peer), port, true, end);
   else if (channel.kind == SMI__RECEIVE)
@@ -461,6 +468,7 @@ struct Calls {
     program.check_type(self, channel, value, place);
     program.give(state, channel, value, flush != 0, place);
     program.finish(state, channel);
+    if (flush) state.flushed = channel.done;
   }
   static void pop(void* from, smi__variable value, smi__place place) {
     auto& self = running();

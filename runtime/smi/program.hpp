@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -95,6 +96,12 @@ class Program {
     smi__place used{};
     Channel now{};  ///< a copy of the last one that was entered
     bool unfinished = false;
+    std::uint32_t per_packet = 1,
+                  flushed = 0;  ///< of that one: how many a packet has, and are in those that were flushed
+    std::map<unsigned, std::uint64_t> passed;  ///< elements of push and pop channels that have ended, by the other rank
+
+    /// Is its user in a call on it?
+    [[nodiscard]] bool in_call() const;
   };
   struct Rank {
     std::vector<PortState> ports;
@@ -123,7 +130,14 @@ class Program {
   [[nodiscard]] std::string report() const;
   [[nodiscard]] std::string waits(const Running& running) const;
   [[nodiscard]] const Running* waited_for(const Running& running, std::string& why) const;
-  [[nodiscard]] const Running* behind(const Channel& channel, unsigned port, const Running& self) const;
+  [[nodiscard]] const Running* waited_for_to_push(const Running& running, std::string& why) const;
+  [[nodiscard]] const Running* waited_for_to_pop(const Running& running, std::string& why) const;
+  [[nodiscard]] const Running* waited_for_by_all(const Running& running, std::string& why) const;
+  [[nodiscard]] const Running* waited_for_by_network(std::string& why) const;
+  [[nodiscard]] const PortState* port_of(unsigned rank, EndpointKind kind, unsigned port) const;
+  [[nodiscard]] const Running* kernel_of(unsigned rank, EndpointKind kind, unsigned port, std::string& why) const;
+  [[nodiscard]] const Running* only_kernel_of(unsigned rank, const Running* but = nullptr) const;
+  [[nodiscard]] std::uint64_t under_way(unsigned from, unsigned to, unsigned port) const;
 
   Domain& clock_;
   Config config_;

@@ -16,25 +16,129 @@ std::string element(const Channel& channel) {
 
 }  // namespace
 
-/// Of a collective, the kernel of one of its ranks that has used fewest elements, or has not begun.
-const Program::Running* Program::behind(const Channel& channel, unsigned port, const Running& self) const {
+bool Program::PortState::in_call() const {
+  return user && !user->is_over && user->now.port == this;
+}
+
+const Program::PortState* Program::port_of(unsigned rank, EndpointKind kind, unsigned port) const {
+  for (const auto& state : ranks_[rank].ports)
+    if (state.port.endpoint.kind == kind && state.port.endpoint.port == port) return &state;
+  return nullptr;
+}
+
+/// The one kernel of a rank that has not ended; null where there are others.
+const Program::Running* Program::only_kernel_of(unsigned rank, const Running* but) const {
   const Running* found = nullptr;
-  std::uint64_t fewest = ~std::uint64_t{0};
-  const auto kind = endpoint_kind(channel.kind);
-  for (unsigned member = 0; member < channel.ranks; ++member) {
-    const auto rank = channel.rank(member);
-    if (rank == self.rank) continue;
-    for (const auto& state : ranks_[rank].ports) {
-      if (state.port.endpoint.kind != kind || state.port.endpoint.port != port || !state.opener) continue;
-      const bool here = state.unfinished && state.now.ranks == channel.ranks && state.now.first == channel.first;
-      const std::uint64_t done = here ? 1 + state.now.done : 0;
-      if (done < fewest) {
-        fewest = done;
-        found = state.user ? state.user : state.opener;
-      }
-    }
+  for (const auto& running : running_) {
+    if (running.rank != rank || running.is_over || &running == but) continue;
+    if (found) return nullptr;
+    found = &running;
   }
   return found;
+}
+
+/// Who uses a port, has opened it, or is the only one who can.
+const Program::Running* Program::kernel_of(unsigned rank, EndpointKind kind, unsigned port, std::string& why) const {
+  const auto* state = port_of(rank, kind, port);
+  if (state && (state->user || state->opener)) return state->user ? state->user : state->opener;
+  why += "; no kernel of rank " + std::to_string(rank) + " has opened that port for " + kind_name(kind);
+  return state ? only_kernel_of(rank) : nullptr;
+}
+
+/// Elements that have left a rank's kernel in packets, and have not been popped.
+std::uint64_t Program::under_way(unsigned from, unsigned to, unsigned port) const {
+  const auto ended = [](const PortState& state, unsigned other) {
+    const auto found = state.passed.find(other);
+    return found == state.passed.end() ? 0 : found->second;
+  };
+  const auto here = [](const PortState& state, unsigned other) {
+    return state.unfinished && static_cast<unsigned>(state.now.peer) == other;
+  };
+  const auto *sender = port_of(from, EndpointKind::push, port), *receiver = port_of(to, EndpointKind::pop, port);
+  std::uint64_t left = 0, popped = 0;
+  if (sender) {
+    left = ended(*sender, to);
+    if (here(*sender, to)) left += sender->now.done - (sender->now.done - sender->flushed) % sender->per_packet;
+  }
+  if (receiver) popped = ended(*receiver, from) + (here(*receiver, from) ? receiver->now.done : 0);
+  return left > popped ? left - popped : 0;
+}
+
+/// Where packets stand still though both of their kernels wait for them: the kernel that does not take what has come to its port, which
+/// fills the network; of several, the one with the most for its buffer.
+const Program::Running* Program::waited_for_by_network(std::string& why) const {
+  const Running* found = nullptr;
+  double most = 0;
+  std::string of;
+  for (unsigned rank = 0; rank < ranks(); ++rank)
+    for (const auto& state : ranks_[rank].ports) {
+      if (state.port.endpoint.kind != EndpointKind::pop || state.in_call()) continue;
+      const auto port = state.port.endpoint.port;
+      std::uint64_t elements = 0;
+      unsigned per_packet = 1;
+      for (unsigned from = 0; from < ranks(); ++from)
+        if (const auto there = under_way(from, rank, port)) {
+          elements += there;
+          per_packet = std::max(per_packet, port_of(from, EndpointKind::push, port)->per_packet);
+        }
+      const auto full = static_cast<double>(elements) / (state.port.endpoint.buffer * per_packet);
+      if (full <= most) continue;
+      most = full;
+      of = "; the network is full of elements for port " + std::to_string(port) + " of rank " + std::to_string(rank);
+      std::string not_open;
+      found = kernel_of(rank, EndpointKind::pop, port, not_open);
+    }
+  why += of;
+  return found;
+}
+
+const Program::Running* Program::waited_for_to_push(const Running& running, std::string& why) const {
+  const auto& state = *running.now.port;
+  const auto& channel = state.now;
+  const auto port = state.port.endpoint.port;
+  if (config_.eager && channel.count > state.port.endpoint.buffer * most_elements(config_.packet_bytes, channel.size))
+    why += "; the channel is eager, and its message of " + std::to_string(channel.count) +
+           " elements is larger than the buffers on its way";
+  // The one that it pushes to, or, where that has got all, one of those before, whose credits are missing.
+  std::vector<unsigned> peers{static_cast<unsigned>(channel.peer)};
+  for (const auto& [peer, elements] : state.passed) peers.push_back(peer);
+  for (const auto peer : peers) {
+    const auto* other = port_of(peer, EndpointKind::pop, port);
+    const bool takes = other && other->in_call() && static_cast<unsigned>(other->now.peer) == running.rank;
+    if (!other || (!takes && under_way(running.rank, peer, port) > 0))
+      return kernel_of(peer, EndpointKind::pop, port, why);
+  }
+  return waited_for_by_network(why);
+}
+
+const Program::Running* Program::waited_for_to_pop(const Running& running, std::string& why) const {
+  const auto& channel = running.now.port->now;
+  const auto port = running.now.port->port.endpoint.port;
+  const auto peer = static_cast<unsigned>(channel.peer);
+  const auto* other = port_of(peer, EndpointKind::push, port);
+  const bool gives = other && other->in_call() && static_cast<unsigned>(other->now.peer) == running.rank;
+  if (gives || under_way(peer, running.rank, port) > 0) return waited_for_by_network(why);
+  return kernel_of(peer, EndpointKind::push, port, why);
+}
+
+/// A rank that has not begun it, or has stopped in the middle.
+const Program::Running* Program::waited_for_by_all(const Running& running, std::string& why) const {
+  const auto& channel = running.now.port->now;
+  const auto port = running.now.port->port.endpoint.port;
+  const auto kind = endpoint_kind(channel.kind);
+  if (const auto missing = agreement_.missing(channel.kind, port, running.rank); !missing.empty()) {
+    why += "; not all ranks have begun it";
+    return kernel_of(missing.front(), kind, port, why);
+  }
+  const Running* found = nullptr;
+  std::uint32_t fewest = ~std::uint32_t{0};
+  for (unsigned member = 0; member < channel.ranks; ++member) {
+    const auto* state = port_of(channel.rank(member), kind, port);
+    if (!state || !state->unfinished || state->in_call() || state->now.done >= fewest) continue;
+    fewest = state->now.done;
+    found = state->user;
+  }
+  return found ? found : waited_for_by_network(why);
 }
 
 /// Whom it waits for, as far as that can be said, and how.
@@ -42,48 +146,26 @@ const Program::Running* Program::waited_for(const Running& running, std::string&
   const auto& wait = running.kernel->waits();
   if (!running.now.port) {
     why = std::string(wait.to) + " " + wait.other->stream();
-    const auto* other = wait.other->kernel();
-    if (!other) why += ", whose other end no kernel uses";
-    return other ? static_cast<const Running*>(other->context()) : nullptr;
+    if (const auto* other = wait.other->kernel()) return static_cast<const Running*>(other->context());
+    why += ", whose other end no kernel uses";
+    return only_kernel_of(running.rank, &running);
   }
-  const auto& state = *running.now.port;
-  const auto& channel = state.now;
-  const auto port = state.port.endpoint.port;
   if (*running.now.note) {
     why = running.now.note;
     return nullptr;
   }
-  if (channel.kind == SMI__SEND || channel.kind == SMI__RECEIVE) {
-    const bool sends = channel.kind == SMI__SEND;
-    const auto peer = static_cast<unsigned>(channel.peer);
-    why = std::string(sends ? "push to" : "pop from") + " rank " + std::to_string(peer) + ", port " +
-          std::to_string(port) + ", " + element(channel);
-    if (sends && config_.eager &&
-        channel.count > state.port.endpoint.buffer * most_elements(config_.packet_bytes, channel.size))
-      why += "; the channel is eager, and its message of " + std::to_string(channel.count) +
-             " elements is larger than the buffers on its way";
-    const auto wanted = sends ? EndpointKind::pop : EndpointKind::push;
-    for (const auto& other : ranks_[peer].ports)
-      if (other.port.endpoint.kind == wanted && other.port.endpoint.port == port) {
-        if (other.user) return other.user;
-        if (other.opener) return other.opener;
-      }
-    why += "; no kernel there has opened that port for " + kind_name(wanted);
-    return nullptr;
+  const auto& channel = running.now.port->now;
+  const auto of = ", port " + std::to_string(running.now.port->port.endpoint.port) + ", " + element(channel);
+  if (channel.kind == SMI__SEND) {
+    why = "push to rank " + std::to_string(channel.peer) + of;
+    return waited_for_to_push(running, why);
   }
-  const auto root = channel.rank(channel.root);
-  why = kind_name(endpoint_kind(channel.kind)) + " on port " + std::to_string(port) + ", " + element(channel) +
-        ", root " + std::to_string(root);
-  const bool is_root = channel.own == channel.root;
-  const Running* other = nullptr;
-  if (!is_root)
-    for (const auto& at_root : ranks_[root].ports)
-      if (at_root.port.endpoint.kind == endpoint_kind(channel.kind) && at_root.port.endpoint.port == port)
-        other = at_root.user ? at_root.user : at_root.opener;
-  const auto* last = behind(channel, port, running);
-  if (is_root || (other && other->now.port && other->now.port->port.endpoint.port == port)) other = last;
-  if (!other) why += "; not all ranks have begun it";
-  return other;
+  if (channel.kind == SMI__RECEIVE) {
+    why = "pop from rank " + std::to_string(channel.peer) + of;
+    return waited_for_to_pop(running, why);
+  }
+  why = kind_name(endpoint_kind(channel.kind)) + of + ", root " + std::to_string(channel.rank(channel.root));
+  return waited_for_by_all(running, why);
 }
 
 std::string Program::waits(const Running& running) const {

@@ -304,6 +304,17 @@ TEST_F(ProgramTest, NamesWrongUse) {
   }
 }
 
+TEST_F(ProgramTest, RanksThatDisagreeOnTheDegreeOfAReduction) {
+  make(2, {{.kind = EndpointKind::reduce, .port = 4}});
+  for (unsigned rank = 0; rank < 2; ++rank)
+    program->start(rank, "app", [rank] {
+      Handle channel(SMI__REDUCE, 100, kInt, 0, 4, world(), 10, rank == 0 ? 5 : 7);
+      for (int i = 0; i < 100; ++i) channel.collective(SMI__REDUCE, i, 11);
+    });
+  const auto said = failure<Misuse>();
+  EXPECT_TRUE(has(said, "which follows from the asynchronicity degree: 5 (rank 0")) << said;
+}
+
 TEST_F(ProgramTest, TwoKernelsAtOnePort) {
   make(2, {kPush, kPop});
   for (const auto* name : {"first", "second"})
