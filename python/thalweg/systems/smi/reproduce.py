@@ -68,12 +68,10 @@ class Evaluation(OfPaper):
         return latency + count * (2 / PCIE_GB + 1 / HOSTS_GB) / 1e3
 
     def parts(self) -> Sequence[Part]:
-        parts: list[Part] = [
-            ("latency", self._latency),
-            ("injection", self._injection),
-            ("bandwidth", self._bandwidth),
-            ("collectives", self._collectives),
-        ]
+        # First those that need what may not be here.
+        parts: list[Part] = []
+        if self.resources:
+            parts += [("transport's resources", self._transport), ("collectives' resources", self._support)]
         if self.programs:
             parts += [
                 (f"GESUMMV, {rows} x {columns}", partial(self._gesummv, rows, columns)) for rows, columns in MATRICES
@@ -81,9 +79,13 @@ class Evaluation(OfPaper):
             parts += [(f"stencil, {_boards(*each)}", partial(self._strong, *each)) for each in STRONG]
             parts.append(("stencil, as a bus", self._bus))
             parts += [(f"stencil, {size} x {size} points", partial(self._weak, size)) for size in WEAK]
-        if self.resources:
-            parts += [("transport's resources", self._transport), ("collectives' resources", self._support)]
-        return parts
+        return [
+            *parts,
+            ("latency", self._latency),
+            ("injection", self._injection),
+            ("bandwidth", self._bandwidth),
+            ("collectives", self._collectives),
+        ]
 
     def _latency(self) -> Iterator[Row]:
         """Table 3."""
