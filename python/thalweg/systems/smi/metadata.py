@@ -71,6 +71,7 @@ class Program:
     operations: tuple[Operation, ...]
     reads: int
     max_ranks: int
+    credits: bool = True  #: point-to-point channels can have them
 
     @property
     def endpoints(self) -> list[routes.Endpoint]:
@@ -101,7 +102,7 @@ def of_values(whole: Any, name: str, file: Path | None = None) -> Program:
     except ValidationError as error:
         raise InputError(_what(error), file or name) from None
     operations = tuple(sorted(made.operations, key=lambda operation: (operation.port, operation.type != "push")))
-    program = Program(name, operations, made.consecutive_reads, made.max_ranks)
+    program = Program(name, operations, made.consecutive_reads, made.max_ranks, made.p2p_rendezvous)
     try:
         program.receive_tables(1)
     except InputError as error:

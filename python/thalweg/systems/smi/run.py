@@ -139,8 +139,8 @@ class _Start:
 @dataclass
 class Run:
     """A cluster, and what is to run on it. `ranks`: how many take part, the first ones of the cluster; all, where nothing is said.
-    `program`: metadata of the ranks' operations (thalweg.systems.smi.metadata), as of `thalweg smi extract`; otherwise they are found
-    in the sources. `engine`: the simulator's ranks, `sim`, or the hardware's, `rtl`, Verilated and in step with them. Raises
+    `program`: metadata of the ranks' operations (thalweg.systems.smi.metadata), as of `thalweg smi extract`, which say R and whether
+    there are credits, too; otherwise operations are found in the sources. `engine`: the simulator's ranks, `sim`, or the hardware's, `rtl`, Verilated and in step with them. Raises
     InputError where something does not fit."""
 
     cluster: Cluster | str | Path
@@ -205,7 +205,11 @@ class Run:
         if not self._starts:
             raise InputError("no kernel is started")
         programs = self._programs()
-        node = self.cluster.node
+        cluster = self.cluster
+        if self.program:
+            eager = {} if self.program.credits else {"protocol": "eager"}
+            cluster = cluster.with_node(reads=self.program.reads, **eager)
+        node = cluster.node
         libraries: list[str] = []
         if self.engine == "rtl":
             operations = [program.operations if program else () for program in programs]
@@ -213,7 +217,7 @@ class Run:
         links = node.links
         try:
             run = _sim.SmiRun(
-                self.cluster.assembly,
+                cluster.assembly,
                 [
                     [(routes.KINDS.index(of.type), of.port, of.buffer_packets, of.size) for of in program.operations]
                     if program
@@ -225,7 +229,7 @@ class Run:
             )
             nothing: list[list[int]] = [[] for _ in range(links)]
             receive = [program.receive_tables(links).tolist() if program else nothing for program in programs]
-            run.load([(send.tolist(), of) for send, of in zip(self.cluster.send_tables, receive, strict=True)])
+            run.load([(send.tolist(), of) for send, of in zip(cluster.send_tables, receive, strict=True)])
             for buffer in self._buffers:
                 buffer.number = run.buffer(buffer.rank, buffer.bank, buffer.name, buffer.array.nbytes)
                 memory = run.view(buffer.number).view(buffer.array.dtype).reshape(buffer.array.shape)
