@@ -50,7 +50,7 @@ def sizes_option(default: str) -> Option:
     )
 
 
-def measure(plan: Plan, json_file: Path | None, columns: Columns) -> None:
+def measure(plan: Plan, json_file: Path | None, columns: Columns) -> Sequence[Row]:
     """Measures, prints and writes the rows. Raises WrongRows."""
     with progress_bar(click.get_current_context().info_name or "") as progress:
         rows = plan.rows(progress)
@@ -58,6 +58,7 @@ def measure(plan: Plan, json_file: Path | None, columns: Columns) -> None:
     print_table([*(name for name, _ in columns), "verified"], [_cells(row, columns) for row in rows])
     write_json(json_file, rows, plan.cluster, seeds=plan.seeds)
     plan.check(rows)
+    return rows
 
 
 def _cells(row: Row, columns: Columns) -> list[Any]:

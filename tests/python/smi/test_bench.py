@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import thalweg
+from thalweg.systems.smi.operations import faster_from
 from thalweg.systems.smi.reproduce import Evaluation
 
 
@@ -59,3 +60,14 @@ def test_a_tree_is_faster_where_the_root_copies_often() -> None:
         thalweg.bench("broadcast", "smi-noctua", arity=arity, sizes="64K")[0]["time_us"] for arity in (0, 2)
     )
     assert tree < 0.75 * linear
+
+
+@pytest.mark.slow
+def test_trees_are_faster_from_some_size_on_and_one_order_costs_little() -> None:
+    """A linear root sends each packet to 7 children, a tree's to 2, and each place again: 7 / 4 where only that counts."""
+    rows = thalweg.bench("trees", "smi-noctua", sizes="256,4K,64K")
+    assert faster_from(rows, "broadcast") == 4096 and faster_from(rows, "reduce") == 4096
+    by = {(row["operation"], row["bytes"]): row for row in rows}
+    assert 1.3 < by["broadcast", 65536]["times_as_fast"] < 7 / 4
+    assert by["reduce", 256]["times_as_fast"] < 1 < by["reduce", 65536]["times_as_fast"]
+    assert all(1 <= row["order_costs"] <= 1.3 for row in rows if row["operation"] == "reduce")

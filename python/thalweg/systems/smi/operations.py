@@ -250,8 +250,63 @@ def _collective(operation: str) -> Callable[..., Plan]:
     return plan
 
 
+def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: int = 2, sizes: Sizes = "64:64K") -> Plan:
+    """Broadcast and reduction over a tree in which each place has `arity` children, beside the paper's linear scheme; and the reduction's
+    one order beside any. `ranks`: the first ones of the cluster, 0 for all."""
+    wanted = _sizes(sizes, element)
+    taking = ranks or cluster.topology.nodes
+    if not 3 <= taking <= cluster.topology.nodes:
+        raise InputError(f"{taking} ranks; {cluster.name} has {cluster.topology.nodes}, and a tree 3 or more")
+    if at_least("arity", arity, 1) >= taking - 1:
+        raise InputError(f"an arity of {arity} is linear; of {taking} ranks a tree has less than {taking - 1}")
+    far = int(cluster.topology.distances[0, :taking].max())
+    linear, tree = cluster.with_node(arity=0, any_order=False), cluster.with_node(arity=arity, any_order=False)
+
+    def measure(progress: Progress, _: int) -> Iterator[Row]:
+        done = 0
+        for operation in ("broadcast", "reduce"):
+            for size in wanted:
+                count = size // BYTES[element]
+
+                def us(on: Cluster, operation: str = operation, count: int = count) -> tuple[float, bool]:
+                    result, right = collective(on, operation, element, count, taking, 0)
+                    return result.time_us, right
+
+                (one, right), (other, right_too) = us(linear), us(tree)
+                any_order = us(linear.with_node(any_order=True))[0] if operation == "reduce" else None
+                yield {
+                    "operation": operation,
+                    "bytes": size,
+                    "element": element,
+                    "ranks": taking,
+                    "arity": arity,
+                    "linear_us": one,
+                    "time_us": other,
+                    "bound_us": bounds.collective_us(tree, operation, count, BYTES[element], far, taking),
+                    "times_as_fast": one / other,
+                    "order_costs": None if any_order is None else one / any_order,
+                    "verified": right and right_too,
+                }
+                done += 1
+                progress(done / (2 * len(wanted)))
+
+    title = f"trees of arity {arity} beside the linear scheme, {taking} ranks of {cluster.name}; times in us"
+    return Plan(cluster, title, measure, check=check_times)
+
+
+def faster_from(rows: Sequence[Row], operation: str) -> int | None:
+    """The least of the sizes, in bytes, from which on a tree is faster in all of them."""
+    found = None
+    for row in reversed([row for row in rows if row["operation"] == operation]):
+        if row["times_as_fast"] <= 1:
+            break
+        found = row["bytes"]
+    return found
+
+
 OPERATIONS = {
     "push": Operation(push),
     "injection": Operation(inject),
+    "trees": Operation(trees),
     **{operation: Operation(_collective(operation)) for operation in COLLECTIVES},
 }

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from thalweg.commands.measured import TIMES, cluster_option, engine_option, measure, sizes_option
-from thalweg.commands.output import json_option
+from thalweg.commands.output import json_option, print_line
 from thalweg.systems.smi import operations
 from thalweg.systems.smi.cluster import Cluster
 
@@ -97,8 +97,40 @@ def _collective(operation: str) -> click.Command:
     return click.command(operation, help=help_text)(command)
 
 
+@click.command()
+@_cluster
+@_element
+@click.option("--ranks", type=click.IntRange(0), default=0, help="The first ones; all where nothing is said.")
+@click.option("--arity", type=click.IntRange(1), default=2, show_default=True, help="Children of a place in the tree.")
+@sizes_option("64:64K")
+@json_option
+def trees(cluster: str, json_file: Path | None, **options: Any) -> None:
+    """Broadcast and reduction over a tree, beside the paper's linear scheme, in which all are the root's children.
+
+    The last column is what a reduction's one order costs: its linear time over that in any order.
+    """
+    columns = [
+        ("operation", "operation"),
+        ("bytes", "bytes"),
+        ("linear", "linear_us"),
+        ("tree", "time_us"),
+        ("times as fast", "times_as_fast"),
+        ("one order", "order_costs"),
+    ]
+    rows = measure(operations.trees(Cluster.load(cluster), **options), json_file, columns)
+    for operation in ("broadcast", "reduce"):
+        size = operations.faster_from(rows, operation)
+        last = [row for row in rows if row["operation"] == operation][-1]
+        print_line(
+            f"{operation}: the tree is faster at none of these sizes"
+            if size is None
+            else f"{operation}: the tree is faster from {size} bytes on, {last['times_as_fast']:.2f} times as fast at {last['bytes']}"
+        )
+
+
 COMMANDS = {
     "push": push,
     "injection": injection,
+    "trees": trees,
     **{operation: _collective(operation) for operation in operations.COLLECTIVES},
 }
