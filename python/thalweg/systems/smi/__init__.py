@@ -16,6 +16,7 @@ SYSTEM = System(
         "injection": Loaded(_BENCH, "Cycles between messages of one element.", _PLANS),
         "broadcast": Loaded(_BENCH, "A rank's elements to all.", _PLANS),
         "reduce": Loaded(_BENCH, "All ranks' elements, combined, to one.", _PLANS),
+        "trees": Loaded(_BENCH, "Broadcast and reduction over trees, beside the linear scheme.", _PLANS),
         "scatter": Loaded(_BENCH, "Parts of a rank's elements to each.", _PLANS),
         "gather": Loaded(_BENCH, "All ranks' elements to one.", _PLANS),
     },
