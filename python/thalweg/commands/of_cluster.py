@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import click
@@ -25,8 +26,10 @@ def commands(system: System) -> Mapping[str, Loaded]:
 class OfCluster(click.Command):
     """The command `name` of the system whose cluster is named: by --cluster, or, where `first` is set, by the first argument.
 
-    Where no cluster is named, and for its help, the first system that has it answers.
+    Where no cluster is named, the first system that has it answers, and its help says which others have it.
     """
+
+    others = "such a cluster"  #: what is named for the help of another system
 
     def __init__(self, name: str, table: Table, first: bool = False) -> None:
         having = having_it(name, table)
@@ -39,8 +42,14 @@ class OfCluster(click.Command):
         return self._chosen(args).make_context(info_name, args, parent, **extra)
 
     def _chosen(self, args: Sequence[str]) -> click.Command:
-        system = self._system(args) or having_it(self.key, self.table)[0]
-        return system.command(self.table(system), self.key)
+        if system := self._system(args):
+            return system.command(self.table(system), self.key)
+        first, *others = having_it(self.key, self.table)
+        command = copy(first.command(self.table(first), self.key))
+        if others:
+            names = " and ".join(system.name for system in others)
+            command.epilog = f"This is {first.name}'s. For that of {names}: name {self.others}, then --help."
+        return command
 
     def _system(self, args: Sequence[str]) -> System | None:
         from thalweg.cluster.file import system_of
@@ -65,6 +74,8 @@ class OfCluster(click.Command):
 
 class OfSystem(OfCluster):
     """The same, of the system that the first argument names."""
+
+    others = "the system"
 
     def _system(self, args: Sequence[str]) -> System | None:
         return next((systems()[word] for word in args[:1] if word in systems()), None)

@@ -71,6 +71,13 @@ def test_where_two_have_an_operation_the_cluster_says_whose(toys: Path, words: l
     assert ours.stdout.startswith("allreduce of 3 ranks on ring:3"), ours.stderr
 
 
+def test_help_says_who_else_has_an_operation(toys: Path) -> None:
+    said = " ".join(thalweg(toys, "bench", "allreduce", "--help").stdout.split())
+    assert said.endswith("This is mpi-fpga's. For that of toy-ring: name such a cluster, then --help.")
+    theirs = thalweg(toys, "bench", "allreduce", "--cluster", "toys.toml", "--help").stdout
+    assert "mpi-fpga" not in theirs and "--cluster" in theirs
+
+
 def test_what_a_system_does_not_have_is_said(toys: Path) -> None:
     wrong = thalweg(toys, "bench", "gather", "--cluster", "toys.toml")
     assert (wrong.returncode, wrong.stderr) == (2, "thalweg: toy-ring has no gather; it has echo, allreduce\n")
