@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "bisim/main.hpp"
-#include "smi/open_ports.hpp"
 #include "blocks/smi/operations.hpp"
 #include "blocks/smi/packets.hpp"
 #include "smi/node.hpp"
+#include "smi/open_ports.hpp"
 
 namespace {
 

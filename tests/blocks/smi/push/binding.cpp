@@ -3,8 +3,8 @@
 #include <deque>
 
 #include "bisim/main.hpp"
-#include "smi/open_ports.hpp"
 #include "blocks/smi/packets.hpp"
+#include "smi/open_ports.hpp"
 #include "smi/push.hpp"
 
 namespace {
