@@ -20,8 +20,10 @@ struct Open {
   spec::Operator op{};      ///< of a reduction
   unsigned per_packet = 1;  ///< elements that a packet has at most
   unsigned window = 0;      ///< push, pop: packets that may be under way and not yet taken; 0: as many as go (eager)
-  unsigned peer = 0;        ///< push: destination; pop: source; as ranks of the whole cluster
-  unsigned root = 0;        ///< of a collective, as a rank of the communicator, as own is
+  std::uint32_t packets =
+      0;  ///< push: of elements alone, which a circuit carries; 0: packets have headers. With circuits, eager
+  unsigned peer = 0;  ///< push: destination; pop: source; as ranks of the whole cluster
+  unsigned root = 0;  ///< of a collective, as a rank of the communicator, as own is
   unsigned own = 0;
   unsigned first = 0, stride = 1, ranks = 1;  ///< the communicator
   unsigned arity = 1;  ///< of the collective's tree: who has place v gets from or gives to places arity * v + 1 ...

@@ -131,8 +131,14 @@ class Node final : public NodeModel {
   };
   struct Link {
     Link(const Config& config, unsigned count, std::vector<unsigned>&& endpoints_at)
-        : sends({.inputs = config.links + count, .reads = config.reads}),
-          receives({.rank = config.rank, .inputs = config.links + 1, .reads = config.reads}),
+        : sends({.inputs = config.links + count,
+                 .outputs = config.links + 1,
+                 .reads = config.reads,
+                 .circuits = config.circuits}),
+          receives(config.rank, {.inputs = config.links + 1,
+                                 .outputs = config.links + 2 * count,
+                                 .reads = config.reads,
+                                 .circuits = config.circuits}),
           endpoints(std::move(endpoints_at)),
           to_link(kLinkDepth),
           to_receiver(config.depth),
@@ -202,13 +208,11 @@ class Node final : public NodeModel {
     bool moves = false;
     for (unsigned i = 0; i < from.size(); ++i) {
       const Packet* packet = from[i] ? from[i]->front() : by_link;
-      typename Kernel::Words::Offer offer;
-      if (packet) offer = {*packet, kernel.to(*packet)};
       if (packet && words.ready(i)) {
         moves = true;
         if (from[i]) from[i]->take();
       }
-      words.step(i, packet ? &offer : nullptr, went);
+      kernel.step(i, packet, went);
     }
     words.turn(went);
     return moves;

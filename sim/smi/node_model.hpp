@@ -21,6 +21,7 @@ class NodeModel {
     unsigned latency = 8;    ///< of lanes, cycles
     unsigned children = 15;  ///< that a reduction's parent has, at most
     unsigned tile = 32;      ///< elements of a reduction's tile, at most
+    bool circuits = false;   ///< are there, as well as packets
     std::vector<EndpointOf> endpoints;
   };
   struct Inputs {

@@ -13,7 +13,7 @@ namespace thalweg::smi {
 
 /// Elements of eager packets are given as they come, so that a kernel need not wait for its channel to be open: it looks at their source.
 /// Those with credits are given to an open channel alone, whose sender gets its credits back when half of them, or all of the message,
-/// have been taken.
+/// have been taken. A circuit's are given as eager ones.
 class Pop final : public Endpoint {
  public:
   explicit Pop(const Config& config) : config_(config) {}
@@ -33,21 +33,27 @@ class Pop final : public Endpoint {
 
   void step(const Inputs& in) override {
     const bool gives = valid() && in.element_taken;
-    const bool ends = gives && index_ + 1 == packets_.front().count();
+    const bool first = begins_circuit();
+    const bool ends =
+        gives && (within_ > 0 ? within_ == 1 || index_ + 1 == payload_elements(config_.packet_bytes, config_.size)
+                              : index_ + 1 == packets_.front().count());
     const bool returns = taken_ > 0 && (left_ <= 0 || taken_ >= std::max(1u, open_.window / 2)) && out_.ready();
     const Open* next = next_ ? &*next_ : in.open;
     const bool loads = left_ <= 0 && taken_ == 0 && next;
     Packet credits;
     credits.set_header(config_.rank, open_.peer, config_.port, Operation::synch, 1);
     credits.set_grant(taken_);
-    moved_ = gives || returns || loads || in.packet_taken || (in.data && packets_.ready()) || (in.open && !next_);
+    moved_ =
+        gives || first || returns || loads || in.packet_taken || (in.data && packets_.ready()) || (in.open && !next_);
     out_.step(returns ? &credits : nullptr, in.packet_taken);
     if (returns) taken_ = 0;
     if (gives) {
       --left_;
       index_ = ends ? 0 : index_ + 1;
       if (ends && credited()) ++taken_;
+      if (within_ > 0) --within_;
     }
+    if (first) within_ = packets_.front().circuit().elements, source_ = packets_.front().source();
     if (loads) {
       open_ = *next;
       left_ += open_.count;
@@ -55,13 +61,18 @@ class Pop final : public Endpoint {
     } else if (in.open && !next_) {
       next_ = *in.open;
     }
-    packets_.step(in.data, ends);
-    if (packets_.valid()) element_ = {packets_.front().element(index_, config_.size), false, packets_.front().source()};
+    packets_.step(in.data, ends || first);
+    if (packets_.valid())
+      element_ = {packets_.front().payload(index_, config_.size, config_.packet_bytes), false,
+                  within_ > 0 ? source_ : packets_.front().source()};
   }
 
  private:
-  [[nodiscard]] bool credited() const { return packets_.front().operation() == Operation::receive; }
-  [[nodiscard]] bool valid() const { return packets_.valid() && (left_ > 0 || !credited()); }
+  [[nodiscard]] bool credited() const { return within_ == 0 && packets_.front().operation() == Operation::receive; }
+  [[nodiscard]] bool begins_circuit() const {
+    return packets_.valid() && within_ == 0 && packets_.front().operation() == Operation::circuit;
+  }
+  [[nodiscard]] bool valid() const { return packets_.valid() && !begins_circuit() && (left_ > 0 || !credited()); }
 
   Config config_;
   std::optional<Open> next_;
@@ -69,7 +80,9 @@ class Pop final : public Endpoint {
   std::int64_t left_ = 0;    ///< elements of the channel; negative: given, and of channels to come
   std::uint32_t taken_ = 0;  ///< packets whose credits have not been returned
   Skid<Packet> packets_;
-  unsigned index_ = 0;  ///< of the element
+  unsigned index_ = 0;        ///< of the element
+  std::uint32_t within_ = 0;  ///< elements of a circuit that are to come
+  unsigned source_ = 0;       ///< the circuit's
   Element element_;
   Skid<Packet> out_;
   bool moved_ = false;

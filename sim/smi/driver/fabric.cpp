@@ -48,6 +48,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
           m.link_buffer = number("link_buffer");
           m.channels = {.packet_bytes = number("packet_bytes"),
                         .eager = values.get<std::string>("protocol") == "eager",
+                        .circuits = values.get<std::string>("switching") == "circuit",
                         .arity = number("arity"),
                         .tile = number("tile"),
                         .children = number("children"),
@@ -63,6 +64,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
                                          .latency = number("latency"),
                                          .children = m.channels.children,
                                          .tile = m.channels.tile,
+                                         .circuits = m.channels.circuits,
                                          .endpoints = endpoints[rank]};
           return std::make_unique<Board>(make_node(config, clock), endpoints[rank], rank, clock);
         };

@@ -27,7 +27,8 @@ class Fabric {
   /// Values of all ranks that kernels' channels need.
   struct Channels {
     unsigned packet_bytes = 32;
-    bool eager = true;  ///< always; or where the asynchronicity degree says so
+    bool eager = true;      ///< always; or where the asynchronicity degree says so
+    bool circuits = false;  ///< carry eager messages
     unsigned arity = 0;
     unsigned tile = 32;
     unsigned children = 15;  ///< that a reduction collects from, at most

@@ -62,6 +62,7 @@ def test_the_simulator_gets_all_values() -> None:
         "tile": 32,
         "children": 15,
         "protocol": "eager",
+        "switching": "packet",
         "arity": 0,
         "any_order": False,
         "banks": 4,

@@ -4,13 +4,13 @@ kernels' own pipelines. In microseconds."""
 
 from __future__ import annotations
 
-from thalweg.systems.smi.cluster import Cluster
+from thalweg.systems.smi.cluster import HEADER_BYTES, Cluster
 
 
-def elements_per_us(cluster: Cluster, size: int, senders: int = 1) -> float:
-    """Elements of `size` bytes that kernels give, one a cycle each, or that packets carry on a link."""
+def elements_per_us(cluster: Cluster, size: int, senders: int = 1, circuit: bool = False) -> float:
+    """Elements of `size` bytes that kernels give, one a cycle each, or that packets, or those of a circuit, carry on a link."""
     node = cluster.node
-    per_packet = min((node.packet_bytes - 4) // size, 31)
+    per_packet = node.packet_bytes // size if circuit else min((node.packet_bytes - HEADER_BYTES) // size, 31)
     packets = cluster.link.gbit_s * 1e3 / (8 * node.packet_bytes)
     return min(senders * cluster.mhz, packets * per_packet)
 
@@ -22,7 +22,8 @@ def packet_cycles(cluster: Cluster) -> float:
 
 def push_us(cluster: Cluster, elements: int, size: int, hops: int, senders: int = 1) -> float:
     """From the first push to the last pop. Elements but the last one need the rate."""
-    return (hops * cluster.link.latency_ns) / 1e3 + max(0, elements - senders) / elements_per_us(cluster, size, senders)
+    rate = elements_per_us(cluster, size, senders, cluster.node.switching == "circuit")
+    return (hops * cluster.link.latency_ns) / 1e3 + max(0, elements - senders) / rate
 
 
 def collective_us(cluster: Cluster, operation: str, elements: int, size: int, far: int, ranks: int) -> float:

@@ -43,6 +43,10 @@ class Node(NodeTable):
         "eager",
         description="of point-to-point channels: always eager, or with credits where a message exceeds its asynchronicity degree",
     )
+    switching: Literal["packet", "circuit"] = Field(
+        "packet",
+        description="of eager messages: packets with headers, or, of more than a packet, one with a header and then elements alone",
+    )
     arity: int = Field(
         0,
         ge=0,
@@ -124,7 +128,9 @@ class Cluster(Uniform[Node, Serial]):
 
     @property
     def payload_gbit(self) -> float:
-        """Gb/s of elements that a link carries at most: packets have a header."""
+        """Gb/s of elements that a link carries at most: packets have a header, but those that follow in a circuit."""
+        if self.node.switching == "circuit":
+            return self.link.gbit_s
         return self.link.gbit_s * (self.node.packet_bytes - HEADER_BYTES) / self.node.packet_bytes
 
     @property

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do circuits carry every message whole, also where all ranks send to all at once, and at the rate of a link without headers?"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from thalweg.systems.smi.cluster import Cluster
+from thalweg.systems.smi.run import Buffer, Run
+
+pytest.importorskip("clang.cindex", reason="libclang is not installed")
+pytestmark = pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed")
+
+NOCTUA = Cluster.load("smi-noctua")
+RANKS = NOCTUA.topology.nodes
+CIRCUITS = NOCTUA.with_node(switching="circuit")
+
+PAIR = """
+__kernel void sends_{port}(const int n, const SMI_Comm comm) {{
+  const int peer = (SMI_Comm_rank(comm) + {port}) % SMI_Comm_size(comm);
+  SMI_Channel channel = SMI_Open_send_channel(n, SMI_INT, peer, {port}, comm);
+  for (int i = 0; i < n; ++i) {{
+    int data = i * 3 + SMI_Comm_rank(comm);
+    SMI_Push(&channel, &data);
+  }}
+}}
+__kernel void takes_{port}(const int n, __global int* right, const SMI_Comm comm) {{
+  const int peer = (SMI_Comm_rank(comm) + SMI_Comm_size(comm) - {port}) % SMI_Comm_size(comm);
+  SMI_Channel channel = SMI_Open_receive_channel(n, SMI_INT, peer, {port}, comm);
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {{
+    int data;
+    SMI_Pop(&channel, &data);
+    sum += data == i * 3 + peer;
+  }}
+  *right = sum;
+}}
+"""
+BROADCAST = """
+__kernel void broadcasts(const int n, const int root, __global int* right, const SMI_Comm comm) {
+  SMI_BChannel channel = SMI_Open_bcast_channel(n, SMI_INT, 0, root, comm);
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    int data = SMI_Comm_rank(comm) == root ? i * 7 : 0;
+    SMI_Bcast(&channel, &data);
+    sum += data == i * 7;
+  }
+  *right = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(("count", "depth"), [(500, 16), (1000, 2)])
+def test_all_ranks_of_a_torus_send_to_all_at_once(count: int, depth: int, tmp_path: Path) -> None:
+    """Beside a broadcast; each pair of ranks has ports of its own, and no FIFO holds more than a part of a message."""
+    source = tmp_path / "all.c"
+    source.write_text("#include <smi.h>\n" + BROADCAST + "".join(PAIR.format(port=port) for port in range(1, RANKS)))
+    run = Run(CIRCUITS.with_node(depth=depth))
+    right: list[Buffer] = []
+    for rank in range(RANKS):
+        for port in range(1, RANKS):
+            run.kernel(source, f"sends_{port}", rank, n=count)
+        for kernel, more in [("broadcasts", {"root": 3}), *((f"takes_{port}", {}) for port in range(1, RANKS))]:
+            right.append(run.buffer(rank, np.zeros(1, np.int32)))
+            run.kernel(source, kernel, rank, n=count, right=right[-1], **more)
+    run.run()
+    assert [int(buffer.array[0]) for buffer in right] == [count] * (RANKS * RANKS)
