@@ -22,6 +22,7 @@ module tw_node
     parameter int unsigned Latency = 8,  /// of lanes, cycles
     parameter int unsigned Children = 15,  /// that a reduction's parent has, at most
     parameter int unsigned Tile = 32,  /// elements of a reduction's tile, at most
+    parameter bit Circuits = 1'b0,  /// as well as packets
     localparam int unsigned PacketBits = 8 * PacketBytes,
     localparam int unsigned LinkBits = Links > 1 ? $clog2(Links) : 1
 ) (
@@ -102,7 +103,8 @@ module tw_node
         .Inputs     (Inputs),
         .Outputs    (Links + 1),
         .Reads      (Reads),
-        .PacketBytes(PacketBytes)
+        .PacketBytes(PacketBytes),
+        .Circuits   (Circuits)
     ) send_kernel (
         .clk_i,
         .rst_i,
@@ -122,7 +124,8 @@ module tw_node
         .Inputs     (Links + 1),
         .Outputs    (Outputs),
         .Reads      (Reads),
-        .PacketBytes(PacketBytes)
+        .PacketBytes(PacketBytes),
+        .Circuits   (Circuits)
     ) receive_kernel (
         .clk_i,
         .rst_i,
@@ -270,7 +273,8 @@ module tw_node
     if (Kinds[e] == Push) begin : push
       tw_push #(
           .Port       (32'(Ports[e])),
-          .PacketBytes(PacketBytes)
+          .PacketBytes(PacketBytes),
+          .Circuits   (Circuits)
       ) endpoint (
           .clk_i,
           .rst_i,
@@ -296,7 +300,8 @@ module tw_node
       tw_pop #(
           .Port       (32'(Ports[e])),
           .Size       (32'(Sizes[e])),
-          .PacketBytes(PacketBytes)
+          .PacketBytes(PacketBytes),
+          .Circuits   (Circuits)
       ) endpoint (
           .clk_i,
           .rst_i,

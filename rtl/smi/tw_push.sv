@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends a kernel's elements to a rank. A packet leaves when it is full, at the message's end, or where an element asks for it. With a
 // window, a packet begins only with a credit, and the next channel when all have come back; its operation is receive, that of others
-// send.
+// send. With Circuits a message can be a circuit: its first packet says how many follow, and leaves behind its first element; those are
+// full, but for the last one, whatever an element asks for.
 //
 // Order: kept. Latency: an element's packet is shown in the second cycle after its last element came. Throughput: an element a cycle,
 // from packet to packet too, and from message to message where the next one has been opened. Storage: three packets, and a channel that
@@ -14,6 +15,7 @@ module tw_push
 #(
     parameter int unsigned Port        = 0,
     parameter int unsigned PacketBytes = 32,
+    parameter bit          Circuits    = 1'b0,
     localparam int unsigned PacketBits = 8 * PacketBytes
 ) (
     input logic clk_i,
@@ -37,20 +39,26 @@ module tw_push
     input  logic                  packet_ready_i,
     output logic [PacketBits-1:0] packet_data_o
 );
+  localparam int unsigned PerBits = Circuits ? $bits(payload_t) : 5;
+
   // What a push takes of an open.
   typedef struct packed {
     logic [31:0] count;
     logic [1:0]  size;
-    logic [4:0]  per_packet;
+    logic [PerBits-1:0] per_packet;
     packets_t    window;
     rank_t       peer;
+    logic        circuit;
+    logic [31:0] packets;  // that follow in it
   } channel_t;
 
   function automatic channel_t channel_of(open_t open);
     channel_t channel;
     channel.count = open.count;
     channel.size = open.size;
-    channel.per_packet = open.per_packet;
+    channel.circuit = Circuits && open.packets != 0;
+    channel.packets = Circuits ? open.packets : 0;
+    channel.per_packet = channel.circuit ? PerBits'(payload_elements(PacketBytes, open.size)) : PerBits'(open.per_packet);
     channel.window = open.window;
     channel.peer = open.peer;
     return channel;
@@ -63,7 +71,9 @@ module tw_push
   packets_t credits_q, under_way_q;
   logic credit_q, back_q;  // is there one, or need there be none; are none under way
   rank_t peer_q;  // of the packet that is made
-  logic credited_q;  // it is
+  logic credited_q, payload_q;  // it is; it follows in a circuit
+  logic first_q;  // the next element is the message's first
+  logic announces_q;  // a circuit's first packet is to leave
 
   logic packer_ready, part_valid, part_empty, out_ready;
   logic [PacketBits-1:0] part;
@@ -73,7 +83,8 @@ module tw_push
   wire accept = in_valid_i && in_ready_o;
   wire begin_now = accept && begins;
   wire takes_credit = begin_now && limited;
-  wire ends = !any_q || (accept && one_q);
+  wire announce = accept && first_q && open_q.circuit;
+  wire ends = (!any_q || (accept && one_q)) && !announce && !announces_q;
   wire channel_t next = next_valid_q ? next_q : channel_of(open_i);
   wire loads = ends && (next_valid_q || open_valid_i) && back_q && !takes_credit;
   wire packets_t grant = control_valid_i ? control_data_i[HeaderBits+:16] : '0;
@@ -91,7 +102,9 @@ module tw_push
     if (begin_now) begin
       peer_q <= open_q.peer;
       credited_q <= limited;
+      payload_q <= open_q.circuit;
     end
+    if (loads || accept) first_q <= loads;
     credits_q <= credits_d;
     credit_q  <= credits_d != 0 || (loads ? next.window == 0 : !limited);
     if (rst_i) begin
@@ -100,7 +113,9 @@ module tw_push
       any_q <= 1'b0;
       under_way_q <= 0;
       back_q <= 1'b1;
+      announces_q <= 1'b0;
     end else begin
+      announces_q <= Circuits && (announce || (announces_q && !out_ready));
       next_valid_q <= (next_valid_q || open_valid_i) && !loads;
       if (loads) begin
         left_q <= next.count;
@@ -117,18 +132,20 @@ module tw_push
   end
 
   tw_packer #(
-      .PacketBytes(PacketBytes)
+      .PacketBytes(PacketBytes),
+      .Circuits   (Circuits)
   ) packer (
       .clk_i,
       .rst_i,
       .in_valid_i     (accept),
       .in_ready_o     (packer_ready),
       .in_data_i,
-      .in_last_i      (one_q || in_flush_i),
+      .in_last_i      (one_q || (in_flush_i && !open_q.circuit)),
       .in_size_i      (open_q.size),
-      .in_per_packet_i(open_q.per_packet),
+      .in_per_packet_i(payload_t'(open_q.per_packet)),
+      .in_circuit_i   (open_q.circuit),
       .out_valid_o    (part_valid),
-      .out_ready_i    (out_ready),
+      .out_ready_i    (out_ready && !announces_q),
       .out_data_o     (part),
       .out_last_o     (),
       .empty_o        (part_empty)
@@ -136,15 +153,17 @@ module tw_push
 
   wire smi_header_t part_header = part[HeaderBits-1:0];
   wire operation_e operation = credited_q ? OperationReceive : OperationSend;
+  wire smi_header_t part_begin = payload_q ? part_header : header(rank_i, peer_q, 8'(Port), operation, part_header.count);
+  wire smi_circuit_t first = circuit(rank_i, peer_q, 8'(Port), open_q.packets, open_q.count);
 
   tw_skid #(
       .Width(PacketBits)
   ) out (
       .clk_i,
       .rst_i,
-      .in_valid_i (part_valid),
+      .in_valid_i (announces_q || part_valid),
       .in_ready_o (out_ready),
-      .in_data_i  ({part[PacketBits-1:HeaderBits], header(rank_i, peer_q, 8'(Port), operation, part_header.count)}),
+      .in_data_i  (announces_q ? PacketBits'(first) : {part[PacketBits-1:HeaderBits], part_begin}),
       .out_valid_o(packet_valid_o),
       .out_ready_i(packet_ready_i),
       .out_data_o (packet_data_o)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "bisim/main.hpp"
 #include "blocks/smi/opens.hpp"
@@ -80,9 +81,15 @@ class Stimulus {
     next.packet_ready_i.set(takes);
     if (!takes || !seen.packet_valid_o.get()) return;
     Open& message = messages_.front();
-    message.count -= blocks::packet_of<kBytes>(seen.packet_data_o.get()).count();
-    under_way_ += message.window > 0;
-    if (message.count == 0) messages_.pop_front();
+    if (message.packets == 0) {
+      message.count -= blocks::packet_of<kBytes>(seen.packet_data_o.get()).count();
+      under_way_ += message.window > 0;
+    } else if (std::exchange(announced_, true)) {
+      message.count -= std::min(message.count, thalweg::smi::payload_elements(kBytes, message.size));
+    }
+    if (message.count > 0) return;
+    messages_.pop_front();
+    announced_ = false;
   }
 
  private:
@@ -94,6 +101,8 @@ class Stimulus {
     open.per_packet = dice.chance(700) ? most : 1 + dice.below(most);
     open.window = dice.chance(credits_) ? 1 + dice.below(6) : 0;
     open.peer = dice.below(256);
+    if (Parameters::Circuits && open.window == 0 && dice.chance(700))
+      open.packets = blocks::circuit_packets<kBytes>(open);
     return open;
   }
 
@@ -102,6 +111,7 @@ class Stimulus {
   Open open_;
   Element element_;
   std::deque<Open> messages_;  ///< whose packets have not all come; their counts are what is left
+  bool announced_ = false;     ///< the circuit's first packet has come
   unsigned under_way_ = 0;     ///< packets whose credits have not gone back
 };
 
