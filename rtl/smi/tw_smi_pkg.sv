@@ -34,7 +34,7 @@ package tw_smi_pkg;
     operator_e   op;         // of a reduction
     logic [4:0]  per_packet;  // elements that a packet has at most
     packets_t    window;     // push, pop: packets under way at most; 0: as many as go
-    logic [31:0] packets;    // push, where there are circuits: that follow in one; 0: it is none. Its window is 0
+    logic [31:0] packets;    // push, where there are circuits: that follow in them, in all; 0: none do. The window is 0
     rank_t       peer;       // push: destination; pop: source; as ranks of the whole cluster
     rank_t       root;       // of a collective, as a rank of the communicator, as own is
     rank_t       own;

@@ -13,6 +13,8 @@ namespace thalweg::smi {
 
 inline constexpr unsigned kHeaderBytes = 4, kMostPacketBytes = 64, kMostElements = 31;
 inline constexpr unsigned kMostRanks = 256, kMostPorts = 256;
+inline constexpr unsigned kWholeMessages =
+    1U << 31;  ///< packets that follow in a circuit, at most, where any message is one
 
 /// Of a packet's header (spec/smi/packets).
 enum class Operation : std::uint8_t { send, receive, broadcast, synch, scatter, reduce, gather, circuit };

@@ -14,6 +14,16 @@ std::unique_ptr<NodeModel> Fabric::sim_node(const NodeModel::Config& config, Dom
   return std::make_unique<Node>(config);
 }
 
+namespace {
+
+unsigned circuits_of(const Values& values) {
+  if (values.get<std::string>("switching") != "circuit") return 0;
+  const auto most = values.get<unsigned>("circuit_packets");
+  return most > 0 ? most : kWholeMessages;
+}
+
+}  // namespace
+
 /// What the kinds say while the cluster is put together.
 struct Fabric::Made {
   Domain* clock = nullptr;
@@ -48,7 +58,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
           m.link_buffer = number("link_buffer");
           m.channels = {.packet_bytes = number("packet_bytes"),
                         .eager = values.get<std::string>("protocol") == "eager",
-                        .circuits = values.get<std::string>("switching") == "circuit",
+                        .circuits = circuits_of(values),
                         .arity = number("arity"),
                         .tile = number("tile"),
                         .children = number("children"),

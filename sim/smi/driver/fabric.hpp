@@ -28,7 +28,7 @@ class Fabric {
   struct Channels {
     unsigned packet_bytes = 32;
     bool eager = true;      ///< always; or where the asynchronicity degree says so
-    bool circuits = false;  ///< carry eager messages
+    unsigned circuits = 0;  ///< packets that follow in a circuit, at most; 0: there are none
     unsigned arity = 0;
     unsigned tile = 32;
     unsigned children = 15;  ///< that a reduction collects from, at most

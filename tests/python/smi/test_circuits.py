@@ -53,12 +53,12 @@ __kernel void broadcasts(const int n, const int root, __global int* right, const
 """
 
 
-@pytest.mark.parametrize(("count", "depth"), [(500, 16), (1000, 2)])
-def test_all_ranks_of_a_torus_send_to_all_at_once(count: int, depth: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("count", "depth", "most"), [(500, 16, 0), (500, 16, 15), (1000, 2, 0), (1000, 4, 7)])
+def test_all_ranks_of_a_torus_send_to_all_at_once(count: int, depth: int, most: int, tmp_path: Path) -> None:
     """Beside a broadcast; each pair of ranks has ports of its own, and no FIFO holds more than a part of a message."""
     source = tmp_path / "all.c"
     source.write_text("#include <smi.h>\n" + BROADCAST + "".join(PAIR.format(port=port) for port in range(1, RANKS)))
-    run = Run(CIRCUITS.with_node(depth=depth))
+    run = Run(CIRCUITS.with_node(depth=depth, circuit_packets=most))
     right: list[Buffer] = []
     for rank in range(RANKS):
         for port in range(1, RANKS):

@@ -74,11 +74,11 @@ TEST(SmiFabric, ElementsComeInOrder) {
       }
 }
 
-/// Those of circuits behind each other, and behind packets.
+/// Those of circuits behind each other, and behind packets; of whole messages, or of parts that fit into FIFOs, or don't.
 TEST(SmiFabric, CircuitsAndPacketsComeInOrder) {
-  for (const unsigned size : {0u, 1u, 2u, 3u})
+  for (const auto& [size, most] : {std::pair{0u, 0}, {1u, 1}, {2u, 15}, {3u, 3}, {2u, 40}, {3u, 0}})
     for (const unsigned count : {0u, 1u, 3u, 4u, 7u, 8u, 9u, 31u, 32u, 33u, 1001u}) {
-      Line line({{{push, 3, 16, size}}, {}, {{pop, 3, 16, size}}}, {.switching = "circuit"});
+      Line line({{{push, 3, 16, size}}, {}, {{pop, 3, 16, size}}}, {.switching = "circuit", .circuit_packets = most});
       constexpr unsigned kTurns = 4;
       std::vector<std::uint64_t> got;
       line.add("pushes", [&] {
@@ -106,11 +106,12 @@ TEST(SmiFabric, CircuitsAndPacketsComeInOrder) {
     }
 }
 
-/// A link takes a packet in 16 cycles here, which has 7 floats, or 8 in a circuit.
+/// A link takes a packet in 16 cycles here, which has 7 floats, or 8 in a circuit, one of whose packets has none.
 TEST(SmiFabric, CircuitsCarryElementsAtTheLinksRate) {
-  for (const bool circuits : {false, true}) {
+  for (const auto& [circuits, most, cycles] :
+       {std::tuple{false, 0, 16.0 / 7}, {true, 0, 2.0}, {true, 15, 2.0 * 16 / 15}, {true, 3, 2.0 * 4 / 3}}) {
     constexpr unsigned kCount = 40'000;
-    Line line({{{push, 0}}, {{pop, 0}}}, {.gbit_s = 4, .switching = "circuit"});
+    Line line({{{push, 0}}, {{pop, 0}}}, {.gbit_s = 4, .switching = "circuit", .circuit_packets = most});
     Tick begin = 0, end = 0;
     line.add("pushes", [&] {
       auto& port = line.port(0, 0);
@@ -126,7 +127,7 @@ TEST(SmiFabric, CircuitsCarryElementsAtTheLinksRate) {
       end = Kernel::current().cycle();
     });
     line.kernels.run();
-    EXPECT_NEAR(static_cast<double>(end - begin) / kCount, circuits ? 2.0 : 16.0 / 7, 0.01);
+    EXPECT_NEAR(static_cast<double>(end - begin) / kCount, cycles, 0.01);
   }
 }
 
@@ -138,6 +139,7 @@ TEST(SmiFabric, CircuitsCrossBesideCollectives) {
     const std::vector<EndpointOf> all{{push, 0}, {push, 1}, {push, 2}, {broadcast, 3, 4}, {pop, 4}, {pop, 5}, {pop, 6}};
     LineValues values{.reads = 1 + static_cast<std::int64_t>(draw() % 8), .switching = "circuit"};
     values.depth = 2 + static_cast<std::int64_t>(draw() % 6);
+    values.circuit_packets = static_cast<std::int64_t>(draw() % 8);
     Line line(std::vector(kRanks, all), values);
     // Port p of a rank's data go to its pop at 4 + p.
     auto tables = tables_of(kRanks, 2, std::vector(kRanks, all));
@@ -235,7 +237,7 @@ TEST(SmiFabric, AllToAllGetsThrough) {
   // Port 2 p of a rank is pushed into by p's data; a push and a pop at one port have control and data, which differ.
   for (unsigned seed = 0; seed < 10; ++seed) {
     const bool circuits = seed % 2 == 1;
-    LineValues values{.reads = 1 + seed / 2 * 3, .switching = "circuit"};
+    LineValues values{.reads = 1 + seed / 2 * 3, .switching = "circuit", .circuit_packets = seed / 2 * 6};
     Line line(endpoints, values);
     auto tables = tables_of(kRanks, 2, endpoints);
     for (unsigned r = 0; r < kRanks; ++r)  // control to the push, data to the pop

@@ -7,10 +7,13 @@ from __future__ import annotations
 from thalweg.systems.smi.cluster import HEADER_BYTES, Cluster
 
 
-def elements_per_us(cluster: Cluster, size: int, senders: int = 1, circuit: bool = False) -> float:
-    """Elements of `size` bytes that kernels give, one a cycle each, or that packets, or those of a circuit, carry on a link."""
+def elements_per_us(cluster: Cluster, size: int, senders: int = 1, circuits: int = 0) -> float:
+    """Elements of `size` bytes that kernels give, one a cycle each, or that packets carry on a link; where they are in `circuits`, of so
+    many packets behind the one with the header."""
     node = cluster.node
-    per_packet = node.packet_bytes // size if circuit else min((node.packet_bytes - HEADER_BYTES) // size, 31)
+    per_packet: float = min((node.packet_bytes - HEADER_BYTES) // size, 31)
+    if circuits:
+        per_packet = node.packet_bytes // size * circuits / (circuits + 1)
     packets = cluster.link.gbit_s * 1e3 / (8 * node.packet_bytes)
     return min(senders * cluster.mhz, packets * per_packet)
 
@@ -22,7 +25,7 @@ def packet_cycles(cluster: Cluster) -> float:
 
 def push_us(cluster: Cluster, elements: int, size: int, hops: int, senders: int = 1) -> float:
     """From the first push to the last pop. Elements but the last one need the rate."""
-    rate = elements_per_us(cluster, size, senders, cluster.node.switching == "circuit")
+    rate = elements_per_us(cluster, size, senders, cluster.node.circuits)
     return (hops * cluster.link.latency_ns) / 1e3 + max(0, elements - senders) / rate
 
 

@@ -86,6 +86,7 @@ def top_level(module: str, operations: Sequence[Operation], node: Node) -> str:
         latency=node.latency,
         children=node.children,
         tile=node.tile,
+        circuits=node.circuits,
         kinds=packed(3, (KINDS.index(operation.type) for operation in operations)),
         numbers=packed(8, (operation.port for operation in operations)),
         buffers=packed(16, buffers),
@@ -252,7 +253,8 @@ module {module}
       .Depth({depth}),
       .Latency({latency}),
       .Children({children}),
-      .Tile({tile})
+      .Tile({tile}),
+      .Circuits(32'd{circuits})
   ) u_node (
       .clk_i,
       .rst_i,

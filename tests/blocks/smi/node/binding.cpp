@@ -48,7 +48,7 @@ NodeModel::Config config_of(unsigned rank) {
                            .latency = Parameters::Latency,
                            .children = Parameters::Children,
                            .tile = Parameters::Tile,
-                           .circuits = Parameters::Circuits != 0,
+                           .circuits = Parameters::Circuits,
                            .endpoints = {}};
   for (unsigned e = 0; e < kEndpoints; ++e)
     config.endpoints.push_back(
