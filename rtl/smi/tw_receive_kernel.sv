@@ -61,7 +61,8 @@ module tw_receive_kernel
           .packet_i(in_data_i[i][$bits(smi_circuit_t)-1:0]),
           .to_i    (found),
           .to_o    (to[i]),
-          .last_o  (last[i])
+          .last_o  (last[i]),
+          .inside_o()
       );
     end else begin : packets
       assign to[i]   = found;

@@ -55,7 +55,8 @@ module tw_send_kernel
           .packet_i(in_data_i[i][$bits(smi_circuit_t)-1:0]),
           .to_i    (found),
           .to_o    (to[i]),
-          .last_o  (last[i])
+          .last_o  (last[i]),
+          .inside_o()
       );
     end else begin : packets
       assign to[i]   = found;

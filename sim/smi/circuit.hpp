@@ -14,6 +14,8 @@ class Circuit {
  public:
   using Offer = Poller<Packet>::Offer;
 
+  /// Is the next packet one that follows?
+  [[nodiscard]] bool inside() const { return left_ > 0; }
   /// Of a packet that is shown, and the output that the table has for its header.
   [[nodiscard]] Offer offer(const Packet& packet, unsigned to) const {
     return left_ > 0 ? Offer{packet, to_, left_ == 1} : Offer{packet, to, packet.operation() != Operation::circuit};

@@ -49,7 +49,7 @@ class Endpoint {
     unsigned latency = 8;    ///< of lanes, cycles
     unsigned children = 15;  ///< reduce: most ranks that one collects from
     unsigned tile = 32;      ///< reduce: elements of a tile, at most
-    unsigned circuits = 0;   ///< push: packets that follow in a circuit, at most; 0: there are none
+    unsigned circuits = 0;   ///< push, pop: packets that follow in a circuit, at most; 0: there are none
   };
   /// What comes in a cycle; null where nothing does.
   struct Inputs {

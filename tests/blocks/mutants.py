@@ -205,7 +205,7 @@ RTL = [
     Mutant("rtl_smi_pop_credits_late", "smi/pop", "int32", "rtl/smi/tw_pop.sv",
            "taken_d >= open_q.window / 2", "taken_d > open_q.window / 2"),
     Mutant("rtl_smi_pop_credits_in_circuits", "smi/pop", "circuits", "rtl/smi/tw_pop.sv",
-           "credited = !inside_q && packet", "credited = packet"),
+           "credited = !payload && packet", "credited = packet"),
     Mutant("rtl_smi_node_inputs_swapped", "smi/node", "collectives", "rtl/smi/tw_node.sv",
            "SendInput = o == l ? 0 : 1 + Other", "SendInput = o == l ? 1 : Other"),
 ]  # fmt: skip
@@ -322,7 +322,7 @@ CPP = [
     Mutant("cpp_smi_pop_credited_before_open", "smi/pop", "int32", "sim/smi/pop.hpp",
            "(left_ > 0 || !credited())", "true"),
     Mutant("cpp_smi_pop_circuit_of_another", "smi/pop", "circuits", "sim/smi/pop.hpp",
-           "within_ > 0 ? source_ : packets_.front().source()", "packets_.front().source()"),
+           "begins_circuit() ? next_circuit_->source : source_", "source_"),
     Mutant("cpp_smi_node_less_for_links", "smi/node", "four_links", "sim/smi/node.hpp",
            "kLinkDepth = 8", "kLinkDepth = 7"),
 ]  # fmt: skip

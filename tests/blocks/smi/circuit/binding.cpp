@@ -25,6 +25,7 @@ struct Twin {
     const auto shown = offer(in);
     out.to_o.set(shown.to);
     out.last_o.set(shown.last);
+    out.inside_o.set(circuit.inside());
   }
   void step(const Inputs& in) {
     if (in.taken_i.get()) circuit.step(offer(in));

@@ -14,7 +14,11 @@ using top::Inputs, top::Outputs, top::Parameters;
 constexpr unsigned kRank = 0x5A, kBytes = Parameters::PacketBytes;
 
 struct Twin {
-  thalweg::smi::Pop pop{{.rank = kRank, .port = Parameters::Port, .packet_bytes = kBytes, .size = Parameters::Size}};
+  thalweg::smi::Pop pop{{.rank = kRank,
+                         .port = Parameters::Port,
+                         .packet_bytes = kBytes,
+                         .size = Parameters::Size,
+                         .circuits = Parameters::Circuits}};
 
   void outputs(const Inputs&, Outputs& out) const {
     out.open_ready_o.set(pop.open_ready());
