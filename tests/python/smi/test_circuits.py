@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from thalweg.systems.smi.cluster import Cluster
-from thalweg.systems.smi.run import Buffer, Run
+from thalweg.systems.smi.run import Buffer, Run, Stuck
 
 pytest.importorskip("clang.cindex", reason="libclang is not installed")
 pytestmark = pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed")
@@ -68,3 +68,37 @@ def test_all_ranks_of_a_torus_send_to_all_at_once(count: int, depth: int, most: 
             run.kernel(source, kernel, rank, n=count, right=right[-1], **more)
     run.run()
     assert [int(buffer.array[0]) for buffer in right] == [count] * (RANKS * RANKS)
+
+
+def test_a_kernel_that_pushes_in_turns_needs_parts(tmp_path: Path) -> None:
+    """The circuit of its first message has the link, and its second one's has to get through before the kernel goes on."""
+    source = tmp_path / "turns.c"
+    source.write_text(
+        "#include <smi.h>\n"
+        + "".join(PAIR.format(port=port) for port in (1, 2)).replace(
+            "SMI_Comm_size(comm) - 2", "SMI_Comm_size(comm) - 1"
+        )
+        + """
+__kernel void turns(const int n, const SMI_Comm comm) {
+  SMI_Channel one = SMI_Open_send_channel(n, SMI_INT, 1, 1, comm), two = SMI_Open_send_channel(n, SMI_INT, 1, 2, comm);
+  for (int i = 0; i < n; ++i) {
+    int data = i * 3;
+    SMI_Push(&one, &data);
+    SMI_Push(&two, &data);
+  }
+}
+"""
+    )
+
+    def right(most: int) -> list[int]:
+        run = Run(CIRCUITS.with_node(circuit_packets=most), ranks=2)
+        run.kernel(source, "turns", 0, n=1000)
+        found = [run.buffer(1, np.zeros(1, np.int32)) for _ in range(2)]
+        for port, buffer in enumerate(found, 1):
+            run.kernel(source, f"takes_{port}", 1, n=1000, right=buffer)
+        run.run()
+        return [int(buffer.array[0]) for buffer in found]
+
+    assert right(15) == [1000, 1000]
+    with pytest.raises(Stuck, match="port 2"):
+        right(0)

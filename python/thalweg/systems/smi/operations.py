@@ -85,15 +85,15 @@ def ping_pong_us(cluster: Cluster, element: str, peer: int) -> tuple[float, bool
     return result.cycle(0, "asks") / result.hertz * 1e6 / (2 * ROUNDS), right
 
 
-def behind_us(cluster: Cluster, element: str, count: int, peer: int) -> tuple[float, bool]:
-    """From the push of one element to its pop, when half of another kernel's `count` for the same rank have been pushed."""
+def behind_us(cluster: Cluster, element: str, count: int, peer: int, to: int) -> tuple[float, bool]:
+    """From the push of one element for rank `to` to its pop, when half of another kernel's `count` for `peer` have been pushed."""
     micro = _Micro(cluster, element, [(kind, port) for port in (0, 1) for kind in ("push", "pop")])
     micro.start("sends_0", 0, n=count, peer=peer)
     micro.start("takes_0", peer, True, n=count, peer=0)
-    micro.start("sends_late", 0, wait=count // 2, peer=peer)
-    micro.start("takes_1", peer, True, n=1, peer=0)
+    micro.start("sends_late", 0, wait=count // 2, peer=to)
+    micro.start("takes_1", to, True, n=1, peer=0)
     result, right = micro.end()
-    return (result.cycle(peer, "takes_1") - count // 2) / result.hertz * 1e6, right
+    return (result.cycle(to, "takes_1") - count // 2) / result.hertz * 1e6, right
 
 
 def injection(cluster: Cluster, messages: int, reads: int) -> tuple[float, bool]:
@@ -207,7 +207,7 @@ def latency(
 
     def measure(progress: Progress, _: int) -> Iterator[Row]:
         for index, size in enumerate(wanted):
-            us, right = behind_us(cluster, element, size // BYTES[element], peer)
+            us, right = behind_us(cluster, element, size // BYTES[element], peer, peer)
             bound = bounds.push_us(cluster, 1, BYTES[element], hops)
             yield {
                 "operation": "latency",
