@@ -58,6 +58,7 @@ class Run {
     const Program::Config config{.world = ranks,
                                  .packet_bytes = channels.packet_bytes,
                                  .eager = channels.eager,
+                                 .circuits = channels.circuits > 0,
                                  .arity = channels.arity,
                                  .tile = channels.tile,
                                  .children = channels.children,

@@ -11,6 +11,13 @@ namespace blocks {
 
 using thalweg::smi::Open;
 
+/// That follow in a circuit which carries the message.
+template <unsigned Bytes>
+[[nodiscard]] std::uint32_t circuit_packets(const Open& open) {
+  const unsigned whole = thalweg::smi::payload_elements(Bytes, open.size);
+  return (open.count + whole - 1) / whole;
+}
+
 [[nodiscard]] inline top::open_t open_port(const Open& open) {
   top::open_t port;
   port.count = open.count;
@@ -19,6 +26,7 @@ using thalweg::smi::Open;
   port.op = static_cast<unsigned>(open.op);
   port.per_packet = open.per_packet;
   port.window = open.window;
+  port.packets = open.packets;
   port.peer = open.peer;
   port.root = open.root;
   port.own = open.own;
@@ -39,6 +47,7 @@ using thalweg::smi::Open;
   open.op = static_cast<thalweg::spec::Operator>(port.op);
   open.per_packet = number(port.per_packet);
   open.window = number(port.window);
+  open.packets = number(port.packets);
   open.peer = number(port.peer);
   open.root = number(port.root);
   open.own = number(port.own);

@@ -22,6 +22,7 @@ module tw_node
     parameter int unsigned Latency = 8,  /// of lanes, cycles
     parameter int unsigned Children = 15,  /// that a reduction's parent has, at most
     parameter int unsigned Tile = 32,  /// elements of a reduction's tile, at most
+    parameter int unsigned Circuits = 0,  /// packets that follow in a circuit, at most; 0: there are none
     localparam int unsigned PacketBits = 8 * PacketBytes,
     localparam int unsigned LinkBits = Links > 1 ? $clog2(Links) : 1
 ) (
@@ -74,7 +75,7 @@ module tw_node
 
   // --- Endpoints' packets, in and out
 
-  logic [Endpoints-1:0] out_valid, out_ready, data_valid, data_ready, control_valid;
+  logic [Endpoints-1:0] out_valid, out_ready, out_last, data_valid, data_ready, control_valid;
   packet_t [Endpoints-1:0] out_data, data_data, control_data;
 
   logic [Links-1:0] dropped;
@@ -102,7 +103,8 @@ module tw_node
         .Inputs     (Inputs),
         .Outputs    (Links + 1),
         .Reads      (Reads),
-        .PacketBytes(PacketBytes)
+        .PacketBytes(PacketBytes),
+        .Circuits   (Circuits != 0)
     ) send_kernel (
         .clk_i,
         .rst_i,
@@ -122,7 +124,8 @@ module tw_node
         .Inputs     (Links + 1),
         .Outputs    (Outputs),
         .Reads      (Reads),
-        .PacketBytes(PacketBytes)
+        .PacketBytes(PacketBytes),
+        .Circuits   (Circuits != 0)
     ) receive_kernel (
         .clk_i,
         .rst_i,
@@ -231,20 +234,37 @@ module tw_node
       localparam int unsigned DataBits = Kinds[Endpoint] == Push ? 1 : PacketBits;
       logic [DataBits-1:0] data;
 
-      tw_fifo #(
-          .Width(PacketBits),
-          .Depth(Depth)
-      ) out (
-          .clk_i,
-          .rst_i,
-          .in_valid_i (out_valid[Endpoint]),
-          .in_ready_o (out_ready[Endpoint]),
-          .in_data_i  (out_data[Endpoint]),
-          .out_valid_o(send_in_valid[Links+k]),
-          .out_ready_i(send_in_ready[Links+k]),
-          .out_data_o (send_in_data[Links+k]),
-          .count_o    ()
-      );
+      if (Circuits != 0 && Kinds[Endpoint] == Push) begin : circuits
+        tw_message_fifo #(
+            .Width(PacketBits),
+            .Depth(Depth)
+        ) out (
+            .clk_i,
+            .rst_i,
+            .in_valid_i (out_valid[Endpoint]),
+            .in_ready_o (out_ready[Endpoint]),
+            .in_data_i  (out_data[Endpoint]),
+            .in_last_i  (out_last[Endpoint]),
+            .out_valid_o(send_in_valid[Links+k]),
+            .out_ready_i(send_in_ready[Links+k]),
+            .out_data_o (send_in_data[Links+k])
+        );
+      end else begin : packets
+        tw_fifo #(
+            .Width(PacketBits),
+            .Depth(Depth)
+        ) out (
+            .clk_i,
+            .rst_i,
+            .in_valid_i (out_valid[Endpoint]),
+            .in_ready_o (out_ready[Endpoint]),
+            .in_data_i  (out_data[Endpoint]),
+            .out_valid_o(send_in_valid[Links+k]),
+            .out_ready_i(send_in_ready[Links+k]),
+            .out_data_o (send_in_data[Links+k]),
+            .count_o    ()
+        );
+      end
       tw_fifo #(
           .Width(DataBits),
           .Depth(32'(Buffers[Endpoint]))
@@ -270,7 +290,8 @@ module tw_node
     if (Kinds[e] == Push) begin : push
       tw_push #(
           .Port       (32'(Ports[e])),
-          .PacketBytes(PacketBytes)
+          .PacketBytes(PacketBytes),
+          .Circuits   (Circuits)
       ) endpoint (
           .clk_i,
           .rst_i,
@@ -286,7 +307,8 @@ module tw_node
           .control_data_i (control_data[e]),
           .packet_valid_o (out_valid[e]),
           .packet_ready_i (out_ready[e]),
-          .packet_data_o  (out_data[e])
+          .packet_data_o  (out_data[e]),
+          .packet_last_o  (out_last[e])
       );
       assign data_ready[e]           = 1'b1;
       assign element_out_valid_o[e]  = 1'b0;
@@ -296,7 +318,8 @@ module tw_node
       tw_pop #(
           .Port       (32'(Ports[e])),
           .Size       (32'(Sizes[e])),
-          .PacketBytes(PacketBytes)
+          .PacketBytes(PacketBytes),
+          .Circuits   (Circuits != 0)
       ) endpoint (
           .clk_i,
           .rst_i,
@@ -315,6 +338,7 @@ module tw_node
           .packet_ready_i(out_ready[e]),
           .packet_data_o (out_data[e])
       );
+      assign out_last[e]           = 1'b1;
       assign element_in_ready_o[e] = 1'b1;
     end else if (Kinds[e] == Broadcast) begin : broadcast
       tw_broadcast #(
@@ -342,6 +366,7 @@ module tw_node
           .packet_ready_i (out_ready[e]),
           .packet_data_o  (out_data[e])
       );
+      assign out_last[e]             = 1'b1;
       assign element_out_source_o[e] = '0;
     end else if (Kinds[e] == Scatter) begin : scatter
       tw_scatter #(
@@ -369,6 +394,7 @@ module tw_node
           .packet_ready_i (out_ready[e]),
           .packet_data_o  (out_data[e])
       );
+      assign out_last[e]             = 1'b1;
       assign element_out_source_o[e] = '0;
     end else if (Kinds[e] == Gather) begin : gather
       tw_gather #(
@@ -396,6 +422,7 @@ module tw_node
           .packet_ready_i (out_ready[e]),
           .packet_data_o  (out_data[e])
       );
+      assign out_last[e]             = 1'b1;
       assign element_out_source_o[e] = '0;
     end else if (Kinds[e] == Reduce) begin : reduce
       tw_reduce #(
@@ -426,6 +453,7 @@ module tw_node
           .packet_ready_i (out_ready[e]),
           .packet_data_o  (out_data[e])
       );
+      assign out_last[e]             = 1'b1;
       assign element_out_source_o[e] = '0;
     end else begin : unknown
       $error("tw_node: a kind is 0 to 5");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes packets of elements: up to per_packet of 1 << size bytes each. Of a packet's header only the count is set; what follows the
-// elements is zero.
+// elements is zero. With Circuits there are packets of elements alone, too: their first element is where it is in others, and what goes on
+// behind the last byte is where others have their header.
 //
 // Order: kept. Latency: a packet is at the output in the cycle after its last element came. Throughput: an element a cycle, where
 // packets are taken at once. Storage: a packet. in_ready_o depends on out_ready_i, the others are registers. Critical path: from
@@ -9,7 +10,8 @@ module tw_packer
   import tw_smi_pkg::*;
   import tw_smi_spec_pkg::*;
 #(
-    parameter int unsigned PacketBytes = 32,
+    parameter int unsigned PacketBytes = 32,  /// up to 64
+    parameter bit          Circuits    = 1'b0,
     localparam int unsigned PacketBits = 8 * PacketBytes
 ) (
     input logic clk_i,
@@ -20,7 +22,8 @@ module tw_packer
     input  element_t   in_data_i,
     input  logic       in_last_i,        /// the packet ends with it, and is the last of what it belongs to
     input  logic [1:0] in_size_i,        /// log2 of its bytes; of a packet always the same
-    input  logic [4:0] in_per_packet_i,  /// likewise; at least 1, and no more than fit
+    input  payload_t   in_per_packet_i,  /// likewise; at least 1, and no more than fit
+    input  logic       in_circuit_i,     /// likewise; where Circuits: the packet is of elements alone
 
     output logic                  out_valid_o,
     input  logic                  out_ready_i,
@@ -29,22 +32,32 @@ module tw_packer
     output logic                  empty_o      /// no element is in it
 );
   localparam int unsigned DataBytes = PacketBytes - HeaderBits / 8;
+  localparam int unsigned AllBytes = Circuits ? PacketBytes : DataBytes;
+  localparam int unsigned CountBits = Circuits ? $bits(payload_t) : 5;
 
-  logic [DataBytes-1:0][7:0] bytes_q;
-  logic [4:0] count_q;
+  logic [AllBytes-1:0][7:0] bytes_q;
+  logic [CountBits-1:0] count_q;
   logic full_q, last_q;
 
   wire leaves = full_q && out_ready_i;
   wire accept = in_valid_i && in_ready_o;
-  wire [4:0] place = full_q ? 0 : count_q;
+  wire [CountBits-1:0] place = full_q ? 0 : count_q;
+  wire smi_header_t count_header = header(0, 0, 0, OperationSend, count_q[4:0]);
 
   assign in_ready_o  = !full_q || out_ready_i;
   assign out_valid_o = full_q;
-  assign out_data_o  = {bytes_q, header(0, 0, 0, OperationSend, count_q)};
   assign out_last_o  = last_q;
   assign empty_o     = count_q == 0;
 
-  for (genvar b = 0; b < DataBytes; b++) begin : bytes
+  if (Circuits) begin : circuits
+    logic circuit_q;
+    always_ff @(posedge clk_i) if (accept) circuit_q <= in_circuit_i;
+    assign out_data_o = {bytes_q[DataBytes-1:0], circuit_q ? bytes_q[AllBytes-1-:HeaderBits/8] : count_header};
+  end else begin : packets
+    assign out_data_o = {bytes_q, count_header};
+  end
+
+  for (genvar b = 0; b < AllBytes; b++) begin : bytes
     localparam int unsigned Byte = b;
     logic here;
     logic [7:0] data;
@@ -66,7 +79,7 @@ module tw_packer
       full_q  <= 1'b0;
     end else if (accept) begin
       count_q <= place + 1;
-      full_q  <= in_last_i || place + 5'd1 >= in_per_packet_i;
+      full_q  <= in_last_i || place + CountBits'(1) >= CountBits'(in_per_packet_i);
     end else if (leaves) begin
       count_q <= 0;
       full_q  <= 1'b0;

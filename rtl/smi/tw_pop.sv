@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives a kernel the elements that ranks send. Those of eager packets are given as they come, so that the kernel need not wait for its
 // channel to be open: it looks at their source. Those with credits are given to an open channel alone, whose sender gets its credits
-// back when half of them, or all of the message, have been taken.
+// back when half of them, or all of the message, have been taken. With Circuits, a circuit's are given as eager ones; its first packet is
+// kept beside the others, so that it takes no cycle of an element.
 //
 // Order: kept. Latency: a packet's first element is shown in the cycle after it came. Throughput: an element a cycle, from packet to
 // packet too. Storage: two packets, two of credits without what is constant of them, and a channel that is opened beside the one that
@@ -15,6 +16,7 @@ module tw_pop
     parameter int unsigned Port        = 0,
     parameter int unsigned Size        = 2,   /// log2 of an element's bytes, up to 3
     parameter int unsigned PacketBytes = 32,
+    parameter bit          Circuits    = 1'b0,
     localparam int unsigned PacketBits = 8 * PacketBytes
 ) (
     input logic clk_i,
@@ -40,7 +42,9 @@ module tw_pop
     output logic [PacketBits-1:0] packet_data_o
 );
   localparam int unsigned Bits = 8 << Size;  // of an element
-  localparam int unsigned Elements = most_elements(PacketBytes, Size);
+  localparam int unsigned Payload = 32'(payload_elements(PacketBytes, 2'(Size)));
+  localparam int unsigned Elements = Circuits ? Payload : most_elements(PacketBytes, Size);  // of a packet, at most
+  localparam int unsigned IndexBits = Circuits ? $bits(payload_t) : 5;
   localparam int unsigned CountBits = 34;
 
   // What a pop takes of an open.
@@ -65,15 +69,31 @@ module tw_pop
   wire any = !left_q[CountBits-1];
   packets_t taken_q;  // packets whose credits have not been returned
   logic owes_q, returns_q;  // of taken_q: is it above 0, and is it half of the window
-  logic [4:0] index_q;  // of the element
+  logic [IndexBits-1:0] index_q;  // of the element
+  logic [31:0] within_q;  // elements of a circuit that are to come
+  logic final_q;  // of within_q: is it 1
+  rank_t source_q;  // the circuit's
 
   logic packet_valid, out_ready;
   logic [PacketBits-1:0] packet;
   wire smi_header_t packet_header = packet[HeaderBits-1:0];
 
-  wire credited = packet_header.operation == OperationReceive;
+  // What comes, and of the packet whose elements are given: it follows in a circuit, as the first one.
+  logic data_keeps, data_payload, data_begins, payload, begins;
+  // A circuit of whose elements none has been given.
+  logic next_circuit_q;
+  logic next_one_q;  // it has one element
+  logic [31:0] next_elements_q;
+  rank_t next_source_q;
+
+  wire credited = !payload && packet_header.operation == OperationReceive;
+  wire begins_circuit = begins && index_q == 0;
+  wire [31:0] circuit_left = begins_circuit ? next_elements_q : within_q;
+  wire last_of_circuit = begins_circuit ? next_one_q : final_q;
+  wire rank_t source = !payload ? packet_header.source : begins_circuit ? next_source_q : source_q;
   wire gives = out_valid_o && out_ready_i;
-  wire last = index_q + 5'd1 == packet_header.count;
+  wire [IndexBits-1:0] next_index = index_q + 1;
+  wire last = payload ? last_of_circuit || 32'(next_index) == Payload : next_index == IndexBits'(packet_header.count);
   wire ends = gives && last;
   wire returns = owes_q && (!any || returns_q) && out_ready;
   wire channel_t next = next_valid_q ? next_q : channel_of(open_i);
@@ -81,7 +101,7 @@ module tw_pop
 
   assign open_ready_o = !next_valid_q;
   assign out_valid_o  = packet_valid && (any || !credited);
-  assign out_source_o = packet_header.source;
+  assign out_source_o = source;
 
   packets_t taken_d;
   assign taken_d = (returns ? 0 : taken_q) + packets_t'(ends && credited);
@@ -90,6 +110,11 @@ module tw_pop
     if (loads) open_q <= next;
     if (open_valid_i && open_ready_o) next_q <= channel_of(open_i);
     returns_q <= taken_d >= open_q.window / 2;
+    if (gives) begin
+      source_q <= source;
+      within_q <= circuit_left - 1;
+      final_q  <= circuit_left == 2;
+    end
     if (rst_i) begin
       next_valid_q <= 1'b0;
       left_q <= '1;
@@ -101,24 +126,67 @@ module tw_pop
       left_q <= left_q + (loads ? CountBits'(next.count) : '0) - CountBits'(gives);
       taken_q <= taken_d;
       owes_q <= taken_d != 0;
-      if (gives) index_q <= last ? 0 : index_q + 1;
+      if (gives) index_q <= last ? 0 : next_index;
     end
   end
 
+  logic packets_ready;
+
+  if (Circuits) begin : circuits
+    logic data_last, opened_q;
+    wire smi_circuit_t data_circuit = data_data_i[$bits(smi_circuit_t)-1:0];
+    wire comes = data_valid_i && data_ready_o;
+    wire opens = !data_payload && !data_last;
+
+    assign data_ready_o = packets_ready && (!next_circuit_q || data_payload);
+    assign data_keeps   = comes && !opens;
+    assign data_begins  = data_payload && opened_q;
+
+    tw_circuit #(
+        .ToWidth(1)
+    ) circuit (
+        .clk_i,
+        .rst_i,
+        .taken_i (comes),
+        .packet_i(data_circuit),
+        .to_i    (1'b0),
+        .to_o    (),
+        .last_o  (data_last),
+        .inside_o(data_payload)
+    );
+
+    always_ff @(posedge clk_i) begin
+      if (comes) opened_q <= opens;
+      if (comes && opens) begin
+        next_elements_q <= data_circuit.elements;
+        next_one_q <= data_circuit.elements == 1;
+        next_source_q <= data_circuit.source;
+      end
+      if (rst_i) next_circuit_q <= 1'b0;
+      else next_circuit_q <= (comes && opens) || (next_circuit_q && !(gives && begins_circuit));
+    end
+  end else begin : no_circuits
+    assign data_ready_o = packets_ready;
+    assign data_keeps = data_valid_i;
+    assign {data_payload, data_begins, next_circuit_q, next_one_q, next_elements_q, next_source_q} = '0;
+  end
+
   tw_skid #(
-      .Width(PacketBits)
+      .Width(2 + PacketBits)
   ) packets (
       .clk_i,
       .rst_i,
-      .in_valid_i (data_valid_i),
-      .in_ready_o (data_ready_o),
-      .in_data_i  (data_data_i),
+      .in_valid_i (data_keeps),
+      .in_ready_o (packets_ready),
+      .in_data_i  ({data_payload, data_begins, data_data_i}),
       .out_valid_o(packet_valid),
       .out_ready_i(ends),
-      .out_data_o (packet)
+      .out_data_o ({payload, begins, packet})
   );
 
-  wire [Elements-1:0][Bits-1:0] elements = packet[HeaderBits+:Elements*Bits];
+  // Of packets that follow in a circuit, the last ones are where others have their header.
+  wire [PacketBits-1:0] lanes = {packet[HeaderBits-1:0], packet[PacketBits-1:HeaderBits]};
+  wire [Elements-1:0][Bits-1:0] elements = lanes[Elements*Bits-1:0];
   always_comb begin
     out_data_o = '0;
     for (int unsigned e = 0; e < Elements; e++) if (32'(index_q) == e) out_data_o |= ElementBits'(elements[e]);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends a kernel's elements to a rank. A packet leaves when it is full, at the message's end, or where an element asks for it. With a
 // window, a packet begins only with a credit, and the next channel when all have come back; its operation is receive, that of others
-// send.
+// send. With Circuits a message can be cut into circuits, each of a packet that says how many follow, and of these, which are full, but for
+// the message's last one, whatever an element asks for.
 //
 // Order: kept. Latency: an element's packet is shown in the second cycle after its last element came. Throughput: an element a cycle,
 // from packet to packet too, and from message to message where the next one has been opened. Storage: three packets, and a channel that
@@ -14,6 +15,7 @@ module tw_push
 #(
     parameter int unsigned Port        = 0,
     parameter int unsigned PacketBytes = 32,
+    parameter int unsigned Circuits    = 0,   /// packets that follow in a circuit, at most; 0: there are none
     localparam int unsigned PacketBits = 8 * PacketBytes
 ) (
     input logic clk_i,
@@ -35,22 +37,30 @@ module tw_push
 
     output logic                  packet_valid_o,
     input  logic                  packet_ready_i,
-    output logic [PacketBits-1:0] packet_data_o
+    output logic [PacketBits-1:0] packet_data_o,
+    output logic                  packet_last_o   /// of a circuit, or alone
 );
+  localparam int unsigned FollowBits = $clog2(Circuits) + 1;
+  localparam int unsigned PerBits = Circuits != 0 ? $bits(payload_t) : 5;
+
   // What a push takes of an open.
   typedef struct packed {
     logic [31:0] count;
     logic [1:0]  size;
-    logic [4:0]  per_packet;
+    logic [PerBits-1:0] per_packet;
     packets_t    window;
     rank_t       peer;
+    logic        circuit;
+    logic [31:0] packets;  // that follow in its circuits
   } channel_t;
 
   function automatic channel_t channel_of(open_t open);
     channel_t channel;
     channel.count = open.count;
     channel.size = open.size;
-    channel.per_packet = open.per_packet;
+    channel.circuit = Circuits != 0 && open.packets != 0;
+    channel.packets = Circuits != 0 ? open.packets : 0;
+    channel.per_packet = channel.circuit ? PerBits'(payload_elements(PacketBytes, open.size)) : PerBits'(open.per_packet);
     channel.window = open.window;
     channel.peer = open.peer;
     return channel;
@@ -63,7 +73,14 @@ module tw_push
   packets_t credits_q, under_way_q;
   logic credit_q, back_q;  // is there one, or need there be none; are none under way
   rank_t peer_q;  // of the packet that is made
-  logic credited_q;  // it is
+  logic credited_q, payload_q;  // it is; it follows in a circuit
+  logic final_q;  // it is alone, or the last one of its circuit
+  logic [31:0] packets_left_q;  // of circuits that have not begun
+  logic [FollowBits-1:0] follow_q;  // packets of the circuit that have not begun
+  logic follows_q;  // of follow_q: is it above 0
+  logic announces_q;  // a circuit's first packet is to leave, with these numbers
+  logic [FollowBits-1:0] announced_q;
+  logic [31:0] announced_elements_q;
 
   logic packer_ready, part_valid, part_empty, out_ready;
   logic [PacketBits-1:0] part;
@@ -73,6 +90,10 @@ module tw_push
   wire accept = in_valid_i && in_ready_o;
   wire begin_now = accept && begins;
   wire takes_credit = begin_now && limited;
+  wire announce = begin_now && open_q.circuit && !follows_q;
+  wire rest = packets_left_q <= Circuits;  // of the message, in one circuit
+  wire [FollowBits-1:0] announced = rest ? FollowBits'(packets_left_q) : FollowBits'(Circuits);
+  wire [FollowBits-1:0] follow_d = (follows_q ? follow_q : announced) - 1;
   wire ends = !any_q || (accept && one_q);
   wire channel_t next = next_valid_q ? next_q : channel_of(open_i);
   wire loads = ends && (next_valid_q || open_valid_i) && back_q && !takes_credit;
@@ -91,7 +112,15 @@ module tw_push
     if (begin_now) begin
       peer_q <= open_q.peer;
       credited_q <= limited;
+      payload_q <= open_q.circuit;
+      final_q <= !open_q.circuit || follow_d == 0;
     end
+    if (announce) begin
+      announced_q <= announced;
+      announced_elements_q <= rest ? left_q : 32'(Circuits * PacketBytes) >> open_q.size;
+    end
+    if (loads) packets_left_q <= next.packets;
+    else if (announce) packets_left_q <= packets_left_q - 32'(announced);
     credits_q <= credits_d;
     credit_q  <= credits_d != 0 || (loads ? next.window == 0 : !limited);
     if (rst_i) begin
@@ -100,7 +129,15 @@ module tw_push
       any_q <= 1'b0;
       under_way_q <= 0;
       back_q <= 1'b1;
+      announces_q <= 1'b0;
+      follow_q <= 0;
+      follows_q <= 1'b0;
     end else begin
+      if (begin_now && open_q.circuit) begin
+        follow_q  <= follow_d;
+        follows_q <= follow_d != 0;
+      end
+      announces_q <= Circuits != 0 && (announce || (announces_q && !out_ready));
       next_valid_q <= (next_valid_q || open_valid_i) && !loads;
       if (loads) begin
         left_q <= next.count;
@@ -117,18 +154,20 @@ module tw_push
   end
 
   tw_packer #(
-      .PacketBytes(PacketBytes)
+      .PacketBytes(PacketBytes),
+      .Circuits   (Circuits != 0)
   ) packer (
       .clk_i,
       .rst_i,
       .in_valid_i     (accept),
       .in_ready_o     (packer_ready),
       .in_data_i,
-      .in_last_i      (one_q || in_flush_i),
+      .in_last_i      (one_q || (in_flush_i && !open_q.circuit)),
       .in_size_i      (open_q.size),
-      .in_per_packet_i(open_q.per_packet),
+      .in_per_packet_i(payload_t'(open_q.per_packet)),
+      .in_circuit_i   (open_q.circuit),
       .out_valid_o    (part_valid),
-      .out_ready_i    (out_ready),
+      .out_ready_i    (out_ready && !announces_q),
       .out_data_o     (part),
       .out_last_o     (),
       .empty_o        (part_empty)
@@ -136,18 +175,20 @@ module tw_push
 
   wire smi_header_t part_header = part[HeaderBits-1:0];
   wire operation_e operation = credited_q ? OperationReceive : OperationSend;
+  wire smi_header_t part_begin = payload_q ? part_header : header(rank_i, peer_q, 8'(Port), operation, part_header.count);
+  wire smi_circuit_t first = circuit(rank_i, peer_q, 8'(Port), 32'(announced_q), announced_elements_q);
 
   tw_skid #(
-      .Width(PacketBits)
+      .Width(1 + PacketBits)
   ) out (
       .clk_i,
       .rst_i,
-      .in_valid_i (part_valid),
+      .in_valid_i (announces_q || part_valid),
       .in_ready_o (out_ready),
-      .in_data_i  ({part[PacketBits-1:HeaderBits], header(rank_i, peer_q, 8'(Port), operation, part_header.count)}),
+      .in_data_i  (announces_q ? {1'b0, PacketBits'(first)} : {final_q, part[PacketBits-1:HeaderBits], part_begin}),
       .out_valid_o(packet_valid_o),
       .out_ready_i(packet_ready_i),
-      .out_data_o (packet_data_o)
+      .out_data_o ({packet_last_o, packet_data_o})
   );
 
 `ifndef SYNTHESIS

@@ -15,6 +15,7 @@ module tw_receive_kernel
     parameter int unsigned Outputs     = 6,   /// up to 255
     parameter int unsigned Reads       = 8,   /// of an input on end
     parameter int unsigned PacketBytes = 32,
+    parameter bit          Circuits    = 1'b0,  /// as well as packets
     localparam int unsigned PacketBits = 8 * PacketBytes
 ) (
     input logic clk_i,
@@ -41,12 +42,32 @@ module tw_receive_kernel
   wire known = table_data_i != 0 && 32'(table_data_i) < Outputs;
   wire [ToWidth-1:0] entry = known ? ToWidth'(table_data_i) : Nowhere;
   logic [Inputs-1:0][ToWidth-1:0] to;
+  logic [Inputs-1:0] last;
 
   for (genvar i = 0; i < Inputs; i++) begin : inputs
     logic [ToWidth-1:0] table_q[512];
     wire smi_header_t packet = in_data_i[i][HeaderBits-1:0];
 
-    assign to[i] = packet.destination == rank_i ? table_q[{packet.port, packet.operation == OperationSynch}] : 0;
+    wire [ToWidth-1:0] here = table_q[{packet.port, packet.operation == OperationSynch}];
+    wire [ToWidth-1:0] found = packet.destination == rank_i ? here : 0;
+
+    if (Circuits) begin : circuits
+      tw_circuit #(
+          .ToWidth(ToWidth)
+      ) circuit (
+          .clk_i,
+          .rst_i,
+          .taken_i (in_valid_i[i] && in_ready_o[i]),
+          .packet_i(in_data_i[i][$bits(smi_circuit_t)-1:0]),
+          .to_i    (found),
+          .to_o    (to[i]),
+          .last_o  (last[i]),
+          .inside_o()
+      );
+    end else begin : packets
+      assign to[i]   = found;
+      assign last[i] = 1'b1;
+    end
 
     always_ff @(posedge clk_i) if (table_valid_i) table_q[table_index_i] <= entry;
   end
@@ -54,10 +75,11 @@ module tw_receive_kernel
   logic [ToWidth-1:0] out_to;
 
   tw_poller #(
-      .Inputs (Inputs),
-      .Outputs(Outputs + 1),
-      .Width  (PacketBits),
-      .Reads  (Reads)
+      .Inputs  (Inputs),
+      .Outputs (Outputs + 1),
+      .Width   (PacketBits),
+      .Reads   (Reads),
+      .Circuits(Circuits)
   ) poller (
       .clk_i,
       .rst_i,
@@ -65,6 +87,7 @@ module tw_receive_kernel
       .in_ready_o,
       .in_data_i,
       .in_to_i    (to),
+      .in_last_i  (last),
       .out_valid_o,
       .out_goes_i (dropped_o || (out_to_o & out_ready_i) != 0),
       .out_data_o,

@@ -20,8 +20,11 @@ package tw_smi_pkg;
     OperationSynch,
     OperationScatter,
     OperationReduce,
-    OperationGather
+    OperationGather,
+    OperationCircuit
   } operation_e;
+
+  typedef logic [6:0] payload_t;  // elements of a packet that follows in a circuit
 
   // Opens a channel. Ranks of a communicator are first, first + stride, ...: `ranks` of them, counted from 0.
   typedef struct packed {
@@ -31,6 +34,7 @@ package tw_smi_pkg;
     operator_e   op;         // of a reduction
     logic [4:0]  per_packet;  // elements that a packet has at most
     packets_t    window;     // push, pop: packets under way at most; 0: as many as go
+    logic [31:0] packets;    // push, where there are circuits: that follow in them, in all; 0: none do. The window is 0
     rank_t       peer;       // push: destination; pop: source; as ranks of the whole cluster
     rank_t       root;       // of a collective, as a rank of the communicator, as own is
     rank_t       own;
@@ -51,6 +55,17 @@ package tw_smi_pkg;
     packet.operation = operation;
     packet.count = count;
     return packet;
+  endfunction
+
+  // A circuit's first packet.
+  function automatic smi_circuit_t circuit(rank_t source, rank_t destination, logic [7:0] port, logic [31:0] packets,
+                                           logic [31:0] elements);
+    circuit = smi_circuit_empty();
+    circuit.source = source;
+    circuit.destination = destination;
+    circuit.port = port;
+    circuit.packets = packets;
+    circuit.elements = elements;
   endfunction
 
   // What a reduction's lane can: sums, least and largest of the five types.
@@ -96,5 +111,9 @@ package tw_smi_pkg;
     int unsigned fit;
     fit = (packet_bytes - HeaderBits / 8) >> size;
     return fit < MostElements ? fit : MostElements;
+  endfunction
+  // Likewise of one that follows in a circuit, up to 64 bytes.
+  function automatic payload_t payload_elements(int unsigned packet_bytes, logic [1:0] size);
+    return payload_t'(packet_bytes) >> size;
   endfunction
 endpackage

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Polls inputs for words that go to one of several outputs: an input a cycle. The word of the input whose turn it is is shown; an
 // input whose word is taken keeps its turn, up to Reads times on end. Then, or where it has no word, or one that isn't taken, the
-// next one has its turn: so what is shown may change without having been taken.
+// next one has its turn: so what is shown may change without having been taken. With Circuits words form messages: an output whose word
+// was not the last of its message is held, and until that one has been taken no other input's words for it are shown.
 //
-// Order: kept of each input. Latency: a word is shown in the cycle after it came, at the earliest, if it is its input's turn.
-// Throughput: a word a cycle, Reads of Reads + Inputs - 1 where one input alone has words. Storage: two words for each input. in_ready_o
-// are registers, the others depend on registers alone. Critical path: from the turn over the choice of the word and its output to
-// out_goes_i, and on to the enables of its input's words.
+// Order: kept of each input; of an output, messages stand together. Latency: a word is shown in the cycle after it came, at the earliest, if it is its input's turn.
+// Throughput: a word a cycle, Reads of Reads + Inputs - 1 where one input alone has words. Storage: two words for each input; with
+// Circuits a bit for each input and output. in_ready_o are registers, the others depend on registers alone. Critical path: from the turn
+// over the choice of the word and its output to out_goes_i, and on to the enables of its input's words.
 module tw_poller #(
     parameter int unsigned Inputs  = 5,    /// at least 1
     parameter int unsigned Outputs = 5,    /// at least 1
     parameter int unsigned Width   = 256,  /// bits of a word, at least 1
     parameter int unsigned Reads   = 8,    /// of an input on end, at least 1
+    parameter bit Circuits = 1'b0,  /// words form messages; otherwise each is one
     localparam int unsigned ToWidth = Outputs > 1 ? $clog2(Outputs) : 1
 ) (
     input  logic                           clk_i,
@@ -19,7 +21,8 @@ module tw_poller #(
     input  logic [Inputs-1:0]              in_valid_i,
     output logic [Inputs-1:0]              in_ready_o,
     input  logic [Inputs-1:0][  Width-1:0] in_data_i,
-    input  logic [Inputs-1:0][ToWidth-1:0] in_to_i,
+    input  logic [Inputs-1:0][ToWidth-1:0] in_to_i,     /// below Outputs; of a message's words the same
+    input  logic [Inputs-1:0]              in_last_i,   /// of its message
     output logic                           out_valid_o,
     input  logic                           out_goes_i,   /// where a word is shown, it is taken
     output logic [  Width-1:0]             out_data_o,
@@ -36,7 +39,9 @@ module tw_poller #(
 
   logic [TurnWidth-1:0] turn_q;
   logic [ReadWidth-1:0] read_q;
-  logic [Inputs-1:0] valid;
+  logic [Inputs-1:0] valid, last, may;
+  logic [Inputs-1:0] holds_q;  // its message has begun, and not ended
+  logic [Outputs-1:0] held_q;
   logic [Inputs-1:0][Width-1:0] data;
   logic [Inputs-1:0][ToWidth-1:0] to;
 
@@ -44,20 +49,21 @@ module tw_poller #(
 
   for (genvar i = 0; i < Inputs; i++) begin : inputs
     tw_skid #(
-        .Width(ToWidth + Width)
+        .Width(1 + ToWidth + Width)
     ) words (
         .clk_i,
         .rst_i,
         .in_valid_i (in_valid_i[i]),
         .in_ready_o (in_ready_o[i]),
-        .in_data_i  ({in_to_i[i], in_data_i[i]}),
+        .in_data_i  ({in_last_i[i], in_to_i[i], in_data_i[i]}),
         .out_valid_o(valid[i]),
         .out_ready_i(goes && turn_q == TurnWidth'(i)),
-        .out_data_o ({to[i], data[i]})
+        .out_data_o ({last[i], to[i], data[i]})
     );
+    assign may[i] = valid[i] && (!Circuits || holds_q[i] || !held_q[to[i]]);
   end
 
-  assign out_valid_o = valid[turn_q];
+  assign out_valid_o = may[turn_q];
   assign out_data_o  = data[turn_q];
   assign out_to_o    = to[turn_q];
 
@@ -70,6 +76,16 @@ module tw_poller #(
     end else begin
       turn_q <= turn_q == LastTurn ? 0 : turn_q + 1;
       read_q <= 0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || !Circuits) begin
+      holds_q <= '0;
+      held_q  <= '0;
+    end else if (goes) begin
+      holds_q[turn_q]  <= !last[turn_q];
+      held_q[out_to_o] <= !last[turn_q];
     end
   end
 

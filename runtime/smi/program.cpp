@@ -292,6 +292,7 @@ void Program::submit(Running& running, PortState& state, Channel& channel, const
     agreement_.point_to_point(static_cast<unsigned>(channel.peer), running.rank, port, false, end);
   else
     agreement_.collective(channel, port, end);
+  state.circuit = open.packets > 0;
   state.port.open->push(open, at(place));
 }
 
@@ -314,6 +315,9 @@ Open Program::protocol(const Running& running, const Channel& channel, unsigned 
     if (!config_.eager && channel.count > degree) {
       open.per_packet = std::clamp<unsigned>(degree, 1, open.per_packet);
       open.window = std::max(1u, degree / open.per_packet);
+    } else if (config_.circuits && channel.count > open.per_packet) {
+      const unsigned whole = payload_elements(config_.packet_bytes, channel.size);
+      open.packets = (channel.count - 1) / whole + 1;
     }
     return open;
   }
@@ -466,6 +470,10 @@ struct Calls {
     auto& program = self.program;
     auto& state = program.enter(self, channel, SMI__SEND, place);
     program.check_type(self, channel, value, place);
+    if (flush != 0 && state.circuit)
+      program.wrong(self, place,
+                    std::string("SMI_Push_flush: the message (") + channel.file + ":" + std::to_string(channel.line) +
+                        ") is a circuit, whose packets are full; a cluster with packet switching can flush");
     program.give(state, channel, value, flush != 0, place);
     program.finish(state, channel);
     if (flush) state.flushed = channel.done;

@@ -36,8 +36,9 @@ class Program {
   struct Config {
     unsigned world = 0;  ///< ranks of SMI_COMM_WORLD, the first ones; 0: all
     unsigned packet_bytes = 32;
-    bool eager = true;   ///< always; or where a message has as many elements as the asynchronicity degree, at most
-    unsigned arity = 0;  ///< of collectives' trees; 0: all are children of the root
+    bool eager = true;      ///< always; or where a message has as many elements as the asynchronicity degree, at most
+    bool circuits = false;  ///< carry eager messages of more than a packet
+    unsigned arity = 0;     ///< of collectives' trees; 0: all are children of the root
     unsigned tile = 32;
     unsigned children = 15;  ///< that a reduction collects from, at most
     bool any_order = false;
@@ -96,6 +97,7 @@ class Program {
     smi__place used{};
     Channel now{};  ///< a copy of the last one that was entered
     bool unfinished = false;
+    bool circuit = false;  ///< it is one
     std::uint32_t per_packet = 1,
                   flushed = 0;  ///< of that one: how many a packet has, and are in those that were flushed
     std::map<unsigned, std::uint64_t> passed;  ///< elements of push and pop channels that have ended, by the other rank

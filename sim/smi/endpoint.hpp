@@ -20,8 +20,10 @@ struct Open {
   spec::Operator op{};      ///< of a reduction
   unsigned per_packet = 1;  ///< elements that a packet has at most
   unsigned window = 0;      ///< push, pop: packets that may be under way and not yet taken; 0: as many as go (eager)
-  unsigned peer = 0;        ///< push: destination; pop: source; as ranks of the whole cluster
-  unsigned root = 0;        ///< of a collective, as a rank of the communicator, as own is
+  /// push: that follow in circuits, in all; 0: packets have headers. The window is 0.
+  std::uint32_t packets = 0;
+  unsigned peer = 0;  ///< push: destination; pop: source; as ranks of the whole cluster
+  unsigned root = 0;  ///< of a collective, as a rank of the communicator, as own is
   unsigned own = 0;
   unsigned first = 0, stride = 1, ranks = 1;  ///< the communicator
   unsigned arity = 1;  ///< of the collective's tree: who has place v gets from or gives to places arity * v + 1 ...
@@ -47,6 +49,7 @@ class Endpoint {
     unsigned latency = 8;    ///< of lanes, cycles
     unsigned children = 15;  ///< reduce: most ranks that one collects from
     unsigned tile = 32;      ///< reduce: elements of a tile, at most
+    unsigned circuits = 0;   ///< push, pop: packets that follow in a circuit, at most; 0: there are none
   };
   /// What comes in a cycle; null where nothing does.
   struct Inputs {
@@ -64,6 +67,8 @@ class Endpoint {
   [[nodiscard]] virtual bool data_ready() const = 0;
   [[nodiscard]] virtual const Element* element() const = 0;  ///< for the kernel
   [[nodiscard]] virtual const Packet* packet() const = 0;    ///< for the send kernel
+  /// Is it the last one that is to stand together: alone, or of a circuit?
+  [[nodiscard]] virtual bool packet_last() const { return true; }
   /// As long as nothing is accepted, does a step change nothing?
   [[nodiscard]] virtual bool idle() const = 0;
   /// Is a channel open? What it waits for, for people: "credits of rank 3", "data of rank 2"; empty where none is.

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/fifo.hpp"
+#include "smi/message_fifo.hpp"
 #include "smi/node_model.hpp"
 #include "smi/receive_kernel.hpp"
 #include "smi/send_kernel.hpp"
@@ -32,7 +32,8 @@ class Node final : public NodeModel {
                                                       .size = of.size,
                                                       .latency = config.latency,
                                                       .children = config.children,
-                                                      .tile = config.tile}),
+                                                      .tile = config.tile,
+                                                      .circuits = config.circuits}),
                               Queue(config.depth), Queue(of.buffer));
     }
     links_.reserve(count_);
@@ -76,7 +77,7 @@ class Node final : public NodeModel {
       auto& of = endpoints_[e];
       const auto& at = in.endpoints[e];
       const Packet* packet = of.hardware->packet();
-      const bool taken = packet && of.out.put(*packet);
+      const bool taken = packet && of.out.put(*packet, of.hardware->packet_last());
       Endpoint::Inputs inputs{.open = at.open,
                               .element = at.element,
                               .element_taken = at.taken,
@@ -105,21 +106,23 @@ class Node final : public NodeModel {
    public:
     explicit Queue(unsigned depth) : words_(depth) {}
     void begin() { room_ = words_.ready(), puts_ = false, takes_ = false; }
-    [[nodiscard]] bool put(const Packet& packet) {
+    /// `last`: of a message that is to be whole before it leaves.
+    [[nodiscard]] bool put(const Packet& packet, bool last = true) {
       if (!room_) return false;
       packet_ = packet;
+      last_ = last;
       return puts_ = true;
     }
     [[nodiscard]] const Packet* front() const { return words_.valid() ? &words_.front() : nullptr; }
     void take() { takes_ = true; }
     void step() {
-      if (puts_ || takes_) words_.step(puts_ ? &packet_ : nullptr, takes_);
+      if (puts_ || takes_) words_.step(puts_ ? &packet_ : nullptr, last_, takes_);
     }
 
    private:
-    Fifo<Packet> words_;
+    MessageFifo<Packet> words_;
     Packet packet_;
-    bool room_ = true, puts_ = false, takes_ = false;
+    bool last_ = true, room_ = true, puts_ = false, takes_ = false;
   };
   struct At {
     At(std::unique_ptr<Endpoint> made, Queue&& to_kernel, Queue&& from_kernel)
@@ -131,8 +134,14 @@ class Node final : public NodeModel {
   };
   struct Link {
     Link(const Config& config, unsigned count, std::vector<unsigned>&& endpoints_at)
-        : sends({.inputs = config.links + count, .reads = config.reads}),
-          receives({.rank = config.rank, .inputs = config.links + 1, .reads = config.reads}),
+        : sends({.inputs = config.links + count,
+                 .outputs = config.links + 1,
+                 .reads = config.reads,
+                 .circuits = config.circuits > 0}),
+          receives(config.rank, {.inputs = config.links + 1,
+                                 .outputs = config.links + 2 * count,
+                                 .reads = config.reads,
+                                 .circuits = config.circuits > 0}),
           endpoints(std::move(endpoints_at)),
           to_link(kLinkDepth),
           to_receiver(config.depth),
@@ -202,13 +211,11 @@ class Node final : public NodeModel {
     bool moves = false;
     for (unsigned i = 0; i < from.size(); ++i) {
       const Packet* packet = from[i] ? from[i]->front() : by_link;
-      typename Kernel::Words::Offer offer;
-      if (packet) offer = {*packet, kernel.to(*packet)};
       if (packet && words.ready(i)) {
         moves = true;
         if (from[i]) from[i]->take();
       }
-      words.step(i, packet ? &offer : nullptr, went);
+      kernel.step(i, packet, went);
     }
     words.turn(went);
     return moves;

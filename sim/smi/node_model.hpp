@@ -21,6 +21,7 @@ class NodeModel {
     unsigned latency = 8;    ///< of lanes, cycles
     unsigned children = 15;  ///< that a reduction's parent has, at most
     unsigned tile = 32;      ///< elements of a reduction's tile, at most
+    unsigned circuits = 0;   ///< packets that follow in a circuit, at most; 0: there are none
     std::vector<EndpointOf> endpoints;
   };
   struct Inputs {

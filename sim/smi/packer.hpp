@@ -13,9 +13,11 @@ namespace thalweg::smi {
   return ~std::uint64_t{0} >> (64 - (8U << size));
 }
 
-/// Of a packet's header only the count is set. What follows the elements is zero.
+/// Of a packet's header only the count is set; one that follows in a circuit has none. What follows the elements is zero.
 class Packer {
  public:
+  explicit Packer(unsigned packet_bytes = kMostPacketBytes) : packet_bytes_(packet_bytes) {}
+
   /// A packet, and whether it is the last of what it belongs to.
   struct Part {
     Packet packet;
@@ -27,20 +29,22 @@ class Packer {
   [[nodiscard]] const Part* part() const { return full_ ? &part_ : nullptr; }
   [[nodiscard]] bool empty() const { return count_ == 0; }
 
-  /// One clock edge. `last`: the packet ends with the element, and is the last one.
-  void step(const std::uint64_t* element, unsigned size, unsigned per_packet, bool last, bool taken) {
+  /// One clock edge. `last`: the packet ends with the element, and is the last one. `circuit`: it has no header.
+  void step(const std::uint64_t* element, unsigned size, unsigned per_packet, bool last, bool taken,
+            bool circuit = false) {
     const bool accepted = element && ready(taken);
     if (full_ && taken) full_ = false, count_ = 0;
     if (!accepted) return;
     if (count_ == 0) part_.packet = {};
-    part_.packet.set_element(count_, size, *element);
+    part_.packet.set_payload(count_, size, packet_bytes_, *element);
     ++count_;
-    part_.packet.set_header(0, 0, 0, Operation::send, count_);
+    if (!circuit) part_.packet.set_header(0, 0, 0, Operation::send, count_);
     part_.last = last;
     full_ = last || count_ >= per_packet;
   }
 
  private:
+  unsigned packet_bytes_;
   Part part_;
   unsigned count_ = 0;
   bool full_ = false;

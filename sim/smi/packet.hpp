@@ -2,6 +2,7 @@
 // What moves in a cluster of SMI: packets of 32 bytes, or of what the cluster says, four of them a header.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -12,9 +13,11 @@ namespace thalweg::smi {
 
 inline constexpr unsigned kHeaderBytes = 4, kMostPacketBytes = 64, kMostElements = 31;
 inline constexpr unsigned kMostRanks = 256, kMostPorts = 256;
+inline constexpr unsigned kWholeMessages =
+    1U << 31;  ///< packets that follow in a circuit, at most, where any message is one
 
 /// Of a packet's header (spec/smi/packets).
-enum class Operation : std::uint8_t { send, receive, broadcast, synch, scatter, reduce, gather };
+enum class Operation : std::uint8_t { send, receive, broadcast, synch, scatter, reduce, gather, circuit };
 
 /// Bytes behind those that packets of the cluster have are zero.
 struct Packet {
@@ -50,7 +53,43 @@ struct Packet {
   [[nodiscard]] std::uint32_t grant() const { return static_cast<std::uint32_t>(element(0, 2)); }
   void set_grant(std::uint32_t grant) { set_element(0, 2, grant); }
 
+  /// The same of a packet that follows in a circuit: what is behind the last of `packet_bytes` bytes is where others have their
+  /// header. So a place has its lanes in both sorts of packets.
+  [[nodiscard]] std::uint64_t payload(unsigned index, unsigned size, unsigned packet_bytes) const {
+    std::uint64_t value = 0;
+    auto* const to = reinterpret_cast<std::byte*>(&value);
+    const auto [at, here, again, rest] = split(index, size, packet_bytes);
+    std::memcpy(to, bytes() + at, here);
+    std::memcpy(to + here, bytes() + again, rest);
+    return value;
+  }
+  void set_payload(unsigned index, unsigned size, unsigned packet_bytes, std::uint64_t value) {
+    const auto* const from = reinterpret_cast<const std::byte*>(&value);
+    const auto [at, here, again, rest] = split(index, size, packet_bytes);
+    std::memcpy(bytes() + at, from, here);
+    std::memcpy(bytes() + again, from + here, rest);
+  }
+  /// Of a circuit's first packet: what follows.
+  [[nodiscard]] spec::SmiCircuit circuit() const {
+    return spec::SmiCircuit::unpack(std::span<const std::uint64_t, 2>(data.data(), 2));
+  }
+  void set_circuit(unsigned source, unsigned destination, unsigned port, std::uint32_t packets,
+                   std::uint32_t elements) {
+    const spec::SmiCircuit first{static_cast<std::uint8_t>(source), static_cast<std::uint8_t>(destination),
+                                 static_cast<std::uint8_t>(port), packets, elements};
+    std::ranges::copy(first.pack(), data.begin());
+  }
+
  private:
+  struct Split {
+    unsigned at, here;     ///< where, and bytes, before the packet's end
+    unsigned again, rest;  ///< and from its begin on
+  };
+  [[nodiscard]] static constexpr Split split(unsigned index, unsigned size, unsigned packet_bytes) {
+    const unsigned first = kHeaderBytes + (index << size), bytes = 1U << size, at = std::min(first, packet_bytes);
+    const unsigned here = std::min(bytes, packet_bytes - at);
+    return {at, here, first - at, bytes - here};
+  }
   [[nodiscard]] const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(data.data()); }
   [[nodiscard]] std::byte* bytes() { return reinterpret_cast<std::byte*>(data.data()); }
 };
@@ -59,6 +98,11 @@ struct Packet {
 [[nodiscard]] constexpr unsigned most_elements(unsigned packet_bytes, unsigned size) {
   const unsigned fit = (packet_bytes - kHeaderBytes) >> size;
   return fit < kMostElements ? fit : kMostElements;
+}
+
+/// Likewise of a packet that follows in a circuit.
+[[nodiscard]] constexpr unsigned payload_elements(unsigned packet_bytes, unsigned size) {
+  return packet_bytes >> size;
 }
 
 }  // namespace thalweg::smi

@@ -7,20 +7,22 @@
 #include <string>
 
 #include "common/skid.hpp"
+#include "smi/circuit.hpp"
 #include "smi/endpoint.hpp"
 
 namespace thalweg::smi {
 
 /// Elements of eager packets are given as they come, so that a kernel need not wait for its channel to be open: it looks at their source.
 /// Those with credits are given to an open channel alone, whose sender gets its credits back when half of them, or all of the message,
-/// have been taken.
+/// have been taken. A circuit's are given as eager ones; its first packet is
+/// kept beside the others, so that it takes no cycle of an element.
 class Pop final : public Endpoint {
  public:
   explicit Pop(const Config& config) : config_(config) {}
 
   [[nodiscard]] bool open_ready() const override { return !next_; }
   [[nodiscard]] bool element_ready() const override { return true; }  // its kernel gives none
-  [[nodiscard]] bool data_ready() const override { return packets_.ready(); }
+  [[nodiscard]] bool data_ready() const override { return packets_.ready() && (!next_circuit_ || circuit_.inside()); }
   [[nodiscard]] const Element* element() const override { return valid() ? &element_ : nullptr; }
   [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front() : nullptr; }
   [[nodiscard]] bool idle() const override { return !moved_; }
@@ -33,20 +35,29 @@ class Pop final : public Endpoint {
 
   void step(const Inputs& in) override {
     const bool gives = valid() && in.element_taken;
-    const bool ends = gives && index_ + 1 == packets_.front().count();
+    const bool ends =
+        gives && (payload() ? within() == 1 || index_ + 1 == payload_elements(config_.packet_bytes, config_.size)
+                            : index_ + 1 == packets_.front().packet.count());
     const bool returns = taken_ > 0 && (left_ <= 0 || taken_ >= std::max(1u, open_.window / 2)) && out_.ready();
     const Open* next = next_ ? &*next_ : in.open;
     const bool loads = left_ <= 0 && taken_ == 0 && next;
     Packet credits;
     credits.set_header(config_.rank, open_.peer, config_.port, Operation::synch, 1);
     credits.set_grant(taken_);
-    moved_ = gives || returns || loads || in.packet_taken || (in.data && packets_.ready()) || (in.open && !next_);
+    const bool comes = in.data && data_ready();
+    moved_ = gives || returns || loads || in.packet_taken || comes || (in.open && !next_);
     out_.step(returns ? &credits : nullptr, in.packet_taken);
     if (returns) taken_ = 0;
     if (gives) {
       --left_;
-      index_ = ends ? 0 : index_ + 1;
       if (ends && credited()) ++taken_;
+      if (payload()) {
+        const bool begins = begins_circuit();
+        source_ = source();
+        within_ = within() - 1;
+        if (begins) next_circuit_.reset();
+      }
+      index_ = ends ? 0 : index_ + 1;
     }
     if (loads) {
       open_ = *next;
@@ -55,12 +66,45 @@ class Pop final : public Endpoint {
     } else if (in.open && !next_) {
       next_ = *in.open;
     }
-    packets_.step(in.data, ends);
-    if (packets_.valid()) element_ = {packets_.front().element(index_, config_.size), false, packets_.front().source()};
+    Word word;
+    if (comes) word = come(*in.data);
+    packets_.step(comes && !word.opens ? &word : nullptr, ends);
+    if (packets_.valid())
+      element_ = {packets_.front().packet.payload(index_, config_.size, config_.packet_bytes), false, source()};
   }
 
  private:
-  [[nodiscard]] bool credited() const { return packets_.front().operation() == Operation::receive; }
+  struct Word {
+    Packet packet;
+    bool payload = false;  ///< follows in a circuit
+    bool begins = false;   ///< as the first one
+    bool opens = false;    ///< is a circuit's first one, which is not kept here
+  };
+
+  /// Of what comes.
+  [[nodiscard]] Word come(const Packet& packet) {
+    Word word{packet};
+    if (config_.circuits == 0) return word;
+    word.payload = circuit_.inside();
+    word.begins = word.payload && opened_;
+    const auto offer = circuit_.offer(packet, 0);
+    opened_ = word.opens = !word.payload && !offer.last;
+    if (word.opens) next_circuit_ = packet.circuit();
+    circuit_.step(offer);
+    return word;
+  }
+
+  // Of the packet whose elements are given.
+  [[nodiscard]] bool payload() const { return packets_.front().payload; }
+  [[nodiscard]] bool begins_circuit() const { return packets_.front().begins && index_ == 0; }
+  [[nodiscard]] std::uint32_t within() const { return begins_circuit() ? next_circuit_->elements : within_; }
+  [[nodiscard]] unsigned source() const {
+    if (!payload()) return packets_.front().packet.source();
+    return begins_circuit() ? next_circuit_->source : source_;
+  }
+  [[nodiscard]] bool credited() const {
+    return !payload() && packets_.front().packet.operation() == Operation::receive;
+  }
   [[nodiscard]] bool valid() const { return packets_.valid() && (left_ > 0 || !credited()); }
 
   Config config_;
@@ -68,8 +112,13 @@ class Pop final : public Endpoint {
   Open open_;
   std::int64_t left_ = 0;    ///< elements of the channel; negative: given, and of channels to come
   std::uint32_t taken_ = 0;  ///< packets whose credits have not been returned
-  Skid<Packet> packets_;
-  unsigned index_ = 0;  ///< of the element
+  Skid<Word> packets_;
+  unsigned index_ = 0;                            ///< of the element
+  Circuit circuit_;                               ///< of what comes
+  bool opened_ = false;                           ///< the last one that came was a circuit's first
+  std::optional<spec::SmiCircuit> next_circuit_;  ///< of whose elements none has been given
+  std::uint32_t within_ = 0;                      ///< elements of a circuit that are to come
+  unsigned source_ = 0;                           ///< the circuit's
   Element element_;
   Skid<Packet> out_;
   bool moved_ = false;

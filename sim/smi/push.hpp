@@ -2,6 +2,7 @@
 // Sends a kernel's elements to a rank, twin of rtl/smi/tw_push.sv.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -12,18 +13,20 @@
 namespace thalweg::smi {
 
 /// A packet leaves when it is full, at the message's end, or where an element asks for it. With a window, a packet begins only with
-/// a credit, and the next channel when all have come back; its operation is `receive`, that of others `send`.
+/// a credit, and the next channel when all have come back; its operation is `receive`, that of others `send`. A message can be cut
+/// into circuits, each of a packet that says how many follow, and of these, which are full but for the message's last.
 class Push final : public Endpoint {
  public:
-  explicit Push(const Config& config) : config_(config) {}
+  explicit Push(const Config& config) : config_(config), packer_(config.packet_bytes) {}
 
   [[nodiscard]] bool open_ready() const override { return !next_; }
   [[nodiscard]] bool element_ready() const override {
-    return left_ > 0 && packer_.ready(out_.ready()) && (!begins() || open_.window == 0 || credits_ > 0);
+    return left_ > 0 && packer_.ready(out_.ready() && !announces_) && (!begins() || open_.window == 0 || credits_ > 0);
   }
   [[nodiscard]] bool data_ready() const override { return true; }  // none is for it
   [[nodiscard]] const Element* element() const override { return nullptr; }
-  [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front() : nullptr; }
+  [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front().packet : nullptr; }
+  [[nodiscard]] bool packet_last() const override { return out_.front().last; }
   [[nodiscard]] bool idle() const override { return !moved_; }
   [[nodiscard]] std::string waits() const override {
     if (left_ == 0 && !next_) return "";
@@ -35,21 +38,34 @@ class Push final : public Endpoint {
 
   void step(const Inputs& in) override {
     const bool accept = in.element && element_ready(), begin = accept && begins();
+    const bool circuit = config_.circuits > 0 && open_.packets > 0, announce = begin && circuit && follow_ == 0;
     const bool ends = left_ == 0 || (accept && left_ == 1);
     const Open* next = next_ ? &*next_ : in.open;
     const bool loads = ends && next && under_way_ == 0 && !(begin && open_.window > 0);
-    const bool last = accept && (left_ == 1 || in.element->flush);
-    Packet packet;
-    const bool leaves = packer_.part() && out_.ready();
-    if (packer_.part()) {
-      packet = packer_.part()->packet;
-      packet.set_header(config_.rank, peer_, config_.port, credited_ ? Operation::receive : Operation::send,
-                        packet.count());
+    const bool last = accept && (left_ == 1 || (in.element->flush && !circuit));
+    Packer::Part out;
+    const bool leaves = (announces_ || packer_.part()) && out_.ready();
+    if (announces_) {
+      out.packet.set_circuit(config_.rank, peer_, config_.port, announced_, announced_elements_);
+    } else if (packer_.part()) {
+      out = {packer_.part()->packet, final_};
+      if (!payload_)
+        out.packet.set_header(config_.rank, peer_, config_.port, credited_ ? Operation::receive : Operation::send,
+                              out.packet.count());
     }
     moved_ = accept || loads || leaves || in.packet_taken || in.control || (in.open && !next_);
-    packer_.step(accept ? &in.element->data : nullptr, open_.size, open_.per_packet, last, out_.ready());
-    out_.step(leaves ? &packet : nullptr, in.packet_taken);
-    if (begin) peer_ = open_.peer, credited_ = open_.window > 0;
+    const unsigned per_packet = circuit ? payload_elements(config_.packet_bytes, open_.size) : open_.per_packet;
+    packer_.step(accept ? &in.element->data : nullptr, open_.size, per_packet, last, out_.ready() && !announces_,
+                 circuit);
+    out_.step(leaves ? &out : nullptr, in.packet_taken);
+    if (announce) {
+      follow_ = announced_ = std::min(config_.circuits, packets_left_);
+      announced_elements_ = announced_ == packets_left_ ? left_ : announced_ * per_packet;
+      packets_left_ -= announced_;
+    }
+    if (begin && circuit) --follow_;
+    if (begin) peer_ = open_.peer, credited_ = open_.window > 0, payload_ = circuit, final_ = follow_ == 0;
+    announces_ = announce || (announces_ && !leaves);
     if (accept) --left_;
     if (begin && open_.window > 0) --credits_, ++under_way_;
     if (in.control) {
@@ -59,6 +75,7 @@ class Push final : public Endpoint {
     if (loads) {
       open_ = *next;
       left_ = open_.count;
+      packets_left_ = open_.packets;
       credits_ = open_.window;
       next_.reset();
     } else if (in.open && !next_) {
@@ -76,9 +93,14 @@ class Push final : public Endpoint {
   std::uint32_t left_ = 0;
   std::uint32_t credits_ = 0, under_way_ = 0;  ///< packets
   unsigned peer_ = 0;                          ///< of the packet that is made
-  bool credited_ = false;                      ///< it is
+  bool credited_ = false, payload_ = false;    ///< it is
+  bool final_ = true;                          ///< it is alone, or the last one of its circuit
+  std::uint32_t packets_left_ = 0;             ///< of circuits that have not begun
+  std::uint32_t follow_ = 0;                   ///< packets of the circuit that have not begun
+  bool announces_ = false;                     ///< a circuit's first packet is to leave, with these numbers
+  std::uint32_t announced_ = 0, announced_elements_ = 0;
   Packer packer_;
-  Skid<Packet> out_;
+  Skid<Packer::Part> out_;
   bool moved_ = false;
 };
 

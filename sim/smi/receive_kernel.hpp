@@ -6,33 +6,38 @@
 #include <array>
 #include <cstdint>
 
-#include "smi/packet.hpp"
-#include "switch/poller.hpp"
+#include "smi/kernel_inputs.hpp"
 
 namespace thalweg::smi {
 
 class ReceiveKernel {
  public:
-  struct Config {
-    unsigned rank = 0, inputs = 1, reads = 8;
-  };
-  using Words = Poller<Packet>;
-  static constexpr unsigned kNowhere = 255;  ///< the packet is dropped
+  using Config = KernelInputs::Config;
+  using Words = KernelInputs::Words;
 
-  explicit ReceiveKernel(const Config& config) : rank_(config.rank), words_(config.inputs, config.reads) {}
+  ReceiveKernel(unsigned rank, const Config& config) : rank_(rank), nowhere_(config.outputs), inputs_(config) {
+    table_.fill(static_cast<std::uint8_t>(nowhere_));
+  }
 
-  void load(unsigned index, unsigned to) { table_.at(index) = static_cast<std::uint8_t>(to); }
-  [[nodiscard]] Words& words() { return words_; }
-  [[nodiscard]] const Words& words() const { return words_; }
-  [[nodiscard]] unsigned to(const Packet& packet) const {
-    if (packet.destination() != rank_) return 0;
-    const unsigned to = table_[packet.port() * 2 + packet.control()];
-    return to ? to : kNowhere;
+  void load(unsigned index, unsigned to) {
+    table_.at(index) = static_cast<std::uint8_t>(to > 0 && to < nowhere_ ? to : nowhere_);
+  }
+  [[nodiscard]] Words& words() { return inputs_.words(); }
+  [[nodiscard]] const Words& words() const { return inputs_.words(); }
+
+  /// One clock edge: an input's part (Poller::step).
+  void step(unsigned input, const Packet* packet, bool goes) {
+    inputs_.step(input, packet, packet ? to(*packet) : nowhere_, goes);
   }
 
  private:
+  [[nodiscard]] unsigned to(const Packet& packet) const {
+    return packet.destination() == rank_ ? table_[packet.port() * 2 + packet.control()] : 0;
+  }
+
   unsigned rank_;
-  Words words_;
+  unsigned nowhere_;  ///< the packet is dropped
+  KernelInputs inputs_;
   std::array<std::uint8_t, 2 * kMostPorts> table_{};
 };
 

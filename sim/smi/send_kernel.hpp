@@ -6,27 +6,31 @@
 #include <array>
 #include <cstdint>
 
-#include "smi/packet.hpp"
-#include "switch/poller.hpp"
+#include "smi/kernel_inputs.hpp"
 
 namespace thalweg::smi {
 
 class SendKernel {
  public:
-  struct Config {
-    unsigned inputs = 1, reads = 8;
-  };
-  using Words = Poller<Packet>;
+  using Config = KernelInputs::Config;
+  using Words = KernelInputs::Words;
 
-  explicit SendKernel(const Config& config) : words_(config.inputs, config.reads) {}
+  explicit SendKernel(const Config& config) : nowhere_(config.outputs), inputs_(config) {}
 
-  void load(unsigned destination, unsigned to) { table_.at(destination) = static_cast<std::uint8_t>(to); }
-  [[nodiscard]] Words& words() { return words_; }
-  [[nodiscard]] const Words& words() const { return words_; }
-  [[nodiscard]] unsigned to(const Packet& packet) const { return table_[packet.destination()]; }
+  void load(unsigned destination, unsigned to) {
+    table_.at(destination) = static_cast<std::uint8_t>(to < nowhere_ ? to : nowhere_);
+  }
+  [[nodiscard]] Words& words() { return inputs_.words(); }
+  [[nodiscard]] const Words& words() const { return inputs_.words(); }
+
+  /// One clock edge: an input's part (Poller::step).
+  void step(unsigned input, const Packet* packet, bool goes) {
+    inputs_.step(input, packet, packet ? table_[packet->destination()] : nowhere_, goes);
+  }
 
  private:
-  Words words_;
+  unsigned nowhere_;  ///< the packet stays
+  KernelInputs inputs_;
   std::array<std::uint8_t, kMostRanks> table_{};
 };
 

@@ -14,6 +14,16 @@ std::unique_ptr<NodeModel> Fabric::sim_node(const NodeModel::Config& config, Dom
   return std::make_unique<Node>(config);
 }
 
+namespace {
+
+unsigned circuits_of(const Values& values) {
+  if (values.get<std::string>("switching") != "circuit") return 0;
+  const auto most = values.get<unsigned>("circuit_packets");
+  return most > 0 ? most : kWholeMessages;
+}
+
+}  // namespace
+
 /// What the kinds say while the cluster is put together.
 struct Fabric::Made {
   Domain* clock = nullptr;
@@ -48,6 +58,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
           m.link_buffer = number("link_buffer");
           m.channels = {.packet_bytes = number("packet_bytes"),
                         .eager = values.get<std::string>("protocol") == "eager",
+                        .circuits = circuits_of(values),
                         .arity = number("arity"),
                         .tile = number("tile"),
                         .children = number("children"),
@@ -63,6 +74,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
                                          .latency = number("latency"),
                                          .children = m.channels.children,
                                          .tile = m.channels.tile,
+                                         .circuits = m.channels.circuits,
                                          .endpoints = endpoints[rank]};
           return std::make_unique<Board>(make_node(config, clock), endpoints[rank], rank, clock);
         };

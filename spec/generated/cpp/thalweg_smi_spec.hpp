@@ -17,6 +17,65 @@ namespace thalweg::smi::spec {
 using namespace thalweg::spec;
 using thalweg::spec::name;
 
+/// Single fields of a SmiCircuit, for code that needs no other.
+namespace smi_circuit {
+inline constexpr unsigned bits = 96;
+/// rank
+[[nodiscard]] constexpr std::uint8_t source(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 0 & 0xff);
+}
+/// rank
+[[nodiscard]] constexpr std::uint8_t destination(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 8 & 0xff);
+}
+/// of the destination, and of the source
+[[nodiscard]] constexpr std::uint8_t port(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint8_t>(words[0] >> 16 & 0xff);
+}
+/// that follow, at least 1
+[[nodiscard]] constexpr std::uint32_t packets(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint32_t>(words[0] >> 32 & 0xffffffff);
+}
+/// of the message
+[[nodiscard]] constexpr std::uint32_t elements(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint32_t>(words[1] >> 0 & 0xffffffff);
+}
+/// True where the fields that make a packet one of this format have their values.
+[[nodiscard]] constexpr bool matches(std::span<const std::uint64_t, 2> words) {
+  return (words[0] >> 24 & 0x7) == 7 && (words[0] >> 27 & 0x1f) == 0;
+}
+}  // namespace smi_circuit
+
+/// First packet of a circuit of SMI. As many packets follow that are elements alone: the first element from byte 4 on, as in other packets, and behind the last byte bytes 0 to 3.
+/// Source: T. De Matteis et al., "Streaming Message Interface", SC '19, section 4.2, which describes circuits without a layout; this is this project's.
+struct SmiCircuit {
+  std::uint8_t source{};  ///< rank
+  std::uint8_t destination{};  ///< rank
+  std::uint8_t port{};  ///< of the destination, and of the source
+  std::uint32_t packets{};  ///< that follow, at least 1
+  std::uint32_t elements{};  ///< of the message
+
+  [[nodiscard]] static constexpr SmiCircuit unpack(std::span<const std::uint64_t, 2> words) {
+    return {
+        .source = smi_circuit::source(words),
+        .destination = smi_circuit::destination(words),
+        .port = smi_circuit::port(words),
+        .packets = smi_circuit::packets(words),
+        .elements = smi_circuit::elements(words),
+    };
+  }
+  /// A value that is wider than its field is cut.
+  [[nodiscard]] constexpr std::array<std::uint64_t, 2> pack() const {
+    return {(static_cast<std::uint64_t>(source) & 0xff) << 0 |
+           (static_cast<std::uint64_t>(destination) & 0xff) << 8 |
+           (static_cast<std::uint64_t>(port) & 0xff) << 16 |
+           (static_cast<std::uint64_t>(packets) & 0xffffffff) << 32 |
+           std::uint64_t{7} << 24,
+            (static_cast<std::uint64_t>(elements) & 0xffffffff) << 0};
+  }
+  friend bool operator==(const SmiCircuit&, const SmiCircuit&) = default;
+};
+
 /// Single fields of a SmiHeader, for code that needs no other.
 namespace smi_header {
 inline constexpr unsigned bits = 32;
@@ -42,7 +101,7 @@ inline constexpr std::uint64_t count_mask = std::uint64_t{0x1f} << 27;
 [[nodiscard]] constexpr std::uint8_t port(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 16 & 0xff);
 }
-/// send 0, receive 1, broadcast 2, synch 3, scatter 4, reduce 5, gather 6
+/// send 0, receive 1, broadcast 2, synch 3, scatter 4, reduce 5, gather 6, circuit 7
 [[nodiscard]] constexpr std::uint8_t operation(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 24 & 0x7);
 }
@@ -78,7 +137,7 @@ struct SmiHeader {
   std::uint8_t source{};  ///< rank
   std::uint8_t destination{};  ///< rank
   std::uint8_t port{};  ///< of the destination, and of the source
-  std::uint8_t operation{};  ///< send 0, receive 1, broadcast 2, synch 3, scatter 4, reduce 5, gather 6
+  std::uint8_t operation{};  ///< send 0, receive 1, broadcast 2, synch 3, scatter 4, reduce 5, gather 6, circuit 7
   std::uint8_t count{};  ///< elements
 
   [[nodiscard]] static constexpr SmiHeader unpack(std::uint64_t word) {

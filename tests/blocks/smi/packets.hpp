@@ -17,6 +17,31 @@ template <unsigned Bytes>
   return packet;
 }
 
+/// What comes to a kernel's input: packets, and circuits.
+template <unsigned Bytes>
+class Arrivals {
+ public:
+  /// `header(packet)`: of what is not in a circuit.
+  template <class Header>
+  [[nodiscard]] Packet next(bisim::Dice& dice, bool circuits, const Header& header) {
+    auto packet = random_packet<Bytes>(dice);
+    if (left_ > 0) {
+      --left_;
+      return packet;
+    }
+    header(packet);
+    if (circuits && (packet.operation() == Operation::circuit || dice.chance(300))) {
+      left_ = 1 + dice.below(dice.chance(500) ? 2 : 40);
+      packet.set_circuit(packet.source(), packet.destination(), packet.port(), left_,
+                         static_cast<unsigned>(dice.bits()));
+    }
+    return packet;
+  }
+
+ private:
+  unsigned left_ = 0;
+};
+
 /// Writes all entries of a table, then some again now and then.
 class TableWriter {
  public:

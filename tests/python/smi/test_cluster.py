@@ -62,6 +62,8 @@ def test_the_simulator_gets_all_values() -> None:
         "tile": 32,
         "children": 15,
         "protocol": "eager",
+        "switching": "packet",
+        "circuit_packets": 0,
         "arity": 0,
         "any_order": False,
         "banks": 4,

@@ -84,7 +84,15 @@ def test_the_top_is_lint_clean(cluster: str, generated: Path) -> None:
     assert done.returncode == 0 and "%Warning" not in done.stdout, done.stdout
 
 
-def test_the_top_fits_around_a_rank(generated: Path) -> None:
+@pytest.mark.parametrize(
+    ("setting", "circuits"),
+    [("", 0), ('switching = "circuit"', 1 << 31), ('switching = "circuit"\ncircuit_packets = 15', 15)],
+)
+def test_the_top_fits_around_a_rank(setting: str, circuits: int, generated: Path) -> None:
+    file = generated / "noctua.toml"
+    file.write_text((ROOT / "clusters/smi-noctua.toml").read_text().replace("reads = 8", f"{setting}\nreads = 8"))
+    (generated / "smi_app.sv").write_text(generate.generate(generated.parent / "app.json", file)["smi_app.sv"])
+    assert f".Circuits(32'd{circuits})" in (generated / "smi_app.sv").read_text()
     folders = [
         part for name in ("common", "switch", "reduce", "reduce/parts", "smi") for part in ("-y", ROOT / "rtl" / name)
     ]

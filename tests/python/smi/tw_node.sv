@@ -17,6 +17,7 @@ module tw_node
     parameter int unsigned Latency = 8,
     parameter int unsigned Children = 15,
     parameter int unsigned Tile = 32,
+    parameter int unsigned Circuits = 0,
     localparam int unsigned LinkBits = Links > 1 ? $clog2(Links) : 1
 ) (
     input  logic                                  clk_i,

@@ -34,6 +34,7 @@ FORMATS: dict[str, Any] = {
     "relay_credit": mpi_fpga.RelayCredit,
     "dma_descriptor": peach2.DmaDescriptor,
     "smi_header": smi.SmiHeader,
+    "smi_circuit": smi.SmiCircuit,
 }
 NETWORK_ORDER = {"pcie_memory_write", "pcie_memory_read", "pcie_completion"}
 SYSTEMS = ["mpi_fpga", "peach2", "smi"]

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,8 +44,8 @@ class Handle {
     smi_calls().open(state_, &open);
   }
   template <class T>
-  void push(T value, int type, int line) {
-    smi_calls().push(state_, {&value, type, sizeof value}, 0, {"kernel.cl", static_cast<unsigned>(line)});
+  void push(T value, int type, int line, bool flush = false) {
+    smi_calls().push(state_, {&value, type, sizeof value}, flush, {"kernel.cl", static_cast<unsigned>(line)});
   }
   template <class T>
   T pop(int type, int line) {
@@ -211,6 +212,42 @@ TEST_F(ProgramTest, ChoosesCreditsWhereTheMessageExceedsTheDegree) {
     if (rank == 0) sent.emplace_back(open.window, open.per_packet);
   const std::vector<std::pair<unsigned, unsigned>> expected{{0, 7}, {0, 7}, {1, 7}, {1, 3}, {1, 1}};
   EXPECT_EQ(sent, expected);
+}
+
+/// Circuits carry what would be eager and is more than a packet: 7 integers with a header, then 8.
+TEST_F(ProgramTest, ChoosesCircuitsWhereAnEagerMessageExceedsAPacket) {
+  make(2, {kPush, kPop}, {.eager = false, .circuits = true});
+  constexpr std::array<std::pair<int, int>, 6> kMessages{{{7, 50}, {8, 50}, {9, 50}, {48, 50}, {50, 50}, {51, 50}}};
+  program->start(0, "send", [&] {
+    for (const auto& [count, degree] : kMessages) {
+      Handle channel(SMI__SEND, count, kInt, 1, 3, world(), 1, degree);
+      for (int i = 0; i < count; ++i) channel.push<int>(i, kInt, 2, count == 7);
+    }
+  });
+  program->start(1, "receive", [&] {
+    for (const auto& [count, degree] : kMessages) {
+      Handle channel(SMI__RECEIVE, count, kInt, 0, 3, world(), 3, degree);
+      for (int i = 0; i < count; ++i) static_cast<void>(channel.pop<int>(kInt, 4));
+    }
+  });
+  program->run();
+  std::vector<std::pair<unsigned, unsigned>> sent;
+  for (const auto& [rank, open] : ideal->opened)
+    if (rank == 0) sent.emplace_back(open.window, open.packets);
+  const std::vector<std::pair<unsigned, unsigned>> expected{{0, 0}, {0, 1}, {0, 2}, {0, 6}, {0, 7}, {7, 0}};
+  EXPECT_EQ(sent, expected);
+}
+
+TEST_F(ProgramTest, RefusesToFlushACircuit) {
+  make(2, {kPush, kPop}, {.circuits = true});
+  program->start(0, "send", [] {
+    Handle channel(SMI__SEND, 20, kInt, 1, 3, world(), 10);
+    channel.push<int>(1, kInt, 11);
+    channel.push<int>(1, kInt, 12, true);
+  });
+  const auto said = failure<Misuse>();
+  EXPECT_TRUE(has(said, "kernel.cl:12: rank 0, kernel send: SMI_Push_flush: the message (kernel.cl:10) is a circuit"))
+      << said;
 }
 
 TEST_F(ProgramTest, AKernelThatNobodySendsToServes) {

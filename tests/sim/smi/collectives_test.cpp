@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -14,19 +12,13 @@
 #include <vector>
 
 #include "smi/endpoint.hpp"
+#include "smi/random.hpp"
 
 namespace thalweg::smi {
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
 using enum EndpointKind;
-
-std::mt19937_64 random_of_test() {
-  const char* given = std::getenv("THALWEG_SEED");
-  const auto seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  std::printf("THALWEG_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return std::mt19937_64{seed};
-}
 
 /// A collective as each rank's kernel takes part in it: `own` is its own, -1 of who does not.
 struct Operation {

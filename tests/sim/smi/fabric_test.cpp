@@ -8,6 +8,7 @@
 
 #include "core/kernel.hpp"
 #include "smi/lines.hpp"
+#include "smi/random.hpp"
 
 namespace thalweg::smi {
 namespace {
@@ -22,6 +23,13 @@ Open channel(std::uint32_t count, unsigned peer, unsigned window = 0, unsigned s
   open.per_packet = most_elements(32, size);
   open.window = window;
   open.peer = peer;
+  return open;
+}
+
+Open circuit(std::uint32_t count, unsigned peer, unsigned size = 2) {
+  Open open = channel(count, peer, 0, size);
+  const unsigned whole = 32U >> size;
+  open.packets = (count + whole - 1) / whole;
   return open;
 }
 
@@ -66,6 +74,125 @@ TEST(SmiFabric, ElementsComeInOrder) {
       }
 }
 
+/// Those of circuits behind each other, and behind packets; of whole messages, or of parts that fit into FIFOs, or don't.
+TEST(SmiFabric, CircuitsAndPacketsComeInOrder) {
+  for (const auto& [size, most] : {std::pair{0u, 0}, {1u, 1}, {2u, 15}, {3u, 3}, {2u, 40}, {3u, 0}})
+    for (const unsigned count : {0u, 1u, 3u, 4u, 7u, 8u, 9u, 31u, 32u, 33u, 1001u}) {
+      Line line({{{push, 3, 16, size}}, {}, {{pop, 3, 16, size}}}, {.switching = "circuit", .circuit_packets = most});
+      constexpr unsigned kTurns = 4;
+      std::vector<std::uint64_t> got;
+      line.add("pushes", [&] {
+        auto& port = line.port(0, 0);
+        for (unsigned turn = 0; turn < kTurns; ++turn) {
+          port.open.push(turn == 2 ? channel(count, 2, 0, size) : circuit(count, 2, size));
+          for (unsigned i = 0; i < count; ++i) port.in.push({(i + turn * 3) & 0x7F, false});
+        }
+      });
+      line.add("pops", [&] {
+        auto& port = line.port(2, 0);
+        for (unsigned turn = 0; turn < kTurns; ++turn) {
+          port.open.push(channel(count, 0, 0, size));
+          for (unsigned i = 0; i < count; ++i) {
+            const auto element = port.out.pop();
+            EXPECT_EQ(element.source, 0u);
+            got.push_back(element.data);
+          }
+        }
+      });
+      line.kernels.run();
+      ASSERT_EQ(got.size(), kTurns * count);
+      for (unsigned i = 0; i < kTurns * count; ++i) ASSERT_EQ(got[i], (i % count + i / count * 3) & 0x7F) << i;
+      EXPECT_EQ(line.fabric.board(1).node().strays(), 0u);
+    }
+}
+
+/// A link takes a packet in 16 cycles here, which has 7 floats, or 8 in a circuit, one of whose packets has none.
+TEST(SmiFabric, CircuitsCarryElementsAtTheLinksRate) {
+  for (const auto& [circuits, most, cycles] :
+       {std::tuple{false, 0, 16.0 / 7}, {true, 0, 2.0}, {true, 15, 2.0 * 16 / 15}, {true, 3, 2.0 * 4 / 3}}) {
+    constexpr unsigned kCount = 40'000;
+    Line line({{{push, 0}}, {{pop, 0}}}, {.gbit_s = 4, .switching = "circuit", .circuit_packets = most});
+    Tick begin = 0, end = 0;
+    line.add("pushes", [&] {
+      auto& port = line.port(0, 0);
+      port.open.push(circuits ? circuit(kCount, 1) : channel(kCount, 1));
+      for (unsigned i = 0; i < kCount; ++i) port.in.push({i, false});
+    });
+    line.add("pops", [&] {
+      auto& port = line.port(1, 0);
+      for (unsigned i = 0; i < kCount; ++i) {
+        static_cast<void>(port.out.pop());
+        if (i == 0) begin = Kernel::current().cycle();
+      }
+      end = Kernel::current().cycle();
+    });
+    line.kernels.run();
+    EXPECT_NEAR(static_cast<double>(end - begin) / kCount, cycles, 0.01);
+  }
+}
+
+/// Two ranks' circuits cross a third one, which sends, too, while all have a broadcast: what holds an output stops others for it alone.
+TEST(SmiFabric, CircuitsCrossBesideCollectives) {
+  std::mt19937_64 draw = random_of_test();
+  for (unsigned run = 0; run < 20; ++run) {
+    constexpr unsigned kRanks = 4;
+    const std::vector<EndpointOf> all{{push, 0}, {push, 1}, {push, 2}, {broadcast, 3, 4}, {pop, 4}, {pop, 5}, {pop, 6}};
+    LineValues values{.reads = 1 + static_cast<std::int64_t>(draw() % 8), .switching = "circuit"};
+    values.depth = 2 + static_cast<std::int64_t>(draw() % 6);
+    values.circuit_packets = static_cast<std::int64_t>(draw() % 8);
+    Line line(std::vector(kRanks, all), values);
+    // Port p of a rank's data go to its pop at 4 + p.
+    auto tables = tables_of(kRanks, 2, std::vector(kRanks, all));
+    for (auto& of : tables)
+      for (auto& table : of.receive)
+        for (unsigned p = 0; p < 3; ++p) table[2 * p] = table[2 * (4 + p)];
+    line.fabric.load(tables);
+    unsigned right = 0, wanted = 0;
+    for (unsigned r = 0; r < kRanks; ++r) {
+      for (unsigned p = 0; p < 3; ++p) {  // port p of rank r to the rank p + 1 further on, with either switching
+        const auto count = static_cast<unsigned>(draw() % 300), pause = static_cast<unsigned>(draw() % 400);
+        const unsigned to = (r + p + 1) % kRanks;
+        const bool packets = draw() % 4 == 0;
+        wanted += count;
+        line.add("push", [&line, r, p, count, pause, to, packets] {
+          Kernel::current().pause(pause);
+          auto& port = line.port(r, p);
+          port.open.push(packets ? channel(count, to) : circuit(count, to));
+          for (unsigned i = 0; i < count; ++i) {
+            port.in.push({i * 5 + r, false});
+            if (i % 64 == 63) Kernel::current().pause(pause / 8);
+          }
+        });
+        line.add("pop", [&line, &right, r, p, count, to, pause] {
+          auto& port = line.port(to, 4 + p);
+          for (unsigned i = 0; i < count; ++i) {
+            const auto element = port.out.pop();
+            right += element.data == i * 5 + r && element.source == r;
+            if (i % 50 == 49) Kernel::current().pause(pause / 16);
+          }
+        });
+      }
+      constexpr unsigned kCount = 200;
+      wanted += r == 0 ? 0 : kCount;
+      line.add("broadcast", [&line, &right, r] {
+        auto& port = line.port(r, 3);
+        Open open = channel(kCount, 0);
+        open.own = r;
+        open.ranks = kRanks;
+        open.arity = kRanks - 1;
+        port.open.push(open);
+        for (unsigned i = 0; i < kCount; ++i)
+          if (r == 0)
+            port.in.push({i * 3, false});
+          else
+            right += port.out.pop().data == i * 3;
+      });
+    }
+    line.kernels.run();
+    EXPECT_EQ(right, wanted);
+  }
+}
+
 /// Table 4 of the paper: with four links a send kernel has five inputs; one has packets, so R of them leave in R + 4 cycles.
 TEST(SmiFabric, PollingSetsTheRateOfInjection) {
   for (const std::int64_t reads : {1, 4, 8, 16}) {
@@ -100,7 +227,7 @@ TEST(SmiFabric, PollingSetsTheRateOfInjection) {
   }
 }
 
-/// Every rank sends to every other one, with credits, all at once.
+/// Every rank sends to every other one, with credits or in circuits, all at once.
 TEST(SmiFabric, AllToAllGetsThrough) {
   constexpr unsigned kRanks = 5, kCount = 500;
   std::vector<std::vector<EndpointOf>> endpoints(kRanks);
@@ -108,8 +235,9 @@ TEST(SmiFabric, AllToAllGetsThrough) {
     for (unsigned p = 0; p < kRanks; ++p) of.push_back({push, 2 * p, 4}), of.push_back({pop, 2 * p, 4});
   std::mt19937 draw(1);
   // Port 2 p of a rank is pushed into by p's data; a push and a pop at one port have control and data, which differ.
-  for (unsigned seed = 0; seed < 5; ++seed) {
-    LineValues values{.reads = 1 + seed * 3};
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    const bool circuits = seed % 2 == 1;
+    LineValues values{.reads = 1 + seed / 2 * 3, .switching = "circuit", .circuit_packets = seed / 2 * 6};
     Line line(endpoints, values);
     auto tables = tables_of(kRanks, 2, endpoints);
     for (unsigned r = 0; r < kRanks; ++r)  // control to the push, data to the pop
@@ -127,17 +255,18 @@ TEST(SmiFabric, AllToAllGetsThrough) {
     for (unsigned r = 0; r < kRanks; ++r)
       for (unsigned p = 0; p < kRanks; ++p) {
         const Tick wait = static_cast<Tick>(draw() % 50);
-        line.add("push", [&line, r, p, wait] {
+        line.add("push", [&line, r, p, wait, circuits] {
           Kernel::current().pause(wait);
           auto& port = line.port(r, 2 * p);  // port 2 p at both ends: rank p sends by port 2 r to r
-          port.open.push(channel(kCount, (p + r) % kRanks, 2));
+          const unsigned to = (p + r) % kRanks;
+          port.open.push(circuits ? circuit(kCount, to) : channel(kCount, to, 2));
           for (unsigned i = 0; i < kCount; ++i) port.in.push({i * (r + 1), false});
         });
-        line.add("pop", [&line, &sums, r, p, wait] {
+        line.add("pop", [&line, &sums, r, p, wait, circuits] {
           Kernel::current().pause(3 * wait);
           auto& port = line.port(r, 2 * p + 1);
           const unsigned from = (r + kRanks - p) % kRanks;
-          port.open.push(channel(kCount, from, 2));
+          port.open.push(channel(kCount, from, circuits ? 0 : 2));
           for (unsigned i = 0; i < kCount; ++i) sums[r * kRanks + p] += port.out.pop().data == i * (from + 1);
         });
       }

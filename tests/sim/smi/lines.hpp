@@ -10,7 +10,8 @@ struct LineValues {
   unsigned links = 2;  ///< of a rank; the line uses two, to the next rank and to the one before
   std::int64_t reads = 8, depth = 16, link_buffer = 64;
   double latency_ns = 100, gbit_s = 64;
-  std::string protocol = "degree";
+  std::string protocol = "degree", switching = "packet";
+  std::int64_t circuit_packets = 0;
 };
 
 /// A cycle is 4 ns: a packet of 32 bytes each at 64 Gb/s.
@@ -27,6 +28,8 @@ inline Description line_of(unsigned ranks, const LineValues& line = {}) {
                            {"tile", std::int64_t{32}},
                            {"children", std::int64_t{15}},
                            {"protocol", line.protocol},
+                           {"switching", line.switching},
+                           {"circuit_packets", line.circuit_packets},
                            {"arity", std::int64_t{0}},
                            {"any_order", false},
                            {"banks", std::int64_t{4}},

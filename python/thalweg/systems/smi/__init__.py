@@ -13,6 +13,7 @@ SYSTEM = System(
     endings=frozenset({".json"}),
     operations={
         "push": Loaded(_BENCH, "A message from a rank's kernels to another rank's.", _PLANS),
+        "latency": Loaded(_BENCH, "A message of one element behind a long one.", _PLANS),
         "injection": Loaded(_BENCH, "Cycles between messages of one element.", _PLANS),
         "broadcast": Loaded(_BENCH, "A rank's elements to all.", _PLANS),
         "reduce": Loaded(_BENCH, "All ranks' elements, combined, to one.", _PLANS),

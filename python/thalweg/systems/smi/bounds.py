@@ -21,10 +21,15 @@ def elements_per_packet(cluster: Cluster, size: int) -> int:
     return min((cluster.node.packet_bytes - HEADER_BYTES) // size, 31)
 
 
-def elements_per_us(cluster: Cluster, size: int, senders: int = 1) -> float:
-    """Elements of `size` bytes that kernels give, one a cycle each, or that packets carry on a link."""
-    packets = cluster.link.gbit_s * 1e3 / (8 * cluster.node.packet_bytes)
-    return min(senders * cluster.mhz, packets * elements_per_packet(cluster, size))
+def elements_per_us(cluster: Cluster, size: int, senders: int = 1, circuits: int = 0) -> float:
+    """Elements of `size` bytes that kernels give, one a cycle each, or that packets carry on a link; where they are in `circuits`, of so
+    many packets behind the one with the header."""
+    node = cluster.node
+    per_packet: float = elements_per_packet(cluster, size)
+    if circuits:
+        per_packet = node.packet_bytes // size * circuits / (circuits + 1)
+    packets = cluster.link.gbit_s * 1e3 / (8 * node.packet_bytes)
+    return min(senders * cluster.mhz, packets * per_packet)
 
 
 def packet_cycles(cluster: Cluster) -> float:
@@ -34,7 +39,8 @@ def packet_cycles(cluster: Cluster) -> float:
 
 def push_us(cluster: Cluster, elements: int, size: int, hops: int, senders: int = 1) -> float:
     """From the first push to the last pop. Elements but the last one need the rate."""
-    return (hops * cluster.link.latency_ns) / 1e3 + max(0, elements - senders) / elements_per_us(cluster, size, senders)
+    rate = elements_per_us(cluster, size, senders, cluster.node.circuits)
+    return (hops * cluster.link.latency_ns) / 1e3 + max(0, elements - senders) / rate
 
 
 def collective_us(cluster: Cluster, operation: str, elements: int, size: int, far: int, ranks: int) -> float:

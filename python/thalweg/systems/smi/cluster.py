@@ -43,6 +43,16 @@ class Node(NodeTable):
         "eager",
         description="of point-to-point channels: always eager, or with credits where a message exceeds its asynchronicity degree",
     )
+    switching: Literal["packet", "circuit"] = Field(
+        "packet",
+        description="of eager messages: packets with headers, or, of more than a packet, one with a header and then elements alone",
+    )
+    circuit_packets: int = Field(
+        0,
+        ge=0,
+        le=1023,
+        description="that follow in a circuit at most, where it is a part of its message; 0: a circuit is a whole message",
+    )
     arity: int = Field(
         0,
         ge=0,
@@ -53,6 +63,18 @@ class Node(NodeTable):
     banks: int = Field(4, ge=1, le=64, description="of memory")
     bank_gb: float = Field(gt=0, le=1e4, description="GB/s of a bank")
     bank_ns: float = Field(ge=0, le=1e6, description="from a read to its data")
+
+    @property
+    def circuits(self) -> int:
+        """The hardware's parameter: packets that follow in a circuit at most; 0 where there are none."""
+        return self.circuit_packets or 1 << 31 if self.switching == "circuit" else 0
+
+    @property
+    def payload_bytes(self) -> float:
+        """Bytes of elements of a packet in long eager messages, at most: those with headers, or those of circuits on average."""
+        if not self.circuits:
+            return self.packet_bytes - HEADER_BYTES
+        return self.packet_bytes * self.circuits / (self.circuits + 1)
 
     ports: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("L0", "L1", "L2", "L3"), "serial"
@@ -124,8 +146,8 @@ class Cluster(Uniform[Node, Serial]):
 
     @property
     def payload_gbit(self) -> float:
-        """Gb/s of elements that a link carries at most: packets have a header."""
-        return self.link.gbit_s * (self.node.packet_bytes - HEADER_BYTES) / self.node.packet_bytes
+        """Gb/s of elements that a link carries at most, in long messages."""
+        return self.link.gbit_s * self.node.payload_bytes / self.node.packet_bytes
 
     @property
     def round_trip_packets(self) -> float:

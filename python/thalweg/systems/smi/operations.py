@@ -29,6 +29,8 @@ from thalweg.systems.smi.run import Buffer, Result, Run
 BYTES = metadata.BYTES
 COLLECTIVES = ("broadcast", "reduce", "scatter", "gather")
 MOST_SENDERS = 4
+_SWITCHED = {"packet": "packets", "circuit": "circuits"}
+SWITCHINGS = tuple(_SWITCHED)
 ROUNDS = 20
 """Of a ping-pong."""
 
@@ -91,6 +93,17 @@ def ping_pong_us(cluster: Cluster, element: str, peer: int) -> tuple[float, bool
     return result.cycle(0, "asks") / result.hertz * 1e6 / (2 * ROUNDS), right
 
 
+def behind_us(cluster: Cluster, element: str, count: int, peer: int, to: int) -> tuple[float, bool]:
+    """From the push of one element for rank `to` to its pop, when half of another kernel's `count` for `peer` have been pushed."""
+    micro = _Micro(cluster, element, [(kind, port) for port in (0, 1) for kind in ("push", "pop")], "sim")
+    micro.start("sends_0", 0, n=count, peer=peer)
+    micro.start("takes_0", peer, True, n=count, peer=0)
+    micro.start("sends_late", 0, wait=count // 2, peer=to)
+    micro.start("takes_1", to, True, n=1, peer=0)
+    result, right = micro.end()
+    return (result.cycle(to, "takes_1") - count // 2) / result.hertz * 1e6, right
+
+
 def injection(cluster: Cluster, messages: int, reads: int, engine: str = "sim") -> tuple[float, bool]:
     """Cycles from a message of one element to the next one of a kernel whose send kernel has as many inputs as links, and one."""
     cluster = cluster.with_node(reads=reads)
@@ -129,6 +142,14 @@ def _sizes(sizes: Sizes, element: str, most: int = 1 << 26) -> list[int]:
     return wanted
 
 
+def _switched(cluster: Cluster, switching: str | None, circuit_packets: int | None) -> Cluster:
+    if switching is not None:
+        cluster = cluster.with_node(switching=one_of("switching", switching, SWITCHINGS))
+    if circuit_packets is not None:
+        cluster = cluster.with_node(circuit_packets=at_least("circuit_packets", circuit_packets, 0))
+    return cluster
+
+
 def push(
     cluster: Cluster,
     *,
@@ -136,9 +157,13 @@ def push(
     element: str = "float",
     senders: int = 1,
     hops: int = 1,
+    switching: str | None = None,
+    circuit_packets: int | None = None,
     sizes: Sizes = "8:1M",
 ) -> Plan:
-    """`senders`: kernels at ports of their own, each with its part of the bytes. `hops`: links between the ranks."""
+    """`senders`: kernels at ports of their own, each with its part of the bytes. `hops`: links between the ranks. `switching`: packet or
+    circuit, `circuit_packets`: that follow in one at most, 0 where it is the whole message; otherwise the cluster's."""
+    cluster = _switched(cluster, switching, circuit_packets)
     wanted = _sizes(sizes, element)
     if not 1 <= at_least("senders", senders, 1) <= MOST_SENDERS:
         raise InputError(f"{senders} senders; there are kernels for {MOST_SENDERS}")
@@ -157,6 +182,8 @@ def push(
                 "element": element,
                 "senders": senders,
                 "hops": hops,
+                "switching": cluster.node.switching,
+                "circuit_packets": cluster.node.circuit_packets,
                 "time_us": result.time_us,
                 "bound_us": bound,
                 "share": bound / result.time_us,
@@ -167,7 +194,48 @@ def push(
             progress((index + 1) / len(wanted))
 
     of = "a kernel" if senders == 1 else f"{senders} kernels"
-    title = f"push of {element} by {of}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}; times in us"
+    by = _SWITCHED[cluster.node.switching]
+    title = f"push of {element} by {of} in {by}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}; times in us"
+    return Plan(cluster, title, measure, check=check_times)
+
+
+def latency(
+    cluster: Cluster,
+    *,
+    element: str = "float",
+    hops: int = 1,
+    switching: str | None = None,
+    circuit_packets: int | None = None,
+    sizes: Sizes = "1K:1M",
+) -> Plan:
+    """Of a message of one element behind another kernel's of `sizes` bytes to the same rank, pushed when half of that has been.
+    `hops` and the following: as of push."""
+    cluster = _switched(cluster, switching, circuit_packets)
+    wanted = _sizes(sizes, element)
+    peer = peer_at(cluster, hops)
+
+    def measure(progress: Progress, _: int) -> Iterator[Row]:
+        for index, size in enumerate(wanted):
+            us, right = behind_us(cluster, element, size // BYTES[element], peer, peer)
+            bound = bounds.push_us(cluster, 1, BYTES[element], hops)
+            yield {
+                "operation": "latency",
+                "bytes": size,
+                "element": element,
+                "hops": hops,
+                "switching": cluster.node.switching,
+                "circuit_packets": cluster.node.circuit_packets,
+                "time_us": us,
+                "bound_us": bound,
+                "share": bound / us,
+                "verified": right,
+            }
+            progress((index + 1) / len(wanted))
+
+    by = _SWITCHED[cluster.node.switching]
+    title = (
+        f"latency of a {element} behind a message in {by}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}; times in us"
+    )
     return Plan(cluster, title, measure, check=check_times)
 
 
@@ -306,6 +374,7 @@ def faster_from(rows: Sequence[Row], operation: str) -> int | None:
 
 OPERATIONS = {
     "push": Operation(push),
+    "latency": Operation(latency),
     "injection": Operation(inject),
     "trees": Operation(trees),
     **{operation: Operation(_collective(operation)) for operation in COLLECTIVES},

@@ -14,6 +14,48 @@ from thalweg.spec import field
 
 
 @dataclass(frozen=True)
+class SmiCircuit:
+    """First packet of a circuit of SMI. As many packets follow that are elements alone: the first element from byte 4 on, as in other packets, and behind the last byte bytes 0 to 3.
+
+    Source: T. De Matteis et al., "Streaming Message Interface", SC '19, section 4.2, which describes circuits without a layout; this is this project's.
+    """
+
+    BITS: ClassVar[int] = 96
+
+    source: int = 0
+    destination: int = 0
+    port: int = 0
+    packets: int = 0
+    elements: int = 0
+
+    def pack(self) -> bytes:
+        """The bytes on the wire; ValueError where a value doesn't fit its field."""
+        packed = (
+            0x7000000
+            | field(self.source, 8, 0, "source")
+            | field(self.destination, 8, 8, "destination")
+            | field(self.port, 8, 16, "port")
+            | field(self.packets, 32, 32, "packets")
+            | field(self.elements, 32, 64, "elements")
+        )
+        return packed.to_bytes(12, "little")
+
+    @classmethod
+    def unpack(cls, data: bytes) -> SmiCircuit:
+        """Reads the first 12 bytes; ValueError where they are fewer, or a code has no meaning."""
+        if len(data) < 12:
+            raise ValueError(f"smi_circuit has 12 bytes, not {len(data)}")
+        packed = int.from_bytes(data[:12], "little")
+        return cls(
+            source=int(packed & 0xFF),
+            destination=int(packed >> 8 & 0xFF),
+            port=int(packed >> 16 & 0xFF),
+            packets=int(packed >> 32 & 0xFFFFFFFF),
+            elements=int(packed >> 64 & 0xFFFFFFFF),
+        )
+
+
+@dataclass(frozen=True)
 class SmiHeader:
     """Header of a packet of SMI; elements follow from byte 4 on, one behind the other.
 

@@ -76,6 +76,7 @@ def parameters(operations: Sequence[Operation], node: Node) -> dict[str, int | s
         "Latency": node.latency,
         "Children": node.children,
         "Tile": node.tile,
+        "Circuits": f"32'd{node.circuits}",
     }
 
 

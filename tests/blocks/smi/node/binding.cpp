@@ -48,6 +48,7 @@ NodeModel::Config config_of(unsigned rank) {
                            .latency = Parameters::Latency,
                            .children = Parameters::Children,
                            .tile = Parameters::Tile,
+                           .circuits = Parameters::Circuits,
                            .endpoints = {}};
   for (unsigned e = 0; e < kEndpoints; ++e)
     config.endpoints.push_back(
@@ -118,6 +119,7 @@ class Stimulus {
         latency_(run.pick(1, 20, 60)),
         longest_(run.pick(60, 8, 200)),
         credits_(run.pick(500, 0, 1000)) {
+    ends_.fill(true);
     for (unsigned r = 0; r < kRanks; ++r) {
       nodes_[r] = std::make_unique<Node>(config_of(r));
       inputs_.emplace_back(kLinks, kEndpoints);
@@ -254,6 +256,8 @@ class Stimulus {
       open.size = field(Parameters::Sizes, e, 2);
       const unsigned most = thalweg::smi::most_elements(kBytes, open.size);
       open.per_packet = most - at.next++ % most;
+      if (Parameters::Circuits && open.window == 0 && at.next % 3 > 0)
+        open.packets = blocks::circuit_packets<kBytes>(open);
       return open;
     }
     while (blocks::own_of(operation(e, at.next), r) < 0) ++at.next;
@@ -291,7 +295,12 @@ class Stimulus {
   std::deque<Sent>& to(unsigned rank, unsigned link) { return links_[rank * kLinks + link]; }
   [[nodiscard]] static bool there(unsigned rank, unsigned link) { return neighbour(rank, link) < kRanks; }
   void send(unsigned rank, unsigned link, const Packet& packet) {
-    to(neighbour(rank, link), other_end(link)).push_back({now_ + latency_, packet});
+    const unsigned there = neighbour(rank, link), end = other_end(link);
+    to(there, end).push_back({now_ + latency_, packet});
+    auto& circuit = circuits_[there * kLinks + end];
+    const auto offer = circuit.offer(packet, 0);
+    circuit.step(offer);
+    ends_[there * kLinks + end] = offer.last;
   }
   [[nodiscard]] bool room(unsigned rank, unsigned link) {
     return there(rank, link) && to(neighbour(rank, link), other_end(link)).size() < latency_ + 2;
@@ -305,7 +314,8 @@ class Stimulus {
 
   void own(const Outputs& seen, bisim::Dice& giving, bisim::Dice& taking, bisim::Dice& links, Inputs& next) {
     for (unsigned l = 0; l < kLinks; ++l) {
-      if (there(kRank, l) && links.chance(3) && to(kRank, l).size() < latency_) {  // for a port that there is not
+      if (there(kRank, l) && links.chance(3) && to(kRank, l).size() < latency_ &&
+          ends_[kRank * kLinks + l]) {  // for a port that there is not
         auto packet = blocks::random_packet<kBytes>(links);
         packet.set_header(0, kRank, kNoPort, static_cast<blocks::Operation>(links.below(7)), links.below(32));
         to(kRank, l).push_back({now_, packet});
@@ -369,6 +379,8 @@ class Stimulus {
   std::array<std::array<At, kEndpoints>, kRanks> at_;
   std::array<Common, kEndpoints> common_;
   std::array<std::deque<Sent>, std::size_t{kRanks} * kLinks> links_;
+  std::array<thalweg::smi::Circuit, std::size_t{kRanks} * kLinks> circuits_;
+  std::array<bool, std::size_t{kRanks} * kLinks> ends_;  ///< what the link had last was the last packet of its message
   std::uint64_t now_ = 0;
 };
 

@@ -9,7 +9,7 @@ using top::Inputs, top::Outputs, top::Parameters;
 constexpr unsigned kBytes = Parameters::PacketBytes;
 
 struct Twin {
-  thalweg::smi::Packer packer;
+  thalweg::smi::Packer packer{kBytes};
 
   void outputs(const Inputs& in, Outputs& out) const {
     out.in_ready_o.set(packer.ready(in.out_ready_i.get() != 0));
@@ -23,7 +23,8 @@ struct Twin {
   void step(const Inputs& in) {
     const std::uint64_t element = in.in_data_i.get();
     packer.step(in.in_valid_i.get() ? &element : nullptr, static_cast<unsigned>(in.in_size_i.get()),
-                static_cast<unsigned>(in.in_per_packet_i.get()), in.in_last_i.get() != 0, in.out_ready_i.get() != 0);
+                static_cast<unsigned>(in.in_per_packet_i.get()), in.in_last_i.get() != 0, in.out_ready_i.get() != 0,
+                Parameters::Circuits && in.in_circuit_i.get());
   }
 };
 
@@ -43,7 +44,9 @@ class Stimulus {
       shown_ = true;
       if (begins_) {
         size_ = elements.below(4);
-        const unsigned most = thalweg::smi::most_elements(kBytes, size_);
+        circuit_ = Parameters::Circuits && elements.chance(500);
+        const unsigned most =
+            circuit_ ? thalweg::smi::payload_elements(kBytes, size_) : thalweg::smi::most_elements(kBytes, size_);
         per_packet_ = elements.chance(500) ? most : 1 + elements.below(most);
       }
       data_ = elements.bits();
@@ -54,6 +57,7 @@ class Stimulus {
     next.in_size_i.set(size_);
     next.in_per_packet_i.set(per_packet_);
     next.in_last_i.set(is_last_);
+    next.in_circuit_i.set(circuit_);
     if (!shown_ || (seen.out_valid_o.get() && !room)) return;
     shown_ = false;
     begins_ = is_last_;
@@ -61,7 +65,7 @@ class Stimulus {
 
  private:
   unsigned load_, stall_, last_, size_ = 0, per_packet_ = 1;
-  bool shown_ = false, begins_ = true, is_last_ = false;
+  bool shown_ = false, begins_ = true, is_last_ = false, circuit_ = false;
   std::uint64_t data_ = 0;
 };
 

@@ -14,7 +14,11 @@ using top::Inputs, top::Outputs, top::Parameters;
 constexpr unsigned kRank = 0x5A, kBytes = Parameters::PacketBytes;
 
 struct Twin {
-  thalweg::smi::Pop pop{{.rank = kRank, .port = Parameters::Port, .packet_bytes = kBytes, .size = Parameters::Size}};
+  thalweg::smi::Pop pop{{.rank = kRank,
+                         .port = Parameters::Port,
+                         .packet_bytes = kBytes,
+                         .size = Parameters::Size,
+                         .circuits = Parameters::Circuits}};
 
   void outputs(const Inputs&, Outputs& out) const {
     out.open_ready_o.set(pop.open_ready());
@@ -85,6 +89,10 @@ class Stimulus {
       open.window = dice.chance(credits_) ? 1 + dice.below(9) : 0;
       open.peer = dice.below(256);
       opens_.push_back(open);
+      if (Parameters::Circuits && open.window == 0 && open.count > 0 && dice.chance(700)) {
+        add_circuit(open, dice);
+        continue;
+      }
       for (unsigned left = open.count; left > 0;) {
         const unsigned count = std::min(left, dice.chance(800) ? most : 1 + dice.below(most));
         auto packet = blocks::random_packet<kBytes>(dice);
@@ -94,6 +102,15 @@ class Stimulus {
         left -= count;
       }
     }
+  }
+
+  void add_circuit(Open open, bisim::Dice& dice) {
+    open.size = Parameters::Size;
+    open.packets = blocks::circuit_packets<kBytes>(open);
+    auto packet = blocks::random_packet<kBytes>(dice);
+    packet.set_circuit(open.peer, kRank, Parameters::Port, open.packets, open.count);
+    packets_.push_back(packet);
+    for (unsigned i = 0; i < open.packets; ++i) packets_.push_back(blocks::random_packet<kBytes>(dice));
   }
 
   unsigned opening_, load_, stall_, back_, longest_, credits_;

@@ -14,14 +14,17 @@ using top::Inputs, top::Outputs, top::Parameters;
 constexpr unsigned kRank = 0x5A, kBytes = Parameters::PacketBytes;
 
 struct Twin {
-  thalweg::smi::Push push{{.rank = kRank, .port = Parameters::Port, .packet_bytes = kBytes}};
+  thalweg::smi::Push push{
+      {.rank = kRank, .port = Parameters::Port, .packet_bytes = kBytes, .circuits = Parameters::Circuits}};
 
   void outputs(const Inputs&, Outputs& out) const {
     out.open_ready_o.set(push.open_ready());
     out.in_ready_o.set(push.element_ready());
     const auto* packet = push.packet();
     out.packet_valid_o.set(packet != nullptr);
-    if (packet) out.packet_data_o.set(blocks::words_of<kBytes>(*packet));
+    if (!packet) return;
+    out.packet_data_o.set(blocks::words_of<kBytes>(*packet));
+    out.packet_last_o.set(push.packet_last());
   }
   void step(const Inputs& in) {
     const Open open = blocks::open_of(in.open_i.get());
@@ -80,8 +83,15 @@ class Stimulus {
     next.packet_ready_i.set(takes);
     if (!takes || !seen.packet_valid_o.get()) return;
     Open& message = messages_.front();
-    message.count -= blocks::packet_of<kBytes>(seen.packet_data_o.get()).count();
-    under_way_ += message.window > 0;
+    if (message.packets == 0) {
+      message.count -= blocks::packet_of<kBytes>(seen.packet_data_o.get()).count();
+      under_way_ += message.window > 0;
+    } else if (follow_ == 0) {
+      follow_ = blocks::packet_of<kBytes>(seen.packet_data_o.get()).circuit().packets;
+    } else {
+      --follow_;
+      message.count -= std::min(message.count, thalweg::smi::payload_elements(kBytes, message.size));
+    }
     if (message.count == 0) messages_.pop_front();
   }
 
@@ -94,6 +104,8 @@ class Stimulus {
     open.per_packet = dice.chance(700) ? most : 1 + dice.below(most);
     open.window = dice.chance(credits_) ? 1 + dice.below(6) : 0;
     open.peer = dice.below(256);
+    if (Parameters::Circuits && open.window == 0 && dice.chance(700))
+      open.packets = blocks::circuit_packets<kBytes>(open);
     return open;
   }
 
@@ -102,6 +114,7 @@ class Stimulus {
   Open open_;
   Element element_;
   std::deque<Open> messages_;  ///< whose packets have not all come; their counts are what is left
+  unsigned follow_ = 0;        ///< packets of a circuit that are to come
   unsigned under_way_ = 0;     ///< packets whose credits have not gone back
 };
 

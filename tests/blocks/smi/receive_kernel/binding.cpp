@@ -14,7 +14,9 @@ constexpr unsigned kInputs = Parameters::Inputs, kOutputs = Parameters::Outputs,
 constexpr unsigned kRank = 0xA5;
 
 struct Twin {
-  ReceiveKernel kernel{{.rank = kRank, .inputs = kInputs, .reads = Parameters::Reads}};
+  ReceiveKernel kernel{
+      kRank,
+      {.inputs = kInputs, .outputs = kOutputs, .reads = Parameters::Reads, .circuits = Parameters::Circuits != 0}};
 
   void outputs(const Inputs&, Outputs& out) const {
     const auto& words = kernel.words();
@@ -32,8 +34,7 @@ struct Twin {
     const bool goes = front && (front->to >= kOutputs || in.out_ready_i.bit(front->to));
     for (unsigned i = 0; i < kInputs; ++i) {
       const auto packet = blocks::packet_of<kBytes>(in.in_data_i.get(i));
-      const ReceiveKernel::Words::Offer offer{packet, kernel.to(packet)};
-      words.step(i, in.in_valid_i.bit(i) ? &offer : nullptr, goes);
+      kernel.step(i, in.in_valid_i.bit(i) ? &packet : nullptr, goes);
     }
     words.turn(goes);
     if (in.table_valid_i.get())
@@ -56,9 +57,10 @@ class Stimulus {
       bisim::Dice dice = draws.lane(i);
       if (!shown_[i] && table_.done() && dice.chance(load_)) {
         shown_[i] = true;
-        packets_[i] = blocks::random_packet<kBytes>(dice);
-        packets_[i].set_header(dice.below(256), dice.chance(own_) ? kRank : dice.below(256), dice.below(256),
-                               static_cast<blocks::Operation>(dice.below(7)), dice.below(32));
+        packets_[i] = arrivals_[i].next(dice, Parameters::Circuits != 0, [&](blocks::Packet& packet) {
+          packet.set_header(dice.below(256), dice.chance(own_) ? kRank : dice.below(256), dice.below(256),
+                            static_cast<blocks::Operation>(dice.below(7)), dice.below(32));
+        });
       }
       next.in_valid_i.set_bit(i, shown_[i]);
       next.in_data_i.set(blocks::words_of<kBytes>(packets_[i]), i);
@@ -73,6 +75,7 @@ class Stimulus {
   blocks::TableWriter table_{512};
   std::array<bool, kInputs> shown_{};
   std::array<blocks::Packet, kInputs> packets_{};
+  std::array<blocks::Arrivals<kBytes>, kInputs> arrivals_{};
 };
 
 }  // namespace

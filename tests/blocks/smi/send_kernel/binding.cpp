@@ -12,7 +12,8 @@ using top::Inputs, top::Outputs, top::Parameters;
 constexpr unsigned kInputs = Parameters::Inputs, kOutputs = Parameters::Outputs, kBytes = Parameters::PacketBytes;
 
 struct Twin {
-  SendKernel kernel{{.inputs = kInputs, .reads = Parameters::Reads}};
+  SendKernel kernel{
+      {.inputs = kInputs, .outputs = kOutputs, .reads = Parameters::Reads, .circuits = Parameters::Circuits != 0}};
 
   void outputs(const Inputs&, Outputs& out) const {
     const auto& words = kernel.words();
@@ -29,8 +30,7 @@ struct Twin {
     const bool goes = front && front->to < kOutputs && in.out_ready_i.bit(front->to);
     for (unsigned i = 0; i < kInputs; ++i) {
       const auto packet = blocks::packet_of<kBytes>(in.in_data_i.get(i));
-      const SendKernel::Words::Offer offer{packet, kernel.to(packet)};
-      words.step(i, in.in_valid_i.bit(i) ? &offer : nullptr, goes);
+      kernel.step(i, in.in_valid_i.bit(i) ? &packet : nullptr, goes);
     }
     words.turn(goes);
     if (in.table_valid_i.get())
@@ -51,7 +51,7 @@ class Stimulus {
       bisim::Dice dice = draws.lane(i);
       if (!shown_[i] && table_.done() && dice.chance(load_)) {
         shown_[i] = true;
-        packets_[i] = blocks::random_packet<kBytes>(dice);
+        packets_[i] = arrivals_[i].next(dice, Parameters::Circuits != 0, [](blocks::Packet&) {});
       }
       next.in_valid_i.set_bit(i, shown_[i]);
       next.in_data_i.set(blocks::words_of<kBytes>(packets_[i]), i);
@@ -66,6 +66,7 @@ class Stimulus {
   blocks::TableWriter table_{256};
   std::array<bool, kInputs> shown_{};
   std::array<blocks::Packet, kInputs> packets_{};
+  std::array<blocks::Arrivals<kBytes>, kInputs> arrivals_{};
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ using Data = bisim::Word<Parameters::Width>::Value;
 using Words = thalweg::Poller<Data>;
 
 struct Twin {
-  Words words{Parameters::Inputs, Parameters::Reads};
+  Words words{Parameters::Inputs, Parameters::Outputs, Parameters::Reads};
 
   void outputs(const Inputs&, Outputs& out) const {
     for (unsigned i = 0; i < Parameters::Inputs; ++i) out.in_ready_o.set_bit(i, words.ready(i));
@@ -22,7 +22,8 @@ struct Twin {
   void step(const Inputs& in) {
     const bool goes = words.front() && in.out_goes_i.get();
     for (unsigned i = 0; i < Parameters::Inputs; ++i) {
-      const Words::Offer offer{in.in_data_i.get(i), static_cast<unsigned>(in.in_to_i.get(i))};
+      const Words::Offer offer{in.in_data_i.get(i), static_cast<unsigned>(in.in_to_i.get(i)),
+                               !Parameters::Circuits || in.in_last_i.bit(i)};
       words.step(i, in.in_valid_i.bit(i) ? &offer : nullptr, goes);
     }
     words.turn(goes);
@@ -31,7 +32,7 @@ struct Twin {
 
 class Stimulus : public blocks::Polled<Parameters::Inputs> {
  public:
-  using Polled::Polled;
+  explicit Stimulus(bisim::Dice run) : Polled(run), ends_(run.pick(300, 1000, 50)) { last_.fill(true); }
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
     next = kept_;
@@ -39,12 +40,17 @@ class Stimulus : public blocks::Polled<Parameters::Inputs> {
       bisim::Port<bisim::Word<Parameters::Width>> port;
       blocks::fill(port, dice);
       next.in_data_i.set(port.get(), i);
-      next.in_to_i.set(dice.below(Parameters::Outputs), i);
+      // Where words form messages, those of one go to one output.
+      if (!Parameters::Circuits || last_[i]) next.in_to_i.set(dice.below(Parameters::Outputs), i);
+      last_[i] = dice.chance(ends_);
+      next.in_last_i.set_bit(i, last_[i]);
     });
     kept_ = next;
   }
 
  private:
+  unsigned ends_;
+  std::array<bool, Parameters::Inputs> last_;
   Inputs kept_{};
 };
 

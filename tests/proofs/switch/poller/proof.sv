@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words at any inputs; what is shown goes or doesn't, as the tool likes. Each input's words are followed as a queue's, from where they come
-// to where they go out when it is its turn.
+// to where they go out when it is its turn. With Circuits, those of an input's message go to one output; the inputs whose messages have
+// begun, and the outputs that they have, are kept here from what goes out.
 module poller_proof #(
     parameter int unsigned Inputs = 3,
     parameter int unsigned Reads  = 2,
+    parameter bit Circuits = 1'b0,
     parameter int unsigned Others = (Inputs - 1) * Reads,  // cycles in which others have their turn
     localparam int unsigned Outputs = 2,
     localparam int unsigned Width = 1,
@@ -16,6 +18,7 @@ module poller_proof #(
     input logic [Inputs-1:0]              in_valid_i,
     input logic [Inputs-1:0][  Width-1:0] in_data_i,
     input logic [Inputs-1:0][ToWidth-1:0] in_to_i,
+    input logic [Inputs-1:0]              in_last_i,
     input logic                           out_goes_i
 );
   logic [Inputs-1:0] in_ready;
@@ -29,7 +32,8 @@ module poller_proof #(
       .Inputs (Inputs),
       .Outputs(Outputs),
       .Width  (Width),
-      .Reads  (Reads)
+      .Reads  (Reads),
+      .Circuits(Circuits)
   ) poller (
       .in_ready_o (in_ready),
       .out_valid_o(out_valid),
@@ -40,32 +44,68 @@ module poller_proof #(
 
   wire goes = out_valid && out_goes_i;
 
+  logic [Inputs-1:0] holds;
+  logic [Inputs-1:0][ToWidth-1:0] has;
+
   for (genvar i = 0; i < Inputs; i++) begin : input_
     wire turn = 32'(poller.turn_q) == i;
     wire held = poller.valid[i];
 
     tw_queue_properties #(
-        .Width(ToWidth + Width),
+        .Width(1 + ToWidth + Width),
         .Depth(2)
     ) queue (
         .in_valid_i (in_valid_i[i]),
         .in_ready_i (in_ready[i]),
-        .in_data_i  ({in_to_i[i], in_data_i[i]}),
+        .in_data_i  ({in_last_i[i], in_to_i[i], in_data_i[i]}),
         .out_valid_i(held),
         .out_ready_i(turn && goes),
-        .out_data_i ({poller.to[i], poller.data[i]}),
+        .out_data_i ({poller.last[i], poller.to[i], poller.data[i]}),
         .held_o     (),
         .*
     );
+
+    // Of a message's words the output is the same.
+    logic within_q;
+    logic [ToWidth-1:0] to_q;
+    always_ff @(posedge clk_i) begin
+      if (in_valid_i[i] && in_ready[i]) begin
+        within_q <= Circuits && !in_last_i[i];
+        to_q <= in_to_i[i];
+      end
+      if (rst_i) within_q <= 1'b0;
+      else one_output : assume (!within_q || in_to_i[i] == to_q);
+    end
+
+    // Is its message in the middle, where it goes out, and whose output is it?
+    logic holds_q;
+    logic [ToWidth-1:0] has_q;
+    always_ff @(posedge clk_i) begin
+      if (turn && goes) begin
+        holds_q <= Circuits && !poller.last[i];
+        has_q <= out_to;
+      end
+      if (rst_i) holds_q <= 1'b0;
+    end
+    assign holds[i] = holds_q;
+    assign has[i] = has_q;
+    wire [Inputs-1:0] by_others;
+    for (genvar o = 0; o < Inputs; o++) begin : other
+      assign by_others[o] = o != i && holds[o] && has[o] == poller.to[i];
+    end
 
     logic [SinceWidth-1:0] since_q;  // cycles that others have had
     always_ff @(posedge clk_i) begin
       since_q <= rst_i || turn ? '0 : since_q + 1'b1;
       if (!rst_i) begin
-        shows_its_word : assert (!turn || (out_valid == held && (!held || {out_to, out_data} == {poller.to[i], poller.data[i]})));
+        shows_its_word : assert (!turn || !out_valid || (held && {out_to, out_data} == {poller.to[i], poller.data[i]}));
+        shows_where_free : assert (!turn || out_valid == (held && by_others == 0));
         turn_comes : assert (turn || 32'(since_q) < Others);
         taken : cover (turn && goes);
       end
+    end
+    if (Circuits) begin : circuits
+      always_ff @(posedge clk_i) if (!rst_i) waits : cover (turn && held && !out_valid);
     end
   end
 

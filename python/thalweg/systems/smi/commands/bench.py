@@ -24,6 +24,21 @@ _element = click.option(
 )
 
 
+_hops = click.option(
+    "--hops", type=click.IntRange(1), default=1, show_default=True, help="Links between the two ranks."
+)
+_switching = click.option(
+    "--switching",
+    type=click.Choice(operations.SWITCHINGS),
+    help="Packets with headers, or circuits of elements alone. Otherwise the cluster's.",
+)
+_circuit_packets = click.option(
+    "--circuit-packets",
+    type=click.IntRange(0),
+    help="That follow in a circuit at most; 0: it is a whole message. Otherwise the cluster's.",
+)
+
+
 @click.command()
 @_cluster
 @_engine
@@ -35,7 +50,9 @@ _element = click.option(
     show_default=True,
     help="Kernels of rank 0 that push side by side, each at a port of its own.",
 )
-@click.option("--hops", type=click.IntRange(1), default=1, show_default=True, help="Links between the two ranks.")
+@_hops
+@_switching
+@_circuit_packets
 @sizes_option("8:1M")
 @json_option
 def push(cluster: str, json_file: Path | None, **options: Any) -> None:
@@ -46,6 +63,22 @@ def push(cluster: str, json_file: Path | None, **options: Any) -> None:
     """
     columns = [*TIMES, ("Gb/s", "gbit_per_s"), ("of payload", "share_of_payload")]
     measure(operations.push(Cluster.load(cluster), **options), json_file, columns)
+
+
+@click.command()
+@_cluster
+@_element
+@_hops
+@_switching
+@_circuit_packets
+@sizes_option("1K:1M")
+@json_option
+def latency(cluster: str, json_file: Path | None, **options: Any) -> None:
+    """A message of one element to a rank to which another kernel's message is under way, from its push to its pop.
+
+    The sizes are the other one's, of which half have been pushed. The bound has the links' latency.
+    """
+    measure(operations.latency(Cluster.load(cluster), **options), json_file, TIMES)
 
 
 @click.command()
@@ -130,6 +163,7 @@ def trees(cluster: str, json_file: Path | None, **options: Any) -> None:
 
 COMMANDS = {
     "push": push,
+    "latency": latency,
     "injection": injection,
     "trees": trees,
     **{operation: _collective(operation) for operation in operations.COLLECTIVES},

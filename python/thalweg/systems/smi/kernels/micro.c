@@ -32,6 +32,15 @@ PAIR(1)
 PAIR(2)
 PAIR(3)
 
+// A message of an element after so many cycles.
+__kernel void sends_late(const int wait, const int peer, const SMI_Comm comm) {
+  for (int i = 0; i < wait; ++i) {
+  }
+  element data = value(0, 1);
+  SMI_Channel channel = SMI_Open_send_channel(1, TYPE, peer, 1, comm);
+  SMI_Push(&channel, &data);
+}
+
 // A message of an element to the other rank, and back.
 __kernel void asks(const int rounds, const int peer, __global int* wrong, const SMI_Comm comm) {
   int errors = 0;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows the circuits of a kernel's input: packets that follow a circuit's first one have no header, and go where that went.
+//
+// Order: packets are shown one after the other, and counted when they are taken. Latency: none. Throughput: a packet a cycle. Storage: the
+// packets that are to follow, and their output. inside_o is a register,
+// to_o and last_o depend on packet_i and to_i. Critical path: from to_i to to_o; or the
+// count.
+module tw_circuit
+  import tw_smi_pkg::*;
+  import tw_smi_spec_pkg::*;
+#(
+    parameter int unsigned ToWidth = 3  /// bits of an output
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic                       taken_i,   /// the packet that is shown is
+    input  smi_circuit_t               packet_i,  /// its first bytes
+    input  logic         [ToWidth-1:0] to_i,      /// what the table has for its header
+    output logic         [ToWidth-1:0] to_o,
+    output logic                       last_o,    /// of its message
+    output logic                       inside_o   /// the packet is one that follows
+);
+  logic [31:0] left_q;
+  logic any_q, one_q;  // of left_q: is it above 0, is it 1
+  logic [ToWidth-1:0] to_q;
+
+  wire [31:0] left_d = any_q ? left_q - 1 : packet_i.packets;
+
+  assign inside_o = any_q;
+  assign to_o   = any_q ? to_q : to_i;
+  assign last_o = any_q ? one_q : operation_e'(packet_i.operation) != OperationCircuit;
+
+  always_ff @(posedge clk_i) begin
+    if (taken_i) begin
+      left_q <= left_d;
+      one_q  <= left_d == 1;
+      to_q   <= to_o;
+    end
+    if (rst_i) any_q <= 1'b0;
+    else if (taken_i) any_q <= !last_o;
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      some_follow : assert (!any_q || left_q != 0);
+    end
+  end
+`endif
+endmodule
