@@ -60,6 +60,8 @@ def random_sort(draw: random.Random, cluster: Cluster) -> tuple[Cluster, list[me
         latency=draw.randint(1, 16),
         tile=draw.choice((1, 4, 32)),
         children=draw.choice((7, 15)),
+        switching=draw.choice(("packet", "packet", "circuit")),
+        circuit_packets=draw.choice((0, 1, 3, 15)),
     )
     ports = draw.sample(range(256), draw.randint(2, 5))
     operations = []
@@ -100,7 +102,7 @@ class Program:
         wrong = []
         for operation in operations:
             if operation.type == "push":
-                wrong += _messages(draw, run, operation, ranks)
+                wrong += _messages(draw, run, operation, ranks, (0,) if cluster.node.circuits else (0, 1, 5, 1000))
             elif operation.type != "pop":
                 wrong += _collectives(draw, run, operation, ranks)
         result = run.run()
@@ -135,15 +137,17 @@ def _wrong(run: Run, rank: int, operation: metadata.Operation) -> Buffer:
     return run.buffer(rank, np.full(1, -1, np.int32), name=f"port {operation.port}, {operation.type}")
 
 
-def _messages(draw: random.Random, run: Run, operation: metadata.Operation, ranks: int) -> list[Buffer]:
-    """Each rank sends to one, itself or another one, as a port's elements come from one rank."""
+def _messages(
+    draw: random.Random, run: Run, operation: metadata.Operation, ranks: int, flushes: Sequence[int]
+) -> list[Buffer]:
+    """Each rank sends to one, itself or another one, as a port's elements come from one rank. `flushes`: one element of so many."""
     to = draw.sample(range(ranks), ranks)
     wrong = []
     for rank, peer in enumerate(to):
         if draw.random() < 0.2:
             continue
         steps = [
-            [_count(draw), peer, draw.choice((0, 1, 10, 1000)), draw.choice((1, 5, 1000)), draw.choice((0, 0, 3))]
+            [_count(draw), peer, draw.choice((0, 1, 10, 1000)), draw.choice(flushes), draw.choice((0, 0, 3))]
             for _ in range(draw.randint(0, 4))
         ]
         kind = operation.data_type
