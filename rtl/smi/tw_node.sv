@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank of SMI: endpoints of ports, a send and a receive kernel for each link, and the FIFOs between them (docs/smi.md). Endpoint i is at
-// link i modulo Links.
+// link i modulo Links. A push's circuit leaves when all of it is in the FIFO behind it, or that is full.
 //
 // Order: kept of an endpoint's packets to each destination. Latency: that of the endpoints, one cycle each for a FIFO and a kernel, and
 // its turn. Throughput: a packet a cycle at each kernel. Storage: Depth packets from each kernel to each that it gives packets to, and

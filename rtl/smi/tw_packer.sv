@@ -11,7 +11,7 @@ module tw_packer
   import tw_smi_spec_pkg::*;
 #(
     parameter int unsigned PacketBytes = 32,  /// up to 64
-    parameter bit          Circuits    = 1'b0,
+    parameter bit          Circuits    = 1'b0,  /// as well as packets with headers
     localparam int unsigned PacketBits = 8 * PacketBytes
 ) (
     input logic clk_i,

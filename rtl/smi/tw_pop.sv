@@ -6,7 +6,7 @@
 //
 // Order: kept. Latency: a packet's first element is shown in the cycle after it came. Throughput: an element a cycle, from packet to
 // packet too. Storage: two packets, two of credits without what is constant of them, and a channel that is opened beside the one that
-// is open. Outputs depend on registers alone. Critical path: from the packet's operation over out_valid_o and out_ready_i to the enables
+// is open; what the next circuit's first packet says. Outputs depend on registers alone. Critical path: from the packet's operation over out_valid_o and out_ready_i to the enables
 // of the packets and the count of elements; or from the index of the element through its choice to out_data_o.
 module tw_pop
   import tw_spec_pkg::*;
@@ -16,7 +16,7 @@ module tw_pop
     parameter int unsigned Port        = 0,
     parameter int unsigned Size        = 2,   /// log2 of an element's bytes, up to 3
     parameter int unsigned PacketBytes = 32,
-    parameter bit          Circuits    = 1'b0,
+    parameter bit          Circuits    = 1'b0,  /// as well as packets
     localparam int unsigned PacketBits = 8 * PacketBytes
 ) (
     input logic clk_i,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends a kernel's elements to a rank. A packet leaves when it is full, at the message's end, or where an element asks for it. With a
 // window, a packet begins only with a credit, and the next channel when all have come back; its operation is receive, that of others
-// send. With Circuits a message can be cut into circuits, each of a packet that says how many follow, and of these, which are full, but for
-// the message's last one, whatever an element asks for.
+// send. With Circuits a message can be cut into circuits: each has a packet that says how many follow, and these, which are full but for the
+// message's last one, whatever an element asks for.
 //
 // Order: kept. Latency: an element's packet is shown in the second cycle after its last element came. Throughput: an element a cycle,
 // from packet to packet too, and from message to message where the next one has been opened. Storage: three packets, and a channel that
-// is opened beside the one that is open. Outputs depend on registers alone. Critical path: from the count of elements over the
+// is opened beside the one that is open; what a circuit's first packet says. Outputs depend on registers alone. Critical path: from the count of elements over the
 // acceptance of one to the packet's bytes, or to the next channel's count.
 module tw_push
   import tw_spec_pkg::*;
@@ -195,6 +195,7 @@ module tw_push
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
       flags_agree : assert (any_q == (left_q != 0) && (!any_q || one_q == (left_q == 1)));
+      announced_before_the_next : assert (!announce || !announces_q);
       back_agrees : assert (back_q == (under_way_q == 0));
       no_more_than_given : assert (!control_valid_i || grant <= under_way_q);
     end

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the packets that come by a link, and those that others hand to it: polls its inputs. Packets for other ranks go to output 0;
 // for its own rank's, a table has the output of each port's data and control. Inputs and outputs are those of docs/smi.md. A
-// packet without an output is dropped.
+// packet without an output is dropped. With Circuits, packets that follow in one go where its first packet does, and hold the output for it
+// (tw_circuit, tw_poller).
 //
 // Order: kept of each input. Latency: a packet is shown in the cycle after it came, at the earliest; what is shown may change
 // without having been taken. Throughput: a packet a cycle. Storage: two packets for each input, and a table for each. Entries that were

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends the packets of a link's endpoints, and those that others hand to it: polls its inputs; a table has the output of each
-// destination. Inputs and outputs are those of docs/smi.md. A packet without an output stays.
+// destination. Inputs and outputs are those of docs/smi.md. A packet without an output stays. With Circuits,
+// packets that follow in one go where its first packet does, and hold the output for it (tw_circuit, tw_poller).
 //
 // Order: kept of each input. Latency: a packet is shown in the cycle after it came, at the earliest; what is shown may change
 // without having been taken. Throughput: a packet a cycle. Storage: two packets for each input, and a table for each. Entries that were

@@ -70,16 +70,8 @@ def test_all_ranks_of_a_torus_send_to_all_at_once(count: int, depth: int, most: 
     assert [int(buffer.array[0]) for buffer in right] == [count] * (RANKS * RANKS)
 
 
-def test_a_kernel_that_pushes_in_turns_needs_parts(tmp_path: Path) -> None:
-    """The circuit of its first message has the link, and its second one's has to get through before the kernel goes on."""
-    source = tmp_path / "turns.c"
-    source.write_text(
-        "#include <smi.h>\n"
-        + "".join(PAIR.format(port=port) for port in (1, 2)).replace(
-            "SMI_Comm_size(comm) - 2", "SMI_Comm_size(comm) - 1"
-        )
-        + """
-__kernel void turns(const int n, const SMI_Comm comm) {
+TURNS = """
+__kernel void pushes_in_turns(const int n, const SMI_Comm comm) {
   SMI_Channel one = SMI_Open_send_channel(n, SMI_INT, 1, 1, comm), two = SMI_Open_send_channel(n, SMI_INT, 1, 2, comm);
   for (int i = 0; i < n; ++i) {
     int data = i * 3;
@@ -87,18 +79,43 @@ __kernel void turns(const int n, const SMI_Comm comm) {
     SMI_Push(&two, &data);
   }
 }
+__kernel void pops_in_turns(const int n, __global int* right, const SMI_Comm comm) {
+  SMI_Channel one = SMI_Open_receive_channel(n, SMI_INT, 0, 1, comm), two = SMI_Open_receive_channel(n, SMI_INT, 0, 2, comm);
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    int a, b;
+    SMI_Pop(&one, &a);
+    SMI_Pop(&two, &b);
+    sum += a == i * 3 && b == i * 3;
+  }
+  *right = sum;
+}
 """
-    )
+
+
+@pytest.mark.parametrize(
+    ("pushes", "pops"),
+    [(["pushes_in_turns"], ["takes_1", "takes_2"]), (["sends_1", "sends_2"], ["pops_in_turns"])],
+    ids=["pushes", "pops"],
+)
+def test_a_kernel_of_two_channels_in_turns_needs_parts(pushes: list[str], pops: list[str], tmp_path: Path) -> None:
+    """The circuit of one message has the link, and the kernel goes on when the other one has got through."""
+    source = tmp_path / "turns.c"
+    pairs = "".join(PAIR.format(port=port) for port in (1, 2))
+    for rank in ("SMI_Comm_rank(comm) + 2", "SMI_Comm_size(comm) - 2"):  # of two ranks the other one, at either port
+        pairs = pairs.replace(rank, f"{rank[:-1]}1")
+    source.write_text(f"#include <smi.h>\n{pairs}{TURNS}")
 
     def right(most: int) -> list[int]:
         run = Run(CIRCUITS.with_node(circuit_packets=most), ranks=2)
-        run.kernel(source, "turns", 0, n=1000)
-        found = [run.buffer(1, np.zeros(1, np.int32)) for _ in range(2)]
-        for port, buffer in enumerate(found, 1):
-            run.kernel(source, f"takes_{port}", 1, n=1000, right=buffer)
+        for kernel in pushes:
+            run.kernel(source, kernel, 0, n=1000)
+        found = [run.buffer(1, np.zeros(1, np.int32)) for _ in pops]
+        for kernel, buffer in zip(pops, found, strict=True):
+            run.kernel(source, kernel, 1, n=1000, right=buffer)
         run.run()
         return [int(buffer.array[0]) for buffer in found]
 
-    assert right(15) == [1000, 1000]
+    assert right(15) == [1000] * len(pops)
     with pytest.raises(Stuck, match="port 2"):
         right(0)
