@@ -21,8 +21,8 @@ DeviceMemory::~DeviceMemory() {
 Buffer& DeviceMemory::add(std::string name, unsigned rank, unsigned bank, std::size_t bytes) {
   const auto first = granules_.size();
   const auto number = bytes / kGranule + 1;  // the last one is never full: what runs over the end stays in it
-  auto* at = base_ + first * kGranule;
-  if ((first + number) * kGranule > kReserved || mprotect(at, number * kGranule, PROT_READ | PROT_WRITE) != 0)
+  auto* at = base_ + kReserved / 2 + first * kGranule;
+  if ((first + number) * kGranule > kReserved / 2 || mprotect(at, number * kGranule, PROT_READ | PROT_WRITE) != 0)
     throw std::bad_alloc();
   buffers_.push_back(new Buffer{std::move(name), rank, bank, at, bytes, 0});
   granules_.resize(first + number, buffers_.back());

@@ -48,7 +48,8 @@ class MemoryBank {
   double free_ = 0;
 };
 
-/// Addresses are of one range, so that it is cheap to see which accesses of a kernel are to memory.
+/// Addresses are of one range, so that it is cheap to see which accesses of a kernel are to memory. Buffers begin in its middle: what is far
+/// before or behind them is in it, too.
 class DeviceMemory {
  public:
   /// Throws std::bad_alloc where there are no addresses for it.
@@ -64,7 +65,7 @@ class DeviceMemory {
   Buffer& add(std::string name, unsigned rank, unsigned bank, std::size_t bytes);
   /// Whose an address is; nobody's: null.
   [[nodiscard]] Buffer* find(std::uintptr_t address) {
-    const auto granule = (address - begin()) / kGranule;
+    const auto granule = (address - begin() - kReserved / 2) / kGranule;
     return granule < granules_.size() ? granules_[granule] : nullptr;
   }
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
@@ -12,7 +13,7 @@ namespace thalweg::smi {
 
 Library::Library(const std::string& file, const smi__calls& calls, std::uintptr_t memory, std::size_t memory_bytes,
                  unsigned rank)
-    : rank_(rank) {
+    : file_(file), rank_(rank) {
   // The loader takes a file that it has loaded for the same library, so each rank loads a file of its own.
   std::string copy = file + ".XXXXXX";
   const int descriptor = mkstemp(copy.data());
@@ -51,6 +52,23 @@ Library::~Library() {
 
 Library::Call Library::kernel(const std::string& name) const {
   return reinterpret_cast<Call>(dlsym(handle_, ("smi__call_" + name).c_str()));
+}
+
+std::string Library::line(const void* code) const {
+  Dl_info at{};
+  if (!dladdr(code, &at)) return "";
+  char offset[32];
+  std::snprintf(offset, sizeof offset, "%tx",
+                static_cast<const char*>(code) - static_cast<const char*>(at.dli_fbase) - 1);
+  const auto command = "addr2line -e '" + file_ + "' " + offset + " 2>/dev/null";
+  std::string said;
+  if (auto* from = popen(command.c_str(), "r")) {
+    char part[256];
+    while (std::fgets(part, sizeof part, from)) said += part;
+    pclose(from);
+  }
+  said = said.substr(0, said.find_first_of(" \n"));
+  return said.empty() || said.find('?') != std::string::npos ? "" : said;
 }
 
 void Library::add_channel(void* place, std::size_t bytes, std::size_t element, long depth, const std::string& name) {

@@ -26,6 +26,8 @@ class Library {
 
   /// Null where it has no such kernel.
   [[nodiscard]] Call kernel(const std::string& name) const;
+  /// The source's line, "app.cl:7", of the code before an address; empty where nobody knows it.
+  [[nodiscard]] std::string line(const void* code) const;
   [[nodiscard]] unsigned loops() const { return loops_; }
   /// The channel of its program that lies at a place; throws std::logic_error where none does.
   [[nodiscard]] Pipe& pipe(const void* place) {
@@ -38,6 +40,7 @@ class Library {
  private:
   [[noreturn]] static void no_pipe();
 
+  std::string file_;
   void* handle_ = nullptr;
   unsigned rank_, loops_ = 0;
   std::map<std::uintptr_t, std::unique_ptr<Pipe>> pipes_;

@@ -424,18 +424,17 @@ void Program::collective(Running& running, Channel& channel, unsigned kind, cons
 
 // Memory.
 
-void Program::memory(Running& running, std::uintptr_t address, std::size_t bytes, bool writes) {
+void Program::memory(Running& running, std::uintptr_t address, std::size_t bytes, bool writes, const void* from) {
   auto* buffer = memory_.find(address);
   const auto outside = [&] {
-    const auto loop = running.last_loop;
     const std::string what = std::string(writes ? "writes" : "reads") + " " + std::to_string(bytes) + " bytes";
-    const std::string where = ", in or behind the loop that is number " + std::to_string(loop) + " of its source";
-    throw Misuse("rank " + std::to_string(running.rank) + ", kernel " + running.name + ": " + what +
+    const auto at_line = running.library ? running.library->line(from) : "";
+    const auto where = at_line.empty() ? "" : at_line + ": ";
+    throw Misuse(where + "rank " + std::to_string(running.rank) + ", kernel " + running.name + ": " + what +
                  (buffer ? " at " + std::to_string(address - reinterpret_cast<std::uintptr_t>(buffer->at)) +
                                " of buffer " + buffer->name + " (rank " + std::to_string(buffer->rank) +
                                "), which has " + std::to_string(buffer->bytes)
-                         : " of memory that is no buffer's") +
-                 where);
+                         : " of memory that is no buffer's"));
   };
   if (!buffer || buffer->rank != running.rank ||
       address - reinterpret_cast<std::uintptr_t>(buffer->at) + bytes > buffer->bytes)
@@ -541,9 +540,9 @@ struct Calls {
     running().pipelines.push_back(std::make_unique<Pipeline>(interval, depth));
   }
   static void end_pipeline() { running().pipelines.pop_back(); }
-  static void memory(unsigned long address, unsigned long bytes, int writes) {
+  static void memory(unsigned long address, unsigned long bytes, int writes, const void* from) {
     auto& self = running();
-    self.program.memory(self, address, bytes, writes != 0);
+    self.program.memory(self, address, bytes, writes != 0, from);
   }
   static void channel(void* to, void* place, unsigned long bytes, unsigned long element, long depth, const char* name) {
     static_cast<Library*>(to)->add_channel(place, bytes, element, depth, name);

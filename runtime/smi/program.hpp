@@ -126,7 +126,7 @@ class Program {
   void collective(Running& running, Channel& channel, unsigned kind, const smi__variable& send,
                   const smi__variable& receive, const smi__place& place);
   void check_type(const Running& running, const Channel& channel, const smi__variable& value, const smi__place& place);
-  void memory(Running& running, std::uintptr_t address, std::size_t bytes, bool writes);
+  void memory(Running& running, std::uintptr_t address, std::size_t bytes, bool writes, const void* from);
   [[noreturn]] void wrong(const Running& running, const smi__place& place, const std::string& what) const;
   void warn(const std::string& what);
   [[nodiscard]] std::string report() const;

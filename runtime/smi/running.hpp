@@ -37,7 +37,6 @@ struct Program::Running {
       pipelines.back()->turn();
       return;
     }
-    last_loop = number;
     auto& site = sites[number];
     auto& self = *kernel;
     if (site.begun >= 0) {
@@ -64,7 +63,6 @@ struct Program::Running {
   std::vector<Use> banks;
   std::vector<std::unique_ptr<Pipeline>> pipelines;
   Now now;
-  unsigned last_loop = 0;
   Tick ended = 0;
   bool is_over = false;
 };

@@ -162,6 +162,12 @@ def core_name(cluster: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", Path(cluster).stem.lower()).strip("-")
 
 
+def unread_fields(copied: Iterable[Path], system: str) -> str:
+    """Waivers for the files of rtl/`system`, which rtl/lint.vlt has for the folder: a header's fields are not all read by everybody."""
+    names = (path.name for path in copied if path.parent.name == system)
+    return "".join(f'lint_off -rule UNUSEDSIGNAL -file "*/{name}"\n' for name in names)
+
+
 def write_project(root: Path, folder: Path, cluster: str, what: str, files: Sequence[str], waivers: str) -> None:
     """What tools read of a folder whose top is thalweg_`what`: the list of `files`, the core file, what lint is to overlook, `waivers`
     and what it overlooks anyway; with the licence, and the packets to the bit."""

@@ -187,6 +187,35 @@ CONVERT_ALL(ulong)
 CONVERT_ALL(float)
 CONVERT_ALL(double)
 
+#define LOAD(type, n, space)                                            \
+  OVER type##n vload##n(size_t offset, const space type* from) {        \
+    type##n result;                                                     \
+    for (int i = 0; i < n; ++i) result[i] = from[offset * n + i];       \
+    return result;                                                      \
+  }
+#define STORE(type, n, space)                                           \
+  OVER void vstore##n(type##n value, size_t offset, space type* to) {   \
+    for (int i = 0; i < n; ++i) to[offset * n + i] = value[i];          \
+  }
+#define LOADS_AND_STORES(type, n)                                       \
+  LOAD(type, n, __generic) LOAD(type, n, __constant) STORE(type, n, __generic)
+#define VECTORS_IN_MEMORY(type)  \
+  LOADS_AND_STORES(type, 2)      \
+  LOADS_AND_STORES(type, 3)      \
+  LOADS_AND_STORES(type, 4)      \
+  LOADS_AND_STORES(type, 8)      \
+  LOADS_AND_STORES(type, 16)
+VECTORS_IN_MEMORY(char)
+VECTORS_IN_MEMORY(uchar)
+VECTORS_IN_MEMORY(short)
+VECTORS_IN_MEMORY(ushort)
+VECTORS_IN_MEMORY(int)
+VECTORS_IN_MEMORY(uint)
+VECTORS_IN_MEMORY(long)
+VECTORS_IN_MEMORY(ulong)
+VECTORS_IN_MEMORY(float)
+VECTORS_IN_MEMORY(double)
+
 // What a kernel does is in the order of its text, so fences have nothing to do. A kernel is one work item.
 OVER void mem_fence(cl_mem_fence_flags flags) {}
 OVER void read_mem_fence(cl_mem_fence_flags flags) {}

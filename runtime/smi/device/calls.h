@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-enum { SMI__CALLS_VERSION = 1 };
+enum { SMI__CALLS_VERSION = 2 };
 
 /* Of a variable that a call gets: what smi.h's SMI__TYPE says of it. */
 struct smi__variable {
@@ -48,8 +48,8 @@ struct smi__calls {
   void (*turn)(unsigned site, unsigned interval, unsigned at_once);
   void (*begin_pipeline)(long interval, long depth);
   void (*end_pipeline)(void);
-  /* Memory of a bank is about to be read, or written. */
-  void (*memory)(unsigned long address, unsigned long bytes, int writes);
+  /* Memory of a bank, or none at all, is about to be read or written, by the code before `from`. */
+  void (*memory)(unsigned long address, unsigned long bytes, int writes, const void* from);
   /* Called by a library that is asked for its channels. */
   void (*channel)(void* to, void* place, unsigned long bytes, unsigned long element, long depth, const char* name);
 };

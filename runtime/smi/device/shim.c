@@ -114,16 +114,19 @@ void smi__channel(void* to, void* place, unsigned long bytes, unsigned long elem
   CALLS->channel(to, place, bytes, element, depth, name);
 }
 
-/* Memory, as the address sanitizer's instrumentation tells of it. */
-static inline void uses(unsigned long address, unsigned long bytes, int writes) {
-  if (address - smi__library.memory < smi__library.memory_bytes) CALLS->memory(address, bytes, writes);
+/* Memory, as the address sanitizer's instrumentation tells of it. Addresses of banks are of one range; those near 0 are nobody's. */
+enum { NOBODYS = 1 << 16 };
+static inline void uses(unsigned long address, unsigned long bytes, int writes, const void* from) {
+  if (address - smi__library.memory < smi__library.memory_bytes || address < NOBODYS)
+    CALLS->memory(address, bytes, writes, from);
 }
+#define FROM __builtin_return_address(0)
 #define OF_SIZE(size)                                        \
   void __asan_load##size##_noabort(unsigned long address) {  \
-    uses(address, size, 0);                                  \
+    uses(address, size, 0, FROM);                            \
   }                                                          \
   void __asan_store##size##_noabort(unsigned long address) { \
-    uses(address, size, 1);                                  \
+    uses(address, size, 1, FROM);                            \
   }
 OF_SIZE(1)
 OF_SIZE(2)
@@ -131,10 +134,10 @@ OF_SIZE(4)
 OF_SIZE(8)
 OF_SIZE(16)
 void __asan_loadN_noabort(unsigned long address, unsigned long bytes) {
-  uses(address, bytes, 0);
+  uses(address, bytes, 0, FROM);
 }
 void __asan_storeN_noabort(unsigned long address, unsigned long bytes) {
-  uses(address, bytes, 1);
+  uses(address, bytes, 1, FROM);
 }
 void __asan_handle_no_return(void) {}
 
@@ -142,16 +145,16 @@ void* __real_memcpy(void* to, const void* from, size_t bytes);
 void* __real_memmove(void* to, const void* from, size_t bytes);
 void* __real_memset(void* to, int value, size_t bytes);
 void* __wrap_memcpy(void* to, const void* from, size_t bytes) {
-  uses((unsigned long)from, bytes, 0);
-  uses((unsigned long)to, bytes, 1);
+  uses((unsigned long)from, bytes, 0, FROM);
+  uses((unsigned long)to, bytes, 1, FROM);
   return __real_memcpy(to, from, bytes);
 }
 void* __wrap_memmove(void* to, const void* from, size_t bytes) {
-  uses((unsigned long)from, bytes, 0);
-  uses((unsigned long)to, bytes, 1);
+  uses((unsigned long)from, bytes, 0, FROM);
+  uses((unsigned long)to, bytes, 1, FROM);
   return __real_memmove(to, from, bytes);
 }
 void* __wrap_memset(void* to, int value, size_t bytes) {
-  uses((unsigned long)to, bytes, 1);
+  uses((unsigned long)to, bytes, 1, FROM);
   return __real_memset(to, value, bytes);
 }

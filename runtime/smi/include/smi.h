@@ -41,42 +41,6 @@ typedef int SMI_Comm __attribute__((vector_size(16)));
 
 #define CLK_CHANNEL_MEM_FENCE 0x10 /* all that a kernel does is in order here */
 
-#if defined(SMI_EXTRACT)
-
-#define SMI__OPEN(name, result, ...)   \
-  result name(int count, __VA_ARGS__); \
-  result name##_ad(int count, __VA_ARGS__, int asynch_degree)
-#if defined(__cplusplus)
-extern "C" {
-#endif
-SMI__OPEN(SMI_Open_send_channel, SMI_Channel, SMI_Datatype type, int destination, int port, SMI_Comm comm);
-SMI__OPEN(SMI_Open_receive_channel, SMI_Channel, SMI_Datatype type, int source, int port, SMI_Comm comm);
-SMI__OPEN(SMI_Open_recv_channel, SMI_Channel, SMI_Datatype type, int source, int port, SMI_Comm comm);
-SMI__OPEN(SMI_Open_bcast_channel, SMI_BChannel, SMI_Datatype type, int port, int root, SMI_Comm comm);
-SMI__OPEN(SMI_Open_reduce_channel, SMI_RChannel, SMI_Datatype type, SMI_Op op, int port, int root, SMI_Comm comm);
-SMI__OPEN(SMI_Open_scatter_channel, SMI_ScatterChannel, int recv_count, SMI_Datatype type, int port, int root,
-          SMI_Comm comm);
-SMI__OPEN(SMI_Open_gather_channel, SMI_GatherChannel, int recv_count, SMI_Datatype type, int port, int root,
-          SMI_Comm comm);
-#undef SMI__OPEN
-void SMI_Push(SMI_Channel* chan, void* data);
-void SMI_Push_flush(SMI_Channel* chan, void* data, int immediate);
-void SMI_Pop(SMI_Channel* chan, void* data);
-void SMI_Bcast(SMI_BChannel* chan, void* data);
-void SMI_Reduce(SMI_RChannel* chan, void* data_snd, void* data_rcv);
-void SMI_Scatter(SMI_ScatterChannel* chan, void* data_snd, void* data_rcv);
-void SMI_Gather(SMI_GatherChannel* chan, void* send_data, void* rcv_data);
-SMI_Comm smi__world(void);
-SMI_Comm SMI_Comm_range(SMI_Comm comm, int first, int stride, int size);
-int SMI_Comm_size(SMI_Comm comm);
-int SMI_Comm_rank(SMI_Comm comm);
-#if defined(__cplusplus)
-}
-#endif
-#define SMI_COMM_WORLD smi__world()
-
-#else
-
 /* What a pointer points to: a datatype of the above, 0 where that is not known, 6 for what is none of them. */
 #ifdef __cplusplus
 template <class T>
@@ -160,6 +124,40 @@ int smi__try_read(SMI__PLACE channel, void* value, unsigned long size, SMI__TEXT
 #endif
 
 #define SMI_COMM_WORLD smi__world()
+
+#if defined(SMI_EXTRACT)
+
+#define SMI__OPEN(name, result, ...)   \
+  result name(int count, __VA_ARGS__); \
+  result name##_ad(int count, __VA_ARGS__, int asynch_degree)
+#if defined(__cplusplus)
+extern "C" {
+#endif
+SMI__OPEN(SMI_Open_send_channel, SMI_Channel, SMI_Datatype type, int destination, int port, SMI_Comm comm);
+SMI__OPEN(SMI_Open_receive_channel, SMI_Channel, SMI_Datatype type, int source, int port, SMI_Comm comm);
+SMI__OPEN(SMI_Open_recv_channel, SMI_Channel, SMI_Datatype type, int source, int port, SMI_Comm comm);
+SMI__OPEN(SMI_Open_bcast_channel, SMI_BChannel, SMI_Datatype type, int port, int root, SMI_Comm comm);
+SMI__OPEN(SMI_Open_reduce_channel, SMI_RChannel, SMI_Datatype type, SMI_Op op, int port, int root, SMI_Comm comm);
+SMI__OPEN(SMI_Open_scatter_channel, SMI_ScatterChannel, int recv_count, SMI_Datatype type, int port, int root,
+          SMI_Comm comm);
+SMI__OPEN(SMI_Open_gather_channel, SMI_GatherChannel, int recv_count, SMI_Datatype type, int port, int root,
+          SMI_Comm comm);
+#undef SMI__OPEN
+void SMI_Push(SMI_Channel* chan, void* data);
+void SMI_Push_flush(SMI_Channel* chan, void* data, int immediate);
+void SMI_Pop(SMI_Channel* chan, void* data);
+void SMI_Bcast(SMI_BChannel* chan, void* data);
+void SMI_Reduce(SMI_RChannel* chan, void* data_snd, void* data_rcv);
+void SMI_Scatter(SMI_ScatterChannel* chan, void* data_snd, void* data_rcv);
+void SMI_Gather(SMI_GatherChannel* chan, void* send_data, void* rcv_data);
+SMI_Comm SMI_Comm_range(SMI_Comm comm, int first, int stride, int size);
+int SMI_Comm_size(SMI_Comm comm);
+int SMI_Comm_rank(SMI_Comm comm);
+#if defined(__cplusplus)
+}
+#endif
+#else
+
 #define SMI_Comm_rank(comm) ((comm)[0])
 #define SMI_Comm_size(comm) ((comm)[1])
 /* Ranks first, first + stride, ... of a communicator, size of them; the caller has to be one. */

@@ -127,7 +127,11 @@ TEST(DeviceMemory, KnowsWhoseAnAddressIs) {
     EXPECT_EQ(memory.find(at + buffer->bytes - 1), buffer);
     EXPECT_EQ(buffer->at[buffer->bytes - 1], std::byte{0});
   }
-  EXPECT_EQ(memory.find(memory.begin() + (std::size_t{1} << 30)), nullptr);
+  const auto far = std::size_t{1} << 38;
+  EXPECT_EQ(memory.find(reinterpret_cast<std::uintptr_t>(small.at) + far), nullptr);
+  EXPECT_EQ(memory.find(reinterpret_cast<std::uintptr_t>(small.at) - far), nullptr);
+  EXPECT_EQ(memory.find(reinterpret_cast<std::uintptr_t>(small.at) - 1), nullptr);
+  EXPECT_LT(memory.begin(), reinterpret_cast<std::uintptr_t>(small.at) - far);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ from thalweg.rtl.export import (
     flat_top,
     into,
     needed,
+    unread_fields,
     write_project,
     write_table,
 )
@@ -96,10 +97,7 @@ def _write(root: Path, cluster: Cluster, folder: Path) -> None:
     )
     top.write_text(top_level())
     files = compiled(copied, [package.name], TOP)
-    own = "".join(
-        f'lint_off -rule UNUSEDSIGNAL -file "*/{path.name}"\n' for path in copied if path.parent.name == "peach2"
-    )
-    write_project(root, folder, cluster.name, WHAT, files, own)
+    write_project(root, folder, cluster.name, WHAT, files, unread_fields(copied, "peach2"))
 
     tables = folder / "tables"
     tables.mkdir()

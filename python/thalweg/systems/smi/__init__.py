@@ -32,5 +32,8 @@ SYSTEM = System(
         "rtl cosim": Loaded(
             "commands.cosim:command", "Hold the ranks of whole clusters against the simulator's, in every cycle."
         ),
+        "rtl export": Loaded(
+            "commands.export:command", "Write a rank of a program as a folder of hardware that stands by itself."
+        ),
     },
 )

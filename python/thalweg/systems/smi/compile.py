@@ -19,7 +19,8 @@ _TARGET = ("-target", "x86_64-unknown-linux-gnu")
 _SPACES = ("-D__local=", "-Dlocal=")  # a kernel's own variables, whatever they are called
 #: by a file's end
 _LANGUAGES = {".cl": "cl", ".c": "c", ".cpp": "c++", ".cc": "c++", ".cxx": "c++"}
-_CODE = ("-fPIC", "-g", "-O2", "-w", "-ffp-contract=off", "-fexceptions")
+# Of DWARF 5 by gcc, addr2line has the name of the text that is compiled, not of that which it came from.
+_CODE = ("-fPIC", "-gdwarf-4", "-O2", "-w", "-ffp-contract=off", "-fexceptions")
 _OF_CLANG = (
     "-mllvm",
     "-asan-instrumentation-with-call-threshold=0",

@@ -26,6 +26,10 @@ _CALLS = {
     "SMI_Open_scatter_channel": ("scatter", 2, 3, None),
     "SMI_Open_gather_channel": ("gather", 2, 3, None),
 }
+#: of smi.hpp: what they are, and their types
+_CHANNEL = re.compile(r"\b(send|receive|broadcast|scatter|gather|reduce)_channel<([\w -]+), ([^<>]+?)(?:, ([^,<>]+))?>")
+_KINDS = {"send": "push", "receive": "pop"}
+_TYPE_NAMES = {"unsigned int": "int", "signed char": "char", "unsigned char": "char", "unsigned short": "short"}
 _VECTORS = "/smi_vectors.h"  # of no disk
 _LANGUAGES = {".cl": "cl", ".c": "c", ".cpp": "c++", ".cc": "c++", ".cxx": "c++"}
 
@@ -182,6 +186,40 @@ class _Reader:
             if cursor.kind == self.kinds.CALL_EXPR and cursor.spelling.removesuffix("_ad") in _CALLS:
                 for values in self._bindings(cursor):
                     yield self._one(cursor, values)
+            elif cursor.kind in (self.kinds.VAR_DECL, self.kinds.CALL_EXPR, self.kinds.TYPE_ALIAS_DECL):
+                file = cursor.location.file
+                if file and not file.name.endswith("/smi.hpp"):
+                    yield from self._channels(cursor)
+
+    def _channels(self, cursor: Any) -> Iterator[Found]:
+        """Those of smi.hpp in the type of a variable, of what is constructed, or of a list of ports."""
+        where = f"{cursor.location.file}:{cursor.location.line}"
+        matches = list(_CHANNEL.finditer(cursor.type.get_canonical().spelling))
+        for match in matches:
+            name, c_type, port_text, op = match.groups()
+            if not port_text.isdigit() and cursor.kind != self.kinds.VAR_DECL:
+                continue  # in a template, where the variable of that type tells more
+            data_type = _TYPE_NAMES.get(c_type, c_type)
+            if data_type not in metadata.BYTES:
+                raise InputError(
+                    f"{where}: the datatype of a {name}_channel is a template's parameter; it has to be named"
+                )
+            expression = next((child for child in cursor.get_children() if child.kind.is_expression()), None)
+            for values in self._bindings(cursor) if not port_text.isdigit() else [{}]:
+                port = int(port_text) if port_text.isdigit() else self._value(expression, values)
+                if port is None:
+                    raise InputError(
+                        f"{where}: the port of a {name}_channel is no constant that is known before the program runs"
+                    )
+                yield Found(
+                    type=_KINDS.get(name, name),
+                    port=port,
+                    data_type=data_type,
+                    op=(op or "").removeprefix("SMI_").lower() if name == "reduce" else "",
+                    degree=None,
+                    file=str(cursor.location.file),
+                    line=cursor.location.line,
+                )
 
     def _collect(self, root: Any) -> None:
         """Values that function templates are used with."""

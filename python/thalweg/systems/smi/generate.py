@@ -23,12 +23,10 @@ def generate(metadata: str | Path, cluster: str | Path = "smi-noctua") -> dict[s
     program = programs.read(Path(metadata))
     name = identifier(program.name)
     node = Cluster.load(cluster).node
-    if not program.operations:
-        raise InputError("has no operations, so a rank needs no endpoints", metadata)
     return {
         f"smi_{name}.json": json.dumps(endpoints(program, node), indent=2) + "\n",
         f"smi_{name}.h": header(name, program, node),
-        f"smi_{name}.sv": top.top_level(f"smi_{name}", program.operations, _with_reads(node, program)),
+        f"smi_{name}.sv": hardware(f"smi_{name}", program, node),
     }
 
 
@@ -59,8 +57,11 @@ def endpoints(program: programs.Program, node: Node) -> dict[str, Any]:
     }
 
 
-def _with_reads(node: Node, program: programs.Program) -> Node:
-    return node.model_copy(update={"reads": program.reads})
+def hardware(module: str, program: programs.Program, node: Node) -> str:
+    """The text of the top. Raises InputError where there is nothing in it."""
+    if not program.operations:
+        raise InputError("has no operations, so a rank needs no endpoints", program.name)
+    return top.top_level(module, program.operations, node.model_copy(update={"reads": program.reads}))
 
 
 def header(name: str, program: programs.Program, node: Node) -> str:

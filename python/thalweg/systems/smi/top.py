@@ -4,9 +4,11 @@ the tables. Instantiates rtl/smi/tw_node.sv (docs/smi.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
+from thalweg.resources import find_root
+from thalweg.rtl.export import Port, Stream
 from thalweg.systems.smi.cluster import Node
 from thalweg.systems.smi.metadata import BYTES, Operation
 from thalweg.systems.smi.routes import KINDS
@@ -16,31 +18,6 @@ LINK_STRIDE, RECEIVE_OFFSET, ENTRY_STRIDE = 0x1000, 0x800, 4
 RANK, STRAYS, LINKS, ENDPOINTS = 0x8000, 0x8004, 0x8008, 0x800C
 """AXI4-Lite, words of 32 bits: entry i of a link's send table at link * LINK_STRIDE + 4 i, of its receive table RECEIVE_OFFSET behind;
 and registers."""
-
-
-@dataclass(frozen=True)
-class Stream:
-    """An AXI4-Stream port by its name, from outside (`s`) or to it (`m`)."""
-
-    name: str
-    bits: str
-    last: bool = False
-    source: bool = False
-
-    @property
-    def inward(self) -> bool:
-        return self.name.startswith("s_")
-
-    def ports(self) -> list[str]:
-        there, back = ("input ", "output") if self.inward else ("output", "input ")
-        width = f"[{self.bits}-1:0] "
-        lines = [f"{there} logic {self.name}_tvalid", f"{back} logic {self.name}_tready"]
-        lines.append(f"{there} logic {width}{self.name}_tdata")
-        if self.last:
-            lines.append(f"{there} logic {self.name}_tlast")
-        if self.source:
-            lines.append(f"{there} logic [7:0] {self.name}_tid")
-        return lines
 
 
 def gives(kind: str) -> bool:
@@ -80,25 +57,69 @@ def parameters(operations: Sequence[Operation], node: Node) -> dict[str, int | s
     }
 
 
+def open_fields() -> dict[str, tuple[int, int, str]]:
+    """What opens a channel, `open_t` of rtl/smi/tw_smi_pkg.sv: of each field its lowest bit, its bits, and what it is."""
+    root = find_root(alone=True)
+    package = (root / "rtl/smi/tw_smi_pkg.sv").read_text()
+    common = (root / "spec/generated/sv/tw_spec_pkg.sv").read_text()
+    logic = r"logic(?: \[(\d+):0\])?"
+    enums = re.findall(rf"typedef enum {logic} \{{[^}}]*\}} (\w+);", common + package)
+    bits = {name: int(high or 0) + 1 for high, name in enums + re.findall(rf"typedef {logic} (\w+);", package)}
+    found = re.search(r"typedef struct packed \{([^}]*)\} open_t;", package)
+    assert found
+    members = re.findall(rf"^ *(?:{logic}|(\w+)) +(\w+);(?: *// (.*))?$", found[1], re.M)
+    assert len(members) == len(found[1].split("\n")) - 2
+    fields, at = {}, 0
+    for high, kind, name, about in reversed(members):
+        width = bits[kind] if kind else int(high or 0) + 1
+        fields[name] = (at, width, about)
+        at += width
+    return dict(reversed(fields.items()))
+
+
+def streams(operations: Sequence[Operation], node: Node) -> dict[str, list[tuple[int, Stream]]]:
+    """Those of each link and endpoint, under what they are for, with its number."""
+    packet, opens = 8 * node.packet_bytes, 8 * -(-sum(bits for _, bits, _ in open_fields().values()) // 8)
+    groups = {
+        f"Link {link}: packets": [
+            (link, Stream(f"s_axis_link_{link}", "link_in", packet, last=False)),
+            (link, Stream(f"m_axis_link_{link}", "link_out", packet, last=False)),
+        ]
+        for link in range(node.links)
+    }
+    for number, operation in enumerate(operations):
+        name, bits = name_of(operation), 8 * BYTES[operation.data_type]
+        of_endpoint = [Stream(f"s_axis_{name}_open", "open", opens, last=False)]
+        if gives(operation.type):
+            of_endpoint.append(Stream(f"s_axis_{name}", "element_in", bits, last=operation.type == "push"))
+        if takes(operation.type):
+            source = {"tid": ("source", 8)} if operation.type == "pop" else {}
+            of_endpoint.append(Stream(f"m_axis_{name}", "element_out", bits, last=False, beside=source))
+        about = f"Endpoint {number}: {operation.type} of port {operation.port}, {operation.data_type}"
+        groups[about] = [(number, stream) for stream in of_endpoint]
+    return groups
+
+
+def ports(operations: Sequence[Operation], node: Node) -> dict[str, list[Port]]:
+    """The top's, under what they are for."""
+    of_streams = {
+        about: [port for _, stream in group for port in stream.ports()]
+        for about, group in streams(operations, node).items()
+    }
+    return {"Clock and reset": [*CLOCK], "AXI4-Lite: tables and registers": [*REGISTERS], **of_streams}
+
+
 def top_level(module: str, operations: Sequence[Operation], node: Node) -> str:
     """The text of the module."""
-    streams: list[Stream] = []
-    for link in range(node.links):
-        streams += [Stream(f"s_axis_link_{link}", "PacketBits"), Stream(f"m_axis_link_{link}", "PacketBits")]
-    for operation in operations:
-        name, bits = name_of(operation), str(8 * BYTES[operation.data_type])
-        streams.append(Stream(f"s_axis_{name}_open", "OpenBits"))
-        if gives(operation.type):
-            streams.append(Stream(f"s_axis_{name}", bits, last=True))
-        if takes(operation.type):
-            streams.append(Stream(f"m_axis_{name}", bits, source=operation.type == "pop"))
-    ports = [*_FIXED, *(port for stream in streams for port in stream.ports())]
-
     values = parameters(operations, node)
     width = max(map(len, values))
+    declared = ",\n".join(
+        f"    // {about}\n" + ",\n".join(f"    {port}" for port in group)
+        for about, group in ports(operations, node).items()
+    )
     return _TEMPLATE.format(
         module=module,
-        ports=",\n".join(f"    {port}" for port in ports),
+        ports=declared,
         links=node.links,
         endpoints=len(operations),
         packet_bytes=node.packet_bytes,
@@ -108,57 +129,51 @@ def top_level(module: str, operations: Sequence[Operation], node: Node) -> str:
     )
 
 
-def _wires(operations: Sequence[Operation], node: Node) -> Iterable[str]:
-    for link in range(node.links):
-        yield f"  assign link_in_valid[{link}] = s_axis_link_{link}_tvalid;"
-        yield f"  assign link_in_data[{link}] = s_axis_link_{link}_tdata;"
-        yield f"  assign s_axis_link_{link}_tready = link_in_ready[{link}];"
-        yield f"  assign m_axis_link_{link}_tvalid = link_out_valid[{link}];"
-        yield f"  assign m_axis_link_{link}_tdata = link_out_data[{link}];"
-        yield f"  assign link_out_ready[{link}] = m_axis_link_{link}_tready;"
-    for number, operation in enumerate(operations):
-        name, bits = name_of(operation), 8 * BYTES[operation.data_type]
-        yield f"  assign open_valid[{number}] = s_axis_{name}_open_tvalid;"
-        yield f"  assign open[{number}] = s_axis_{name}_open_tdata[$bits(open_t)-1:0];"
-        yield f"  assign s_axis_{name}_open_tready = open_ready[{number}];"
-        if gives(operation.type):
-            yield f"  assign element_in_valid[{number}] = s_axis_{name}_tvalid;"
-            yield f"  assign element_in_data[{number}] = 64'(s_axis_{name}_tdata);"
-            yield f"  assign element_in_flush[{number}] = s_axis_{name}_tlast;"
-            yield f"  assign s_axis_{name}_tready = element_in_ready[{number}];"
-        else:
-            yield f"  assign element_in_valid[{number}] = 1'b0;"
-            yield f"  assign element_in_data[{number}] = '0;"
-            yield f"  assign element_in_flush[{number}] = 1'b0;"
-        if takes(operation.type):
-            yield f"  assign m_axis_{name}_tvalid = element_out_valid[{number}];"
-            yield f"  assign m_axis_{name}_tdata = element_out_data[{number}][{bits - 1}:0];"
-            yield f"  assign element_out_ready[{number}] = m_axis_{name}_tready;"
-            if operation.type == "pop":
-                yield f"  assign m_axis_{name}_tid = element_out_source[{number}];"
-        else:
-            yield f"  assign element_out_ready[{number}] = 1'b0;"
+_INNER_BITS = {"open_data": "$bits(open_t)", "element_in_data": "64"}
+"""Of inner wires that are wider or narrower than what comes in to them."""
+_INWARD = ("element_in_valid", "element_in_data", "element_in_last", "element_out_ready")
+"""Of inner wires those that not every kind of endpoint has a port for."""
 
 
-_FIXED = (
-    "input  logic clk_i",
-    "input  logic rst_i",
-    "input  logic s_axil_awvalid",
-    "output logic s_axil_awready",
-    f"input  logic [{ADDRESS_BITS - 1}:0] s_axil_awaddr",
-    "input  logic s_axil_wvalid",
-    "output logic s_axil_wready",
-    "input  logic [31:0] s_axil_wdata",
-    "output logic s_axil_bvalid",
-    "input  logic s_axil_bready",
-    "output logic [1:0] s_axil_bresp",
-    "input  logic s_axil_arvalid",
-    "output logic s_axil_arready",
-    f"input  logic [{ADDRESS_BITS - 1}:0] s_axil_araddr",
-    "output logic s_axil_rvalid",
-    "input  logic s_axil_rready",
-    "output logic [31:0] s_axil_rdata",
-    "output logic [1:0] s_axil_rresp",
+def _wires(operations: Sequence[Operation], node: Node) -> Iterator[str]:
+    absent = {(inner, number) for inner in _INWARD for number in range(len(operations))}
+    for group in streams(operations, node).values():
+        for number, stream in group:
+            for port in stream.ports():
+                absent.discard((port.inner, number))
+                inner = f"{port.inner}[{number}]"
+                if port.is_output:
+                    part = f"[{port.bits - 1}:0]" if port.inner == "element_out_data" else ""
+                    yield f"  assign {port.name} = {inner}{part};"
+                else:
+                    bits = _INNER_BITS.get(port.inner)
+                    value = f"{bits}'({port.name})" if bits else port.name
+                    yield f"  assign {inner} = {value};"
+    for inner, number in sorted(absent):
+        yield f"  assign {inner}[{number}] = '0;"
+
+
+CLOCK = (Port("aclk", "", 1, False), Port("aresetn", "", 1, False))
+REGISTERS = tuple(
+    Port(f"s_axil_{name}", "", bits, is_output)
+    for name, bits, is_output in (
+        ("awvalid", 1, False),
+        ("awready", 1, True),
+        ("awaddr", ADDRESS_BITS, False),
+        ("wvalid", 1, False),
+        ("wready", 1, True),
+        ("wdata", 32, False),
+        ("bvalid", 1, True),
+        ("bready", 1, False),
+        ("bresp", 2, True),
+        ("arvalid", 1, False),
+        ("arready", 1, True),
+        ("araddr", ADDRESS_BITS, False),
+        ("rvalid", 1, True),
+        ("rready", 1, False),
+        ("rdata", 32, True),
+        ("rresp", 2, True),
+    )
 )
 
 _TEMPLATE = """\
@@ -166,7 +181,7 @@ _TEMPLATE = """\
 // Generated by thalweg smi generate. Do not edit.
 //
 // A rank of SMI: endpoints for a program's operations, send and receive kernels of its links. AXI4-Stream: an endpoint's opens (open_t of
-// tw_smi_pkg, zeros above), its elements (tlast: the packet leaves at once; tid: the rank that they come from), the links' packets.
+// tw_smi_pkg, zeros above), its elements (tlast: a push's packet leaves at once; tid: the rank that a pop's come from), the links' packets.
 // AXI4-Lite, whole words: entry i of link l's send table at 0x1000 l + 4 i, of its receive table at 0x1000 l + 0x800 + 4 i, written alone;
 // the rank's own number at 0x8000; packets for ports that it has not at 0x8004, links at 0x8008, endpoints at 0x800c, read alone.
 //
@@ -177,12 +192,10 @@ _TEMPLATE = """\
 /* verilator lint_off UNUSEDSIGNAL */
 module {module}
   import tw_smi_pkg::*;
-#(
-    localparam int unsigned PacketBits = 8 * {packet_bytes},
-    localparam int unsigned OpenBits   = ($bits(open_t) + 7) / 8 * 8
-) (
+(
 {ports}
 );
+  localparam int unsigned PacketBits = 8 * {packet_bytes};
   localparam int unsigned Links = {links};
   localparam int unsigned Endpoints = {endpoints};
   localparam int unsigned LinkBits = Links > 1 ? $clog2(Links) : 1;
@@ -190,8 +203,8 @@ module {module}
   logic [Links-1:0] link_in_valid, link_in_ready, link_out_valid, link_out_ready;
   logic [Links-1:0][PacketBits-1:0] link_in_data, link_out_data;
   logic [Endpoints-1:0] open_valid, open_ready;
-  open_t [Endpoints-1:0] open;
-  logic [Endpoints-1:0] element_in_valid, element_in_ready, element_in_flush, element_out_valid, element_out_ready;
+  open_t [Endpoints-1:0] open_data;
+  logic [Endpoints-1:0] element_in_valid, element_in_ready, element_in_last, element_out_valid, element_out_ready;
   logic [Endpoints-1:0][63:0] element_in_data, element_out_data;
   rank_t [Endpoints-1:0] element_out_source;
   logic [31:0] strays;
@@ -218,7 +231,7 @@ module {module}
   assign s_axil_rdata   = answer_q;
   assign s_axil_rresp   = read_refused_q ? 2'b10 : 2'b00;
 
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge aclk) begin
     if (s_axil_awready) address_q <= s_axil_awaddr;
     if (s_axil_wready) data_q <= s_axil_wdata;
     if (write) refused_q <= !is_table && !is_rank;
@@ -235,7 +248,7 @@ module {module}
         end
       endcase
     end
-    if (rst_i) begin
+    if (!aresetn) begin
       rank_q <= '0;
       address_valid_q <= 1'b0;
       data_valid_q <= 1'b0;
@@ -256,8 +269,8 @@ module {module}
   tw_node #(
 {parameters}
   ) u_node (
-      .clk_i,
-      .rst_i,
+      .clk_i(aclk),
+      .rst_i(!aresetn),
       .rank_i(rank_q),
       .table_valid_i(write_q && is_table),
       .table_receive_i(address_q[11]),
@@ -272,11 +285,11 @@ module {module}
       .link_out_data_o(link_out_data),
       .open_valid_i(open_valid),
       .open_ready_o(open_ready),
-      .open_i(open),
+      .open_i(open_data),
       .element_in_valid_i(element_in_valid),
       .element_in_ready_o(element_in_ready),
       .element_in_data_i(element_in_data),
-      .element_in_flush_i(element_in_flush),
+      .element_in_flush_i(element_in_last),
       .element_out_valid_o(element_out_valid),
       .element_out_ready_i(element_out_ready),
       .element_out_data_o(element_out_data),

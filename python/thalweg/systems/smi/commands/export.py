@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`thalweg rtl export`: a rank of a cluster as a folder of hardware."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from thalweg.commands.exported import cluster_argument, folder_of, output_option
+from thalweg.systems.smi import export, metadata
+from thalweg.systems.smi.cluster import Cluster
+from thalweg.systems.smi.commands.extract import define_option, include_option
+from thalweg.systems.smi.extract import extract
+
+
+@click.command()
+@cluster_argument
+@click.argument("program", nargs=-1, required=True, type=click.Path(path_type=Path))
+@output_option
+@include_option
+@define_option
+def command(
+    cluster_name: str,
+    program: tuple[Path, ...],
+    output: Path | None,
+    includes: tuple[Path, ...],
+    defines: tuple[str, ...],
+) -> None:
+    """Write a rank of a cluster, with the endpoints of PROGRAM, as a folder of hardware that stands by itself.
+
+    PROGRAM is metadata (a file of `thalweg smi extract`), or sources in which its operations are found. In the folder are the
+    SystemVerilog of the rank, a top level with AXI4-Stream ports for elements, opens and links and AXI4-Lite for the tables, a FuseSoC core
+    file, routes of the cluster, a C header that loads them, and a README that says what attaches where, and how channels are opened.
+    """
+    cluster = Cluster.load(cluster_name)
+    if len(program) == 1 and program[0].suffix == ".json":
+        made = metadata.read(program[0])
+    else:
+        found = extract(list(program), includes, defines, cluster.node.reads, cluster.topology.nodes)
+        made = metadata.of_values(found, program[0].stem)
+    output = folder_of(cluster_name, output)
+    export.export(cluster, made, output)
+    click.echo(f"{output}: {export.TOP} of {cluster.name} for {made.name}; README.md says what attaches where")
