@@ -36,6 +36,7 @@ _USERS = {
     "op": ("reduce",),
     "per_packet": ("push", *_COLLECTIVE),
     "window": ("push", "pop"),
+    "packets": ("push",),
     "peer": ("push", "pop"),
     "root": _COLLECTIVE,
     "own": _COLLECTIVE,
