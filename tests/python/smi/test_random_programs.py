@@ -14,7 +14,8 @@ from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.run import Stuck
 
 sys.path.insert(0, str(Path(__file__).parent))
-from random_programs import Program, circle_of, random_cluster
+from random_circles import Deadlocked, circle_of
+from random_programs import Program, random_cluster
 
 pytestmark = pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed")
 
@@ -53,7 +54,7 @@ def stand_still(seeds: range, folder: Path) -> None:
     clusters = Clusters(folder)
     for seed in seeds:
         draw = random.Random(seed)
-        program = Program(draw, clusters.of(seed))
+        program = Deadlocked(draw, clusters.of(seed))
         program.add_some(draw.randint(0, 5))
         circle = program.add_circle(draw.randint(1, 6))
         program.add_some(draw.randint(0, 4))

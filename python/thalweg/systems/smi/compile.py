@@ -46,7 +46,6 @@ class Compiled:
     library: Path
     source: Path
     kernels: dict[str, KernelText]
-    loops: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
@@ -173,7 +172,7 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
     wraps = [f"-Wl,--wrap={name}" for name in ("memcpy", "memmove", "memset")]
     own = "-Wl,-Bsymbolic"  # a kernel is called read, and is not the C library's
     _run([compiler.program, "-shared", own, *wraps, "-o", library, *objects, "-lm"])
-    return Compiled(library, source, {kernel.name: kernel for kernel in rewritten.kernels}, rewritten.loops)
+    return Compiled(library, source, {kernel.name: kernel for kernel in rewritten.kernels})
 
 
 def _of_language(compiler: _Compiler) -> tuple[str, ...]:
