@@ -7,9 +7,11 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <optional>
 #include <tuple>
 
 #include "assembly.hpp"
+#include "in_switch/collectives.hpp"
 #include "smi/driver/fabric.hpp"
 #include "smi/program.hpp"
 #include "smi/rtl_node.hpp"
@@ -34,11 +36,14 @@ Fabric::MakeNode hardware(const std::vector<std::string>& libraries) {
   };
 }
 
+constexpr const char* kSwitches = "clock of the switches";  ///< as in thalweg/systems/smi/in_switch.py
+
 /// A fabric and the program on it.
 class Run {
  public:
   Run(const nb::dict& description, const std::vector<std::vector<EndpointTuple>>& endpoints, unsigned ranks,
-      const std::vector<std::string>& libraries)
+      const std::vector<std::string>& libraries, const mpi_fpga::FabricConfig* switches,
+      const std::vector<std::vector<EndpointTuple>>& collectives)
       : fabric_(description_of(description), endpoints_of(endpoints), hardware(libraries)) {
     std::vector<std::vector<Program::Port>> ports(fabric_.ranks());
     for (unsigned rank = 0; rank < fabric_.ranks(); ++rank) {
@@ -54,6 +59,12 @@ class Run {
       }
     }
     const auto& channels = fabric_.channels();
+    if (switches) {
+      switches_.emplace(fabric_.time(), fabric_.clock(), fabric_.clock(kSwitches), *switches, channels.latency,
+                        endpoints_of(collectives));
+      for (unsigned rank = 0; rank < collectives.size(); ++rank)
+        for (auto& port : switches_->ports(rank)) ports[rank].push_back(std::move(port));
+    }
     const auto& banks = fabric_.banks();
     const Program::Config config{.world = ranks,
                                  .packet_bytes = channels.packet_bytes,
@@ -61,7 +72,7 @@ class Run {
                                  .circuits = channels.circuits > 0,
                                  .arity = channels.arity,
                                  .tile = channels.tile,
-                                 .children = channels.children,
+                                 .children = switches ? kMostRanks : channels.children,
                                  .any_order = channels.any_order,
                                  .banks = banks.number,
                                  .bytes_per_cycle = banks.bytes_per_cycle,
@@ -132,6 +143,7 @@ class Run {
   }
 
   Fabric fabric_;
+  std::optional<in_switch::Collectives> switches_;
   std::unique_ptr<Program> program_;
   std::vector<Buffer*> buffers_;
 };
@@ -145,8 +157,11 @@ void bind_smi(nb::module_& module) {
 
   nb::class_<Run>(module, "SmiRun")
       .def(nb::init<const nb::dict&, const std::vector<std::vector<EndpointTuple>>&, unsigned,
-                    const std::vector<std::string>&>(),
-           nb::arg("description"), nb::arg("endpoints"), nb::arg("ranks"), nb::arg("libraries"))
+                    const std::vector<std::string>&, const mpi_fpga::FabricConfig*,
+                    const std::vector<std::vector<EndpointTuple>>&>(),
+           nb::arg("description"), nb::arg("endpoints"), nb::arg("ranks"), nb::arg("libraries"),
+           nb::arg("switches") = nb::none(), nb::arg("collectives") = std::vector<std::vector<EndpointTuple>>(),
+           "With `switches` the description has a clock of theirs, and ports of `collectives` are served by them.")
       .def_prop_ro("ranks", &Run::ranks)
       .def_prop_ro("hertz", &Run::hertz)
       .def_prop_ro("warnings", &Run::warnings)

@@ -1041,7 +1041,10 @@ class SmiDifference(Exception):
     pass
 
 class SmiRun:
-    def __init__(self, description: dict, endpoints: Sequence[Sequence[tuple[int, int, int, int]]], ranks: int, libraries: Sequence[str]) -> None: ...
+    def __init__(self, description: dict, endpoints: Sequence[Sequence[tuple[int, int, int, int]]], ranks: int, libraries: Sequence[str], switches: FabricConfig | None = None, collectives: Sequence[Sequence[tuple[int, int, int, int]]] = []) -> None:
+        """
+        With `switches` the description has a clock of theirs, and ports of `collectives` are served by them.
+        """
 
     @property
     def ranks(self) -> int: ...

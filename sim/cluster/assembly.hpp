@@ -80,6 +80,7 @@ class Assembly {
 
   [[nodiscard]] Domains& time() { return time_; }
   [[nodiscard]] Tick ticks_per_second() const { return ticks_per_second_; }
+  [[nodiscard]] Domain& clock(std::string_view name) { return *clocks_.find(name)->second; }
   [[nodiscard]] AssembledNode& node(unsigned number) { return *nodes_.at(number); }
   [[nodiscard]] unsigned nodes() const { return static_cast<unsigned>(nodes_.size()); }
 

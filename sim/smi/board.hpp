@@ -28,7 +28,8 @@ class Board final : public AssembledNode, public Component {
   };
 
   Board(std::unique_ptr<NodeModel> node, const std::vector<EndpointOf>& endpoints, unsigned rank, Domain& clock)
-      : node_(std::move(node)),
+      : clock_(clock.clock),
+        node_(std::move(node)),
         inputs_(node_->links(), static_cast<unsigned>(endpoints.size())),
         links_(node_->links()) {
     const auto id = clock.scheduler.add(*this);
@@ -53,6 +54,7 @@ class Board final : public AssembledNode, public Component {
   bool step(Tick now) override {
     if (now > next_) node_->skip(now - next_);
     next_ = now + 1;
+    const Tick tick = clock_.edge(now);  // of streams; links count cycles
     bool moves = false;
     taken_.clear();
     for (unsigned l = 0; l < links_.size(); ++l) {
@@ -70,25 +72,26 @@ class Board final : public AssembledNode, public Component {
     for (unsigned e = 0; e < ports_.size(); ++e) {
       auto& port = ports_[e];
       auto& in = inputs_.endpoints[e];
-      in.open = port.open.can_pop(now) ? &port.open.front() : nullptr;
-      in.element = port.in.can_pop(now) ? &port.in.front() : nullptr;
+      in.open = port.open.can_pop(tick) ? &port.open.front() : nullptr;
+      in.element = port.in.can_pop(tick) ? &port.in.front() : nullptr;
       const Element* out = node_->element(e);
-      in.taken = out && port.out.can_push(now);
+      in.taken = out && port.out.can_push(tick);
       opened_[e] = in.open && node_->open_ready(e);
       gave_[e] = in.element && node_->element_ready(e);
-      if (in.taken) port.out.push_at(now, *out);
+      if (in.taken) port.out.push_at(tick, *out);
       moves |= in.taken || opened_[e] || gave_[e];
     }
     node_->step(inputs_);
     for (const unsigned l : taken_) links_[l].in->pop(now);
     for (unsigned e = 0; e < ports_.size(); ++e) {
-      if (opened_[e]) ports_[e].open.pop_at(now);
-      if (gave_[e]) ports_[e].in.pop_at(now);
+      if (opened_[e]) ports_[e].open.pop_at(tick);
+      if (gave_[e]) ports_[e].in.pop_at(tick);
     }
     return moves || !taken_.empty() || !node_->idle();
   }
 
  private:
+  Clock clock_;
   std::unique_ptr<NodeModel> node_;
   NodeModel::Inputs inputs_;
   std::vector<SerialPort> links_;

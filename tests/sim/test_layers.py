@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does a forbidden include fail to compile? A leaf knows leaves that it is built on and no system, a system no other system; a front
-knows its system, and nothing that is simulated knows what runs on it."""
+knows its system, and nothing that is simulated knows what runs on it. in_switch, where two systems meet, knows both."""
 
 from __future__ import annotations
 
@@ -26,7 +26,12 @@ LEAVES = {
     "queue": {"core"},
 }
 """What each may include besides itself."""
-FRONTS = {"mpi": {"mpi_fpga", "launch", "queue"}, "peach2_front": {"peach2"}, "smi_front": {"smi"}}
+FRONTS = {
+    "mpi": {"mpi_fpga", "launch", "queue"},
+    "peach2_front": {"peach2"},
+    "smi_front": {"smi"},
+    "in_switch": {"mpi_fpga", "smi", "smi_front"},
+}
 PLACES = {
     f"{path.name}_front" if f"{path.name}_front" in FRONTS and tree == "runtime" else path.name: path
     for tree in ("sim", "runtime")

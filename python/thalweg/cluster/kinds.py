@@ -228,6 +228,12 @@ class Assembled:
         """A clock's period."""
         return self.ticks_per_second // self.clocks[clock].hertz
 
+    def with_clock(self: Made, name: str, frequency_mhz: float) -> Made:
+        """The same beside a clock of something else."""
+        clocks = {**self.clocks, name: ClockTable(frequency_mhz=frequency_mhz, phase_ns=0)}
+        values = self.file.values.model_copy(update={"clock": clocks})
+        return dataclasses.replace(self, file=dataclasses.replace(self.file, values=values))
+
     @cached_property
     def assembly(self) -> dict[str, Any]:
         """What the simulator puts together: clocks, and of each node and link its kind and the values that the kind reads."""

@@ -62,6 +62,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
                         .arity = number("arity"),
                         .tile = number("tile"),
                         .children = number("children"),
+                        .latency = number("latency"),
                         .any_order = values.get<bool>("any_order")};
           m.banks = {.number = number("banks"),
                      .bytes_per_cycle = values.get<double>("bank_gb") * 1e9 / m.hertz,
@@ -71,7 +72,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
                                          .packet_bytes = m.channels.packet_bytes,
                                          .reads = number("reads"),
                                          .depth = number("depth"),
-                                         .latency = number("latency"),
+                                         .latency = static_cast<unsigned>(m.channels.latency),
                                          .children = m.channels.children,
                                          .tile = m.channels.tile,
                                          .circuits = m.channels.circuits,

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/assembly.hpp"
@@ -32,6 +33,7 @@ class Fabric {
     unsigned arity = 0;
     unsigned tile = 32;
     unsigned children = 15;  ///< that a reduction collects from, at most
+    Tick latency = 8;        ///< cycles of a reduction's adders
     bool any_order = false;
   };
 
@@ -43,7 +45,10 @@ class Fabric {
   [[nodiscard]] Board& board(unsigned rank) { return dynamic_cast<Board&>(assembly_.node(rank)); }
   [[nodiscard]] const Channels& channels() const { return channels_; }
   [[nodiscard]] Domains& time() { return assembly_.time(); }
+  /// The boards'.
   [[nodiscard]] Domain& clock() { return *clock_; }
+  /// One that the description names.
+  [[nodiscard]] Domain& clock(std::string_view name) { return assembly_.clock(name); }
   [[nodiscard]] double hertz() const { return hertz_; }
 
   /// Of a rank's memory banks: bytes a cycle, cycles to a read's data.

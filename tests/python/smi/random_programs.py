@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 from thalweg.systems.smi import metadata
 from thalweg.systems.smi.cluster import HEADER_BYTES, Cluster
 from thalweg.systems.smi.run import Result, Run
@@ -461,9 +462,9 @@ class Program:
             programs.append(metadata.of_values(whole, "random") if operations else None)
         return programs
 
-    def run(self) -> Result:
+    def run(self, in_switch: Switches | None = None) -> Result:
         """Raises AssertionError where a kernel gets something else than it should."""
-        run = _Mixed(self.cluster, self.ranks)
+        run = _Mixed(self.cluster, self.ranks, in_switch=in_switch)
         run.by_rank = self.programs()
         outs = []
         for kernel in self.kernels.values():

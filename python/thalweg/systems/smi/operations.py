@@ -22,7 +22,9 @@ from thalweg.bench.operation import (
     peer_at,
 )
 from thalweg.errors import InputError
+from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 from thalweg.systems.smi import bounds, metadata
+from thalweg.systems.smi import in_switch as switched
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.run import Buffer, Result, Run
 
@@ -45,6 +47,7 @@ class _Micro:
         endpoints: Sequence[tuple[str, int]],
         engine: str,
         ranks: int | None = None,
+        in_switch: Switches | None = None,
     ) -> None:
         operations = [
             metadata.Operation.model_validate({"type": kind, "port": port, "data_type": element})
@@ -56,6 +59,7 @@ class _Micro:
             metadata.Program("micro", tuple(operations), cluster.node.reads, cluster.topology.nodes),
             defines=(f"ELEMENT={element}", f"TYPE=SMI_{element.upper()}"),
             engine=engine,
+            in_switch=in_switch,
         )
         self.file = Path(__file__).parent / "kernels" / "micro.c"
         self.wrong: list[Buffer] = []  #: elements that were, of each kernel that checks
@@ -126,9 +130,16 @@ def injection(cluster: Cluster, messages: int, reads: int, engine: str = "sim") 
 
 
 def collective(
-    cluster: Cluster, operation: str, element: str, count: int, ranks: int, root: int, engine: str = "sim"
+    cluster: Cluster,
+    operation: str,
+    element: str,
+    count: int,
+    ranks: int,
+    root: int,
+    engine: str = "sim",
+    in_switch: Switches | None = None,
 ) -> tuple[Result, bool]:
-    micro = _Micro(cluster, element, [(operation, 0)], engine, ranks)
+    micro = _Micro(cluster, element, [(operation, 0)], engine, ranks, in_switch)
     for rank in range(ranks):
         micro.start(f"{operation}s", rank, True, n=count, root=root)
     return micro.end()
@@ -275,30 +286,41 @@ def _collective(operation: str) -> Callable[..., Plan]:
         root: int = 0,
         arity: int | None = None,
         any_order: bool | None = None,
+        in_switch: str | Path | None = None,
         sizes: Sizes = "4:64K",
     ) -> Plan:
         """`ranks`: the first ones of the cluster, 0 for all. `arity`: children of a place in the tree, 0 for the paper's linear scheme.
-        `any_order`: a reduction combines contributions as they come."""
+        `any_order`: a reduction combines contributions as they come. `in_switch`: a cluster of MPI-FPGA, whose switches do all that."""
         wanted = _sizes(sizes, element)
         there = cluster.topology.nodes
         taking = ranks or there
         if not 2 <= taking <= there or not 0 <= root < taking:
             raise InputError(f"{taking} ranks with root {root}; {cluster.name} has {there}, and a collective 2 or more")
         changed = {"arity": arity, "any_order": any_order}
+        switches = None
+        if in_switch is not None:
+            if set(changed.values()) != {None}:
+                raise InputError("arity and any_order are of ranks' collectives, and these are the switches'")
+            switches = switched.load(in_switch, cluster, taking)
         on = cluster.with_node(**{key: value for key, value in changed.items() if value is not None})
         far = int(cluster.topology.distances[root, :taking].max())
 
         def measure(progress: Progress, _: int) -> Iterator[Row]:
             for index, size in enumerate(wanted):
                 count = size // BYTES[element]
-                result, right = collective(on, operation, element, count, taking, root, engine)
-                bound = bounds.collective_us(on, operation, count, BYTES[element], far, taking)
+                result, right = collective(on, operation, element, count, taking, root, engine, switches)
+                bound = (
+                    switched.bound_us(on, switches, operation, count, BYTES[element], root, taking)
+                    if switches
+                    else bounds.collective_us(on, operation, count, BYTES[element], far, taking)
+                )
                 yield {
                     "operation": operation,
                     "bytes": size,
                     "element": element,
                     "ranks": taking,
                     "root": root,
+                    "in_switch": switches.name if switches else None,
                     "arity": on.node.arity,
                     "any_order": on.node.any_order,
                     "time_us": result.time_us,
@@ -310,7 +332,9 @@ def _collective(operation: str) -> Callable[..., Plan]:
 
         return Plan(
             cluster,
-            f"{operation} of {element} on {taking} ranks of {cluster.name}; times in us",
+            f"{operation} of {element} on {taking} ranks of {cluster.name}"
+            + (f", in the switches of {switches.name}" if switches else "")
+            + "; times in us",
             measure,
             check=check_times,
         )

@@ -28,7 +28,8 @@ from thalweg import _sim
 from thalweg.bench.operation import ENGINES, one_of
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.launch import scratch
-from thalweg.systems.smi import metadata, routes, rtl_engine
+from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
+from thalweg.systems.smi import in_switch, metadata, routes, rtl_engine
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.compile import Compiled, compile_kernels
 from thalweg.systems.smi.extract import extract
@@ -140,8 +141,9 @@ class _Start:
 class Run:
     """A cluster, and what is to run on it. `ranks`: how many take part, the first ones of the cluster; all, where nothing is said.
     `program`: metadata of the ranks' operations (thalweg.systems.smi.metadata), as of `thalweg smi extract`, which say R and whether
-    there are credits, too; otherwise operations are found in the sources. `engine`: the simulator's ranks, `sim`, or the hardware's, `rtl`, Verilated and in step with them. Raises
-    InputError where something does not fit."""
+    there are credits, too; otherwise operations are found in the sources. `engine`: the simulator's ranks, `sim`, or the hardware's, `rtl`, Verilated and in step with them.
+    `in_switch`: a cluster of MPI-FPGA, in whose switches collectives are computed, rank r at node r; SMI's network has the point-to-point
+    channels. Raises InputError where something does not fit."""
 
     cluster: Cluster | str | Path
     ranks: int | None = None
@@ -149,6 +151,7 @@ class Run:
     includes: Sequence[Path] = ()
     defines: Sequence[str] = ()
     engine: str = "sim"
+    in_switch: Switches | str | Path | None = None
     _compiled: dict[Path, Compiled] = field(default_factory=dict)
     _starts: list[_Start] = field(default_factory=list)
     _buffers: list[Buffer] = field(default_factory=list)
@@ -162,6 +165,8 @@ class Run:
             self.ranks = there
         if not 1 <= self.ranks <= there:
             raise InputError(f"{self.ranks} ranks; {self.cluster.name} has {there}")
+        if self.in_switch is not None:
+            self.in_switch = in_switch.load(self.in_switch, self.cluster, self.ranks)
 
     def source(self, file: str | Path) -> Compiled:
         """The kernels of a file, compiled."""
@@ -210,6 +215,13 @@ class Run:
             eager = {} if self.program.credits else {"protocol": "eager"}
             cluster = cluster.with_node(reads=self.program.reads, **eager)
         node = cluster.node
+        switches, collectives = None, list[metadata.Program | None]()
+        if self.in_switch is not None:
+            assert isinstance(self.in_switch, Switches)
+            switches, cluster = self.in_switch.fabric_config(), in_switch.beside(cluster, self.in_switch)
+            parts = [in_switch.split(program) if program else (None, None) for program in programs]
+            programs = [channels for channels, _ in parts]
+            collectives = [of for _, of in parts[: self.ranks]]
         libraries: list[str] = []
         if self.engine == "rtl":
             operations = [program.operations if program else () for program in programs]
@@ -218,14 +230,11 @@ class Run:
         try:
             run = _sim.SmiRun(
                 cluster.assembly,
-                [
-                    [(routes.KINDS.index(of.type), of.port, of.buffer_packets, of.size) for of in program.operations]
-                    if program
-                    else []
-                    for program in programs
-                ],
+                _endpoints(programs),
                 ranks=self.ranks,
                 libraries=libraries,
+                switches=switches,
+                collectives=_endpoints(collectives),
             )
             nothing: list[list[int]] = [[] for _ in range(links)]
             receive = [program.receive_tables(links).tolist() if program else nothing for program in programs]
@@ -249,6 +258,8 @@ class Run:
             raise Stuck(str(error)) from None
         except _sim.SmiDifference as error:
             raise CheckFailed(str(error)) from None
+        except ValueError as error:
+            raise InputError(str(error)) from None
         return Result(
             [Ended(rank, name, cycle if ended else None, serves) for rank, name, serves, ended, cycle in run.started()],
             list(run.warnings),
@@ -309,3 +320,13 @@ class Run:
                 found[files] = metadata.of_values(whole, files[0].stem)
             programs.append(found[files])
         return programs
+
+
+def _endpoints(programs: Sequence[metadata.Program | None]) -> list[list[tuple[int, int, int, int]]]:
+    """Of each rank."""
+    return [
+        [(routes.KINDS.index(of.type), of.port, of.buffer_packets, of.size) for of in program.operations]
+        if program
+        else []
+        for program in programs
+    ]

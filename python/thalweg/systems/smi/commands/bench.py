@@ -12,6 +12,7 @@ from thalweg.commands.measured import TIMES, cluster_option, engine_option, meas
 from thalweg.commands.output import json_option, print_line
 from thalweg.systems.smi import operations
 from thalweg.systems.smi.cluster import Cluster
+from thalweg.systems.smi.commands.options import in_switch_option
 
 _cluster = cluster_option("smi-noctua")
 _engine = engine_option("ranks")
@@ -108,6 +109,7 @@ def _collective(operation: str) -> click.Command:
     @_element
     @click.option("--ranks", type=click.IntRange(0), default=0, help="The first ones; all where nothing is said.")
     @click.option("--root", type=click.IntRange(0), default=0, show_default=True)
+    @in_switch_option
     @sizes_option("4:64K")
     @json_option
     def command(cluster: str, json_file: Path | None, **options: Any) -> None:

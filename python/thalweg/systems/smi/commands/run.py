@@ -18,6 +18,7 @@ from thalweg.systems.smi import host as hosts
 from thalweg.systems.smi import metadata
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.commands.extract import define_option, include_option
+from thalweg.systems.smi.commands.options import in_switch_option
 from thalweg.systems.smi.run import Run, Stuck
 
 
@@ -49,6 +50,7 @@ from thalweg.systems.smi.run import Run, Stuck
 @include_option
 @define_option
 @engine_option("ranks")
+@in_switch_option
 @json_option
 def command(
     sources: tuple[Path, ...],
@@ -60,6 +62,7 @@ def command(
     includes: tuple[Path, ...],
     defines: tuple[str, ...],
     engine: str,
+    in_switch: str | None,
     json_file: Path | None,
 ) -> None:
     """Run the kernels of SOURCES, in OpenCL C, C or C++, on the ranks of a cluster, in simulated time.
@@ -67,7 +70,9 @@ def command(
     Without a host description each kernel of a source starts at every rank whose program it is.
     """
     of = Cluster.load(cluster)
-    run = Run(of, ranks, metadata.read(described) if described else None, list(includes), list(defines), engine)
+    run = Run(
+        of, ranks, metadata.read(described) if described else None, list(includes), list(defines), engine, in_switch
+    )
     if host:
         if settings:
             raise InputError("--set is for runs without --host, whose kernels have their arguments there")
@@ -100,6 +105,7 @@ def command(
         + (f"; {right} of {len(checks)} checks right" if checks else "")
     )
     record = {
+        "in_switch": in_switch,
         "cycles": result.cycles,
         "time_us": result.time_us,
         "elements": result.elements,

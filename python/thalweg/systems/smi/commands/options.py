@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that several commands of SMI have."""
+
+from __future__ import annotations
+
+import click
+
+from thalweg.commands import completion
+
+in_switch_option = click.option(
+    "--in-switch",
+    metavar="C",
+    shell_complete=completion.clusters,
+    help="A cluster of MPI-FPGA, such as mpi-fpga-torus-2x2x2, in whose switches collectives are computed. Otherwise ranks do that.",
+)

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "in_switch/collectives.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/require.hpp"
+#include "core/stream.hpp"
+#include "mpi_fpga/packetizer.hpp"
+#include "reduce/lane.hpp"
+
+namespace thalweg::in_switch {
+
+using mpi_fpga::Block;
+using mpi_fpga::Completion;
+using mpi_fpga::ContextId;
+using mpi_fpga::Handle;
+using smi::Element;
+using smi::EndpointKind;
+using smi::Open;
+
+/// Elements of a channel that one operation moves: a rank's part of it.
+struct Collectives::Tile {
+  Handle handle = 0;
+  std::vector<std::byte> send, receive;
+  std::vector<Block> blocks;  ///< the root's, of scatter and gather: that of one rank, and empty ones
+};
+
+namespace {
+
+constexpr unsigned kSequenceBits = 32;  ///< of a handle: the number of a port's operation, below that of the adapter
+
+/// What the kernel gets next: the results of a tile, elements of its own, or each of these combined with one of those.
+template <class Tile>
+struct Work {
+  std::shared_ptr<Tile> tile;
+  std::uint32_t elements = 0;
+  bool own = false;
+  Open channel;
+};
+
+template <class T>
+std::uint64_t bits(T value) {
+  std::uint64_t data = 0;
+  std::memcpy(&data, &value, sizeof value);
+  return data;
+}
+
+template <class T>
+std::uint64_t neutral(spec::Operator op) {
+  using Limits = std::numeric_limits<T>;
+  if (op == spec::Operator::sum) return bits(static_cast<T>(-T{0}));  // +0 would make a sum of -0 one of +0
+  if (op == spec::Operator::min) return bits(Limits::has_infinity ? Limits::infinity() : Limits::max());
+  return bits(Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest());
+}
+
+/// What changes nothing that it is combined with.
+std::uint64_t neutral(spec::Operator op, spec::Datatype type) {
+  switch (type) {
+    case spec::Datatype::float32:
+      return neutral<float>(op);
+    case spec::Datatype::float64:
+      return neutral<double>(op);
+    case spec::Datatype::int8:
+      return neutral<std::int8_t>(op);
+    case spec::Datatype::int16:
+      return neutral<std::int16_t>(op);
+    default:
+      return neutral<std::int32_t>(op);
+  }
+}
+
+std::uint64_t element(const std::vector<std::byte>& from, std::uint32_t i, unsigned size) {
+  std::uint64_t data = 0;
+  std::memcpy(&data, from.data() + (std::size_t{i} << size), std::size_t{1} << size);
+  return data;
+}
+
+void put(std::vector<std::byte>& to, std::uint32_t i, unsigned size, std::uint64_t data) {
+  std::memcpy(to.data() + (std::size_t{i} << size), &data, std::size_t{1} << size);
+}
+
+/// Of the whole cluster.
+unsigned rank_of(const Open& open, unsigned member) {
+  return static_cast<unsigned>(static_cast<int>(open.first) + static_cast<int>(open.stride) * static_cast<int>(member));
+}
+
+/// Calls with the elements of each tile of a message.
+template <class Visit>
+void each_tile(std::uint32_t count, std::uint32_t most, Visit&& visit) {
+  for (std::uint32_t done = 0; done < count; done += std::min(most, count - done)) visit(std::min(most, count - done));
+}
+
+}  // namespace
+
+/// A port. One kernel takes what is given to it and begins operations, another one waits for them and gives what they bring.
+struct Collectives::Adapter {
+  Adapter(const smi::EndpointOf& what, unsigned of, std::size_t number, const std::string& name, std::size_t at_once)
+      : endpoint(what),
+        rank(of),
+        next(Handle{number} << kSequenceBits),
+        open(name),
+        in(name),
+        out(name),
+        begun(name + ", operations", at_once),
+        own(name + ", its own elements"),
+        ended(name + ", completions", at_once + 2) {}
+
+  /// `count` elements of the kernel's.
+  [[nodiscard]] std::vector<std::byte> collect(std::uint32_t count, unsigned size) {
+    std::vector<std::byte> elements(std::size_t{count} << size);
+    for (std::uint32_t i = 0; i < count; ++i) put(elements, i, size, in.pop().data);
+    return elements;
+  }
+  /// The next elements of the kernel's are for itself.
+  void pass(std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) own.push(in.pop());
+  }
+
+  smi::EndpointOf endpoint;
+  unsigned rank;
+  Handle next;
+  Stream<Open> open;
+  Stream<Element> in, out;
+  Stream<Work<Tile>> begun;  ///< from the first kernel to the second
+  Stream<Element> own;       ///< the same
+  Stream<Handle> ended;      ///< has room for all that can be under way
+  Tick told = -1;            ///< when the last one was put there
+  Open channel;              ///< the last one
+  std::optional<ContextId> context;
+};
+
+Collectives::Collectives(Domains& time, Domain& clock, Domain& network, const mpi_fpga::FabricConfig& config,
+                         Tick lane_latency, const std::vector<std::vector<smi::EndpointOf>>& endpoints)
+    : network_(network),
+      lane_latency_(lane_latency),
+      at_once_(2 * config.collective.operations_in_flight),  // those in the unit, and as many that follow at once
+      fabric_(config, mpi_fpga::Endpoint::kernel, &network.scheduler),
+      id_(network.scheduler.add(*this)),  // after the fabric's own, so that it comes last in a cycle
+      kernels_(time) {
+  const auto hosts = config.nodes - config.switches;
+  require(endpoints.size() <= hosts, "there are " + std::to_string(endpoints.size()) +
+                                         " ranks, and the switches of their collectives have " + std::to_string(hosts) +
+                                         " nodes");
+  for (unsigned rank = 0; rank < endpoints.size(); ++rank)
+    for (const auto& endpoint : endpoints[rank]) {
+      const std::string name = "port " + std::to_string(endpoint.port) + " of rank " + std::to_string(rank);
+      auto& port = adapters_.emplace_back(endpoint, rank, adapters_.size(), name, at_once_);
+      port.ended.writer.bind(name, network, id_);
+      kernels_.add(name + ", to the switches", clock, [this, &port] { gives(port); }, {.serves = true});
+      kernels_.add(name + ", from the switches", clock, [this, &port] { takes(port); }, {.serves = true});
+    }
+}
+
+Collectives::~Collectives() = default;
+
+std::vector<smi::Program::Port> Collectives::ports(unsigned rank) {
+  std::vector<smi::Program::Port> found;
+  for (auto& port : adapters_)
+    if (port.rank == rank)
+      found.push_back(
+          {.endpoint = port.endpoint, .open = &port.open, .in = &port.in, .out = &port.out, .waits = [this, &port] {
+             return waits(port);
+           }});
+  return found;
+}
+
+bool Collectives::step(Tick now) {
+  fabric_.take_completed(completed_);
+  std::erase_if(completed_, [&](const Completion& completion) {
+    if (completion.kind != Completion::Kind::collective) return true;
+    auto& port = adapters_[completion.handle >> kSequenceBits];
+    if (port.told == now) return false;  // one a cycle
+    port.ended.push_at(network_.clock.edge(now), completion.handle);
+    port.told = now;
+    return true;
+  });
+  if (const auto next = network_.scheduler.next_due(); next != kNever) network_.scheduler.wake(id_, next);
+  return !completed_.empty();
+}
+
+Tick Collectives::next_cycle() const {
+  auto& kernel = Kernel::current();
+  kernel.synchronize();
+  return network_.clock.cycle_after(kernel.tick());
+}
+
+ContextId Collectives::communicator(const Adapter& port, const Open& open) {
+  // Operations of a communicator have one order, and those of different ports have none.
+  const auto at = next_cycle();
+  const auto [found, is_new] = communicators_.try_emplace(
+      {port.endpoint.kind, port.endpoint.port, open.first, open.stride, open.ranks}, ContextId{0});
+  if (!is_new) return found->second;
+  std::vector<NodeId> members;
+  for (unsigned member = 0; member < open.ranks; ++member) members.push_back(rank_of(open, member));
+  const auto made = fabric_.create_communicator(members, std::vector<Handle>(members.size()), at);
+  require(made.has_value(), "port " + std::to_string(port.endpoint.port) + " of rank " + std::to_string(port.rank) +
+                                ": the switches' table of communicators has no row left for one of " +
+                                std::to_string(open.ranks) + " ranks; each port has communicators of its own");
+  network_.wake(id_, at);
+  return found->second = *made;
+}
+
+std::uint32_t Collectives::elements_per_packet(const Open& open) const {
+  return static_cast<std::uint32_t>(
+      mpi_fpga::Packetizer(std::size_t{1} << open.size, fabric_.config().collective.packet_flits)
+          .elements_per_packet());
+}
+
+void Collectives::submit(Adapter& port, const Open& open, std::shared_ptr<Tile> tile, std::uint32_t count) {
+  const auto received = static_cast<std::uint32_t>(tile->receive.size() >> open.size);
+  tile->handle = port.next++;
+  mpi_fpga::CollectiveRequest request{.handle = tile->handle,
+                                      .context = *port.context,
+                                      .rank = open.own,
+                                      .op = open.op,
+                                      .type = open.type,
+                                      .root = open.root,
+                                      .count = count,
+                                      .send = tile->send,
+                                      .receive = tile->receive};
+  bool own = false;
+  switch (port.endpoint.kind) {
+    case EndpointKind::broadcast:
+      request.collective = mpi_fpga::spec::Collective::broadcast;
+      break;
+    case EndpointKind::reduce:
+      request.collective = mpi_fpga::spec::Collective::reduce;
+      own = open.own == open.root;
+      break;
+    case EndpointKind::scatter:
+      request.collective = mpi_fpga::spec::Collective::scatter;
+      request.vector = true;
+      request.send_blocks = tile->blocks;
+      break;
+    default:
+      request.collective = mpi_fpga::spec::Collective::gather;
+      request.vector = true;
+      request.receive_blocks = tile->blocks;
+      break;
+  }
+  port.begun.push({.tile = std::move(tile), .elements = received, .own = own, .channel = open});
+  const auto at = next_cycle();
+  fabric_.submit(request, at);
+  network_.wake(id_, at);
+}
+
+void Collectives::gives(Adapter& port) {
+  for (;;) {
+    const Open open = port.open.pop();
+    port.channel = open;
+    port.context.reset();
+    if (open.ranks > 1) port.context = communicator(port, open);
+    switch (port.endpoint.kind) {
+      case EndpointKind::broadcast:
+        broadcast(port, open);
+        break;
+      case EndpointKind::reduce:
+        reduce(port, open);
+        break;
+      default:
+        parts(port, open);
+        break;
+    }
+  }
+}
+
+void Collectives::takes(Adapter& port) {
+  std::set<Handle> ended;
+  for (;;) {
+    const auto work = port.begun.pop();
+    const Open& open = work.channel;
+    if (work.tile)
+      while (ended.erase(work.tile->handle) == 0) ended.insert(port.ended.pop());
+    for (std::uint32_t i = 0; i < work.elements; ++i) {
+      std::uint64_t data = work.own ? port.own.pop().data : element(work.tile->receive, i, open.size);
+      if (work.own && work.tile) {
+        const auto others = element(work.tile->receive, i, open.size);
+        Kernel::current().pause(lane_latency_);
+        lane(open.op, open.type)(reinterpret_cast<std::byte*>(&data), reinterpret_cast<const std::byte*>(&others), 1);
+      }
+      port.out.push({.data = data});
+    }
+  }
+}
+
+void Collectives::broadcast(Adapter& port, const Open& open) {
+  const bool root = open.own == open.root;
+  each_tile(open.count, elements_per_packet(open), [&](std::uint32_t n) {
+    auto tile = std::make_shared<Tile>();
+    if (root)
+      tile->send = port.collect(n, open.size);
+    else
+      tile->receive.resize(std::size_t{n} << open.size);
+    if (port.context) submit(port, open, std::move(tile), n);
+  });
+}
+
+/// A root's kernel gives an element when it has got the result before it. So the switches combine what the others give, tiles of
+/// as many as the channel grants, and the root's own element comes last, in a lane here.
+void Collectives::reduce(Adapter& port, const Open& open) {
+  const auto most = std::min(open.tile, elements_per_packet(open));
+  if (open.own != open.root) {
+    each_tile(open.count, most, [&](std::uint32_t n) {
+      auto tile = std::make_shared<Tile>();
+      tile->send = port.collect(n, open.size);
+      submit(port, open, std::move(tile), n);
+    });
+    return;
+  }
+  if (!port.context) {
+    port.begun.push({.tile = nullptr, .elements = open.count, .own = true, .channel = open});
+    return port.pass(open.count);
+  }
+  std::uint64_t begun = 0, passed = 0;
+  each_tile(open.count, most, [&](std::uint32_t n) {
+    for (; begun < open.count && begun < passed + std::uint64_t{at_once_} * most; begun += most) {
+      const auto elements = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, open.count - begun));
+      auto tile = std::make_shared<Tile>();
+      tile->send.resize(std::size_t{elements} << open.size);
+      for (std::uint32_t i = 0; i < elements; ++i) put(tile->send, i, open.size, neutral(open.op, open.type));
+      tile->receive.resize(tile->send.size());
+      submit(port, open, std::move(tile), elements);
+    }
+    port.pass(n);
+    passed += n;
+  });
+}
+
+/// Scatter and gather: rank after rank, so that an operation moves one rank's elements and the others' blocks are empty. The root's
+/// own part stays here.
+void Collectives::parts(Adapter& port, const Open& open) {
+  const bool scatters = port.endpoint.kind == EndpointKind::scatter, root = open.own == open.root;
+  for (unsigned member = 0; member < open.ranks; ++member) {
+    if (member == open.root) {
+      if (!root) continue;
+      port.begun.push({.tile = nullptr, .elements = open.count, .own = true, .channel = open});
+      port.pass(open.count);
+      continue;
+    }
+    const bool gives = open.own == (scatters ? open.root : member), takes = open.own == (scatters ? member : open.root);
+    each_tile(open.count, elements_per_packet(open), [&](std::uint32_t n) {
+      auto tile = std::make_shared<Tile>();
+      if (gives) tile->send = port.collect(n, open.size);
+      if (takes) tile->receive.resize(std::size_t{n} << open.size);
+      if (root) {
+        tile->blocks.resize(open.ranks);
+        tile->blocks[member] = {0, n};
+      }
+      submit(port, open, std::move(tile), open.own == member ? n : 0);
+    });
+  }
+}
+
+std::string Collectives::waits(const Adapter& port) const {
+  if (!port.context) return "";
+  for (const auto& waiting : fabric_.waiting())
+    if (waiting.context == *port.context && waiting.rank == port.channel.own)
+      return "rank " + std::to_string(rank_of(port.channel, waiting.peer)) + " in the switches: " + waiting.what;
+  return "";
+}
+
+}  // namespace thalweg::in_switch
