@@ -46,6 +46,11 @@ class Reduce : public Endpoint {
   }
   [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front() : nullptr; }
   [[nodiscard]] bool idle() const override { return !moved_; }
+  void skip(Tick cycles) override {
+    if (waiting_ == 0 || places_.children() < 2) return;
+    source_ = static_cast<unsigned>((source_ + static_cast<std::uint64_t>(cycles)) % places_.children());
+    next_ = sources_[source_].entered;
+  }
   [[nodiscard]] std::string waits() const override {
     if (state_ == State::closed) return "";
     if (state_ != State::run) return "its place";
@@ -219,7 +224,8 @@ class Reduce : public Endpoint {
                                 : next_ < begun_ && done_[place] == (open_.any_order ? entered_[place] : source_));
     if (!goes) {
       if (waiting_ == 0 || own == 0) return std::nullopt;
-      moved_ = true;
+      if (moved_) looked_ = 0;
+      moved_ = looked_++ <= own;
       source_ = source_ == own ? 0 : source_ + 1;
       next_ = sources_[source_].entered;
       return std::nullopt;
@@ -282,6 +288,7 @@ class Reduce : public Endpoint {
   Skid<Packet> out_;
   Places places_;
   Synchs synchs_;
+  unsigned looked_ = 0;  ///< at sources on end, while nothing else moved
   bool moved_ = false;
 };
 
