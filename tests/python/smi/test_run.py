@@ -388,6 +388,13 @@ def test_a_wrong_host_description_is_named(
     assert said.startswith(f"thalweg: {file}: ") and says in said and said.count("\n") == 1
 
 
+def test_a_setting_of_no_kernel_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "one.cl").write_text(SEND)
+    command = ["smi", "run", "--cluster", "smi-noctua", str(tmp_path / "one.cl"), "--set", "N=1", "--set", "M=1"]
+    assert main(command) == InputError.exit_code
+    assert capsys.readouterr().err == "thalweg: --set M: no kernel has such an argument\n"
+
+
 @pytest.mark.parametrize(
     ("type_", "value"),
     [("int", 2**31), ("uint", -1), ("char", 128), ("long", 2**63), ("int", (1, 2)), ("float", 10**400)],
