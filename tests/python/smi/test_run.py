@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -393,6 +394,16 @@ def test_a_setting_of_no_kernel_is_refused(tmp_path: Path, capsys: pytest.Captur
     command = ["smi", "run", "--cluster", "smi-noctua", str(tmp_path / "one.cl"), "--set", "N=1", "--set", "M=1"]
     assert main(command) == InputError.exit_code
     assert capsys.readouterr().err == "thalweg: --set M: no kernel has such an argument\n"
+
+
+def test_packets_for_a_port_that_a_rank_does_not_have_are_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "one.cl").write_text(SEND)
+    run = Run("smi-noctua", ranks=2)
+    run.kernel(tmp_path / "one.cl", "app", 0, N=7000)
+    (warning,) = run.run().warnings
+    # A packet holds 7 integers; some are still under way when the kernel has ended.
+    dropped = re.fullmatch("rank 1 has dropped (.*) packets, for ports that it does not have", warning)
+    assert dropped and 0 < int(dropped[1]) <= 1000
 
 
 @pytest.mark.parametrize(
