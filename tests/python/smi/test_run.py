@@ -389,6 +389,22 @@ def test_a_wrong_host_description_is_named(
     assert said.startswith(f"thalweg: {file}: ") and says in said and said.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "sources", "says"),
+    [
+        ("app", [], "kernel[0]: say which file kernel app is of"),
+        ("app", ["one.cl", "two.cl"], "kernel[0]: say which file kernel app is of"),
+        ("other", ["one.cl", "two.cl"], "kernel[0]: no source has a kernel other"),
+    ],
+)
+def test_a_kernel_whose_file_is_not_said(name: str, sources: list[str], says: str, tmp_path: Path) -> None:
+    (tmp_path / "one.cl").write_text(SEND)
+    (tmp_path / "two.cl").write_text(RECEIVE)
+    whole = host.of_values({"kernel": [{"name": name}]}, tmp_path, "host.toml")
+    with pytest.raises(InputError, match=re.escape(f"host.toml: {says}")):
+        host.Prepared(Run("smi-noctua", ranks=2), whole, [tmp_path / source for source in sources])
+
+
 def test_a_setting_of_no_kernel_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "one.cl").write_text(SEND)
     command = ["smi", "run", "--cluster", "smi-noctua", str(tmp_path / "one.cl"), "--set", "N=1", "--set", "M=1"]

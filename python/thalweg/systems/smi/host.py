@@ -259,6 +259,8 @@ class Prepared:
             source = self.sources[0]
         else:
             having = [given for given in self.sources if table.name in self.run.source(given).kernels]
+            if self.sources and not having:
+                raise self._wrong(f"kernel[{number}]: no source has a kernel {table.name}")
             if len(having) != 1:
                 raise self._wrong(f"kernel[{number}]: say which file kernel {table.name} is of")
             source = having[0]
