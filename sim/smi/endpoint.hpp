@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "core/types.hpp"
 #include "smi/packet.hpp"
 #include "thalweg_spec.hpp"
 
@@ -71,6 +72,8 @@ class Endpoint {
   [[nodiscard]] virtual bool packet_last() const { return true; }
   /// As long as nothing is accepted, does a step change nothing?
   [[nodiscard]] virtual bool idle() const = 0;
+  /// So many steps, where it is idle.
+  virtual void skip(Tick) {}
   /// Is a channel open? What it waits for, for people: "credits of rank 3", "data of rank 2"; empty where none is.
   [[nodiscard]] virtual std::string waits() const = 0;
   /// One clock edge.

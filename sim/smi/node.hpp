@@ -98,6 +98,7 @@ class Node final : public NodeModel {
       link.sends.words().skip(cycles);
       link.receives.words().skip(cycles);
     }
+    for (auto& endpoint : endpoints_) endpoint.hardware->skip(cycles);
   }
 
  private:

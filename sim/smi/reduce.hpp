@@ -45,7 +45,12 @@ class Reduce : public Endpoint {
     return root_ && results_.valid() ? &results_.front() : nullptr;
   }
   [[nodiscard]] const Packet* packet() const override { return out_.valid() ? &out_.front() : nullptr; }
-  [[nodiscard]] bool idle() const override { return !moved_; }
+  [[nodiscard]] bool idle() const override { return !moved_ && (!looks_ || looked_ > places_.children()); }
+  void skip(Tick cycles) override {
+    if (!looks_) return;
+    source_ = static_cast<unsigned>((source_ + static_cast<std::uint64_t>(cycles)) % places_.children());
+    next_ = sources_[source_].entered;
+  }
   [[nodiscard]] std::string waits() const override {
     if (state_ == State::closed) return "";
     if (state_ != State::run) return "its place";
@@ -65,6 +70,7 @@ class Reduce : public Endpoint {
     const bool runs = state_ == State::run, takes = in.element && element_ready();
     const bool leaf = places_.children() == 0, out_ready = out_.ready();
     const Element own{takes ? in.element->data & element_bits(open_.size) : 0};
+    looks_ = false;
     moved_ = accepts(in) || (state_ != State::closed && !runs) || under_way_ > 0 || unpacker_.valid() ||
              packets_.valid() || (!results_.valid() && !results_.empty());
 
@@ -162,6 +168,7 @@ class Reduce : public Endpoint {
     places_.step(opens);
     synchs_.step(in.control, places_.parent(), uses);
     moved_ |= !synchs_.settled();
+    looked_ = moved_ ? 0 : std::min(looked_, places_.children()) + 1;
   }
 
  private:
@@ -219,7 +226,7 @@ class Reduce : public Endpoint {
                                 : next_ < begun_ && done_[place] == (open_.any_order ? entered_[place] : source_));
     if (!goes) {
       if (waiting_ == 0 || own == 0) return std::nullopt;
-      moved_ = true;
+      looks_ = true;
       source_ = source_ == own ? 0 : source_ + 1;
       next_ = sources_[source_].entered;
       return std::nullopt;
@@ -282,6 +289,8 @@ class Reduce : public Endpoint {
   Skid<Packet> out_;
   Places places_;
   Synchs synchs_;
+  bool looks_ = false;   ///< for a source that has something for the lane
+  unsigned looked_ = 0;  ///< steps on end in which nothing else moved
   bool moved_ = false;
 };
 

@@ -8,13 +8,14 @@ python apps/smi/gesummv/gesummv.py --rows 2048 --columns 4096 --cluster smi-noct
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from thalweg.errors import CheckFailed, InputError
+from thalweg.errors import CheckFailed, InputError, ThalwegError
 from thalweg.smi import Run
 from thalweg.systems.smi.cluster import Cluster
 
@@ -95,10 +96,12 @@ def _gemv(run: Run, file: str, name: str, rank: int, matrix: Array, x: Array, ba
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=1024)
-    parser.add_argument("--columns", type=int, default=1024)
+    parser.add_argument("--rows", type=int, default=1024, help="of A and B")
+    parser.add_argument("--columns", type=int, default=1024, help=f"a multiple of {4 * W}, {MOST} at most")
     parser.add_argument("--cluster", default="smi-noctua")
     given = parser.parse_args()
+    if min(given.rows, given.columns) < 1:
+        parser.error("--rows and --columns are above 0")
     problem = Problem.random(given.rows, given.columns)
     one, two = (simulate(given.cluster, problem, ranks) for ranks in (1, 2))
     for ranks, outcome in ((1, one), (2, two)):
@@ -109,4 +112,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except ThalwegError as error:
+        print(f"gesummv: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)

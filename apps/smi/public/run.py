@@ -203,6 +203,8 @@ def main() -> int:
     given = parser.parse_args()
     if unknown := set(given.names) - set(PROGRAMS):
         parser.error(f"there is no program {', '.join(sorted(unknown))}")
+    if not (given.clone / "examples/include").is_dir():
+        parser.error(f"{given.clone} is no clone of the public implementation")
     failed = False
     for name in given.names or PROGRAMS:
         try:

@@ -7,6 +7,8 @@ python apps/smi/stencil/stencil.py --size 4096 --steps 4 --grid 2x4 --banks 4 --
 from __future__ import annotations
 
 import argparse
+import re
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from thalweg.errors import CheckFailed, InputError
+from thalweg.errors import CheckFailed, InputError, ThalwegError
 from thalweg.smi import Run
 from thalweg.systems.smi.cluster import Cluster
 
@@ -50,7 +52,9 @@ def simulate(
     rows, columns = grid
     nx, ny = points.shape[0] // rows, points.shape[1] // columns
     if points.shape != (nx * rows, ny * columns) or ny % (W * banks) or banks not in (1, 4) or nx < 2 or steps < 1:
-        raise InputError(f"{points.shape} points on {rows} x {columns} ranks of {banks} banks; a rank's row is vectors")
+        raise InputError(
+            f"{points.shape} points on {rows} x {columns} ranks of {banks} banks: each has 2 rows or more, of a multiple of {W * banks} points"
+        )
     run = Run(cluster, ranks=rows * columns, defines=[f"B={banks}", f"NX={nx}", f"NY={ny}"])
     inside = np.pad(points, 1)  # beyond the border no kernel looks
     memory = [_start(run, inside, steps, rank, grid, banks) for rank in range(rows * columns)]
@@ -93,11 +97,15 @@ def _start(run: Run, inside: Points, steps: int, rank: int, grid: tuple[int, int
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=512, help="points along a side")
-    parser.add_argument("--steps", type=int, default=4)
+    parser.add_argument("--steps", type=int, default=4, help="of time")
     parser.add_argument("--grid", default="1x1", help="ranks: rows x columns")
-    parser.add_argument("--banks", type=int, default=1, choices=[1, 4])
+    parser.add_argument("--banks", type=int, default=1, choices=[1, 4], help="of a rank's memory")
     parser.add_argument("--cluster", default="smi-noctua")
     given = parser.parse_args()
+    if not re.fullmatch("[1-9][0-9]*x[1-9][0-9]*", given.grid):
+        parser.error(f"--grid {given.grid}; it is such as 2x4")
+    if min(given.size, given.steps) < 1:
+        parser.error("--size and --steps are above 0")
     rows, columns = map(int, given.grid.split("x"))
     points = np.random.default_rng(1).random((given.size, given.size), dtype=np.float32)
     outcome = simulate(given.cluster, points, given.steps, (rows, columns), given.banks)
@@ -114,4 +122,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except ThalwegError as error:
+        print(f"stencil: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)

@@ -54,8 +54,9 @@ def show(cluster: str, json_file: Path | None) -> None:
         ("diameter", f"{built.diameter}", f"links; {built.average_distance:.3f} on average"),
         *found.shown(),
     ]
+    names, values = (2 + max(len(row[column]) for row in rows) for column in (0, 1))
     for name, value, note in rows:
-        click.echo(f"  {name:<17}{value:<13}{note}".rstrip())
+        click.echo(f"  {name:<{names}}{value:<{values}}{note}".rstrip())
     write_json(json_file, found.description, found)
 
 

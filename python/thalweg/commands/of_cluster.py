@@ -54,8 +54,12 @@ class OfCluster(click.Command):
     def _system(self, args: Sequence[str]) -> System | None:
         from thalweg.cluster.file import system_of
 
-        named = self._cluster(args)
-        return system_of(named) if named else None
+        if not (named := self._cluster(args)):
+            return None
+        system = system_of(named)
+        if system.default and self.key not in self.table(system):
+            system.clusters().load(named)  # which says why, where the name is no cluster's
+        return system
 
     def _cluster(self, args: Sequence[str]) -> str | None:
         from thalweg.cluster.file import path_of

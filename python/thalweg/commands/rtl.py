@@ -56,7 +56,10 @@ def _select(project: Project, names: tuple[str, ...], system: str | None = None)
 @command.command()
 @blocks_argument
 def lint(blocks: tuple[str, ...]) -> None:
-    """Run Verilator's checks, all warnings on, over all modules (or those named), in each of their parameter sets."""
+    """Run Verilator's checks, all warnings on.
+
+    Over all modules, or those named, in each of their parameter sets.
+    """
     project = Project(find_root(alone=True))
     chosen = _select(project, blocks)
     complaints = 0
@@ -89,9 +92,9 @@ def test(
     covers: bool,
     json_file: Path | None,
 ) -> None:
-    """Hold modules against their C++ twins, cycle by cycle, under random stimuli: all of them, or those named.
+    """Hold modules against their C++ twins under random stimuli.
 
-    With --coverage the runs are slower and the assertions are left out; the file of --json then has the coverage, with all
+    All of them, or those named, cycle by cycle. With --coverage the runs are slower and the assertions are left out; the file of --json then has the coverage, with all
     that was missed.
     """
     project = Project()
@@ -143,7 +146,10 @@ def test(
 @click.option("--mutants", is_flag=True, help="Instead, put known bugs into the RTL: is each one caught?")
 @json_option
 def prove(blocks: tuple[str, ...], system: str | None, mutants: bool, json_file: Path | None) -> None:
-    """Prove the hardware's properties, with Yosys and ABC: of all blocks, or of those named."""
+    """Prove the hardware's properties, with Yosys and ABC.
+
+    Those of all blocks, or of those named.
+    """
     prover = Prover()
     named = [prover.proof(name) for name in blocks] if blocks else prover.proofs()
     chosen = [proof for proof in named if _of(system, proof.folder)]
@@ -215,9 +221,9 @@ def _show_coverage(project: Project, blocks: dict[str, Block], json_file: Path |
 def synth(
     blocks: tuple[str, ...], system: str | None, sets: tuple[str, ...], place: bool, json_file: Path | None
 ) -> None:
-    """Map blocks for UltraScale+ with Yosys, and count LUTs, flip-flops, DSPs and block RAMs.
+    """Map blocks for UltraScale+ with Yosys, and count what they take.
 
-    Without names the blocks are those of rtl/synthesis.toml, without --set their parameter sets too. Where all blocks of a node
+    That is LUTs, flip-flops, DSPs and block RAMs. Without names the blocks are those of rtl/synthesis.toml, without --set their parameter sets too. Where all blocks of a node
     are mapped, it is summed up.
     """
     synthesizer = Synthesizer()

@@ -116,6 +116,12 @@ def test_an_unknown_command_names_the_nearest(name: str, capsys: pytest.CaptureF
     assert f"Did you mean '{name}'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("group", [[], ["bench"], ["cluster"], ["rtl"], ["smi"]])
+def test_a_list_of_commands_is_not_cut(group: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*group, "--help"]) == 0
+    assert not [line for line in capsys.readouterr().out.splitlines()[1:] if line.endswith("...")]
+
+
 def test_without_arguments_it_helps(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([]) == 0
     assert "Usage: thalweg" in capsys.readouterr().out

@@ -88,5 +88,11 @@ def test_what_a_system_does_not_have_is_said(toys: Path) -> None:
     assert (wrong.returncode, wrong.stderr) == (125, "thalweg: toy-ring has no run; it has rtl cosim\n")
 
 
+def test_a_misspelt_cluster_is_not_a_system_that_lacks_the_command(toys: Path) -> None:
+    wrong = thalweg(toys, "bench", "echo", "--cluster", "smi-noctuo")
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("thalweg: 'smi-noctuo' is no preset") and "'smi-noctua'" in wrong.stderr
+
+
 def test_its_cosim_is_that_of_its_clusters(toys: Path) -> None:
     assert thalweg(toys, "rtl", "cosim", "--cluster", "toys.toml").stdout == "toy cosim on toys.toml\n"

@@ -357,6 +357,18 @@ def test_show_has_values_and_units(name: str, tmp_path: Path, capsys: pytest.Cap
         assert f"Equation 2 asks for {shown['least_port_buffer_bytes']}" in out
 
 
+@pytest.mark.parametrize("name", presets())
+def test_show_keeps_columns_apart(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cluster", "show", name]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    _, *columns = (gap.end() for gap in re.finditer("  +", lines[0]))
+    assert len(columns) == 2
+    for line in lines:
+        assert all(
+            line[at - 2 : at].isspace() and not line[at : at + 1].isspace() for at in columns if at < len(line)
+        ), line
+
+
 def test_check_says_what_is_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("thalweg._sim")
     file = ROOT / "clusters/mpi-fpga-torus-4x4x4.toml"

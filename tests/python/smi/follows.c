@@ -136,7 +136,7 @@ static int collective(struct opened* of, unsigned seed, int i, union value* got)
 static void follow(const struct steps* steps, __global double* out) {
   struct opened slots[48];
   union value value;
-  #pragma unroll
+#pragma unroll
   for (int s = 0; s < steps->number; ++s) {
     const struct step* step = &steps->of[s];
     struct opened *one = &slots[step->slot], *two = &slots[step->other];

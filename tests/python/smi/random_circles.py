@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 from random_programs import COLLECTIVE, COLLECTIVES, KERNELS, PAUSE, POP, PUSH, READ, WRITE, Kernel, Port, Program
 
-MOST_TO_REDUCE = 2
-"""Ranks of a reduction that is never done: with more of them its hardware's turns, of which the simulator skips none, go on for ever."""
-
 
 @dataclass(frozen=True)
 class Waits:
@@ -58,7 +55,6 @@ class Deadlocked(Program):
             kernels.append(self.add_kernel(self.draw.choice(free)))
         pairs = list(zip(kernels, kernels[1:] + kernels[:1], strict=True))
         busy = list(kernels)
-        self.most_to_reduce = MOST_TO_REDUCE
         edges = [self.edge(waits, other, busy) for waits, other in pairs]
         there_and_back = 2 * self.cluster.topology.nodes * (self.cluster.link.latency_ns * self.cluster.mhz / 1e3 + 60)
         elements_before = sum(len(gets) for kernel in self.kernels.values() for gets in kernel.gets)
@@ -164,8 +160,7 @@ class Deadlocked(Program):
         """Of a collective that all others have opened, none of whom takes part in two."""
         port, node = self.add_port(self.draw.choice(COLLECTIVES)), self.cluster.node
         ranks = self.communicator()
-        too_many = port.kind == "reduce" and len(ranks) > self.most_to_reduce
-        if too_many or waits.rank not in ranks or other.rank not in ranks:
+        if waits.rank not in ranks or other.rank not in ranks:
             ranks = [waits.rank, other.rank]
         members = {waits.rank: waits, other.rank: other}
         for rank in set(ranks) - set(members):

@@ -169,7 +169,6 @@ class Program:
         self.windows: dict[tuple[int, int], int] = {}
         self.sources: dict[tuple[int, int], int] = {}  #: who has sent last
         self.closed: set[int] = set()  #: ranks that get no more kernels
-        self.most_to_reduce = self.ranks  #: of those that may wait for ever
         for rank in range(self.ranks):
             for _ in range(draw.choice((1, 1, 2))):
                 self.add_kernel(rank)
@@ -388,8 +387,6 @@ class Program:
     def add_collective(self) -> bool:
         port = self.pick(self.draw.choice(COLLECTIVES))
         ranks = self.communicator()
-        if port.kind == "reduce" and len(ranks) > self.most_to_reduce:
-            return False
         kernels = [self.user(rank, port, port.kind) for rank in ranks]
         if not self.room(*kernels):
             return False

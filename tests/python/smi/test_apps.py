@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -86,6 +87,25 @@ def test_a_stencil_goes_on_where_links_are_slow() -> None:
 def test_a_stencil_that_ranks_do_not_divide() -> None:
     with pytest.raises(InputError, match="1 x 3 ranks"):
         stencil.simulate("smi-noctua", np.zeros((16, 128), np.float32), 1, (1, 3))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "stencil/stencil.py --size 1000 --grid 3x4",
+        "stencil/stencil.py --grid 2y4",
+        "stencil/stencil.py --steps 0",
+        "stencil/stencil.py --cluster smi-noctuo",
+        "gesummv/gesummv.py --columns 17",
+        "gesummv/gesummv.py --rows 0",
+        "public/run.py nowhere",
+    ],
+)
+def test_wrong_options_are_one_line(command: str) -> None:
+    file, *options = command.split()
+    done = subprocess.run([sys.executable, APPS / file, *options], capture_output=True, text=True, check=False)
+    wrong = [line for line in done.stderr.splitlines() if not line.startswith(("usage: ", " "))]
+    assert (done.returncode, len(wrong)) == (2, 1), done.stderr
 
 
 @pytest.mark.parametrize("rows, columns", [(512, 512), (64, 4096), (2048, 128)])

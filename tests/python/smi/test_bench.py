@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 import thalweg
+from thalweg.errors import InputError
 from thalweg.systems.smi import operations
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.reproduce import Evaluation
@@ -17,6 +19,20 @@ def test_polling_and_links_set_the_rate_of_injection() -> None:
     link = 32 * 8 / 40 * 0.2596
     for row in thalweg.bench("injection", "smi-noctua", reads="1,4,8,16", messages=1000):
         assert row["cycles"] == pytest.approx(max((row["reads"] + 4) / row["reads"], link), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("operation", "options", "says"),
+    [
+        ("injection", {"reads": "0"}, "0 reads on end; they are 1 to 256"),
+        ("injection", {"reads": "4,257"}, "257 reads on end"),
+        ("push", {"circuit_packets": 15}, "circuits of 15 packets; switching is packet"),
+        ("latency", {"circuit_packets": 15, "switching": "packet"}, "circuits of 15 packets; switching is packet"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(operation: str, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        thalweg.bench(operation, "smi-noctua", **options)
 
 
 def test_a_kernel_pushes_an_element_a_cycle() -> None:

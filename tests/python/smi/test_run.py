@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from thalweg.cli import main
 from thalweg.errors import CheckFailed, InputError
-from thalweg.systems.smi import compile
+from thalweg.systems.smi import compile, host
 from thalweg.systems.smi.run import Result, Run, Stuck, WrongUse
 
 pytest.importorskip("clang.cindex", reason="libclang is not installed")
@@ -344,16 +345,96 @@ equals = "first_mask"
 def test_a_host_description(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "one.cl").write_text(SEND)
     (tmp_path / "two.cl").write_text(RECEIVE)
-    host = tmp_path / "host.toml"
-    host.write_text(HOST)
-    command = ["smi", "run", "-n", "2", "--cluster", "smi-noctua", "--host", str(host)]
+    file = tmp_path / "host.toml"
+    file.write_text(HOST)
+    command = ["smi", "run", "-n", "2", "--cluster", "smi-noctua", "--host", str(file)]
     assert main(command) == 0
     assert "2 of 2 checks right" in capsys.readouterr().out
-    host.write_text(HOST.replace('"i * i"', '"i * i + (i == 5)"'))
+    file.write_text(HOST.replace('"i * i"', '"i * i + (i == 5)"'))
     assert main(command) == CheckFailed.exit_code
     assert "buffer out of rank 1: 1 of 100 elements wrong; element 5 is 25, not 26" in capsys.readouterr().err
-    host.write_text(HOST.replace("count =", "number ="))
+    file.write_text(HOST.replace("count =", "number ="))
     assert main(command) == InputError.exit_code
     assert "host.toml: buffer[0]" in capsys.readouterr().err
-    host.write_text(HOST.replace('"i * i"', "\"__import__('os')\""))
+    file.write_text(HOST.replace('"i * i"', "\"__import__('os')\""))
     assert main(command) == InputError.exit_code
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"i % 7"', '"arange(3)"', "buffer mask of rank 1: operands could not be broadcast"),
+        ('"i % 7"', '"i / 0"', "buffer mask of rank 1: invalid value"),
+        ('"i % 7"', '"10 ** 30"', "buffer mask of rank 1: Python int too large"),
+        ('[2, "ranks * 25"]', "[]", "buffer[1].shape: "),
+        ('"50 * ranks"\n\n', '"arange(2)"\n\n', "buffer out of rank 1: "),
+        ('type = "int"', 'type = "int5"', "buffer out: there is no type int5"),
+        ("bank = 0", "bank = 9", "buffer out of rank 1: bank 9"),
+        ('N = "50 * ranks"', 'N = "size"', "kernel app of rank 0, argument N: 'size': size is not known"),
+        ("ranks = [1]\narguments", "ranks = [0]\narguments", "argument out: rank 0 has no buffer out, only 1"),
+        ('equals = "i * i"', 'equals = "squares"', "check of buffer out of rank 1: 'squares': squares is not known"),
+    ],
+)
+def test_a_wrong_host_description_is_named(
+    old: str, new: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "one.cl").write_text(SEND)
+    (tmp_path / "two.cl").write_text(RECEIVE)
+    file = tmp_path / "host.toml"
+    whole = HOST.replace('type = "int"\ncount', 'type = "int"\nbank = 0\ncount')
+    assert old in whole
+    file.write_text(whole.replace(old, new, 1))
+    assert main(["smi", "run", "-n", "2", "--cluster", "smi-noctua", "--host", str(file)]) == InputError.exit_code
+    said = capsys.readouterr().err
+    assert said.startswith(f"thalweg: {file}: ") and says in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "sources", "says"),
+    [
+        ("app", [], "kernel[0]: say which file kernel app is of"),
+        ("app", ["one.cl", "two.cl"], "kernel[0]: say which file kernel app is of"),
+        ("other", ["one.cl", "two.cl"], "kernel[0]: no source has a kernel other"),
+    ],
+)
+def test_a_kernel_whose_file_is_not_said(name: str, sources: list[str], says: str, tmp_path: Path) -> None:
+    (tmp_path / "one.cl").write_text(SEND)
+    (tmp_path / "two.cl").write_text(RECEIVE)
+    whole = host.of_values({"kernel": [{"name": name}]}, tmp_path, "host.toml")
+    with pytest.raises(InputError, match=re.escape(f"host.toml: {says}")):
+        host.Prepared(Run("smi-noctua", ranks=2), whole, [tmp_path / source for source in sources])
+
+
+def test_a_setting_of_no_kernel_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "one.cl").write_text(SEND)
+    command = ["smi", "run", "--cluster", "smi-noctua", str(tmp_path / "one.cl"), "--set", "N=1", "--set", "M=1"]
+    assert main(command) == InputError.exit_code
+    assert capsys.readouterr().err == "thalweg: --set M: no kernel has such an argument\n"
+
+
+def test_packets_for_a_port_that_a_rank_does_not_have_are_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "one.cl").write_text(SEND)
+    run = Run("smi-noctua", ranks=2)
+    run.kernel(tmp_path / "one.cl", "app", 0, N=7000)
+    (warning,) = run.run().warnings
+    # A packet holds 7 integers; some are still under way when the kernel has ended.
+    dropped = re.fullmatch("rank 1 has dropped (.*) packets, for ports that it does not have", warning)
+    assert dropped and 0 < int(dropped[1]) <= 1000
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [("int", 2**31), ("uint", -1), ("char", 128), ("long", 2**63), ("int", (1, 2)), ("float", 10**400)],
+)
+def test_an_argument_that_its_type_does_not_hold(type_: str, value: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"argument n, {type_}, can't be "):
+        alone(tmp_path, f"__kernel void app({type_} n) {{}}", n=value)
+
+
+def test_a_vector_of_three_takes_the_place_of_four(tmp_path: Path) -> None:
+    (tmp_path / "app.cl").write_text("__kernel void app(int n, __global int3 *v) { v[n - 1].z = sizeof(int3); }")
+    buffer = {"name": "v", "type": "int3", "count": 5}
+    kernel = {"name": "app", "file": "app.cl", "arguments": {"n": 5, "v": "v"}}
+    check = {"buffer": "v", "equals": "where(i == 18, 16, 0)"}  # OpenCL C 3.0, 6.3.5
+    whole = host.of_values({"buffer": [buffer], "kernel": [kernel], "check": [check]}, tmp_path)
+    assert all(made.right for made in host.Prepared(Run("smi-noctua", ranks=1), whole).execute()[1])

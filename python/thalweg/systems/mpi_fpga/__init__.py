@@ -19,7 +19,7 @@ SYSTEM = System(
         "gather": Loaded(_BENCH, "A block of each rank, at a root.", _PLANS),
         "allgather": Loaded(_BENCH, "A block of each rank, at all ranks.", _PLANS),
         "scatter": Loaded(_BENCH, "A block of a root for each rank.", _PLANS),
-        "reduce_scatter": Loaded(_BENCH, "A block for each rank, of all ranks' blocks for it combined.", _PLANS),
+        "reduce_scatter": Loaded(_BENCH, "All ranks' buffers combined, a block at each rank.", _PLANS),
         "alltoall": Loaded(_BENCH, "A block of each rank for each rank.", _PLANS),
         "scan": Loaded(_BENCH, "At each rank, all buffers up to its own combined.", _PLANS),
         "exscan": Loaded(_BENCH, "At each rank, all buffers before its own combined.", _PLANS),
@@ -27,15 +27,15 @@ SYSTEM = System(
         "bandwidth": Loaded(_BENCH, "64 messages from rank to rank, all under way at once.", _PLANS),
         "jobs": Loaded(
             "commands.bench_jobs:jobs",
-            "Jobs that share one fabric: what the others cost each, and its share of the rate.",
+            "Jobs that share one fabric: what the others cost each.",
             _PLANS,
         ),
         "faults": Loaded(
             "commands.bench_faults:faults",
-            "Goodput of one link under bit errors: two routers that always have flits for each other, every flit checked.",
+            "Goodput of one link under bit errors, every flit checked.",
             _PLANS,
         ),
-        "traffic": Loaded(_BENCH, "Random traffic on the plain network, every flit checked where it arrives.", _PLANS),
+        "traffic": Loaded(_BENCH, "Random traffic on the plain network, every flit checked.", _PLANS),
     },
     commands={
         "run": Loaded("commands.run:command", "Run an MPI program, unchanged, on a simulated cluster.", "runs:run"),
@@ -49,10 +49,8 @@ SYSTEM = System(
         ),
         "rtl cosim": Loaded(
             "commands.cosim:command",
-            "Hold the routers of a whole cluster against the simulator's, in every cycle, under random collectives and messages.",
+            "Hold a cluster's routers against the simulator's, in every cycle.",
         ),
-        "rtl export": Loaded(
-            "commands.export:command", "Write a node of a cluster as a folder of hardware that stands by itself."
-        ),
+        "rtl export": Loaded("commands.export:command", "Write a node as a folder of hardware that stands by itself."),
     },
 )

@@ -18,11 +18,7 @@ SYSTEM = System(
         "reproduce": Loaded(
             "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduce"
         ),
-        "rtl cosim": Loaded(
-            "commands.cosim:command", "Hold the hubs of a whole cluster against the simulator's, in every cycle."
-        ),
-        "rtl export": Loaded(
-            "commands.export:command", "Write a hub of a cluster as a folder of hardware that stands by itself."
-        ),
+        "rtl cosim": Loaded("commands.cosim:command", "Hold a cluster's hubs against the simulator's, in every cycle."),
+        "rtl export": Loaded("commands.export:command", "Write a hub as a folder of hardware that stands by itself."),
     },
 )

@@ -17,7 +17,7 @@ SYSTEM = System(
         "injection": Loaded(_BENCH, "Cycles between messages of one element.", _PLANS),
         "broadcast": Loaded(_BENCH, "A rank's elements to all.", _PLANS),
         "reduce": Loaded(_BENCH, "All ranks' elements, combined, to one.", _PLANS),
-        "trees": Loaded(_BENCH, "Broadcast and reduction over trees, beside the linear scheme.", _PLANS),
+        "trees": Loaded(_BENCH, "Collectives over trees, beside the linear scheme.", _PLANS),
         "scatter": Loaded(_BENCH, "Parts of a rank's elements to each.", _PLANS),
         "gather": Loaded(_BENCH, "All ranks' elements to one.", _PLANS),
     },
@@ -29,11 +29,7 @@ SYSTEM = System(
         "route": Loaded(
             "commands.route:command", "Compute routes and prove that they cannot deadlock.", "proved:prove"
         ),
-        "rtl cosim": Loaded(
-            "commands.cosim:command", "Hold the ranks of whole clusters against the simulator's, in every cycle."
-        ),
-        "rtl export": Loaded(
-            "commands.export:command", "Write a rank of a program as a folder of hardware that stands by itself."
-        ),
+        "rtl cosim": Loaded("commands.cosim:command", "Hold clusters' ranks against the simulator's, in every cycle."),
+        "rtl export": Loaded("commands.export:command", "Write a rank as a folder of hardware that stands by itself."),
     },
 )

@@ -18,7 +18,7 @@ from thalweg.cluster.kinds import LinkTable, Made, NodeTable, Uniform
 from thalweg.cluster.toml_lines import KeyPath
 from thalweg.errors import InputError
 from thalweg.resources import resource
-from thalweg.systems.smi import routes, topology
+from thalweg.systems.smi import metadata, routes, topology
 
 MOST_RANKS = 256  #: a header's byte
 HEADER_BYTES = 4
@@ -31,7 +31,9 @@ class Node(NodeTable):
         4, ge=1, le=4, description="of a rank, whether connected or not, and as many pairs of send and receive kernels"
     )
     packet_bytes: int = Field(32, ge=16, le=64, description="of a packet, 4 of them its header; a multiple of 8")
-    reads: int = Field(8, ge=1, le=256, description="of a send or receive kernel from one input on end, R in the paper")
+    reads: int = Field(
+        8, ge=1, le=metadata.MOST_READS, description="of a send or receive kernel from one input on end, R in the paper"
+    )
     depth: int = Field(
         16, ge=2, le=1024, description="packets of a FIFO between send and receive kernels, and endpoints"
     )

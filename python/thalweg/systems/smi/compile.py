@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -85,14 +86,23 @@ def _compiler(source: Path) -> _Compiler:
     raise InputError(f"{source} needs clang, which is not here: apt-get install clang")
 
 
-def _run(command: Sequence[str | Path], given: str | None = None) -> str:
-    done = subprocess.run(list(map(str, command)), input=given, capture_output=True, text=True, check=False)
+def _run(command: Sequence[str | Path], source: Path | None = None) -> str:
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        raise InputError(
-            next((line for line in lines if "error" in line), lines[0] if lines else f"{command[0]} fails")
-        )
+        raise InputError(_first_error(done.stderr, source) or f"{command[0]} fails")
     return done.stdout
+
+
+def _first_error(said: str, source: Path | None) -> str:
+    """With the line of `source` that uses it, where it is in a header's template."""
+    lines = said.strip().splitlines()
+    first = next((line for line in lines if "error" in line), lines[0] if lines else "")
+    use = re.search(
+        rf"^({re.escape(str(source))}:\d+:\d+:) +(?:note: in instantiation|required from)", said, re.MULTILINE
+    )
+    if use and not first.startswith(f"{source}:"):
+        return f"{use[1]} error: {first.partition(' error: ')[2]}"
+    return first
 
 
 def preprocess(source: Path, includes: Sequence[Path] = (), defines: Sequence[str] = ()) -> Rewritten:
@@ -144,7 +154,8 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
             "-o",
             made,
             text,
-        ]
+        ],
+        source,
     )
     shim, builtins = (scratch.folder() / f"smi-{name}.o" for name in ("shim", "builtins"))
     if not shim.exists():

@@ -60,7 +60,8 @@ def evaluate(text: str, names: Mapping[str, Any]) -> Any:
     except SyntaxError as error:
         raise InputError(f"{text!r} is no expression: {error.msg}") from None
     try:
-        return _value(tree.body, names, text)
+        with np.errstate(all="ignore"):  # as in where(i > 0, 1 / i, 0)
+            return _value(tree.body, names, text)
     except (ArithmeticError, TypeError, ValueError, IndexError) as error:
         raise InputError(f"{text!r}: {error}") from None
 

@@ -31,7 +31,8 @@ end, and by `first_NAME` as they were put in.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -51,6 +52,9 @@ else:
 
 Number = int | float | str
 
+#: Numbers of an element: a vector of three takes the place of four (OpenCL C 3.0, 6.3.5)
+LANES = {"": 1, "2": 2, "3": 4, "4": 4, "8": 8, "16": 16}
+
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -66,7 +70,7 @@ class BufferTable(Ranks):
     name: str
     type: str = Field("float", description="of an element: float, int, float4, ...")
     count: Number | None = Field(None, description="elements")
-    shape: list[Number] | None = None
+    shape: list[Number] | None = Field(None, min_length=1)
     bank: int = Field(0, ge=0)
     fill: Number | Literal["zeros", "iota"] = Field("zeros", description="zeros, iota, or an expression of i as well")
     random: int | None = Field(
@@ -178,6 +182,16 @@ class Prepared:
     def _wrong(self, what: str) -> InputError:
         return InputError(what, self.host.name)
 
+    @contextmanager
+    def _at(self, what: str) -> Iterator[None]:
+        """Says of what is wrong here that it is `what`'s."""
+        try:
+            yield
+        except InputError as error:
+            raise self._wrong(f"{what}: {error.what}") from None
+        except (ArithmeticError, MemoryError, TypeError, ValueError) as error:
+            raise self._wrong(f"{what}: {error}") from None
+
     def _names(self, rank: int) -> dict[str, Any]:
         return {"rank": rank, "ranks": self.ranks}
 
@@ -193,16 +207,17 @@ class Prepared:
 
     def _buffer(self, table: BufferTable) -> None:
         scalar = table.type.rstrip("0123456789")
-        if scalar not in DTYPES:
+        lanes = LANES.get(table.type[len(scalar) :])
+        if scalar not in DTYPES or lanes is None:
             raise self._wrong(f"buffer {table.name}: there is no type {table.type}")
-        lanes = int(table.type[len(scalar) :] or 1)
         dtype = DTYPES[scalar]
         for rank in self._ranks(table):
             if (table.name, rank) in self.buffers:
                 raise self._wrong(f"rank {rank} has two buffers {table.name}")
-            array = self._content(table, rank, dtype, lanes)
+            with self._at(f"buffer {table.name} of rank {rank}"):
+                array = self._content(table, rank, dtype, lanes)
+                self.buffers[table.name, rank] = self.run.buffer(rank, array, table.bank, table.name)
             self.first[table.name, rank] = array
-            self.buffers[table.name, rank] = self.run.buffer(rank, array, table.bank, table.name)
 
     def _content(self, table: BufferTable, rank: int, dtype: type[np.generic], lanes: int) -> NDArray[Any]:
         if table.file is not None:
@@ -210,7 +225,7 @@ class Prepared:
         sizes = [table.count] if table.shape is None else table.shape
         shape = [int(self._number(size, rank)) for size in sizes if size is not None]
         if min(shape) < 1:
-            raise self._wrong(f"buffer {table.name} of rank {rank} has no elements")
+            raise InputError("it has no elements")
         shape[-1] *= lanes
         count = int(np.prod(shape))
         if table.random is not None:
@@ -225,14 +240,15 @@ class Prepared:
             made = np.broadcast_to(evaluate(table.fill, {**self._names(rank), "i": np.arange(count)}), count)
         else:
             made = np.full(count, table.fill)
-        return np.asarray(made).astype(dtype).reshape(shape)
+        with np.errstate(invalid="raise"):
+            return np.asarray(made).astype(dtype).reshape(shape)
 
     def _load(self, file: Path, rank: int) -> NDArray[Any]:
         path = self.host.folder / str(file).replace("{rank}", str(rank))
         try:
             loaded: NDArray[Any] = np.load(path, allow_pickle=False)
         except (OSError, ValueError) as error:
-            raise self._wrong(f"{path} is no array of numpy: {error}") from None
+            raise InputError(f"{path} is no array of numpy: {error}") from None
         return loaded
 
     def _kernel(self, number: int, table: KernelTable) -> None:
@@ -243,17 +259,25 @@ class Prepared:
             source = self.sources[0]
         else:
             having = [given for given in self.sources if table.name in self.run.source(given).kernels]
+            if self.sources and not having:
+                raise self._wrong(f"kernel[{number}]: no source has a kernel {table.name}")
             if len(having) != 1:
                 raise self._wrong(f"kernel[{number}]: say which file kernel {table.name} is of")
             source = having[0]
         for rank in self._ranks(table, self._ranks_of(source)):
             arguments: dict[str, Any] = {}
             for name, value in table.arguments.items():
-                if isinstance(value, str) and (value, rank) in self.buffers:
-                    arguments[name] = self.buffers[value, rank]
-                else:
-                    arguments[name] = self._number(value, rank)
-            self.run.kernel(source, table.name, rank, serves=table.serves, **{f"{k}": v for k, v in arguments.items()})
+                with self._at(f"kernel {table.name} of rank {rank}, argument {name}"):
+                    arguments[name] = self._argument(value, rank)
+            self.run.kernel(source, table.name, rank, serves=table.serves, **arguments)
+
+    def _argument(self, value: Number | bool, rank: int) -> Any:
+        if isinstance(value, str):
+            if (value, rank) in self.buffers:
+                return self.buffers[value, rank]
+            if having := [of for name, of in self.buffers if name == value]:
+                raise InputError(f"rank {rank} has no buffer {value}, only {', '.join(map(str, having))}")
+        return self._number(value, rank)
 
     def _ranks_of(self, source: Path) -> Sequence[int]:
         """Those whose program a topology file says it is; all where it says nothing."""
@@ -266,6 +290,10 @@ class Prepared:
         if (table.buffer, rank) not in self.buffers:
             raise self._wrong(f"check: rank {rank} has no buffer {table.buffer}")
         found = self.buffers[table.buffer, rank].array
+        with self._at(f"check of buffer {table.buffer} of rank {rank}"):
+            return self._compared(table, rank, found)
+
+    def _compared(self, table: CheckTable, rank: int, found: NDArray[Any]) -> Check:
         if table.file is not None:
             wanted = self._load(table.file, rank)
         else:
@@ -276,9 +304,7 @@ class Prepared:
                     names |= {name: buffer.array, f"first_{name}": self.first[name, of]}
             wanted = np.asarray(evaluate(table.equals, names) if isinstance(table.equals, str) else table.equals)
         if wanted.size not in (1, found.size):
-            raise self._wrong(
-                f"check: buffer {table.buffer} has {found.size} elements, what it should be {wanted.size}"
-            )
+            raise InputError(f"it has {found.size} elements, what it should be {wanted.size}")
         wanted = np.broadcast_to(wanted if wanted.size == 1 else wanted.reshape(found.shape), found.shape)
         allowed = table.tolerance * float(np.max(np.abs(wanted), initial=0))
         wrong = ~(np.abs(found.astype(np.float64) - wanted.astype(np.float64)) <= allowed)

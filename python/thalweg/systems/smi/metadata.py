@@ -24,6 +24,7 @@ DataType = Literal["int", "float", "double", "char", "short"]
 
 BYTES = {"char": 1, "short": 2, "int": 4, "float": 4, "double": 8}
 BUFFER = 16  #: packets, where nothing is said
+MOST_READS = 256  #: of an input on end
 
 
 class _Table(BaseModel):
@@ -58,7 +59,7 @@ class Operation(_Table):
 
 class Metadata(_Table):
     operations: list[Operation] = Field(description="a list")
-    consecutive_reads: int = Field(8, ge=1, le=256, description="from one input on end, R")
+    consecutive_reads: int = Field(8, ge=1, le=MOST_READS, description="from one input on end, R")
     max_ranks: int = Field(8, ge=1, le=256, description="ranks at most")
     p2p_rendezvous: bool = Field(True, description="whether point-to-point channels can have credits")
 

@@ -158,6 +158,8 @@ def _switched(cluster: Cluster, switching: str | None, circuit_packets: int | No
         cluster = cluster.with_node(switching=one_of("switching", switching, SWITCHINGS))
     if circuit_packets is not None:
         cluster = cluster.with_node(circuit_packets=at_least("circuit_packets", circuit_packets, 0))
+        if circuit_packets and cluster.node.switching != "circuit":
+            raise InputError(f"circuits of {circuit_packets} packets; switching is {cluster.node.switching}")
     return cluster
 
 
@@ -253,6 +255,8 @@ def latency(
 def inject(cluster: Cluster, *, engine: str = "sim", reads: str = "1,4,8,16", messages: int = 2000) -> Plan:
     """`reads`: of a send kernel from an input on end, R in the paper, several. Cycles between messages of one element."""
     wanted = parse_sizes(reads)
+    if bad := [times for times in wanted if not 1 <= times <= metadata.MOST_READS]:
+        raise InputError(f"{bad[0]} reads on end; they are 1 to {metadata.MOST_READS}")
     at_least("messages", messages, 1)
 
     def measure(progress: Progress, _: int) -> Iterator[Row]:

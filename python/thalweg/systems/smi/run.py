@@ -115,6 +115,18 @@ class Result:
         raise InputError(f"no kernel {kernel} of rank {rank} has ended")
 
 
+def _packed(value: Any, dtype: type[np.generic]) -> bytes:
+    """A number as a kernel gets it. Raises TypeError, ValueError or OverflowError where it is none, or not one of that type."""
+    number = np.array(value)
+    if number.ndim:
+        raise TypeError("it is no number")
+    if np.issubdtype(dtype, np.integer) and number.dtype.kind in "iuO":
+        limits = np.iinfo(np.dtype(dtype).name)
+        if not limits.min <= int(number) <= limits.max:
+            raise OverflowError(f"that is from {limits.min} to {limits.max}")
+    return number.astype(dtype, casting="same_kind" if number.dtype.kind == "f" else "unsafe").tobytes()
+
+
 def _compiled(source: Path, includes: tuple[Path, ...], defines: tuple[str, ...]) -> Compiled:
     """Once for each text of a source; what it includes is taken to stay as it is."""
     text = source.read_bytes() if source.is_file() else b""
@@ -260,9 +272,14 @@ class Run:
             raise CheckFailed(str(error)) from None
         except ValueError as error:
             raise InputError(str(error)) from None
+        dropped = [
+            f"rank {rank} has dropped {count} packets, for ports that it does not have"
+            for rank in range(self.ranks)
+            if (count := run.strays(rank))
+        ]
         return Result(
             [Ended(rank, name, cycle if ended else None, serves) for rank, name, serves, ended, cycle in run.started()],
-            list(run.warnings),
+            [*run.warnings, *dropped],
             run.elements,
             run.hertz,
         )
@@ -292,12 +309,8 @@ class Run:
         if dtype is None:
             raise InputError(f"{where}: argument {argument.name} is of type {argument.type}; give its bytes")
         try:
-            return (
-                np.array(value)
-                .astype(dtype, casting="same_kind" if np.array(value).dtype.kind == "f" else "unsafe")
-                .tobytes()
-            )
-        except (TypeError, ValueError) as error:
+            return _packed(value, dtype)
+        except (OverflowError, TypeError, ValueError) as error:
             raise InputError(
                 f"{where}: argument {argument.name}, {argument.type}, can't be {value!r}: {error}"
             ) from None

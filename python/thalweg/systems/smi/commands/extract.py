@@ -10,6 +10,7 @@ import click
 
 from thalweg.commands.output import OutputFile, write_text
 from thalweg.systems.smi.extract import extract
+from thalweg.systems.smi.metadata import MOST_READS
 
 include_option = click.option(
     "-I", "includes", multiple=True, type=click.Path(path_type=Path), metavar="DIR", help="Where headers are."
@@ -22,7 +23,11 @@ define_option = click.option("-D", "defines", multiple=True, metavar="NAME[=VALU
 @include_option
 @define_option
 @click.option(
-    "--reads", default=8, show_default=True, type=click.IntRange(1, 256), help="Consecutive reads of a kernel, R."
+    "--reads",
+    default=8,
+    show_default=True,
+    type=click.IntRange(1, MOST_READS),
+    help="Consecutive reads of a kernel, R.",
 )
 @click.option("--max-ranks", default=8, show_default=True, type=click.IntRange(1, 256), help="Ranks at most.")
 @click.option(

@@ -127,9 +127,13 @@ def _everything(run: Run, sources: tuple[Path, ...], settings: tuple[str, ...]) 
             raise InputError(f"--set {setting}: it is NAME=VALUE")
         given[name] = value
     kernels = []
+    known: set[str] = set()
     for source in sources:
         for kernel in run.source(source).kernels.values():
             names = {argument.name for argument in kernel.arguments}
+            known |= names
             arguments = {name: value for name, value in given.items() if name in names}
             kernels.append({"file": str(source.absolute()), "name": kernel.name, "arguments": arguments})
+    if strange := given.keys() - known:
+        raise InputError(f"--set {min(strange)}: no kernel has such an argument")
     return {"kernel": kernels}
