@@ -4,6 +4,7 @@ can't be so refused, and are circles through the switches reported?"""
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import sys
@@ -231,6 +232,17 @@ def test_no_row_left(tmp_path: Path) -> None:
         run.run()
 
 
+@pytest.mark.parametrize("name", ["broadcast", "ranges"])
+def test_listings(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """In OpenCL C and C++20, as they are."""
+    host = Path(__file__).parents[3] / f"apps/smi/listings/{name}.toml"
+    record = tmp_path / "run.json"
+    options = ["--cluster", "smi-noctua", "--host", str(host), "--in-switch", SWITCHES, "--json", str(record)]
+    assert main(["smi", "run", *options]) == 0
+    checks = json.loads(record.read_text())["checks"]
+    assert f"{len(checks)} of {len(checks)} checks right" in capsys.readouterr().out
+
+
 def test_commands(capsys: pytest.CaptureFixture[str]) -> None:
     def bench(*options: str) -> int:
         return main(["bench", *options, "--cluster", "smi-noctua", "--in-switch", SWITCHES, "--sizes", "4,64"])
@@ -239,3 +251,5 @@ def test_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"in the switches of {SWITCHES}" in capsys.readouterr().out
     assert bench("broadcast", "--arity", "2") == 2
     assert "arity and any_order are of ranks' collectives" in capsys.readouterr().err
+    assert bench("gather", "--engine", "rtl") == 2
+    assert "has ranks' hardware" in capsys.readouterr().err

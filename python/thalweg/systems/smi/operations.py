@@ -305,6 +305,8 @@ def _collective(operation: str) -> Callable[..., Plan]:
         if in_switch is not None:
             if set(changed.values()) != {None}:
                 raise InputError("arity and any_order are of ranks' collectives, and these are the switches'")
+            if engine != "sim":
+                raise InputError(f"engine {engine!r} has ranks' hardware, and these collectives are the switches'")
             switches = switched.load(in_switch, cluster, taking)
         on = cluster.with_node(**{key: value for key, value in changed.items() if value is not None})
         far = int(cluster.topology.distances[root, :taking].max())
