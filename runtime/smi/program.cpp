@@ -251,6 +251,7 @@ Program::PortState& Program::enter(Running& running, Channel& channel, unsigned 
       running.now = {"SMI_Pop from no rank at all", place, &state};
       running.kernel->block({"pop from", &state.port.out->writer, at(place)});
     }
+    check_others(running, channel, state.port.endpoint);
     state.now = channel;
     state.unfinished = true;
     running.now = {"", place, &state};
@@ -259,6 +260,22 @@ Program::PortState& Program::enter(Running& running, Channel& channel, unsigned 
   }
   running.now = {"", place, &state};
   return state;
+}
+
+/// Has every other rank of the channel the port's other end?
+void Program::check_others(const Running& running, const Channel& channel, const EndpointOf& own) const {
+  const auto needs = [&](unsigned rank, EndpointKind kind) {
+    if (!port_of(rank, kind, own.port))
+      wrong(running, {channel.file, channel.line},
+            "rank " + std::to_string(rank) + " has no port " + std::to_string(own.port) + " for " + kind_name(kind));
+  };
+  if (channel.kind == SMI__SEND) {
+    needs(static_cast<unsigned>(channel.peer), EndpointKind::pop);
+  } else if (channel.kind == SMI__RECEIVE) {
+    if (!running.kernel->serves()) needs(static_cast<unsigned>(channel.peer), EndpointKind::push);
+  } else {
+    for (unsigned i = 0; i < channel.ranks; ++i) needs(channel.rank(i), own.kind);
+  }
 }
 
 void Program::finish(PortState& state, Channel& channel) {

@@ -117,6 +117,7 @@ class Program {
   void body(Running& running);
   void open(Running& running, Channel& channel, const smi__open& open);
   PortState& enter(Running& running, Channel& channel, unsigned kind, const smi__place& place);
+  void check_others(const Running& running, const Channel& channel, const EndpointOf& own) const;
   void finish(PortState& state, Channel& channel);
   void submit(Running& running, PortState& state, Channel& channel, const smi__place& place);
   [[nodiscard]] Open protocol(const Running& running, const Channel& channel, unsigned port);

@@ -174,9 +174,9 @@ def test_a_rank_that_does_not_come_is_named(tmp_path: Path) -> None:
     source = tmp_path / "app.cl"
     source.write_text(REDUCES)
     run = Run("smi-noctua", 3, defines=("ELEMENT=int", "TYPE=SMI_INT", "OP=SMI_ADD"), in_switch=SWITCHES)
-    for rank in (0, 1):
+    for rank, count in enumerate((9, 9, 0)):
         numbers = run.buffer(rank, np.ones(9, np.int32))
-        run.kernel(source, "app", rank, n=9, root=0, out=numbers, **{"in": numbers})
+        run.kernel(source, "app", rank, n=count, root=0, out=numbers, **{"in": numbers})
     with pytest.raises(Stuck, match=r"rank 0, kernel app, .* reduce, port 0, .*rank 2 in the switches: "):
         run.run()
 

@@ -249,7 +249,7 @@ def test_same_run_twice(tmp_path: Path) -> None:
 )
 def test_wrong_use(text: str, says: str, tmp_path: Path) -> None:
     source = f"""{HEAD}__kernel void app(__global volatile int* out, SMI_Comm comm) {{
-  SMI_Channel c = SMI_Open_send_channel(2, SMI_INT, 0, 0, comm); int v = 1;
+  SMI_Channel c = SMI_Open_send_channel(2, SMI_INT, 0, 0, comm), other = SMI_Open_receive_channel(2, SMI_INT, 0, 0, comm); int v = 1;
   {text}
 }}
 """
@@ -412,14 +412,12 @@ def test_a_setting_of_no_kernel_is_refused(tmp_path: Path, capsys: pytest.Captur
     assert capsys.readouterr().err == "thalweg: --set M: no kernel has such an argument\n"
 
 
-def test_packets_for_a_port_that_a_rank_does_not_have_are_a_warning(tmp_path: Path) -> None:
+def test_a_port_that_the_other_rank_does_not_have_is_named(tmp_path: Path) -> None:
     (tmp_path / "one.cl").write_text(SEND)
     run = Run("smi-noctua", ranks=2)
-    run.kernel(tmp_path / "one.cl", "app", 0, N=7000)
-    (warning,) = run.run().warnings
-    # A packet holds 7 integers; some are still under way when the kernel has ended.
-    dropped = re.fullmatch("rank 1 has dropped (.*) packets, for ports that it does not have", warning)
-    assert dropped and 0 < int(dropped[1]) <= 1000
+    run.kernel(tmp_path / "one.cl", "app", 0, N=10)
+    with pytest.raises(WrongUse, match=r"one\.cl:3: rank 0, kernel app: rank 1 has no port 0 for pop"):
+        run.run()
 
 
 @pytest.mark.parametrize(

@@ -272,14 +272,9 @@ class Run:
             raise CheckFailed(str(error)) from None
         except ValueError as error:
             raise InputError(str(error)) from None
-        dropped = [
-            f"rank {rank} has dropped {count} packets, for ports that it does not have"
-            for rank in range(self.ranks)
-            if (count := run.strays(rank))
-        ]
         return Result(
             [Ended(rank, name, cycle if ended else None, serves) for rank, name, serves, ended, cycle in run.started()],
-            [*run.warnings, *dropped],
+            list(run.warnings),
             run.elements,
             run.hertz,
         )
