@@ -43,60 +43,38 @@ module tw_receive_kernel
   wire known = table_data_i != 0 && 32'(table_data_i) < Outputs;
   wire [ToWidth-1:0] entry = known ? ToWidth'(table_data_i) : Nowhere;
   logic [Inputs-1:0][ToWidth-1:0] to;
-  logic [Inputs-1:0] last;
 
   for (genvar i = 0; i < Inputs; i++) begin : inputs
     logic [ToWidth-1:0] table_q[512];
     wire smi_header_t packet = in_data_i[i][HeaderBits-1:0];
 
     wire [ToWidth-1:0] here = table_q[{packet.port, packet.operation == OperationSynch}];
-    wire [ToWidth-1:0] found = packet.destination == rank_i ? here : 0;
-
-    if (Circuits) begin : circuits
-      tw_circuit #(
-          .ToWidth(ToWidth)
-      ) circuit (
-          .clk_i,
-          .rst_i,
-          .taken_i (in_valid_i[i] && in_ready_o[i]),
-          .packet_i(in_data_i[i][$bits(smi_circuit_t)-1:0]),
-          .to_i    (found),
-          .to_o    (to[i]),
-          .last_o  (last[i]),
-          .inside_o()
-      );
-    end else begin : packets
-      assign to[i]   = found;
-      assign last[i] = 1'b1;
-    end
+    assign to[i] = packet.destination == rank_i ? here : 0;
 
     always_ff @(posedge clk_i) if (table_valid_i) table_q[table_index_i] <= entry;
   end
 
-  logic [ToWidth-1:0] out_to;
+  logic out_nowhere;
 
-  tw_poller #(
-      .Inputs  (Inputs),
-      .Outputs (Outputs + 1),
-      .Width   (PacketBits),
-      .Reads   (Reads),
-      .Circuits(Circuits)
-  ) poller (
+  tw_kernel_inputs #(
+      .Inputs     (Inputs),
+      .Outputs    (Outputs),
+      .Reads      (Reads),
+      .PacketBytes(PacketBytes),
+      .Circuits   (Circuits)
+  ) polled (
       .clk_i,
       .rst_i,
       .in_valid_i,
       .in_ready_o,
       .in_data_i,
-      .in_to_i    (to),
-      .in_last_i  (last),
+      .in_to_i      (to),
       .out_valid_o,
-      .out_goes_i (dropped_o || (out_to_o & out_ready_i) != 0),
+      .out_goes_i   (dropped_o || (out_to_o & out_ready_i) != 0),
       .out_data_o,
-      .out_to_o   (out_to)
+      .out_to_o,
+      .out_nowhere_o(out_nowhere)
   );
 
-  for (genvar o = 0; o < Outputs; o++) begin : outputs
-    assign out_to_o[o] = out_to == ToWidth'(o);
-  end
-  assign dropped_o = out_valid_o && out_to == Nowhere;
+  assign dropped_o = out_valid_o && out_nowhere;
 endmodule

@@ -38,58 +38,33 @@ module tw_send_kernel
 
   wire [ToWidth-1:0] entry = 32'(table_data_i) < Outputs ? ToWidth'(table_data_i) : Nowhere;
   logic [Inputs-1:0][ToWidth-1:0] to;
-  logic [Inputs-1:0] last;
 
   for (genvar i = 0; i < Inputs; i++) begin : inputs
     logic [ToWidth-1:0] table_q[256];
     wire smi_header_t packet = in_data_i[i][HeaderBits-1:0];
 
-    wire [ToWidth-1:0] found = table_q[packet.destination];
-
-    if (Circuits) begin : circuits
-      tw_circuit #(
-          .ToWidth(ToWidth)
-      ) circuit (
-          .clk_i,
-          .rst_i,
-          .taken_i (in_valid_i[i] && in_ready_o[i]),
-          .packet_i(in_data_i[i][$bits(smi_circuit_t)-1:0]),
-          .to_i    (found),
-          .to_o    (to[i]),
-          .last_o  (last[i]),
-          .inside_o()
-      );
-    end else begin : packets
-      assign to[i]   = found;
-      assign last[i] = 1'b1;
-    end
+    assign to[i] = table_q[packet.destination];
 
     always_ff @(posedge clk_i) if (table_valid_i) table_q[table_index_i] <= entry;
   end
 
-  logic [ToWidth-1:0] out_to;
-
-  tw_poller #(
-      .Inputs  (Inputs),
-      .Outputs (Outputs + 1),
-      .Width   (PacketBits),
-      .Reads   (Reads),
-      .Circuits(Circuits)
-  ) poller (
+  tw_kernel_inputs #(
+      .Inputs     (Inputs),
+      .Outputs    (Outputs),
+      .Reads      (Reads),
+      .PacketBytes(PacketBytes),
+      .Circuits   (Circuits)
+  ) polled (
       .clk_i,
       .rst_i,
       .in_valid_i,
       .in_ready_o,
       .in_data_i,
-      .in_to_i    (to),
-      .in_last_i  (last),
+      .in_to_i      (to),
       .out_valid_o,
-      .out_goes_i ((out_to_o & out_ready_i) != 0),
+      .out_goes_i   ((out_to_o & out_ready_i) != 0),
       .out_data_o,
-      .out_to_o   (out_to)
+      .out_to_o,
+      .out_nowhere_o()
   );
-
-  for (genvar o = 0; o < Outputs; o++) begin : outputs
-    assign out_to_o[o] = out_to == ToWidth'(o);
-  end
 endmodule
