@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +22,12 @@ from thalweg.bench.operation import (
     peer_at,
 )
 from thalweg.errors import InputError
-from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 from thalweg.systems.smi import bounds, metadata
-from thalweg.systems.smi import in_switch as switched
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.run import Buffer, Result, Run
+
+if TYPE_CHECKING:
+    from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 
 BYTES = metadata.BYTES
 COLLECTIVES = ("broadcast", "reduce", "scatter", "gather")
@@ -153,7 +154,7 @@ def _sizes(sizes: Sizes, element: str, most: int = 1 << 26) -> list[int]:
     return wanted
 
 
-def _switched(cluster: Cluster, switching: str | None, circuit_packets: int | None) -> Cluster:
+def _with_switching(cluster: Cluster, switching: str | None, circuit_packets: int | None) -> Cluster:
     if switching is not None:
         cluster = cluster.with_node(switching=one_of("switching", switching, SWITCHINGS))
     if circuit_packets is not None:
@@ -176,7 +177,7 @@ def push(
 ) -> Plan:
     """`senders`: kernels at ports of their own, each with its part of the bytes. `hops`: links between the ranks. `switching`: packet or
     circuit, `circuit_packets`: that follow in one at most, 0 where it is the whole message; otherwise the cluster's."""
-    cluster = _switched(cluster, switching, circuit_packets)
+    cluster = _with_switching(cluster, switching, circuit_packets)
     wanted = _sizes(sizes, element)
     if not 1 <= at_least("senders", senders, 1) <= MOST_SENDERS:
         raise InputError(f"{senders} senders; there are kernels for {MOST_SENDERS}")
@@ -223,7 +224,7 @@ def latency(
 ) -> Plan:
     """Of a message of one element behind another kernel's of `sizes` bytes to the same rank, pushed when half of that has been.
     `hops` and the following: as of push."""
-    cluster = _switched(cluster, switching, circuit_packets)
+    cluster = _with_switching(cluster, switching, circuit_packets)
     wanted = _sizes(sizes, element)
     peer = peer_at(cluster, hops)
 
@@ -303,6 +304,8 @@ def _collective(operation: str) -> Callable[..., Plan]:
         changed = {"arity": arity, "any_order": any_order}
         switches = None
         if in_switch is not None:
+            from thalweg.systems.smi import in_switch as switched
+
             if set(changed.values()) != {None}:
                 raise InputError("arity and any_order are of ranks' collectives, and these are the switches'")
             if engine != "sim":
@@ -359,6 +362,7 @@ def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: in
         raise InputError(f"an arity of {arity} is linear; of {taking} ranks a tree has less than {taking - 1}")
     far = int(cluster.topology.distances[0, :taking].max())
     linear, tree = cluster.with_node(arity=0, any_order=False), cluster.with_node(arity=arity, any_order=False)
+    unordered = linear.with_node(any_order=True)
 
     def measure(progress: Progress, _: int) -> Iterator[Row]:
         done = 0
@@ -371,7 +375,7 @@ def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: in
                     return result.time_us, right
 
                 (one, right), (other, right_too) = us(linear), us(tree)
-                any_order = us(linear.with_node(any_order=True))[0] if operation == "reduce" else None
+                any_order = us(unordered)[0] if operation == "reduce" else None
                 yield {
                     "operation": operation,
                     "bytes": size,

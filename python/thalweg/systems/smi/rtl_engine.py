@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from thalweg.resources import find_root
@@ -14,8 +15,11 @@ from thalweg.systems.smi.metadata import Operation
 
 def library(operations: Sequence[Operation], node: Node) -> Path:
     """Of a rank that has these endpoints. Raises InputError where there is no Verilator."""
+    return _built(find_root(), tuple(top.parameters(operations, node).items()))
+
+
+@cache
+def _built(root: Path, parameters: tuple[tuple[str, int | str], ...]) -> Path:
     from thalweg.rtl.project import Project
 
-    project = Project(find_root())
-    glue = project.root / "rtl/smi/node.cpp"
-    return project.build_library("tw_node", glue, top.parameters(operations, node))
+    return Project(root).build_library("tw_node", root / "rtl/smi/node.cpp", dict(parameters))

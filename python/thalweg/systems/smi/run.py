@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,14 @@ from thalweg import _sim
 from thalweg.bench.operation import ENGINES, one_of
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.launch import scratch
-from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
-from thalweg.systems.smi import in_switch, metadata, routes, rtl_engine
+from thalweg.systems.smi import metadata, routes, rtl_engine
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.compile import Compiled, compile_kernels
 from thalweg.systems.smi.extract import extract
 from thalweg.systems.smi.rewrite import Argument, KernelText
+
+if TYPE_CHECKING:
+    from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 
 #: OpenCL's scalars
 DTYPES: dict[str, type[np.generic]] = {
@@ -178,6 +180,8 @@ class Run:
         if not 1 <= self.ranks <= there:
             raise InputError(f"{self.ranks} ranks; {self.cluster.name} has {there}")
         if self.in_switch is not None:
+            from thalweg.systems.smi import in_switch
+
             self.in_switch = in_switch.load(self.in_switch, self.cluster, self.ranks)
 
     def source(self, file: str | Path) -> Compiled:
@@ -229,8 +233,10 @@ class Run:
         node = cluster.node
         switches, collectives = None, list[metadata.Program | None]()
         if self.in_switch is not None:
-            assert isinstance(self.in_switch, Switches)
-            switches, cluster = self.in_switch.fabric_config(), in_switch.beside(cluster, self.in_switch)
+            from thalweg.systems.smi import in_switch
+
+            loaded = in_switch.load(self.in_switch, self.cluster, self.ranks)
+            switches, cluster = loaded.fabric_config(), in_switch.beside(cluster, loaded)
             parts = [in_switch.split(program) if program else (None, None) for program in programs]
             programs = [channels for channels, _ in parts]
             collectives = [of for _, of in parts[: self.ranks]]
@@ -250,7 +256,7 @@ class Run:
             )
             nothing: list[list[int]] = [[] for _ in range(links)]
             receive = [program.receive_tables(links).tolist() if program else nothing for program in programs]
-            run.load([(send.tolist(), of) for send, of in zip(cluster.send_tables, receive, strict=True)])
+            run.load([(send.tolist(), of) for send, of in zip(self.cluster.send_tables, receive, strict=True)])
             for buffer in self._buffers:
                 buffer.number = run.buffer(buffer.rank, buffer.bank, buffer.name, buffer.array.nbytes)
                 memory = run.view(buffer.number).view(buffer.array.dtype).reshape(buffer.array.shape)

@@ -13,112 +13,81 @@ static void rest(int i, int pause) {
 static int member(int rank, int first, int stride, int ranks) {
   return rank >= first && (rank - first) % stride == 0 && (rank - first) / stride < ranks;
 }
-
-#define KERNELS(T, TYPE)                                                                                         \
-  __kernel void sends_##T(const int port, const int steps, __global const int* script, const SMI_Comm comm) {    \
-    for (int s = 0; s < steps; ++s) {                                                                            \
-      __global const int* step = script + 5 * s;                                                                 \
-      SMI_Channel channel = SMI_Open_send_channel_ad(step[0], TYPE, step[1], port, comm, step[2]);               \
-      for (int i = 0; i < step[0]; ++i) {                                                                        \
-        T data = (T)value(i, s, port);                                                                           \
-        if (step[3])                                                                                             \
-          SMI_Push_flush(&channel, &data, i % step[3] == 0);                                                     \
-        else                                                                                                     \
-          SMI_Push(&channel, &data);                                                                             \
-        rest(i, step[4]);                                                                                        \
-      }                                                                                                          \
-    }                                                                                                            \
-  }                                                                                                              \
-  __kernel void takes_##T(const int port, const int steps, __global const int* script, __global int* wrong,      \
-                          const SMI_Comm comm) {                                                                 \
-    int errors = 0;                                                                                              \
-    for (int s = 0; s < steps; ++s) {                                                                            \
-      __global const int* step = script + 5 * s;                                                                 \
-      SMI_Channel channel = SMI_Open_receive_channel_ad(step[0], TYPE, step[1], port, comm, step[2]);            \
-      for (int i = 0; i < step[0]; ++i) {                                                                        \
-        T data;                                                                                                  \
-        SMI_Pop(&channel, &data);                                                                                \
-        errors += data != (T)value(i, s, port);                                                                  \
-        rest(i, step[4]);                                                                                        \
-      }                                                                                                          \
-    }                                                                                                            \
-    *wrong = errors;                                                                                             \
-  }                                                                                                              \
-  __kernel void broadcasts_##T(const int port, const int steps, __global const int* script, __global int* wrong, \
-                               const SMI_Comm comm) {                                                            \
-    int errors = 0;                                                                                              \
-    for (int s = 0; s < steps; ++s) {                                                                            \
-      __global const int* step = script + 6 * s;                                                                 \
-      if (!member(SMI_Comm_rank(comm), step[2], step[3], step[4])) continue;                                     \
-      SMI_Comm some = SMI_Comm_range(comm, step[2], step[3], step[4]);                                           \
-      SMI_BChannel channel = SMI_Open_bcast_channel(step[0], TYPE, port, step[1], some);                         \
-      for (int i = 0; i < step[0]; ++i) {                                                                        \
-        T data = SMI_Comm_rank(some) == step[1] ? (T)value(i, s, 0) : (T)100;                                    \
-        SMI_Bcast(&channel, &data);                                                                              \
-        errors += data != (T)value(i, s, 0);                                                                     \
-        rest(i, step[5]);                                                                                        \
-      }                                                                                                          \
-    }                                                                                                            \
-    *wrong = errors;                                                                                             \
-  }                                                                                                              \
-  __kernel void scatters_##T(const int port, const int steps, __global const int* script, __global int* wrong,   \
-                             const SMI_Comm comm) {                                                              \
-    int errors = 0;                                                                                              \
-    for (int s = 0; s < steps; ++s) {                                                                            \
-      __global const int* step = script + 6 * s;                                                                 \
-      if (!member(SMI_Comm_rank(comm), step[2], step[3], step[4])) continue;                                     \
-      SMI_Comm some = SMI_Comm_range(comm, step[2], step[3], step[4]);                                           \
-      const int rank = SMI_Comm_rank(some), count = step[0];                                                     \
-      SMI_ScatterChannel channel = SMI_Open_scatter_channel(count, count, TYPE, port, step[1], some);            \
-      for (int i = 0; i < (rank == step[1] ? count * step[4] : count); ++i) {                                    \
-        T data = (T)value(i % count, s, i / count), part = 100;                                                  \
-        SMI_Scatter(&channel, &data, &part);                                                                     \
-        if (rank != step[1] || i / count == rank) errors += part != (T)value(i % count, s, rank);                \
-        rest(i, step[5]);                                                                                        \
-      }                                                                                                          \
-    }                                                                                                            \
-    *wrong = errors;                                                                                             \
-  }                                                                                                              \
-  __kernel void gathers_##T(const int port, const int steps, __global const int* script, __global int* wrong,    \
-                            const SMI_Comm comm) {                                                               \
-    int errors = 0;                                                                                              \
-    for (int s = 0; s < steps; ++s) {                                                                            \
-      __global const int* step = script + 6 * s;                                                                 \
-      if (!member(SMI_Comm_rank(comm), step[2], step[3], step[4])) continue;                                     \
-      SMI_Comm some = SMI_Comm_range(comm, step[2], step[3], step[4]);                                           \
-      const int rank = SMI_Comm_rank(some), count = step[0];                                                     \
-      SMI_GatherChannel channel = SMI_Open_gather_channel(count, count, TYPE, port, step[1], some);              \
-      for (int i = 0; i < (rank == step[1] ? count * step[4] : count); ++i) {                                    \
-        T data = (T)value(i % count, s, rank), part = 100;                                                       \
-        SMI_Gather(&channel, &data, &part);                                                                      \
-        if (rank == step[1]) errors += part != (T)value(i % count, s, i / count);                                \
-        rest(i, step[5]);                                                                                        \
-      }                                                                                                          \
-    }                                                                                                            \
-    *wrong = errors;                                                                                             \
-  }                                                                                                              \
-  __kernel void reduces_##T(const int port, const int op, const int steps, __global const int* script,           \
-                            __global int* wrong, const SMI_Comm comm) {                                          \
-    int errors = 0;                                                                                              \
-    for (int s = 0; s < steps; ++s) {                                                                            \
-      __global const int* step = script + 6 * s;                                                                 \
-      if (!member(SMI_Comm_rank(comm), step[2], step[3], step[4])) continue;                                     \
-      SMI_Comm some = SMI_Comm_range(comm, step[2], step[3], step[4]);                                           \
-      SMI_RChannel channel = SMI_Open_reduce_channel(step[0], TYPE, (SMI_Op)op, port, step[1], some);            \
-      for (int i = 0; i < step[0]; ++i) {                                                                        \
-        T data = (T)value(i, s, SMI_Comm_rank(some)), result = 100;                                              \
-        SMI_Reduce(&channel, &data, &result);                                                                    \
-        int right = value(i, s, 0);                                                                              \
-        _Pragma("unroll") for (int r = 1; r < step[4]; ++r) {                                                    \
-          const int one = value(i, s, r);                                                                        \
-          right = op == SMI_ADD ? right + one : (op == SMI_MAX) == (one > right) ? one : right;                  \
-        }                                                                                                        \
-        if (SMI_Comm_rank(some) == step[1]) errors += result != (T)right;                                        \
-        rest(i, step[5]);                                                                                        \
-      }                                                                                                          \
-    }                                                                                                            \
-    *wrong = errors;                                                                                             \
+static int combined(int i, int step, int ranks, int op) {
+  int all = value(i, step, 0);
+#pragma unroll
+  for (int rank = 1; rank < ranks; ++rank) {
+    const int one = value(i, step, rank);
+    all = op == SMI_ADD ? all + one : (op == SMI_MAX) == (one > all) ? one : all;
   }
+  return all;
+}
+
+// A collective: what a kernel does in each of `turns` of a step that its rank is a member of, by its number there.
+#define COLLECTIVE(name, T, open, turns, ...)                                                         \
+  __kernel void name##_##T(const int port, const int op, const int steps, __global const int* script, \
+                           __global int* wrong, const SMI_Comm comm) {                                \
+    int errors = 0;                                                                                   \
+    for (int s = 0; s < steps; ++s) {                                                                 \
+      __global const int* step = script + 6 * s;                                                      \
+      const int count = step[0], root = step[1], ranks = step[4];                                     \
+      if (!member(SMI_Comm_rank(comm), step[2], step[3], ranks)) continue;                            \
+      const SMI_Comm some = SMI_Comm_range(comm, step[2], step[3], ranks);                            \
+      const int rank = SMI_Comm_rank(some);                                                           \
+      open;                                                                                           \
+      for (int i = 0; i < (turns); ++i) {                                                             \
+        T given, got = 100;                                                                           \
+        __VA_ARGS__                                                                                   \
+        rest(i, step[5]);                                                                             \
+      }                                                                                               \
+    }                                                                                                 \
+    *wrong = errors;                                                                                  \
+  }
+
+#define KERNELS(T, TYPE)                                                                                               \
+  __kernel void sends_##T(const int port, const int steps, __global const int* script, const SMI_Comm comm) {          \
+    for (int s = 0; s < steps; ++s) {                                                                                  \
+      __global const int* step = script + 5 * s;                                                                       \
+      SMI_Channel channel = SMI_Open_send_channel_ad(step[0], TYPE, step[1], port, comm, step[2]);                     \
+      for (int i = 0; i < step[0]; ++i) {                                                                              \
+        T data = (T)value(i, s, port);                                                                                 \
+        if (step[3])                                                                                                   \
+          SMI_Push_flush(&channel, &data, i % step[3] == 0);                                                           \
+        else                                                                                                           \
+          SMI_Push(&channel, &data);                                                                                   \
+        rest(i, step[4]);                                                                                              \
+      }                                                                                                                \
+    }                                                                                                                  \
+  }                                                                                                                    \
+  __kernel void takes_##T(const int port, const int steps, __global const int* script, __global int* wrong,            \
+                          const SMI_Comm comm) {                                                                       \
+    int errors = 0;                                                                                                    \
+    for (int s = 0; s < steps; ++s) {                                                                                  \
+      __global const int* step = script + 5 * s;                                                                       \
+      SMI_Channel channel = SMI_Open_receive_channel_ad(step[0], TYPE, step[1], port, comm, step[2]);                  \
+      for (int i = 0; i < step[0]; ++i) {                                                                              \
+        T data;                                                                                                        \
+        SMI_Pop(&channel, &data);                                                                                      \
+        errors += data != (T)value(i, s, port);                                                                        \
+        rest(i, step[4]);                                                                                              \
+      }                                                                                                                \
+    }                                                                                                                  \
+    *wrong = errors;                                                                                                   \
+  }                                                                                                                    \
+  COLLECTIVE(broadcasts, T, SMI_BChannel channel = SMI_Open_bcast_channel(count, TYPE, port, root, some), count,       \
+             given = rank == root ? (T)value(i, s, 0) : got;                                                           \
+             SMI_Bcast(&channel, &given); errors += given != (T)value(i, s, 0);)                                       \
+  COLLECTIVE(scatters, T, SMI_ScatterChannel channel = SMI_Open_scatter_channel(count, count, TYPE, port, root, some), \
+             rank == root ? count * ranks : count, given = (T)value(i % count, s, i / count);                          \
+             SMI_Scatter(&channel, &given, &got);                                                                      \
+             if (rank != root || i / count == rank) errors += got != (T)value(i % count, s, rank);)                    \
+  COLLECTIVE(gathers, T, SMI_GatherChannel channel = SMI_Open_gather_channel(count, count, TYPE, port, root, some),    \
+             rank == root ? count * ranks : count, given = (T)value(i % count, s, rank);                               \
+             SMI_Gather(&channel, &given, &got);                                                                       \
+             if (rank == root) errors += got != (T)value(i % count, s, i / count);)                                    \
+  COLLECTIVE(reduces, T, SMI_RChannel channel = SMI_Open_reduce_channel(count, TYPE, (SMI_Op)op, port, root, some),    \
+             count, given = (T)value(i, s, rank);                                                                      \
+             SMI_Reduce(&channel, &given, &got); if (rank == root) errors += got != (T)combined(i, s, ranks, op);)
 
 KERNELS(int, SMI_INT)
 KERNELS(float, SMI_FLOAT)
