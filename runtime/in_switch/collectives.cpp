@@ -84,11 +84,6 @@ void put(std::vector<std::byte>& to, std::uint32_t i, unsigned size, std::uint64
   std::memcpy(to.data() + (std::size_t{i} << size), &data, std::size_t{1} << size);
 }
 
-/// Of the whole cluster.
-unsigned rank_of(const Open& open, unsigned member) {
-  return static_cast<unsigned>(static_cast<int>(open.first) + static_cast<int>(open.stride) * static_cast<int>(member));
-}
-
 /// Calls with the elements of each tile of a message.
 template <class Visit>
 void each_tile(std::uint32_t count, std::uint32_t most, Visit&& visit) {
@@ -196,7 +191,7 @@ ContextId Collectives::communicator(const Adapter& port, const Open& open) {
       {port.endpoint.kind, port.endpoint.port, open.first, open.stride, open.ranks}, ContextId{0});
   if (!is_new) return found->second;
   std::vector<NodeId> members;
-  for (unsigned member = 0; member < open.ranks; ++member) members.push_back(rank_of(open, member));
+  for (unsigned member = 0; member < open.ranks; ++member) members.push_back(open.rank(member));
   const auto made = fabric_.create_communicator(members, std::vector<Handle>(members.size()), at);
   require(made.has_value(), "port " + std::to_string(port.endpoint.port) + " of rank " + std::to_string(port.rank) +
                                 ": the switches' table of communicators has no row left for one of " +
@@ -360,7 +355,7 @@ std::string Collectives::waits(const Adapter& port) const {
   if (!port.context) return "";
   for (const auto& waiting : fabric_.waiting())
     if (waiting.context == *port.context && waiting.rank == port.channel.own)
-      return "rank " + std::to_string(rank_of(port.channel, waiting.peer)) + " in the switches: " + waiting.what;
+      return "rank " + std::to_string(port.channel.rank(waiting.peer)) + " in the switches: " + waiting.what;
   return "";
 }
 

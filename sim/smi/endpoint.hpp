@@ -31,6 +31,9 @@ struct Open {
       ///< arity * v + arity; place 0 is the root's, places go on from there. ranks - 1: linear, as in the paper
   unsigned tile = 0;       ///< reduce: elements that are granted at once
   bool any_order = false;  ///< reduce: contributions are combined as they come
+
+  /// A member of the communicator, as a rank of the whole cluster.
+  [[nodiscard]] unsigned rank(unsigned member) const { return first + stride * member; }
 };
 
 /// An element between kernel and endpoint, in the lowest bytes.

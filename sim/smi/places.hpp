@@ -49,7 +49,7 @@ class Places {
   }
   [[nodiscard]] static unsigned member_of(const Open& open, unsigned place) { return (place + open.root) % open.ranks; }
   [[nodiscard]] static unsigned rank_of(const Open& open, unsigned member) {
-    return (open.first + open.stride * member) & 0xFF;
+    return open.rank(member) & 0xFF;
   }
 
   bool valid_ = false;

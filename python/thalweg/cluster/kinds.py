@@ -228,9 +228,9 @@ class Assembled:
         """A clock's period."""
         return self.ticks_per_second // self.clocks[clock].hertz
 
-    def with_clock(self: Made, name: str, frequency_mhz: float) -> Made:
-        """The same beside a clock of something else."""
-        clocks = {**self.clocks, name: ClockTable(frequency_mhz=frequency_mhz, phase_ns=0)}
+    def with_clock(self: Made, name: str, clock: ClockTable) -> Made:
+        """The same with one clock more, or another one of that name."""
+        clocks = {**self.clocks, name: clock}
         values = self.file.values.model_copy(update={"clock": clocks})
         return dataclasses.replace(self, file=dataclasses.replace(self.file, values=values))
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
 from thalweg.systems.smi import metadata
 from thalweg.systems.smi.cluster import HEADER_BYTES, Cluster
+from thalweg.systems.smi.cosim import random_edges
 from thalweg.systems.smi.run import Result, Run
 
 FOLLOWS = Path(__file__).with_name("follows.c")
@@ -79,25 +80,6 @@ shape = "{shape}"
 node = "board"
 link = "cable"
 """
-
-
-def random_edges(draw: random.Random, ranks: int, links: int) -> list[tuple[int, int]]:
-    """Connected, of so many links a rank at most."""
-    degree = [0] * ranks
-    edges = []
-
-    def join(a: int, b: int) -> None:
-        edges.append((a, b))
-        degree[a] += 1
-        degree[b] += 1
-
-    for rank in range(1, ranks):
-        join(rank, draw.choice([other for other in range(rank) if degree[other] < links]))
-    for _ in range(draw.randrange(ranks)):
-        a, b = draw.sample(range(ranks), 2)
-        if degree[a] < links and degree[b] < links:
-            join(a, b)
-    return edges
 
 
 def random_cluster(draw: random.Random, folder: Path) -> Cluster:

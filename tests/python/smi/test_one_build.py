@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 from thalweg import _sim
 from thalweg.systems.smi import generate
+from thalweg.systems.smi.cosim import random_edges
 from thalweg.systems.smi.extract import extract
 from thalweg.systems.smi.run import Run
 
 sys.path.insert(0, str(Path(__file__).parent))
-from random_programs import CLUSTER, random_edges
+from random_programs import CLUSTER
 
 pytest.importorskip("clang.cindex", reason="libclang is not installed")
 pytestmark = pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed")

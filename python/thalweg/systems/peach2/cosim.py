@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,9 @@ Window = tuple[int, int, int, int]
 
 def with_phase(cluster: Cluster, phase: int) -> Cluster:
     """The bus's first edge `phase` ticks of all clocks later."""
-    values, name = cluster.file.values, cluster.node.bus_clock
-    ticks = cluster.ticks_per_second
-    clock = values.clock[name].model_copy(update={"phase_ns": phase * 1e9 / ticks})
-    changed = values.model_copy(update={"clock": {**values.clock, name: clock}})
-    return replace(cluster, file=replace(cluster.file, values=changed))
+    name = cluster.node.bus_clock
+    clock = cluster.clocks[name].model_copy(update={"phase_ns": phase * 1e9 / cluster.ticks_per_second})
+    return cluster.with_clock(name, clock)
 
 
 def random_windows(draw: random.Random, cluster: Cluster) -> list[list[Window]]:

@@ -10,22 +10,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from thalweg.systems.smi import routes
-from thalweg.systems.smi.cluster import HEADER_BYTES, Cluster
+from thalweg.systems.smi.cluster import Cluster
 
 POINT_BYTES = 4  #: of the stencil
 VECTOR = 16  #: points that a bank gives in a cycle (section 5.4.2)
-
-
-def elements_per_packet(cluster: Cluster, size: int) -> int:
-    """Of `size` bytes; their number has five bits."""
-    return min((cluster.node.packet_bytes - HEADER_BYTES) // size, 31)
 
 
 def elements_per_us(cluster: Cluster, size: int, senders: int = 1, circuits: int = 0) -> float:
     """Elements of `size` bytes that kernels give, one a cycle each, or that packets carry on a link; where they are in `circuits`, of so
     many packets behind the one with the header."""
     node = cluster.node
-    per_packet: float = elements_per_packet(cluster, size)
+    per_packet: float = node.elements_per_packet(size)
     if circuits:
         per_packet = node.packet_bytes // size * circuits / (circuits + 1)
     packets = cluster.link.gbit_s * 1e3 / (8 * node.packet_bytes)
@@ -65,7 +60,7 @@ def halos_us(cluster: Cluster, grid: tuple[int, int], nx: int, ny: int, banks: i
     vector as it gets the first row of the southern one: in two steps there are two ways, a row and a vector.
     """
     packet = packet_cycles(cluster) / cluster.mhz
-    per_packet = elements_per_packet(cluster, POINT_BYTES)
+    per_packet = cluster.node.elements_per_packet(POINT_BYTES)
     rate = elements_per_us(cluster, POINT_BYTES)
     packets: Counter[tuple[int, int]] = Counter()
     longest = 0.0

@@ -22,6 +22,7 @@ from thalweg.systems.smi import metadata, routes, topology
 
 MOST_RANKS = 256  #: a header's byte
 HEADER_BYTES = 4
+MOST_ELEMENTS = 31  #: of a packet: its header's count has five bits
 
 
 class Node(NodeTable):
@@ -65,6 +66,10 @@ class Node(NodeTable):
     banks: int = Field(4, ge=1, le=64, description="of memory")
     bank_gb: float = Field(gt=0, le=1e4, description="GB/s of a bank")
     bank_ns: float = Field(ge=0, le=1e6, description="from a read to its data")
+
+    def elements_per_packet(self, size: int) -> int:
+        """Of `size` bytes, at most, behind a header."""
+        return min((self.packet_bytes - HEADER_BYTES) // size, MOST_ELEMENTS)
 
     @property
     def circuits(self) -> int:

@@ -24,6 +24,25 @@ _KERNELS = Path(__file__).parent / "kernels" / "random.c"
 _OPERATIONS = ("add", "max", "min")
 
 
+def random_edges(draw: random.Random, ranks: int, links: int) -> list[tuple[int, int]]:
+    """Connected, of so many links a rank at most."""
+    degree = [0] * ranks
+    edges = []
+
+    def join(a: int, b: int) -> None:
+        edges.append((a, b))
+        degree[a] += 1
+        degree[b] += 1
+
+    for rank in range(1, ranks):
+        join(rank, draw.choice([other for other in range(rank) if degree[other] < links]))
+    for _ in range(draw.randrange(ranks)):
+        a, b = draw.sample(range(ranks), 2)
+        if degree[a] < links and degree[b] < links:
+            join(a, b)
+    return edges
+
+
 def random_topology(draw: random.Random, links: int) -> Topology:
     """Of at most 8 ranks that have so many links each: a line, a ring, a torus, or any graph."""
     most = 8 if links > 1 else 2
@@ -33,21 +52,9 @@ def random_topology(draw: random.Random, links: int) -> Topology:
             return build("torus", draw.choice([(2, 2), (2, 3), (2, 4)]))
         case "edges":
             ranks = draw.randint(2, most)
-            free = [links] * ranks
-            edges = []
-            for rank in range(1, ranks):  # a tree, and what else there is room for
-                edges.append((draw.choice([other for other in range(rank) if free[other]]), rank))
-                for end in edges[-1]:
-                    free[end] -= 1
-            for _ in range(draw.randint(0, 4)):
-                ends = draw.sample(range(ranks), 2)
-                if all(free[end] for end in ends):
-                    edges.append((ends[0], ends[1]))
-                    for end in ends:
-                        free[end] -= 1
-            return build("edges", [ranks], edges)
+            return build("edges", [ranks], random_edges(draw, ranks, links))
         case shape:
-            return build(shape, [draw.randint(2, most if links > 1 else 2)])
+            return build(shape, [draw.randint(2, most)])
 
 
 def random_sort(draw: random.Random, cluster: Cluster) -> tuple[Cluster, list[metadata.Operation]]:
@@ -173,8 +180,7 @@ def _collectives(draw: random.Random, run: Run, operation: metadata.Operation, r
         wrong.append(_wrong(run, rank, operation))
         pause = draw.choice((0, 0, 5))
         arguments: dict[str, Any] = {"port": operation.port, "steps": len(steps), "wrong": wrong[-1]}
-        if operation.type == "reduce":
-            arguments["op"] = _OPERATIONS.index(operation.args.op_type)
+        arguments["op"] = _OPERATIONS.index(operation.args.op_type)
         script = _script(run, rank, [[*step, pause] for step in steps])
         run.kernel(_KERNELS, f"{operation.type}s_{operation.data_type}", rank, script=script, **arguments)
     return wrong

@@ -12,7 +12,7 @@ from thalweg.resources import find_root
 from thalweg.rtl.export import compiled, core_name, into, needed, unread_fields, write_project, write_table
 from thalweg.spec import Datatype, Operator
 from thalweg.systems.smi import generate, routes, top
-from thalweg.systems.smi.cluster import HEADER_BYTES, Cluster, Node
+from thalweg.systems.smi.cluster import Cluster, Node
 from thalweg.systems.smi.metadata import Operation, Program
 from thalweg.systems.smi.proved import ProvedRoutes
 
@@ -26,7 +26,6 @@ DATATYPES = {
     "double": Datatype.FLOAT64,
 }
 OPERATORS = {"add": Operator.SUM, "max": Operator.MAX, "min": Operator.MIN}
-MOST_ELEMENTS = 31  #: of a packet: its header's count has five bits
 
 _COLLECTIVE = ("broadcast", "scatter", "gather", "reduce")
 _USERS = {
@@ -114,7 +113,6 @@ def _readme(root: Path, cluster: Cluster, program: Program) -> str:
 
 def _endpoints(program: Program, node: Node) -> Iterator[str]:
     for number, of in enumerate(program.operations):
-        most = min((node.packet_bytes - HEADER_BYTES) >> of.size, MOST_ELEMENTS)
         cells = (
             number,
             of.type,
@@ -123,7 +121,7 @@ def _endpoints(program: Program, node: Node) -> Iterator[str]:
             number % node.links,
             f"{DATATYPES[of.data_type]:d}",
             of.size,
-            most,
+            node.elements_per_packet(1 << of.size),
             of.buffer_packets,
         )
         yield f"| {' | '.join(map(str, cells))} |"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from thalweg.cluster.kinds import MOST_TICKS
+from thalweg.cluster.kinds import MOST_TICKS, ClockTable
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import bounds
 from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
@@ -36,7 +36,7 @@ def load(name: Switches | str | Path, cluster: Cluster, ranks: int) -> Switches:
 
 def beside(cluster: Cluster, switches: Switches) -> Cluster:
     """SMI's cluster with the switches' clock."""
-    return cluster.with_clock(CLOCK, switches.values.clock.frequency_mhz)
+    return cluster.with_clock(CLOCK, ClockTable(frequency_mhz=switches.values.clock.frequency_mhz, phase_ns=0))
 
 
 def split(program: metadata.Program) -> tuple[metadata.Program, metadata.Program]:
