@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import json
 import os
 import shutil
 import subprocess
@@ -90,10 +91,14 @@ def test_a_wheel_lints_and_exports_the_hardware(tmp_path: Path) -> None:
             check=True,
         ).stdout
 
-    assert run("rtl", "lint", "skid", "relay", "windows") == "7 module variants, no warning\n"
+    assert run("rtl", "lint", "skid", "relay", "windows", "places") == "8 module variants, no warning\n"
     run("rtl", "export", "torus:2x2", "--output", "hardware")
     assert (away / "hardware/rtl/tw_relay.sv").read_bytes() == (ROOT / "rtl/mpi_fpga/tw_relay.sv").read_bytes()
     assert {"README.md", "LICENSE", "packets.md", "registers"} <= {path.name for path in (away / "hardware").iterdir()}
     run("rtl", "export", "peach2-ring-4", "--output", "hub")
     assert (away / "hub/rtl/tw_hub.sv").read_bytes() == (ROOT / "rtl/peach2/tw_hub.sv").read_bytes()
-    assert {path.name for path in away.iterdir()} == {"hardware", "hub"}
+    program = {"operations": [{"type": "push", "port": 0}, {"type": "reduce", "port": 1, "data_type": "float"}]}
+    (away / "app.json").write_text(json.dumps(program))
+    run("rtl", "export", "smi-noctua", "app.json", "--output", "rank")
+    assert (away / "rank/rtl/tw_node.sv").read_bytes() == (ROOT / "rtl/smi/tw_node.sv").read_bytes()
+    assert {path.name for path in away.iterdir()} == {"hardware", "hub", "rank", "app.json"}
