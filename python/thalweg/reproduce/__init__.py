@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from math import exp, log
@@ -93,14 +94,15 @@ Part = tuple[str, Callable[[], Iterator[Row]]]
 """What it is about, and its rows."""
 
 
-class Evaluation:
+class Evaluation(ABC):
     """A paper's rows, part by part."""
 
     def __init__(self, paper: str) -> None:
         self.numbers = published(paper)
 
+    @abstractmethod
     def parts(self) -> Sequence[Part]:
-        raise NotImplementedError
+        """In the order in which they are shown."""
 
     def rows(self, progress: Progress) -> Iterator[Row]:
         parts = self.parts()
