@@ -48,9 +48,7 @@ class Places {
     valid_ = false;
   }
   [[nodiscard]] static unsigned member_of(const Open& open, unsigned place) { return (place + open.root) % open.ranks; }
-  [[nodiscard]] static unsigned rank_of(const Open& open, unsigned member) {
-    return open.rank(member) & 0xFF;
-  }
+  [[nodiscard]] static unsigned rank_of(const Open& open, unsigned member) { return open.rank(member) & 0xFF; }
 
   bool valid_ = false;
   unsigned left_ = 0, parent_ = 0, children_ = 0;
