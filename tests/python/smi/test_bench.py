@@ -40,6 +40,14 @@ def test_a_kernel_pushes_an_element_a_cycle() -> None:
     assert row["verified"] and row["time_us"] == pytest.approx(row["bound_us"], rel=0.02)
 
 
+def test_four_kernels_use_both_cables_to_a_neighbour() -> None:
+    """A link of 40 Gb/s carries 24 bytes of doubles in 32; ranks 0 and 1 have two."""
+    (row,) = thalweg.bench("push", "smi-noctua", sizes="256K", element="double", senders=4)
+    assert row["verified"]
+    assert row["bound_us"] - 0.73 == pytest.approx(256 * 1024 * 8e-3 / 60, rel=0.01)
+    assert 1.4 * 30 < row["gbit_per_s"] < 60
+
+
 def test_circuits_pay_where_links_are_slower_than_kernels() -> None:
     """A kernel's floats fill a link of 8 Gb/s, of which headers take an eighth, those of parts a sixteenth, one of all nothing."""
     noctua = Cluster.load("smi-noctua")

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(shutil.which("clang") is None, reason="clang is 
 NOCTUA = Cluster.load("smi-noctua")
 RANKS = NOCTUA.topology.nodes
 CIRCUITS = NOCTUA.with_node(switching="circuit")
+ONE_LINK = Cluster.load("smi-noctua-bus").with_node(switching="circuit")
 
 PAIR = """
 __kernel void sends_{port}(const int n, const SMI_Comm comm) {{
@@ -107,7 +108,7 @@ def test_a_kernel_of_two_channels_in_turns_needs_parts(pushes: list[str], pops: 
     source.write_text(f"#include <smi.h>\n{pairs}{TURNS}")
 
     def right(most: int) -> list[int]:
-        run = Run(CIRCUITS.with_node(circuit_packets=most), ranks=2)
+        run = Run(ONE_LINK.with_node(circuit_packets=most), ranks=2)
         for kernel in pushes:
             run.kernel(source, kernel, 0, n=1000)
         found = [run.buffer(1, np.zeros(1, np.int32)) for _ in pops]

@@ -7,12 +7,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-import numpy as np
-
 from thalweg.systems.smi import routes
 from thalweg.systems.smi.cluster import Cluster
 
 POINT_BYTES = 4  #: of the stencil
+TO_NORTH, TO_EAST, TO_SOUTH, TO_WEST = range(4)  #: its ports
 VECTOR = 16  #: points that a bank gives in a cycle (section 5.4.2)
 
 
@@ -32,10 +31,18 @@ def packet_cycles(cluster: Cluster) -> float:
     return 8 * cluster.node.packet_bytes * cluster.mhz / (cluster.link.gbit_s * 1e3)
 
 
-def push_us(cluster: Cluster, elements: int, size: int, hops: int, senders: int = 1) -> float:
-    """From the first push to the last pop. Elements but the last one need the rate."""
-    rate = elements_per_us(cluster, size, senders, cluster.node.circuits)
-    return (hops * cluster.link.latency_ns) / 1e3 + max(0, elements - senders) / rate
+def push_paths(cluster: Cluster, peer: int, senders: int) -> list[list[tuple[int, int]]]:
+    """From the first endpoints of rank 0 to another rank."""
+    return [_path(cluster, 0, peer, endpoint) for endpoint in range(senders)]
+
+
+def push_us(cluster: Cluster, elements: int, size: int, peer: int, senders: int = 1) -> float:
+    """From the first push of rank 0 to the last pop of another rank. Elements but each sender's last one need the rate: of those whose
+    packets share a link."""
+    paths = push_paths(cluster, peer, senders)
+    share = max(Counter(link for path in paths for link in path).values())
+    rate = elements_per_us(cluster, size, share, cluster.node.circuits) * senders / share
+    return (len(paths[0]) * cluster.link.latency_ns) / 1e3 + max(0, elements - senders) / rate
 
 
 def collective_us(cluster: Cluster, operation: str, elements: int, size: int, far: int, ranks: int) -> float:
@@ -64,8 +71,9 @@ def halos_us(cluster: Cluster, grid: tuple[int, int], nx: int, ny: int, banks: i
     rate = elements_per_us(cluster, POINT_BYTES)
     packets: Counter[tuple[int, int]] = Counter()
     longest = 0.0
-    for source, destination, elements in _halos(grid, nx, ny):
-        path = _path(cluster, source, destination)
+    for source, destination, port, elements in _halos(grid, nx, ny):
+        # Metadata has endpoints by port, a push before the pop.
+        path = _path(cluster, source, destination, 2 * port)
         packets.update(dict.fromkeys(path, -(-elements // per_packet)))
         is_row = abs(destination - source) == grid[1]
         turn = (elements + VECTOR * banks) / 2 / rate if is_row else 0.0
@@ -83,23 +91,24 @@ def inequality_us(cluster: Cluster, nx: int, ny: int, banks: int) -> tuple[float
     return (nx - 2) * (ny - 2) / memory, 4 * (nx + ny) / elements_per_us(cluster, POINT_BYTES)
 
 
-def _halos(grid: tuple[int, int], nx: int, ny: int) -> Iterator[tuple[int, int, int]]:
-    """From which rank, to which one, and of how many elements."""
+def _halos(grid: tuple[int, int], nx: int, ny: int) -> Iterator[tuple[int, int, int, int]]:
+    """From which rank, to which one, by which port of apps/smi/stencil, and of how many elements."""
     rows, columns = grid
     for rank in range(rows * columns):
         if rank % columns < columns - 1:
-            yield rank, rank + 1, nx
-            yield rank + 1, rank, nx
+            yield rank, rank + 1, TO_EAST, nx
+            yield rank + 1, rank, TO_WEST, nx
         if rank // columns < rows - 1:
-            yield rank, rank + columns, ny
-            yield rank + columns, rank, ny
+            yield rank, rank + columns, TO_SOUTH, ny
+            yield rank + columns, rank, TO_NORTH, ny
 
 
-def _path(cluster: Cluster, source: int, destination: int) -> list[tuple[int, int]]:
-    """The links from one rank to another: each by the rank that sends, and its number there."""
+def _path(cluster: Cluster, source: int, destination: int, endpoint: int) -> list[tuple[int, int]]:
+    """The links from an endpoint of one rank to another rank: each by the rank that sends, and its number there."""
     path = []
+    kernel = endpoint % cluster.node.links
     while source != destination:
-        (link,) = np.flatnonzero(cluster.send_tables[source, :, destination] == routes.TO_LINK)
-        path.append((source, int(link)))
-        source = int(cluster.topology.peer[source, link])
+        kernel = routes.link_of(cluster.send_tables, source, kernel, destination)
+        path.append((source, kernel))
+        source, kernel = int(cluster.topology.peer[source, kernel]), int(cluster.topology.peer_port[source, kernel])
     return path

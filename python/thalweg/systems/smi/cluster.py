@@ -164,7 +164,7 @@ class Cluster(Uniform[Node, Serial]):
     @cached_property
     def send_tables(self) -> routes.Table:
         """Of each rank and link, by destination."""
-        return routes.send_tables(routes.route(self.topology), self.node.links)
+        return routes.send_tables(routes.route(self.topology, self.node.links))
 
     @cached_property
     def proof(self) -> routes.Proof:

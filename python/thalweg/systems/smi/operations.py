@@ -22,7 +22,7 @@ from thalweg.bench.operation import (
     peer_at,
 )
 from thalweg.errors import InputError
-from thalweg.systems.smi import bounds, metadata
+from thalweg.systems.smi import bounds, metadata, routes
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.run import Buffer, Result, Run
 
@@ -100,7 +100,12 @@ def ping_pong_us(cluster: Cluster, element: str, peer: int) -> tuple[float, bool
 
 def behind_us(cluster: Cluster, element: str, count: int, peer: int, to: int) -> tuple[float, bool]:
     """From the push of one element for rank `to` to its pop, when half of another kernel's `count` for `peer` have been pushed."""
-    micro = _Micro(cluster, element, [(kind, port) for port in (0, 1) for kind in ("push", "pop")], "sim")
+    endpoints = [("push", 0), ("pop", 0), ("pop", 1), ("pop", 2)]
+    # Both push to the other rank over one link.
+    shares = [routes.link_of(cluster.send_tables, 0, at, peer) for at in range(cluster.node.links)]
+    late = next((at for at in range(1, len(shares)) if shares[at] == shares[0]), len(endpoints))
+    endpoints.insert(late, ("push", 1))
+    micro = _Micro(cluster, element, endpoints, "sim")
     micro.start("sends_0", 0, n=count, peer=peer)
     micro.start("takes_0", peer, True, n=count, peer=0)
     micro.start("sends_late", 0, wait=count // 2, peer=to)
@@ -113,8 +118,9 @@ def injection(cluster: Cluster, messages: int, reads: int, engine: str = "sim") 
     """Cycles from a message of one element to the next one of a kernel whose send kernel has as many inputs as links, and one."""
     cluster = cluster.with_node(reads=reads)
     links = cluster.node.links
-    # Four channels of a rank, one at each link; the one that is used is at the link that leads to the other rank.
-    way = int(np.flatnonzero(cluster.send_tables[0, :, 1] == 0)[0])
+    # Four channels of a rank, one at each link; the one that is used is at a link that leads to the other rank, the last one, as the pop
+    # that follows is at the first link and gives its send kernel one more input.
+    way = int(np.flatnonzero(cluster.send_tables[0, :, 1] == routes.TO_LINK)[-1])
     endpoints: list[tuple[str, int]] = [("push", port) for port in range(1, links + 1)]
     endpoints[way] = ("push", 0)
     endpoints.append(("pop", 0))
@@ -182,6 +188,7 @@ def push(
     if not 1 <= at_least("senders", senders, 1) <= MOST_SENDERS:
         raise InputError(f"{senders} senders; there are kernels for {MOST_SENDERS}")
     peer = peer_at(cluster, hops)
+    links = len({path[0] for path in bounds.push_paths(cluster, peer, senders)})
     if bad := [size for size in wanted if size % (senders * BYTES[element])]:
         raise InputError(f"{bad[0]} bytes are no elements for each of {senders} senders")
 
@@ -189,7 +196,7 @@ def push(
         for index, size in enumerate(wanted):
             count = size // BYTES[element] // senders
             result, right = pushes(cluster, element, count, peer, senders, engine)
-            bound = bounds.push_us(cluster, size // BYTES[element], BYTES[element], hops, senders)
+            bound = bounds.push_us(cluster, size // BYTES[element], BYTES[element], peer, senders)
             yield {
                 "operation": "push",
                 "bytes": size,
@@ -202,7 +209,7 @@ def push(
                 "bound_us": bound,
                 "share": bound / result.time_us,
                 "gbit_per_s": size * 8 / result.time_us / 1e3,
-                "share_of_payload": size * 8 / result.time_us / 1e3 / cluster.payload_gbit,
+                "share_of_payload": size * 8 / result.time_us / 1e3 / (links * cluster.payload_gbit),
                 "verified": right,
             }
             progress((index + 1) / len(wanted))
@@ -231,7 +238,7 @@ def latency(
     def measure(progress: Progress, _: int) -> Iterator[Row]:
         for index, size in enumerate(wanted):
             us, right = behind_us(cluster, element, size // BYTES[element], peer, peer)
-            bound = bounds.push_us(cluster, 1, BYTES[element], hops)
+            bound = bounds.push_us(cluster, 1, BYTES[element], peer)
             yield {
                 "operation": "latency",
                 "bytes": size,

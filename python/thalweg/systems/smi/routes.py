@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from thalweg.cluster.topology import Topology, build
 from thalweg.errors import CheckFailed, InputError
 from thalweg.route.acyclic import find_cycle
+from thalweg.systems.smi.spread import Tree, spread
 
 SEND_ENTRIES, RECEIVE_ENTRIES = 256, 512  #: bytes of a table
 TO_LINK, TO_RECEIVE = 0, 1  #: outputs of a send kernel; those behind lead to the other send kernels
@@ -38,8 +39,6 @@ _LOAD = (
 Table = NDArray[np.uint8]
 Links = NDArray[np.int32]
 Edge = tuple[int, int]
-Tree = list[int]
-"""The link that each rank sends a destination's packets to, -1 at the destination."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +93,14 @@ def neighbour(own: int, other: int, first: int) -> int:
     return first + other - (other > own)
 
 
-def send_tables(leaves_by: NDArray[np.int8], links: int) -> Table:
-    """(ranks, links, SEND_ENTRIES) from the link that a packet leaves a rank by, (ranks, ranks): row rank, column destination."""
-    ranks = len(leaves_by)
+def send_tables(leaves_by: NDArray[np.int8]) -> Table:
+    """(ranks, links, SEND_ENTRIES) from the link that a packet leaves a rank by: (ranks, links, ranks), rank, send kernel, destination."""
+    ranks, links, _ = leaves_by.shape
     tables = np.zeros((ranks, links, SEND_ENTRIES), np.uint8)
     for own in range(links):
         outputs = [TO_LINK if link == own else neighbour(own, link, TO_RECEIVE + 1) for link in range(links)]
-        tables[:, own, :ranks] = np.where(leaves_by < 0, TO_RECEIVE, np.array(outputs, np.uint8)[leaves_by])
+        by = leaves_by[:, own]
+        tables[:, own, :ranks] = np.where(by < 0, TO_RECEIVE, np.array(outputs, np.uint8)[by])
     return tables
 
 
@@ -243,6 +243,13 @@ class _Channels:
         )
 
 
+def link_of(tables: Table, rank: int, kernel: int, destination: int) -> int:
+    """The link by which a packet leaves that is in a send kernel."""
+    output = tables[rank, kernel, destination]
+    found: int = kernel if output == TO_LINK else int(_other(kernel, output))
+    return found
+
+
 def _other(own: Any, output: Any) -> Any:
     """The send kernel that an output leads to, the inverse of `neighbour`."""
     other = output.astype(np.int64) - (TO_RECEIVE + 1)
@@ -340,12 +347,21 @@ def _loads_of_shortest(topology: Topology) -> NDArray[np.float64]:
 # ---------------------------------------------------------------- router
 
 
-def route(topology: Topology) -> NDArray[np.int8]:
-    """The link by which packets leave a rank for each destination, (ranks, ranks); -1 for its own.
+def route(topology: Topology, links: int) -> NDArray[np.int8]:
+    """The link by which packets leave a rank, (ranks, links, ranks): rank, send kernel, destination; -1 for the rank's own.
 
-    It begins with trees of paths, one a destination, whose turns close no cycle; then one destination after the other gets another one:
-    shorter, or of links with less load, as long as no cycle closes. The best of several beginnings goes on so with some destinations
-    at once. A topology always has the same routes.
+    `links`: send kernels of a rank, as many as the topology's links at least. A topology always has the same routes.
+    """
+    trees = _trees(topology)
+    return spread(topology, trees, links)
+
+
+def _trees(topology: Topology) -> list[Tree]:
+    """One path from each rank to each destination.
+
+    The search starts from trees of paths, one a destination, whose turns close no cycle. Then one destination after the other gets another
+    tree: shorter, or of links with less load, as long as no cycle closes. The best of several starts is improved further by changing some
+    destinations at once.
     """
     best: _Router | None = None
     for trees in _begun(topology):
@@ -356,7 +372,7 @@ def route(topology: Topology) -> NDArray[np.int8]:
             break
     assert best is not None
     best.try_some()
-    return best.leaves_by
+    return best.trees
 
 
 def _begun(topology: Topology) -> Iterator[list[Tree]]:
@@ -379,7 +395,9 @@ def _begun(topology: Topology) -> Iterator[list[Tree]]:
 def _dimension_order(topology: Topology) -> list[Tree]:
     """One dimension after the other, in each of whose rings another rank is never passed, so that the load is even."""
     ranks, size = topology.nodes, topology.size
-    rings = {length: route(build("ring" if topology.is_wrapped else "line", [length])) for length in set(size)}
+    rings: dict[int, list[Tree]] = {
+        length: _trees(build("ring" if topology.is_wrapped else "line", [length])) for length in set(size)
+    }
     at = topology.coordinates.tolist()
 
     def link(rank: int, destination: int) -> int:
@@ -387,7 +405,8 @@ def _dimension_order(topology: Topology) -> list[Tree]:
             here, there = at[rank][dimension], at[destination][dimension]
             if here != there:
                 shift = sum(at[rank]) - here if topology.is_wrapped else 0
-                return 2 * dimension + int(rings[length][(here - shift) % length, (there - shift) % length])
+                direction: int = rings[length][(there - shift) % length][(here - shift) % length]
+                return 2 * dimension + direction
         return -1
 
     return [[link(rank, destination) for rank in range(ranks)] for destination in range(ranks)]
@@ -451,10 +470,6 @@ class _Router:
     def cost(self) -> tuple[bool, float, int]:
         longer = self.hops / self.least_hops
         return longer > 1, longer + _LOAD * max(self.load) / self.even_load, sum(load * load for load in self.load)
-
-    @property
-    def leaves_by(self) -> NDArray[np.int8]:
-        return np.array(self.trees, np.int8).T.copy()
 
     @property
     def is_best(self) -> bool:
