@@ -10,11 +10,15 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <tuple>
 
 #include "assembly.hpp"
+#include "core/require.hpp"
 #include "peach2/rtl_hub.hpp"
 #include "switch/rtl_library.hpp"
 
@@ -41,8 +45,8 @@ Fabric::MakeHub hardware(const std::string& library) {
 /// A fabric with its front, and what Python says to it.
 class Hubs {
  public:
-  using Sources = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
-  using WindowOf = std::tuple<unsigned, std::uint32_t, std::uint32_t, std::uint32_t>;  // to, mask, lower, upper
+  using Number = std::uint64_t;
+  using WindowOf = std::tuple<Number, Number, Number, Number>;  // to, mask, lower, upper
 
   /// `library`: of the hardware's hub, or empty.
   Hubs(const nb::dict& description, const std::string& library)
@@ -52,44 +56,46 @@ class Hubs {
   [[nodiscard]] unsigned ring() const { return fabric_.ring(); }
   [[nodiscard]] double cycles_per_second() const { return fabric_.cycles_per_second(); }
 
-  void write(unsigned node, unsigned memory, std::uint64_t at, const nb::bytes& data) {
-    memory_of(node, memory).write(at, view(data));
+  void write(Number node, Number memory, Number at, const nb::bytes& data) {
+    place(node, memory, at, data.size()).write(at, view(data));
   }
-  nb::bytes read(unsigned node, unsigned memory, std::uint64_t at, std::size_t count) {
-    std::vector<std::byte> data(count);
-    memory_of(node, memory).read(at, data);
-    return nb::bytes(data.data(), data.size());
+  nb::bytes read(Number node, Number memory, Number at, Number count) {
+    const auto& from = place(node, memory, at, count);
+    PyObject* bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(count));
+    if (!bytes) throw nb::python_error();
+    from.read(at, {reinterpret_cast<std::byte*>(PyBytes_AS_STRING(bytes)), count});
+    return nb::steal<nb::bytes>(bytes);
   }
 
-  Handle store(unsigned node, std::uint64_t to, const nb::bytes& data) {
-    return front_.store(of(node), to, view(data));
+  Handle store(Number node, Number to, const nb::bytes& data) { return front_.store(of(node), to, view(data)); }
+  Handle await(Number node, Number at, Number value) {
+    return front_.await(of(node), at, narrow<std::uint32_t>("the value of a wait", value));
   }
-  Handle await(unsigned node, std::uint64_t at, std::uint32_t value) { return front_.await(of(node), at, value); }
-  Handle work(unsigned node, double ns) {
+  Handle work(Number node, double ns) {
+    constexpr double kMost = 1e15;  // 11 days
+    require(ns >= 0 && ns <= kMost, "work of " + std::to_string(ns) + " ns; it takes 0 to 1e15");
     return front_.work(of(node), static_cast<Tick>(std::llround(ns * 1e-9 * cycles_per_second())));
   }
-  Handle copy(unsigned node, unsigned to, std::uint64_t to_at, unsigned from, std::uint64_t from_at,
-              std::size_t bytes) {
-    return front_.copy(of(node), {to, to_at}, {from, from_at}, bytes);
+  Handle copy(Number node, Number to, Number to_at, Number from, Number from_at, Number bytes) {
+    return front_.copy(of(node), {narrow<unsigned>("a memory", to), to_at},
+                       {narrow<unsigned>("a memory", from), from_at}, bytes);
   }
-  Handle chain(unsigned node, const std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>>& copies,
-               bool in_host, bool waits) {
+  Handle chain(Number node, const std::vector<std::tuple<Number, Number, Number>>& copies, bool in_host, bool waits) {
     std::vector<Copy> made;
     made.reserve(copies.size());
     for (const auto& [to, from, bytes] : copies) made.push_back({to, from, bytes});
     return front_.chain(of(node), made, in_host ? Descriptors::host : Descriptors::ram, waits);
   }
-  Handle get(unsigned node, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
-    return front_.get(of(node), to, from, bytes);
-  }
-  Handle reduce(unsigned node, std::uint64_t to, const Sources& from, const Reduction& how, bool by_hub) {
+  Handle get(Number node, Number to, Number from, Number bytes) { return front_.get(of(node), to, from, bytes); }
+  Handle reduce(Number node, Number to, const Sources& from, const Reduction& how, bool by_hub) {
     return front_.reduce(of(node), to, from, how, by_hub);
   }
-  std::shared_ptr<Peach2::Group> group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how) {
-    for (const unsigned node : nodes) static_cast<void>(of(node));
-    return std::make_shared<Peach2::Group>(front_.group(nodes, at, how));
+  std::shared_ptr<Peach2::Group> group(const std::vector<Number>& nodes, Number at, const Reduction& how) {
+    std::vector<unsigned> made;
+    for (const Number node : nodes) made.push_back(of(node));
+    return std::make_shared<Peach2::Group>(front_.group(made, at, how));
   }
-  Handle reduce_in(Peach2::Group& group, unsigned node, const Sources& from) {
+  Handle reduce_in(Peach2::Group& group, Number node, const Sources& from) {
     return front_.reduce(group, of(node), from);
   }
 
@@ -97,7 +103,10 @@ class Hubs {
     Tables tables;
     for (const auto& of_hub : windows) {
       auto& table = tables.emplace_back();
-      for (const auto& [to, mask, lower, upper] : of_hub) table.push_back({true, to, mask, lower, upper});
+      for (const auto& [to, mask, lower, upper] : of_hub)
+        table.push_back({true, narrow<unsigned>("a window's port", to), narrow<std::uint32_t>("a window's mask", mask),
+                         narrow<std::uint32_t>("a window's lower bound", lower),
+                         narrow<std::uint32_t>("a window's upper bound", upper)});
     }
     fabric_.load(tables);
   }
@@ -105,8 +114,9 @@ class Hubs {
     nb::gil_scoped_release released;
     fabric_.run();
   }
-  nb::dict counts(unsigned node) {
-    const auto counts = fabric_.counts(of(node));
+  nb::dict counts(Number number) {
+    const unsigned node = of(number);
+    const auto counts = fabric_.counts(node);
     nb::dict all;
     all["chains"] = counts.chains;
     all["missed"] = counts.missed;
@@ -126,14 +136,29 @@ class Hubs {
   }
 
  private:
-  unsigned of(unsigned node) const {
-    if (node >= fabric_.nodes())
-      throw std::invalid_argument("node " + std::to_string(node) + "; the last one is " +
-                                  std::to_string(fabric_.nodes() - 1));
-    return node;
+  template <class To>
+  static To narrow(const char* what, Number value) {
+    require(value <= std::numeric_limits<To>::max(), what + (" is " + std::to_string(value)) + "; the largest is " +
+                                                         std::to_string(std::numeric_limits<To>::max()));
+    return static_cast<To>(value);
   }
-  SparseMemory& memory_of(unsigned node, unsigned memory) {
-    return memory == kHubMemory ? fabric_.node(of(node)).memory() : fabric_.node(of(node)).host().memory(memory);
+  unsigned of(Number node) const {
+    require(node < fabric_.nodes(),
+            "node " + std::to_string(node) + "; the last one is " + std::to_string(fabric_.nodes() - 1));
+    return static_cast<unsigned>(node);
+  }
+  /// A memory that has those bytes, outside of what the library keeps.
+  SparseMemory& place(Number number, Number memory, Number at, Number count) {
+    auto& node = fabric_.node(of(number));
+    require(memory <= kHubMemory,
+            "memory " + std::to_string(memory) + "; a node has 0 to " + std::to_string(kHubMemory));
+    auto& found = memory == kHubMemory ? node.memory() : node.host().memory(static_cast<unsigned>(memory));
+    const Number size = memory == kProcessor ? kProgramBytes : found.size();
+    require(at <= size && count <= size - at && count <= kMostBytes,
+            std::to_string(count) + " bytes at " + std::to_string(at) + " of " + found.name() +
+                ": a program has its first " + std::to_string(size) + ", and at most " + std::to_string(kMostBytes) +
+                " at once");
+    return found;
   }
 
   Fabric fabric_;
@@ -152,9 +177,14 @@ void bind_peach2(nb::module_& module) {
   nb::class_<Reduction>(module, "Peach2Reduction")
       .def(
           "__init__",
-          [](Reduction* made, unsigned context, unsigned op, unsigned type, unsigned record_bytes, bool tree) {
-            new (made) Reduction{context, static_cast<thalweg::spec::Operator>(op),
-                                 static_cast<thalweg::spec::Datatype>(type), record_bytes, tree};
+          [](Reduction* made, std::uint64_t context, unsigned op, unsigned type, std::uint64_t record_bytes,
+             bool tree) {
+            // What is too large for the front is too large for its checks, too.
+            const auto at_most = [](std::uint64_t value) {
+              return static_cast<unsigned>(std::min<std::uint64_t>(value, ~0u));
+            };
+            new (made) Reduction{at_most(context), static_cast<thalweg::spec::Operator>(op),
+                                 static_cast<thalweg::spec::Datatype>(type), at_most(record_bytes), tree};
           },
           nb::arg("context"), nb::arg("op"), nb::arg("type"), nb::arg("record_bytes"), nb::arg("tree"));
   nb::class_<Peach2::Group>(module, "Peach2Group");
@@ -194,4 +224,5 @@ void bind_peach2(nb::module_& module) {
       nb::arg("rings"), nb::arg("nodes"),
       "of each hub of so many rings: what is written into its registers from 0 on, so that all nodes reach each other");
   module.attr("PEACH2_HUB_MEMORY") = kHubMemory;
+  module.attr("PEACH2_PROGRAM_BYTES") = kProgramBytes;
 }

@@ -918,6 +918,8 @@ def peach2_windows(rings: int, nodes: int) -> list[list[list[int]]]:
 
 PEACH2_HUB_MEMORY: int = 3
 
+PEACH2_PROGRAM_BYTES: int = 8587837440
+
 class Ending(enum.Enum):
     finished = 0
 

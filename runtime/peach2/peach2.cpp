@@ -1,40 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stores, copies and chains; reductions are in reductions.cpp.
 #include "peach2/peach2.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <set>
 
 #include "core/require.hpp"
+#include "peach2/bytes.hpp"
 
 namespace thalweg::peach2 {
-namespace {
-
-constexpr std::uint64_t kMemory = std::uint64_t{1} << kMemoryShift;
-constexpr std::uint64_t kFlagsAt = kMemory - 4096, kChainsAt = kFlagsAt - (1 << 20);
-constexpr std::uint64_t kChainFlag = kFlagsAt, kResultFlag = kFlagsAt + 64, kGetFlag = kFlagsAt + 512;
-constexpr std::uint64_t kLine = 32;   ///< a descriptor, and what is beside it
-constexpr std::uint64_t kProxy = 96;  ///< a flag and two descriptors
-constexpr std::uint64_t kProxies = kProxy * kMostNodes;
-constexpr std::uint64_t kHead = 160;  ///< of an area: a record of 128 bytes and a flag, in lines
-
-template <class T>
-std::vector<std::byte> bytes_of(const T& value) {
-  const auto bytes = std::as_bytes(std::span(&value, 1));
-  return {bytes.begin(), bytes.end()};
-}
-template <class T>
-void append(std::vector<std::byte>& to, const T& value) {
-  const auto bytes = std::as_bytes(std::span(&value, 1));
-  to.insert(to.end(), bytes.begin(), bytes.end());
-}
-void pad(std::vector<std::byte>& data) {
-  data.resize((data.size() + kLine - 1) / kLine * kLine);
-}
-
-}  // namespace
 
 // --- What operations are made of
+
+void Peach2::check_node(unsigned node) const {
+  require(node < nodes_.size(),
+          "node " + std::to_string(node) + "; the last one is " + std::to_string(nodes_.size() - 1));
+}
 
 std::shared_ptr<Times> Peach2::begin(unsigned node) {
   auto times = std::make_shared<Times>();
@@ -45,12 +25,34 @@ Processor::Then Peach2::ends(const std::shared_ptr<Times>& times) {
   return [this, times](Tick cycle) { times->end = fabric_.since_start(cycle); };
 }
 
-void Peach2::check(const Copy& copy) const {
-  require(copy.bytes > 0 && copy.bytes % 4 == 0 && copy.to % 4 == 0 && copy.from % 4 == 0,
-          "a copy of " + std::to_string(copy.bytes) + " bytes from " + std::to_string(copy.from) + " to " +
-              std::to_string(copy.to) + ": the bytes, at least 4, and the addresses are multiples of 4");
-  require(copy.to + copy.bytes <= kAddresses && copy.from + copy.bytes <= kAddresses,
-          "a copy goes beyond the 512 GByte of all addresses");
+void Peach2::check(unsigned node, const Copy& copy) const {
+  static_cast<void>(places_.readable("a copy", node, copy.from, copy.bytes));
+  static_cast<void>(writable("a copy", copy.to, copy.bytes));
+}
+
+template <class Visit>
+void Peach2::each_context(std::uint64_t to, std::uint64_t bytes, Visit&& visit) const {
+  const auto place = places_.locate(to);
+  const bool calculator = place.part == Place::Part::calculator;
+  if (!calculator && place.part != Place::Part::registers) return;
+  const std::uint64_t each = calculator ? places_.context_bytes() : 16,
+                      first = calculator ? 0 : unsigned{kContextRegisters};
+  for (unsigned c = 0; c < fabric_.config().contexts; ++c)
+    if (place.at < (first + c + 1) * each && place.at + bytes > (first + c) * each) visit(place.node, c);
+}
+
+void Peach2::writable(const std::string& what, std::uint64_t to, std::uint64_t bytes) const {
+  static_cast<void>(places_.writable(what, to, bytes));
+  each_context(to, bytes, [&](unsigned node, unsigned c) {
+    const Owner owner = nodes_[node].contexts[c].owner;
+    require(owner == Owner::nobody || owner == Owner::program,
+            what + " to " + hex(to) + " is one to context " + std::to_string(c) + " of hub " + std::to_string(node) +
+                ", which belongs to " + (owner == Owner::group ? "a group" : "reductions of its node"));
+  });
+}
+
+void Peach2::claim(std::uint64_t to, std::uint64_t bytes) {
+  each_context(to, bytes, [&](unsigned node, unsigned c) { nodes_[node].contexts[c].owner = Owner::program; });
 }
 
 void Peach2::stores(unsigned node, std::uint64_t to, std::span<const std::byte> data, const Processor::Then& then) {
@@ -64,15 +66,13 @@ void Peach2::stores(unsigned node, std::uint64_t to, std::span<const std::byte> 
   }
 }
 
-/// They lead from each to the next one, from `at` on.
-std::vector<std::byte> Peach2::descriptors(const std::vector<Copy>& copies, std::uint64_t at) const {
+std::vector<std::byte> descriptors(const std::vector<Copy>& copies, std::uint64_t at) {
   std::vector<std::byte> data;
   for (std::size_t i = 0; i < copies.size(); ++i) {
-    check(copies[i]);
     spec::DmaDescriptor descriptor;
     descriptor.source = copies[i].from;
     descriptor.destination = copies[i].to;
-    descriptor.size = copies[i].bytes;
+    descriptor.size = static_cast<std::uint32_t>(copies[i].bytes);
     descriptor.last = i + 1 == copies.size();
     descriptor.next = descriptor.last ? 0 : at + (i + 1) * kLine;
     append(data, descriptor.pack());
@@ -87,14 +87,16 @@ void Peach2::launch(unsigned node, std::uint64_t chain, const Processor::Then& t
 // --- Stores, copies, chains
 
 Handle Peach2::store(unsigned node, std::uint64_t to, std::span<const std::byte> data) {
-  require(to % 4 == 0 && data.size() % 4 == 0 && !data.empty() && to + data.size() <= kAddresses,
-          "a store of " + std::to_string(data.size()) + " bytes to " + std::to_string(to) +
-              ": the bytes, at least 4, and the address are multiples of 4");
+  check_node(node);
+  require(data.size() <= kMostStored, "a store of " + std::to_string(data.size()) + " bytes; a processor stores " +
+                                          std::to_string(kMostStored) + " at most: put them");
+  writable("a store", to, data.size());
+  claim(to, data.size());
   const auto times = begin(node);
   if (to >> kMemoryShift == memory_address(node, kProcessor) >> kMemoryShift) {
     std::vector<std::byte> bytes(data.begin(), data.end());
     fabric_.node(node).processor().work(0, [this, node, to, bytes = std::move(bytes), end = ends(times)](Tick cycle) {
-      fabric_.node(node).host().memory(kProcessor).write(to % kMemory, bytes);
+      fabric_.node(node).host().memory(kProcessor).write(to % kProcessorBytes, bytes);
       end(cycle);
     });
   } else {
@@ -104,50 +106,74 @@ Handle Peach2::store(unsigned node, std::uint64_t to, std::span<const std::byte>
 }
 
 Handle Peach2::await(unsigned node, std::uint64_t at, std::uint32_t value) {
-  require(at % 4 == 0 && at < kMemory, "what is waited for lies in the processor's memory, at a multiple of 4");
+  check_node(node);
+  places_.of_processor("a wait for 4 bytes", at, 4);
   const auto times = begin(node);
   fabric_.node(node).processor().await(at, value, ends(times));
   return times;
 }
 
 Handle Peach2::work(unsigned node, Tick cycles) {
+  check_node(node);
+  require(cycles >= 0, "work of " + std::to_string(cycles) + " cycles; they are 0 or more");
   const auto times = begin(node);
   fabric_.node(node).processor().work(cycles, ends(times));
   return times;
 }
 
-Handle Peach2::copy(unsigned node, Processor::Place to, Processor::Place from, std::size_t bytes) {
+Handle Peach2::copy(unsigned node, Processor::Place to, Processor::Place from, std::uint64_t bytes) {
+  check_node(node);
+  for (const auto& place : {to, from}) {
+    require(place.memory < kMemories, "a copy of memory " + std::to_string(place.memory) +
+                                          "; a processor copies between its own, 0, and its GPUs', 1 and 2");
+    require(bytes > 0 && bytes <= kMostBytes,
+            "a copy of " + std::to_string(bytes) + " bytes; they are 1 to " + std::to_string(kMostBytes));
+    const std::uint64_t size = place.memory == kProcessor ? kProgramBytes : kProcessorBytes;
+    require(place.at <= size && bytes <= size - place.at,
+            "a copy of " + std::to_string(bytes) + " bytes at " + std::to_string(place.at) + " of memory " +
+                std::to_string(place.memory) + ", of which a program has " + std::to_string(size));
+  }
   const auto times = begin(node);
   fabric_.node(node).processor().copy(from, to, bytes, ends(times));
   return times;
 }
 
 Handle Peach2::chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits) {
+  check_node(node);
   require(!copies.empty(), "a chain has a copy at least");
-  auto& state = nodes_.at(node);
+  check_length(copies.size(), in);
+  for (const auto& copy : copies) check(node, copy);
+  for (const auto& copy : copies) claim(copy.to, copy.bytes);
+  return add_chain(node, copies, in, waits);
+}
+
+void Peach2::check_length(std::size_t copies, Descriptors in) const {
+  const bool ram = in == Descriptors::ram;
+  const std::uint64_t most = (ram ? places_.chain_area() : kChainBytes) / kLine - 2;
+  require(copies <= most, std::to_string(copies) + " copies; a chain in " +
+                              (ram ? "the working RAM" : "the host's memory") + " has " + std::to_string(most) +
+                              " at most");
+}
+
+Handle Peach2::add_chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits) {
+  auto& state = nodes_[node];
   auto& processor = fabric_.node(node).processor();
   // Two areas take turns: what is in one has been waited for when it comes again.
   const std::uint32_t sequence = ++state.sequence;
   const bool ram = in == Descriptors::ram;
-  const std::uint64_t area = ram ? (ram_bytes() / 2 - kProxies) / 2 : std::uint64_t{1} << 19;
-  const std::uint64_t at =
-      (ram ? hub_address(node, kRamAt) : memory_address(node, kProcessor, kChainsAt)) + sequence % 2 * area;
-  require((copies.size() + 2) * kLine <= area, std::to_string(copies.size()) + " copies; a chain in " +
-                                                   (ram ? "the working RAM" : "the host's memory") + " has " +
-                                                   std::to_string(area / kLine - 2) + " at most");
+  const std::uint64_t at = ram ? hub_address(node, kRamAt) + sequence % 2 * places_.chain_area()
+                               : memory_address(node, kProcessor, kChainsAt) + sequence % 2 * kChainBytes;
   auto with_flag = copies;
   with_flag.push_back({memory_address(node, kProcessor, kChainFlag), at, 4});
-  std::vector<std::byte> block = bytes_of(sequence);
-  pad(block);
-  const auto described = descriptors(with_flag, at + kLine);
-  block.insert(block.end(), described.begin(), described.end());
+  const auto block = flagged(sequence, descriptors(with_flag, at + kLine));
 
   const auto times = begin(node);
   if (ram)
     stores(node, at, block, {});
   else
-    processor.work(
-        0, [this, node, at, block](Tick) { fabric_.node(node).host().memory(kProcessor).write(at % kMemory, block); });
+    processor.work(0, [this, node, at, block](Tick) {
+      fabric_.node(node).host().memory(kProcessor).write(at % kProcessorBytes, block);
+    });
   if (state.due) processor.await(kChainFlag, *state.due);
   launch(node, at + kLine, waits ? Processor::Then{} : ends(times));
   if (waits) processor.await(kChainFlag, sequence, ends(times));
@@ -155,187 +181,25 @@ Handle Peach2::chain(unsigned node, const std::vector<Copy>& copies, Descriptors
   return times;
 }
 
-Handle Peach2::get(unsigned node, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
-  const auto of = static_cast<unsigned>(from >> kNodeShift);
-  require(of < fabric_.nodes(), "there is no node with the address " + std::to_string(from));
-  const std::uint32_t sequence = ++nodes_.at(node).gets;
-  const std::uint64_t at = hub_address(of, kRamAt) + ram_bytes() / 2 - kProxies + kProxy * node;
-  std::vector<std::byte> block = bytes_of(sequence);
-  pad(block);
-  const auto described =
-      descriptors({{to, from, bytes}, {memory_address(node, kProcessor, kGetFlag), at, 4}}, at + kLine);
-  block.insert(block.end(), described.begin(), described.end());
+Handle Peach2::get(unsigned node, std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {
+  check_node(node);
+  const auto source = places_.locate(from);
+  require(source.part != Place::Part::nothing, "a get from " + hex(from) + ": no node has that address");
+  const unsigned of = source.node;
+  check(of, {to, from, bytes});
+  require(places_.locate(to).node == node, "a get to " + hex(to) + ": that is " + places_.locate(to).name() +
+                                               "; node " + std::to_string(node) + " gets into its own memories");
+  claim(to, bytes);
+  const std::uint32_t sequence = ++nodes_[node].gets;
+  const std::uint64_t at = hub_address(of, kRamAt) + places_.proxies_at() + kProxy * node;
+  const auto block = flagged(
+      sequence, descriptors({{to, from, bytes}, {memory_address(node, kProcessor, kGetFlag), at, 4}}, at + kLine));
 
   auto& processor = fabric_.node(node).processor();
   const auto times = begin(node);
   stores(node, at, block, {});
   processor.store(register_address(of, kStartRegister), bytes_of(at + kLine));
   processor.await(kGetFlag, sequence, ends(times));
-  return times;
-}
-
-// --- Reductions
-
-std::uint64_t Peach2::calculator(unsigned node, unsigned context, std::uint64_t at) const {
-  return hub_address(node, kCalculatorAt + kCalculatorBytes / fabric_.config().contexts * context + at);
-}
-
-/// Of the chain that a context's result starts: a part of the working RAM's upper half, with a head and then the descriptors.
-std::uint64_t Peach2::area_bytes() const {
-  return ram_bytes() / 2 / fabric_.config().contexts;
-}
-std::uint64_t Peach2::result_area(unsigned context) const {
-  return kRamAt + ram_bytes() / 2 + area_bytes() * context;
-}
-
-void Peach2::set_up(unsigned node, const Reduction& how, std::uint64_t bytes, bool by_hub) {
-  auto& state = nodes_.at(node);
-  const auto& config = fabric_.config();
-  require(how.context < config.contexts,
-          "context " + std::to_string(how.context) + "; a calculator has " + std::to_string(config.contexts));
-  require(how.record_bytes >= 16 && how.record_bytes <= 16 * config.records &&
-              (how.record_bytes & (how.record_bytes - 1)) == 0,
-          "a record of " + std::to_string(how.record_bytes) + " bytes; 16 to " + std::to_string(16 * config.records) +
-              " in powers of two can be");
-  require(bytes > 0 && bytes % how.record_bytes == 0 && bytes <= kCalculatorBytes / config.contexts,
-          std::to_string(bytes) + " bytes are no records of " + std::to_string(how.record_bytes) + ", or more than " +
-              std::to_string(kCalculatorBytes / config.contexts));
-  const auto beats = static_cast<std::uint32_t>(bytes / 16);
-  const unsigned c = how.context;
-  if (state.contexts[c] == how && state.beats[c] == beats && state.starts[c] == by_hub) return;
-  state.contexts[c] = how;
-  state.beats[c] = beats;
-  state.starts[c] = by_hub;
-  const auto record = static_cast<std::uint64_t>(std::countr_zero(how.record_bytes / 16));
-  const std::array<std::uint64_t, 2> value{beats | static_cast<std::uint64_t>(how.op) << 32 |
-                                               static_cast<std::uint64_t>(how.type) << 40 | record << 48 |
-                                               std::uint64_t{how.tree} << 56,
-                                           hub_address(node, result_area(c) + kHead) | std::uint64_t{by_hub} << 63};
-  fabric_.node(node).processor().store(register_address(node, kContextRegisters + c), bytes_of(value));
-}
-
-std::vector<Copy> Peach2::into_calculator(unsigned node,
-                                          const std::vector<std::pair<std::uint64_t, std::uint32_t>>& from,
-                                          const Reduction& how, std::uint64_t& bytes) const {
-  std::vector<Copy> copies;
-  bytes = 0;
-  for (const auto& [at, count] : from) {
-    copies.push_back({calculator(node, how.context, bytes), at, count});
-    require(at % 16 == 0 && count % how.record_bytes == 0,
-            std::to_string(count) + " bytes at " + std::to_string(at) + " are no records of " +
-                std::to_string(how.record_bytes) + " at a multiple of 16, as a beat of the bus is");
-    bytes += count;
-  }
-  return copies;
-}
-
-Handle Peach2::reduce(unsigned node, std::uint64_t to, const std::vector<std::pair<std::uint64_t, std::uint32_t>>& from,
-                      const Reduction& how, bool by_hub) {
-  require(!nodes_.at(node).taken.at(how.context),
-          "context " + std::to_string(how.context) + " of node " + std::to_string(node) + " has a group");
-  std::uint64_t bytes = 0;
-  const auto copies = into_calculator(node, from, how, bytes);
-  auto& state = nodes_.at(node);
-  auto& processor = fabric_.node(node).processor();
-  const auto times = begin(node);
-  set_up(node, how, bytes, by_hub);
-  const std::uint32_t result = ++state.results[how.context];
-  const std::uint64_t at = hub_address(node, result_area(how.context)), first = at + kHead;
-  const std::uint64_t told = kResultFlag + 4 * how.context;
-  stores(node, at, bytes_of(result), {});
-  stores(node, first,
-         descriptors({{to, calculator(node, how.context), how.tree ? 16 : how.record_bytes},
-                      {memory_address(node, kProcessor, told), at, 4}},
-                     first),
-         {});
-  chain(node, copies, Descriptors::ram, false);
-  if (!by_hub) {
-    processor.await_register(register_address(node, kResultRegisters + how.context), result);
-    launch(node, first, {});
-  }
-  processor.await(told, result, ends(times));
-  return times;
-}
-
-Peach2::Group Peach2::group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how) {
-  const auto& config = fabric_.config();
-  const unsigned most = config.sums * 16 / how.record_bytes;  // records that a calculator combines in one order
-  const unsigned levels = nodes.size() > most ? 2 : 1;
-  require(!nodes.empty() && std::set(nodes.begin(), nodes.end()).size() == nodes.size(),
-          "a group has different nodes, one at least");
-  require(!how.tree && nodes.size() <= std::size_t{most} * most && how.context + levels < config.contexts,
-          std::to_string(nodes.size()) + " nodes: a calculator has " + std::to_string(most) +
-              " places for records, and " + std::to_string(config.contexts) + " contexts, of which " +
-              std::to_string(levels + 1) + " are needed");
-  require(at % 4 == 0 && at + how.record_bytes + 4 <= kChainsAt, "results lie in the processor's memory");
-  for (const unsigned node : nodes)
-    for (unsigned level = 0; level <= levels; ++level) {
-      auto&& taken = nodes_.at(node).taken;
-      require(!taken[how.context + level], "context " + std::to_string(how.context + level) + " of node " +
-                                               std::to_string(node) + " has a group already");
-      taken[how.context + level] = true;
-    }
-
-  const unsigned root = nodes.front(), own = how.context, next = own + 1, top = own + levels;
-  const unsigned record = how.record_bytes;
-  const auto members = [&](std::size_t first) { return std::min<std::size_t>(most, nodes.size() - first); };
-  const auto put_chain = [&](unsigned node, unsigned context, const std::vector<Copy>& copies) {
-    const std::uint64_t chain = hub_address(node, result_area(context) + kHead);
-    stores(node, chain, descriptors(copies, chain), {});
-  };
-  const auto combine = [&](unsigned node, unsigned context, std::size_t records) {
-    Reduction again = how;
-    again.context = context;
-    set_up(node, again, records * record, true);
-  };
-  // Record and flag stand together in the head of the last context's area, and go out as one.
-  const auto head = [&](unsigned node) { return hub_address(node, result_area(top)); };
-  Group group;
-  group.nodes_ = nodes;
-  group.at_ = at;
-  group.flag_ = head(root) + record;
-  group.how_ = how;
-  group.sequence_.resize(fabric_.nodes());
-  const auto to_members = [&](std::vector<Copy> copies, std::size_t first) {
-    for (std::size_t i = members(first); i-- > 0;)  // the leader itself at last: after that it may begin anew
-      copies.push_back({memory_address(nodes[first + i], kProcessor, at), head(nodes[first]), record + 4});
-    return copies;
-  };
-
-  std::vector<Copy> last{{head(root), calculator(root, top), record}};  // what the root does with the result
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const std::size_t first = i / most * most;
-    const unsigned node = nodes[i], leader = nodes[first];
-    put_chain(node, own, {{calculator(leader, next, (i - first) * record), calculator(node, own), record}});
-    if (node != leader) continue;
-    combine(node, next, members(first));
-    if (levels == 1) continue;
-    put_chain(node, next, {{calculator(root, top, first / most * record), calculator(node, next), record}});
-    if (node == root) continue;
-    // Another leader gets record and flag, and then its start: it hands them on to its own.
-    put_chain(node, top, to_members({}, first));
-    const std::uint64_t start = hub_address(root, result_area(top) + area_bytes() - 8 * (first / most));
-    stores(root, start, bytes_of(hub_address(node, result_area(top) + kHead)), {});
-    last.push_back({head(node), head(root), record + 4});
-    last.push_back({register_address(node, kStartRegister), start, 8});
-  }
-  if (levels == 2) combine(root, top, (nodes.size() + most - 1) / most);
-  put_chain(root, top, to_members(std::move(last), 0));
-  return group;
-}
-
-Handle Peach2::reduce(Group& group, unsigned node, const std::vector<std::pair<std::uint64_t, std::uint32_t>>& from) {
-  require(std::ranges::find(group.nodes_, node) != group.nodes_.end(),
-          "node " + std::to_string(node) + " is not in the group");
-  const unsigned record = group.how_.record_bytes;
-  std::uint64_t bytes = 0;
-  const auto copies = into_calculator(node, from, group.how_, bytes);
-  const auto times = begin(node);
-  set_up(node, group.how_, bytes, true);
-  const std::uint32_t sequence = ++group.sequence_[node];
-  if (node == group.nodes_.front()) stores(node, group.flag_, bytes_of(sequence), {});
-  chain(node, copies, Descriptors::ram, false);
-  fabric_.node(node).processor().await(group.at_ + record, sequence, ends(times));
   return times;
 }
 

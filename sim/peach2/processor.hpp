@@ -73,6 +73,10 @@ class Processor final : public Component, public Host::Listener {
   }
 
   [[nodiscard]] bool idle() const { return queue_.empty(); }
+  /// By itself: it will go on whatever others do.
+  [[nodiscard]] bool works() const {
+    return !queue_.empty() && (queue_.front().kind == Kind::work || queue_.front().kind == Kind::copy);
+  }
   [[nodiscard]] const std::string& name() const { return name_; }
   /// Leaves what it has to do.
   void abandon() {

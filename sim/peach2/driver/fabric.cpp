@@ -177,11 +177,16 @@ void Fabric::run() {
     for (unsigned n = 0; n < nodes(); ++n) all += node(n).moved() + node(n).processor().ended();
     return all;
   };
+  const auto works = [&] {
+    for (unsigned n = 0; n < nodes(); ++n)
+      if (node(n).processor().works()) return true;
+    return false;
+  };
   std::uint64_t before = progress();
   for (unsigned still = 0; time.next_due() != kNever;) {
     time.advance(std::max(time.now(), time.next_due()) + kStride * net_->clock.period);
     const std::uint64_t now = progress();
-    still = now == before ? still + 1 : 0;
+    still = now == before && !works() ? still + 1 : 0;
     if (still > kPatience) throw Stuck(waiting());
     before = now;
   }

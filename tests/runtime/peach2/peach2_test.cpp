@@ -106,7 +106,7 @@ TEST(Peach2, AHubReducesAsTheProcessorDoes) {
       const std::size_t half = records / 2 * 32;
       fabric.node(0).host().memory(kGpu0).write(0, bytes.first(half));
       fabric.node(0).host().memory(kGpu1).write(4096, bytes.subspan(half));
-      std::vector<std::pair<std::uint64_t, std::uint32_t>> from;
+      Sources from;
       if (half) from.emplace_back(memory_address(0, kGpu0), half);
       from.emplace_back(memory_address(0, kGpu1, 4096), bytes.size() - half);
       hubs.reduce(0, memory_address(0, kGpu0, 1 << 20), from, {}, by_hub);
@@ -163,8 +163,18 @@ TEST(Peach2, SaysWhoWaits) {
               std::string::npos)
         << stuck.what();
   }
-  hubs.put(0, memory_address(0, kProcessor), memory_address(1, kProcessor),
-           64);  // reads go no further than the own host
+  // A chain that a program writes itself: reads go no further than the own host.
+  EXPECT_THROW(hubs.put(0, memory_address(0, kProcessor), memory_address(1, kProcessor), 64), std::invalid_argument);
+  spec::DmaDescriptor descriptor;
+  descriptor.source = memory_address(1, kProcessor);
+  descriptor.destination = memory_address(0, kProcessor);
+  descriptor.size = 64;
+  descriptor.last = true;
+  const auto packed = descriptor.pack();
+  const std::uint64_t chain = hub_address(0, kRamAt + 0x2000);
+  hubs.store(0, chain, std::as_bytes(std::span(packed)));
+  hubs.store(0, register_address(0, kStartRegister), std::as_bytes(std::span(&chain, 1)));
+  hubs.await(0, 64, 1);
   try {
     fabric.run();
     FAIL();

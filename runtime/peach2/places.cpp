@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "peach2/places.hpp"
+
+#include <cstdio>
+
+#include "core/require.hpp"
+
+namespace thalweg::peach2 {
+
+std::string hex(std::uint64_t value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string Place::name() const {
+  const std::string number = std::to_string(node);
+  switch (part) {
+    case Part::processor:
+      return "the processor's memory of node " + number;
+    case Part::gpu0:
+    case Part::gpu1:
+      return "GPU " + std::string(part == Part::gpu0 ? "0" : "1") + " of node " + number;
+    case Part::hub_memory:
+      return "the memory of hub " + number;
+    case Part::calculator:
+      return "the calculator of hub " + number;
+    case Part::ram:
+      return "the working RAM of hub " + number;
+    case Part::registers:
+      return "the registers of hub " + number;
+    case Part::nothing:
+      break;
+  }
+  return "nothing";
+}
+
+Place Places::locate(std::uint64_t address) const {
+  Place place;
+  if (address >> kNodeShift >= fabric_.nodes()) return place;
+  place.node = static_cast<unsigned>(address >> kNodeShift);
+  const auto memory = static_cast<unsigned>(address >> kMemoryShift) % 4;
+  if (memory < kMemories) {
+    static constexpr Place::Part kParts[] = {Place::Part::processor, Place::Part::gpu0, Place::Part::gpu1};
+    place.part = kParts[memory];
+    place.at = address % kProcessorBytes;
+    place.size = kProcessorBytes;
+    return place;
+  }
+  if (address < hub_address(place.node)) return place;
+  struct Range {
+    Place::Part part;
+    std::uint64_t first, bytes;
+  };
+  const std::uint64_t at = address - hub_address(place.node);
+  for (const auto& [part, first, bytes] :
+       {Range{Place::Part::hub_memory, 0, kMemoryBytes},
+        Range{Place::Part::calculator, kCalculatorAt, kCalculatorBytes}, Range{Place::Part::ram, kRamAt, ram_bytes()},
+        Range{Place::Part::registers, kRegistersAt, std::uint64_t{16} * kRegisters}})
+    if (at >= first && at - first < bytes) {
+      place.part = part;
+      place.at = at - first;
+      place.size = bytes;
+    }
+  return place;
+}
+
+Place Places::within(const std::string& what, std::uint64_t address, std::uint64_t bytes) const {
+  const std::string of = what + " of " + std::to_string(bytes) + " bytes at " + hex(address) + ": ";
+  require(bytes > 0 && bytes <= kMostBytes && bytes % 4 == 0 && address % 4 == 0,
+          of + "the address is a multiple of 4, and so are the bytes, 4 to " + std::to_string(kMostBytes));
+  const auto place = locate(address);
+  require(place.part != Place::Part::nothing,
+          of + "no node has that address; node k of 0 to " + std::to_string(fabric_.nodes() - 1) +
+              " has 24 GByte of memories from k x 32 GByte on, and its hub the last GByte");
+  require(bytes <= place.size - place.at,
+          of + "they go past the end of " + place.name() + ", which has " + std::to_string(place.size) + " bytes");
+  if (place.part == Place::Part::processor)
+    require(place.at + bytes <= kProgramBytes, of + "the last " + std::to_string(kReservedBytes >> 20) + " MByte of " +
+                                                   place.name() + ", from " + std::to_string(kProgramBytes) +
+                                                   " on, are the library's");
+  return place;
+}
+
+Place Places::writable(const std::string& what, std::uint64_t address, std::uint64_t bytes) const {
+  const auto place = within(what, address, bytes);
+  const std::string of = what + " of " + std::to_string(bytes) + " bytes at " + hex(address) + ": ";
+  if (place.part == Place::Part::ram)
+    require(place.at >= program_ram() && place.at + bytes <= 2 * program_ram(),
+            of + "of " + place.name() + " a program has the bytes " + std::to_string(program_ram()) + " to " +
+                std::to_string(2 * program_ram() - 1) + "; the others are the library's");
+  if (place.part == Place::Part::calculator)
+    require(place.at % 16 == 0 && bytes % 16 == 0, of + place.name() + " takes beats of 16 bytes at multiples of 16");
+  if (place.part == Place::Part::registers)
+    require(place.at >= 16 * kStartRegister,
+            of + "the windows of hub " + std::to_string(place.node) + " are loaded together with those of all hubs");
+  return place;
+}
+
+Place Places::readable(const std::string& what, unsigned node, std::uint64_t address, std::uint64_t bytes) const {
+  const auto place = within(what, address, bytes);
+  require(place.node == node, what + " of " + std::to_string(bytes) + " bytes at " + hex(address) + ": that is " +
+                                  place.name() + "; hub " + std::to_string(node) +
+                                  " reads in its own node alone: let the other node put, or get them");
+  return place;
+}
+
+void Places::of_processor(const std::string& what, std::uint64_t at, std::uint64_t bytes) const {
+  require(at % 4 == 0 && at < kProgramBytes && bytes <= kProgramBytes - at,
+          what + " at " + std::to_string(at) +
+              " of the processor's memory: it is a multiple of 4, and lies before the last " +
+              std::to_string(kReservedBytes >> 20) + " MByte, from " + std::to_string(kProgramBytes) +
+              " on, which are the library's");
+}
+
+}  // namespace thalweg::peach2

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions by calculators: of a node, and of groups.
+#include <algorithm>
+#include <bit>
+#include <set>
+
+#include "core/require.hpp"
+#include "peach2/bytes.hpp"
+#include "peach2/peach2.hpp"
+
+namespace thalweg::peach2 {
+namespace {
+
+constexpr unsigned kMostRecord = 8;  ///< beats: a context's register has log2 of them in 2 bits
+
+/// Where a node has a group's last record, and behind it the flag.
+constexpr std::uint64_t group_result(unsigned context) {
+  return kGroupResults + kHead * context;
+}
+
+std::uint64_t total(const Sources& from) {
+  std::uint64_t bytes = 0;
+  for (const auto& source : from) bytes += source.second;
+  return bytes;
+}
+
+}  // namespace
+
+/// How a group's nodes are combined: all at the root, or by leaders whose records the root combines.
+struct Peach2::Shape {
+  Shape(unsigned sums, std::size_t nodes, const Reduction& how)
+      : all(nodes), most(sums * 16 / how.record_bytes), levels(nodes > most ? 2 : 1) {}
+  [[nodiscard]] std::size_t leaders() const { return (all + most - 1) / most; }
+
+  std::size_t all;
+  unsigned most;  ///< records that a calculator combines in one order
+  unsigned levels;
+};
+
+std::uint64_t Peach2::calculator(unsigned node, unsigned context, std::uint64_t at) const {
+  return hub_address(node, kCalculatorAt + places_.context_bytes() * context + at);
+}
+
+// --- Checks
+
+void Peach2::check(const Reduction& how) const {
+  const auto& config = fabric_.config();
+  require(how.context < config.contexts,
+          "context " + std::to_string(how.context) + "; the last one is " + std::to_string(config.contexts - 1));
+  const unsigned most = 16 * std::min(config.records, kMostRecord);
+  require(how.record_bytes >= 16 && how.record_bytes <= most && std::has_single_bit(how.record_bytes),
+          "a record of " + std::to_string(how.record_bytes) + " bytes; they are a power of two from 16 to " +
+              std::to_string(most));
+}
+
+void Peach2::check(const Reduction& how, unsigned node, const Sources& from) const {
+  require(!from.empty(), "a reduction has a source at least");
+  check_length(from.size(), Descriptors::ram);
+  std::uint64_t bytes = 0;
+  for (const auto& [at, count] : from) {
+    static_cast<void>(places_.readable("a source", node, at, count));
+    require(at % 16 == 0 && count % how.record_bytes == 0,
+            "a source of " + std::to_string(count) + " bytes at " + hex(at) + ": they are records of " +
+                std::to_string(how.record_bytes) + " bytes at a multiple of 16, as a beat of the bus is");
+    bytes += count;
+  }
+  require(bytes <= places_.context_bytes(), "a reduction of " + std::to_string(bytes) + " bytes; a context takes " +
+                                                std::to_string(places_.context_bytes()) + " at most");
+}
+
+void Peach2::check_area(std::size_t descriptors) const {
+  const std::uint64_t bytes = kHead + descriptors * kLine;
+  require(bytes <= places_.area_bytes(), "the working RAM has " + std::to_string(places_.area_bytes()) +
+                                             " bytes for a context's chain, and " + std::to_string(bytes) +
+                                             " are needed: a cluster with more ram_bits or fewer contexts has them");
+}
+
+// --- Of a node
+
+void Peach2::set_up(unsigned node, const Reduction& how, std::uint64_t bytes, bool by_hub) {
+  auto& context = nodes_[node].contexts[how.context];
+  const SetUp wanted{how, static_cast<std::uint32_t>(bytes / 16), by_hub};
+  if (context.set_up == wanted) return;
+  context.set_up = wanted;
+  const auto record = static_cast<std::uint64_t>(std::countr_zero(how.record_bytes / 16));
+  const std::array<std::uint64_t, 2> value{
+      wanted.beats | static_cast<std::uint64_t>(how.op) << 32 | static_cast<std::uint64_t>(how.type) << 40 |
+          record << 48 | std::uint64_t{how.tree} << 56,
+      hub_address(node, places_.result_area(how.context) + kHead) | std::uint64_t{by_hub} << 63};
+  fabric_.node(node).processor().store(register_address(node, kContextRegisters + how.context), bytes_of(value));
+}
+
+std::vector<Copy> Peach2::into_calculator(unsigned node, const Sources& from, const Reduction& how) const {
+  std::vector<Copy> copies;
+  std::uint64_t bytes = 0;
+  for (const auto& [at, count] : from) {
+    copies.push_back({calculator(node, how.context, bytes), at, count});
+    bytes += count;
+  }
+  return copies;
+}
+
+Handle Peach2::reduce(unsigned node, std::uint64_t to, const Sources& from, const Reduction& how, bool by_hub) {
+  check_node(node);
+  check(how);
+  check(how, node, from);
+  check_area(2);
+  const std::uint64_t bytes = how.tree ? 16 : how.record_bytes;
+  writable("a result", to, bytes);
+  auto& context = nodes_[node].contexts[how.context];
+  require(context.owner == Owner::nobody || context.owner == Owner::reductions,
+          "context " + std::to_string(how.context) + " of node " + std::to_string(node) + " belongs to " +
+              (context.owner == Owner::group ? "a group" : "the program, which has written to it") +
+              ": use another one");
+  context.owner = Owner::reductions;
+  claim(to, bytes);
+
+  auto& processor = fabric_.node(node).processor();
+  const auto times = begin(node);
+  set_up(node, how, total(from), by_hub);
+  const std::uint32_t result = ++context.results;
+  const std::uint64_t at = hub_address(node, places_.result_area(how.context)), first = at + kHead;
+  const std::uint64_t told = kResultFlags + 4 * how.context;
+  stores(node, at, bytes_of(result));
+  stores(node, first,
+         descriptors({{to, calculator(node, how.context), bytes}, {memory_address(node, kProcessor, told), at, 4}},
+                     first));
+  add_chain(node, into_calculator(node, from, how), Descriptors::ram, false);
+  if (!by_hub) {
+    processor.await_register(register_address(node, kResultRegisters + how.context), result);
+    launch(node, first);
+  }
+  processor.await(told, result, ends(times));
+  return times;
+}
+
+// --- Of groups
+
+void Peach2::check_group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how) const {
+  check(how);
+  const Shape shape(fabric_.config().sums, nodes.size(), how);
+  const auto contexts = fabric_.config().contexts;
+  for (const unsigned node : nodes) check_node(node);
+  require(!nodes.empty() && std::set(nodes.begin(), nodes.end()).size() == nodes.size(),
+          "a group has different nodes, one at least");
+  require(!how.tree, "a group combines records; a tree is of one node's reductions");
+  require(nodes.size() <= std::size_t{shape.most} * shape.most,
+          std::to_string(nodes.size()) + " nodes; with records of " + std::to_string(how.record_bytes) +
+              " bytes a calculator has places for those of " + std::to_string(shape.most) + ", so that a group has " +
+              std::to_string(shape.most * shape.most) + " at most");
+  require(how.context + shape.levels < contexts,
+          "a group of " + std::to_string(nodes.size()) + " nodes needs " + std::to_string(shape.levels + 1) +
+              " contexts from " + std::to_string(how.context) + " on; the last one is " + std::to_string(contexts - 1));
+  check_area(1 + shape.most + 3 * shape.leaders());
+  places_.of_processor("results of " + std::to_string(how.record_bytes) + " bytes", at, how.record_bytes);
+  for (const unsigned node : nodes)
+    for (unsigned level = 0; level <= shape.levels; ++level) {
+      const Owner owner = nodes_[node].contexts[how.context + level].owner;
+      require(owner == Owner::nobody || owner == Owner::reductions,
+              "context " + std::to_string(how.context + level) + " of node " + std::to_string(node) + " belongs to " +
+                  (owner == Owner::group ? "another group" : "the program, which has written to it"));
+    }
+}
+
+/// Stores what a group's processors and hubs have to know before the first reduction.
+class Peach2::Making {
+ public:
+  Making(Peach2& hubs, const std::vector<unsigned>& nodes, const Reduction& how, const Shape& shape,
+         std::uint32_t number)
+      : hubs_(hubs), nodes_(nodes), how_(how), shape_(shape), number_(number) {}
+
+  /// Record and flag stand together in the head of the last context's area, and go out as one.
+  [[nodiscard]] std::uint64_t head(unsigned node) const { return hub_address(node, area(top())); }
+
+  void all() {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const unsigned node = nodes_[i], leader = leader_of(i);
+      const std::uint64_t place = i % shape_.most * record();
+      chain(node, own(), {{hubs_.calculator(leader, next(), place), hubs_.calculator(node, own()), record()}});
+      if (node == leader) lead(i);
+    }
+    root_chain();
+    // Nobody writes to a calculator before its processor has read in its hub: what it stored before is there then.
+    for (std::size_t i = 0; i < nodes_.size(); i += shape_.most) announce(i);
+  }
+
+ private:
+  [[nodiscard]] unsigned root() const { return nodes_.front(); }
+  [[nodiscard]] unsigned own() const { return how_.context; }
+  [[nodiscard]] unsigned next() const { return own() + 1; }
+  [[nodiscard]] unsigned top() const { return own() + shape_.levels; }
+  [[nodiscard]] unsigned record() const { return how_.record_bytes; }
+  [[nodiscard]] std::uint64_t area(unsigned context) const { return hubs_.places_.result_area(context); }
+  [[nodiscard]] unsigned leader_of(std::size_t i) const { return nodes_[i / shape_.most * shape_.most]; }
+  [[nodiscard]] std::size_t members(std::size_t first) const {
+    return std::min<std::size_t>(shape_.most, nodes_.size() - first);
+  }
+  Processor& processor(unsigned node) { return hubs_.fabric_.node(node).processor(); }
+
+  void chain(unsigned node, unsigned context, const std::vector<Copy>& copies) {
+    const std::uint64_t at = hub_address(node, area(context) + kHead);
+    hubs_.stores(node, at, descriptors(copies, at));
+  }
+  void combine(unsigned node, unsigned context, std::size_t records) {
+    Reduction again = how_;
+    again.context = context;
+    hubs_.set_up(node, again, records * record(), true);
+  }
+  [[nodiscard]] std::vector<Copy> to_members(std::vector<Copy> copies, std::size_t first) const {
+    for (std::size_t i = members(first); i-- > 0;)  // the leader itself at last: after that it may begin anew
+      copies.push_back(
+          {memory_address(nodes_[first + i], kProcessor, group_result(own())), head(nodes_[first]), record() + 4});
+    return copies;
+  }
+  /// A leader's calculator combines its members' records, and what it has goes to the root's.
+  void lead(std::size_t first) {
+    const unsigned node = nodes_[first];
+    combine(node, next(), members(first));
+    if (shape_.levels == 1) return;
+    chain(
+        node, next(),
+        {{hubs_.calculator(root(), top(), first / shape_.most * record()), hubs_.calculator(node, next()), record()}});
+    // Another leader gets record and flag, and then its start: it hands them on to its own.
+    if (node != root()) chain(node, top(), to_members({}, first));
+  }
+  [[nodiscard]] std::uint64_t start_of(std::size_t first) const {
+    return hub_address(root(), area(top()) + hubs_.places_.area_bytes() - 8 * (first / shape_.most));
+  }
+  void root_chain() {
+    std::vector<Copy> copies{{head(root()), hubs_.calculator(root(), top()), record()}};
+    for (std::size_t first = shape_.most; first < nodes_.size(); first += shape_.most) {
+      const unsigned node = nodes_[first];
+      hubs_.stores(root(), start_of(first), bytes_of(hub_address(node, area(top()) + kHead)));
+      copies.push_back({head(node), head(root()), record() + 4});
+      copies.push_back({register_address(node, kStartRegister), start_of(first), 8});
+    }
+    if (shape_.levels == 2) combine(root(), top(), shape_.leaders());
+    chain(root(), top(), to_members(std::move(copies), 0));
+  }
+  void announce(std::size_t first) {
+    const unsigned leader = nodes_[first];
+    const std::uint64_t flag = kReadyFlags + 4 * own();
+    processor(leader).load(register_address(leader, kContextRegisters), [](auto) {});
+    if (leader != root()) processor(leader).await(flag, number_);
+    const auto tell = [&](unsigned node) {
+      hubs_.stores(leader, memory_address(node, kProcessor, flag), bytes_of(number_));
+    };
+    if (leader == root())
+      for (std::size_t other = shape_.most; other < nodes_.size(); other += shape_.most) tell(nodes_[other]);
+    for (std::size_t i = 1; i < members(first); ++i) {
+      tell(nodes_[first + i]);
+      processor(nodes_[first + i]).await(flag, number_);
+    }
+  }
+
+  Peach2& hubs_;
+  const std::vector<unsigned>& nodes_;
+  const Reduction& how_;
+  Shape shape_;
+  std::uint32_t number_;
+};
+
+Peach2::Group Peach2::group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how) {
+  check_group(nodes, at, how);
+  const Shape shape(fabric_.config().sums, nodes.size(), how);
+  for (const unsigned node : nodes)
+    for (unsigned level = 0; level <= shape.levels; ++level)
+      nodes_[node].contexts[how.context + level].owner = Owner::group;
+  Making making(*this, nodes, how, shape, ++groups_);
+  making.all();
+  Group group;
+  group.nodes_ = nodes;
+  group.at_ = at;
+  group.flag_ = making.head(nodes.front()) + how.record_bytes;
+  group.how_ = how;
+  group.sequence_.resize(fabric_.nodes());
+  return group;
+}
+
+Handle Peach2::reduce(Group& group, unsigned node, const Sources& from) {
+  check_node(node);
+  require(std::ranges::find(group.nodes_, node) != group.nodes_.end(),
+          "node " + std::to_string(node) + " is not in the group");
+  check(group.how_, node, from);
+  const unsigned record = group.how_.record_bytes;
+  const auto times = begin(node);
+  set_up(node, group.how_, total(from), true);
+  const std::uint32_t sequence = ++group.sequence_[node];
+  if (node == group.nodes_.front()) stores(node, group.flag_, bytes_of(sequence));
+  add_chain(node, into_calculator(node, from, group.how_), Descriptors::ram, false);
+  // The hub writes to a place of the library's: what a program has at `at` is never taken for a flag.
+  const std::uint64_t at = group.at_, result = group_result(group.how_.context);
+  fabric_.node(node).processor().await(result + record, sequence,
+                                       [this, node, at, result, record, end = ends(times)](Tick cycle) {
+                                         std::vector<std::byte> data(record);
+                                         auto& memory = fabric_.node(node).host().memory(kProcessor);
+                                         memory.read(result, data);
+                                         memory.write(at, data);
+                                         end(cycle);
+                                       });
+  return times;
+}
+
+}  // namespace thalweg::peach2
