@@ -29,16 +29,14 @@ Library::Library(const std::string& file, const smi__calls& calls, std::uintptr_
         at == std::string::npos ? error : file + ": kernels call " + error.substr(at + 18) + ", which there is not");
   }
   auto* library = static_cast<smi__library*>(dlsym(handle_, "smi__library"));
-  const auto sites = reinterpret_cast<unsigned (*)()>(dlsym(handle_, "smi__sites"));
   const auto channels = reinterpret_cast<void (*)(void*)>(dlsym(handle_, "smi__channels"));
-  if (!library || !sites || !channels || library->version != SMI__CALLS_VERSION) {
+  if (!library || !channels || library->version != SMI__CALLS_VERSION) {
     dlclose(handle_);
     throw std::runtime_error(file + " is no library of kernels of this version");
   }
   library->calls = &calls;
   library->memory = memory;
   library->memory_bytes = memory_bytes;
-  loops_ = sites();
   channels(this);
   if (pipes_.empty()) return;
   first_ = pipes_.begin()->first;

@@ -28,7 +28,6 @@ class Library {
   [[nodiscard]] Call kernel(const std::string& name) const;
   /// The source's line, "app.cl:7", of the code before an address; empty where nobody knows it.
   [[nodiscard]] std::string line(const void* code) const;
-  [[nodiscard]] unsigned loops() const { return loops_; }
   /// The channel of its program that lies at a place; throws std::logic_error where none does.
   [[nodiscard]] Pipe& pipe(const void* place) {
     const auto at = reinterpret_cast<std::uintptr_t>(place) - first_;
@@ -42,7 +41,7 @@ class Library {
 
   std::string file_;
   void* handle_ = nullptr;
-  unsigned rank_, loops_ = 0;
+  unsigned rank_;
   std::map<std::uintptr_t, std::unique_ptr<Pipe>> pipes_;
   std::uintptr_t first_ = 0;
   std::vector<Pipe*> by_place_;  ///< from the first place on: channels lie beside each other

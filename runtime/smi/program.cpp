@@ -64,7 +64,6 @@ void Program::start(unsigned rank, const std::string& file, const std::string& k
   if (!call) throw std::runtime_error(file + " has no kernel " + kernel);
   auto& running = running_.emplace_back(*this, rank, kernel);
   running.library = &from;
-  running.sites.resize(from.loops());
   running.arguments = std::move(arguments);
   std::vector<bool> banks(config_.banks);
   std::vector<Buffer*> seen;
@@ -107,7 +106,6 @@ void Program::start(Running& running, bool serves) {
 
 void Program::body(Running& running) {
   running.call();
-  while (!running.pipelines.empty()) running.pipelines.pop_back();
   auto& kernel = *running.kernel;
   auto& rank = ranks_[running.rank];
   double moved = 0;
@@ -552,11 +550,12 @@ struct Calls {
     auto& self = running();
     return self.library->pipe(channel).try_read(*self.kernel, value);
   }
-  static void turn(unsigned site, unsigned interval, unsigned at_once) { running().turn(site, interval, at_once); }
-  static void begin_pipeline(long interval, long depth) {
-    running().pipelines.push_back(std::make_unique<Pipeline>(interval, depth));
+  static void turn(smi__loop* loop) { running().turn(*loop); }
+  static void leave(smi__loop* loop) { running().leave(*loop); }
+  static void begin_pipeline(smi__loop* loop, long depth) {
+    running().pipelines.push_back(std::make_unique<Pipeline>(loop->interval, depth));
+    loop->pipeline = 1;
   }
-  static void end_pipeline() { running().pipelines.pop_back(); }
   static void memory(unsigned long address, unsigned long bytes, int writes, const void* from) {
     auto& self = running();
     self.program.memory(self, address, bytes, writes != 0, from);
@@ -578,8 +577,8 @@ const smi__calls& smi_calls() {
                                     .try_write = Calls::try_write,
                                     .try_read = Calls::try_read,
                                     .turn = Calls::turn,
+                                    .leave = Calls::leave,
                                     .begin_pipeline = Calls::begin_pipeline,
-                                    .end_pipeline = Calls::end_pipeline,
                                     .memory = Calls::memory,
                                     .channel = Calls::channel};
   return kCalls;

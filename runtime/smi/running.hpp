@@ -2,10 +2,12 @@
 // A kernel that has been started; of program.cpp and report.cpp.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "smi/device/loops.h"
 #include "smi/program.hpp"
 
 namespace thalweg::smi {
@@ -13,11 +15,6 @@ namespace thalweg::smi {
 struct Program::Running {
   Running(Program& in, unsigned of_rank, std::string called) : program(in), rank(of_rank), name(std::move(called)) {}
 
-  /// A loop: its last turn.
-  struct Site {
-    Tick begun = -1, stalled = 0;
-    unsigned at_once = 0;
-  };
   /// Of a bank.
   struct Use {
     std::size_t bytes = 0;  ///< not yet asked for
@@ -31,25 +28,33 @@ struct Program::Running {
     const PortState* port = nullptr;  ///< null: a channel of its rank
   };
 
-  /// A turn of a loop begins so many cycles after the one before, and those that the kernel stood still; `at_once` of them together.
-  void turn(unsigned number, unsigned interval, unsigned at_once) {
-    if (interval == 0) {
-      pipelines.back()->turn();
+  /// A turn of a loop begins its interval after the one before, and the ticks that the kernel stalled; `at_once` of them together.
+  void turn(smi__loop& loop) {
+    if (loop.begun >= 0 && loop.turns < loop.at_once) {
+      ++loop.turns;
       return;
     }
-    auto& site = sites[number];
-    auto& self = *kernel;
-    if (site.begun >= 0) {
-      const auto next = site.begun + interval * self.domain().clock.period + self.stalled() - site.stalled;
-      if (next > self.tick()) {
-        if (site.at_once < at_once) {
-          ++site.at_once;
-          return;
-        }
-        self.reach(next);
-      }
+    if (loop.pipeline)
+      pipelines.back()->turn();
+    else if (loop.begun >= 0)
+      kernel->reach(next(loop));
+    loop.begun = kernel->tick();
+    loop.stalled = kernel->stalled();
+    loop.turns = 1;
+  }
+  /// Its last turn takes its interval, too, so that what follows the loop begins afterwards. While a kernel is unwound no time passes.
+  void leave(smi__loop& loop) {
+    if (loop.pipeline) {
+      auto* last = pipelines.back().release();
+      pipelines.pop_back();
+      delete last;  // throws, where the kernel is cancelled
     }
-    site = {self.tick(), self.stalled(), 1};
+    if (loop.begun >= 0 && std::uncaught_exceptions() == 0) kernel->reach(next(loop));
+    loop.begun = -1;
+    loop.pipeline = 0;
+  }
+  [[nodiscard]] Tick next(const smi__loop& loop) const {
+    return loop.begun + loop.interval * kernel->domain().clock.period + kernel->stalled() - loop.stalled;
   }
 
   Program& program;
@@ -59,7 +64,6 @@ struct Program::Running {
   std::function<void()> call;
   Kernel* kernel = nullptr;
   std::vector<Argument> arguments;
-  std::vector<Site> sites;
   std::vector<Use> banks;
   std::vector<std::unique_ptr<Pipeline>> pipelines;
   Now now;

@@ -106,7 +106,7 @@ Pipeline::Pipeline(Tick interval, Tick depth)
 Pipeline::~Pipeline() noexcept(false) {
   const auto depth = std::exchange(kernel_.depth_, outer_depth_);
   kernel_.depth_ticks_ = outer_depth_ * kernel_.domain_.clock.period;
-  if (std::uncaught_exceptions() == unwinding_) kernel_.pause(depth);
+  if (begun_ >= 0 && std::uncaught_exceptions() == unwinding_) kernel_.pause(depth);
 }
 
 void Pipeline::turn() {

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-enum { SMI__CALLS_VERSION = 2 };
+enum { SMI__CALLS_VERSION = 3 };
 
 /* Of a variable that a call gets: what smi.h's SMI__TYPE says of it. */
 struct smi__variable {
@@ -23,6 +23,8 @@ struct smi__place {
   const char* file;
   unsigned line;
 };
+
+struct smi__loop; /* loops.h */
 
 enum smi__kind { SMI__SEND, SMI__RECEIVE, SMI__BCAST, SMI__SCATTER, SMI__GATHER, SMI__REDUCE };
 
@@ -44,10 +46,10 @@ struct smi__calls {
   void (*read)(void* channel, void* value, unsigned long size, struct smi__place place);
   int (*try_write)(void* channel, const void* value, unsigned long size, struct smi__place place);
   int (*try_read)(void* channel, void* value, unsigned long size, struct smi__place place);
-  /* A turn of the loop `site` begins, of which `at_once` are in `interval` cycles. */
-  void (*turn)(unsigned site, unsigned interval, unsigned at_once);
-  void (*begin_pipeline)(long interval, long depth);
-  void (*end_pipeline)(void);
+  /* A turn of a loop begins; the loop is left. */
+  void (*turn)(struct smi__loop* loop);
+  void (*leave)(struct smi__loop* loop);
+  void (*begin_pipeline)(struct smi__loop* loop, long depth);
   /* Memory of a bank, or none at all, is about to be read or written, by the code before `from`. */
   void (*memory)(unsigned long address, unsigned long bytes, int writes, const void* from);
   /* Called by a library that is asked for its channels. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "loops.h"
 #include "smi.h"
 
 struct smi__library smi__library = {SMI__CALLS_VERSION, 0, 0, 0};
@@ -98,17 +99,20 @@ int smi__try_read(void* channel, void* value, unsigned long size, const char* fi
   return CALLS->try_read(channel, value, size, PLACE);
 }
 
-/* Loops, as the rewritten source calls them. */
-void smi__turn(unsigned site, unsigned interval, unsigned at_once) {
-  CALLS->turn(site, interval, at_once);
+/* Loops, as loops.h declares them. */
+struct smi__loop smi__enter(long interval, long depth, unsigned at_once) {
+  struct smi__loop loop = {.begun = -1, .interval = interval, .at_once = at_once};
+  if (depth != SMI__NO_PIPELINE) CALLS->begin_pipeline(&loop, depth);
+  return loop;
 }
-int smi__begin_pipeline(long interval, long depth) {
-  CALLS->begin_pipeline(interval, depth);
-  return 1;
+int smi__within(struct smi__loop* loop) {
+  return !loop->used++;
 }
-int smi__end_pipeline(void) {
-  CALLS->end_pipeline();
-  return 0;
+void smi__turn(struct smi__loop* loop) {
+  CALLS->turn(loop);
+}
+void smi__leave(struct smi__loop* loop) {
+  CALLS->leave(loop);
 }
 void smi__channel(void* to, void* place, unsigned long bytes, unsigned long element, long depth, const char* name) {
   CALLS->channel(to, place, bytes, element, depth, name);

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -14,12 +15,13 @@ from pathlib import Path
 from thalweg.errors import InputError
 from thalweg.launch import scratch
 from thalweg.resources import resource
+from thalweg.systems.smi.frontend import SPACES, TARGET, language_of
+from thalweg.systems.smi.loops import as_it_is
+from thalweg.systems.smi.pragmas import Operand
 from thalweg.systems.smi.rewrite import KernelText, Rewritten, rewrite
 
-_TARGET = ("-target", "x86_64-unknown-linux-gnu")
-_SPACES = ("-D__local=", "-Dlocal=")  # a kernel's own variables, whatever they are called
-#: by a file's end
-_LANGUAGES = {".cl": "cl", ".c": "c", ".cpp": "c++", ".cc": "c++", ".cxx": "c++"}
+_TARGET = ("-target", TARGET)
+_OPERAND = "smi__operand"
 # Of DWARF 5 by gcc, addr2line has the name of the text that is compiled, not of that which it came from.
 _CODE = ("-fPIC", "-gdwarf-4", "-O2", "-w", "-ffp-contract=off", "-fexceptions")
 _OF_CLANG = (
@@ -75,9 +77,7 @@ def clang(cplusplus: bool = False) -> str | None:
 
 
 def _compiler(source: Path) -> _Compiler:
-    language = _LANGUAGES.get(source.suffix)
-    if language is None:
-        raise InputError(f"{source} is no source of kernels: {', '.join(_LANGUAGES)}")
+    language = language_of(source)
     cplusplus = language == "c++"
     if found := clang(cplusplus):
         return _Compiler(found, language)
@@ -86,8 +86,8 @@ def _compiler(source: Path) -> _Compiler:
     raise InputError(f"{source} needs clang, which is not here: apt-get install clang")
 
 
-def _run(command: Sequence[str | Path], source: Path | None = None) -> str:
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+def _run(command: Sequence[str | Path], source: Path | None = None, stdin: str = "") -> str:
+    done = subprocess.run(list(map(str, command)), input=stdin, capture_output=True, text=True, check=False)
     if done.returncode:
         raise InputError(_first_error(done.stderr, source) or f"{command[0]} fails")
     return done.stdout
@@ -106,29 +106,69 @@ def _first_error(said: str, source: Path | None) -> str:
 
 
 def preprocess(source: Path, includes: Sequence[Path] = (), defines: Sequence[str] = ()) -> Rewritten:
-    """The source with its macros expanded, and the calls of loops in it. Raises InputError where it is not there, or wrong."""
+    """The source with its macros expanded, and what loops need in it. Raises InputError where it is not there, or wrong."""
     if not source.is_file():
         raise InputError(f"there is no file {source}")
     compiler = _compiler(source)
-    text = _run(
-        [
-            compiler.program,
-            "-E",
-            "-x",
-            compiler.language,
-            *compiler.standard,
-            *(("-cl-no-stdinc",) if compiler.language == "cl" else ()),  # what it has comes when it is compiled
-            *(_TARGET if compiler.clang else ()),
-            "-include",
-            resource("runtime/smi/include") / "smi.h",
-            f"-I{resource('runtime/smi/include')}",
-            *(f"-I{folder}" for folder in includes),
-            *(f"-D{define}" for define in defines),
-            "-w",
-            source,
-        ]
-    )
-    return rewrite(text, compiler.language == "c++")
+    command = [
+        compiler.program,
+        "-E",
+        "-x",
+        compiler.language,
+        *compiler.standard,
+        *(("-cl-no-stdinc",) if compiler.language == "cl" else ()),  # what it has comes when it is compiled
+        *(_TARGET if compiler.clang else ()),
+        "-include",
+        str(resource("runtime/smi/include") / "smi.h"),
+        f"-I{resource('runtime/smi/include')}",
+        *(f"-I{folder}" for folder in includes),
+        *(f"-D{define}" for define in defines),
+        "-w",
+        str(source),
+    ]
+
+    def expand(operands: Sequence[Operand]) -> dict[Operand, str]:
+        names = [each for each in operands if each.pragma >= 0 and re.search(r"[A-Za-z_]", each.text)]
+        if not names:
+            return as_it_is(operands)
+        _no_macro_is_restored(text)
+        return as_it_is(operands) | _expanded(compiler, _run([*command, "-dD"]), names)
+
+    text = _run(command)
+    return rewrite(text, compiler.language, expand)
+
+
+def _no_macro_is_restored(text: str) -> None:
+    """A preprocessor does not show what `#pragma pop_macro` defines. Raises InputError where a file of the program has one."""
+    for name in sorted(set(re.findall(r'^# \d+ "([^"<]+)"(?: [12])?$', text, re.MULTILINE))):
+        with contextlib.suppress(OSError):
+            lines = Path(name).read_text(encoding="utf-8", errors="replace").splitlines()
+            for number, line in enumerate(lines, 1):
+                if "pop_macro" in line:
+                    raise InputError(f"{name}:{number}: pop_macro in a program whose pragmas have macros; use #define")
+
+
+def _expanded(compiler: _Compiler, text: str, operands: Sequence[Operand]) -> dict[Operand, str]:
+    """Operands of pragmas, which a preprocessor leaves as they are, with the macros that are defined where they stand: `text` is
+    preprocessed, with the definitions in it."""
+    by_pragma: dict[int, list[Operand]] = {}
+    for operand in dict.fromkeys(operands):
+        by_pragma.setdefault(operand.pragma, []).append(operand)
+    asked: list[Operand] = []
+    lines = []
+    number = -1
+    for line in text.splitlines():
+        if re.match(r"\s*#\s*(define|undef)\b", line):
+            lines.append(line)
+        if re.match(r"\s*#\s*pragma\b", line):
+            number += 1
+            for operand in by_pragma.get(number, ()):
+                lines += [_OPERAND, operand.text]
+                asked.append(operand)
+    lines.append(_OPERAND)
+    said = _run([compiler.program, "-E", "-P", "-undef", "-x", "c", "-w", "-"], stdin="\n".join(lines) + "\n")
+    parts = [" ".join(part.split()) for part in said.split(_OPERAND)[1:-1]]
+    return dict(zip(asked, parts, strict=True))
 
 
 def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), defines: Sequence[str] = ()) -> Compiled:
@@ -148,9 +188,10 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
             *compiler.standard,
             *_CODE,
             *compiler.instrumented,
-            *_SPACES,
+            *SPACES,
             *_of_language(compiler),
             f"-I{source.parent}",
+            f"-I{device}",
             "-o",
             made,
             text,

@@ -12,7 +12,7 @@ from typing import Any
 
 from thalweg.errors import InputError
 from thalweg.resources import resource
-from thalweg.systems.smi import metadata
+from thalweg.systems.smi import frontend, metadata
 
 _TYPES = {1: "int", 2: "float", 3: "double", 4: "char", 5: "short"}
 _OPERATORS = {0: "add", 1: "max", 2: "min"}
@@ -30,8 +30,6 @@ _CALLS = {
 _CHANNEL = re.compile(r"\b(send|receive|broadcast|scatter|gather|reduce)_channel<([\w -]+), ([^<>]+?)(?:, ([^,<>]+))?>")
 _KINDS = {"send": "push", "receive": "pop"}
 _TYPE_NAMES = {"unsigned int": "int", "signed char": "char", "unsigned char": "char", "unsigned short": "short"}
-_VECTORS = "/smi_vectors.h"  # of no disk
-_LANGUAGES = {".cl": "cl", ".c": "c", ".cpp": "c++", ".cc": "c++", ".cxx": "c++"}
 
 #: binary operators, as clang_getCursorBinaryOperatorKind numbers them
 _BINARY: dict[int, Callable[[int, int], int | None]] = {
@@ -62,14 +60,6 @@ class Found:
     degree: int | None
     file: str
     line: int
-
-
-def _cindex() -> Any:
-    try:
-        from clang import cindex
-    except ImportError as error:
-        raise InputError("finding operations needs libclang: pip install 'thalweg[smi]'") from error
-    return cindex
 
 
 def extract(
@@ -116,48 +106,25 @@ def find(source: Path, includes: Sequence[Path] = (), defines: Sequence[str] = (
     """All calls that open a channel, in the order of the text; of a template, for each of its values. Raises InputError."""
     if not source.is_file():
         raise InputError(f"there is no file {source}")
-    language = _LANGUAGES.get(source.suffix)
-    if language is None:
-        raise InputError(f"{source} is no source of kernels: {', '.join(_LANGUAGES)}")
-    cindex = _cindex()
-    unit = cindex.Index.create().parse(
-        str(source),
-        args=_arguments(language, includes, defines),
-        unsaved_files=[(_VECTORS, _vectors())] if language == "cl" else [(str(source), _without_channels(source))],
-    )
+    language = frontend.language_of(source)
+    cindex = frontend.cindex()
+    smi = resource("runtime/smi/include")
+    more = ["-DSMI_EXTRACT", "-Dread_channel_intel(c)=(c)", f"-I{smi}", "-include", str(smi / "smi.h")]
+    more += ["-Dchannel="] if language == "cl" else []
+    more += [*(f"-I{folder}" for folder in includes), *(f"-D{define}" for define in defines)]
+    unit = frontend.parse(str(source), None if language == "cl" else _without_channels(source), language, more)
     for message in unit.diagnostics:
         if message.severity == cindex.Diagnostic.Fatal:
-            raise InputError(f"{message.location.file}:{message.location.line}: {message.spelling}")
+            why = "" if frontend.headers() else "; the compiler's own headers are not here: apt-get install clang"
+            raise InputError(f"{message.location.file}:{message.location.line}: {message.spelling}{why}")
     reader = _Reader(cindex, unit)
     return list(reader.found())
-
-
-def _arguments(language: str, includes: Sequence[Path], defines: Sequence[str]) -> list[str]:
-    smi = resource("runtime/smi/include")
-    arguments = ["-x", language, "-DSMI_EXTRACT", "-Dread_channel_intel(c)=(c)", f"-I{smi}"]
-    arguments += ["-include", str(smi / "smi.h")]
-    if language == "cl":
-        arguments += ["-Dchannel=", "-cl-std=CL2.0", "-cl-no-stdinc", "-Xclang", "-fdeclare-opencl-builtins"]
-        arguments += ["-include", _VECTORS]
-    else:
-        arguments += ["-D__kernel=", "-D__global=", "-D__constant=const", "-D__local=", "-D__private="]
-        arguments += ["-std=c++20"] if language == "c++" else ["-std=gnu17"]
-    return [*arguments, *(f"-I{folder}" for folder in includes), *(f"-D{define}" for define in defines)]
 
 
 def _without_channels(source: Path) -> str:
     """A source in C or C++, where `channel` is a word like others but at the begin of what the program declares."""
     text = source.read_text(encoding="utf-8", errors="replace")
     return re.sub(r"^channel(?=\s+\w)", " " * len("channel"), text, flags=re.MULTILINE)
-
-
-def _vectors() -> str:
-    """OpenCL's types, which libclang brings no header for."""
-    lines = [f"typedef unsigned {name} u{name};" for name in ("char", "short", "int", "long")]
-    lines += ["typedef unsigned long size_t;", "typedef unsigned int cl_mem_fence_flags;"]
-    for name in ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double"):
-        lines += [f"typedef {name} {name}{n} __attribute__((ext_vector_type({n})));" for n in (2, 3, 4, 8, 16)]
-    return "\n".join(lines) + "\n"
 
 
 class _Reader:

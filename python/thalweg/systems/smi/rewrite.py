@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the simulator has to know of a preprocessed source of kernels, and what goes into it: a call at the begin of each turn of
-a loop, which takes a cycle, and calls of the kernels with packed arguments.
-
-Works on tokens: a loop's keyword and parentheses are found wherever they stand, and what is inserted keeps the lines as they are.
+"""What the simulator has to know of a preprocessed source of kernels, and what goes into it: what makes turns of loops take cycles
+(loops.py), and calls of the kernels with packed arguments. Lines stay as they are.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from thalweg.errors import InputError
+from thalweg.systems.smi import loops
+from thalweg.systems.smi.loops import as_it_is
 
 _TOKEN = re.compile(
     r"""(?P<line>^[ \t]*\#[^\n]*)
       | (?P<space>\s+)
+      | (?P<raw>(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)")
       | (?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
       | (?P<word>[A-Za-z_]\w*)
       | (?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)
@@ -23,10 +25,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )
 _MARKER = re.compile(r'#\s*(?:line\s+)?(\d+)\s+"((?:\\.|[^"\\])*)"')
-_UNROLL = re.compile(r"#\s*pragma\s+(?:GCC\s+)?unroll\b\s*\(?\s*(\d*)")
-_INTERVAL = re.compile(r"#\s*pragma\s+ii\s+(\w+)")
-_PIPELINE = re.compile(r"#\s*pragma\s+smi\b(.*)")
-_PIPELINE_PART = re.compile(r"\b(interval|depth)\s*\(([^()]*)\)")
+_PRAGMA = re.compile(r"\s*#\s*pragma\b")
 
 _QUALIFIERS = frozenset(
     [
@@ -83,17 +82,7 @@ class _Token:
     text: str
     file: str = ""
     line: int = 0
-    before: str = ""
-    after: str = ""
-
-
-@dataclass
-class _Pending:
-    """What pragmas say of the next loop."""
-
-    unroll: int | None = None  #: 0: whole
-    interval: str = "1"
-    pipeline: tuple[str, str] | None = None
+    at: int = 0
 
 
 @dataclass
@@ -109,6 +98,21 @@ class _Text:
 
     def __len__(self) -> int:
         return len(self.where)
+
+    def directives(self) -> loops.Directives:
+        """By place: of a pragma its words, of others none."""
+        found: dict[int, list[str]] = {}
+        for token in self.tokens:
+            if token.kind == "line":
+                pragma = _PRAGMA.match(token.text)
+                words = _TOKEN.finditer(token.text[pragma.end() :]) if pragma else ()
+                found[token.at] = [match.group() for match in words if match["space"] is None]
+        return found
+
+    def where_is(self, at: int) -> tuple[str, int]:
+        """File and line of a place in the text."""
+        token = self.tokens[bisect_right(self.tokens, at, key=lambda token: token.at) - 1]
+        return token.file, token.line + token.text.count("\n", 0, at - token.at)
 
     def close(self, at: int) -> int:
         """The bracket that closes the one at a place."""
@@ -130,140 +134,31 @@ def _tokens(text: str) -> Iterator[_Token]:
     file, line = "", 1
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or "other"
-        token = _Token(kind, match.group(), file, line)
+        token = _Token("text" if kind in ("raw", "mark") else kind, match.group(), file, line, match.start())
         if kind == "line" and (marker := _MARKER.match(token.text.strip())):
             file, line = marker.group(2), int(marker.group(1)) - 1
         line += token.text.count("\n")
         yield token
 
 
-def rewrite(text: str, cplusplus: bool = False) -> Rewritten:
-    """Of a preprocessed source, with line markers. Raises InputError where brackets don't match."""
+def rewrite(text: str, language: str = "c", expand: loops.Expand = as_it_is) -> Rewritten:
+    """Of a preprocessed source, with line markers; `expand` replaces macros in expressions of pragmas. Raises InputError where a
+    bracket or a loop is not understood."""
     source = _Text(list(_tokens(text)))
-    loops = _loops(source)
-    kernels = _kernels(source, cplusplus)
+    kernels = _kernels(source, language == "c++")
     channels = _channels(source)
-    changed = "".join(token.before + token.text + token.after for token in source.tokens)
-    tail = [f"unsigned smi__sites(void) {{ return {len(loops)}; }}", *channels]
-    for kernel in kernels:
-        tail += _caller(kernel[0], kernel[1])
-    if cplusplus:
+    changed = "".join(token.text for token in source.tokens)
+    inserted = loops.insert(changed, language, source.directives(), source.where_is, expand)
+    tail = channels
+    for kernel, parameters in kernels:
+        tail += _caller(kernel, parameters)
+    if language == "c++":
         tail = ['extern "C" {', *tail, "}"]
     return Rewritten(
-        text=_PROLOGUE_CPLUSPLUS * cplusplus
-        + _PROLOGUE * (not cplusplus)
-        + changed
-        + '\n# 1 "(calls of the kernels)"\n'
-        + "\n".join(tail)
-        + "\n",
+        text='#include "loops.h"\n' + inserted.text + '\n# 1 "(calls of the kernels)"\n' + "\n".join(tail) + "\n",
         kernels=tuple(kernel for kernel, _ in kernels),
-        loops=tuple(loops),
+        loops=inserted.loops,
     )
-
-
-_DECLARED = (
-    "void smi__turn(unsigned, unsigned, unsigned); int smi__begin_pipeline(long, long); int smi__end_pipeline(void); "
-    "void smi__channel(void*, void*, unsigned long, unsigned long, long, {text});\n"
-)
-_PROLOGUE = _DECLARED.format(
-    text="""
-#ifdef __OPENCL_C_VERSION__
-__constant
-#endif
-const char*
-"""
-)
-_PROLOGUE_CPLUSPLUS = 'extern "C" {' + _DECLARED.format(text="const char*") + "}\n"
-
-
-def _loops(source: _Text) -> list[tuple[str, int]]:
-    """Puts a call of smi__turn into each loop that is not unrolled."""
-    found: list[tuple[str, int]] = []
-    pending = _Pending()
-    braces: list[bool] = []  #: whether it is the body of a do
-    tails = 0  #: statements of a do without braces that have not ended
-    after_do = tail = False
-    starts = set(source.where)
-    at = -1
-    for i, token in enumerate(source.tokens):
-        if token.kind == "line":
-            _pragma(token, pending)
-        if i not in starts:
-            continue
-        at += 1
-        was_tail, tail = tail, False
-        body, after_do = after_do, False
-        if token.text == "{":
-            braces.append(body)
-            continue
-        if body:
-            tails += 1
-        if token.text == "}":
-            tail = bool(braces) and braces.pop()
-        elif token.text == ";" and tails and not _inside_parentheses(source, at):
-            tails -= 1
-            tail = True
-        elif token.text == "opencl_unroll_hint":
-            pending.unroll = int(source[at + 2].text) if source[at + 2].kind == "number" else 0
-        elif token.text in ("for", "while", "do") and token.kind == "word":
-            if token.text == "while" and was_tail:
-                continue
-            head = token
-            if token.text == "do":
-                after_do = True
-                end = token
-            else:
-                if source[at + 1].text != "(":
-                    continue
-                end = source[source.close(at + 1)]
-            _mark(head, end, pending, found)
-            pending = _Pending()
-    return found
-
-
-def _inside_parentheses(source: _Text, at: int) -> bool:
-    depth = 0
-    for i in range(at, -1, -1):
-        text = source[i].text
-        if text == ")":
-            depth += 1
-        elif text == "(":
-            depth -= 1
-            if depth < 0:
-                return True
-        elif text in ("{", "}"):
-            return False
-    return False
-
-
-def _pragma(token: _Token, pending: _Pending) -> None:
-    text = token.text.strip()
-    if match := _UNROLL.match(text):
-        pending.unroll = int(match.group(1) or 0)
-        token.text = ""  # the compiler does as it likes: a loop's turns take no time for that
-    elif match := _INTERVAL.match(text):
-        pending.interval = match.group(1)
-    elif match := _PIPELINE.match(text):
-        parts = dict(_PIPELINE_PART.findall(match.group(1)))
-        if not parts:
-            raise InputError(f"{token.file}:{token.line}: #pragma smi is interval(N) or depth(N), or both")
-        pending.pipeline = (parts.get("interval", "1"), parts.get("depth", "0"))
-
-
-def _mark(head: _Token, end: _Token, pending: _Pending, found: list[tuple[str, int]]) -> None:
-    if pending.unroll == 0:
-        return
-    site = len(found)
-    found.append((head.file, head.line))
-    interval = pending.interval
-    if pending.pipeline:
-        name = f"smi__pipeline_{site}"
-        head.before += (
-            f"for (int {name} = smi__begin_pipeline({pending.pipeline[0]}, {pending.pipeline[1]}); {name}; "
-            f"{name} = smi__end_pipeline()) "
-        )
-        interval = "0"
-    end.after += f" if (smi__turn({site}u, {interval}, {pending.unroll or 1}u), 0) ; else "
 
 
 def _kernels(source: _Text, cplusplus: bool) -> list[tuple[KernelText, list[list[_Token]]]]:
@@ -383,7 +278,7 @@ def _channels(source: _Text) -> list[str]:
         if depth or token.text != "channel" or source[at + 1].kind != "word":
             at += 1
             continue
-        token.text = ""
+        token.text = " " * len(token.text)
         end = at
         while source[end].text != ";" and end < len(source):
             end += 1

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The front end of a compiler, libclang, as it reads the sources of kernels."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from thalweg.errors import InputError
+
+#: by a file's end
+LANGUAGES = {".cl": "cl", ".c": "c", ".cpp": "c++", ".cc": "c++", ".cxx": "c++"}
+#: What kernels are compiled for.
+TARGET = "x86_64-unknown-linux-gnu"
+#: A kernel's own variables, whatever they are called.
+SPACES = ("-D__local=", "-Dlocal=")
+_VECTORS = "/smi_vectors.h"  # of no disk
+
+
+def language_of(source: Path) -> str:
+    """Raises InputError where a file is no source of kernels."""
+    if language := LANGUAGES.get(source.suffix):
+        return language
+    raise InputError(f"{source} is no source of kernels: {', '.join(LANGUAGES)}")
+
+
+def cindex() -> Any:
+    """The module. Raises InputError where libclang is not installed."""
+    try:
+        from clang import cindex
+    except ImportError as error:
+        raise InputError("reading kernels needs libclang: pip install 'thalweg[smi]'") from error
+    return cindex
+
+
+@cache
+def headers() -> tuple[str, ...]:
+    """Where the compiler's own headers are, such as stddef.h, which libclang comes without, as its arguments: those of the clang that
+    compiles kernels, or gcc's. None where neither is installed."""
+    clang = os.environ.get("THALWEG_CLANG") or "clang"
+    for program, question, inside, option in (
+        (clang, "-print-resource-dir", "include/stddef.h", "-resource-dir"),
+        ("gcc", "-print-file-name=include", "stddef.h", "-idirafter"),
+    ):
+        if shutil.which(program):
+            said = subprocess.run([program, question], capture_output=True, text=True, check=False).stdout.strip()
+            if (Path(said) / inside).is_file():
+                return (option, said)
+    return ()
+
+
+def arguments(language: str) -> list[str]:
+    """Of libclang, for a language: OpenCL's functions and types, and in C and C++ OpenCL's words."""
+    common = ["-x", language, "-target", TARGET, "-ferror-limit=0", *headers()]
+    if language == "cl":
+        common += ["-cl-std=CL2.0", "-Xclang", "-fdeclare-opencl-builtins", *SPACES]
+        return [*common, "-include", "opencl-c-base.h"] if _has_opencl() else [*common, "-include", _VECTORS]
+    words = ["-D__kernel=", "-D__global=", "-D__constant=const", "-D__local=", "-D__private="]
+    return [*common, *words, "-std=c++20" if language == "c++" else "-std=gnu17"]
+
+
+def _has_opencl() -> bool:
+    return any((Path(folder) / "include/opencl-c-base.h").is_file() for folder in headers()[1:])
+
+
+def parse(name: str, text: str | None, language: str, more: Sequence[str] = ()) -> Any:
+    """The translation unit of a text, or of the file of that name."""
+    files = [(_VECTORS, _vectors())] if language == "cl" else []
+    if text is not None:
+        files.append((name, text))
+    return cindex().Index.create().parse(name, args=[*arguments(language), *more], unsaved_files=files)
+
+
+def _vectors() -> str:
+    lines = [f"typedef unsigned {name} u{name};" for name in ("char", "short", "int", "long")]
+    lines += ["typedef unsigned long size_t;", "typedef unsigned int cl_mem_fence_flags;"]
+    for name in ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double"):
+        lines += [f"typedef {name} {name}{n} __attribute__((ext_vector_type({n})));" for n in (2, 3, 4, 8, 16)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,442 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loops of a preprocessed source, found by libclang, and what makes their turns take cycles (runtime/smi/device/loops.h).
+
+Loops are those of the syntax tree: `for`, `while`, `do`, and labels that a `goto` jumps back to. What libclang does not read as one of them,
+though a keyword of loops is there, is refused, and so is a loop that is entered elsewhere than at its head.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from thalweg.errors import InputError
+from thalweg.systems.smi import frontend, pragmas
+from thalweg.systems.smi.pragmas import Operand, Said
+
+#: The words after `pragma`, by where a line begins that is a directive.
+Directives = Mapping[int, Sequence[str]]
+#: The expressions with their macros expanded.
+Expand = Callable[[Sequence[Operand]], Mapping[Operand, str]]
+#: File and line of an offset.
+Where = Callable[[int], tuple[str, int]]
+
+_CANDIDATE = re.compile(r"\b(for|while|do|goto)\b")
+_CONSTANT = "a loop's unroll factor and interval are constants from 1 to 2147483647"
+_CLOSES, _STATEMENT_AFTER, _STATEMENT_BEFORE = range(3)  # which of two insertions at one place is first
+
+
+def as_it_is(operands: Sequence[Operand]) -> dict[Operand, str]:
+    """Of a text without macros."""
+    return {operand: operand.text for operand in operands}
+
+
+@dataclass(frozen=True)
+class Inserted:
+    text: str
+    loops: tuple[tuple[str, int], ...]  #: file and line of each loop whose turns take cycles
+
+
+@dataclass(frozen=True)
+class _Token:
+    at: int
+    text: str
+    keyword: bool
+
+    @property
+    def end(self) -> int:
+        return self.at + len(self.text)
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """A loop, a goto or a label, and the statements that it is in, from outside."""
+
+    kind: str
+    at: int
+    end: int
+    around: tuple[Any, ...]
+    to: int = -1  #: of a goto: where its label is
+    tail: int = -1  #: of a do: where the body ends
+
+    def loops(self) -> list[int]:
+        return [each.at for each in self.around if each.kind in _LOOPS]
+
+
+@dataclass(frozen=True)
+class _Around:
+    kind: str
+    at: int
+    end: int
+    children: tuple[tuple[int, int], ...] = ()  #: of a compound statement
+
+
+_LOOPS = {"FOR_STMT": "for", "WHILE_STMT": "while", "DO_STMT": "do", "CXX_FOR_RANGE_STMT": "for"}
+_NESTS = frozenset(("NAMESPACE", "LINKAGE_SPEC", "CLASS_DECL", "STRUCT_DECL", "CLASS_TEMPLATE", "UNEXPOSED_DECL"))
+
+
+@dataclass
+class _Function:
+    """A declaration that has loops in it."""
+
+    tokens: list[_Token]
+    loops: dict[int, _Statement] = field(default_factory=dict)
+    gotos: dict[int, _Statement] = field(default_factory=dict)
+    labels: dict[int, _Statement] = field(default_factory=dict)
+    cases: list[_Statement] = field(default_factory=list)
+    indirect: list[int] = field(default_factory=list)
+
+
+def insert(text: str, language: str, directives: Directives, where: Where, expand: Expand) -> Inserted:
+    """Into a text whose directives are at these places; those that are no pragmas have no words. Raises InputError with the line of what is not understood."""
+    return _Inserter(text, language, directives, where, expand).inserted()
+
+
+class _Inserter:
+    def __init__(self, text: str, language: str, directives: Directives, where: Where, expand: Expand) -> None:
+        self.text, self.language, self.directives, self.where = text, language, directives, where
+        self.expand = expand
+        self.plain = self._without_directives()
+        self.edits: list[tuple[int, int, str]] = []
+        self.blanks: list[tuple[int, int]] = []
+        self.consumed: set[int] = set()
+        self.lines = [(at, self._line_end(at)) for at in sorted(directives)]
+        self.places = sorted(at for at, words in directives.items() if words)
+
+    def inserted(self) -> Inserted:
+        candidates = [match.start() for match in _CANDIDATE.finditer(self.plain)]
+        functions = self._functions(candidates) if candidates else []
+        found: list[tuple[_Statement, Said]] = []
+        heads: list[tuple[_Function, _Statement]] = []
+        for function in functions:
+            self._check_entries(function)
+            found += [(loop, self._said(function, loop)) for _, loop in sorted(function.loops.items())]
+            heads += [(function, label) for label in self._heads(function)]
+            self._no_attribute_is_left(function)
+        self._no_pragma_is_left()
+        values = self.expand(
+            [
+                operand
+                for _, said in found
+                for operand in (said.unroll, said.interval, *(said.pipeline or ()))
+                if operand is not None and operand.text
+            ]
+        )
+        counted: list[int] = []
+        tokens = {loop.at: function.tokens for function in functions for loop in function.loops.values()}
+        for loop, said in found:
+            with self._at(loop.at):
+                whole = said.whole
+            if not whole:
+                self._loop(loop, said, values, len(counted), tokens[loop.at])
+                counted.append(loop.at)
+        for function, label in heads:
+            self._goto_loop(function, label, len(counted))
+            counted.append(label.at)
+        return Inserted(self._edited(), tuple(self.where(at) for at in counted))
+
+    def _without_directives(self) -> str:
+        """The text that libclang reads: without pragmas of loops, in the same places."""
+        parts, last = [], 0
+        for at, words in sorted(self.directives.items()):
+            if not words or not pragmas.is_of_loops(words):
+                continue
+            end = self._line_end(at)
+            parts += [self.text[last:at], " " * (end - at)]
+            last = end
+        return "".join([*parts, self.text[last:]])
+
+    def _line_end(self, at: int) -> int:
+        end = self.text.find("\n", at)
+        return len(self.text) if end < 0 else end
+
+    def _refuse(self, at: int, what: str) -> InputError:
+        file, line = self.where(at)
+        return InputError(f"{file}:{line}: {what}")
+
+    def _at(self, at: int) -> _Placed:
+        return _Placed(*self.where(at))
+
+    # Finding.
+
+    def _functions(self, candidates: list[int]) -> list[_Function]:
+        ascii_text = re.sub(r"[^\x00-\x7f]", "_", self.plain)  # libclang counts bytes
+        unit = frontend.parse(f"/smi{_SUFFIXES[self.language]}", ascii_text, self.language)
+        functions: list[_Function] = []
+        covered: list[tuple[int, int]] = []
+        for cursor in self._declarations(unit.cursor, candidates):
+            extent = cursor.extent
+            covered.append((extent.start.offset, extent.end.offset))
+            function = _Function(self._tokens(unit, extent))
+            self._collect(cursor, (), function)
+            functions.append(function)
+            self._check_keywords(function, unit)
+        left = [at for at in candidates if not any(first <= at < last for first, last in covered)]
+        if left:
+            keywords = {token.at for token in self._tokens(unit, unit.cursor.extent) if token.keyword}
+            for at in left:
+                if at in keywords:
+                    raise self._not_read(at, unit)
+        return functions
+
+    def _declarations(self, cursor: Any, candidates: list[int]) -> Iterator[Any]:
+        """Those that have a candidate in them."""
+        for child in cursor.get_children():
+            extent = child.extent
+            first, last = extent.start.offset, extent.end.offset
+            if bisect_left(candidates, first) == bisect_left(candidates, last) or child.location.file is None:
+                continue
+            if child.kind.name in _NESTS:
+                yield from self._declarations(child, candidates)
+            else:
+                yield child
+
+    def _tokens(self, unit: Any, extent: Any) -> list[_Token]:
+        keyword, comment = (getattr(frontend.cindex().TokenKind, name) for name in ("KEYWORD", "COMMENT"))
+        found: list[_Token] = []
+        for token in unit.get_tokens(extent=extent):
+            at, kind = token.extent.start.offset, token.kind
+            line = bisect_right(self.lines, (at, len(self.text))) - 1
+            if kind != comment and (line < 0 or at >= self.lines[line][1]):
+                found.append(_Token(at, token.spelling, kind == keyword))
+        return found
+
+    def _collect(self, cursor: Any, around: tuple[_Around, ...], function: _Function) -> None:
+        kind = cursor.kind.name
+        extent = cursor.extent
+        at, end = extent.start.offset, extent.end.offset
+        children = list(cursor.get_children())
+        if kind in _LOOPS:
+            tail = children[0].extent.end.offset if kind == "DO_STMT" and children else -1
+            function.loops.setdefault(at, _Statement(_LOOPS[kind], at, end, around, tail=tail))
+        elif kind == "GOTO_STMT" and cursor.referenced is not None:
+            function.gotos.setdefault(at, _Statement("goto", at, end, around, to=cursor.referenced.extent.start.offset))
+        elif kind == "LABEL_STMT":
+            function.labels.setdefault(at, _Statement("label", at, end, around))
+        elif kind in ("CASE_STMT", "DEFAULT_STMT"):
+            function.cases.append(_Statement("case", at, end, around))
+        elif kind == "INDIRECT_GOTO_STMT":
+            function.indirect.append(at)
+        if cursor.kind.is_statement() or kind == "LAMBDA_EXPR":
+            places = (
+                tuple((child.extent.start.offset, child.extent.end.offset) for child in children)
+                if kind == "COMPOUND_STMT"
+                else ()
+            )
+            around = (*around, _Around(kind, at, end, places))
+        for child in children:
+            self._collect(child, around, function)
+
+    def _check_keywords(self, function: _Function, unit: Any) -> None:
+        """Whether each keyword of a loop is a loop's."""
+        tails = set()
+        for loop in function.loops.values():
+            if loop.kind == "do":
+                tail = next((t for t in function.tokens if t.at >= loop.tail and t.text == "while"), None)
+                tails.add(tail.at if tail else -1)
+        known = {"for": function.loops, "do": function.loops, "while": function.loops, "goto": function.gotos}
+        for token in function.tokens:
+            if not token.keyword or token.text not in known:
+                continue
+            if token.at not in known[token.text] and token.at not in tails and token.at not in function.indirect:
+                raise self._not_read(token.at, unit)
+
+    def _not_read(self, at: int, unit: Any) -> InputError:
+        """Nearly always something is not declared: then the compiler's message is the better one."""
+        errors = [each for each in unit.diagnostics if each.severity >= 3 and each.location.file is not None]
+        if errors:
+            first = errors[0].location
+            file, line = self.where(first.offset)
+            return InputError(f"{file}:{line}:{first.column}: error: {errors[0].spelling}")
+        return self._refuse(at, "a loop that is not understood")
+
+    # Checking.
+
+    def _check_entries(self, function: _Function) -> None:
+        """A turn begins at a loop's head: there is no other way in."""
+        for at in function.indirect:
+            raise self._refuse(at, "a computed goto: the loops that it makes are not known before the program runs")
+        for case in function.cases:
+            for around in reversed(case.around):
+                if around.kind == "SWITCH_STMT":
+                    break
+                if around.kind in _LOOPS:
+                    raise self._refuse(case.at, "a case label is in a loop that its switch is not in")
+        for goto in function.gotos.values():
+            label = function.labels.get(goto.to)
+            if label is None or not set(label.loops()) <= set(goto.loops()):
+                raise self._refuse(goto.at, "goto jumps into a loop")
+
+    def _heads(self, function: _Function) -> list[_Statement]:
+        """Labels that are jumped back to."""
+        heads = [
+            function.labels[at] for at in sorted({goto.to for goto in function.gotos.values() if goto.to < goto.at})
+        ]
+        for head in heads:
+            end = self._region(function, head)
+            for goto in function.gotos.values():
+                if not head.at <= goto.at < end and head.at < goto.to < end:
+                    raise self._refuse(goto.at, "goto jumps into a loop of goto")
+            for case in function.cases:
+                switch = next((each for each in reversed(case.around) if each.kind == "SWITCH_STMT"), None)
+                if switch and switch.at < head.at < case.at < end:
+                    raise self._refuse(case.at, "a case label is in a loop of goto that its switch is not in")
+        return heads
+
+    def _region(self, function: _Function, head: _Statement) -> int:
+        """Where the last goto to it ends."""
+        return max(goto.end for goto in function.gotos.values() if goto.to == head.at and goto.at > head.at)
+
+    # What is said of a loop.
+
+    def _said(self, function: _Function, loop: _Statement) -> Said:
+        tokens = function.tokens
+        first = bisect_left(tokens, loop.at, key=lambda token: token.at)
+        said = Said()
+        while (at := self._attribute(tokens, first)) < first:
+            inner = tokens[at:first]
+            with self._at(loop.at):
+                words = [token.text for token in inner]
+                said.add(pragmas.of_attributes(words[3:-2] if words[0] != "[" else words[2:-2]))
+            self.blanks.append((inner[0].at, inner[-1].end))
+            self.consumed |= {token.at for token in inner}
+            first = at
+        begin = tokens[first - 1].end if first else 0
+        for at in self.places[bisect_left(self.places, begin) : bisect_left(self.places, loop.at)]:
+            pragma = self.directives[at]
+            with self._at(at):
+                what = pragmas.of_pragma(pragma, self.places.index(at))
+                if what is False:
+                    raise InputError(f"#pragma {' '.join(pragma)} is before a loop, and not known here; leave it out")
+                if isinstance(what, Said):
+                    said.add(what)
+            self.consumed.add(at)
+        return said
+
+    def _attribute(self, tokens: Sequence[_Token], end: int) -> int:
+        """Where an attribute begins that ends before a token; the token itself, where there is none."""
+        opens = {")": "(", "]": "["}
+        if end < 4 or tokens[end - 1].text not in opens or tokens[end - 2].text != tokens[end - 1].text:
+            return end
+        close, depth = tokens[end - 1].text, 0
+        for first in range(end - 1, -1, -1):
+            depth += (tokens[first].text == close) - (tokens[first].text == opens[close])
+            if not depth:
+                break
+        if close == "]" and tokens[first + 1].text == "[":
+            return first
+        if close == ")" and first and tokens[first - 1].text in ("__attribute__", "__attribute"):
+            return first - 1
+        return end
+
+    def _no_attribute_is_left(self, function: _Function) -> None:
+        for token in function.tokens:
+            if pragmas.says_something(token.text) and token.at not in self.consumed:
+                raise self._refuse(token.at, f"{token.text} is before no loop")
+
+    def _no_pragma_is_left(self) -> None:
+        for number, at in enumerate(self.places):
+            if at in self.consumed:
+                continue
+            with self._at(at):
+                what = pragmas.of_pragma(self.directives[at], number)
+                if isinstance(what, Said) and what.by:
+                    raise InputError(f"{next(iter(what.by.values()))} is before no loop")
+
+    # Inserting.
+
+    def _loop(
+        self, loop: _Statement, said: Said, values: Mapping[Operand, str], number: int, tokens: Sequence[_Token]
+    ) -> None:
+        one = "1"
+
+        def constant(operand: Operand | None) -> str:
+            return one if operand is None else self._constant(values[operand])
+
+        if said.pipeline:
+            interval, depth = (f"({values[each]})" for each in said.pipeline)
+        else:
+            interval, depth = constant(said.interval), "SMI__NO_PIPELINE"
+        self.edits.append(
+            (loop.at, _STATEMENT_BEFORE, f"SMI__LOOP({number}, {interval}, {depth}, {constant(said.unroll)}) ")
+        )
+        at = bisect_left(tokens, loop.at, key=lambda token: token.at)
+        end = tokens[at].end
+        if loop.kind != "do":
+            depth_now = 0
+            for token in tokens[at + 1 :]:
+                depth_now += (token.text == "(") - (token.text == ")")
+                end = token.end
+                if not depth_now:
+                    break
+        self.edits.append((end, _STATEMENT_AFTER, f" if (SMI__TURN({number}), 0) ; else "))
+
+    def _constant(self, text: str) -> str:
+        word = "static_assert" if self.language == "c++" else "_Static_assert"
+        check = f"({text}) >= 1 && ({text}) <= 2147483647 && ({text}) == (int)({text})"
+        return f'({{ {word}({check}, "{_CONSTANT}"); ({text}); }})'
+
+    def _goto_loop(self, function: _Function, head: _Statement, number: int) -> None:
+        tokens = function.tokens
+        outside = [around for around in head.around if around.kind != "LABEL_STMT"]
+        compound = outside[-1] if outside else None
+        if (
+            compound is None
+            or compound.kind != "COMPOUND_STMT"
+            or (len(outside) > 1 and outside[-2].kind == "SWITCH_STMT")
+        ):
+            raise self._refuse(head.at, "goto jumps back to a label that is not a statement of a block of its own")
+        end = self._region(function, head)
+        for goto in function.gotos.values():
+            if goto.to == head.at and compound not in goto.around:
+                raise self._refuse(goto.at, "goto jumps into a block, to the head of a loop")
+        self.edits.append((compound.at + 1, _STATEMENT_AFTER, f" SMI__GUARD({number}, 1, SMI__NO_PIPELINE, 1);"))
+        colon = next(token for token in tokens if token.at > head.at and token.text == ":")
+        self.edits.append((colon.end, _STATEMENT_AFTER, f" SMI__TURN({number});"))
+        last = next(child_end for _, child_end in compound.children if child_end >= end)
+        self.edits.append(
+            (self._statement_end(tokens, last), _STATEMENT_AFTER, f" SMI__LEAVE({number});"),
+        )
+        for goto in function.gotos.values():
+            if head.at <= goto.at < end and not head.at <= goto.to < end:
+                self.edits.append((goto.at, _STATEMENT_BEFORE, f"{{ SMI__LEAVE({number}); "))
+                self.edits.append((self._statement_end(tokens, goto.end), _CLOSES, " }"))
+
+    def _statement_end(self, tokens: Sequence[_Token], end: int) -> int:
+        """With the semicolon that is not of its extent."""
+        after = bisect_left(tokens, end, key=lambda token: token.at)
+        return tokens[after].end if after < len(tokens) and tokens[after].text == ";" else end
+
+    def _edited(self) -> str:
+        text = list(self.text)
+        for at in self.places:
+            if pragmas.is_of_loops(self.directives[at]):
+                self.blanks.append((at, self._line_end(at)))
+        for first, last in self.blanks:
+            text[first:last] = [char if char == "\n" else " " for char in text[first:last]]
+        plain = "".join(text)
+        parts, last = [], 0
+        for at, _, more in sorted(self.edits, key=lambda edit: edit[:2]):
+            parts += [plain[last:at], more]
+            last = at
+        return "".join([*parts, plain[last:]])
+
+
+_SUFFIXES = {"cl": ".cl", "c": ".c", "c++": ".cpp"}
+
+
+class _Placed:
+    """Says of what is wrong where it is."""
+
+    def __init__(self, file: str, line: int) -> None:
+        self.place = f"{file}:{line}"
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, InputError):
+            raise InputError(f"{self.place}: {error.what}") from None

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pragmas and attributes of the usual compilers say of a loop's cycles. Each is honoured, refused by name, or has no influence.
+
+A factor or an interval is an expression here, of the language that the loop is in: its compiler evaluates it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from thalweg.errors import InputError
+
+#: Turns take what their interval says: dependences and the order of loops that nest don't change it here.
+_WITHOUT_INFLUENCE = frozenset(
+    (
+        "ivdep",
+        "GCC:ivdep",
+        "loop_coalesce",
+        "nofusion",
+        "nounroll_and_jam",
+        "loop_count",
+        "vector",
+        "novector",
+        "intel::ivdep",
+        "intel::loop_coalesce",
+        "intel::nofusion",
+        "intel::loop_count",
+        "intel::loop_count_min",
+        "intel::loop_count_max",
+        "intel::loop_count_avg",
+        "likely",
+        "unlikely",
+        "unused",
+        "maybe_unused",
+        "nomerge",
+        "clang::nomerge",
+    )
+)
+_OF_CLANG_WITHOUT_INFLUENCE = frozenset(
+    ("vectorize", "vectorize_width", "vectorize_predicate", "interleave", "interleave_count", "distribute")
+)
+#: What other pragmas begin with that are no loop's, wherever they stand.
+_OF_NO_LOOP = frozenset(
+    (
+        "OPENCL",
+        "STDC",
+        "pack",
+        "message",
+        "push_macro",
+        "pop_macro",
+        "once",
+        "region",
+        "endregion",
+        "mark",
+        "GCC:diagnostic",
+        "GCC:visibility",
+        "GCC:optimize",
+        "GCC:push_options",
+        "GCC:pop_options",
+        "GCC:reset_options",
+        "GCC:target",
+        "GCC:system_header",
+        "GCC:poison",
+        "GCC:warning",
+        "GCC:error",
+        "clang:diagnostic",
+        "clang:attribute",
+        "clang:fp",
+        "clang:optimize",
+        "clang:system_header",
+        "clang:assume_nonnull",
+    )
+)
+_SLOWER = "how many cycles it adds is not known here: give the interval, #pragma ii N"
+_REFUSED = {
+    "disable_loop_pipelining": _SLOWER,
+    "max_concurrency": _SLOWER,
+    "max_interleaving": _SLOWER,
+    "speculated_iterations": _SLOWER,
+    "xcl_pipeline_loop": "use #pragma ii N",
+    "xcl_loop_tripcount": "leave it out",
+    "loop_fuse": "write one loop",
+    "unroll_and_jam": "write the loop so",
+    "HLS": "use #pragma unroll N and #pragma ii N, before the loop",
+    "omp": "kernels are not parallelized by OpenMP: use #pragma unroll N",
+    "acc": "kernels are not parallelized by OpenACC: use #pragma unroll N",
+}
+_VENDORS = ("intel::", "intelfpga::", "altera::")
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An expression; `pragma`: of which pragma of the text it is, as its macros are not expanded; -1: of none."""
+
+    text: str
+    pragma: int = -1
+
+
+@dataclass
+class Said:
+    """Of a loop."""
+
+    unroll: Operand | None = None  #: factor; without a text: whole
+    interval: Operand | None = None
+    pipeline: tuple[Operand, Operand] | None = None  #: interval and depth
+    by: dict[str, str] = field(default_factory=dict)  #: the pragma or attribute of each of these
+
+    def add(self, other: Said) -> None:
+        """Raises InputError where both say something of the same."""
+        for what, name in other.by.items():
+            if what in self.by:
+                raise InputError(f"{name} and {self.by[what]} say two things of one loop")
+        self.unroll = other.unroll or self.unroll
+        self.interval = other.interval or self.interval
+        self.pipeline = other.pipeline or self.pipeline
+        self.by |= other.by
+
+    @property
+    def whole(self) -> bool:
+        """Raises InputError where a loop that is unrolled as a whole has an interval."""
+        whole = self.unroll is not None and not self.unroll.text
+        if whole and "interval" in self.by:
+            raise InputError(f"{self.by['interval']} is of a loop that {self.by['unroll']} unrolls as a whole")
+        return whole
+
+
+def of_pragma(words: Sequence[str], number: int) -> Said | bool:
+    """What the words after `pragma` say; True: nothing that has an influence on a loop, False: nobody knows. Raises InputError."""
+    name = ":".join(words[:2]) if words[:1] in (["GCC"], ["clang"]) else "".join(words[:1])
+    called, rest = f"#pragma {name.replace(':', ' ')}", list(words[1 + (":" in name) :])
+    if name in ("unroll", "GCC:unroll"):
+        text = " ".join(rest)
+        if name == "GCC:unroll" and not text:
+            raise InputError("#pragma GCC unroll has a number of turns")
+        if name == "GCC:unroll":  # 0 and 1 are no unrolling
+            text = f"({text}) == 0 ? 1 : ({text})"
+        return Said(unroll=Operand(text, number), by={"unroll": called})
+    if name == "nounroll":
+        return Said(unroll=Operand("1"), by={"unroll": called})
+    if name == "ii":
+        if not rest:
+            raise InputError("#pragma ii has a number of cycles")
+        return Said(interval=Operand(" ".join(rest), number), by={"interval": called})
+    if name == "smi":
+        return _pipeline(rest, number)
+    if name == "clang:loop":
+        return _of_clang(rest, number)
+    if name in _REFUSED:
+        raise InputError(f"{called}: {_REFUSED[name]}")
+    return name in _WITHOUT_INFLUENCE or (name in _OF_NO_LOOP)
+
+
+def is_of_loops(words: Sequence[str]) -> bool:
+    """Those that stay where they are are no loop's."""
+    return ":".join(words[:2]) not in _OF_NO_LOOP and "".join(words[:1]) not in _OF_NO_LOOP
+
+
+def of_attributes(words: Sequence[str]) -> Said:
+    """What the words within [[ ]] or __attribute__(( )) before a loop say. Raises InputError where one of them is not known."""
+    said = Said()
+    for name, operand in _calls(words, ","):
+        plain = name
+        for vendor in _VENDORS:
+            plain = plain.removeprefix(vendor)
+        plain = plain.strip("_") if plain.startswith("__") else plain
+        if plain == "opencl_unroll_hint":
+            said.add(Said(unroll=Operand(operand or ""), by={"unroll": name}))
+        elif name.startswith(_VENDORS) and plain in ("ii", "initiation_interval"):
+            said.add(Said(interval=Operand(operand or ""), by={"interval": name}))
+        elif plain in _REFUSED:
+            raise InputError(f"attribute {name}: {_REFUSED[plain]}")
+        elif plain not in _WITHOUT_INFLUENCE and f"intel::{plain}" not in _WITHOUT_INFLUENCE:
+            raise InputError(f"attribute {name} of a loop is not known here; leave it out")
+    return said
+
+
+def says_something(name: str) -> bool:
+    """Whether an attribute of that name is one of loops that have to be before one."""
+    return name in ("opencl_unroll_hint", "__opencl_unroll_hint__")
+
+
+def _pipeline(words: Sequence[str], number: int) -> Said:
+    parts = {"interval": "1", "depth": "0"}
+    found = dict(_calls(words))
+    if not found or not set(found) <= set(parts) or any(not operand for operand in found.values()):
+        raise InputError("#pragma smi is interval(N) or depth(N), or both")
+    parts |= {name: operand or "" for name, operand in found.items()}
+    pipeline = (Operand(parts["interval"], number), Operand(parts["depth"], number))
+    return Said(pipeline=pipeline, by={"interval": "#pragma smi"})
+
+
+def _of_clang(words: Sequence[str], number: int) -> Said | bool:
+    said = Said()
+    for name, operand in _calls(words):
+        called = f"#pragma clang loop {name}({operand})"
+        if name == "unroll_count":
+            said.add(Said(unroll=Operand(operand or "", number), by={"unroll": called}))
+        elif name == "unroll" and operand in ("full", "disable"):
+            said.add(Said(unroll=Operand("" if operand == "full" else "1"), by={"unroll": called}))
+        elif name == "pipeline_initiation_interval":
+            said.add(Said(interval=Operand(operand or "", number), by={"interval": called}))
+        elif name not in _OF_CLANG_WITHOUT_INFLUENCE:
+            raise InputError(f"{called} does not say how many turns or cycles: use #pragma unroll N, #pragma ii N")
+    return said
+
+
+def _calls(words: Sequence[str], separator: str = "") -> Iterator[tuple[str, str | None]]:
+    """Of `name(operand) name ...`, or with a separator; names may be qualified."""
+    at = 0
+    while at < len(words):
+        if separator and words[at] == separator:
+            at += 1
+            continue
+        name = words[at]
+        at += 1
+        while at + 1 < len(words) and "".join(words[at : at + 2]) == "::":
+            name, at = f"{name}::{words[at + 2]}" if at + 2 < len(words) else name, at + 3
+        while at + 1 < len(words) and words[at] == "::":
+            name, at = f"{name}::{words[at + 1]}", at + 2
+        operand = None
+        if at < len(words) and words[at] == "(":
+            depth, first = 1, at + 1
+            at = first
+            while at < len(words) and depth:
+                depth += (words[at] == "(") - (words[at] == ")")
+                at += 1
+            operand = " ".join(words[first : at - 1])
+        yield name, operand
