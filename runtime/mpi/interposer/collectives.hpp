@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "mpi/interposer/arguments.hpp"
 #include "mpi/interposer/communicator.hpp"
 #include "mpi/interposer/data.hpp"
 #include "mpi/interposer/request.hpp"
@@ -76,10 +77,7 @@ int unfollowed(Native native, Form form);
 Reason outside_network(CommunicatorInfo& communicator, spec::Collective collective, Form& form,
                        Reason against = Reason::none);
 
-/// True of arguments that MPI refuses.
-inline bool refused(MPI_Count count, MPI_Datatype type) {
-  return count < 0 || type == MPI_DATATYPE_NULL;
-}
+/// True of a root that MPI refuses.
 inline bool refused(int root, const CommunicatorInfo& communicator) {
   return root < 0 || root >= communicator.size;
 }

@@ -37,6 +37,7 @@ int Query_thread(int* provided) {
 int Finalize(Native native) {
   if (!process().joined()) return native();
   meet(*known(MPI_COMM_WORLD));
+  forget_arguments();
   const int error = native();
   process().finish();
   return error;

@@ -6,15 +6,26 @@
 namespace thalweg::mpi {
 namespace {
 
-/// Arguments that MPI refuses, and peers that are none, are left to MPI.
-bool sendable(const CommunicatorInfo& communicator, MPI_Count count, MPI_Datatype type, int destination, int tag) {
-  return count >= 0 && type != MPI_DATATYPE_NULL && tag >= 0 && destination >= 0 &&
-         static_cast<std::size_t>(destination) < communicator.peers.size();
+/// Of no data at all MPI does not look at the type.
+int refused(const void* buffer, MPI_Count count, MPI_Datatype type) {
+  return count == 0 ? MPI_SUCCESS : error_in(buffer, count, type);
 }
-bool receivable(const CommunicatorInfo& communicator, MPI_Count count, MPI_Datatype type, int source, int tag) {
-  const bool peer =
-      source == MPI_ANY_SOURCE || (source >= 0 && static_cast<std::size_t>(source) < communicator.peers.size());
-  return count >= 0 && type != MPI_DATATYPE_NULL && peer && (tag >= 0 || tag == MPI_ANY_TAG);
+Layout layout_of(MPI_Count count, MPI_Datatype type) {
+  return Layout(count == 0 ? MPI_BYTE : type);
+}
+
+bool is_peer(const CommunicatorInfo& communicator, int rank) {
+  return rank >= 0 && static_cast<std::size_t>(rank) < communicator.peers.size();
+}
+/// Arguments that MPI refuses, and peers that are none, are left to MPI.
+bool sendable(const CommunicatorInfo& communicator, const void* buffer, MPI_Count count, MPI_Datatype type,
+              int destination, int tag) {
+  return is_peer(communicator, destination) && tag >= 0 && tag <= largest_tag() && !refused(buffer, count, type);
+}
+bool receivable(const CommunicatorInfo& communicator, const void* buffer, MPI_Count count, MPI_Datatype type,
+                int source, int tag) {
+  return (source == MPI_ANY_SOURCE || is_peer(communicator, source)) && (tag >= 0 || tag == MPI_ANY_TAG) &&
+         tag <= largest_tag() && !refused(buffer, count, type);
 }
 
 /// Copies the message out of the program's buffer and sends it on its way; its number is `id`.
@@ -77,7 +88,7 @@ std::unique_ptr<Request> send_request(const CommunicatorInfo* communicator, bool
                                       MPI_Count count, MPI_Datatype type, int destination, int tag, MPI_Comm comm) {
   auto request = std::make_unique<Request>();
   request->communicator = comm;
-  request->post = [=, layout = Layout(type).kept(), info = *communicator] {
+  request->post = [=, layout = layout_of(count, type).kept(), info = *communicator] {
     std::uint64_t id = 0;
     post_send(info, synchronous, buffer, count, layout, destination, tag, &id);
     return id;
@@ -92,7 +103,7 @@ std::unique_ptr<Request> receive_request(const CommunicatorInfo* communicator, v
   request->communicator = comm;
   request->receives = true;
   request->post = [=, info = *communicator] { return post_receive(info, Action::receive, source, tag); };
-  request->finish = [=, layout = Layout(type).kept()](const Reply& reply) {
+  request->finish = [=, layout = layout_of(count, type).kept()](const Reply& reply) {
     return take_message(reply, buffer, count, layout);
   };
   return request;
@@ -117,7 +128,7 @@ int probe(Native native, bool waits, Action action, int source, int tag, MPI_Com
   const CommunicatorInfo* communicator = known(comm);
   *ours = false;
   if (communicator == nullptr) return waits ? process().outside(native) : native();
-  if (!receivable(*communicator, 0, MPI_BYTE, source, tag)) return native();
+  if (!receivable(*communicator, nullptr, 0, MPI_BYTE, source, tag)) return native();
   *ours = true;
   *found = process().wait(post_receive(*communicator, action, source, tag));
   *flag = found->bytes != kNothing;
@@ -136,10 +147,10 @@ int Send(Native native, Mode mode, const void* buffer, MPI_Count count, MPI_Data
          MPI_Comm comm) {
   const CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr) return process().outside(native);
-  if (!sendable(*communicator, count, type, destination, tag)) return native();
+  if (!sendable(*communicator, buffer, count, type, destination, tag)) return native();
   std::uint64_t id = 0;
   const int error =
-      post_send(*communicator, mode == Mode::synchronous, buffer, count, Layout(type), destination, tag, &id);
+      post_send(*communicator, mode == Mode::synchronous, buffer, count, layout_of(count, type), destination, tag, &id);
   if (error == MPI_SUCCESS) process().wait(id);
   return error;
 }
@@ -147,7 +158,7 @@ int Send(Native native, Mode mode, const void* buffer, MPI_Count count, MPI_Data
 int Isend(Native native, Mode mode, const void* buffer, MPI_Count count, MPI_Datatype type, int destination, int tag,
           MPI_Comm comm, MPI_Request* request) {
   const CommunicatorInfo* communicator = known(comm);
-  if (communicator == nullptr || !sendable(*communicator, count, type, destination, tag)) return native();
+  if (communicator == nullptr || !sendable(*communicator, buffer, count, type, destination, tag)) return native();
   *request =
       make_request(send_request(communicator, mode == Mode::synchronous, buffer, count, type, destination, tag, comm));
   return MPI_SUCCESS;
@@ -156,7 +167,7 @@ int Isend(Native native, Mode mode, const void* buffer, MPI_Count count, MPI_Dat
 int Send_init(Native native, Mode mode, const void* buffer, MPI_Count count, MPI_Datatype type, int destination,
               int tag, MPI_Comm comm, MPI_Request* request) {
   const CommunicatorInfo* communicator = known(comm);
-  if (communicator == nullptr || !sendable(*communicator, count, type, destination, tag)) return native();
+  if (communicator == nullptr || !sendable(*communicator, buffer, count, type, destination, tag)) return native();
   auto made = send_request(communicator, mode == Mode::synchronous, buffer, count, type, destination, tag, comm);
   made->persistent = true;
   *request = make_request(std::move(made));
@@ -167,15 +178,15 @@ int Recv(Native native, void* buffer, MPI_Count count, MPI_Datatype type, int so
          MPI_Status* status) {
   const CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr) return process().outside(native);
-  if (!receivable(*communicator, count, type, source, tag)) return native();
+  if (!receivable(*communicator, buffer, count, type, source, tag)) return native();
   const Reply reply = process().wait(post_receive(*communicator, Action::receive, source, tag));
-  return finish(take_message(reply, buffer, count, Layout(type)), comm, status);
+  return finish(take_message(reply, buffer, count, layout_of(count, type)), comm, status);
 }
 
 int Irecv(Native native, void* buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
           MPI_Request* request) {
   const CommunicatorInfo* communicator = known(comm);
-  if (communicator == nullptr || !receivable(*communicator, count, type, source, tag)) return native();
+  if (communicator == nullptr || !receivable(*communicator, buffer, count, type, source, tag)) return native();
   *request = make_request(receive_request(communicator, buffer, count, type, source, tag, comm));
   return MPI_SUCCESS;
 }
@@ -183,7 +194,7 @@ int Irecv(Native native, void* buffer, MPI_Count count, MPI_Datatype type, int s
 int Recv_init(Native native, void* buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
               MPI_Request* request) {
   const CommunicatorInfo* communicator = known(comm);
-  if (communicator == nullptr || !receivable(*communicator, count, type, source, tag)) return native();
+  if (communicator == nullptr || !receivable(*communicator, buffer, count, type, source, tag)) return native();
   auto made = receive_request(communicator, buffer, count, type, source, tag, comm);
   made->persistent = true;
   *request = make_request(std::move(made));
@@ -196,21 +207,23 @@ int Sendrecv(Native native, const void* send, MPI_Count send_count, MPI_Datatype
   const CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr) return process().outside(native);
   // Where one of the two has no peer, it does nothing; MPI says what its status is.
-  const bool sends = sendable(*communicator, send_count, send_type, destination, send_tag);
-  const bool receives = receivable(*communicator, receive_count, receive_type, source, receive_tag);
+  const bool sends = sendable(*communicator, send, send_count, send_type, destination, send_tag);
+  const bool receives = receivable(*communicator, receive, receive_count, receive_type, source, receive_tag);
   if ((!sends && destination != MPI_PROC_NULL) || (!receives && source != MPI_PROC_NULL)) return native();
   std::vector<std::uint64_t> ids;
   if (receives) ids.push_back(post_receive(*communicator, Action::receive, source, receive_tag));
   if (sends) {
     ids.emplace_back();
-    if (const int error =
-            post_send(*communicator, false, send, send_count, Layout(send_type), destination, send_tag, &ids.back()))
+    if (const int error = post_send(*communicator, false, send, send_count, layout_of(send_count, send_type),
+                                    destination, send_tag, &ids.back()))
       return error;
   }
   if (!ids.empty()) process().park(ids, static_cast<std::uint32_t>(ids.size()), kForever);
   if (sends) process().wait(ids.back());
   if (!receives) return PMPI_Recv(receive, 0, MPI_BYTE, MPI_PROC_NULL, receive_tag, comm, status);
-  return finish(take_message(process().wait(ids.front()), receive, receive_count, Layout(receive_type)), comm, status);
+  return finish(
+      take_message(process().wait(ids.front()), receive, receive_count, layout_of(receive_count, receive_type)), comm,
+      status);
 }
 
 int Sendrecv_replace(Native native, void* buffer, MPI_Count count, MPI_Datatype type, int destination, int send_tag,
@@ -224,8 +237,8 @@ int Isendrecv(Native native, const void* send, MPI_Count send_count, MPI_Datatyp
               int send_tag, void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int source,
               int receive_tag, MPI_Comm comm, MPI_Request* request) {
   const CommunicatorInfo* communicator = known(comm);
-  if (communicator == nullptr || !sendable(*communicator, send_count, send_type, destination, send_tag) ||
-      !receivable(*communicator, receive_count, receive_type, source, receive_tag))
+  if (communicator == nullptr || !sendable(*communicator, send, send_count, send_type, destination, send_tag) ||
+      !receivable(*communicator, receive, receive_count, receive_type, source, receive_tag))
     return native();
   *request =
       make_request(receive_request(communicator, receive, receive_count, receive_type, source, receive_tag, comm));
@@ -265,21 +278,27 @@ int Improbe(Native native, int source, int tag, MPI_Comm comm, int* flag, MPI_Me
 }
 
 int Mrecv(Native native, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
-  const auto kept = matched_messages().extract(key_of(*message));
-  if (kept.empty()) return native();
+  const auto found = matched_messages().find(key_of(*message));
+  if (found == matched_messages().end()) return native();
+  // MPI does not know the message, only its error.
+  if (const int error = refused(buffer, count, type)) return raise(found->second.second, error);
+  const auto kept = matched_messages().extract(found);
   *message = MPI_MESSAGE_NULL;
-  return finish(take_message(kept.mapped().first, buffer, count, Layout(type)), kept.mapped().second, status);
+  return finish(take_message(kept.mapped().first, buffer, count, layout_of(count, type)), kept.mapped().second, status);
 }
 
 int Imrecv(Native native, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* message,
            MPI_Request* request) {
-  const auto kept = matched_messages().extract(key_of(*message));
-  if (kept.empty()) return native();
+  const auto found = matched_messages().find(key_of(*message));
+  if (found == matched_messages().end()) return native();
+  // MPI does not know the message, only its error.
+  if (const int error = refused(buffer, count, type)) return raise(found->second.second, error);
+  const auto kept = matched_messages().extract(found);
   *message = MPI_MESSAGE_NULL;
   auto made = std::make_unique<Request>();
   made->communicator = kept.mapped().second;
   // It has arrived already: nothing is posted, and its reply is at hand.
-  made->outcome = take_message(kept.mapped().first, buffer, count, Layout(type));
+  made->outcome = take_message(kept.mapped().first, buffer, count, layout_of(count, type));
   made->done_at = process().clock();
   made->active = made->done = true;
   *request = make_request(std::move(made));

@@ -2,6 +2,7 @@
 // Point to point: a message is copied into the sender's heap and stamped; the server says who gets it and when.
 #pragma once
 
+#include "mpi/interposer/arguments.hpp"
 #include "mpi/interposer/communicator.hpp"
 #include "mpi/interposer/data.hpp"
 #include "mpi/interposer/request.hpp"

@@ -46,9 +46,11 @@ std::vector<Extent> Blocks::extents() const {
 }
 
 void Blocks::place(const void* buffer, MPI_Count first, MPI_Count offset, MPI_Count count, MPI_Datatype type) {
-  wrong_ = wrong_ || refused(count, type);
+  const bool again = !blocks_.empty() && blocks_.back().layout.type() == type;
+  wrong_ = wrong_ || count < 0 || !(again || usable(type)) || (count > 0 && buffer == MPI_IN_PLACE) ||
+           (first == 0 && offset == 0 && absent(buffer, count, type));
   if (wrong_) return;
-  const Layout layout = !blocks_.empty() && blocks_.back().layout.type() == type ? blocks_.back().layout : Layout(type);
+  const Layout layout = again ? blocks_.back().layout : Layout(type);
   blocks_.push_back({layout.at(static_cast<char*>(const_cast<void*>(buffer)) + offset, first), count, layout});
 }
 
@@ -77,6 +79,12 @@ int Blocks::copy_out(const std::byte* from) const {
     from += taken;
   }
   return MPI_SUCCESS;
+}
+
+bool aliased(const void* own, MPI_Count count, MPI_Datatype own_type, const void* all, MPI_Count first,
+             MPI_Datatype type) {
+  if (own == MPI_IN_PLACE || all == MPI_IN_PLACE || count == 0 || own_type != type || !usable(type)) return false;
+  return aliased(own, static_cast<const std::byte*>(all) + Layout(type).bytes(first));
 }
 
 int move(Native native, MPI_Comm comm, Movement movement, Form form) {
@@ -132,6 +140,9 @@ int Gather(Native native, const void* send, MPI_Count send_count, MPI_Datatype s
     movement.send.add(receive, receive_count * root, receive_count, receive_type);
   else
     movement.send.add(send, 0, send_count, send_type);
+  if (at_root && send_count == receive_count &&
+      aliased(send, send_count, send_type, receive, receive_count * root, receive_type))
+    return native();
   movement.bytes = movement.send.bytes();
   return move(native, comm, std::move(movement), form);
 }
@@ -146,6 +157,9 @@ int Allgather(Native native, const void* send, MPI_Count send_count, MPI_Datatyp
     movement.send.add(receive, receive_count * place.rank, receive_count, receive_type);
   else
     movement.send.add(send, 0, send_count, send_type);
+  if (send_count == receive_count &&
+      aliased(send, send_count, send_type, receive, receive_count * place.rank, receive_type))
+    return native();
   movement.bytes = movement.send.bytes();
   return move(native, comm, std::move(movement), form);
 }
@@ -161,6 +175,9 @@ int Scatter(Native native, const void* send, MPI_Count send_count, MPI_Datatype 
     movement.receive.leave(send_count, send_type);
   else
     movement.receive.add(receive, 0, receive_count, receive_type);
+  if (at_root && send_count == receive_count &&
+      aliased(receive, receive_count, receive_type, send, send_count * root, send_type))
+    return native();
   movement.bytes = movement.receive.bytes();
   return move(native, comm, std::move(movement), form);
 }
@@ -175,6 +192,7 @@ int Alltoall(Native native, const void* send, MPI_Count send_count, MPI_Datatype
     movement.send = movement.receive;
   else
     movement.send.add(send, 0, send_count * place.size, send_type);
+  if (send_count == receive_count && aliased(send, send_count, send_type, receive, 0, receive_type)) return native();
   movement.bytes = movement.receive.bytes() / static_cast<std::uint64_t>(place.size);
   return move(native, comm, std::move(movement), form);
 }

@@ -26,8 +26,8 @@ class Blocks {
   }
   /// What the rank has in place already: it is not touched.
   void leave(MPI_Count count, MPI_Datatype type) {
-    add(nullptr, 0, count, type);
-    if (!blocks_.empty()) blocks_.back().stays = true;
+    wrong_ = wrong_ || count < 0 || !usable(type);
+    if (!wrong_) blocks_.push_back({nullptr, count, Layout(type), true});
   }
 
   /// True where an argument was one that MPI refuses.
@@ -69,6 +69,10 @@ struct Movement {
 };
 int move(Native native, MPI_Comm comm, Movement movement, Form form);
 
+/// True where `count` elements at `own` are those that begin `first` elements after `all`, and MPI refuses that.
+bool aliased(const void* own, MPI_Count count, MPI_Datatype own_type, const void* all, MPI_Count first,
+             MPI_Datatype type);
+
 namespace on {
 
 using spec::Collective;
@@ -96,6 +100,9 @@ int Gatherv(Native native, const void* send, MPI_Count send_count, MPI_Datatype 
     movement.send.add(receive, static_cast<MPI_Count>(displacements[root]), static_cast<MPI_Count>(counts[root]), type);
   else
     movement.send.add(send, 0, send_count, send_type);
+  if (at_root && counts[root] != 0 &&
+      aliased(send, send_count, send_type, receive, static_cast<MPI_Count>(displacements[root]), type))
+    return native();
   return move(native, comm, std::move(movement), form);
 }
 
@@ -112,6 +119,9 @@ int Scatterv(Native native, const void* send, const Count* counts, const Displac
     movement.receive.leave(static_cast<MPI_Count>(counts[root]), type);
   else
     movement.receive.add(receive, 0, receive_count, receive_type);
+  if (at_root && counts[root] != 0 &&
+      aliased(receive, receive_count, receive_type, send, static_cast<MPI_Count>(displacements[root]), type))
+    return native();
   return move(native, comm, std::move(movement), form);
 }
 
@@ -128,6 +138,9 @@ int Allgatherv(Native native, const void* send, MPI_Count send_count, MPI_Dataty
                       static_cast<MPI_Count>(counts[place.rank]), type);
   else
     movement.send.add(send, 0, send_count, send_type);
+  if (counts[place.rank] != 0 &&
+      aliased(send, send_count, send_type, receive, static_cast<MPI_Count>(displacements[place.rank]), type))
+    return native();
   return move(native, comm, std::move(movement), form);
 }
 
@@ -143,6 +156,7 @@ int Alltoallv(Native native, const void* send, const Count* send_counts, const D
     movement.send = movement.receive;
   else
     movement.send.add_all(send, send_counts, send_displacements, send_type, place.size);
+  if (send_counts == counts && aliased(send, 1, send_type, receive, 0, type)) return native();
   return move(native, comm, std::move(movement), form);
 }
 
@@ -157,13 +171,15 @@ int Alltoallw(Native native, const void* send, const Count* send_counts, const D
   const auto fill = [&](Blocks& side, const void* buffer, const Count* count, const Displacement* at,
                         const MPI_Datatype* type) {
     for (int i = 0; i < place.size; ++i)
-      side.add_at_byte(buffer, static_cast<MPI_Count>(at[i]), static_cast<MPI_Count>(count[i]), type[i]);
+      side.add_at_byte(buffer, static_cast<MPI_Count>(at[i]), static_cast<MPI_Count>(count[i]),
+                       count[i] == 0 ? MPI_BYTE : type[i]);
   };
   fill(movement.receive, receive, counts, displacements, types);
   if (send == MPI_IN_PLACE)
     movement.send = movement.receive;
   else
     fill(movement.send, send, send_counts, send_displacements, send_types);
+  if (send_counts == counts && send_types == types && aliased(send, receive)) return native();
   return move(native, comm, std::move(movement), form);
 }
 

@@ -88,15 +88,25 @@ Hardware hardware(MPI_Op op, const Layout& layout) {
   return made;
 }
 
+/// True of arguments that MPI refuses.
+bool refused(const Reduce& call, const CommunicatorInfo& communicator) {
+  const auto negative = [](MPI_Count count) { return count < 0; };
+  if (refused(call.root, communicator) || call.op == MPI_OP_NULL || std::ranges::any_of(call.blocks, negative))
+    return true;
+  const bool at_root = call.collective != Collective::reduce || communicator.rank == call.root;
+  const MPI_Count taken = call.blocks.empty() ? call.count : call.blocks[static_cast<std::size_t>(communicator.rank)];
+  if (at_root && (error_in(call.receive, taken, call.type) || (call.count > 0 && aliased(call.send, call.receive))))
+    return true;
+  return !(at_root && call.send == MPI_IN_PLACE) && error_in(call.send, call.count, call.type);
+}
+
 }  // namespace
 
 int reduce(Native native, MPI_Comm comm, const Reduce& call, Form form) {
   CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr) return unfollowed(native, form);
   if (communicator->between) return in_software(native, comm, {Pattern::none, Reason::intercommunicator}, form);
-  if (refused(call.count, call.type) || refused(call.root, *communicator) || call.op == MPI_OP_NULL ||
-      communicator->size == 1)
-    return native();
+  if (communicator->size == 1 || refused(call, *communicator)) return native();
   const Layout layout(call.type);
   if (layout.bytes(call.count) == 0) return without_data(comm, form);
   Hardware made = hardware(call.op, layout);

@@ -26,8 +26,9 @@ void drop_handle(MPI_Request handle) {
   PMPI_Wait(&handle, MPI_STATUS_IGNORE);
 }
 
-/// Ends a complete request as Wait and Test do: its status, its error, and its handle, where it is not persistent.
-int retire(MPI_Request* handle, MPI_Status* status) {
+/// Ends a complete request as Wait and Test do: its status, its error, and its handle, where it is not persistent. Of one among
+/// others the error is in its status only.
+int retire(MPI_Request* handle, MPI_Status* status, bool alone) {
   Request& request = *find_request(*handle);
   if (!request.active) {
     write_status(status, {});
@@ -44,7 +45,7 @@ int retire(MPI_Request* handle, MPI_Status* status) {
     requests_by_handle().erase(request.key);
     *handle = MPI_REQUEST_NULL;
   }
-  return error == MPI_SUCCESS ? error : raise(communicator, error);
+  return error == MPI_SUCCESS || !alone ? error : raise(communicator, error);
 }
 
 /// An array of requests, ours and MPI's.
@@ -105,9 +106,9 @@ class Mixed {
     return request->active ? request->outcome : Outcome{};
   }
   /// Afterwards it is no longer looked at.
-  int retire_at(int i, MPI_Status* status) {
+  int retire_at(int i, MPI_Status* status, bool alone = true) {
     ours_[static_cast<std::size_t>(i)] = nullptr;
-    return retire(&handles_[static_cast<std::size_t>(i)], status);
+    return retire(&handles_[static_cast<std::size_t>(i)], status, alone);
   }
 
   /// Lets time pass until one more of ours is done; where MPI's own are looked at too, only a little.
@@ -135,6 +136,12 @@ MPI_Status* entry(MPI_Status* statuses, int i) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
 }
 
+/// What a call that ends several returns, where MPI has reported its own `error` already.
+int in_status(int error, bool failed) {
+  if (error != MPI_SUCCESS) return MPI_ERR_IN_STATUS;
+  return failed ? raise(MPI_COMM_NULL, MPI_ERR_IN_STATUS) : MPI_SUCCESS;
+}
+
 /// Ends MPI's own, where all of them are complete. MPICH's Testall fails for persistent collectives (5.0.2).
 int end_natives(Mixed& mixed, int* flag, MPI_Status* statuses) {
   const std::span natives(mixed.natives(), static_cast<std::size_t>(mixed.size()));
@@ -152,11 +159,11 @@ int end_natives(Mixed& mixed, int* flag, MPI_Status* statuses) {
 /// Completes all, once they can be.
 int retire_all(Mixed& mixed, int error, MPI_Status* statuses) {
   mixed.store_natives();
-  bool failed = error != MPI_SUCCESS;
+  bool failed = false;
   for (int i = 0; i < mixed.size(); ++i)
     if (mixed.ours(static_cast<std::size_t>(i)))
-      failed = mixed.retire_at(i, entry(statuses, i)) != MPI_SUCCESS || failed;
-  return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+      failed = mixed.retire_at(i, entry(statuses, i), false) != MPI_SUCCESS || failed;
+  return in_status(error, failed);
 }
 
 /// One pass of Testany; `found` stays false where none is complete.
@@ -177,16 +184,16 @@ int pick_any(Mixed& mixed, int* index, bool* found, MPI_Status* status) {
 int pick_some(Mixed& mixed, int* count, int* indices, MPI_Status* statuses) {
   const int error = PMPI_Testsome(mixed.size(), mixed.natives(), count, indices, statuses);
   mixed.store_natives();
-  bool failed = error != MPI_SUCCESS;
+  bool failed = false;
   if (*count == MPI_UNDEFINED) {
     if (!mixed.any_active()) return error;
     *count = 0;
   }
   for (int i = mixed.first_complete(); i < mixed.size(); i = mixed.first_complete()) {
-    failed = mixed.retire_at(i, entry(statuses, *count)) != MPI_SUCCESS || failed;
+    failed = mixed.retire_at(i, entry(statuses, *count), false) != MPI_SUCCESS || failed;
     indices[(*count)++] = i;
   }
-  return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+  return in_status(error, failed);
 }
 
 }  // namespace
@@ -245,7 +252,14 @@ Request* find_request(MPI_Request handle) {
 }
 
 int raise(MPI_Comm communicator, int error) {
-  PMPI_Comm_call_errhandler(communicator == MPI_COMM_NULL ? MPI_COMM_WORLD : communicator, error);
+  if (communicator == MPI_COMM_NULL) {
+    // MPI-4 has the handler of MPI_COMM_SELF, older programs set that of the world.
+    MPI_Errhandler own = MPI_ERRORS_ARE_FATAL;
+    PMPI_Comm_get_errhandler(MPI_COMM_SELF, &own);
+    communicator = own == MPI_ERRORS_ARE_FATAL ? MPI_COMM_WORLD : MPI_COMM_SELF;
+    if (own != MPI_ERRORS_ARE_FATAL) PMPI_Errhandler_free(&own);
+  }
+  PMPI_Comm_call_errhandler(communicator, error);
   return error;
 }
 
@@ -346,6 +360,7 @@ int Testsome(int count, MPI_Request* requests, int* found, int* indices, MPI_Sta
 int Start(Native native, MPI_Request* request) {
   Request* ours = *request == MPI_REQUEST_NULL ? nullptr : find_request(*request);
   if (ours == nullptr) return native();
+  if (!ours->persistent || ours->active) return raise(ours->communicator, MPI_ERR_REQUEST);
   ours->start();
   return MPI_SUCCESS;
 }

@@ -62,7 +62,7 @@ MPI_Request make_request(std::unique_ptr<Request> request);
 /// The one of a handle; nothing where it is MPI's own.
 Request* find_request(MPI_Request handle);
 
-/// Reports an error as MPI does: to the communicator's handler.
+/// Reports an error as MPI does: to the communicator's handler; one of no communicator's to the process's.
 int raise(MPI_Comm communicator, int error);
 
 namespace on {

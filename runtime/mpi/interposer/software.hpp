@@ -8,7 +8,7 @@ namespace thalweg::mpi {
 
 /// Bytes of `count` elements; 0 where the arguments are not significant.
 inline std::uint64_t bytes_of(MPI_Count count, MPI_Datatype type) {
-  return count <= 0 || type == MPI_DATATYPE_NULL ? 0 : Layout(type).bytes(count);
+  return count <= 0 || !usable(type) ? 0 : Layout(type).bytes(count);
 }
 
 /// Where a neighbourhood's messages go, in the order of the topology.
@@ -23,6 +23,7 @@ namespace on {
 /// `bytes(i)` go to the i-th neighbour.
 template <class Bytes>
 int Neighbours(Native native, MPI_Comm comm, Bytes bytes, Form form = {}) {
+  if (known(comm) == nullptr) return unfollowed(native, form);
   SoftwareCollective collective{.pattern = Pattern::neighbours};
   int i = 0;
   for (const int neighbour : neighbours_out(comm)) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mpi/server/server.hpp"
+#include "mpi_fpga/collective_control.hpp"
 
 namespace thalweg::mpi {
 
@@ -137,6 +138,30 @@ spec::Algorithm Server::algorithm_of(const Communicator& communicator, const Col
   return options_.choice.of(kind, ranks, bytes, known).value_or(static_cast<spec::Algorithm>(std::countr_zero(known)));
 }
 
+namespace {
+
+/// Where all blocks are equal, those that a rank gives are as long as those that it takes.
+void agree_with_itself(const Communicator& communicator, std::uint32_t member, const Submission& part,
+                       const std::string& function) {
+  if (part.vector) return;
+  const auto kind = static_cast<spec::Collective>(part.collective);
+  const bool at_root = member == part.root;
+  const auto bytes = [&](Holding holding) {
+    return holding == Holding::block_per_rank ? communicator.members.size() * part.bytes
+           : holding == Holding::block        ? part.bytes
+                                              : 0;
+  };
+  const std::uint64_t given = bytes(gives(kind, at_root)), taken = bytes(gets(kind, member, at_root));
+  if (part.send_bytes == given && part.receive_bytes == taken) return;
+  throw Disagreement{
+      "rank " + std::to_string(communicator.members[member]) + " calls " + function + " on " + communicator.name +
+      " with " + std::to_string(part.send_bytes) + " bytes to send and " + std::to_string(part.receive_bytes) +
+      " to receive; for " + std::to_string(communicator.members.size()) + " ranks and blocks of " +
+      std::to_string(part.bytes) + " they would be " + std::to_string(given) + " and " + std::to_string(taken)};
+}
+
+}  // namespace
+
 void Server::collective(unsigned rank, const Submission& part) {
   Communicator& communicator = communicators_.at(part.communicator);
   const std::uint32_t member = communicator.rank_of(rank);
@@ -157,6 +182,7 @@ void Server::collective(unsigned rank, const Submission& part) {
   };
   request.send_blocks = blocks(part.send_blocks);
   request.receive_blocks = blocks(part.receive_blocks);
+  agree_with_itself(communicator, member, part, options_.functions[part.function]);
   if (communicator.places.shared()) return enter_node(communicator, operation, request, part.at);
   submit(communicator, operation, request, part.bytes, part.at, [this, rank, part, number = operation.number](Tick at) {
     end_part(part.communicator, number, rank, part.id, at);

@@ -11,12 +11,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from programs import Mpi, execute, thalweg_run
 from programs import Thalweg as Program
-from programs import execute, thalweg_run
 from thalweg.errors import InputError
 from thalweg.launch import scratch
 from thalweg.systems.mpi_fpga.mpi import library
 
+BIN = Path(sys.executable).parent
+PROGRAMS = Path(__file__).parent / "programs"
 MAIN = "int main(int argc, char** argv) {{ begin(&argc, &argv); {} return end(); }}"
 
 
@@ -69,8 +71,18 @@ MAIN = "int main(int argc, char** argv) {{ begin(&argc, &argv); {} return end();
             id="other-count",
         ),
         pytest.param(
-            "int x[9], n[4] = {1, 1, 1, 1}, at[4] = {0, 2, 4, 6}; "
-            "MPI_Gatherv(x, rank == 2 ? 2 : 1, MPI_INT, x, n, at, MPI_INT, 0, MPI_COMM_WORLD);",
+            "int x[16], y[64]; MPI_Gather(x, 1, MPI_INT, y, rank == 0 ? 2 : 1, MPI_INT, 0, MPI_COMM_WORLD);",
+            ["rank 0 calls MPI_Gather on MPI_COMM_WORLD with 4 bytes to send and 32 to receive", "would be 4 and 16"],
+            id="other-own-count",
+        ),
+        pytest.param(
+            "int x[16], y[64]; MPI_Alltoall(x, 4, MPI_INT, y, 1, MPI_INT, MPI_COMM_WORLD);",
+            ["rank 0 calls MPI_Alltoall on MPI_COMM_WORLD with 64 bytes to send and 16 to receive"],
+            id="sends-more-than-it-takes",
+        ),
+        pytest.param(
+            "int x[9], y[9], n[4] = {1, 1, 1, 1}, at[4] = {0, 2, 4, 6}; "
+            "MPI_Gatherv(x, rank == 2 ? 2 : 1, MPI_INT, y, n, at, MPI_INT, 0, MPI_COMM_WORLD);",
             ["the ranks disagree on a collective", "rank 2 has 8 elements for rank 0, which takes 4"],
             id="other-block",
         ),
@@ -93,6 +105,16 @@ def test_the_fabric_cannot_go_on(run_program: Program, body: str, said: list[str
     for words in said:
         assert words in run.stderr
     assert run.report["exit_code"] == 124
+
+
+def test_an_error_handler_hears_what_it_hears_by_mpi_alone(run_program: Program, tmp_path: Path) -> None:
+    """Of arguments that MPI refuses and of requests that fail; the calls that MPI takes among them exchange what they should."""
+    mpi = Mpi(BIN / "mpicc", BIN / "mpiexec")
+    alone = mpi.run(2, [mpi.build([PROGRAMS / "refused.c"], tmp_path / "alone")])
+    assert alone.returncode == 0, alone.stderr
+    run = run_program("refused.c", 2, "--timeout", "20")
+    assert run.exit_code == 0, run.stderr
+    assert sorted(run.stdout.splitlines()) == sorted(alone.stdout.splitlines())
 
 
 FORKED = "if (fork() == 0) for (;;) pause();"
