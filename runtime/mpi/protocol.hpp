@@ -159,6 +159,7 @@ struct Slot {
   std::uint32_t need = 0;
   std::uint16_t function = 0;            ///< of the call that parked
   bool yields = false;                   ///< it waits for nothing, and only lets the others get on
+  bool was_outside = false;              ///< of one that yields: it has ended a call that the fabric knows nothing of
   std::atomic<bool> looks_after{false};  ///< it has the MPI library take in what is queued there
   // Of a running one, as far as the run needs to know without its help.
   std::atomic<std::uint64_t> borders{0};  ///< calls entered and left: odd inside of one

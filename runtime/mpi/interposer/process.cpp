@@ -336,11 +336,11 @@ void Process::come_back() {
   slot_->wait_count = 0;
   slot_->need = 0;
   slot_->until = kForever;
-  slot_->yields = true;  // it finds that time has passed
+  slot_->yields = slot_->was_outside = true;  // it finds that time has passed
   slot_->state.store(State::parked);
   launch::ring(header_->doorbell);
   sleep();
-  slot_->yields = false;
+  slot_->yields = slot_->was_outside = false;
   clock_ = slot_->clock;
   take_replies();
 }

@@ -239,6 +239,7 @@ void Server::park(unsigned rank) {
   parked.epoch += 1;
   parked.native_call = {};
   parked.since = slot.clock;
+  progressed_ = progressed_ || slot.was_outside;
   if (slot.yields) return yielding_.push_back(rank);
   std::uint32_t open = 0;
   for (const std::uint64_t id : memory_.at<const std::uint64_t>(slot.wait_ids, slot.wait_count))

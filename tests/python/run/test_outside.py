@@ -27,6 +27,22 @@ def test_a_window_s_test_sees_what_was_completed_before_a_barrier(run_program: P
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
+def test_a_program_that_only_writes_files_gets_on(run_program: Program) -> None:
+    body = """
+#include <unistd.h>
+int main(int argc, char** argv) {
+  MPI_File file;
+  begin(&argc, &argv);
+  MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+  for (int i = 0; i < 8; ++i, usleep(400000)) MPI_File_write_at(file, 4 * rank, &i, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+  return end();
+}
+"""
+    run = run_program(body, 2, "--timeout", "2", arguments=("written",))
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+
+
 def test_a_semaphore(run_program: Program) -> None:
     run = run_program("semaphore.c", 3, "--timeout", "60", arguments=("60",))
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
