@@ -182,14 +182,21 @@ void Fabric::run() {
       if (node(n).processor().works()) return true;
     return false;
   };
+  // Looks come a whole number of strides after the begin, and so does the end: it depends on what moves alone, not on how long the
+  // models look at idle hubs.
+  const Tick begin = time.now(), stride = kStride * net_->clock.period;
+  Tick moved = begin;
   std::uint64_t before = progress();
   for (unsigned still = 0; time.next_due() != kNever;) {
-    time.advance(std::max(time.now(), time.next_due()) + kStride * net_->clock.period);
+    const Tick due = std::max(time.now(), time.next_due());
+    time.advance(due + stride - (due - begin) % stride);
     const std::uint64_t now = progress();
     still = now == before && !works() ? still + 1 : 0;
     if (still > kPatience) throw Stuck(waiting());
+    if (now != before) moved = time.now();
     before = now;
   }
+  time.advance(std::max(time.now(), moved + 2 * stride));
   if (auto waits = waiting(); !waits.empty()) throw Stuck(waits);
 }
 

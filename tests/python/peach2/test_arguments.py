@@ -90,7 +90,6 @@ HOWS: list[Any] = [
 VALUES: list[Any] = [
     None,
     "text",
-    b"bytes",
     {},
     object(),
     [[1], [1, 2]],

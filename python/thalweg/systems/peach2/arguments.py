@@ -54,13 +54,15 @@ def truth(what: str, value: object) -> bool:
 
 
 def bytes_of(what: str, values: ArrayLike) -> bytes:
-    """Of numbers, alone or in an array."""
+    """Of bytes as they are, and of numbers, alone or in an array."""
+    if isinstance(values, bytes | bytearray | memoryview):
+        return bytes(values)
     try:
         array = np.ascontiguousarray(values)
     except Exception:  # an object's own code
-        raise InputError(f"{what} are {shown(values)}; they are numbers in an array") from None
+        raise InputError(f"{what} are {shown(values)}; they are bytes, or numbers in an array") from None
     if array.dtype.kind not in _KINDS:
-        raise InputError(f"{what} are {shown(values)}, of type {array.dtype}; they are numbers in an array")
+        raise InputError(f"{what} are {shown(values)}, of type {array.dtype}; they are bytes, or numbers in an array")
     return array.tobytes()
 
 

@@ -183,8 +183,8 @@ def _sources(sources: object) -> list[Any]:
 class Group:
     """Nodes that reduce together (`Hubs.group`)."""
 
-    def __init__(self, hubs: Hubs, nodes: Sequence[int], sim: _sim.Peach2Group) -> None:
-        self.nodes = tuple(nodes)
+    def __init__(self, hubs: Hubs, nodes: Sequence[int], at: int, sim: _sim.Peach2Group) -> None:
+        self.nodes, self.at = tuple(nodes), at
         self._hubs, self._sim = hubs, sim
 
     def reduce(self, node: int, sources: Sources) -> Operation:
@@ -291,9 +291,9 @@ class Hubs:
         """Nodes that reduce together, the first one the root; each has results at `at` of its processor's memory. An operation of all of
         them: each goes on when those that it will write to are set up."""
         members = [whole("nodes", node) for node in listed("nodes", nodes)]
+        at = whole("at", at)
         with _said():
-            made = self._sim.group(members, whole("at", at), _how(how).sim(self.cluster))
-        return Group(self, members, made)
+            return Group(self, members, at, self._sim.group(members, at, _how(how).sim(self.cluster)))
 
     def load_windows(self, windows: Sequence[Sequence[tuple[int, int, int, int]]]) -> None:
         """Of each hub: (port, mask, lower, upper), in pages of 4 KByte. Raises InputError where they lead round, or nowhere."""

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random programs on a cluster of hubs, and what is right, computed by the processor: each write is where it should be, or it is reported.
+
+Every operation has a target of its own, and sources that nobody writes to, so that what it leaves doesn't depend on times. Windows
+overlap and send some pages elsewhere; groups have their results at the same places; contexts, types and operators are any.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.errors import CheckFailed, FabricStopped
+from thalweg.systems.peach2 import arithmetic
+from thalweg.systems.peach2.cluster import Cluster
+from thalweg.systems.peach2.hubs import Group, Hubs, Memory, Node, Operation, Reduction
+from thalweg.systems.peach2.random_windows import ENGINE, NORTH, PAGE, Rings, Tables, lands, load_random
+
+SOURCES = 1 << 14
+"""Bytes from 0 on in each memory, which nobody writes to."""
+TARGETS = 1 << 16
+"""Bytes behind them, where each operation has a place of its own."""
+RESULTS = 1 << 20
+"""Where groups have results, in processors' memories."""
+AREA = SOURCES + TARGETS
+_PAGES = range(SOURCES // PAGE, AREA // PAGE)
+_UNTOUCHED = 0xA5
+
+
+def with_phase(cluster: Cluster, phase: int) -> Cluster:
+    """The bus's first edge `phase` ticks of all clocks later."""
+    name = cluster.node.bus_clock
+    clock = cluster.clocks[name].model_copy(update={"phase_ns": phase * 1e9 / cluster.ticks_per_second})
+    return cluster.with_clock(name, clock)
+
+
+def with_all_pairs(cluster: Cluster) -> Cluster:
+    """Calculators that have every operator and type."""
+    nodes = {name: node.model_copy(update={"pairs": arithmetic.PAIRS}) for name, node in cluster.nodes.items()}
+    return replace(cluster, nodes=nodes)
+
+
+@dataclass
+class Target:
+    """Bytes that an operation should leave somewhere."""
+
+    memory: Memory
+    at: int
+    data: bytes
+    lost: list[bool]  #: of each double word: its page goes elsewhere
+    sure: bool = True  #: it is there when the operation is done
+    of: Operation | None = None
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.memory.node, self.memory.number
+
+
+@dataclass
+class Outcome:
+    said: list[str]  #: where runs stopped
+    times: list[tuple[int, int]]  #: of each operation; negative where it has not begun, or not ended
+    counts: list[dict[str, Any]]
+    memories: list[bytes]
+    lost: int  #: double words that windows send elsewhere
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def refused(self) -> int:
+        """Packets."""
+        return sum(count for of_hub in self.counts for count, *_ in of_hub["refused"])
+
+
+class Program:
+    """Made from a seed, a phase after the other; each is run before the next one is drawn."""
+
+    def __init__(self, hubs: Hubs, seed: int) -> None:
+        self.hubs, self.draw = hubs, random.Random(seed)
+        self.numbers = np.random.default_rng(seed)
+        self.rings = Rings.of(hubs.cluster)
+        self.operations: list[Operation] = []
+        self.targets: list[Target] = []
+        self.said: list[str] = []
+        self.used = {(m.node, m.number): SOURCES for node in hubs.nodes for m in _memories(node)}
+        self.contexts = {node.number: list(range(hubs.cluster.node.contexts)) for node in hubs.nodes}
+        self.tables: Tables | None = load_random(self.draw, hubs, _PAGES) if self.draw.random() < 0.7 else None
+        for node in hubs.nodes:
+            for memory in _memories(node):
+                memory.write(0, self._bytes(SOURCES))
+                memory.write(SOURCES, np.full(TARGETS, _UNTOUCHED, np.uint8))
+            node.processor.write(RESULTS, self.numbers.integers(0, 4, 256, np.uint32))  # as numbers of results
+        self.sources = {
+            (m.node, m.number): m.read(0, SOURCES).tobytes() for node in hubs.nodes for m in _memories(node)
+        }
+        self.groups = [group for group in (self._group() for _ in range(self.draw.randrange(3))) if group]
+
+    # --- Phases
+
+    def phase(self) -> bool:
+        """False where it is the last one, as processors wait for what does not come."""
+        for _ in range(self.draw.randint(1, 4)):
+            for node in self.draw.sample(self.hubs.nodes, len(self.hubs.nodes)):
+                if self.draw.random() < 0.3:
+                    self._did(node.work(self.draw.randrange(4000)))
+                self.draw.choice((self._store, self._chain, self._chain, self._get, self._copy, self._reduce))(node)
+            for group, how in self.groups:
+                if self.draw.random() < 0.5:
+                    self._reduce_in(group, how)
+        try:
+            self.hubs.run()
+        except FabricStopped as stopped:
+            self.said.append(str(stopped))
+            return False
+        return True
+
+    def _store(self, node: Node) -> None:
+        data = self._bytes(4 * self.draw.randint(1, 100))
+        memory = self._memory()
+        own = memory.node == node.number and memory.number == 0
+        target = self._target(memory, data, None if own else (node.number, NORTH))
+        self._did(node.store(memory.address(target.at), np.frombuffer(data, np.uint8)), target)
+
+    def _chain(self, node: Node) -> None:
+        copies, targets = [], []
+        for _ in range(self.draw.choice((1, 1, 2, 5, 12))):
+            source, at, data = self._source(
+                node, 4 * self.draw.choice((1, 2, self.draw.randint(1, 64), self.draw.randint(1, 1000)))
+            )
+            memory = self._memory()
+            target = self._target(memory, data, (node.number, ENGINE))
+            copies.append((memory.address(target.at), source.address(at), len(data)))
+            targets.append(target)
+        wait = self.draw.random() < 0.7
+        for target in targets:
+            target.sure = wait
+        self._did(node.chain(copies, self.draw.choice(("ram", "host")), wait), *targets)
+
+    def _get(self, node: Node) -> None:
+        other = self.draw.choice(self.hubs.nodes)
+        source, at, data = self._source(
+            other, 4 * self.draw.choice((1, self.draw.randint(1, 64), self.draw.randint(1, 500)))
+        )
+        memory = self.draw.choice(_memories(node))
+        target = self._target(memory, data, (other.number, ENGINE))
+        self._did(node.get(memory.address(target.at), source.address(at), len(data)), target)
+
+    def _copy(self, node: Node) -> None:
+        source = self.draw.choice(_memories(node)[:3])
+        size = self.draw.randint(1, 3000)
+        at = self.draw.randrange(SOURCES - size)
+        data = self.sources[source.node, source.number][at : at + size]
+        memory = self.draw.choice(_memories(node)[:3])
+        target = self._target(memory, data, None)
+        self._did(node.copy(memory, target.at, source, at, size), target)
+
+    def _reduce(self, node: Node) -> None:
+        free = self.contexts[node.number]
+        if not free:
+            return self._chain(node)
+        how = self._how(self.draw.choice(free))
+        sources, data = self._records(node, how)
+        memory = self._memory()
+        target = self._target(
+            memory, self._reduced(data, how)[: 16 if how.tree else how.record_bytes], (node.number, ENGINE)
+        )
+        self._did(node.reduce(memory.address(target.at), sources, how, self.draw.random() < 0.7), target)
+
+    def _group(self) -> tuple[Group, Reduction] | None:
+        """Where there are contexts for one."""
+        hubs, draw = self.hubs, self.draw
+        members = draw.sample(range(len(hubs.nodes)), draw.randint(1, len(hubs.nodes)))
+        how = replace(self._how(0), tree=False)
+        most = hubs.cluster.node.sums * 16 // how.record_bytes
+        levels = 2 if len(members) > most else 1
+        if len(members) > most * most:
+            return None
+        for context in draw.sample(range(4), 4):
+            taken = range(context, context + levels + 1)
+            if all(set(taken) <= set(self.contexts[member]) for member in members):
+                break
+        else:
+            return None
+        for member in members:
+            if draw.random() < 0.3:
+                hubs.nodes[member].work(draw.randrange(20_000))
+            self.contexts[member] = [free for free in self.contexts[member] if free not in taken]
+        how = replace(how, context=context)
+        return hubs.group(members, RESULTS + draw.choice((0, 4, 16)), how), how
+
+    def _reduce_in(self, group: Group, how: Reduction) -> None:
+        """What all members see behind it; nothing of it is lost, as windows lead elsewhere for targets alone."""
+        parts, operations = [], []
+        for member in group.nodes:
+            sources, data = self._records(self.hubs.nodes[member], how)
+            parts.append(self._reduced(data, how))
+            operations.append(group.reduce(member, sources))
+            self._did(operations[-1])
+        most = self.hubs.cluster.node.sums * 16 // how.record_bytes
+        while len(parts) > 1:
+            groups = [parts[first : first + most] for first in range(0, len(parts), most)]
+            parts = [self._reduced(b"".join(of), how) for of in groups]
+        for member in group.nodes:
+            node = self.hubs.nodes[member]
+            memory = self.draw.choice(_memories(node)[:3])
+            target = self._target(memory, parts[0], None)
+            self._did(node.copy(memory, target.at, node.processor, group.at, how.record_bytes), target)
+
+    # --- What they are made of
+
+    def _bytes(self, count: int) -> bytes:
+        return self.numbers.integers(0, 256, count, np.uint8).tobytes()
+
+    def _memory(self) -> Memory:
+        return self.draw.choice(_memories(self.draw.choice(self.hubs.nodes)))
+
+    def _source(self, node: Node, size: int) -> tuple[Memory, int, bytes]:
+        memory = self.draw.choice(_memories(node))
+        at = 4 * self.draw.randrange((SOURCES - size) // 4)
+        return memory, at, self.sources[memory.node, memory.number][at : at + size]
+
+    def _how(self, context: int) -> Reduction:
+        op, kind = self.draw.choice(self.hubs.cluster.node.pairs).split()
+        return Reduction(op, kind, self.draw.choice((16, 32, 64, 128)), self.draw.random() < 0.2, context)
+
+    def _reduced(self, data: bytes, how: Reduction) -> bytes:
+        return arithmetic.reduced(data, how.op, how.type, how.record_bytes, self.hubs.cluster.node.sums, how.tree)
+
+    def _records(self, node: Node, how: Reduction) -> tuple[list[tuple[int, int]], bytes]:
+        """Written to a place that is free."""
+        sources, data = [], b""
+        for _ in range(self.draw.choice((1, 1, 2))):
+            count = how.record_bytes * self.draw.choice((1, 2, self.draw.randint(1, 20)))
+            memory = self.draw.choice(_memories(node)[:3])
+            part = arithmetic.random_values(self.numbers, how.type, count // arithmetic.type_of(how.type).itemsize)
+            at = self._place(memory, count, 16)
+            memory.write(at, np.frombuffer(part, np.uint8))
+            self.targets.append(Target(memory, at, part, [False] * (count // 4)))
+            sources.append((memory.address(at), count))
+            data += part
+        return sources, data
+
+    def _place(self, memory: Memory, size: int, step: int = 4) -> int:
+        key = memory.node, memory.number
+        at = -(-self.used[key] // step) * step + step * self.draw.randrange(3)
+        self.used[key] = -(-(at + size) // 4) * 4
+        if self.used[key] > AREA:
+            raise AssertionError("a program has more targets than there is room")
+        return at
+
+    def _target(self, memory: Memory, data: bytes, came: tuple[int, int] | None) -> Target:
+        """`came`: the node and the port from which it is written, by packets."""
+        at = self._place(memory, len(data))
+        lost = [False] * -(-len(data) // 4)
+        if came:
+            address = memory.address(at)
+            pages = range(address // PAGE, (address + len(data) - 1) // PAGE + 1)
+            gone = {page: not self._lands(*came, page) for page in pages}
+            lost = [gone[(address + 4 * word) // PAGE] for word in range(len(lost))]
+        target = Target(memory, at, data, lost)
+        self.targets.append(target)
+        return target
+
+    def _lands(self, node: int, port: int, page: int) -> bool:
+        if self.tables is not None:
+            return lands(self.rings, self.tables, node, port, page)
+        hub = page // (1 << 18) % 32 == 31
+        return hub or (page >> 23, port) != (node, NORTH)  # what comes from the host does not go back to it
+
+    def _did(self, operation: Operation, *targets: Target) -> None:
+        self.operations.append(operation)
+        for target in targets:
+            target.of = operation
+
+    # --- What is right
+
+    def outcome(self) -> Outcome:
+        memories = [memory.read(0, AREA) for node in self.hubs.nodes for memory in _memories(node)]
+        counts = [dict(node.counts()) for node in self.hubs.nodes]
+        lost = sum(map(sum, (target.lost for target in self.targets)))
+        times = [(operation._times.begin, operation._times.end) for operation in self.operations]
+        outcome = Outcome(self.said, times, counts, [memory.tobytes() for memory in memories], lost)
+        keys = [(memory.node, memory.number) for node in self.hubs.nodes for memory in _memories(node)]
+        outcome.wrong = self._wrong(dict(zip(keys, memories, strict=True)))
+        reported = outcome.refused + sum(of_hub["unclaimed"] for of_hub in counts)
+        if not self.said and (lost > 0) != (reported > 0):
+            outcome.wrong.append(f"{lost} double words go elsewhere, and {reported} packets are reported")
+        if (
+            any(of_hub[what] for of_hub in counts for what in ("missed", "faults", "strays", "dropped"))
+            and not self.said
+        ):
+            outcome.wrong.append(f"hubs have counted: {counts}")
+        return outcome
+
+    def _wrong(self, memories: dict[tuple[int, int], NDArray[np.uint8]]) -> list[str]:
+        """Of what should be there and is not, and of what should not be there."""
+        rest = {key: memory.copy() for key, memory in memories.items()}
+        wrong = []
+        for target in self.targets:
+            size = len(target.data)
+            got, data = memories[target.key][target.at : target.at + size], np.frombuffer(target.data, np.uint8)
+            rest[target.key][target.at : target.at + size] = _UNTOUCHED
+            old = np.full(size, _UNTOUCHED, np.uint8)
+            lost = np.repeat(target.lost, 4)[:size]
+            done = target.of is None or (target.of.done and (target.sure or not self.said))
+            right = np.where(lost, got == old, (got == data) | ((got == old) & (not done)))
+            if not right.all():
+                at = int(np.argmin(right))
+                wrong.append(
+                    f"byte {at} of {size} at {target.at} of memory {target.key[1]} of node {target.key[0]} is {got[at]}, not {old[at] if lost[at] else data[at]}"
+                )
+        for key, memory in rest.items():
+            if memory[:SOURCES].tobytes() != self.sources[key] or (memory[SOURCES:] != _UNTOUCHED).any():
+                wrong.append(f"memory {key[1]} of node {key[0]} has changed where nothing was written")
+        return wrong
+
+
+def _memories(node: Node) -> Sequence[Memory]:
+    return (node.processor, *node.gpus, node.hub)
+
+
+def run(cluster: Cluster, engine: str, seed: int) -> Outcome:
+    """The program of a seed. Raises CheckFailed where the hardware differs, or where something is wrong and not reported."""
+    draw = random.Random(seed)
+    cluster = with_phase(cluster, draw.randrange(cluster.ticks_of(cluster.node.bus_clock)))
+    program = Program(Hubs(cluster, engine), seed)
+    for _ in range(draw.randint(1, 3)):
+        if not program.phase():
+            break
+    outcome = program.outcome()
+    if outcome.wrong:
+        raise CheckFailed(f"seed {seed}: {outcome.wrong[0]}" + "".join(f"\n{said}" for said in outcome.said))
+    return outcome

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random windows for the hubs of a ring or of two, and where a write goes by them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from thalweg.errors import InputError
+from thalweg.systems.peach2.cluster import Cluster
+from thalweg.systems.peach2.hubs import Hubs
+
+Window = tuple[int, int, int, int]
+Tables = list[list[Window]]
+
+PAGE = 4096
+NORTH, EAST, WEST, SOUTH, BUS, ENGINE = range(6)
+_ALL_PAGES = (1 << 27) - 1
+_NODE_PAGES = 1 << 23  # 32 GByte
+_MEMORY_PAGES = 1 << 21
+_HUB_PAGES = 1 << 18
+_NUMBER = 0x7800000
+"""A mask: the node's number alone."""
+
+
+@dataclass(frozen=True)
+class Rings:
+    """Cables of one ring of `size` nodes or of two."""
+
+    count: int
+    size: int
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> Rings:
+        return cls(cluster.topology.nodes // cluster.ring, cluster.ring)
+
+    @property
+    def nodes(self) -> int:
+        return self.count * self.size
+
+    def behind(self, node: int, port: int) -> tuple[int, int]:
+        """The node behind a port, and the port by which that is reached."""
+        if port == SOUTH:
+            return (node + self.size) % self.nodes, SOUTH
+        first = node // self.size * self.size
+        step, other = (1, WEST) if port == EAST else (-1, EAST)
+        return first + (node - first + step) % self.size, other
+
+
+def lands(rings: Rings, tables: Sequence[Sequence[Window]], node: int, came: int, page: int) -> bool:
+    """Whether a write from a node's port to a page of some node's gets there. It is refused on its way, or dropped, where not."""
+    for _ in range(rings.nodes + 1):
+        if page // _HUB_PAGES == node * 32 + 31:
+            return True
+        to = next((port for port, mask, lower, upper in tables[node] if lower <= page & mask <= upper), None)
+        if to is None or to == came:
+            return False
+        if to == NORTH:
+            return page // _NODE_PAGES == node
+        node, came = rings.behind(node, to)
+    return False
+
+
+def random_tables(draw: random.Random, rings: Rings, most: int, pages: range) -> Tables:
+    """Ways that need no cable between two neighbours of a ring, in any order; in front of them a few of `pages` of memories that are not a
+    processor's go elsewhere, and behind them others, for which nothing is left, have every page."""
+    cuts = [draw.randrange(rings.size) for _ in range(rings.count)]
+    ports = (NORTH, EAST, WEST, SOUTH)[: 4 if rings.count == 2 else 3]
+    tables = []
+    for node in range(rings.nodes):
+        ring = node // rings.size
+        base = _ways(draw, rings, node, cuts[ring], most - 4)
+        first = [_elsewhere(draw, rings, ports, pages) for _ in range(draw.choice((0, 0, 1, 2)))]
+        last = [(draw.choice(ports), draw.choice((_ALL_PAGES, 0)), 0, rings.nodes * _NODE_PAGES - 1)] * draw.randrange(
+            3
+        )
+        draw.shuffle(base)
+        tables.append(first + base + last)
+    return tables
+
+
+def _ways(draw: random.Random, rings: Rings, node: int, cut: int, most: int) -> list[Window]:
+    first = node // rings.size * rings.size
+    place = [(cut + 1 + at) % rings.size for at in range(rings.size)].index
+    windows: list[Window] = []
+    for other in range(first, first + rings.size):
+        to = NORTH if other == node else EAST if place(other - first) > place(node - first) else WEST
+        lower = other * _NODE_PAGES
+        upper = lower + _NODE_PAGES - 1
+        match draw.randrange(4):
+            case 0:
+                windows.append((to, _NUMBER, lower, lower))
+            case 1 if most >= rings.size * 2 + 1:
+                middle = lower + draw.randrange(1, _NODE_PAGES)
+                windows += [(to, _ALL_PAGES, lower, middle - 1), (to, _ALL_PAGES, middle, upper)]
+            case _:
+                windows.append((to, _ALL_PAGES, lower, upper))
+    if rings.count == 2:
+        other = (rings.size - first) * _NODE_PAGES
+        windows.append((SOUTH, _ALL_PAGES, other, other + rings.size * _NODE_PAGES - 1))
+    return windows
+
+
+def _elsewhere(draw: random.Random, rings: Rings, ports: Sequence[int], pages: range) -> Window:
+    memory = draw.choice((_MEMORY_PAGES, 2 * _MEMORY_PAGES, _NODE_PAGES - _HUB_PAGES))
+    lower = draw.randrange(rings.nodes) * _NODE_PAGES + memory + draw.choice(pages)
+    return draw.choice(ports), _ALL_PAGES, lower, lower + draw.choice((0, 0, 1, 3))
+
+
+def load_random(draw: random.Random, hubs: Hubs, pages: range) -> Tables:
+    """Loads random tables, without those that lead round or let packets wait for each other in a circle."""
+    rings = Rings.of(hubs.cluster)
+    while True:
+        tables = random_tables(draw, rings, hubs.cluster.node.windows, pages)
+        try:
+            hubs.load_windows(tables)
+            return tables
+        except InputError:
+            continue
