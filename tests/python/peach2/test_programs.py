@@ -29,17 +29,18 @@ def check(cluster: str, runs: int) -> None:
         stopped += bool(outcome.said)
         lost += outcome.lost > 0
     print(f"{operations} operations, {ended} ended, {stopped} programs stopped, {lost} lost a write")
-    assert ended > 0.9 * operations and lost > runs // 10
+    assert ended > 0.9 * operations and stopped <= 2 + runs // 4 and (lost > 0 or runs < 100)
 
 
-@pytest.mark.parametrize(("cluster", "runs"), [("peach2-ring-4", 60), ("peach2", 15)])
+@pytest.mark.parametrize(("cluster", "runs"), [("peach2-ring-4", 20), ("peach2", 5)])
 def test_random_programs(cluster: str, runs: int) -> None:
     check(cluster, runs)
 
 
 @pytest.mark.slow
-def test_more_random_programs() -> None:
+def test_some_hundred_random_programs() -> None:
     check("peach2-ring-4", 200)
+    check("peach2", 40)
 
 
 @pytest.mark.long

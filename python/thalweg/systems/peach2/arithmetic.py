@@ -28,6 +28,14 @@ _TYPES: dict[Datatype, np.dtype[Any]] = {
 PAIRS = [f"{op.name.lower()} {kind.name.lower()}" for kind in _TYPES for op in sorted(OPERATORS[kind])]
 """All operators and types, but for pairs with bytes between that have no value."""
 
+EXACT = [
+    pair
+    for pair in PAIRS
+    if pair == "sum float32"
+    or (pair.split()[0] in ("sum", "band", "bor", "bxor", "min", "max") and "int" in pair and "_" not in pair)
+]
+"""Of which the order makes no difference for small whole numbers."""
+
 
 def type_of(name: str) -> np.dtype[Any]:
     return _TYPES[Datatype[name.upper()]]
@@ -99,3 +107,8 @@ def random_values(numbers: np.random.Generator, kind: str, count: int) -> bytes:
     if element.kind == "c":
         values = values + 1j * numbers.uniform(0.5, 1.5, count)
     return values.astype(element).tobytes()
+
+
+def whole_values(numbers: np.random.Generator, kind: str, count: int) -> bytes:
+    """Small whole numbers of a type."""
+    return numbers.integers(0, 100, count).astype(type_of(kind)).tobytes()

@@ -8,7 +8,7 @@ overlap and send some pages elsewhere; groups have their results at the same pla
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.errors import CheckFailed, FabricStopped
-from thalweg.systems.peach2 import arithmetic
+from thalweg.systems.peach2 import arithmetic, raw
 from thalweg.systems.peach2.cluster import Cluster
 from thalweg.systems.peach2.hubs import Group, Hubs, Memory, Node, Operation, Reduction
 from thalweg.systems.peach2.random_windows import ENGINE, NORTH, PAGE, Rings, Tables, lands, load_random
@@ -87,6 +87,9 @@ class Program:
         self.targets: list[Target] = []
         self.said: list[str] = []
         self.used = {(m.node, m.number): SOURCES for node in hubs.nodes for m in _memories(node)}
+        self.used_lines = [0] * len(hubs.nodes)  #: of the working RAM
+        self.by_itself = False  #: it has started chains itself, of which some are wrong, or too many
+        self.reducing: list[list[int]] = [[] for _ in hubs.nodes]  #: contexts of a node's reductions
         self.contexts = {node.number: list(range(hubs.cluster.node.contexts)) for node in hubs.nodes}
         self.tables: Tables | None = load_random(self.draw, hubs, _PAGES) if self.draw.random() < 0.7 else None
         for node in hubs.nodes:
@@ -111,6 +114,13 @@ class Program:
             for group, how in self.groups:
                 if self.draw.random() < 0.5:
                     self._reduce_in(group, how)
+        if self.draw.random() < 0.1:
+            self._flood()
+        if self.draw.random() < 0.05:
+            self._misdescribe()
+        return all(self._run() for _ in self._pour())
+
+    def _run(self) -> bool:
         try:
             self.hubs.run()
         except FabricStopped as stopped:
@@ -159,10 +169,14 @@ class Program:
         self._did(node.copy(memory, target.at, source, at, size), target)
 
     def _reduce(self, node: Node) -> None:
-        free = self.contexts[node.number]
-        if not free:
+        reducing, free = self.reducing[node.number], self.contexts[node.number]
+        if not reducing and not free:
             return self._chain(node)
-        how = self._how(self.draw.choice(free))
+        context = self.draw.choice(reducing + free)
+        if context in free:
+            free.remove(context)
+            reducing.append(context)
+        how = self._how(context)
         sources, data = self._records(node, how)
         memory = self._memory()
         target = self._target(
@@ -210,6 +224,87 @@ class Program:
             target = self._target(memory, parts[0], None)
             self._did(node.copy(memory, target.at, node.processor, group.at, how.record_bytes), target)
 
+    # --- What a program does by itself, at the hub's addresses
+
+    def _pour(self) -> Iterator[None]:
+        """Nodes write into a context at once, to the same places, after reductions and a part of one that is given up. Each step is run
+        before the next one."""
+        yield
+        hub = self.draw.choice(self.hubs.nodes)
+        pairs = [pair for pair in self.hubs.cluster.node.pairs if pair in arithmetic.EXACT]
+        free = self.contexts[hub.number]
+        if not free or not pairs or self.draw.random() < 0.5:
+            return
+        op, kind = self.draw.choice(pairs).split()
+        how = replace(self._how(free.pop(self.draw.randrange(len(free)))), op=op, type=kind)
+        beat = replace(how, record_bytes=16)
+        at = raw.calculator(self.hubs, hub, how.context)
+        self._did(raw.set_up(hub, beat, 1))
+        self._write_beats(at, hub, beat, 16, self.draw.randrange(3))
+        yield
+        self._did(raw.set_up(hub, how, 64))
+        self._write_beats(at, hub, how, how.record_bytes, self.draw.randrange(3))
+        yield
+        writers = self.draw.sample(self.hubs.nodes, self.draw.randint(1, len(self.hubs.nodes)))
+        pieces = [how.record_bytes * self.draw.choice((1, 1, 2, 8)) for _ in writers]
+        counts = [self.draw.randint(1, 8) for _ in writers]
+        total = sum(piece * count for piece, count in zip(pieces, counts, strict=True))
+        self._did(raw.set_up(hub, how, total // 16))
+        yield
+        drawn = zip(writers, pieces, counts, strict=True)
+        parts = [self._write_beats(at, node, how, piece, count) for node, piece, count in drawn]
+        yield
+        size = 16 if how.tree else how.record_bytes
+        memory = self._memory()
+        target = self._target(memory, self._reduced(b"".join(parts), how)[:size], (hub.number, ENGINE))
+        self._did(hub.put(memory.address(target.at), at, size), target)
+        yield
+
+    def _write_beats(self, at: int, node: Node, how: Reduction, piece: int, count: int) -> bytes:
+        """`count` pieces of records to any of the first places of a context."""
+        data, copies = b"", []
+        memory = self.draw.choice(_memories(node)[:3])
+        for _ in range(count):
+            part = arithmetic.whole_values(self.numbers, how.type, piece // arithmetic.type_of(how.type).itemsize)
+            copies.append((at + how.record_bytes * self.draw.randrange(4), self._written(memory, part), piece))
+            data += part
+        if copies:
+            self._did(node.chain(copies))
+        return data
+
+    def _flood(self) -> None:
+        """More starts than a hub may have room for: it counts those that it misses."""
+        node = self.draw.choice(self.hubs.nodes)
+        source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
+        memory = self._memory()
+        target = self._target(memory, data, (node.number, ENGINE))
+        target.sure = False
+        line = self._lines(node, 1)
+        self.by_itself = True
+        self._did(raw.write_chain(node, line, (memory.address(target.at), source.address(at), len(data))), target)
+        for _ in range(self.draw.randint(1, 40)):
+            self._did(raw.start(node, raw.line_at(node, line)))
+        self._did(node.work(40_000))
+
+    def _misdescribe(self) -> None:
+        """A chain whose second descriptor is none: what the first one copies is there or not."""
+        node = self.draw.choice(self.hubs.nodes)
+        source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
+        memory = self._memory()
+        target = self._target(memory, data, (node.number, ENGINE))
+        target.sure = False
+        line = self._lines(node, 2)
+        self.by_itself = True
+        copy = memory.address(target.at), source.address(at), len(data)
+        self._did(raw.write_wrong_chain(self.draw, node, line, copy), target)
+        self._did(raw.start(node, raw.line_at(node, line)))
+
+    def _lines(self, node: Node, count: int) -> int:
+        """The first of some lines of the working RAM."""
+        first = self.used_lines[node.number]
+        self.used_lines[node.number] += count
+        return first
+
     # --- What they are made of
 
     def _bytes(self, count: int) -> bytes:
@@ -237,12 +332,16 @@ class Program:
             count = how.record_bytes * self.draw.choice((1, 2, self.draw.randint(1, 20)))
             memory = self.draw.choice(_memories(node)[:3])
             part = arithmetic.random_values(self.numbers, how.type, count // arithmetic.type_of(how.type).itemsize)
-            at = self._place(memory, count, 16)
-            memory.write(at, np.frombuffer(part, np.uint8))
-            self.targets.append(Target(memory, at, part, [False] * (count // 4)))
-            sources.append((memory.address(at), count))
+            sources.append((self._written(memory, part), count))
             data += part
         return sources, data
+
+    def _written(self, memory: Memory, data: bytes) -> int:
+        """The address of data in a place of their own."""
+        at = self._place(memory, len(data), 16)
+        memory.write(at, data)
+        self.targets.append(Target(memory, at, data, [False] * (len(data) // 4)))
+        return memory.address(at)
 
     def _place(self, memory: Memory, size: int, step: int = 4) -> int:
         key = memory.node, memory.number
@@ -287,11 +386,10 @@ class Program:
         keys = [(memory.node, memory.number) for node in self.hubs.nodes for memory in _memories(node)]
         outcome.wrong = self._wrong(dict(zip(keys, memories, strict=True)))
         reported = outcome.refused + sum(of_hub["unclaimed"] for of_hub in counts)
-        if not self.said and (lost > 0) != (reported > 0):
+        if not (self.said or self.by_itself) and (lost > 0) != (reported > 0):
             outcome.wrong.append(f"{lost} double words go elsewhere, and {reported} packets are reported")
-        if (
-            any(of_hub[what] for of_hub in counts for what in ("missed", "faults", "strays", "dropped"))
-            and not self.said
+        if any(of_hub[what] for of_hub in counts for what in ("missed", "faults", "strays", "dropped")) and not (
+            self.said or self.by_itself
         ):
             outcome.wrong.append(f"hubs have counted: {counts}")
         return outcome

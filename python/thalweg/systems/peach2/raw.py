@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What random programs do at a hub's own addresses: a context's register, descriptors in the working RAM, starts."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from thalweg import _sim
+from thalweg.systems.peach2.cluster import pair_of
+from thalweg.systems.peach2.hubs import Hubs, Node, Operation, Reduction
+from thalweg.systems.peach2.spec import DmaDescriptor
+
+# As in sim/peach2/bus.hpp and control.hpp.
+_CALCULATOR, _RAM, _START, _CONTEXTS = 1 << 29, 3 << 28, 64, 80
+_LINE = 32
+
+
+def calculator(hubs: Hubs, node: Node, context: int) -> int:
+    return _sim.peach2_hub_address(node.number, _CALCULATOR + (1 << 28) // hubs.cluster.node.contexts * context)
+
+
+def set_up(node: Node, how: Reduction, beats: int) -> Operation:
+    """The context takes reductions of so many beats, and starts no chain."""
+    op, kind = pair_of(f"{how.op} {how.type}")
+    record = (how.record_bytes // 16).bit_length() - 1
+    lower = beats | op << 32 | kind << 40 | record << 48 | how.tree << 56
+    at = _sim.peach2_register_address(node.number, _CONTEXTS + how.context)
+    return node.store(at, np.array([lower, 0], np.uint64))
+
+
+def line_at(node: Node, line: int) -> int:
+    """The address of a line of the working RAM's quarter that a program has."""
+    quarter = (16 << node.hubs.cluster.node.ram_bits) // 4
+    return _sim.peach2_hub_address(node.number, _RAM + quarter + _LINE * line)
+
+
+def start(node: Node, chain: int) -> Operation:
+    return node.store(_sim.peach2_register_address(node.number, _START), np.array([chain], np.uint64))
+
+
+def write_chain(node: Node, line: int, copy: tuple[int, int, int]) -> Operation:
+    """A descriptor: (to, source, bytes)."""
+    to, source, count = copy
+    return node.store(line_at(node, line), DmaDescriptor(source, to, 0, count, True).pack())
+
+
+def write_wrong_chain(draw: random.Random, node: Node, line: int, copy: tuple[int, int, int]) -> Operation:
+    """A copy, and behind it what is no descriptor."""
+    to, source, count = copy
+    first, second = line_at(node, line), line_at(node, line + 1)
+    other = (node.number + 1) % len(node.hubs.nodes)
+    wrong = draw.choice(
+        (
+            DmaDescriptor(source, to, 0, 0, True),
+            DmaDescriptor(source, to, 0, count + 2, True),
+            DmaDescriptor(source + 1, to, 0, count, True),
+            DmaDescriptor(source, to + 2, 0, count, True),
+            DmaDescriptor(1 << 39, to, 0, count, True),
+            DmaDescriptor(source, 1 << 45, 0, count, True),
+            DmaDescriptor(source, to, second + 4, count, False),
+            DmaDescriptor(source, to, 1 << 40, count, False),
+            DmaDescriptor(_sim.peach2_memory_address(other, 1, 0), to, 0, count, True),  # reads go to no other node
+        )
+    )
+    return node.store(first, DmaDescriptor(source, to, second, count, False).pack() + wrong.pack())
