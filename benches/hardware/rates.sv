@@ -54,7 +54,8 @@ module rates
       .out_back_i       ('0),
       .out_ready_i      ('1),
       .eject_valid_o    (),
-      .eject_flit_o     ()
+      .eject_flit_o     (),
+      .unrouted_o       ()
   );
 
   assign valid[Links] = 1'b0;

@@ -146,6 +146,14 @@ nb::class_<PythonFabric<Simulated>> bind_fabric(nb::module_& module, const char*
       .def_prop_ro(
           "recoveries", [](Bound& self) { return self.fabric().recoveries(); },
           "The links without which the fabric began again.")
+      .def_prop_ro(
+          "unrouted",
+          [](Bound& self) {
+            std::vector<std::pair<NodeId, std::uint64_t>> all;
+            for (const auto& lost : self.fabric().unrouted()) all.emplace_back(lost.node, lost.flits);
+            return all;
+          },
+          "Nodes that dropped packets without a route, and the flits of these.")
       .def_prop_ro("flit_hops", [](Bound& self) { return self.fabric().flit_hops(); })
       .def("create_communicator", &Bound::create_communicator, nb::arg("members"), nb::arg("handles"), nb::arg("at"),
            "Node members[i] is rank i; a completion of kind table per member, with handles[i]. None: no row is free.")

@@ -122,6 +122,9 @@ class SimulatedServer {
     nb::list recoveries;
     for (const Recovery& recovery : outcome.recoveries) recoveries.append(recovery);
     result["recoveries"] = recoveries;
+    nb::list unrouted;
+    for (const Unrouted& lost : outcome.unrouted) unrouted.append(nb::make_tuple(lost.node, lost.flits));
+    result["unrouted"] = unrouted;
     if (outcome.history) result["history"] = as_dict(*outcome.history);
     return result;
   }

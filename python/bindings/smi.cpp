@@ -130,6 +130,7 @@ class Run {
   [[nodiscard]] std::vector<std::string> warnings() const { return program_->warnings(); }
   [[nodiscard]] std::uint64_t elements() const { return program_->elements(); }
   [[nodiscard]] std::uint64_t strays(unsigned rank) { return fabric_.board(rank).node().strays(); }
+  [[nodiscard]] std::uint64_t unrouted(unsigned rank) { return fabric_.board(rank).node().unrouted(); }
 
  private:
   static std::vector<std::vector<EndpointOf>> endpoints_of(const std::vector<std::vector<EndpointTuple>>& given) {
@@ -174,5 +175,6 @@ void bind_smi(nb::module_& module) {
            nb::arg("serves"))
       .def("run", &Run::run)
       .def("started", &Run::started, "rank, kernel, whether it serves, whether it has ended, cycle of its end")
-      .def("strays", &Run::strays, nb::arg("rank"));
+      .def("strays", &Run::strays, nb::arg("rank"), "packets that the rank dropped for lack of their port")
+      .def("unrouted", &Run::unrouted, nb::arg("rank"), "packets that the rank dropped for lack of a route to theirs");
 }

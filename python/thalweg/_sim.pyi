@@ -716,6 +716,10 @@ class Fabric:
         """The links without which the fabric began again."""
 
     @property
+    def unrouted(self) -> list[tuple[int, int]]:
+        """Nodes that dropped packets without a route, and the flits of these."""
+
+    @property
     def flit_hops(self) -> int: ...
 
     def create_communicator(self, members: Sequence[int], handles: Sequence[int], at: int) -> int | None:
@@ -791,6 +795,10 @@ class SharedFabric:
     @property
     def recoveries(self) -> list[Recovery]:
         """The links without which the fabric began again."""
+
+    @property
+    def unrouted(self) -> list[tuple[int, int]]:
+        """Nodes that dropped packets without a route, and the flits of these."""
 
     @property
     def flit_hops(self) -> int: ...
@@ -1076,7 +1084,11 @@ class SmiRun:
         rank, kernel, whether it serves, whether it has ended, cycle of its end
         """
 
-    def strays(self, rank: int) -> int: ...
+    def strays(self, rank: int) -> int:
+        """packets that the rank dropped for lack of their port"""
+
+    def unrouted(self, rank: int) -> int:
+        """packets that the rank dropped for lack of a route to theirs"""
 
 class Pattern(enum.Enum):
     """Where a source sends to; nodes are numbered from 0."""

@@ -47,6 +47,7 @@ class Circuit final : public NodeCircuit, private engine::Whole<Vtop> {
                              .element = {.data = out_.element_out_data_o.get(e),
                                          .source = static_cast<unsigned>(out_.element_out_source_o.get(e))}};
     shown_.strays = out_.strays_o.get();
+    shown_.unrouted = out_.unrouted_o.get();
     return shown_;
   }
 

@@ -57,7 +57,8 @@ module tw_node
     output element_t [Endpoints-1:0] element_out_data_o,
     output rank_t    [Endpoints-1:0] element_out_source_o, /// of a pop; zero of others
 
-    output logic [31:0] strays_o  /// packets for ports that it has not
+    output logic [31:0] strays_o,   /// packets dropped for lack of their port
+    output logic [31:0] unrouted_o  /// packets dropped for lack of a route to their rank
 );
   localparam logic [2:0] Push = 0, Pop = 1, Broadcast = 2, Scatter = 3, Gather = 4, Reduce = 5;
   localparam int unsigned LinkDepth = 8;
@@ -78,7 +79,7 @@ module tw_node
   logic [Endpoints-1:0] out_valid, out_ready, out_last, data_valid, data_ready, control_valid;
   packet_t [Endpoints-1:0] out_data, data_data, control_data;
 
-  logic [Links-1:0] dropped;
+  logic [Links-1:0] stray, unrouted;  // packets that are dropped
 
   for (genvar l = 0; l < Links; l++) begin : links
     localparam int unsigned At = (Endpoints + Links - 1 - l) / Links;  // endpoints
@@ -117,7 +118,8 @@ module tw_node
         .out_valid_o  (send_valid),
         .out_ready_i  (send_room),
         .out_data_o   (send_data),
-        .out_to_o     (send_to)
+        .out_to_o     (send_to),
+        .dropped_o    (unrouted[l])
     );
 
     tw_receive_kernel #(
@@ -140,7 +142,7 @@ module tw_node
         .out_ready_i  (receive_room),
         .out_data_o   (receive_data),
         .out_to_o     (receive_to),
-        .dropped_o    (dropped[l])
+        .dropped_o    (stray[l])
     );
 
     // The link.
@@ -460,11 +462,17 @@ module tw_node
     end
   end
 
-  logic [31:0] strays_q;
-  assign strays_o = strays_q;
+  logic [31:0] strays_q, unrouted_q;
+  assign strays_o   = strays_q;
+  assign unrouted_o = unrouted_q;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) strays_q <= 0;
-    else strays_q <= strays_q + 32'($countones(dropped));
+    if (rst_i) begin
+      strays_q   <= 0;
+      unrouted_q <= 0;
+    end else begin
+      strays_q   <= strays_q + 32'($countones(stray));
+      unrouted_q <= unrouted_q + 32'($countones(unrouted));
+    end
   end
 endmodule

@@ -35,7 +35,7 @@ module tw_receive_kernel
     input  logic [Outputs-1:0]                 out_ready_i,
     output logic [PacketBits-1:0]              out_data_o,
     output logic [Outputs-1:0]                 out_to_o,     /// one-hot; zero where there is none
-    output logic                               dropped_o     /// what is shown is
+    output logic                               dropped_o     /// the packet shown has no output, and is dropped
 );
   localparam int unsigned ToWidth = $clog2(Outputs + 1);
   localparam logic [ToWidth-1:0] Nowhere = ToWidth'(Outputs);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends the packets of a link's endpoints, and those that others hand to it: polls its inputs; a table has the output of each
-// destination. Inputs and outputs are those of docs/smi.md. A packet without an output stays. With Circuits,
-// packets that follow in one go where its first packet does, and hold the output for it (tw_circuit, tw_poller).
+// destination. Inputs and outputs are those of docs/smi.md. A packet without an output is dropped. With Circuits,
+// packets that follow in one go where its first packet does, and hold the output for it (tw_circuit, tw_poller); they are dropped with it.
 //
 // Order: kept of each input. Latency: a packet is shown in the cycle after it came, at the earliest; what is shown may change
 // without having been taken. Throughput: a packet a cycle. Storage: two packets for each input, and a table for each. Entries that were
@@ -31,7 +31,8 @@ module tw_send_kernel
     output logic                               out_valid_o,
     input  logic [Outputs-1:0]                 out_ready_i,
     output logic [PacketBits-1:0]              out_data_o,
-    output logic [Outputs-1:0]                 out_to_o      /// one-hot; zero where there is none
+    output logic [Outputs-1:0]                 out_to_o,     /// one-hot; zero where there is none
+    output logic                               dropped_o     /// the packet shown has no output, and is dropped
 );
   localparam int unsigned ToWidth = $clog2(Outputs + 1);
   localparam logic [ToWidth-1:0] Nowhere = ToWidth'(Outputs);
@@ -48,6 +49,8 @@ module tw_send_kernel
     always_ff @(posedge clk_i) if (table_valid_i) table_q[table_index_i] <= entry;
   end
 
+  logic out_nowhere;
+
   tw_kernel_inputs #(
       .Inputs     (Inputs),
       .Outputs    (Outputs),
@@ -62,9 +65,11 @@ module tw_send_kernel
       .in_data_i,
       .in_to_i      (to),
       .out_valid_o,
-      .out_goes_i   ((out_to_o & out_ready_i) != 0),
+      .out_goes_i   (dropped_o || (out_to_o & out_ready_i) != 0),
       .out_data_o,
       .out_to_o,
-      .out_nowhere_o()
+      .out_nowhere_o(out_nowhere)
   );
+
+  assign dropped_o = out_valid_o && out_nowhere;
 endmodule

@@ -12,7 +12,8 @@
 //
 // Ports 0 .. LinkPorts-1 are links, then comes the host's, then those at which a unit beside the router sends. What comes for that
 // unit over a link is ejected there: it is in the register to the unit in the next cycle, and passes neither buffers nor
-// stages. The unit always takes it, so that its sender asks for no room and gets none back. in_back_o and out_back_i are
+// stages. The unit always takes it, so that its sender asks for no room and gets none back. A packet that can go nowhere is dropped, a flit
+// for each turn of its input port, and counted; its credits go back like others'. in_back_o and out_back_i are
 // tw_flow's: credits or stop levels. The table is loaded before the first packet arrives.
 module tw_vc_router
   import tw_network_pkg::*;
@@ -57,7 +58,9 @@ module tw_vc_router
     input  logic  [LinkPorts-1:0]        out_ready_i,  /// a flit may be granted; two more may follow when it falls
 
     output logic  [LinkPorts-1:0] eject_valid_o,  /// of the flits of a channel, whole packets in their order
-    output flit_t [LinkPorts-1:0] eject_flit_o
+    output flit_t [LinkPorts-1:0] eject_flit_o,
+
+    output logic [31:0] unrouted_o  /// flits dropped, of packets that could go nowhere; wraps
 );
   // Channels are numbered port * Vcs + virtual channel.
   localparam int unsigned InChannels = Inputs * Vcs;
@@ -95,6 +98,7 @@ module tw_vc_router
   logic [Vcs-1:0] allowed_q[InChannels];
   logic [InChannels-1:0] sinks_q;  // needs no room behind the link
   logic [InChannels-1:0] push, pop, front_tail;
+  logic [InChannels-1:0] lost;  // waits, and no channel is allowed: its packet is dropped
 
   // Output channels, and the links behind them.
   logic [OutChannels-1:0] free_q, ready, send;
@@ -187,7 +191,7 @@ module tw_vc_router
 
   // --- Third stage: each input port puts forward one channel, each output port takes one of those that ask
 
-  logic [Inputs-1:0] offered, granted;
+  logic [Inputs-1:0] offered, granted, drops;
   logic [VcWidth-1:0] offered_vc[Inputs];
   logic [OutWidth-1:0] offered_to[Inputs];
   logic [Inputs-1:0] switched[Outputs];  // to whom, one-hot
@@ -195,7 +199,7 @@ module tw_vc_router
   logic [InWidth-1:0] crossing_from[Outputs];
 
   always_comb begin
-    granted = '0;
+    granted = drops;
     for (int unsigned o = 0; o < Outputs; o++) granted |= switched[o];
   end
 
@@ -203,7 +207,7 @@ module tw_vc_router
     logic [Inputs-1:0] requests;
 
     always_comb begin
-      for (int unsigned p = 0; p < Inputs; p++) requests[p] = offered[p] && offered_to[p] == OutWidth'(o);
+      for (int unsigned p = 0; p < Inputs; p++) requests[p] = offered[p] && !drops[p] && offered_to[p] == OutWidth'(o);
     end
 
     tw_arbiter #(
@@ -264,8 +268,9 @@ module tw_vc_router
       assign destination[I] = destination_of(front[v].data[63:0]);
       assign for_unit[I] = is_for_unit(front[v].data[63:0]);
       assign input_vc[I] = 4'(v);
-      assign sendable[v] = occupied[I] && active_q[I] && link_ready[output_port_q[I]] &&
-          (sinks_q[I] || ready[channel(output_port_q[I], output_vc_q[I])]);
+      assign lost[I] = waiting_q[I] && allowed_q[I] == '0;
+      assign sendable[v] = occupied[I] && (lost[I] || (active_q[I] && link_ready[output_port_q[I]] &&
+          (sinks_q[I] || ready[channel(output_port_q[I], output_vc_q[I])])));
 
       tw_fifo #(
           .Width($bits(stored_t)),
@@ -308,6 +313,7 @@ module tw_vc_router
     wire stored_t offered_flit = front[offered_vc[p]];
 
     assign offered_to[p] = output_port_q[offered_channel];
+    assign drops[p] = offered[p] && lost[offered_channel];
 
     always_ff @(posedge clk_i) begin
       leaving_q[p] <= {offered_flit.data, 4'(output_vc_q[offered_channel]), offered_flit.head, offered_flit.tail};
@@ -328,7 +334,7 @@ module tw_vc_router
     send  = '0;
     freed = '0;
     for (int unsigned i = 0; i < InChannels; i++) begin
-      if (pop[i]) begin
+      if (pop[i] && !lost[i]) begin
         if (!sinks_q[i]) send[channel(output_port_q[i], output_vc_q[i])] = 1'b1;
         if (front_tail[i]) freed[channel(output_port_q[i], output_vc_q[i])] = 1'b1;
       end
@@ -349,10 +355,19 @@ module tw_vc_router
       active_q <= '0;
       free_q <= '1;
     end else begin
-      waiting_q <= (waiting_q | computing) & ~won;
+      waiting_q <= (waiting_q | computing) & ~won & ~(pop & front_tail);
       active_q <= (active_q | won) & ~(pop & front_tail);
       free_q <= (free_q & ~taken) | freed;
     end
+  end
+
+  logic [31:0] unrouted_q;
+
+  assign unrouted_o = unrouted_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) unrouted_q <= 0;
+    else unrouted_q <= unrouted_q + 32'($countones(drops));
   end
 
   for (genvar c = 0; c < InChannels; c++) begin : flow
@@ -423,7 +438,7 @@ module tw_vc_router
     if (!rst_i) begin
       waiting_or_active : assert ((waiting_q & active_q) == '0);
       freed_was_owned : assert ((freed & free_q) == '0);
-      sent_by_active : assert ((pop & ~active_q) == '0);
+      sent_by_active : assert ((pop & ~active_q & ~lost) == '0);
     end
   end
 `endif

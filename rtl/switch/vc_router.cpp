@@ -43,6 +43,7 @@ class Model final : public thalweg::RouterModel, private engine::Whole<Vtop> {
     top::store(model_, out_);
     out.valid = out_.out_valid_o.get();
     out.ejected = out_.eject_valid_o.get();
+    out.unrouted = static_cast<std::uint32_t>(out_.unrouted_o.get());
     thalweg::each_bit(out.valid, [&](unsigned port) { out.flit[port] = flit(out_.out_flit_o.get(port)); });
     thalweg::each_bit(out.ejected, [&](unsigned link) { out.eject[link] = flit(out_.eject_flit_o.get(link)); });
     for (unsigned port = 0; port < Parameters::Inputs; ++port)

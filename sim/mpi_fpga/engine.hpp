@@ -96,6 +96,12 @@ struct LinkUse {
   std::uint64_t flits;
 };
 
+/// Flits that a node's router dropped, as their packets had no route.
+struct Unrouted {
+  NodeId node;
+  std::uint64_t flits;
+};
+
 /// A link that was given up, and what followed.
 struct Recovery {
   std::string link;
@@ -152,6 +158,9 @@ class Engine {
   [[nodiscard]] virtual std::vector<Recovery> recoveries() const { return {}; }
 
   [[nodiscard]] virtual std::vector<LinkUse> link_use() const = 0;
+
+  /// Of the nodes that have dropped any.
+  [[nodiscard]] virtual std::vector<Unrouted> unrouted() const = 0;
 };
 
 }  // namespace thalweg::mpi_fpga

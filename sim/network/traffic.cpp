@@ -398,6 +398,10 @@ class Run {
       if (link->silent_since() != kNever)
         stuck_.push_back(link_name(config) + " is down since cycle " + std::to_string(link->silent_since()));
     for (NodeId node = 0; node < fabric_.nodes; ++node)
+      if (const auto flits = nodes_[node].router.flits_unrouted())
+        stuck_.push_back("node " + std::to_string(node) + " dropped " + std::to_string(flits) +
+                         " flits of packets without a route");
+    for (NodeId node = 0; node < fabric_.nodes; ++node)
       for (const auto& blocked : nodes_[node].router.blocked()) {
         auto line = "node " + std::to_string(node) + " port " + std::to_string(blocked.port) + " vc " +
                     std::to_string(blocked.vc) + ":";

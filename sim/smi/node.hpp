@@ -54,6 +54,7 @@ class Node final : public NodeModel {
   [[nodiscard]] const Element* element(unsigned e) const override { return endpoints_[e].hardware->element(); }
   [[nodiscard]] std::string waits(unsigned e) const override { return endpoints_[e].hardware->waits(); }
   [[nodiscard]] std::uint64_t strays() const override { return strays_; }
+  [[nodiscard]] std::uint64_t unrouted() const override { return unrouted_; }
 
   void step(const Inputs& in) override {
     bool moves = false;
@@ -62,7 +63,7 @@ class Node final : public NodeModel {
     for (unsigned l = 0; l < count_; ++l) {
       auto& link = links_[l];
       const auto* sent = link.sends.words().front();
-      link.sent = sent && put(link.send_to, sent->to, sent->word);
+      link.sent = sent && send(link, *sent);
       if (in.links[l].taken) link.to_link.take(), moves = true;
       const auto* received = link.receives.words().front();
       link.received = received && deliver(link, *received);
@@ -189,11 +190,13 @@ class Node final : public NodeModel {
     }
   }
 
-  [[nodiscard]] static bool put(const std::vector<Queue*>& queues, unsigned to, const Packet& packet) {
-    return to < queues.size() && queues[to]->put(packet);
+  bool send(Link& link, const SendKernel::Words::Offer& offer) {
+    if (offer.to < link.send_to.size()) return link.send_to[offer.to]->put(offer.word);
+    ++unrouted_;
+    return true;
   }
   bool deliver(Link& link, const ReceiveKernel::Words::Offer& offer) {
-    if (offer.to < count_) return put(link.receive_to, offer.to, offer.word);
+    if (offer.to < count_) return link.receive_to[offer.to]->put(offer.word);
     const unsigned place = offer.to - count_;
     if (place / 2 >= link.endpoints.size()) {
       ++strays_;
@@ -226,7 +229,7 @@ class Node final : public NodeModel {
   std::vector<At> endpoints_;
   std::vector<Link> links_;
   std::vector<Queue*> queues_;
-  std::uint64_t strays_ = 0;
+  std::uint64_t strays_ = 0, unrouted_ = 0;
   unsigned still_ = 0, quiet_after_;
 };
 

@@ -22,7 +22,7 @@ class NodeCircuit {
     };
     std::vector<Link> links;
     std::vector<At> endpoints;
-    std::uint64_t strays = 0;
+    std::uint64_t strays = 0, unrouted = 0;
   };
 
   virtual ~NodeCircuit() = default;

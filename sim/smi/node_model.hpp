@@ -54,8 +54,9 @@ class NodeModel {
   [[nodiscard]] virtual const Element* element(unsigned endpoint) const = 0;
   /// What an endpoint waits for (Endpoint::waits).
   [[nodiscard]] virtual std::string waits(unsigned endpoint) const = 0;
-  /// Packets for ports that it has not.
+  /// Packets that were dropped: for ports that the rank does not have, and for ranks without a route.
   [[nodiscard]] virtual std::uint64_t strays() const = 0;
+  [[nodiscard]] virtual std::uint64_t unrouted() const = 0;
 
   /// One clock edge.
   virtual void step(const Inputs& in) = 0;

@@ -43,6 +43,7 @@ class RtlNode final : public NodeModel {
   [[nodiscard]] const Element* element(unsigned e) const override { return sim_.element(e); }
   [[nodiscard]] std::string waits(unsigned e) const override { return sim_.waits(e); }
   [[nodiscard]] std::uint64_t strays() const override { return sim_.strays(); }
+  [[nodiscard]] std::uint64_t unrouted() const override { return sim_.unrouted(); }
 
   void step(const Inputs& in) override {
     compare();
@@ -80,6 +81,7 @@ class RtlNode final : public NodeModel {
       check(shown.element.source == element->source, "element_out_source_o", "endpoint", e);
     }
     check(out.strays == sim_.strays(), "strays_o");
+    check(out.unrouted == sim_.unrouted(), "unrouted_o");
   }
   void check(bool same, const char* port, const char* of = nullptr, unsigned number = 0) const {
     if (same) return;

@@ -15,7 +15,9 @@ class SendKernel {
   using Config = KernelInputs::Config;
   using Words = KernelInputs::Words;
 
-  explicit SendKernel(const Config& config) : nowhere_(config.outputs), inputs_(config) {}
+  explicit SendKernel(const Config& config) : nowhere_(config.outputs), inputs_(config) {
+    table_.fill(static_cast<std::uint8_t>(nowhere_));
+  }
 
   void load(unsigned destination, unsigned to) {
     table_.at(destination) = static_cast<std::uint8_t>(to < nowhere_ ? to : nowhere_);
@@ -29,7 +31,7 @@ class SendKernel {
   }
 
  private:
-  unsigned nowhere_;  ///< the packet stays
+  unsigned nowhere_;  ///< the packet is dropped
   KernelInputs inputs_;
   std::array<std::uint8_t, kMostRanks> table_{};
 };

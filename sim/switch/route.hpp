@@ -13,8 +13,9 @@ namespace thalweg {
 
 struct Route {
   std::uint8_t port = 0;
-  std::uint16_t channels = 0;  ///< virtual channels that the packet may take there; none: it can go nowhere
-  bool sinks = false;          ///< the next router ejects it at its input, so it needs no room there
+  std::uint16_t channels =
+      0;               ///< virtual channels that the packet may take there; none: it can go nowhere, and is dropped
+  bool sinks = false;  ///< the next router ejects it at its input, so it needs no room there
 };
 
 /// A node's row of the routing table, and what the router's masks make of it.

@@ -26,6 +26,7 @@ class RouterModel {
   };
   struct Outputs {
     std::uint64_t valid = 0, ejected = 0;
+    std::uint32_t unrouted = 0;                   ///< flits dropped since reset; wraps
     std::array<Flit, kMaxPorts> flit{};           ///< of output ports
     std::array<Flit, kMaxPorts> eject{};          ///< of link ports, to the node's collective unit
     std::array<std::uint16_t, kMaxPorts> back{};  ///< at each input port

@@ -77,8 +77,7 @@ class RtlRouter::Comparison {
 
   /// The cycles in which the RTL slept: nothing was on its wires, and nothing may have been on the simulator's.
   void catch_up(Tick now) {
-    static const RouterModel::Outputs nothing;
-    while (next_ < now) step(next_, nothing, nothing.back);
+    while (next_ < now) step(next_, quiet_, quiet_.back);
   }
 
   /// A cycle; `shown` is what the RTL shows after it, `told` what it told its senders in it: credits, or changes of stop bits.
@@ -86,6 +85,7 @@ class RtlRouter::Comparison {
             const std::array<std::uint16_t, RouterModel::kMaxPorts>& told) {
     scheduler_.advance(now + 1);
     next_ = now + 1;
+    quiet_.unrouted = shown.unrouted;
     std::array<Arrivals, 2> arrivals;
     for (unsigned i = 0; i < 2; ++i) arrivals[i] = taps_[i].take(now + 1);
     const auto name = [](const char* port, std::size_t index) {
@@ -111,6 +111,9 @@ class RtlRouter::Comparison {
       compare(now, name("out_flit_o", port), expected ? &*expected : nullptr,
               shown.valid >> port & 1 ? &shown.flit[port] : nullptr);
     }
+    if (const auto dropped = static_cast<std::uint32_t>(inside_.router->flits_unrouted()); dropped != shown.unrouted)
+      throw RtlDifference("vc_router", self_, now + 1, "unrouted_o", std::to_string(dropped),
+                          std::to_string(shown.unrouted));
     std::uint64_t expected = 0;
     for (const auto& [port, flit] : ejected_) {
       expected |= std::uint64_t{1} << port;
@@ -150,6 +153,7 @@ class RtlRouter::Comparison {
   std::vector<Ejection> ejection_;                  ///< of each input port
   std::vector<std::pair<unsigned, Flit>> ejected_;  ///< in this cycle
   Tick next_ = 0;                                   ///< the cycle that has not been compared
+  RouterModel::Outputs quiet_;                      ///< what the RTL shows while it sleeps
 };
 
 RtlRouter::RtlRouter(const RouterConfig& config, NodeId self, std::span<const RouteEntry> row,
@@ -244,7 +248,10 @@ void RtlRouter::hand_on(Tick now) {
     for (unsigned port = 0; port < inputs_; ++port)
       told[port] = static_cast<std::uint16_t>(shown_.back[port] ^ std::exchange(stops_[port], shown_.back[port]));
   if (comparison_) comparison_->step(now, shown_, told);
-  if (shown_.valid | shown_.ejected) quiet_ = 0;
+  const std::uint32_t dropped = shown_.unrouted - static_cast<std::uint32_t>(unrouted_);
+  unrouted_ += dropped;
+  inside_ -= dropped;
+  if (shown_.valid | shown_.ejected || dropped) quiet_ = 0;
   each_bit(shown_.valid, [&](unsigned port) {
     // A wire's latency counts from the cycle of the grant, which is the one before the switch is traversed.
     const Flit& flit = shown_.flit[port];

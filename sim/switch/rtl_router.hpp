@@ -46,6 +46,7 @@ class RtlRouter final : public VcRouter::Stages {
                       const Level* ready) override;
   bool step(Tick now) override;
   [[nodiscard]] std::uint64_t flits_sent(unsigned port) const override { return sent_[port]; }
+  [[nodiscard]] std::uint64_t flits_unrouted() const override { return unrouted_; }
   [[nodiscard]] bool empty() const override { return inside_ == 0; }
   /// What waits within the hardware is not to be seen from outside.
   [[nodiscard]] std::vector<VcRouter::Blocked> blocked() const override { return {}; }
@@ -75,7 +76,7 @@ class RtlRouter final : public VcRouter::Stages {
   RouterModel::Inputs on_wires_;
   RouterModel::Outputs shown_;
   std::array<std::uint16_t, RouterModel::kMaxPorts> stops_{};  ///< at each input port, as told last
-  std::uint64_t inside_ = 0;                                   ///< flits
+  std::uint64_t inside_ = 0, unrouted_ = 0;                    ///< flits
   unsigned settling_ = 0, quiet_ = 0;                          ///< cycles
   bool gated_ = false;                                         ///< there are outputs that are not always ready
 };

@@ -30,6 +30,7 @@ class VcRouter::Pipeline final : public Stages {
                       const Level* ready) override;
   bool step(Tick now) override;
   [[nodiscard]] std::uint64_t flits_sent(unsigned port) const override { return port_[port].sent; }
+  [[nodiscard]] std::uint64_t flits_unrouted() const override { return unrouted_; }
   [[nodiscard]] bool empty() const override { return occupied_ == 0; }
   [[nodiscard]] std::vector<Blocked> blocked() const override;
 
@@ -59,6 +60,7 @@ class VcRouter::Pipeline final : public Stages {
   void allocate_channels(Mask inputs);
   [[nodiscard]] Mask allocate_switch(Tick now, Mask inputs);
   void traverse(Tick now, unsigned input);
+  void drop(Tick now, unsigned input);
   void receive_flow(Mask events);
   void send_stops(Tick now, Mask pushed, Mask popped);
   [[nodiscard]] Mask without_closed(Tick now, Mask inputs) const;
@@ -70,13 +72,15 @@ class VcRouter::Pipeline final : public Stages {
   // its route.
   Mask occupied_ = 0;  ///< holds a flit
   Mask waiting_ = 0;   ///< has a route, wants an output channel
+  Mask lost_ = 0;      ///< of these: can go nowhere, and is dropped
   Mask active_ = 0;    ///< has an output channel
-  Mask sendable_ = 0;  ///< active, and its output channel's flow control lets it send
+  Mask sendable_ = 0;  ///< active, and its output channel's flow control lets it send; or lost
   Mask free_ = 0;      ///< over output channels: owned by nobody
 
   unsigned bits_, channels_, ports_;
   FlowControl flow_;
-  std::uint64_t limited_ = 0;  ///< output ports whose link does not take a flit in every cycle
+  std::uint64_t unrouted_ = 0;  ///< flits
+  std::uint64_t limited_ = 0;   ///< output ports whose link does not take a flit in every cycle
   std::array<Inbox, kChannels / 64> inbox_;
   std::array<Port, std::min(kMaxPorts, kChannels)> port_;
   std::array<Input, kChannels> input_;
@@ -149,7 +153,7 @@ bool VcRouter::Pipeline<Mask>::step(Tick now) {
     events = Mask{high.events} << 64 | low.events;
   }
   const Mask sending = occupied_ & sendable_;
-  const Mask waiting = waiting_;
+  const Mask waiting = waiting_ & ~lost_;
   compute_routes(occupied_ & ~waiting_ & ~active_);
   allocate_channels(waiting);
   const Mask popped = allocate_switch(now, sending);
@@ -170,6 +174,10 @@ void VcRouter::Pipeline<Mask>::compute_routes(Mask inputs) {
     input.port = route.port;
     input.allowed = route.channels;
     input.sinks = route.sinks;
+    if (!route.channels) {
+      lost_ |= bit(i);
+      sendable_ |= bit(i);
+    }
   }
 }
 
@@ -219,11 +227,17 @@ Mask VcRouter::Pipeline<Mask>::allocate_switch(Tick now, Mask inputs) {
     const Mask group = (bit(1u << bits_) - 1) << (port << bits_);
     const unsigned i =
         port << bits_ | port_[port].choose_vc.pick(static_cast<std::uint64_t>((inputs & group) >> (port << bits_)));
+    inputs &= ~group;
+    if (lost_ & bit(i)) {
+      port_[port].choose_vc.accept(vc_of(i), channels_);
+      drop(now, i);
+      popped |= bit(i);
+      continue;
+    }
     const unsigned out = input_[i].port;
     candidate[port] = static_cast<std::uint8_t>(i);
     requests[out] = (wanted >> out & 1 ? requests[out] : 0) | std::uint64_t{1} << port;
     wanted |= std::uint64_t{1} << out;
-    inputs &= ~group;
   }
   for (; wanted; wanted &= wanted - 1) {
     const unsigned out = first(wanted);
@@ -241,7 +255,8 @@ template <class Mask>
 Mask VcRouter::Pipeline<Mask>::without_closed(Tick now, Mask inputs) const {
   for (Mask rest = inputs; rest; rest &= rest - 1) {
     const unsigned i = first(rest), port = input_[i].port;
-    const bool open = !(limited_ >> port & 1) || (rate_[port].ready(now) && (!ready_[port] || ready_[port]->read(now)));
+    const bool open = lost_ & (rest & -rest) || !(limited_ >> port & 1) ||
+                      (rate_[port].ready(now) && (!ready_[port] || ready_[port]->read(now)));
     if (!open || (share_.narrow() && !read_rate_[i >> bits_].ready(now))) inputs &= ~(rest & -rest);
   }
   return inputs;
@@ -274,6 +289,20 @@ void VcRouter::Pipeline<Mask>::traverse(Tick now, unsigned i) {
   } else if (!input.sinks && !output.flow.ready()) {
     sendable_ &= ~bit(i);
   }
+}
+
+/// A flit of a packet that can go nowhere leaves its buffer.
+template <class Mask>
+void VcRouter::Pipeline<Mask>::drop(Tick now, unsigned i) {
+  const bool tail = buffers_.front(i).tail;
+  if (!buffers_.pop(i, now)) occupied_ &= ~bit(i);
+  if (flow_ == FlowControl::credits) port_[i >> bits_].back.write(now, std::uint64_t{1} << vc_of(i));
+  if (share_.narrow()) read_rate_[i >> bits_].send(now);
+  ++unrouted_;
+  if (!tail) return;
+  waiting_ &= ~bit(i);
+  lost_ &= ~bit(i);
+  sendable_ &= ~bit(i);
 }
 
 /// The stop bits of the buffers that a flit has entered or left.

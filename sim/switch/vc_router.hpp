@@ -45,6 +45,7 @@ class VcRouter {
                                 const Level* ready) = 0;
     virtual bool step(Tick now) = 0;
     [[nodiscard]] virtual std::uint64_t flits_sent(unsigned port) const = 0;
+    [[nodiscard]] virtual std::uint64_t flits_unrouted() const = 0;
     [[nodiscard]] virtual bool empty() const = 0;
     [[nodiscard]] virtual std::vector<Blocked> blocked() const = 0;
   };
@@ -91,6 +92,8 @@ class VcRouter {
   // What a report needs.
 
   [[nodiscard]] std::uint64_t flits_sent(unsigned port) const { return pipeline_->flits_sent(port); }
+  /// Of packets that could go nowhere, and were dropped.
+  [[nodiscard]] std::uint64_t flits_unrouted() const { return pipeline_->flits_unrouted(); }
   [[nodiscard]] bool empty() const { return pipeline_->empty(); }
   [[nodiscard]] std::vector<Blocked> blocked() const { return pipeline_->blocked(); }
 

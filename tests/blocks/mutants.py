@@ -124,6 +124,8 @@ RTL = [
            "scan.stages[k].partial = reach[k+1];", "scan.stages[k].partial = 1'b0;"),
     Mutant("rtl_route_class_not_kept", "switch/route", "torus", "rtl/switch/tw_route.sv",
            "entry.keep_class ? class_of(message_class, vc_i[l]) : entry.route_class", "entry.route_class"),
+    Mutant("rtl_router_drops_heads_alone", "switch/vc_router", "shallow", "rtl/switch/tw_vc_router.sv",
+           "& ~won & ~(pop & front_tail);", "& ~won & ~pop;"),
     Mutant("rtl_router_mask_ignored", "switch/vc_router", "shallow", "rtl/switch/tw_vc_router.sv",
            "+:Vcs] & allowed_q[i]", "+:Vcs]"),
     Mutant("rtl_lane_sticky_lost", "reduce/lane", "fp64_sum", "rtl/reduce/parts/tw_fp_add.sv",
@@ -194,6 +196,8 @@ RTL = [
            "(in_valid_i[i] && in_ready_o[i])", "(in_valid_i[i])"),
     Mutant("rtl_smi_send_kernel_nowhere_is_the_link", "smi/send_kernel", "four_links", "rtl/smi/tw_send_kernel.sv",
            "? ToWidth'(table_data_i) : Nowhere", "? ToWidth'(table_data_i) : 0"),
+    Mutant("rtl_smi_send_kernel_nowhere_waits", "smi/send_kernel", "four_links", "rtl/smi/tw_send_kernel.sv",
+           "(dropped_o || (out_to_o & out_ready_i) != 0)", "((out_to_o & out_ready_i) != 0)"),
     Mutant("rtl_smi_receive_kernel_control_as_data", "smi/receive_kernel", "four_links", "rtl/smi/tw_receive_kernel.sv",
            "packet.operation == OperationSynch}", "1'b0}"),
     Mutant("rtl_smi_packer_old_elements_stay", "smi/packer", "bytes32", "rtl/smi/tw_packer.sv",
@@ -210,6 +214,8 @@ RTL = [
            "credited = !payload && packet", "credited = packet"),
     Mutant("rtl_smi_node_inputs_swapped", "smi/node", "collectives", "rtl/smi/tw_node.sv",
            "SendInput = o == l ? 0 : 1 + Other", "SendInput = o == l ? 1 : Other"),
+    Mutant("rtl_smi_node_one_unrouted_a_cycle", "smi/node", "circuits", "rtl/smi/tw_node.sv",
+           "32'($countones(unrouted))", "32'(unrouted != 0)"),
 ]  # fmt: skip
 
 CPP = [
@@ -259,6 +265,8 @@ CPP = [
            "queues_[output].room += flits;", ""),
     Mutant("cpp_route_local_mask", "switch/route", "torus", "sim/switch/route.cpp",
            "all_channels_[message_class]}", "channels_[message_class][0]}"),
+    Mutant("cpp_router_drop_is_no_turn", "switch/vc_router", "shallow", "sim/switch/vc_router.cpp",
+           "      port_[port].choose_vc.accept(vc_of(i), channels_);\n      drop", "      drop"),
     Mutant("cpp_router_credit_unchecked", "switch/vc_router", "shallow", "sim/switch/vc_router.cpp",
            "} else if (!input.sinks && !output.flow.ready()) {", "} else if (false) {"),
     Mutant("cpp_lane_zeros_equal", "reduce/lane", "short", "sim/reduce/lane.cpp",
@@ -329,6 +337,8 @@ CPP = [
            "begins_circuit() ? next_circuit_->source : source_", "source_"),
     Mutant("cpp_smi_node_less_for_links", "smi/node", "four_links", "sim/smi/node.hpp",
            "kLinkDepth = 8", "kLinkDepth = 7"),
+    Mutant("cpp_smi_node_unrouted_waits", "smi/node", "four_links", "sim/smi/node.hpp",
+           "++unrouted_;\n    return true;", "++unrouted_;\n    return false;"),
 ]  # fmt: skip
 
 MUTANTS = {mutant.name: mutant for mutant in (*RTL, *CPP)}

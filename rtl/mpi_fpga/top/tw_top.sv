@@ -204,7 +204,8 @@ module tw_top
       .out_back_i(out_back),
       .out_ready_i(link_ready),
       .eject_valid_o(ejects),
-      .eject_flit_o(ejected)
+      .eject_flit_o(ejected),
+      .unrouted_o(status.unrouted.flits.next)
   );
 
   // --- Links

@@ -326,6 +326,7 @@ void Server::close_books(Outcome& outcome) {
   }
   outcome.links = timeline_.engine().link_use();
   outcome.recoveries = timeline_.engine().recoveries();
+  outcome.unrouted = timeline_.engine().unrouted();
 }
 
 }  // namespace thalweg::mpi

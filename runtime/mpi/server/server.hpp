@@ -97,6 +97,7 @@ struct Outcome {
   std::uint64_t messages = 0, message_bytes = 0;
   std::vector<LinkUse> links;
   std::vector<Recovery> recoveries;
+  std::vector<Unrouted> unrouted;
   std::optional<History> history;
 };
 

@@ -95,7 +95,8 @@ Fabric::Fabric(FabricConfig config, Endpoint endpoint, Scheduler* scheduler)
       own_scheduler_(scheduler ? nullptr : std::make_unique<Scheduler>(horizon(config_))),
       scheduler_(scheduler ? scheduler : own_scheduler_.get()),
       rows_in_use_(config_.nodes),
-      flits_before_(std::size_t{config_.nodes} * config_.router.link_ports) {
+      flits_before_(std::size_t{config_.nodes} * config_.router.link_ports),
+      unrouted_before_(config_.nodes) {
   if (own_scheduler_ && config_.faults.reroute) journal_.emplace();
   build();
 }
@@ -472,6 +473,14 @@ std::vector<LinkUse> Fabric::link_use() const {
                              nodes_[node]->router().flits_sent(port))
         use.push_back({node, port, flits});
   return use;
+}
+
+std::vector<Unrouted> Fabric::unrouted() const {
+  std::vector<Unrouted> lost;
+  for (NodeId node = 0; node < config_.nodes; ++node)
+    if (const auto flits = unrouted_before_[node] + nodes_[node]->router().flits_unrouted())
+      lost.push_back({node, flits});
+  return lost;
 }
 
 std::uint64_t Fabric::flit_hops() const {

@@ -62,6 +62,7 @@ class Fabric final : public Engine {
   [[nodiscard]] std::optional<std::string> failure() const override { return failure_; }
   [[nodiscard]] std::vector<Recovery> recoveries() const override { return recoveries_; }
   [[nodiscard]] std::vector<LinkUse> link_use() const override;
+  [[nodiscard]] std::vector<Unrouted> unrouted() const override;
 
   /// The vertices and edges of a communicator.
   [[nodiscard]] const Group& group(ContextId context) const;
@@ -165,9 +166,10 @@ class Fabric final : public Engine {
   std::optional<std::string> failure_;
   std::vector<LinkConfig> without_;
   std::vector<Recovery> recoveries_;
-  std::optional<Journal> journal_;           ///< where the fabric can begin again
-  Tick resumes_ = 0;                         ///< nothing begins before
-  std::vector<std::uint64_t> flits_before_;  ///< [node][port]: before it began again
+  std::optional<Journal> journal_;              ///< where the fabric can begin again
+  Tick resumes_ = 0;                            ///< nothing begins before
+  std::vector<std::uint64_t> flits_before_;     ///< [node][port]: before it began again
+  std::vector<std::uint64_t> unrouted_before_;  ///< [node]: likewise
 };
 
 }  // namespace thalweg::mpi_fpga

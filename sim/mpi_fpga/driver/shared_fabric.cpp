@@ -80,6 +80,15 @@ std::vector<LinkUse> SharedFabric::link_use() const {
   return result;
 }
 
+std::vector<Unrouted> SharedFabric::unrouted() const {
+  std::map<NodeId, std::uint64_t> flits;
+  for (const auto& part : parts_)
+    for (const Unrouted& lost : part->unrouted()) flits[lost.node] += lost.flits;
+  std::vector<Unrouted> result;
+  for (const auto& [node, count] : flits) result.push_back({node, count});
+  return result;
+}
+
 std::vector<Waiting> SharedFabric::waiting() const {
   std::vector<Waiting> result;
   for (std::uint32_t job = 0; job < jobs(); ++job)

@@ -41,6 +41,7 @@ class SharedFabric final : public Engine {
   [[nodiscard]] std::optional<std::string> mismatch() const override;
   /// Of all jobs together.
   [[nodiscard]] std::vector<LinkUse> link_use() const override;
+  [[nodiscard]] std::vector<Unrouted> unrouted() const override;
 
   [[nodiscard]] const Group& group(ContextId context) const { return part_of(context).group(inner(context)); }
   [[nodiscard]] std::vector<Group> parts(ContextId context, spec::Algorithm algorithm) const {

@@ -22,7 +22,7 @@ from thalweg.systems.smi.spec import SmiHeader
 
 FOLDER = Folder(Path(os.environ["THALWEG_EXPORT"]))
 RANKS, LINKS = 4, 2
-RANK, STRAYS, LINKS_AT, ENDPOINTS_AT = 0x8000, 0x8004, 0x8008, 0x800C
+RANK, STRAYS, LINKS_AT, ENDPOINTS_AT, UNROUTED = 0x8000, 0x8004, 0x8008, 0x800C, 0x8010
 SEND, RECEIVE, SYNCH = 0, 1, 3  # operations of packets
 MAX, SUM, MIN = 4, 1, 3
 TILE = 8  # of the cluster
@@ -80,20 +80,28 @@ async def tables_and_registers(dut: HierarchyObject) -> None:
     ]
     await reset(dut)
 
-    # To the link, or to the other send kernel, whose table then says link; docs/smi.md has the outputs' numbers.
+    # To the link, or to the other send kernel, whose table then says link, or to nobody; docs/smi.md has the outputs' numbers.
     tables = np.zeros((LINKS, 256), np.uint8)
     leads = np.array([[link] * 256 for link in range(LINKS)])
     for rank_, link in enumerate(np.random.default_rng(random.randrange(2**32)).integers(-1, LINKS, 256)):
         if link >= 0:
             tables[link, rank_], leads[link, rank_] = 2, 1 - link
+    lost = random.choice([to for to in range(256) if to != own])
+    tables[:, lost] = 0xFF
     await rank.load(tables.tobytes())
 
-    for address, value in ((RANK, own), (STRAYS, 0), (LINKS_AT, LINKS), (ENDPOINTS_AT, len(FOLDER.endpoints))):
+    for address, value in (
+        (RANK, own),
+        (STRAYS, 0),
+        (LINKS_AT, LINKS),
+        (ENDPOINTS_AT, len(FOLDER.endpoints)),
+        (UNROUTED, 0),
+    ):
         assert await rank.registers.read_dword(address) == value
-    refused = (LINKS << 12, 0x400, STRAYS, LINKS_AT, 0x8010, 0xFFFC)
+    refused = (LINKS << 12, 0x400, STRAYS, LINKS_AT, UNROUTED, 0x8014, 0xFFFC)
     for address in refused:
         assert (await rank.registers.write(address, bytes(4))).resp == AxiResp.SLVERR, hex(address)
-    for address in (0, 0x800, 0x8010):
+    for address in (0, 0x800, 0x8014):
         assert (await rank.registers.read(address, 4)).resp == AxiResp.SLVERR, hex(address)
     assert await rank.registers.read_dword(RANK) == own
 
@@ -105,12 +113,13 @@ async def tables_and_registers(dut: HierarchyObject) -> None:
         packet = SmiHeader(random.randrange(256), to, random.randrange(256), SEND, 1).pack() + random.randbytes(
             size - 4
         )
-        wanted[leads[link, to]].append(packet)
+        if to != lost:
+            wanted[leads[link, to]].append(packet)
         ins[link].send_nowait(AxiStreamFrame(packet))
     for out, packets in zip(outs, wanted, strict=True):
         came = [bytes((await out.recv()).tdata) for _ in packets]
         assert sorted(came) == sorted(packets)
-    assert await strays(rank) == 0
+    assert (await strays(rank), await rank.registers.read_dword(UNROUTED)) == (0, LINKS)
 
     data = {endpoint.port for endpoint in FOLDER.endpoints if endpoint.kind != "push"}
     control = {endpoint.port for endpoint in FOLDER.endpoints if endpoint.kind != "pop"}

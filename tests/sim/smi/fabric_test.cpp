@@ -74,6 +74,43 @@ TEST(SmiFabric, ElementsComeInOrder) {
       }
 }
 
+/// A rank on the way has no route: what comes behind passes, and each packet is counted, those that follow in a circuit, too.
+TEST(SmiFabric, PacketsWithoutARouteAreDroppedAndCounted) {
+  for (const bool circuits : {false, true}) {
+    constexpr unsigned kCount = 200;
+    const std::vector<std::vector<EndpointOf>> endpoints{{{push, 3}, {push, 4}}, {{pop, 4}}, {}};
+    LineValues values;
+    if (circuits) values.switching = "circuit";
+    Line line(endpoints, values);
+    auto tables = tables_of(3, values.links, endpoints);
+    for (auto& table : tables[1].send) table[2] = 0xFF;
+    line.fabric.load(tables);
+    line.add("lost", [&] {
+      auto& port = line.port(0, 0);
+      port.open.push(circuits ? circuit(kCount, 2) : channel(kCount, 2));
+      for (unsigned i = 0; i < kCount; ++i) port.in.push({i, false});
+    });
+    std::vector<std::uint64_t> got;
+    line.add("pushes", [&] {
+      auto& port = line.port(0, 1);
+      Kernel::current().pause(100);
+      port.open.push(channel(kCount, 1));
+      for (unsigned i = 0; i < kCount; ++i) port.in.push({i, false});
+    });
+    line.add("pops", [&] {
+      auto& port = line.port(1, 0);
+      port.open.push(channel(kCount, 0));
+      for (unsigned i = 0; i < kCount; ++i) got.push_back(port.out.pop().data);
+      Kernel::current().pause(2000);
+    });
+    line.kernels.run();
+    EXPECT_EQ(got.size(), kCount);
+    auto& node = line.fabric.board(1).node();
+    EXPECT_EQ(node.unrouted(), circuits ? 1u + kCount / 8 : (kCount + 6u) / 7);
+    EXPECT_EQ(node.strays(), 0u);
+  }
+}
+
 /// Those of circuits behind each other, and behind packets; of whole messages, or of parts that fit into FIFOs, or don't.
 TEST(SmiFabric, CircuitsAndPacketsComeInOrder) {
   for (const auto& [size, most] : {std::pair{0u, 0}, {1u, 1}, {2u, 15}, {3u, 3}, {2u, 40}, {3u, 0}})

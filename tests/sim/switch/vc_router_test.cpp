@@ -219,20 +219,31 @@ TEST_P(PastFullBuffers, CollectivePacketsNeedNoRoom) {
 
 INSTANTIATE_TEST_SUITE_P(VcRouter, PastFullBuffers, testing::Values(FlowControl::credits, FlowControl::margin));
 
-TEST(VcRouter, WithoutARouteAPacketWaitsAndIsReported) {
-  auto config = row_of(2);
-  config.routes[1].port = kNoRoute;
+class WithoutRoute : public testing::TestWithParam<FlowControl> {};
+
+// What has no route is dropped, head to tail, and counted; what comes behind it goes on, and no room is lost: many times what the buffers
+// hold passes.
+TEST_P(WithoutRoute, PacketsAreDroppedAndCounted) {
+  auto config = row_of(3);
+  config.router.flow = GetParam();
+  config.router.margin_flits = 3;
+  config.router.buffer_flits = 8;
+  config.router.local_buffer_flits = 8;
+  config.routes[1 * 3 + 2].port = kNoRoute;  // node 0 sends what is for 2 to node 1, which has no route to it
   Rig rig(config);
-  rig.send(0, 1, 2, 1);
-  rig.run(100);
-  EXPECT_TRUE(rig.delivered(1).empty());
-  const auto blocked = rig.router(0).blocked();
-  ASSERT_EQ(blocked.size(), 1u);
-  EXPECT_EQ(blocked[0].port, 2u);
-  EXPECT_EQ(blocked[0].vc, 1u);
-  EXPECT_EQ(blocked[0].destination, 1u);
-  EXPECT_EQ(blocked[0].output_vc, -1);
+  for (unsigned i = 0; i < 50; ++i) {
+    rig.send(0, 2, 1 + i % 20, i % 4);
+    rig.send(0, 1, 3, i % 4);
+  }
+  rig.run(5000);
+  EXPECT_TRUE(rig.delivered(2).empty());
+  EXPECT_EQ(rig.delivered(1).size(), 50u * 3);
+  EXPECT_EQ(rig.router(1).flits_unrouted(), 2u * 210 + 55);
+  EXPECT_EQ(rig.router(0).flits_unrouted(), 0u);
+  EXPECT_TRUE(rig.router(0).empty() && rig.router(1).empty());
 }
+
+INSTANTIATE_TEST_SUITE_P(VcRouter, WithoutRoute, testing::Values(FlowControl::credits, FlowControl::margin));
 
 }  // namespace
 }  // namespace thalweg

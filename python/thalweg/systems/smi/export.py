@@ -98,6 +98,7 @@ def _readme(root: Path, cluster: Cluster, program: Program) -> str:
         receive_entries=routes.RECEIVE_ENTRIES,
         rank=f"0x{top.RANK:x}",
         strays=f"0x{top.STRAYS:x}",
+        unrouted=f"0x{top.UNROUTED:x}",
         links_at=f"0x{top.LINKS:x}",
         endpoints_at=f"0x{top.ENDPOINTS:x}",
         open_bits=sum(bits for _, bits, _ in fields.values()),

@@ -86,7 +86,8 @@ def header(name: str, program: programs.Program, node: Node) -> str:
         ("RECEIVE_OFFSET", top.RECEIVE_OFFSET, "from a link's send table to its receive table"),
         ("ENTRY_STRIDE", top.ENTRY_STRIDE, "from an entry to the next one"),
         ("RANK", top.RANK, "register: the rank's own number"),
-        ("STRAYS", top.STRAYS, "register: packets for ports that it has not"),
+        ("STRAYS", top.STRAYS, "register: packets dropped for lack of their port"),
+        ("UNROUTED", top.UNROUTED, "register: packets dropped for lack of a route to their rank"),
     ]
     lines = [
         f"#define SMI_{upper}_{key} {value}{f' /* {about} */' if about else ''}" for key, value, about in constants

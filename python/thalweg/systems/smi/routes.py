@@ -24,6 +24,7 @@ from thalweg.systems.smi.spread import Tree, spread
 
 SEND_ENTRIES, RECEIVE_ENTRIES = 256, 512  #: bytes of a table
 TO_LINK, TO_RECEIVE = 0, 1  #: outputs of a send kernel; those behind lead to the other send kernels
+NO_ROUTE = 0xFF  #: in place of an output: packets to the rank are dropped, and counted
 KINDS = ("push", "pop", "broadcast", "scatter", "gather", "reduce")
 
 _BASES, _FEW = (
@@ -94,9 +95,10 @@ def neighbour(own: int, other: int, first: int) -> int:
 
 
 def send_tables(leaves_by: NDArray[np.int8]) -> Table:
-    """(ranks, links, SEND_ENTRIES) from the link that a packet leaves a rank by: (ranks, links, ranks), rank, send kernel, destination."""
+    """(ranks, links, SEND_ENTRIES) from the link that a packet leaves a rank by: (ranks, links, ranks), rank, send kernel, destination;
+    NO_ROUTE for ranks that the cluster does not have, whose packets are dropped and counted."""
     ranks, links, _ = leaves_by.shape
-    tables = np.zeros((ranks, links, SEND_ENTRIES), np.uint8)
+    tables = np.full((ranks, links, SEND_ENTRIES), NO_ROUTE, np.uint8)
     for own in range(links):
         outputs = [TO_LINK if link == own else neighbour(own, link, TO_RECEIVE + 1) for link in range(links)]
         by = leaves_by[:, own]

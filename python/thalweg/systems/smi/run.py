@@ -273,14 +273,15 @@ class Run:
         except _sim.SmiMisuse as error:
             raise WrongUse(str(error)) from None
         except _sim.SmiDeadlock as error:
-            raise Stuck(str(error)) from None
+            lost = _dropped(run, self.cluster.topology.nodes)
+            raise Stuck("\n  ".join([str(error), *lost])) from None
         except _sim.SmiDifference as error:
             raise CheckFailed(str(error)) from None
         except ValueError as error:
             raise InputError(str(error)) from None
         return Result(
             [Ended(rank, name, cycle if ended else None, serves) for rank, name, serves, ended, cycle in run.started()],
-            list(run.warnings),
+            [*run.warnings, *_dropped(run, self.cluster.topology.nodes)],
             run.elements,
             run.hertz,
         )
@@ -334,6 +335,17 @@ class Run:
                 found[files] = metadata.of_values(whole, files[0].stem)
             programs.append(found[files])
         return programs
+
+
+def _dropped(run: _sim.SmiRun, ranks: int) -> Iterable[str]:
+    """A line for each rank that has dropped packets."""
+    for rank in range(ranks):
+        for packets, why in (
+            (run.strays(rank), "which has no endpoint for their port"),
+            (run.unrouted(rank), "whose send tables have no output for their rank"),
+        ):
+            if packets:
+                yield f"{packets} packet{'s' * (packets > 1)} dropped by rank {rank}, {why}"
 
 
 def _endpoints(programs: Sequence[metadata.Program | None]) -> list[list[tuple[int, int, int, int]]]:

@@ -15,7 +15,7 @@ from thalweg.systems.smi.routes import KINDS
 
 ADDRESS_BITS = 16
 LINK_STRIDE, RECEIVE_OFFSET, ENTRY_STRIDE = 0x1000, 0x800, 4
-RANK, STRAYS, LINKS, ENDPOINTS = 0x8000, 0x8004, 0x8008, 0x800C
+RANK, STRAYS, LINKS, ENDPOINTS, UNROUTED = 0x8000, 0x8004, 0x8008, 0x800C, 0x8010
 """AXI4-Lite, words of 32 bits: entry i of a link's send table at link * LINK_STRIDE + 4 i, of its receive table RECEIVE_OFFSET behind;
 and registers."""
 
@@ -183,7 +183,8 @@ _TEMPLATE = """\
 // A rank of SMI: endpoints for a program's operations, send and receive kernels of its links. AXI4-Stream: an endpoint's opens (open_t of
 // tw_smi_pkg, zeros above), its elements (tlast: a push's packet leaves at once; tid: the rank that a pop's come from), the links' packets.
 // AXI4-Lite, whole words: entry i of link l's send table at 0x1000 l + 4 i, of its receive table at 0x1000 l + 0x800 + 4 i, written alone;
-// the rank's own number at 0x8000; packets for ports that it has not at 0x8004, links at 0x8008, endpoints at 0x800c, read alone.
+// the rank's own number at 0x8000; read alone: packets dropped for lack of their port at 0x8004, for lack of a route to their rank at 0x8010,
+// links at 0x8008, endpoints at 0x800c.
 //
 // Order, latency and throughput: tw_node's. Storage: its, and an address, a word and an answer of AXI4-Lite. Outputs are registers, or
 // depend on registers alone. Critical path: tw_node's.
@@ -207,7 +208,7 @@ module {module}
   logic [Endpoints-1:0] element_in_valid, element_in_ready, element_in_last, element_out_valid, element_out_ready;
   logic [Endpoints-1:0][63:0] element_in_data, element_out_data;
   rank_t [Endpoints-1:0] element_out_source;
-  logic [31:0] strays;
+  logic [31:0] strays, unrouted;
 
 {wires}
 
@@ -242,6 +243,7 @@ module {module}
         16'h8004: answer_q <= strays;
         16'h8008: answer_q <= 32'(Links);
         16'h800c: answer_q <= 32'(Endpoints);
+        16'h8010: answer_q <= unrouted;
         default: begin
           answer_q <= '0;
           read_refused_q <= 1'b1;
@@ -294,7 +296,8 @@ module {module}
       .element_out_ready_i(element_out_ready),
       .element_out_data_o(element_out_data),
       .element_out_source_o(element_out_source),
-      .strays_o(strays)
+      .strays_o(strays),
+      .unrouted_o(unrouted)
   );
 endmodule
 /* verilator lint_on UNUSEDSIGNAL */

@@ -21,7 +21,7 @@ using top::Inputs, top::Outputs, top::Parameters;
 constexpr unsigned kLinks = Parameters::Links, kEndpoints = Parameters::Endpoints, kBytes = Parameters::PacketBytes;
 // Ranks in a line, the hardware in the middle where there is one.
 constexpr unsigned kRanks = kLinks > 1 ? 5 : 2, kRank = kLinks > 1 ? 2 : 1;
-constexpr unsigned kNoPort = 0x55;
+constexpr unsigned kNoPort = 0x55, kNoRank = 0x77;
 
 /// Field `index`, of `bits` bits, of a parameter that is a number or, wider, an array of words.
 template <class Value>
@@ -76,6 +76,7 @@ struct Twin {
       out.element_out_source_o.set(element->source, e);
     }
     out.strays_o.set(node.strays());
+    out.unrouted_o.set(node.unrouted());
   }
   void step(const Inputs& in) {
     NodeModel::Inputs inputs(kLinks, kEndpoints);
@@ -211,6 +212,7 @@ class Stimulus {
         load(rank, {false, l, d, d == rank ? 1 : by == l ? 0 : 2 + among_others(l, by)});
       }
       for (const unsigned control : {0U, 1U}) load(rank, {true, l, kNoPort * 2 + control, 0});
+      load(rank, {false, l, kNoRank, 0xFF});
       for (unsigned e = 0; e < kEndpoints; ++e) {
         const unsigned at = e % kLinks, k = e / kLinks;
         for (const unsigned control : {0U, 1U}) {
@@ -312,13 +314,21 @@ class Stimulus {
 
   // --- ranks
 
+  /// What comes by a link for an unknown port, or for a rank without a route: a packet, or a circuit.
+  void lose(unsigned link, bisim::Dice& dice) {
+    const bool here = dice.chance(500);
+    auto packet = blocks::random_packet<kBytes>(dice);
+    packet.set_header(0, here ? kRank : kNoRank, kNoPort, static_cast<blocks::Operation>(dice.below(7)),
+                      dice.below(32));
+    const unsigned follow = Parameters::Circuits && dice.chance(300) ? 1 + dice.below(3) : 0;
+    if (follow) packet.set_circuit(0, packet.destination(), kNoPort, follow, 1);
+    to(kRank, link).push_back({now_, packet});
+    for (unsigned i = 0; i < follow; ++i) to(kRank, link).push_back({now_, blocks::random_packet<kBytes>(dice)});
+  }
   void own(const Outputs& seen, bisim::Dice& giving, bisim::Dice& taking, bisim::Dice& links, Inputs& next) {
     for (unsigned l = 0; l < kLinks; ++l) {
-      if (there(kRank, l) && links.chance(3) && to(kRank, l).size() < latency_ &&
-          ends_[kRank * kLinks + l]) {  // for a port that there is not
-        auto packet = blocks::random_packet<kBytes>(links);
-        packet.set_header(0, kRank, kNoPort, static_cast<blocks::Operation>(links.below(7)), links.below(32));
-        to(kRank, l).push_back({now_, packet});
+      if (there(kRank, l) && links.chance(3) && to(kRank, l).size() < latency_ && ends_[kRank * kLinks + l]) {
+        lose(l, links);
       }
       if (const Packet* packet = arrived(kRank, l)) {
         next.link_in_valid_i.set_bit(l);

@@ -20,6 +20,7 @@ struct Twin {
     for (unsigned i = 0; i < kInputs; ++i) out.in_ready_o.set_bit(i, words.ready(i));
     const auto* front = words.front();
     out.out_valid_o.set(front != nullptr);
+    out.dropped_o.set(front && front->to >= kOutputs);
     if (!front) return;
     out.out_data_o.set(blocks::words_of<kBytes>(front->word));
     for (unsigned o = 0; o < kOutputs; ++o) out.out_to_o.set_bit(o, front->to == o);
@@ -27,7 +28,7 @@ struct Twin {
   void step(const Inputs& in) {
     auto& words = kernel.words();
     const auto* front = words.front();
-    const bool goes = front && front->to < kOutputs && in.out_ready_i.bit(front->to);
+    const bool goes = front && (front->to >= kOutputs || in.out_ready_i.bit(front->to));
     for (unsigned i = 0; i < kInputs; ++i) {
       const auto packet = blocks::packet_of<kBytes>(in.in_data_i.get(i));
       kernel.step(i, in.in_valid_i.bit(i) ? &packet : nullptr, goes);

@@ -66,6 +66,7 @@ class Fabric {
     return port << inside_.router.channel_bits() | vc;
   }
   [[nodiscard]] std::uint64_t events() const { return events_; }
+  [[nodiscard]] std::uint64_t unrouted() const { return inside_.router.flits_unrouted(); }
   /// What is on an output port's wires, or nullptr.
   [[nodiscard]] const thalweg::Flit* flit(unsigned port) const { return flit_[port] ? &*flit_[port] : nullptr; }
   /// What is on the wires from a link to the unit.
@@ -139,6 +140,7 @@ class Twin {
     for (unsigned link = 0; link < kLinks; ++link)
       put(fabric_->ejected(link), out.eject_valid_o, out.eject_flit_o, link);
     for (unsigned port = 0; port < kInputs; ++port) out.in_back_o.set(back_out_[port], port);
+    out.unrouted_o.set(fabric_->unrouted());
   }
 
   void step(const Inputs& in) {
@@ -190,7 +192,7 @@ class Stimulus {
         hot_(run.pick(0, 700)),
         stall_(run.pick(100, 500, 900, 0)),
         change_(run.pick(50, 300, 5, 1)),
-        unreachable_(run.chance(60) ? 20 : 0),
+        unreachable_(run.pick(0, 20, 200)),
         closed_(run.pick(0, 100, 700)),
         here_(run.pick(100, 500)) {
     for (unsigned port = 0; port < kInputs; ++port) {
@@ -284,8 +286,7 @@ class Stimulus {
   [[nodiscard]] std::uint64_t header(unsigned port, bisim::Dice& dice) const {
     const unsigned destination = dice.chance(hot_) ? 0 : dice.chance(here_) ? kSelf : dice.below(Parameters::Nodes);
     const std::uint64_t word = (dice.bits() & ~kHeader.header(0xffff)) | kHeader.header(destination);
-    // A unit sends nothing to itself: that would wait for ever.
-    return dice.chance(500) || (!is_link(port) && destination == kSelf) ? word & ~kHeader.unit_mask : word;
+    return dice.chance(500) ? word & ~kHeader.unit_mask : word;
   }
 
   void receive(unsigned port, bisim::Dice dice, Inputs& next) {

@@ -53,6 +53,7 @@ module vc_router_proof
     logic payload;
     logic mine;    // of the watched packet
     logic sinks;
+    logic lost;    // can go nowhere
     logic [OutWidth-1:0] port;
     logic [1:0] index;  // in its packet, modulo 4
   } tag_t;
@@ -74,8 +75,8 @@ module vc_router_proof
 
   function automatic logic follows(logic open, tag_t last, next_t flit);
     return flit.head == !open && (flit.head ? flit.tag.index == 0 :
-        flit.tag.index == 2'(last.index + 1) && {flit.tag.mine, flit.tag.sinks, flit.tag.port} ==
-        {last.mine, last.sinks, last.port});
+        flit.tag.index == 2'(last.index + 1) && {flit.tag.mine, flit.tag.sinks, flit.tag.lost, flit.tag.port} ==
+        {last.mine, last.sinks, last.lost, last.port});
   endfunction
 
   logic [Inputs-1:0] in_valid;
@@ -89,6 +90,10 @@ module vc_router_proof
 
   function automatic route_entry_t route_of(logic [NodeWidth-1:0] node);
     return 32'(node) < Nodes ? router.route.entries_q[node] : '0;
+  endfunction
+
+  function automatic logic is_lost(logic [NodeWidth-1:0] node, logic here, logic for_unit);
+    return here ? Ejects && for_unit : 32'(node) >= Nodes || !router.route.known_q[node];
   endfunction
 
   logic [NodeWidth-1:0] self_q;
@@ -124,6 +129,7 @@ module vc_router_proof
       .out_ready_i(ready_i),
       .eject_valid_o(eject_valid),
       .eject_flit_o(eject_flit),
+      .unrouted_o(),
       .*
   );
 
@@ -133,6 +139,14 @@ module vc_router_proof
       running_q <= 1'b0;
     end else if (in_valid != '0) begin
       running_q <= 1'b1;
+    end
+  end
+
+  for (genvar n = 0; n < Nodes; n++) begin : entry
+    wire route_entry_t stored = router.route.entries_q[n];
+
+    always_ff @(posedge clk_i) begin
+      if (!rst_i) lemma_class : assert (!router.route.known_q[n] || stored.keep_class || 32'(stored.route_class) < RouteClasses);
     end
   end
 
@@ -165,6 +179,7 @@ module vc_router_proof
       in_tag[p] = tag_q[vc];
       if (head) begin
         in_tag[p].mine = watch_packet_i[p] && !packet_went_q && (watch_packet_i & in_valid & ((1 << p) - 1)) == 0;
+        in_tag[p].lost = is_lost(destination_i[p], here, for_unit_i[p]);
         in_tag[p].sinks = Ejects && !here && for_unit_i[p] && entry.last_link;
         in_tag[p].port = here ? OutWidth'(LinkPorts) : OutWidth'(entry.port);
         in_tag[p].index = 0;
@@ -208,7 +223,7 @@ module vc_router_proof
   // --- What is inside, and in how many places the watched flit is
 
   logic [Inputs-1:0][Vcs-1:0][Depth-1:0] watched_in_buffer;
-  logic [Inputs-1:0] watched_leaving;
+  logic [Inputs-1:0] watched_leaving, watched_dropped, drops;
   logic [Outputs-1:0] watched_out;
   logic [LinkPorts-1:0] watched_ejected;
   next_t [Inputs*Vcs-1:0] front;  // the flit that leaves an input channel next, in its buffer or still to come
@@ -235,16 +250,16 @@ module vc_router_proof
         wire for_unit = header[16];
         wire route_entry_t entry = route_of(destination);
         wire here = destination == self_q;
-        wire known = 32'(destination) < Nodes && router.route.known_q[destination];
 
         assign words[k] = router.input_port[p].vc[v].buffer.words_q[IndexWidth'(slot)];
         assign watched_in_buffer[p][v][k] = k < count && words[k].tag.watched;
         assign chained[k] = k >= count || follows(!words[k].tail, words[k].tag, next[k+1]);
         assign kept[k] = !watched_in_buffer[p][v][k] || words[k] == watched_word;
         assign routed[k] = k >= count || !words[k].head || words[k].tag.index == 0 &&
-            (here ? words[k].tag.port == OutWidth'(LinkPorts) && !words[k].tag.sinks :
-             !known || (words[k].tag.port == OutWidth'(entry.port) &&
-                        words[k].tag.sinks == (Ejects && for_unit && entry.last_link)));
+            header[15:0] == 16'(destination) && words[k].tag.lost == is_lost(destination, here, for_unit) &&
+            (words[k].tag.lost || (here ? words[k].tag.port == OutWidth'(LinkPorts) && !words[k].tag.sinks :
+             words[k].tag.port == OutWidth'(entry.port) &&
+             words[k].tag.sinks == (Ejects && for_unit && entry.last_link)));
       end
 
       always_comb begin
@@ -258,7 +273,8 @@ module vc_router_proof
 
       assign front[I] = next[0];
 
-      wire as_routed = 32'(router.output_port_q[I]) == 32'(front[I].tag.port) && router.sinks_q[I] == front[I].tag.sinks;
+      wire as_routed = !front[I].tag.lost && 32'(router.output_port_q[I]) == 32'(front[I].tag.port) &&
+          router.sinks_q[I] == front[I].tag.sinks;
 
       always_ff @(posedge clk_i) begin
         if (!rst_i) begin
@@ -269,8 +285,8 @@ module vc_router_proof
           lemma_runs : assert (running_q || (count == 0 && !source[p].inside_q[v] && !router.waiting_q[I] &&
               !router.active_q[I]));
           lemma_idle : assert (router.waiting_q[I] || router.active_q[I] || front[I].head);
-          lemma_waiting : assert (!router.waiting_q[I] || (count != 0 && front[I].head &&
-              (router.allowed_q[I] == '0 || as_routed)));
+          lemma_waiting : assert (!router.waiting_q[I] || (router.allowed_q[I] == '0 ?
+              front[I].tag.lost && (count != 0 || !front[I].head) : count != 0 && front[I].head && as_routed));
           lemma_active : assert (!router.active_q[I] || (as_routed && 32'(router.output_vc_q[I]) < Vcs &&
               (count != 0 || !front[I].head)));
         end
@@ -282,8 +298,13 @@ module vc_router_proof
     end
     assign watched_leaving[p] = crosses != '0 && leaving.tag.watched;
 
+    wire word_t offered = router.input_port[p].offered_flit;
+    assign drops[p] = router.drops[p];
+    assign watched_dropped[p] = drops[p] && offered.tag.watched;
+
     always_ff @(posedge clk_i) begin
       if (!rst_i) begin
+        only_lost_dropped : assert (!drops[p] || offered.tag.lost);
         lemma_one_way : assert ((crosses & (crosses - 1)) == '0);
         lemma_leaves_as_it_came : assert (!watched_leaving[p] || leaving == watched_word);
       end
@@ -300,7 +321,7 @@ module vc_router_proof
       packet_went_q <= 1'b0;
     end else begin
       if (watched_in != '0) went_q <= 1'b1;
-      if (watched_out != '0 || watched_ejected != '0) came_q <= 1'b1;
+      if (watched_out != '0 || watched_ejected != '0 || watched_dropped != '0) came_q <= 1'b1;
       for (int p = 0; p < Inputs; p++) if (in_valid[p] && in_tag[p].mine) packet_went_q <= 1'b1;
     end
     for (int p = 0; p < Inputs; p++) if (watched_in[p]) watched_q <= in_flit[p];
@@ -308,6 +329,7 @@ module vc_router_proof
     if (!rst_i) begin
       in_one_place : assert (places + 32'(came_q) == 32'(went_q));
       comes_out : cover (watched_out != '0);
+      is_dropped : cover (watched_dropped != '0);
       packets_meet : cover (out_valid[0] && came_q && router.crossing_q[0] && router.crossing_q[1]);
     end
   end
@@ -334,7 +356,7 @@ module vc_router_proof
 
       if (!rst_i && out_valid[o]) begin
         channel_exists : assert (32'(out_flit[o].vc) < Vcs);
-        right_port : assert (tag.port == OutWidth'(o));
+        right_port : assert (!tag.lost && tag.port == OutWidth'(o));
         whole_packets : assert (out_flit[o].head == !inside_q[vc]);
         not_mixed : assert (out_flit[o].head || tag.mine == tag_q[vc].mine);
         in_order : assert (tag.index == index);
@@ -398,8 +420,9 @@ module vc_router_proof
           lemma_free : assert (!router.free_q[C] || !inside_after_all);
           lemma_continues : assert (continues == '1);
           lemma_crosses : assert (!crosses || (follows(inside_after_shown, tag_after_shown, {leaving.head, leaving_tag}) &&
-              leaving_tag.port == OutWidth'(o)));
-          lemma_shown : assert (!shown || (follows(inside_q[w], tag_q[w], {out_flit[o].head, tag}) && tag.port == OutWidth'(o)));
+              leaving_tag.port == OutWidth'(o) && !leaving_tag.lost));
+          lemma_shown : assert (!shown || (follows(inside_q[w], tag_q[w], {out_flit[o].head, tag}) &&
+              tag.port == OutWidth'(o) && !tag.lost));
         end
       end
     end

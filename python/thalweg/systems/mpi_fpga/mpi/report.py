@@ -59,6 +59,8 @@ class Report:
     """Of each rank."""
     recoveries: list[Row]
     """The links without which the fabric began again."""
+    unrouted: list[Row]
+    """Nodes that dropped packets without a route, and the flits of these."""
     calls: dict[str, int]
     """Of each function of MPI."""
     offloaded: dict[str, int]
@@ -126,6 +128,7 @@ def report_of(
         virtual_time_us=float(books["virtual_time"] * us),
         ends_us=[clock * us for clock in books["clocks"]],
         recoveries=recovery_rows(books["recoveries"], us),
+        unrouted=[{"node": node, "flits": flits} for node, flits in books["unrouted"]],
         calls=books["calls"],
         offloaded=_calls(books, "network"),
         in_memory=_calls(books, "memory"),
