@@ -78,8 +78,10 @@ class SimulatedServer {
     result["virtual_time"] = outcome.virtual_time;
     result["clocks"] = outcome.clocks;
     result["aborter"] = outcome.aborter;
+    result["abort_code"] = outcome.abort_code;
     result["joined"] = outcome.joined;
     result["messages"] = outcome.messages;
+    result["unreceived"] = outcome.unreceived;
     result["message_bytes"] = outcome.message_bytes;
     nb::dict calls;
     for (const auto& [function, count] : outcome.calls) calls[function.c_str()] = count;

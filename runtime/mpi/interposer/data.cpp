@@ -5,6 +5,18 @@
 
 namespace thalweg::mpi {
 
+namespace {
+
+bool ends_inside_a_basic_element(MPI_Datatype type, std::uint64_t bytes) {
+  MPI_Status status{};
+  MPI_Count elements = 0;
+  PMPI_Status_set_elements_x(&status, MPI_BYTE, static_cast<MPI_Count>(bytes));
+  PMPI_Get_elements_x(&status, type, &elements);
+  return elements == MPI_UNDEFINED;
+}
+
+}  // namespace
+
 Layout::Layout(MPI_Datatype type) : type_(type) {
   int integers = 0, addresses = 0, types = 0, combiner = 0;
   PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
@@ -48,7 +60,9 @@ int Layout::copy_out(void* to, MPI_Count count, const std::byte* from, std::uint
   std::vector<std::byte> element(static_cast<std::size_t>(size_));
   if (const int error = pack(at(to, whole), 1, type_, element.data(), size_)) return error;
   std::memcpy(element.data(), from + this->bytes(whole), rest);
-  return unpack(element.data(), size_, at(to, whole), 1, type_);
+  if (const int error = unpack(element.data(), size_, at(to, whole), 1, type_)) return error;
+  // As MPICH does: of a type without gaps it takes any bytes.
+  return size_ != extent_ && ends_inside_a_basic_element(type_, rest) ? MPI_ERR_TYPE : MPI_SUCCESS;
 }
 
 }  // namespace thalweg::mpi

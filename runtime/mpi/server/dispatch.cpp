@@ -265,6 +265,7 @@ void Server::send(unsigned rank, const Submission& part) {
       part.id,    part.communicator, part.peer,       part.tag, rank, static_cast<std::uint32_t>(part.node),
       part.bytes, part.send,         part.synchronous};
   books_.messages += 1;
+  books_.unreceived += 1;
   books_.message_bytes += part.bytes;
   Channel& channel = channels_[std::uint64_t{rank} << 32 | message.receiver];
   transfer(
@@ -313,6 +314,7 @@ void Server::post(unsigned rank, const Submission& part) {
 
 void Server::serve(unsigned rank, const Post& post, const Message& message) {
   const Tick at = std::max(post.at, message.arrived);
+  if (post.takes) books_.unreceived -= 1;
   complete(rank, {post.id, at, message.bytes, message.payload, message.source, message.tag});
   if (post.takes && message.synchronous)
     transfer(rank, message.sender, 0, at, [this, message](Completion::Kind kind, Tick when) {

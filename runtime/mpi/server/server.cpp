@@ -116,6 +116,7 @@ bool Server::over(Outcome& outcome) {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank)
     if (const Slot& slot = memory_.slot(rank); slot.aborting.load() != 0) {
       outcome.aborter = rank;
+      outcome.abort_code = slot.abort_code;
       return end(Ending::aborted,
                  "rank " + std::to_string(rank) + " called MPI_Abort with code " + std::to_string(slot.abort_code));
     }

@@ -87,6 +87,7 @@ struct Outcome {
   Ending ending = Ending::stopped;
   std::string what;                  ///< one line, where the run did not finish
   unsigned aborter = 0;              ///< the rank that called MPI_Abort
+  int abort_code = 0;                ///< and with which code
   std::vector<std::string> waiting;  ///< who waits for whom, on what, since when
   Tick virtual_time = 0;             ///< the last rank's clock
   std::vector<Tick> clocks;
@@ -95,6 +96,7 @@ struct Outcome {
   std::map<CollectiveKey, CollectiveUse> collectives;
   std::map<FallbackKey, std::uint64_t> fallbacks;
   std::uint64_t messages = 0, message_bytes = 0;
+  std::uint64_t unreceived = 0;  ///< of those, while it runs, and at its end
   std::vector<LinkUse> links;
   std::vector<Recovery> recoveries;
   std::vector<Unrouted> unrouted;

@@ -161,6 +161,22 @@ def test_the_programs_own_status_is_kept(run_program: Program) -> None:
     assert "rank 1 called MPI_Abort with code 5" in aborted.stderr
 
 
+def test_messages_that_nobody_receives_are_counted(run_program: Program) -> None:
+    run = run_program(MAIN.format("if (rank == 0) MPI_Send(&rank, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);"), 2)
+    assert (run.exit_code, run.report["unreceived"]) == (0, 1)
+    assert "warning: 1 messages were sent and never received" in run.stderr
+
+
+def test_an_abort_of_some_ranks_ends_the_run(run_program: Program) -> None:
+    body = (
+        "MPI_Comm half; MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half); "
+        "if (rank == 1) MPI_Abort(half, 8); MPI_Barrier(MPI_COMM_WORLD);"
+    )
+    run = run_program(MAIN.format(body), 4, timeout=60)
+    assert run.exit_code == 8, run.stderr
+    assert "rank 1 called MPI_Abort with code 8" in run.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "command", "said"),
     [

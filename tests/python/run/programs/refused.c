@@ -95,10 +95,18 @@ static void allowed(void) {
 
 static void requests(void) {
   const int peer = 1 - rank;
+  MPI_Datatype gaps;
   MPI_Send(x, 2, MPI_INT, peer, 1, c);
   MPI_Send(x, 1, MPI_INT, peer, 2, c);
   TRY(MPI_Recv(y, 1, MPI_INT, peer, 1, c, MPI_STATUS_IGNORE));
   TRY(MPI_Recv(y, 1, MPI_INT, peer, 2, c, MPI_STATUS_IGNORE));
+  MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
+  MPI_Type_commit(&gaps);
+  MPI_Send(x, 6, MPI_BYTE, peer, 3, c);
+  MPI_Send(x, 4, MPI_BYTE, peer, 3, c);
+  TRY(MPI_Recv(y, 1, gaps, peer, 3, c, MPI_STATUS_IGNORE)); /* ends inside an element */
+  TRY(MPI_Recv(y, 1, gaps, peer, 3, c, MPI_STATUS_IGNORE));
+  MPI_Type_free(&gaps);
   for (int how = 0; how < 4; ++how) {
     MPI_Irecv(y, 1, MPI_INT, peer, 1, c, &both[0]);
     MPI_Irecv(z, 1, MPI_INT, peer, 2, c, &both[1]);

@@ -12,7 +12,7 @@ import tempfile
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -144,14 +144,15 @@ def _status(
     books: dict[str, Any], launchers: Sequence[subprocess.Popen[bytes]], firsts: Sequence[int], patience_s: float
 ) -> int | None:
     """The programs' own: the first that is not 0, or the aborted one's. None where they did not end by themselves."""
-    if books["ending"] == Ending.finished:
-        ended = launchers
-    elif books["ending"] == Ending.aborted:  # the others know nothing of it
-        ended = [launchers[bisect_right(firsts, books["aborter"]) - 1]]
-    else:
+    if books["ending"] == Ending.aborted:  # the others know nothing of it
+        # Where only some ranks are aborted the launcher waits for the others; where all are, it may report another one's end.
+        with suppress(subprocess.TimeoutExpired):
+            launchers[bisect_right(firsts, books["aborter"]) - 1].wait(_GOODBYE_S)
+        return int(books["abort_code"]) & 0xFF
+    if books["ending"] != Ending.finished:
         return None
     try:
-        return next(filter(None, [launcher.wait(patience_s or None) for launcher in ended]), 0)
+        return next(filter(None, [launcher.wait(patience_s or None) for launcher in launchers]), 0)
     except subprocess.TimeoutExpired:
         books["ending"], books["waiting"] = Ending.timeout, []
         books["what"] = f"all ranks have ended, but not what they started, for {patience_s:g} s"

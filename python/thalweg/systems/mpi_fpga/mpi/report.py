@@ -71,6 +71,8 @@ class Report:
     """Those that were left to software, by reason."""
     messages: int
     message_bytes: int
+    unreceived: int
+    """Messages that no rank had received at the end."""
     collectives: list[Row]
     """One row per function, communicator and way of execution; sizes together."""
     links: list[Row]
@@ -135,6 +137,7 @@ def report_of(
         fallback=dict(fallback),
         messages=books["messages"],
         message_bytes=books["message_bytes"],
+        unreceived=books["unreceived"],
         collectives=_collectives(books, bounds.Network.of(config), us),
         links=sorted(links, key=lambda link: (-link["flits"], link["node"], link["port"])),
         instances=instances.instances(books, config, program) if program else None,

@@ -72,6 +72,8 @@ def facts(report: Report) -> list[str]:
         lines.append(
             f"{spawned} calls of MPI_Comm_spawn: the processes that they start run by MPI alone, and take no time in the fabric"
         )
+    if report.unreceived and not report.complaint:
+        lines.append(f"warning: {report.unreceived} messages were sent and never received")
     if loose := _in_another_order(report):
         lines.append(f"warning: {loose} calls were reduced by MPI, in an order that --reproducible does not fix")
     return lines
