@@ -13,6 +13,7 @@
 #include "assembly.hpp"
 #include "in_switch/collectives.hpp"
 #include "smi/driver/fabric.hpp"
+#include "smi/guard.hpp"
 #include "smi/program.hpp"
 #include "smi/rtl_node.hpp"
 #include "switch/rtl_library.hpp"
@@ -78,6 +79,7 @@ class Run {
                                  .bytes_per_cycle = banks.bytes_per_cycle,
                                  .latency = banks.latency};
     program_ = std::make_unique<Program>(fabric_.time(), fabric_.clock(), config, std::move(ports));
+    guard_ = std::make_unique<Guard>(*program_);
   }
 
   void load(
@@ -121,6 +123,8 @@ class Run {
     nb::gil_scoped_release released;
     program_->run();
   }
+  void watch(unsigned patience) { guard_->watch(patience); }
+  [[nodiscard]] nb::tuple fault() const { return nb::make_tuple(guard_->fault(), guard_->impatient()); }
   [[nodiscard]] nb::list started() const {
     nb::list all;
     for (const auto& kernel : program_->started())
@@ -146,6 +150,7 @@ class Run {
   Fabric fabric_;
   std::optional<in_switch::Collectives> switches_;
   std::unique_ptr<Program> program_;
+  std::unique_ptr<Guard> guard_;
   std::vector<Buffer*> buffers_;
 };
 
@@ -174,6 +179,11 @@ void bind_smi(nb::module_& module) {
       .def("start", &Run::start, nb::arg("rank"), nb::arg("library"), nb::arg("kernel"), nb::arg("arguments"),
            nb::arg("serves"))
       .def("run", &Run::run)
+      .def("watch", &Run::watch, nb::arg("patience"),
+           "In a process that was forked for the run: a fault of a kernel ends it, and so do so many seconds of "
+           "processor time in "
+           "which no kernel has used a channel or memory; 0: never")
+      .def("fault", &Run::fault, "What ended such a process, empty where nothing did, and whether it was its patience")
       .def("started", &Run::started, "rank, kernel, whether it serves, whether it has ended, cycle of its end")
       .def("strays", &Run::strays, nb::arg("rank"), "packets that the rank dropped for lack of their port")
       .def("unrouted", &Run::unrouted, nb::arg("rank"), "packets that the rank dropped for lack of a route to theirs");

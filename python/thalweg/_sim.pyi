@@ -1079,6 +1079,16 @@ class SmiRun:
 
     def run(self) -> None: ...
 
+    def watch(self, patience: int) -> None:
+        """
+        In a process that was forked for the run: a fault of a kernel ends it, and so do so many seconds of processor time in which no kernel has used a channel or memory; 0: never
+        """
+
+    def fault(self) -> tuple:
+        """
+        What ended such a process, empty where nothing did, and whether it was its patience
+        """
+
     def started(self) -> list:
         """
         rank, kernel, whether it serves, whether it has ended, cycle of its end

@@ -8,7 +8,7 @@
 namespace thalweg::smi {
 
 DeviceMemory::DeviceMemory() {
-  void* reserved = mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* reserved = mmap(nullptr, kReserved, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) throw std::bad_alloc();
   base_ = static_cast<std::byte*>(reserved);
 }

@@ -49,7 +49,7 @@ class MemoryBank {
 };
 
 /// Addresses are of one range, so that it is cheap to see which accesses of a kernel are to memory. Buffers begin in its middle: what is far
-/// before or behind them is in it, too.
+/// before or behind them is in it, too. A process that is forked has the same memory.
 class DeviceMemory {
  public:
   /// Throws std::bad_alloc where there are no addresses for it.

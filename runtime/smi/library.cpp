@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <stdexcept>
 
 namespace thalweg::smi {
@@ -34,6 +35,8 @@ Library::Library(const std::string& file, const smi__calls& calls, std::uintptr_
     dlclose(handle_);
     throw std::runtime_error(file + " is no library of kernels of this version");
   }
+  Dl_info at{};
+  if (dladdr(library, &at)) base_ = at.dli_fbase;
   library->calls = &calls;
   library->memory = memory;
   library->memory_bytes = memory_bytes;
@@ -52,21 +55,26 @@ Library::Call Library::kernel(const std::string& name) const {
   return reinterpret_cast<Call>(dlsym(handle_, ("smi__call_" + name).c_str()));
 }
 
-std::string Library::line(const void* code) const {
+std::vector<std::string> Library::lines(const void* code) const {
   Dl_info at{};
-  if (!dladdr(code, &at)) return "";
+  if (!dladdr(code, &at) || at.dli_fbase != base_) return {};
   char offset[32];
   std::snprintf(offset, sizeof offset, "%tx",
                 static_cast<const char*>(code) - static_cast<const char*>(at.dli_fbase) - 1);
-  const auto command = "addr2line -e '" + file_ + "' " + offset + " 2>/dev/null";
+  const auto command = "addr2line -i -e '" + file_ + "' " + offset + " 2>/dev/null";
   std::string said;
   if (auto* from = popen(command.c_str(), "r")) {
     char part[256];
     while (std::fgets(part, sizeof part, from)) said += part;
     pclose(from);
   }
-  said = said.substr(0, said.find_first_of(" \n"));
-  return said.empty() || said.find('?') != std::string::npos ? "" : said;
+  std::vector<std::string> found;
+  std::istringstream all(said);
+  for (std::string line; std::getline(all, line);) {
+    line = line.substr(0, line.find(' '));
+    if (line.find('?') == std::string::npos) found.push_back(line);
+  }
+  return found;
 }
 
 void Library::add_channel(void* place, std::size_t bytes, std::size_t element, long depth, const std::string& name) {

@@ -26,8 +26,9 @@ class Library {
 
   /// Null where it has no such kernel.
   [[nodiscard]] Call kernel(const std::string& name) const;
-  /// The source's line, "app.cl:7", of the code before an address; empty where nobody knows it.
-  [[nodiscard]] std::string line(const void* code) const;
+  /// The source's lines, "app.cl:7", of its code before an address, from inside of what is inlined; none where nobody knows them, or the
+  /// code is another's.
+  [[nodiscard]] std::vector<std::string> lines(const void* code) const;
   /// The channel of its program that lies at a place; throws std::logic_error where none does.
   [[nodiscard]] Pipe& pipe(const void* place) {
     const auto at = reinterpret_cast<std::uintptr_t>(place) - first_;
@@ -41,6 +42,7 @@ class Library {
 
   std::string file_;
   void* handle_ = nullptr;
+  const void* base_ = nullptr;  ///< where it lies
   unsigned rank_;
   std::map<std::uintptr_t, std::unique_ptr<Pipe>> pipes_;
   std::uintptr_t first_ = 0;

@@ -2,6 +2,7 @@
 #include "smi/program.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <stdexcept>
 
@@ -12,8 +13,7 @@ namespace thalweg::smi {
 
 namespace {
 
-constexpr std::size_t kBurst = 1024;                   ///< bytes that a kernel's unit for a bank asks for at once
-constexpr std::size_t kStack = std::size_t{16} << 20;  ///< of a kernel: arrays that are on-chip memory in hardware
+constexpr std::size_t kBurst = 1024;  ///< bytes that a kernel's unit for a bank asks for at once
 
 Where at(const smi__place& place) {
   return {place.file, place.line};
@@ -98,14 +98,52 @@ void Program::start(unsigned rank, const std::string& kernel, std::function<void
 }
 
 void Program::start(Running& running, bool serves) {
+  running.number = static_cast<int>(running_.size()) - 1;
   running.banks.resize(config_.banks);
   running.kernel = &kernels_.add("kernel " + running.name + " of rank " + std::to_string(running.rank), clock_,
                                  [this, &running] { body(running); },
                                  {.serves = serves, .context = &running, .stack_bytes = kStack});
 }
 
+/// Calls a kernel. What it throws and nobody catches is a fault of its own; what the runtime throws goes to the caller of run().
+void Program::call(Running& running) const {
+  try {
+    running.call();
+  } catch (...) {
+    const auto current = std::current_exception();  // a pointer to what was thrown
+    const void* thrown = nullptr;
+    static_assert(sizeof current == sizeof thrown);
+    std::memcpy(&thrown, &current, sizeof thrown);
+    if (thrown != running.thrown) throw;
+    std::string what;
+    try {
+      throw;
+    } catch (const std::exception& error) {
+      what = std::string(": ") + error.what();
+    } catch (...) {
+    }
+    throw Misuse(place(running.number, std::array{const_cast<void*>(running.thrown_from)}) +
+                 "throws what nothing catches" + what);
+  }
+}
+
+int Program::number(const Running& running) const {
+  return running.number;
+}
+
+std::string Program::place(int kernel, std::span<void* const> code) const {
+  const auto& running = running_[static_cast<std::size_t>(kernel)];
+  std::string where;
+  const auto is_users = [](const std::string& line) { return !line.starts_with("/usr/"); };
+  for (auto* at : code)
+    for (const auto& line : running.library ? running.library->lines(at) : std::vector<std::string>{})
+      if (where.empty() || (!is_users(where) && is_users(line))) where = line;
+  return (where.empty() ? "" : where + ": ") + "rank " + std::to_string(running.rank) + ", kernel " + running.name +
+         ": ";
+}
+
 void Program::body(Running& running) {
-  running.call();
+  call(running);
   auto& kernel = *running.kernel;
   auto& rank = ranks_[running.rank];
   double moved = 0;
@@ -123,6 +161,7 @@ void Program::body(Running& running) {
                 std::to_string(state.port.endpoint.port) + " only " + std::to_string(state.now.done) + " of " +
                 std::to_string(state.now.calls) + " elements have been used");
     }
+  ++uses_;
   running.ended = kernel.cycle();
   running.is_over = true;
 }
@@ -443,9 +482,7 @@ void Program::memory(Running& running, std::uintptr_t address, std::size_t bytes
   auto* buffer = memory_.find(address);
   const auto outside = [&] {
     const std::string what = std::string(writes ? "writes" : "reads") + " " + std::to_string(bytes) + " bytes";
-    const auto at_line = running.library ? running.library->line(from) : "";
-    const auto where = at_line.empty() ? "" : at_line + ": ";
-    throw Misuse(where + "rank " + std::to_string(running.rank) + ", kernel " + running.name + ": " + what +
+    throw Misuse(place(running.number, std::array{const_cast<void*>(from)}) + what +
                  (buffer ? " at " + std::to_string(address - reinterpret_cast<std::uintptr_t>(buffer->at)) +
                                " of buffer " + buffer->name + " (rank " + std::to_string(buffer->rank) +
                                "), which has " + std::to_string(buffer->bytes)
@@ -455,6 +492,7 @@ void Program::memory(Running& running, std::uintptr_t address, std::size_t bytes
       address - reinterpret_cast<std::uintptr_t>(buffer->at) + bytes > buffer->bytes)
     outside();
   auto& kernel = *running.kernel;
+  ++uses_;
   if (buffer->kernels > 1) kernel.synchronize();
   auto& use = running.banks[buffer->bank];
   auto& bank = ranks_[running.rank].banks[buffer->bank];
@@ -535,11 +573,13 @@ struct Calls {
   static void write(void* channel, const void* value, unsigned long, smi__place place) {
     auto& self = running();
     self.now = {"", place, nullptr};
+    ++self.program.uses_;
     self.library->pipe(channel).write(*self.kernel, value, at(place));
   }
   static void read(void* channel, void* value, unsigned long, smi__place place) {
     auto& self = running();
     self.now = {"", place, nullptr};
+    ++self.program.uses_;
     self.library->pipe(channel).read(*self.kernel, value, at(place));
   }
   static int try_write(void* channel, const void* value, unsigned long, smi__place) {
@@ -555,6 +595,17 @@ struct Calls {
   static void begin_pipeline(smi__loop* loop, long depth) {
     running().pipelines.push_back(std::make_unique<Pipeline>(loop->interval, depth));
     loop->pipeline = 1;
+  }
+  static void exits(int code, const void* from) {
+    auto& self = running();
+    throw Misuse(self.program.place(self.number, std::array{const_cast<void*>(from)}) + "calls exit(" +
+                 std::to_string(code) + "); a kernel ends by return");
+  }
+  static void throws(const void* thrown, const void* from) {
+    if (!Kernel::inside()) return;
+    auto& self = running();
+    self.thrown = thrown;
+    self.thrown_from = from;
   }
   static void memory(unsigned long address, unsigned long bytes, int writes, const void* from) {
     auto& self = running();
@@ -579,6 +630,8 @@ const smi__calls& smi_calls() {
                                     .turn = Calls::turn,
                                     .leave = Calls::leave,
                                     .begin_pipeline = Calls::begin_pipeline,
+                                    .exits = Calls::exits,
+                                    .throws = Calls::throws,
                                     .memory = Calls::memory,
                                     .channel = Calls::channel};
   return kCalls;

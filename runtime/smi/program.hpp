@@ -25,6 +25,9 @@ namespace thalweg::smi {
 
 class Program {
  public:
+  /// Of a kernel, in bytes: arrays are there that are on-chip memory in hardware.
+  static constexpr std::size_t kStack = std::size_t{16} << 20;
+
   /// What a kernel has of an endpoint, and what the endpoint waits for.
   struct Port {
     EndpointOf endpoint;
@@ -85,9 +88,16 @@ class Program {
   /// Elements that kernels have given and taken.
   [[nodiscard]] std::uint64_t elements() const { return elements_; }
 
+  struct Running;
+  /// Grows whenever a kernel uses a channel or memory, or ends. Read by a signal's handler.
+  [[nodiscard]] std::uint64_t progress() const { return uses_ + elements_; }
+  /// Of a kernel, in the order in which they were started; read by a signal's handler.
+  [[nodiscard]] int number(const Running& running) const;
+  /// "app.cl:7: rank 0, kernel app: " of a kernel by its number and the code before some addresses, from inside.
+  [[nodiscard]] std::string place(int kernel, std::span<void* const> code) const;
+
  private:
   friend struct Calls;
-  struct Running;
 
   /// An endpoint and who uses it.
   struct PortState {
@@ -114,6 +124,7 @@ class Program {
   [[nodiscard]] PortState& port_of(Running& running, const Channel& channel);
   [[nodiscard]] Library& library(unsigned rank, const std::string& file);
   void start(Running& running, bool serves);
+  void call(Running& running) const;
   void body(Running& running);
   void open(Running& running, Channel& channel, const smi__open& open);
   PortState& enter(Running& running, Channel& channel, unsigned kind, const smi__place& place);
@@ -149,7 +160,7 @@ class Program {
   std::deque<Running> running_;
   Agreement agreement_;
   std::vector<std::string> warnings_;
-  std::uint64_t elements_ = 0;
+  std::uint64_t elements_ = 0, uses_ = 0;
   Kernels kernels_;  // ends first: kernels are unwound
 };
 

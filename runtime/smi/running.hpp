@@ -59,7 +59,10 @@ struct Program::Running {
 
   Program& program;
   unsigned rank;
+  int number = 0;
   std::string name;
+  const void* thrown = nullptr;  ///< the last exception of its own
+  const void* thrown_from = nullptr;
   Library* library = nullptr;
   std::function<void()> call;
   Kernel* kernel = nullptr;

@@ -269,6 +269,11 @@ void Fiber::resume() {
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
 
+bool Fiber::overflowed(const void* at) const {
+  const auto* byte = static_cast<const std::byte*>(at);
+  return byte >= memory_ && byte < memory_ + page();
+}
+
 void Fiber::suspend() {
   to(false, false);
 }

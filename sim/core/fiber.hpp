@@ -9,7 +9,7 @@
 namespace thalweg {
 
 /// Runs a function on its own stack. The pages of a stack take memory when they are first written; below them is one that cannot
-/// be used, so that an overflow ends the program at once.
+/// be used, so that an overflow is a fault.
 class Fiber {
  public:
   static constexpr std::size_t kStack = std::size_t{256} << 10;
@@ -25,6 +25,8 @@ class Fiber {
   void resume();
   /// Called in the fiber: returns at the next resume().
   void suspend();
+  /// Whether an address is in the page below its stack.
+  [[nodiscard]] bool overflowed(const void* at) const;
   [[nodiscard]] bool started() const { return started_; }
   [[nodiscard]] bool done() const { return done_; }
 

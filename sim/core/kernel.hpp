@@ -70,6 +70,8 @@ class Kernel : public Component {
   /// Ticks that it has stood still, in all.
   [[nodiscard]] Tick stalled() const { return stalled_; }
   [[nodiscard]] Domain& domain() { return domain_; }
+  /// Whether its code has used an address just below its stack. Called by a signal's handler.
+  [[nodiscard]] bool overflowed(const void* at) const { return fiber_.overflowed(at); }
 
   /// Called in it: takes so many cycles. Throws std::invalid_argument for less than none.
   void pause(Tick cycles);

@@ -50,6 +50,9 @@ struct smi__calls {
   void (*turn)(struct smi__loop* loop);
   void (*leave)(struct smi__loop* loop);
   void (*begin_pipeline)(struct smi__loop* loop, long depth);
+  /* Calls of the C library by the code before `from`: that ends the process, and what is thrown. */
+  void (*exits)(int code, const void* from);
+  void (*throws)(const void* thrown, const void* from);
   /* Memory of a bank, or none at all, is about to be read or written, by the code before `from`. */
   void (*memory)(unsigned long address, unsigned long bytes, int writes, const void* from);
   /* Called by a library that is asked for its channels. */

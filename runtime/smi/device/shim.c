@@ -162,3 +162,20 @@ void* __wrap_memset(void* to, int value, size_t bytes) {
   uses((unsigned long)to, bytes, 1, FROM);
   return __real_memset(to, value, bytes);
 }
+
+/* What would end the process of the run without a word. */
+#define EXITS(name)              \
+  void __wrap_##name(int code) { \
+    CALLS->exits(code, FROM);    \
+  }
+EXITS(exit)
+EXITS(_exit)
+EXITS(_Exit)
+EXITS(quick_exit)
+
+/* Of kernels in C++ only. */
+__attribute__((weak, noreturn)) void __real___cxa_throw(void* thrown, void* type, void (*destroy)(void*));
+__attribute__((noreturn)) void __wrap___cxa_throw(void* thrown, void* type, void (*destroy)(void*)) {
+  CALLS->throws(thrown, FROM);
+  __real___cxa_throw(thrown, type, destroy);
+}

@@ -23,7 +23,8 @@ from thalweg.systems.smi.rewrite import KernelText, Rewritten, rewrite
 _TARGET = ("-target", TARGET)
 _OPERAND = "smi__operand"
 # Of DWARF 5 by gcc, addr2line has the name of the text that is compiled, not of that which it came from.
-_CODE = ("-fPIC", "-gdwarf-4", "-O2", "-w", "-ffp-contract=off", "-fexceptions")
+_LINES = "-gdwarf-4"  # the kernels', not what is linked to them
+_CODE = ("-fPIC", "-O2", "-w", "-ffp-contract=off", "-fexceptions", "-fstack-clash-protection")
 _OF_CLANG = (
     "-mllvm",
     "-asan-instrumentation-with-call-threshold=0",
@@ -66,7 +67,9 @@ class _Compiler:
 
     @property
     def instrumented(self) -> tuple[str, ...]:
-        return ("-fsanitize=kernel-address", *(_OF_CLANG if self.clang else _OF_GCC))
+        """What memory is used is told to the runtime, and a division by zero ends the kernel, though a compiler may do as it likes."""
+        trap = "-fsanitize-trap=integer-divide-by-zero" if self.clang else "-fsanitize-undefined-trap-on-error"
+        return ("-fsanitize=kernel-address,integer-divide-by-zero", trap, *(_OF_CLANG if self.clang else _OF_GCC))
 
 
 def clang(cplusplus: bool = False) -> str | None:
@@ -187,6 +190,7 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
             compiler.language,
             *compiler.standard,
             *_CODE,
+            _LINES,
             *compiler.instrumented,
             *SPACES,
             *_of_language(compiler),
@@ -221,7 +225,9 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
             )
         objects.append(builtins)
     library = folder / f"{source.stem}.so"
-    wraps = [f"-Wl,--wrap={name}" for name in ("memcpy", "memmove", "memset")]
+    names = ["memcpy", "memmove", "memset", "exit", "_exit", "_Exit", "quick_exit"]
+    names += ["__cxa_throw"] if compiler.language == "c++" else []
+    wraps = [f"-Wl,--wrap={name}" for name in names]
     own = "-Wl,-Bsymbolic"  # a kernel is called read, and is not the C library's
     _run([compiler.program, "-shared", own, *wraps, "-o", library, *objects, "-lm"])
     return Compiled(library, source, {kernel.name: kernel for kernel in rewritten.kernels})

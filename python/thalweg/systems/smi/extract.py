@@ -147,9 +147,8 @@ class _Reader:
         self.uses: dict[str, list[tuple[int, ...]]] = {}
 
     def found(self) -> Iterator[Found]:
-        root = self.unit.cursor
-        self._collect(root)
-        for cursor in root.walk_preorder():
+        self._collect()
+        for cursor in self._cursors():
             if cursor.kind == self.kinds.CALL_EXPR and cursor.spelling.removesuffix("_ad") in _CALLS:
                 for values in self._bindings(cursor):
                     yield self._one(cursor, values)
@@ -188,9 +187,9 @@ class _Reader:
                     line=cursor.location.line,
                 )
 
-    def _collect(self, root: Any) -> None:
+    def _collect(self) -> None:
         """Values that function templates are used with."""
-        for cursor in root.walk_preorder():
+        for cursor in self._cursors():
             if cursor.kind not in (self.kinds.DECL_REF_EXPR, self.kinds.CALL_EXPR) or cursor.referenced is None:
                 continue
             function = cursor.referenced
@@ -198,14 +197,24 @@ class _Reader:
             if number <= 0:
                 continue
             template = self._template(function)
-            integral = self.cindex.TemplateArgumentKind.INTEGRAL
             values = tuple(
-                function.get_template_argument_value(i) if function.get_template_argument_kind(i) == integral else 0
-                for i in range(number)
+                function.get_template_argument_value(i) if self._is_integral(function, i) else 0 for i in range(number)
             )
             uses = self.uses.setdefault(template.get_usr(), [])
             if values not in uses:
                 uses.append(values)
+
+    def _is_integral(self, function: Any, argument: int) -> bool:
+        try:
+            return bool(function.get_template_argument_kind(argument) == self.cindex.TemplateArgumentKind.INTEGRAL)
+        except ValueError:  # a kind that the module has no name for, such as a pack
+            return False
+
+    def _cursors(self) -> Iterator[Any]:
+        """Of the program, not of the headers of compilers and libraries."""
+        for declaration in self.unit.cursor.get_children():
+            if not declaration.location.is_in_system_header:
+                yield from declaration.walk_preorder()
 
     def _bindings(self, cursor: Any) -> Iterator[Mapping[str, int]]:
         """What the parameters of the templates around it can be."""
@@ -241,9 +250,7 @@ class _Reader:
 
     def _templates(self) -> list[Any]:
         if not hasattr(self, "_all_templates"):
-            self._all_templates = [
-                cursor for cursor in self.unit.cursor.walk_preorder() if cursor.kind == self.kinds.FUNCTION_TEMPLATE
-            ]
+            self._all_templates = [cursor for cursor in self._cursors() if cursor.kind == self.kinds.FUNCTION_TEMPLATE]
         return self._all_templates
 
     def _one(self, cursor: Any, values: Mapping[str, int]) -> Found:

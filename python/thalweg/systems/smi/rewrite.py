@@ -249,6 +249,7 @@ def _caller(kernel: KernelText, parameters: Sequence[Sequence[_Token]]) -> list[
         star = "*" if "[" in texts[name:] else ""
         lines.append(f"typedef {' '.join(texts[:name])} {star}{kind}{' '.join(texts[name + 1 : end])};")
         passed.append(f"*({kind}*)arguments[{i}]")
+    lines.append(f'# {kernel.line} "{kernel.file}"')  # what is inlined may have no other line
     lines.append(f"void smi__call_{kernel.name}(void** arguments) {{ {kernel.name}({', '.join(passed)}); }}")
     return lines
 

@@ -14,7 +14,6 @@ What is written into buffers and read from them here takes no time.
 from __future__ import annotations
 
 import struct
-import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from thalweg.bench.operation import ENGINES, one_of
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.launch import scratch
 from thalweg.systems.smi import metadata, routes, rtl_engine
+from thalweg.systems.smi.apart import run_apart
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.compile import Compiled, compile_kernels
 from thalweg.systems.smi.extract import extract
@@ -157,7 +157,8 @@ class Run:
     `program`: metadata of the ranks' operations (thalweg.systems.smi.metadata), as of `thalweg smi extract`, which say R and whether
     there are credits, too; otherwise operations are found in the sources. `engine`: the simulator's ranks, `sim`, or the hardware's, `rtl`, Verilated and in step with them.
     `in_switch`: a cluster of MPI-FPGA, in whose switches collectives are computed, rank r at node r; SMI's network has the point-to-point
-    channels. Raises InputError where something does not fit."""
+    channels. `patience`: seconds of processor time after which a run in which no kernel has used a channel or memory is taken for an
+    endless loop; 0: never. Raises InputError where something does not fit."""
 
     cluster: Cluster | str | Path
     ranks: int | None = None
@@ -166,6 +167,7 @@ class Run:
     defines: Sequence[str] = ()
     engine: str = "sim"
     in_switch: Switches | str | Path | None = None
+    patience: int = 60
     _compiled: dict[Path, Compiled] = field(default_factory=dict)
     _starts: list[_Start] = field(default_factory=list)
     _buffers: list[Buffer] = field(default_factory=list)
@@ -174,6 +176,8 @@ class Run:
         if not isinstance(self.cluster, Cluster):
             self.cluster = Cluster.load(self.cluster)
         one_of("engine", self.engine, ENGINES)
+        if not 0 <= self.patience < 2**32:
+            raise InputError(f"patience {self.patience}; it is seconds, 0 or more")
         there = self.cluster.topology.nodes
         if self.ranks is None:
             self.ranks = there
@@ -267,8 +271,13 @@ class Run:
                 run.start(start.rank, str(start.source.library), start.kernel.name, arguments, start.serves)
         except (ValueError, RuntimeError) as error:
             raise InputError(str(error)) from None
-        sys.stdout.flush()
+        return run_apart(lambda: self._result(run), lambda: _fault(run))
+
+    def _result(self, run: _sim.SmiRun) -> Result:
+        """In the process of the kernels: what they do to it, they do not do to this interpreter."""
+        assert isinstance(self.cluster, Cluster)
         try:
+            run.watch(self.patience)
             run.run()
         except _sim.SmiMisuse as error:
             raise WrongUse(str(error)) from None
@@ -346,6 +355,11 @@ def _dropped(run: _sim.SmiRun, ranks: int) -> Iterable[str]:
         ):
             if packets:
                 yield f"{packets} packet{'s' * (packets > 1)} dropped by rank {rank}, {why}"
+
+
+def _fault(run: _sim.SmiRun) -> WrongUse | Stuck | None:
+    text, impatient = run.fault()
+    return None if not text else Stuck(text) if impatient else WrongUse(text)
 
 
 def _endpoints(programs: Sequence[metadata.Program | None]) -> list[list[tuple[int, int, int, int]]]:

@@ -51,6 +51,13 @@ from thalweg.systems.smi.run import Run, Stuck
 @define_option
 @engine_option("ranks")
 @in_switch_option
+@click.option(
+    "--patience",
+    type=click.IntRange(0),
+    default=60,
+    show_default=True,
+    help="Seconds of processor time in which no kernel uses a channel or memory, until that is an endless loop; 0: never.",
+)
 @json_option
 def command(
     sources: tuple[Path, ...],
@@ -63,6 +70,7 @@ def command(
     defines: tuple[str, ...],
     engine: str,
     in_switch: str | None,
+    patience: int,
     json_file: Path | None,
 ) -> None:
     """Run the kernels of SOURCES, in OpenCL C, C or C++, on the ranks of a cluster, in simulated time.
@@ -70,9 +78,8 @@ def command(
     Without a host description each kernel of a source starts at every rank whose program it is.
     """
     of = Cluster.load(cluster)
-    run = Run(
-        of, ranks, metadata.read(described) if described else None, list(includes), list(defines), engine, in_switch
-    )
+    program = metadata.read(described) if described else None
+    run = Run(of, ranks, program, list(includes), list(defines), engine, in_switch, patience)
     if host:
         if settings:
             raise InputError("--set is for runs without --host, whose kernels have their arguments there")
