@@ -15,6 +15,7 @@ from thalweg.errors import InputError
 
 #: by a file's end
 LANGUAGES = {".cl": "cl", ".c": "c", ".cpp": "c++", ".cc": "c++", ".cxx": "c++"}
+CLANG = os.environ.get("THALWEG_CLANG") or "clang"
 #: What kernels are compiled for.
 TARGET = "x86_64-unknown-linux-gnu"
 #: A kernel's own variables, whatever they are called.
@@ -42,9 +43,8 @@ def cindex() -> Any:
 def headers() -> tuple[str, ...]:
     """Where the compiler's own headers are, such as stddef.h, which libclang comes without, as its arguments: those of the clang that
     compiles kernels, or gcc's. None where neither is installed."""
-    clang = os.environ.get("THALWEG_CLANG") or "clang"
     for program, question, inside, option in (
-        (clang, "-print-resource-dir", "include/stddef.h", "-resource-dir"),
+        (CLANG, "-print-resource-dir", "include/stddef.h", "-resource-dir"),
         ("gcc", "-print-file-name=include", "stddef.h", "-idirafter"),
     ):
         if shutil.which(program):
