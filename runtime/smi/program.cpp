@@ -592,8 +592,13 @@ struct Calls {
   }
   static void turn(smi__loop* loop) { running().turn(*loop); }
   static void leave(smi__loop* loop) { running().leave(*loop); }
-  static void begin_pipeline(smi__loop* loop, long depth) {
-    running().pipelines.push_back(std::make_unique<Pipeline>(loop->interval, depth));
+  static void begin_pipeline(smi__loop* loop, long depth, const void* from) {
+    auto& self = running();
+    if (loop->interval < 1 || depth < 0)
+      throw Misuse(self.program.place(self.number, std::array{const_cast<void*>(from)}) + "#pragma smi: interval(" +
+                   std::to_string(loop->interval) + ") depth(" + std::to_string(depth) +
+                   "); an interval is 1 or more, a depth 0 or more");
+    self.pipelines.push_back(std::make_unique<Pipeline>(loop->interval, depth));
     loop->pipeline = 1;
   }
   static void exits(int code, const void* from) {

@@ -49,7 +49,7 @@ struct smi__calls {
   /* A turn of a loop begins; the loop is left. */
   void (*turn)(struct smi__loop* loop);
   void (*leave)(struct smi__loop* loop);
-  void (*begin_pipeline)(struct smi__loop* loop, long depth);
+  void (*begin_pipeline)(struct smi__loop* loop, long depth, const void* from);
   /* Calls of the C library by the code before `from`: that ends the process, and what is thrown. */
   void (*exits)(int code, const void* from);
   void (*throws)(const void* thrown, const void* from);

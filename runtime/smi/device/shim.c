@@ -102,7 +102,7 @@ int smi__try_read(void* channel, void* value, unsigned long size, const char* fi
 /* Loops, as loops.h declares them. */
 struct smi__loop smi__enter(long interval, long depth, unsigned at_once) {
   struct smi__loop loop = {.begun = -1, .interval = interval, .at_once = at_once};
-  if (depth != SMI__NO_PIPELINE) CALLS->begin_pipeline(&loop, depth);
+  if (depth != SMI__NO_PIPELINE) CALLS->begin_pipeline(&loop, depth, __builtin_return_address(0));
   return loop;
 }
 int smi__within(struct smi__loop* loop) {

@@ -36,6 +36,7 @@ def run_of(tmp_path: Path, text: str, language: str, patience: int = 60) -> Run:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "languages, text, line, says",
     [
@@ -65,6 +66,7 @@ def test_a_fault_is_a_line(languages: str, text: str, line: int | str, says: str
         assert "\n" not in str(fault.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "loop",
     [
@@ -82,6 +84,7 @@ def test_an_endless_loop(loop: str, tmp_path: Path) -> None:
     assert time.process_time() + os.times().children_user - begun < 20
 
 
+@pytest.mark.slow
 def test_slow_work_is_no_endless_loop(tmp_path: Path) -> None:
     """Longer than its patience, but it uses memory."""
     text = (

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from thalweg.errors import InputError
 from thalweg.systems.smi import compile
-from thalweg.systems.smi.run import Run
+from thalweg.systems.smi.run import Run, WrongUse
 
 pytest.importorskip("clang.cindex", reason="libclang is not installed")
 pytestmark = pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed")
@@ -197,6 +197,7 @@ def taken(source: Path, kernels: list[str]) -> dict[str, int]:
     return {kernel: result.cycle(0, kernel) for kernel in kernels}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language, share", [("cl", 0.4), ("cpp", 0.4), ("c", 0.2)])
 def test_random_nests(language: str, share: float, tmp_path: Path) -> None:
     seed = int(os.environ.get("THALWEG_SEED", "0")) or random.randrange(1, 10**9)
@@ -207,7 +208,7 @@ def test_random_nests(language: str, share: float, tmp_path: Path) -> None:
     assert taken(source, list(expected)) == expected
 
 
-@pytest.mark.parametrize("language", ["cl", "cpp"])
+@pytest.mark.parametrize("language", ["cl", pytest.param("cpp", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "text, says",
     [
@@ -325,3 +326,15 @@ __kernel void app(__global int* out) {
     source.write_text(source.read_text() + '#pragma push_macro("F")\n#undef F\n#pragma pop_macro("F")\n')
     with pytest.raises(InputError, match=r"app.cl:24: pop_macro in a program whose pragmas have macros"):
         Run("smi-noctua", ranks=1).source(source)
+
+
+@pytest.mark.parametrize("said", ["interval(n) depth(2)", "interval(2) depth(n - 1)"])
+def test_a_pipeline_without_an_interval_or_a_depth(said: str, tmp_path: Path) -> None:
+    source = tmp_path / "app.cl"
+    source.write_text(f"__kernel void app(int n) {{\n#pragma smi {said}\nfor (int i = 0; i < 3; ++i);\n}}\n")
+    run = Run("smi-noctua", ranks=1)
+    run.kernel(source, "app", 0, n=0)
+    with pytest.raises(
+        WrongUse, match=r"app.cl:3: rank 0, kernel app: #pragma smi: .*; an interval is 1 or more, a depth"
+    ):
+        run.run()
