@@ -112,7 +112,12 @@ class Hubs {
   }
   void run() {
     nb::gil_scoped_release released;
-    fabric_.run();
+    try {
+      fabric_.run();
+    } catch (const Stuck&) {
+      front_.recover();
+      throw;
+    }
   }
   nb::dict counts(Number number) {
     const unsigned node = of(number);

@@ -89,6 +89,10 @@ class Peach2 {
   /// One of the group's nodes brings its data; all nodes have to. No host takes part in between.
   Handle reduce(Group& group, unsigned node, const Sources& from);
 
+  /// After Stuck: what processors have left undone is forgotten. Contexts are set up anew when they are used again; groups of which an
+  /// operation was left are void.
+  void recover();
+
   /// The calculator's place for a beat's address in a context.
   [[nodiscard]] std::uint64_t calculator(unsigned node, unsigned context, std::uint64_t at = 0) const;
 
@@ -143,6 +147,7 @@ class Peach2 {
   Places places_;
   std::vector<NodeState> nodes_;
   std::uint32_t groups_ = 0;  ///< made so far
+  std::uint32_t recoveries_ = 0;
 };
 
 class Peach2::Group {
@@ -153,6 +158,7 @@ class Peach2::Group {
 
  private:
   friend Peach2;
+  std::uint32_t age_ = 0;  ///< how often its Peach2 had recovered
   std::vector<unsigned> nodes_;
   std::uint64_t at_ = 0;
   std::uint64_t flag_ = 0;  ///< the root's, in its hub's working RAM

@@ -175,6 +175,7 @@ class Peach2::Making {
   void all() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const unsigned node = nodes_[i], leader = leader_of(i);
+      clear_flag(node);
       const std::uint64_t place = i % shape_.most * record();
       chain(node, own(), {{hubs_.calculator(leader, next(), place), hubs_.calculator(node, own()), record()}});
       if (node == leader) lead(i);
@@ -197,6 +198,10 @@ class Peach2::Making {
   }
   Processor& processor(unsigned node) { return hubs_.fabric_.node(node).processor(); }
 
+  void clear_flag(unsigned node) {
+    auto& memory = hubs_.fabric_.node(node).host().memory(kProcessor);
+    processor(node).work(0, [&memory, at = group_result(own()) + record()](Tick) { memory.write(at, bytes_of(0u)); });
+  }
   void chain(unsigned node, unsigned context, const std::vector<Copy>& copies) {
     const std::uint64_t at = hub_address(node, area(context) + kHead);
     hubs_.stores(node, at, descriptors(copies, at));
@@ -270,6 +275,7 @@ Peach2::Group Peach2::group(const std::vector<unsigned>& nodes, std::uint64_t at
   making.all();
   Group group;
   group.nodes_ = nodes;
+  group.age_ = recoveries_;
   group.at_ = at;
   group.flag_ = making.head(nodes.front()) + how.record_bytes;
   group.how_ = how;
@@ -281,6 +287,9 @@ Handle Peach2::reduce(Group& group, unsigned node, const Sources& from) {
   check_node(node);
   require(std::ranges::find(group.nodes_, node) != group.nodes_.end(),
           "node " + std::to_string(node) + " is not in the group");
+  require(group.age_ == recoveries_,
+          "the group is void, as a run has stopped since it was made: nodes may have done different numbers of its "
+          "operations; make it anew");
   check(group.how_, node, from);
   const unsigned record = group.how_.record_bytes;
   const auto times = begin(node);
@@ -299,6 +308,20 @@ Handle Peach2::reduce(Group& group, unsigned node, const Sources& from) {
                                          end(cycle);
                                        });
   return times;
+}
+
+void Peach2::recover() {
+  ++recoveries_;
+  for (unsigned node = 0; node < nodes_.size(); ++node) {
+    nodes_[node].due.reset();
+    const auto results = fabric_.counts(node).results;
+    for (unsigned c = 0; c < results.size(); ++c) {
+      auto& context = nodes_[node].contexts[c];
+      context.set_up.reset();
+      context.results = results[c];
+      if (context.owner == Owner::group) context.owner = Owner::nobody;
+    }
+  }
 }
 
 }  // namespace thalweg::peach2

@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from thalweg.resources import find_root
 from thalweg.spec import Datatype, Operator
 from thalweg.systems.peach2.cluster import Cluster, pair_of
+
+if TYPE_CHECKING:
+    from thalweg.rtl.project import Project
 
 
 def parameters(cluster: Cluster) -> dict[str, int | str]:
@@ -40,7 +44,11 @@ def library(cluster: Cluster) -> Path:
     """Raises InputError where there is no Verilator."""
     from thalweg.rtl.project import Project
 
-    project = Project(find_root())
+    return library_of(Project(find_root()), cluster)
+
+
+def library_of(project: Project, cluster: Cluster) -> Path:
+    """From a project's sources."""
     glue = project.root / "rtl/peach2/hub.cpp"
     clocks = {"net": cluster.net_mhz, "bus": cluster.clocks[cluster.node.bus_clock].frequency_mhz}
     return project.build_library("tw_hub", glue, parameters(cluster), clocks=clocks)
