@@ -28,6 +28,8 @@ TARGETS = 1 << 16
 RESULTS = 1 << 20
 """Where groups have results, in processors' memories."""
 AREA = SOURCES + TARGETS
+_BURST = 8 << 10
+"""Bytes: twice what a link's end keeps."""
 _PAGES = range(SOURCES // PAGE, AREA // PAGE)
 _UNTOUCHED = 0xA5
 
@@ -115,6 +117,8 @@ class Program:
                 if self.draw.random() < 0.5:
                     self._reduce_in(group, how)
         if self.draw.random() < 0.1:
+            self._burst()
+        if self.draw.random() < 0.1:
             self._flood()
         if self.draw.random() < 0.05:
             self._misdescribe()
@@ -149,6 +153,16 @@ class Program:
         for target in targets:
             target.sure = wait
         self._did(node.chain(copies, self.draw.choice(("ram", "host")), wait), *targets)
+
+    def _burst(self) -> None:
+        """Nodes fill one hub's memory at once, faster than its bus takes it: links run out of credits."""
+        hub = self.draw.choice(self.hubs.nodes).hub
+        if self.used[hub.node, hub.number] > AREA - 3 * _BURST - PAGE:
+            return
+        for node in self.draw.sample(self.hubs.nodes, min(3, len(self.hubs.nodes))):
+            at = 4 * self.draw.randrange((SOURCES - _BURST) // 4)
+            target = self._target(hub, self.sources[node.number, 0][at : at + _BURST], (node.number, ENGINE))
+            self._did(node.put(hub.address(target.at), node.processor.address(at), _BURST), target)
 
     def _get(self, node: Node) -> None:
         other = self.draw.choice(self.hubs.nodes)
