@@ -18,6 +18,7 @@ struct Ring {
   bool full() const {
     return written.load(std::memory_order_relaxed) - taken.load(std::memory_order_acquire) == Entries;
   }
+  bool empty() const { return written.load(std::memory_order_acquire) == taken.load(std::memory_order_relaxed); }
   void put(const T& entry) {
     const std::uint64_t at = written.load(std::memory_order_relaxed);
     entries[at % Entries] = entry;

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "mpi/interposer/duplicates.hpp"
+
 namespace thalweg::mpi {
 namespace {
 
@@ -105,6 +107,7 @@ int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collecti
     process().be_late();
     meet(*communicator);
   }
+  begin_duplicates(comm);
   if (const int error = process().natively(native)) return error;
   if (form.persistent && !form.own)
     form.own = std::make_shared<CommunicatorInfo>(twin_of(*communicator, "", collective.reason));
@@ -130,9 +133,10 @@ int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collecti
   auto made = request_on(comm, form);
   made->native = *form.request;
   part.function = process().function();
-  made->post = [part, list, info = form.own ? *form.own : *communicator, persistent = form.persistent,
+  made->post = [part, list, comm, info = form.own ? *form.own : *communicator, persistent = form.persistent,
                 started = *form.request]() mutable {
     process().be_late();
+    if (persistent) begin_duplicates(comm);
     if (persistent) process().natively([&] { return PMPI_Start(&started); });
     return process().post(part);
   };

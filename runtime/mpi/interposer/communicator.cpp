@@ -28,8 +28,8 @@ void release(std::uint32_t number) {
 
 void adopt_world() {
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &forget, &keyval, nullptr);
-  adopt(MPI_COMM_WORLD, {}, "MPI_COMM_WORLD");
-  adopt(MPI_COMM_SELF, {}, "MPI_COMM_SELF");
+  adopt_by_groups(MPI_COMM_WORLD, {}, "MPI_COMM_WORLD");
+  adopt_by_groups(MPI_COMM_SELF, {}, "MPI_COMM_SELF");
 }
 
 std::vector<std::uint32_t> in_world(MPI_Group group) {
@@ -50,29 +50,81 @@ Origin next_on(CommunicatorInfo& parent) {
   return {parent.number, parent.created++, false};
 }
 
-void adopt(MPI_Comm communicator, Origin origin, const char* made_by) {
-  if (communicator == MPI_COMM_NULL || !process().joined()) return;
+namespace {
+
+/// The part of a communicator that MPI answers for by itself.
+CommunicatorInfo place_on(MPI_Comm communicator) {
   CommunicatorInfo info;
   int between = 0;
   PMPI_Comm_test_inter(communicator, &between);
   info.between = between != 0;
   PMPI_Comm_rank(communicator, &info.rank);
   PMPI_Comm_size(communicator, &info.size);
-  MPI_Group group;
-  PMPI_Comm_group(communicator, &group);
-  info.members = info.peers = in_world(group);
-  PMPI_Group_free(&group);
+  return info;
+}
+
+/// `own` and `others` are the two groups; without a second one the members are `own`.
+void set_members(CommunicatorInfo& info, std::vector<std::uint32_t> own, std::vector<std::uint32_t> others) {
+  info.peers = info.between ? others : own;
+  info.members = std::move(own);
+  if (!info.between) return;
+  const bool own_first = *std::ranges::min_element(info.members) < *std::ranges::min_element(others);
+  info.members.insert(own_first ? info.members.end() : info.members.begin(), others.begin(), others.end());
+}
+
+/// Each member says which rank of the run it is.
+void ask_members(MPI_Comm communicator, CommunicatorInfo& info) {
+  int others = info.size;
+  if (info.between) PMPI_Comm_remote_size(communicator, &others);
+  const int rank = process().rank();
+  std::vector<int> peers(static_cast<std::size_t>(others)), own;
+  PMPI_Allgather(&rank, 1, MPI_INT, peers.data(), 1, MPI_INT, communicator);
   if (info.between) {
-    PMPI_Comm_remote_group(communicator, &group);
-    info.peers = in_world(group);
-    PMPI_Group_free(&group);
-    const bool own_first = *std::ranges::min_element(info.members) < *std::ranges::min_element(info.peers);
-    info.members.insert(own_first ? info.members.end() : info.members.begin(), info.peers.begin(), info.peers.end());
+    // A group has heard of the other one: its first rank tells that one of itself.
+    own.resize(static_cast<std::size_t>(info.size));
+    std::vector<int> counts(peers.size()), places(peers.size());
+    counts.front() = info.size;
+    PMPI_Allgatherv(peers.data(), info.rank == 0 ? others : 0, MPI_INT, own.data(), counts.data(), places.data(),
+                    MPI_INT, communicator);
+  } else {
+    own = peers;
   }
-  // Processes from outside the world are not followed.
-  if (std::ranges::find(info.members, static_cast<std::uint32_t>(MPI_UNDEFINED)) != info.members.end()) return;
+  set_members(info, {own.begin(), own.end()}, {peers.begin(), peers.end()});
+}
+
+void enter(MPI_Comm communicator, CommunicatorInfo& info, Origin origin, const char* made_by) {
   note_creation(info, process().wait(post_creation(info, origin, made_by, Reason::none)));
   attach(communicator, info);
+}
+
+}  // namespace
+
+bool followed(const std::vector<std::uint32_t>& members) {
+  return std::ranges::find(members, static_cast<std::uint32_t>(MPI_UNDEFINED)) == members.end();
+}
+
+void adopt(MPI_Comm communicator, Origin origin, const char* made_by) {
+  if (communicator == MPI_COMM_NULL || !process().joined()) return;
+  CommunicatorInfo info = place_on(communicator);
+  process().natively([&] { return ask_members(communicator, info), MPI_SUCCESS; });
+  enter(communicator, info, origin, made_by);
+}
+
+void adopt_by_groups(MPI_Comm communicator, Origin origin, const char* made_by, MPI_Comm own) {
+  if (communicator == MPI_COMM_NULL || !process().joined()) return;
+  CommunicatorInfo info = place_on(communicator);
+  std::vector<std::uint32_t> groups[2];
+  const CommunicatorInfo* known_own = known(own);
+  if (known_own != nullptr) groups[0] = known_own->members;
+  for (int other = known_own != nullptr; other <= info.between; ++other) {
+    MPI_Group group;
+    other ? PMPI_Comm_remote_group(communicator, &group) : PMPI_Comm_group(communicator, &group);
+    groups[other] = in_world(group);
+    PMPI_Group_free(&group);
+    if (!followed(groups[other])) return;
+  }
+  set_members(info, std::move(groups[0]), std::move(groups[1]));
+  enter(communicator, info, origin, made_by);
 }
 
 CommunicatorInfo twin_of(CommunicatorInfo& parent, const char* made_by, Reason reason) {

@@ -33,8 +33,15 @@ Origin next_on(CommunicatorInfo& parent);
 std::vector<std::uint32_t> in_world(MPI_Group group);
 /// Makes the world's communicators known; once, after join().
 void adopt_world();
+/// Whether all members are ranks of the run.
+bool followed(const std::vector<std::uint32_t>& members);
 /// Makes a communicator known that MPI has just made; all its members do the same. MPI_COMM_NULL is left alone.
+/// The members of one whose members are all ranks of the run say themselves who they are: MPICH (5.0.2) takes all of the
+/// parent's group for that of a topology on a part of it.
 void adopt(MPI_Comm communicator, Origin origin, const char* made_by);
+/// One that may have others, who answer nothing: its groups say who they are, or the communicator `own` that its own
+/// group is that of.
+void adopt_by_groups(MPI_Comm communicator, Origin origin, const char* made_by, MPI_Comm own = MPI_COMM_NULL);
 /// The steps of adopt: the creation is posted, for a row in the network unless there is a `reason` against it; what its
 /// reply says is noted; the attribute is set.
 std::uint64_t post_creation(const CommunicatorInfo& info, Origin origin, const char* made_by, Reason reason);

@@ -9,3 +9,4 @@
 #include "mpi/interposer/reductions.hpp"
 #include "mpi/interposer/request.hpp"
 #include "mpi/interposer/software.hpp"
+#include "mpi/interposer/topology.hpp"

@@ -253,6 +253,7 @@ void Process::poll(std::span<const std::uint64_t> ids) {
 
 void Process::park(std::span<const std::uint64_t> ids, std::uint32_t need, Time until) {
   come_back();
+  if (chores_ != nullptr) chores_->progress();
   std::uint64_t list = 0;
   if (ids.size() <= kWaitIds) {
     std::ranges::copy(ids, slot_->inline_ids);
@@ -293,14 +294,20 @@ void Process::sleep() {
     if (slot_->state.load() != State::parked) return;
     nap = slot_->bell.load() != bell ? kNativeNap : std::min(2 * nap, longest);
     char byte = 0;
-    int flag = 0;
-    if (header_->native.load() != 0) {
-      slot_->looks_after.store(true);
-      PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
-      slot_->looks_after.store(false);
-    } else if (recv(socket_, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0)
+    if (header_->native.load() != 0 || !slot_->replies.empty())
+      look_after_mpi();
+    else if (recv(socket_, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0)
       _exit(125);  // no server any more
   }
+}
+
+void Process::look_after_mpi() {
+  int flag = 0;
+  slot_->looks_after.store(true);
+  take_replies();
+  if (chores_ != nullptr) chores_->progress();
+  PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  slot_->looks_after.store(false);
 }
 
 void Process::begin_native() {
@@ -324,6 +331,7 @@ void Process::take_replies() {
 
 void Process::go_outside() {
   come_back();
+  if (chores_ != nullptr) chores_->begin_all();
   slot_->clock = clock_;
   slot_->function = function_;
   stop_running(State::outside);
@@ -347,6 +355,7 @@ void Process::come_back() {
 
 void Process::begin_aside() {
   come_back();
+  if (chores_ != nullptr) chores_->begin_all();
   if (++asides_ > kAsides && header_->running.load() != header_->ranks) {
     slot_->yields = true;
     park({}, 0, kForever);

@@ -46,6 +46,16 @@ class ReplyHandler {
   virtual void on_reply(const Reply& reply) = 0;
 };
 
+/// What MPI has yet to do for this rank beside the call that it is in.
+class Chores {
+ public:
+  virtual ~Chores() = default;
+  /// Called while the rank waits.
+  virtual void progress() = 0;
+  /// Called before the rank blocks in MPI itself, where nothing calls progress(): others may need what it has not begun.
+  virtual void begin_all() = 0;
+};
+
 class Process {
  public:
   /// Joins the run that the environment names, if any. Called once MPI is initialised.
@@ -79,6 +89,7 @@ class Process {
   Reply wait(std::uint64_t id);
   /// From now on the reply to `id` goes to `handler`, as soon as this process sees it.
   void listen(std::uint64_t id, ReplyHandler* handler) { handlers_[id] = handler; }
+  void care_for(Chores* chores) { chores_ = chores; }
   /// Parks until `need` of the requests have been replied to, or until `until`.
   void park(std::span<const std::uint64_t> ids, std::uint32_t need, Time until);
   /// An unsuccessful poll: a little time passes, others get their turn.
@@ -123,12 +134,14 @@ class Process {
   void free_remote(std::uint64_t offset) { Heap::mark_free(memory_, offset); }
   /// The rank of the run that rank 0 of this program is: a run may have several programs.
   [[nodiscard]] int first() const { return first_; }
+  [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int node() const { return static_cast<int>(slot_->node); }
 
  private:
   void connect(const char* path);
   void stop_running(State state);
   void sleep();
+  void look_after_mpi();
   void take_replies();
   void go_outside();
   void come_back();
@@ -155,6 +168,7 @@ class Process {
   int depth_ = 0;
   std::uint16_t function_ = 0;
   const void* site_ = nullptr;
+  Chores* chores_ = nullptr;
   unsigned asides_ = 0;  ///< calls aside since the rank last parked
   std::uint64_t next_id_ = 1;
   std::unordered_map<std::uint64_t, Reply> replies_;

@@ -221,7 +221,8 @@ void Request::finish_native() {
   if (native != MPI_REQUEST_NULL)
     if (const int error = process().natively([&] { return PMPI_Wait(&native, MPI_STATUS_IGNORE); }))
       outcome.error = error;
-  if (after_native) after_native();
+  if (after_native)
+    if (const int error = after_native()) outcome.error = error;
 }
 
 void Request::free_native() {

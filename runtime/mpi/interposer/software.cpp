@@ -5,36 +5,9 @@
 #include <functional>
 #include <string_view>
 
-namespace thalweg::mpi {
+#include "mpi/interposer/duplicates.hpp"
 
-std::vector<int> neighbours_out(MPI_Comm comm) {
-  int kind = MPI_UNDEFINED;
-  PMPI_Topo_test(comm, &kind);
-  std::vector<int> out;
-  if (kind == MPI_CART) {
-    int dimensions = 0;
-    PMPI_Cartdim_get(comm, &dimensions);
-    for (int d = 0; d < dimensions; ++d) {
-      int below = 0, above = 0;
-      PMPI_Cart_shift(comm, d, 1, &below, &above);
-      out.insert(out.end(), {below, above});
-    }
-  } else if (kind == MPI_GRAPH) {
-    int count = 0;
-    int rank = 0;
-    PMPI_Comm_rank(comm, &rank);
-    PMPI_Graph_neighbors_count(comm, rank, &count);
-    out.resize(static_cast<std::size_t>(count));
-    PMPI_Graph_neighbors(comm, rank, count, out.data());
-  } else if (kind == MPI_DIST_GRAPH) {
-    int in = 0, count = 0, weighted = 0;
-    PMPI_Dist_graph_neighbors_count(comm, &in, &count, &weighted);
-    out.resize(static_cast<std::size_t>(count));
-    std::vector<int> sources(static_cast<std::size_t>(in)), in_weights(sources.size()), out_weights(out.size());
-    PMPI_Dist_graph_neighbors(comm, in, sources.data(), in_weights.data(), count, out.data(), out_weights.data());
-  }
-  return out;
-}
+namespace thalweg::mpi {
 
 Origin tagged(int tag, MPI_Comm parent) {
   const CommunicatorInfo* communicator = known(parent);
@@ -52,6 +25,7 @@ int Create(Native native, MPI_Comm parent, MPI_Comm* made, const char* function)
   if (communicator == nullptr) return Create_apart(native, made, {}, function);
   const Origin origin = next_on(*communicator);
   meet(*communicator);
+  begin_duplicates(parent);
   const int error = process().natively(native);
   if (error == MPI_SUCCESS) adopt(*made, origin, function);
   return error;
@@ -62,6 +36,7 @@ int Comm_dup(Native native, MPI_Comm parent, MPI_Comm* made) {
   if (communicator == nullptr) return Create_apart(native, made, {}, "MPI_Comm_dup");
   // Its members are known: that all are told of it at once is their meeting, too.
   const CommunicatorInfo twin = twin_of(*communicator, "MPI_Comm_dup");
+  begin_duplicates(parent);
   const int error = process().natively(native);
   return error == MPI_SUCCESS ? attach(*made, twin) : error;
 }
@@ -82,9 +57,9 @@ int Comm_split_type(Native native, MPI_Comm parent, int type, int key, MPI_Comm*
   return Create(process().joined() ? Native(split) : native, parent, made, "MPI_Comm_split_type");
 }
 
-int Create_apart(Native native, MPI_Comm* made, Origin origin, const char* function) {
+int Create_apart(Native native, MPI_Comm* made, Origin origin, const char* function, MPI_Comm own) {
   const int error = process().outside(native);
-  if (error == MPI_SUCCESS) adopt(*made, origin, function);
+  if (error == MPI_SUCCESS) adopt_by_groups(*made, origin, function, own);
   return error;
 }
 
@@ -95,44 +70,47 @@ int Create_of(Native native, MPI_Group group, MPI_Comm* made, Origin origin, con
   PMPI_Group_size(group, &info.size);
   if (info.rank == MPI_UNDEFINED) return native();
   info.members = info.peers = in_world(group);
-  if (std::ranges::find(info.members, static_cast<std::uint32_t>(MPI_UNDEFINED)) != info.members.end())
-    return process().outside(native);
+  if (!followed(info.members)) return process().outside(native);
   note_creation(info, process().wait(post_creation(info, origin, function, Reason::none)));
   const int error = process().natively(native);
   return error == MPI_SUCCESS ? attach(*made, info) : error;
 }
 
-int Comm_idup(Native native, MPI_Comm parent, MPI_Comm* made, MPI_Request* request) {
+int Comm_idup(Native native, MPI_Comm parent, MPI_Info info, MPI_Comm* made, MPI_Request* request) {
   CommunicatorInfo* communicator = known(parent);
-  const int error = process().natively(native);
-  if (communicator == nullptr || error != MPI_SUCCESS) return error;
+  if (communicator == nullptr || made == nullptr) return process().natively(native);
   // All members have called it when its creation is replied to: nobody has to wait for it before.
   auto wrapped = std::make_unique<Request>();
-  auto info = std::make_shared<CommunicatorInfo>(*communicator);
-  info->created = 0;
+  auto copy = std::make_shared<CommunicatorInfo>(*communicator);
+  const auto duplicate = call_for_duplicate(parent, info, made);
+  copy->created = 0;
   wrapped->communicator = parent;
-  wrapped->native = *request;
-  wrapped->post = [info, origin = next_on(*communicator)] {
-    return post_creation(*info, origin, "MPI_Comm_idup", Reason::none);
+  wrapped->post = [copy, origin = next_on(*communicator)] {
+    return post_creation(*copy, origin, "MPI_Comm_idup", Reason::none);
   };
-  wrapped->finish = [info](const Reply& reply) {
-    note_creation(*info, reply);
+  wrapped->finish = [copy, duplicate](const Reply& reply) {
+    note_creation(*copy, reply);
+    give_turn(duplicate);
     return Outcome{};
   };
-  // Until it is made MPI may block for the others in whatever call lets it get on.
-  process().begin_native();
-  wrapped->after_native = [info, made] {
-    process().end_native();
-    return attach(*made, *info);
+  wrapped->after_native = [copy, duplicate, made] {
+    const int error = finish(*duplicate);
+    return error == MPI_SUCCESS ? attach(*made, *copy) : error;
   };
   *request = make_request(std::move(wrapped));
   return MPI_SUCCESS;
+}
+
+int On(Native native, MPI_Comm comm) {
+  begin_duplicates(comm);
+  return native();
 }
 
 int Meet(Native native, MPI_Comm comm) {
   const CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr) return process().outside(native);
   meet(*communicator);
+  begin_duplicates(comm);
   return process().natively(native);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mpi/interposer/collectives.hpp"
+#include "mpi/interposer/topology.hpp"
 
 namespace thalweg::mpi {
 
@@ -10,9 +11,6 @@ namespace thalweg::mpi {
 inline std::uint64_t bytes_of(MPI_Count count, MPI_Datatype type) {
   return count <= 0 || !usable(type) ? 0 : Layout(type).bytes(count);
 }
-
-/// Where a neighbourhood's messages go, in the order of the topology.
-std::vector<int> neighbours_out(MPI_Comm comm);
 
 /// What distinguishes the communicators that a part of `parent`'s members make, or ranks without one.
 Origin tagged(int tag, MPI_Comm parent);
@@ -42,9 +40,12 @@ int Comm_dup(Native native, MPI_Comm parent, MPI_Comm* made);
 int Comm_split_type(Native native, MPI_Comm parent, int type, int key, MPI_Comm* made);
 /// One that the members of a group make: they meet first.
 int Create_of(Native native, MPI_Group group, MPI_Comm* made, Origin origin, const char* function);
-/// One whose members are known when MPI has made it; those with one tag belong together.
-int Create_apart(Native native, MPI_Comm* made, Origin origin, const char* function);
-int Comm_idup(Native native, MPI_Comm parent, MPI_Comm* made, MPI_Request* request);
+/// One whose members are known when MPI has made it; those with one tag belong together. `own`: the communicator of its
+/// own group.
+int Create_apart(Native native, MPI_Comm* made, Origin origin, const char* function, MPI_Comm own = MPI_COMM_NULL);
+int Comm_idup(Native native, MPI_Comm parent, MPI_Info info, MPI_Comm* made, MPI_Request* request);
+/// A local call that changes what a duplicate of a communicator gets: one called for earlier does not see it.
+int On(Native native, MPI_Comm comm);
 /// Any other call that is collective over a communicator: its members meet first.
 int Meet(Native native, MPI_Comm comm);
 /// A call that may block on what the fabric does not know.

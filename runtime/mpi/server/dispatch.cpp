@@ -70,6 +70,7 @@ void Server::create(unsigned rank, const Submission& part) {
   const auto& hosts = made.places.hosts();
   // All at once: what MPI itself does next, each rank does only together with the others.
   const auto answer = [this, number, requests = std::move(creation->requests)](bool granted, Tick when) {
+    created_ = true;
     for (const auto& member : requests)
       complete(member.rank, {.id = member.id,
                              .at = when,

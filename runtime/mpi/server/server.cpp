@@ -61,6 +61,7 @@ Outcome Server::run() {
       const bool rang = header.doorbell.load() != bell;
       if (rang && !somebody_yields()) continue;
       if (!rang) put_blocked_outside();
+      hand_over_to_parked();
       help_those_that_look_after();
       earliest = earliest_of_running();
       // Where processor time is no virtual time nothing may depend on it.
@@ -84,6 +85,7 @@ Outcome Server::run() {
     }
     if (!ready_.empty()) {
       release_ready();
+      if (std::exchange(created_, false)) hand_over_to_parked();
       continue;
     }
     if (earliest != kNever) continue;
@@ -279,13 +281,27 @@ void Server::wake(unsigned rank, Tick at) {
   horizon_ = std::min(horizon_, slot.clock + lookahead());
 }
 
+void Server::hand_over(unsigned rank) {
+  std::deque<Reply>& outbox = ranks_[rank].outbox;
+  launch::Ring<Reply, kRing>& replies = memory_.slot(rank).replies;
+  for (; !outbox.empty() && !replies.full(); outbox.pop_front()) replies.put(outbox.front());
+}
+
+/// Those that stay parked hear of what is complete, too: MPI may have its part to do of it, for others that go on.
+void Server::hand_over_to_parked() {
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
+    if (ranks_[rank].outbox.empty() || memory_.slot(rank).state.load() != State::parked) continue;
+    hand_over(rank);
+    launch::ring(memory_.slot(rank).bell);
+  }
+}
+
 void Server::release_ready() {
   memory_.header().running.fetch_add(static_cast<std::uint32_t>(ready_.size()));
   for (const unsigned rank : ready_) {
     Rank& released = ranks_[rank];
     Slot& slot = memory_.slot(rank);
-    for (; !released.outbox.empty() && !slot.replies.full(); released.outbox.pop_front())
-      slot.replies.put(released.outbox.front());
+    hand_over(rank);
     released.parked = released.ready = false;
     slot.state.store(State::running);
     launch::ring(slot.bell);

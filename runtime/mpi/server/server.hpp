@@ -162,6 +162,8 @@ class Server {
   [[nodiscard]] bool somebody_yields();
   void park(unsigned rank);
   void wake(unsigned rank, Tick at);
+  void hand_over(unsigned rank);
+  void hand_over_to_parked();
   void release_ready();
   void run_timeline();
   void complete(unsigned rank, const Reply& reply);
@@ -218,7 +220,8 @@ class Server {
   std::unordered_map<std::uint64_t, Channel> channels_;
   Outcome books_;
   bool progressed_ = false;
-  bool helps_ = false;  ///< ranks look after the MPI library because one of them needs it
+  bool created_ = false;  ///< a communicator is complete that some of its members may not wait for
+  bool helps_ = false;    ///< ranks look after the MPI library because one of them needs it
   std::atomic<bool> stop_{false};
   std::atomic<Tick> now_{0};  ///< the timeline's, for other threads
 };

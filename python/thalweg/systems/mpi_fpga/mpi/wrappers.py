@@ -102,7 +102,7 @@ _MADE_OF = {
     "comm, newcomm": ["Comm_split", "Comm_create", "Cart_sub"],
     "comm_old, comm_cart": ["Cart_create"],
     "comm_old, comm_graph": ["Graph_create"],
-    "comm_old, comm_dist_graph": ["Dist_graph_create", "Dist_graph_create_adjacent"],
+    "comm_old, comm_dist_graph": ["Dist_graph_create_adjacent"],
     "intercomm, newintracomm": ["Intercomm_merge"],
 }
 
@@ -111,20 +111,26 @@ _MADE_OF_A_GROUP = {
     "Comm_create_from_group": "group, newcomm, tagged(stringtag)",
 }
 _MADE_APART = {
-    "Intercomm_create": "newintercomm, {}",
-    "Intercomm_create_from_groups": "newintercomm, tagged(stringtag)",
+    "Intercomm_create": 'newintercomm, {}, "MPI_Intercomm_create", local_comm',
+    "Intercomm_create_from_groups": 'newintercomm, tagged(stringtag), "MPI_Intercomm_create_from_groups"',
 }
 """What only a group enters: its members block in MPI until the last has come, while the others go on."""
 
 COMMUNICATORS = {
     **{name: f'Create(native, {arguments}, "MPI_{name}")' for arguments, names in _MADE_OF.items() for name in names},
     **{name: f'Create_of(native, {made}, "MPI_{name}")' for name, made in _MADE_OF_A_GROUP.items()},
-    **{name: f'Create_apart(native, {made}, "MPI_{name}")' for name, made in _MADE_APART.items()},
+    **{name: f"Create_apart(native, {made})" for name, made in _MADE_APART.items()},
+    "Dist_graph_create": "Dist_graph_create(native, comm_old, n, sources, degrees, destinations, weights, info, reorder, "
+    "comm_dist_graph)",
     "Comm_dup": "Comm_dup(native, comm, newcomm)",
     "Comm_dup_with_info": "Comm_dup(native, comm, newcomm)",
     "Comm_split_type": "Comm_split_type(native, comm, split_type, key, newcomm)",
-    "Comm_idup": "Comm_idup(native, comm, newcomm, request)",
-    "Comm_idup_with_info": "Comm_idup(native, comm, newcomm, request)",
+    "Comm_idup": "Comm_idup(native, comm, MPI_INFO_NULL, newcomm, request)",
+    "Comm_idup_with_info": "Comm_idup(native, comm, info, newcomm, request)",
+    **dict.fromkeys(
+        ["Comm_set_attr", "Comm_delete_attr", "Attr_put", "Attr_delete", "Comm_set_errhandler", "Comm_set_info"],
+        "On(native, comm)",
+    ),
 }
 
 MEET = ["Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "File_open"]
