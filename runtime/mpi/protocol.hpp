@@ -142,13 +142,15 @@ enum class State : std::uint32_t {
   parked,    ///< sleeps on its bell
   outside,   ///< blocks in a call of MPI that the fabric knows nothing of
   finished,  ///< has left MPI_Finalize
+  resting,   ///< has ended the last of its sessions; it may begin another one, as long as its process lives
 };
 
 struct Slot {
   std::atomic<State> state{State::running};
   std::atomic<std::uint32_t> bell{0};      ///< rung when a parked rank is to look around; the futex that it sleeps on
   std::atomic<std::uint32_t> exiting{0};   ///< the process calls exit
-  std::atomic<std::uint32_t> aborting{0};  ///< MPI_Abort was called, with `abort_code`
+  std::atomic<std::uint32_t> aborting{0};  ///< MPI_Abort was called, or MPI `failed`, with `abort_code`
+  bool failed = false;                     ///< an error was fatal
   std::int32_t abort_code = 0;
   std::uint32_t node = 0;  ///< that the rank is on
   // Why the rank is parked: until `need` of the named requests have completed, or until a time.

@@ -9,7 +9,7 @@ MPI_Comm asked = MPI_COMM_NULL;
 /// A communicator on which MPI can be asked about an argument without an error handler of the program.
 MPI_Comm quiet() {
   if (asked == MPI_COMM_NULL) {
-    PMPI_Comm_dup(MPI_COMM_SELF, &asked);
+    PMPI_Comm_dup(own_communicator, &asked);
     PMPI_Comm_set_errhandler(asked, MPI_ERRORS_RETURN);
   }
   return asked;
@@ -40,7 +40,8 @@ int largest_tag() {
   static const int largest = [] {
     void* value = nullptr;
     int found = 0;
-    PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &found);
+    PMPI_Comm_get_attr(own_communicator == MPI_COMM_SELF ? MPI_COMM_WORLD : own_communicator, MPI_TAG_UB, &value,
+                       &found);
     return found ? *static_cast<int*>(value) : INT_MAX;
   }();
   return largest;

@@ -17,7 +17,7 @@ int error_in(const void* buffer, MPI_Count count, MPI_Datatype type);
 int largest_tag();
 /// True of buffers of a collective that are one and the same, where MPI wants MPI_IN_PLACE instead. Some MPIs take them.
 bool aliased(const void* send, const void* receive);
-/// Frees what MPI is asked by; before MPI_Finalize.
+/// Frees what MPI is asked by; before MPI_Finalize, and before the process's own communicator is freed.
 void forget_arguments();
 
 }  // namespace thalweg::mpi

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "mpi/interposer/data.hpp"
+#include "mpi/interposer/sessions.hpp"
 
 namespace thalweg::mpi {
 namespace {
@@ -26,15 +27,21 @@ void release(std::uint32_t number) {
 
 }  // namespace
 
+void begin_communicators() {
+  if (keyval == MPI_KEYVAL_INVALID) PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &forget, &keyval, nullptr);
+}
+
+void end_communicators() {
+  PMPI_Comm_free_keyval(&keyval);
+}
+
 void adopt_world() {
-  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &forget, &keyval, nullptr);
   adopt_by_groups(MPI_COMM_WORLD, {}, "MPI_COMM_WORLD");
   adopt_by_groups(MPI_COMM_SELF, {}, "MPI_COMM_SELF");
 }
 
 std::vector<std::uint32_t> in_world(MPI_Group group) {
-  MPI_Group world;
-  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group world = world_group();
   int size = 0;
   PMPI_Group_size(group, &size);
   std::vector<int> own(static_cast<std::size_t>(size)), ranks(own.size());
@@ -130,6 +137,7 @@ void adopt_by_groups(MPI_Comm communicator, Origin origin, const char* made_by, 
 CommunicatorInfo twin_of(CommunicatorInfo& parent, const char* made_by, Reason reason) {
   CommunicatorInfo twin = parent;
   twin.created = 0;
+  twin.buffer.reset();
   note_creation(twin, process().wait(post_creation(twin, next_on(parent), made_by, reason)));
   return twin;
 }

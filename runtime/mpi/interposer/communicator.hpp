@@ -6,6 +6,8 @@
 
 namespace thalweg::mpi {
 
+struct SendBuffer;
+
 struct CommunicatorInfo {
   std::uint32_t number = 0;
   std::uint64_t created = 0;      ///< so many creations this rank has begun on it
@@ -17,6 +19,7 @@ struct CommunicatorInfo {
   int size = 0;                        ///< of the own group
   std::vector<std::uint32_t> peers;    ///< world ranks of those that can be sent to
   std::vector<std::uint32_t> members;  ///< world ranks of all; on both sides of an intercommunicator in the same order
+  std::shared_ptr<SendBuffer> buffer;  ///< for MPI_Bsend, where the program has attached one to it
   std::shared_ptr<void> use;           ///< it is released when the program has freed it and no request is left on it
 };
 
@@ -31,6 +34,9 @@ Origin next_on(CommunicatorInfo& parent);
 
 /// The ranks of a group's members in the run.
 std::vector<std::uint32_t> in_world(MPI_Group group);
+/// After MPI's beginning, and before its end: what is known of communicators is an attribute.
+void begin_communicators();
+void end_communicators();
 /// Makes the world's communicators known; once, after join().
 void adopt_world();
 /// Whether all members are ranks of the run.

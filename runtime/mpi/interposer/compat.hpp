@@ -12,14 +12,17 @@
 
 namespace thalweg::mpi {
 
+/// One of this process alone: where a program has sessions, and no world, it is no MPI_COMM_SELF.
+inline MPI_Comm own_communicator = MPI_COMM_SELF;
+
 #if MPI_VERSION >= 4
 inline int pack(const void* from, MPI_Count count, MPI_Datatype type, void* to, MPI_Count bytes) {
   MPI_Count position = 0;
-  return PMPI_Pack_c(from, count, type, to, bytes, &position, MPI_COMM_SELF);
+  return PMPI_Pack_c(from, count, type, to, bytes, &position, own_communicator);
 }
 inline int unpack(const void* from, MPI_Count bytes, void* to, MPI_Count count, MPI_Datatype type) {
   MPI_Count position = 0;
-  return PMPI_Unpack_c(from, bytes, &position, to, count, type, MPI_COMM_SELF);
+  return PMPI_Unpack_c(from, bytes, &position, to, count, type, own_communicator);
 }
 #else
 // Without the functions of large counts no call names more than an int holds, but its bytes may be more: piece by piece.
@@ -42,7 +45,7 @@ inline int pack(const void* from, MPI_Count count, MPI_Datatype type, void* to, 
   return in_pieces(count, type, [&](MPI_Count done, int some) {
     int position = 0;
     return PMPI_Pack(static_cast<const char*>(from) + done * extent, some, type, static_cast<char*>(to) + done * size,
-                     static_cast<int>(some * size), &position, MPI_COMM_SELF);
+                     static_cast<int>(some * size), &position, own_communicator);
   });
 }
 inline int unpack(const void* from, MPI_Count, void* to, MPI_Count count, MPI_Datatype type) {
@@ -52,10 +55,21 @@ inline int unpack(const void* from, MPI_Count, void* to, MPI_Count count, MPI_Da
   return in_pieces(count, type, [&](MPI_Count done, int some) {
     int position = 0;
     return PMPI_Unpack(static_cast<const char*>(from) + done * size, static_cast<int>(some * size), &position,
-                       static_cast<char*>(to) + done * extent, some, type, MPI_COMM_SELF);
+                       static_cast<char*>(to) + done * extent, some, type, own_communicator);
   });
 }
 #endif
+
+/// Lets MPI send and take in what is queued there: it does where a request that never completes is looked at.
+inline void progress_mpi() {
+  int flag = 0;
+  MPI_Request never = MPI_REQUEST_NULL;
+  PMPI_Grequest_start([](void*, MPI_Status*) { return MPI_SUCCESS; }, [](void*) { return MPI_SUCCESS; },
+                      [](void*, int) { return MPI_SUCCESS; }, nullptr, &never);
+  PMPI_Test(&never, &flag, MPI_STATUS_IGNORE);
+  PMPI_Grequest_complete(never);
+  PMPI_Wait(&never, MPI_STATUS_IGNORE);
+}
 
 /// What a handle is to a hash table, whether the family has integers or pointers for handles.
 template <class HandleType>

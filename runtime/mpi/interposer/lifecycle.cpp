@@ -5,14 +5,14 @@
 
 #include <algorithm>
 
+#include "mpi/interposer/sessions.hpp"
+
 namespace thalweg::mpi::on {
 namespace {
 
 int begin(int error) {
-  if (error != MPI_SUCCESS) return error;
-  process().join();
-  if (process().joined()) adopt_world();
-  return MPI_SUCCESS;
+  if (error == MPI_SUCCESS) begin_world();
+  return error;
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ int Finalize(Native native) {
   meet(*known(MPI_COMM_WORLD));
   forget_arguments();
   const int error = native();
-  process().finish();
+  end_world();
   return error;
 }
 
@@ -51,7 +51,7 @@ int Abort(Native native, int code) {
 
 double Wtime() {
   if (!process().joined()) return PMPI_Wtime();
-  process().tick();
+  process().look_at_clock();
   return process().seconds();
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "mpi/interposer/buffers.hpp"
+
 namespace thalweg::mpi {
 namespace {
 
@@ -84,16 +86,24 @@ int finish(const Outcome& outcome, MPI_Comm comm, MPI_Status* status) {
   return outcome.error == MPI_SUCCESS ? MPI_SUCCESS : raise(comm, outcome.error);
 }
 
-std::unique_ptr<Request> send_request(const CommunicatorInfo* communicator, bool synchronous, const void* buffer,
+std::unique_ptr<Request> send_request(const CommunicatorInfo* communicator, Mode mode, const void* buffer,
                                       MPI_Count count, MPI_Datatype type, int destination, int tag, MPI_Comm comm) {
   auto request = std::make_unique<Request>();
+  auto room = std::make_shared<Room>();
   request->communicator = comm;
+  if (mode == Mode::buffered)
+    request->admit = [comm, room, bytes = layout_of(count, type).bytes(count)] {
+      return take_room(comm, bytes, room.get());
+    };
   request->post = [=, layout = layout_of(count, type).kept(), info = *communicator] {
     std::uint64_t id = 0;
-    post_send(info, synchronous, buffer, count, layout, destination, tag, &id);
+    post_send(info, mode == Mode::synchronous, buffer, count, layout, destination, tag, &id);
     return id;
   };
-  request->finish = [](const Reply&) { return Outcome{}; };
+  request->finish = [room](const Reply&) {
+    room->reset();
+    return Outcome{};
+  };
   return request;
 }
 
@@ -127,7 +137,7 @@ int probe(Native native, bool waits, Action action, int source, int tag, MPI_Com
           MPI_Status* status, bool* ours) {
   const CommunicatorInfo* communicator = known(comm);
   *ours = false;
-  if (communicator == nullptr) return waits ? process().outside(native) : native();
+  if (communicator == nullptr) return waits ? process().outside(native) : poll_native(native, flag);
   if (!receivable(*communicator, nullptr, 0, MPI_BYTE, source, tag)) return native();
   *ours = true;
   *found = process().wait(post_receive(*communicator, action, source, tag));
@@ -149,8 +159,11 @@ int Send(Native native, Mode mode, const void* buffer, MPI_Count count, MPI_Data
   if (communicator == nullptr) return process().outside(native);
   if (!sendable(*communicator, buffer, count, type, destination, tag)) return native();
   std::uint64_t id = 0;
-  const int error =
-      post_send(*communicator, mode == Mode::synchronous, buffer, count, layout_of(count, type), destination, tag, &id);
+  const Layout layout = layout_of(count, type);
+  Room room;
+  if (mode == Mode::buffered)
+    if (const int error = take_room(comm, layout.bytes(count), &room)) return raise(comm, error);
+  const int error = post_send(*communicator, mode == Mode::synchronous, buffer, count, layout, destination, tag, &id);
   if (error == MPI_SUCCESS) process().wait(id);
   return error;
 }
@@ -159,8 +172,10 @@ int Isend(Native native, Mode mode, const void* buffer, MPI_Count count, MPI_Dat
           MPI_Comm comm, MPI_Request* request) {
   const CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr || !sendable(*communicator, buffer, count, type, destination, tag)) return native();
-  *request =
-      make_request(send_request(communicator, mode == Mode::synchronous, buffer, count, type, destination, tag, comm));
+  auto made = send_request(communicator, mode, buffer, count, type, destination, tag, comm);
+  if (made->admit)
+    if (const int error = made->admit()) return raise(comm, error);
+  *request = make_request(std::move(made));
   return MPI_SUCCESS;
 }
 
@@ -168,7 +183,7 @@ int Send_init(Native native, Mode mode, const void* buffer, MPI_Count count, MPI
               int tag, MPI_Comm comm, MPI_Request* request) {
   const CommunicatorInfo* communicator = known(comm);
   if (communicator == nullptr || !sendable(*communicator, buffer, count, type, destination, tag)) return native();
-  auto made = send_request(communicator, mode == Mode::synchronous, buffer, count, type, destination, tag, comm);
+  auto made = send_request(communicator, mode, buffer, count, type, destination, tag, comm);
   made->persistent = true;
   *request = make_request(std::move(made));
   return MPI_SUCCESS;
@@ -242,8 +257,8 @@ int Isendrecv(Native native, const void* send, MPI_Count send_count, MPI_Datatyp
     return native();
   *request =
       make_request(receive_request(communicator, receive, receive_count, receive_type, source, receive_tag, comm));
-  MPI_Request sent =
-      make_request(send_request(communicator, false, send, send_count, send_type, destination, send_tag, comm));
+  MPI_Request sent = make_request(
+      send_request(communicator, Mode::standard, send, send_count, send_type, destination, send_tag, comm));
   return Request_free([] { return MPI_SUCCESS; }, &sent);
 }
 

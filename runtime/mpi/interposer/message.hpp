@@ -9,7 +9,7 @@
 
 namespace thalweg::mpi {
 
-enum class Mode : std::uint8_t { standard, synchronous };
+enum class Mode : std::uint8_t { standard, buffered, synchronous };
 
 namespace on {
 

@@ -27,6 +27,7 @@ constexpr std::uint64_t kPunchBytes = 4 << 20;  // pieces from here on give thei
 constexpr long kNap = 500'000'000;              // ns between two looks whether the server is still there
 constexpr long kNativeNap = 20'000;             // ns between two looks after the MPI library while others need it,
 constexpr long kLongestNativeNap = 1'000'000;   // doubled up to here
+constexpr unsigned kFreeLooks = 64;             // at the clock: a program may time so many pieces of its work
 constexpr unsigned kAsides = 256;               // calls of MPI aside, until the others get on
 constexpr rlim_t kDescriptors = 4096;           // a launcher hands some 4 a rank down
 
@@ -101,15 +102,15 @@ void Heap::collect() {
   collect_at_ = std::max<std::size_t>(64, 2 * lent_.size());
 }
 
-void Process::join() {
+void Process::join(int rank, int size) {
   const char* path = std::getenv("THALWEG_SOCKET");
   if (path == nullptr || joined()) return;
-  MPI_Comm parent = MPI_COMM_NULL;
-  PMPI_Comm_get_parent(&parent);
-  if (parent != MPI_COMM_NULL)
-    return;  // MPI_Comm_spawn hands the environment down, but its children are no ranks of the run
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-  PMPI_Comm_size(MPI_COMM_WORLD, &size_);
+  if (rests_) {
+    rests_ = false;
+    return wait_to_run();
+  }
+  rank_ = rank;
+  size_ = size;
   if (const char* job = std::getenv("THALWEG_JOB")) {
     std::sscanf(job, "%d %d", &first_, &size_);
     rank_ += first_;
@@ -190,9 +191,23 @@ void Process::finish() {
   slot_ = nullptr;
 }
 
+void Process::rest() {
+  come_back();
+  slot_->clock = clock_;
+  rests_ = true;
+  stop_running(State::resting);
+}
+
 void Process::abort(int code) {
   if (!joined()) return;
   slot_->abort_code = code;
+  slot_->aborting = 1;
+}
+
+void Process::fail(int code) {
+  if (!joined() || slot_->aborting.load() != 0) return;
+  slot_->abort_code = code;
+  slot_->failed = true;
   slot_->aborting = 1;
 }
 
@@ -247,8 +262,18 @@ Reply Process::wait(std::uint64_t id) {
   }
 }
 
+void Process::look_at_clock() {
+  looks_ = clock_ == looked_at_ ? looks_ + 1 : 1;
+  clock_ += ticks_per_ns_ == 0 && looks_ > kFreeLooks ? poll_ticks() : 1;
+  looked_at_ = clock_;
+}
+
+Time Process::poll_ticks() const {
+  return std::max<Time>(1, static_cast<Time>(kPollSeconds * ticks_per_second_));
+}
+
 void Process::poll(std::span<const std::uint64_t> ids) {
-  park(ids, 1, clock_ + std::max<Time>(1, static_cast<Time>(kPollSeconds * ticks_per_second_)));
+  park(ids, 1, clock_ + poll_ticks());
 }
 
 void Process::park(std::span<const std::uint64_t> ids, std::uint32_t need, Time until) {
@@ -302,11 +327,10 @@ void Process::sleep() {
 }
 
 void Process::look_after_mpi() {
-  int flag = 0;
   slot_->looks_after.store(true);
   take_replies();
   if (chores_ != nullptr) chores_->progress();
-  PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  progress_mpi();
   slot_->looks_after.store(false);
 }
 
@@ -341,6 +365,11 @@ void Process::go_outside() {
 void Process::come_back() {
   State was = State::native;
   if (slot_->state.compare_exchange_strong(was, State::running) || was != State::outside) return;
+  wait_to_run();
+}
+
+/// One that did not run parks until the server lets it.
+void Process::wait_to_run() {
   slot_->wait_count = 0;
   slot_->need = 0;
   slot_->until = kForever;

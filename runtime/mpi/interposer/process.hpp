@@ -58,13 +58,18 @@ class Chores {
 
 class Process {
  public:
-  /// Joins the run that the environment names, if any. Called once MPI is initialised.
-  void join();
+  /// Joins the run that the environment names, if any, or comes back to it. Called once MPI is initialised, as rank `rank` of
+  /// a program of `size` ranks.
+  void join(int rank, int size);
   /// Leaves it; called after PMPI_Finalize.
   void finish();
+  /// Leaves it until it joins again, or its process ends.
+  void rest();
   void abort(int code);
+  /// MPI ends this process for an error.
+  void fail(int code);
   void exit();
-  [[nodiscard]] bool joined() const { return slot_ != nullptr; }
+  [[nodiscard]] bool joined() const { return slot_ != nullptr && !rests_; }
 
   void count(std::uint16_t function) { (*calls_)[function].fetch_add(1, std::memory_order_relaxed); }
   /// Brackets each intercepted call, made at `site`: the time between two calls is the program's own.
@@ -75,8 +80,9 @@ class Process {
   [[nodiscard]] Time clock() const { return clock_; }
   [[nodiscard]] double tick_seconds() const { return 1 / ticks_per_second_; }
   [[nodiscard]] double seconds() const { return static_cast<double>(clock_) / ticks_per_second_; }
-  /// One tick passes, so that a loop which waits for the time to come ends where a rank's own work takes none.
-  void tick() { clock_ += 1; }
+  /// A look at the clock takes one tick. Where a rank's own work takes no time, one that has looked many times while nothing
+  /// else happened waits for the time: from then on it takes as long as any unsuccessful poll.
+  void look_at_clock();
   /// The rank comes late to a collective, where the run wants that.
   void be_late() { clock_ += skew_.draw(); }
   void wait_until(Time at) { clock_ = at > clock_ ? at : clock_; }
@@ -139,10 +145,12 @@ class Process {
 
  private:
   void connect(const char* path);
+  [[nodiscard]] Time poll_ticks() const;
   void stop_running(State state);
   void sleep();
   void look_after_mpi();
   void take_replies();
+  void wait_to_run();
   void go_outside();
   void come_back();
   void begin_aside();
@@ -153,6 +161,7 @@ class Process {
   std::byte* memory_ = nullptr;
   Header* header_ = nullptr;
   Slot* slot_ = nullptr;
+  bool rests_ = false;
   int socket_ = -1;
   int descriptor_ = -1;
   int rank_ = 0, size_ = 1;  ///< of the run
@@ -169,6 +178,8 @@ class Process {
   std::uint16_t function_ = 0;
   const void* site_ = nullptr;
   Chores* chores_ = nullptr;
+  unsigned looks_ = 0;   ///< at the clock, which showed nothing but them since
+  Time looked_at_ = -1;  ///< the clock after the last one
   unsigned asides_ = 0;  ///< calls aside since the rank last parked
   std::uint64_t next_id_ = 1;
   std::unordered_map<std::uint64_t, Reply> replies_;

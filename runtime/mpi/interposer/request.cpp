@@ -105,6 +105,13 @@ class Mixed {
     const Request* request = ours_[static_cast<std::size_t>(i)];
     return request->active ? request->outcome : Outcome{};
   }
+  /// One of MPI's own, or none.
+  int end_native_at(int i, MPI_Status* status) {
+    const auto at = static_cast<std::size_t>(i);
+    const int error = PMPI_Wait(&natives_[at], status);
+    handles_[at] = natives_[at];
+    return error;
+  }
   /// Afterwards it is no longer looked at.
   int retire_at(int i, MPI_Status* status, bool alone = true) {
     ours_[static_cast<std::size_t>(i)] = nullptr;
@@ -115,7 +122,7 @@ class Mixed {
   void wait_for_one() {
     if (const Time next = next_done(); next != kForever) return process().wait_until(next);
     if (any_native_)
-      process().poll(awaited());
+      poll();
     else
       process().park(awaited(), 1, kForever);
   }
@@ -123,7 +130,11 @@ class Mixed {
     for (std::vector<std::uint64_t> ids = awaited(); !ids.empty(); ids = awaited())
       process().park(ids, static_cast<std::uint32_t>(ids.size()), kForever);
   }
-  void poll() { process().poll(awaited()); }
+  /// What is MPI's own may need the other ranks' MPI to get on.
+  void poll() {
+    const auto look = [&] { return process().poll(awaited()), MPI_SUCCESS; };
+    any_native_ ? process().natively(look) : look();
+  }
 
  private:
   std::span<MPI_Request> handles_;
@@ -136,34 +147,68 @@ MPI_Status* entry(MPI_Status* statuses, int i) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
 }
 
-/// What a call that ends several returns, where MPI has reported its own `error` already.
-int in_status(int error, bool failed) {
-  if (error != MPI_SUCCESS) return MPI_ERR_IN_STATUS;
-  return failed ? raise(MPI_COMM_NULL, MPI_ERR_IN_STATUS) : MPI_SUCCESS;
+int error_class(int error) {
+  PMPI_Error_class(error, &error);
+  return error;
 }
 
-/// Ends MPI's own, where all of them are complete. MPICH's Testall fails for persistent collectives (5.0.2).
-int end_natives(Mixed& mixed, int* flag, MPI_Status* statuses) {
-  const std::span natives(mixed.natives(), static_cast<std::size_t>(mixed.size()));
+/// The outcomes of several requests, which their statuses say.
+class Errors {
+ public:
+  explicit Errors(int count) : errors_(static_cast<std::size_t>(count)) {}
+  void set(int i, int error) {
+    errors_[static_cast<std::size_t>(i)] = error;
+    failed_ = failed_ || error != MPI_SUCCESS;
+  }
+  /// The same of one of MPI's own, which has told its error handler.
+  void set_reported(int i, int error) {
+    set(i, error);
+    reported_ = reported_ || error != MPI_SUCCESS;
+  }
+  /// What the call returns; error i is that of status i, of which there are `count`.
+  [[nodiscard]] int write(MPI_Status* statuses, int count) const {
+    for (int i = 0; i < count && statuses != MPI_STATUSES_IGNORE; ++i)
+      statuses[i].MPI_ERROR = errors_[static_cast<std::size_t>(i)];
+    if (!failed_) return MPI_SUCCESS;
+    return reported_ ? MPI_ERR_IN_STATUS : raise(MPI_COMM_NULL, MPI_ERR_IN_STATUS);
+  }
+
+ private:
+  std::vector<int> errors_;
+  bool failed_ = false, reported_ = false;
+};
+
+/// Whether all of MPI's own are complete.
+int natives_complete(Mixed& mixed, int* flag) {
   *flag = 1;
-  for (const MPI_Request native : natives) {
+  for (const MPI_Request native : std::span(mixed.natives(), static_cast<std::size_t>(mixed.size()))) {
     if (native == MPI_REQUEST_NULL) continue;
     if (const int error = PMPI_Request_get_status(native, flag, MPI_STATUS_IGNORE); error || !*flag) return error;
   }
-  bool failed = false;
-  for (int i = 0; i < mixed.size(); ++i)
-    failed = PMPI_Wait(&natives[static_cast<std::size_t>(i)], entry(statuses, i)) != MPI_SUCCESS || failed;
-  return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+  return MPI_SUCCESS;
 }
 
-/// Completes all, once they can be.
-int retire_all(Mixed& mixed, int error, MPI_Status* statuses) {
-  mixed.store_natives();
-  bool failed = false;
+/// Completes all, for MPI's own of which the rank `waits`. They go one by one: MPICH's Testall fails for persistent
+/// collectives (5.0.2).
+int retire_all(Mixed& mixed, bool waits, MPI_Status* statuses) {
+  Errors errors(mixed.size());
+  const auto end_natives = [&] {
+    for (int i = 0; i < mixed.size(); ++i)
+      if (!mixed.ours(static_cast<std::size_t>(i))) errors.set_reported(i, mixed.end_native_at(i, entry(statuses, i)));
+    return MPI_SUCCESS;
+  };
+  waits ? process().aside(end_natives) : end_natives();
   for (int i = 0; i < mixed.size(); ++i)
-    if (mixed.ours(static_cast<std::size_t>(i)))
-      failed = mixed.retire_at(i, entry(statuses, i), false) != MPI_SUCCESS || failed;
-  return in_status(error, failed);
+    if (mixed.ours(static_cast<std::size_t>(i))) errors.set(i, mixed.retire_at(i, entry(statuses, i), false));
+  return errors.write(statuses, mixed.size());
+}
+
+/// Of one status the error stays as it is.
+void take_over(MPI_Status* status, const MPI_Status& seen) {
+  if (status == MPI_STATUS_IGNORE) return;
+  const int error = status->MPI_ERROR;
+  *status = seen;
+  status->MPI_ERROR = error;
 }
 
 /// One pass of Testany; `found` stays false where none is complete.
@@ -174,9 +219,11 @@ int pick_any(Mixed& mixed, int* index, bool* found, MPI_Status* status) {
     return mixed.retire_at(first, status);
   }
   int flag = 0;
-  const int error = PMPI_Testany(mixed.size(), mixed.natives(), index, &flag, status);
+  MPI_Status seen;
+  const int error = PMPI_Testany(mixed.size(), mixed.natives(), index, &flag, &seen);
   mixed.store_natives();
   *found = error != MPI_SUCCESS || (flag && (*index != MPI_UNDEFINED || !mixed.any_active()));
+  if (*found && flag) take_over(status, seen);
   return error;
 }
 
@@ -184,16 +231,19 @@ int pick_any(Mixed& mixed, int* index, bool* found, MPI_Status* status) {
 int pick_some(Mixed& mixed, int* count, int* indices, MPI_Status* statuses) {
   const int error = PMPI_Testsome(mixed.size(), mixed.natives(), count, indices, statuses);
   mixed.store_natives();
-  bool failed = false;
   if (*count == MPI_UNDEFINED) {
     if (!mixed.any_active()) return error;
     *count = 0;
   }
+  if (error != MPI_SUCCESS && error_class(error) != MPI_ERR_IN_STATUS) return error;
+  Errors errors(mixed.size());
+  for (int i = 0; i < *count && error != MPI_SUCCESS; ++i)
+    errors.set_reported(i, statuses == MPI_STATUSES_IGNORE ? error : statuses[i].MPI_ERROR);
   for (int i = mixed.first_complete(); i < mixed.size(); i = mixed.first_complete()) {
-    failed = mixed.retire_at(i, entry(statuses, *count), false) != MPI_SUCCESS || failed;
+    errors.set(*count, mixed.retire_at(i, entry(statuses, *count), false));
     indices[(*count)++] = i;
   }
-  return in_status(error, failed);
+  return errors.write(statuses, *count);
 }
 
 }  // namespace
@@ -202,7 +252,6 @@ void write_status(MPI_Status* status, const Outcome& outcome) {
   if (status == MPI_STATUS_IGNORE) return;
   status->MPI_SOURCE = outcome.source;
   status->MPI_TAG = outcome.tag;
-  status->MPI_ERROR = outcome.error;
   PMPI_Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(outcome.bytes));
   PMPI_Status_set_cancelled(status, outcome.cancelled);
 }
@@ -256,11 +305,28 @@ int raise(MPI_Comm communicator, int error) {
   if (communicator == MPI_COMM_NULL) {
     // MPI-4 has the handler of MPI_COMM_SELF, older programs set that of the world.
     MPI_Errhandler own = MPI_ERRORS_ARE_FATAL;
-    PMPI_Comm_get_errhandler(MPI_COMM_SELF, &own);
-    communicator = own == MPI_ERRORS_ARE_FATAL ? MPI_COMM_WORLD : MPI_COMM_SELF;
+    PMPI_Comm_get_errhandler(own_communicator, &own);
+    const bool of_world = own == MPI_ERRORS_ARE_FATAL && own_communicator == MPI_COMM_SELF;
+    communicator = of_world ? MPI_COMM_WORLD : own_communicator;
     if (own != MPI_ERRORS_ARE_FATAL) PMPI_Errhandler_free(&own);
   }
+  MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
+  PMPI_Comm_get_errhandler(communicator, &handler);
+  if (handler == MPI_ERRORS_ARE_FATAL)
+    process().fail(error_class(error));  // before MPI has the launcher kill all
+  else
+    PMPI_Errhandler_free(&handler);
   PMPI_Comm_call_errhandler(communicator, error);
+  return error;
+}
+
+int poll_native(Native native, const int* flag) {
+  int error = native();
+  if (error != MPI_SUCCESS || *flag != 0 || !process().joined()) return error;
+  process().natively([&] {
+    process().poll({});
+    return error = native();
+  });
   return error;
 }
 
@@ -281,10 +347,8 @@ int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   Mixed mixed(count, requests);
   mixed.wait_for_all();
   int flag = 0;
-  int error = end_natives(mixed, &flag, statuses);
-  if (!flag && error == MPI_SUCCESS)
-    error = process().aside([&] { return PMPI_Waitall(count, mixed.natives(), statuses); });
-  return retire_all(mixed, error, statuses);
+  if (const int error = natives_complete(mixed, &flag)) return error;
+  return retire_all(mixed, !flag, statuses);
 }
 
 int Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
@@ -329,8 +393,8 @@ int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   *flag = 0;
   for (int pass = 0; pass < 2; ++pass) {
     if (mixed.complete()) {
-      const int error = end_natives(mixed, flag, statuses);
-      if (error || *flag) return retire_all(mixed, error, statuses);
+      if (const int error = natives_complete(mixed, flag)) return error;
+      if (*flag) return retire_all(mixed, false, statuses);
     }
     if (pass == 0) mixed.poll();
   }
@@ -362,6 +426,8 @@ int Start(Native native, MPI_Request* request) {
   Request* ours = *request == MPI_REQUEST_NULL ? nullptr : find_request(*request);
   if (ours == nullptr) return native();
   if (!ours->persistent || ours->active) return raise(ours->communicator, MPI_ERR_REQUEST);
+  if (ours->admit)
+    if (const int error = ours->admit()) return raise(ours->communicator, error);
   ours->start();
   return MPI_SUCCESS;
 }
@@ -394,7 +460,7 @@ int Request_free(Native native, MPI_Request* request) {
 
 int Request_get_status(Native native, MPI_Request request, int* flag, MPI_Status* status) {
   Request* ours = request == MPI_REQUEST_NULL ? nullptr : find_request(request);
-  if (ours == nullptr) return native();
+  if (ours == nullptr) return poll_native(native, flag);
   if (!ours->complete()) process().poll(std::span(&ours->id, ours->done ? 0 : 1));
   *flag = ours->complete();
   if (*flag) write_status(status, ours->active ? ours->outcome : Outcome{});
@@ -427,8 +493,12 @@ int Request_get_status_any(GetStatusAny* native, int count, const MPI_Request* r
       write_status(status, mixed.outcome(*index));
       return MPI_SUCCESS;
     }
-    const int error = native(count, mixed.natives(), index, flag, status);
-    if (error || (*flag && (*index != MPI_UNDEFINED || !mixed.any_active()))) return error;
+    MPI_Status seen;
+    const int error = native(count, mixed.natives(), index, flag, &seen);
+    if (error || (*flag && (*index != MPI_UNDEFINED || !mixed.any_active()))) {
+      if (*flag) take_over(status, seen);
+      return error;
+    }
   }
   *flag = 0;
   *index = MPI_UNDEFINED;

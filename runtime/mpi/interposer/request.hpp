@@ -20,6 +20,7 @@ struct Outcome {
   bool cancelled = false;
   std::uint64_t bytes = 0;
 };
+/// Leaves the status's error as it is: a call with one status returns it, one with several sets it.
 void write_status(MPI_Status* status, const Outcome& outcome);
 
 /// Its handle is that of a generalized request which MPI holds for us, so that it is one among MPI's own.
@@ -38,7 +39,8 @@ class Request final : public ReplyHandler {
   /// Complete in virtual time; an inactive one always is.
   [[nodiscard]] bool complete() const { return !active || (done && done_at <= process().clock()); }
 
-  Start post;  ///< nothing where it is complete as soon as it is started
+  std::function<int()> admit;  ///< an error where it cannot be started now; nothing where it always can
+  Start post;                  ///< nothing where it is complete as soon as it is started
   Finish finish;
   /// What MPI itself has yet to complete after the reply, where the data goes by it; persistent where this is.
   MPI_Request native = MPI_REQUEST_NULL;
@@ -61,6 +63,9 @@ class Request final : public ReplyHandler {
 MPI_Request make_request(std::unique_ptr<Request> request);
 /// The one of a handle; nothing where it is MPI's own.
 Request* find_request(MPI_Request handle);
+
+/// A look at what MPI itself does for this rank: where it is not complete time passes, and the other ranks' MPI gets on.
+int poll_native(Native native, const int* flag);
 
 /// Reports an error as MPI does: to the communicator's handler; one of no communicator's to the process's.
 int raise(MPI_Comm communicator, int error);
@@ -88,6 +93,9 @@ using GetStatusSome = int(int, const MPI_Request*, int*, int*, MPI_Status*);
 int Request_get_status_some(GetStatusSome* native, int count, const MPI_Request* requests, int* found, int* indices,
                             MPI_Status* statuses);
 int Cancel(Native native, MPI_Request* request);
+inline int Parrived(Native native, const int* flag) {
+  return poll_native(native, flag);
+}
 
 }  // namespace on
 }  // namespace thalweg::mpi

@@ -84,6 +84,7 @@ int Comm_idup(Native native, MPI_Comm parent, MPI_Info info, MPI_Comm* made, MPI
   auto copy = std::make_shared<CommunicatorInfo>(*communicator);
   const auto duplicate = call_for_duplicate(parent, info, made);
   copy->created = 0;
+  copy->buffer.reset();
   wrapped->communicator = parent;
   wrapped->post = [copy, origin = next_on(*communicator)] {
     return post_creation(*copy, origin, "MPI_Comm_idup", Reason::none);

@@ -77,7 +77,7 @@ std::vector<std::string> Server::who_waits() {
     const Rank& waiting = ranks_[rank];
     const Slot& slot = memory_.slot(rank);
     std::string what;
-    if (slot.state.load() == State::finished) {
+    if (slot.state.load() == State::finished || slot.state.load() == State::resting) {
       what = "finished";
     } else if (slot.state.load() == State::outside) {
       what = "in " + options_.functions[slot.function] + ", of which the fabric knows nothing";
@@ -88,7 +88,7 @@ std::vector<std::string> Server::who_waits() {
              : !connections_.has_joined(rank) ? "has not called MPI_Init"
              : tenths > 0
                  ? "computing or spinning: " + std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) +
-                       " s of processor time without a call of MPI, which virtual time waits for"
+                       " s of processor time without a call of MPI that takes time, which virtual time waits for"
                  : "computing, or blocked outside MPI";
     } else {
       what = "in " + options_.functions[slot.function] + ", waits for ";

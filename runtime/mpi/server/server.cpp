@@ -72,7 +72,7 @@ Outcome Server::run() {
                                  [&](unsigned rank) { return memory_.slot(rank).state.load() == state; });
     };
     // Asked before the parked ones are taken in: who comes back later rings, and is taken in by the next round.
-    const bool outside = in_state(State::outside) || header.running.load() != 0;
+    const bool outside = in_state(State::outside) || header.running.load() != 0 || somebody_may_come_back();
     horizon_ = earliest == kNever ? kNever : earliest + lookahead();
     try {
       take_parked();
@@ -119,12 +119,16 @@ bool Server::over(Outcome& outcome) {
     if (const Slot& slot = memory_.slot(rank); slot.aborting.load() != 0) {
       outcome.aborter = rank;
       outcome.abort_code = slot.abort_code;
-      return end(Ending::aborted,
-                 "rank " + std::to_string(rank) + " called MPI_Abort with code " + std::to_string(slot.abort_code));
+      const std::string code = std::to_string(slot.abort_code);
+      return end(Ending::aborted, "rank " + std::to_string(rank) +
+                                      (slot.failed ? " was ended by MPI for a fatal error, with status " + code
+                                                   : " called MPI_Abort with code " + code));
     }
   // A launcher kills the others when one dies: the first one names the cause.
-  const auto died = std::ranges::find_if(
-      connections_.lost(), [&](unsigned rank) { return memory_.slot(rank).state.load() != State::finished; });
+  const auto died = std::ranges::find_if(connections_.lost(), [&](unsigned rank) {
+    const State state = memory_.slot(rank).state.load();
+    return state != State::finished && state != State::resting;
+  });
   if (died != connections_.lost().end())
     return end(Ending::died, "rank " + std::to_string(*died) + " " +
                                  connections_.process(*died).end(memory_.slot(*died).exiting.load() != 0) +
@@ -216,6 +220,14 @@ Tick Server::earliest_of_running() {
 bool Server::somebody_yields() {
   return std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
     return memory_.slot(rank).state.load() == State::parked && memory_.slot(rank).yields;
+  });
+}
+
+/// Whether a rank has ended its sessions, but not its process.
+bool Server::somebody_may_come_back() {
+  const auto& lost = connections_.lost();
+  return std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
+    return memory_.slot(rank).state.load() == State::resting && std::ranges::find(lost, rank) == lost.end();
   });
 }
 

@@ -43,7 +43,7 @@ struct ServerOptions {
 };
 
 enum class Ending : std::uint8_t {
-  finished,  ///< every rank has left MPI_Finalize
+  finished,  ///< every rank has left MPI_Finalize, or the last of its sessions
   stopped,   ///< stop() was called
   aborted,   ///< a rank called MPI_Abort
   refused,   ///< a process that connected does not fit
@@ -160,6 +160,7 @@ class Server {
   [[nodiscard]] std::int64_t quiet_ns(unsigned rank);
   [[nodiscard]] Tick earliest_of_running();
   [[nodiscard]] bool somebody_yields();
+  [[nodiscard]] bool somebody_may_come_back();
   void park(unsigned rank);
   void wake(unsigned rank, Tick at);
   void hand_over(unsigned rank);

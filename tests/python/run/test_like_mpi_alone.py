@@ -14,15 +14,14 @@ BIN = Path(sys.executable).parent
 PROGRAMS = Path(__file__).parent / "programs"
 
 
-def check(run_program: Program, folder: Path, source: str, ranks: int, *arguments: str, status: int = 0) -> Run:
+def check(run_program: Program, folder: Path, source: str, ranks: int, *arguments: str) -> Run:
     mpi = Mpi(BIN / "mpicc", BIN / "mpiexec")
     program = mpi.build([PROGRAMS / source], folder / "plain")
     alone = mpi.run(ranks, [program, *arguments], timeout=60)
-    assert alone.returncode == status, alone.stdout + alone.stderr
+    assert alone.returncode == 0, alone.stdout + alone.stderr
     run = run_program(source, ranks, "--timeout", "30", arguments=arguments)
-    assert run.exit_code == status, run.stderr
-    if status == 0:
-        assert sorted(run.stdout.splitlines()) == sorted(alone.stdout.splitlines())
+    assert run.exit_code == 0, run.stderr
+    assert sorted(run.stdout.splitlines()) == sorted(alone.stdout.splitlines())
     return run
 
 
@@ -32,8 +31,10 @@ def test_communicators_of_a_part_of_the_ranks(run_program: Program, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("ranks", "seed"), [(3, 12345), (3, 7), (4, 12345)])
-def test_duplicates_of_two_parents_at_once(run_program: Program, tmp_path: Path, ranks: int, seed: int) -> None:
-    check(run_program, tmp_path, "duplicates.c", ranks, str(seed))
+def test_duplicates_of_two_parents_at_once(run_program: Program, ranks: int, seed: int) -> None:
+    """The program knows what is right."""
+    run = run_program("duplicates.c", ranks, "--timeout", "30", arguments=(str(seed),))
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("ranks", [3, 4])
@@ -41,3 +42,53 @@ def test_a_graph_whose_edges_other_ranks_name(run_program: Program, ranks: int) 
     """The program knows the neighbours. MPICH alone finds wrong ones, over the transport that a run uses, in three of four runs."""
     run = run_program("graph.c", ranks, "--timeout", "30")
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_sessions_alone(run_program: Program, tmp_path: Path, ranks: int) -> None:
+    """Twice in one process, which leaves MPI in between."""
+    run = check(run_program, tmp_path, "sessions.c", ranks)
+    assert run.report["offloaded"]["MPI_Allreduce"] == 2 * ranks
+    assert run.report["offloaded"]["MPI_Scan"] == 2 * (ranks - 1)
+
+
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_partitions_that_nobody_blocks_for(run_program: Program, tmp_path: Path, ranks: int) -> None:
+    check(run_program, tmp_path, "partitions.c", ranks)
+
+
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_statuses_bottom_and_buffers(run_program: Program, tmp_path: Path, ranks: int) -> None:
+    check(run_program, tmp_path, "small_print.c", ranks)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [pytest.param("truncate", 14, id="truncated"), pytest.param("bsend", 1, id="no-buffer")]
+)
+def test_a_fatal_error_has_its_own_status(run_program: Program, error: str, status: int) -> None:
+    """The class of the error, as MPICH ends."""
+    run = run_program("small_print.c", 3, "--timeout", "30", arguments=(error,))
+    assert run.exit_code == status, run.stderr
+    assert f"thalweg: rank 1 was ended by MPI for a fatal error, with status {status}" in run.stderr
+
+
+def test_a_wait_for_the_time_ends_and_is_the_same_in_every_run(run_program: Program) -> None:
+    """Ten milliseconds: 64 looks of one tick, which has 4 ns here, the others of 0.5 us; beside it, pieces of work take no more than that."""
+    body = r"""
+        int main(int c, char** v) {
+          begin(&c, &v);
+          int looks = 0;
+          double start = MPI_Wtime(), last = 0;
+          for (; MPI_Wtime() - start < 0.01; looks++);
+          MPI_Barrier(MPI_COMM_WORLD);
+          start = MPI_Wtime();
+          for (int i = 0; i < 50; i++) last = MPI_Wtime();
+          CHECK(last - start < 0.3e-6);
+          if (rank == 0) printf("%d looks\n", looks);
+          return end();
+        }"""
+    run = run_program(body, 2)
+    assert run.exit_code == 0, run.stdout + run.stderr
+    looks = int(run.stdout.split()[0])
+    assert looks == pytest.approx(0.01 / 0.5e-6 + 64, abs=4)
+    assert run_program(body, 2).stdout == run.stdout

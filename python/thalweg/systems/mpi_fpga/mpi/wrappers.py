@@ -42,8 +42,8 @@ COLLECTIVES = {
 }
 """The blocking ones; the non-blocking and the persistent form of each have the same handler, with their request last."""
 
-SENDS = {"": "standard", "b": "standard", "r": "standard", "s": "synchronous"}
-"""Modes of sending. Every send is buffered, so that of the others only the synchronous one differs."""
+SENDS = {"": "standard", "b": "buffered", "r": "standard", "s": "synchronous"}
+"""Modes of sending. Every message is copied: a buffered one only has to have room where the program wants it."""
 
 _RECEIVE = "buf, count, datatype, source, tag, comm"
 
@@ -76,6 +76,17 @@ MESSAGES = {
     "Imrecv": "Imrecv(native, buf, count, datatype, message, request)",
 }
 
+BUFFERS = {
+    "Buffer_attach": "Buffer_attach(native, MPI_COMM_NULL, buffer, size)",
+    "Buffer_detach": "Buffer_detach(native, MPI_COMM_NULL)",
+    "Buffer_flush": "Buffer_flush(native, MPI_COMM_NULL)",
+    "Comm_attach_buffer": "Buffer_attach(native, comm, buffer, size)",
+    "Comm_detach_buffer": "Buffer_detach(native, comm)",
+    "Comm_flush_buffer": "Buffer_flush(native, comm)",
+    "Session_attach_buffer": "Session_attach_buffer(native)",
+    "Session_detach_buffer": "Session_detach_buffer(native)",
+}
+
 REQUESTS = {
     "Wait": "Wait(request, status)",
     "Waitall": "Waitall(count, array_of_requests, array_of_statuses)",
@@ -95,6 +106,7 @@ REQUESTS = {
     "Request_get_status_some": "Request_get_status_some(PMPI_Request_get_status_some, incount, array_of_requests, outcount, "
     "array_of_indices, array_of_statuses)",
     "Win_test": "Win_test(native, flag)",
+    "Parrived": "Parrived(native, flag)",
     "Cancel": "Cancel(native, request)",
 }
 
@@ -154,6 +166,7 @@ HANDLERS = {
     **{f"I{name[0].lower()}{name[1:]}": f"{call[:-1]}, {{request}})" for name, call in COLLECTIVES.items()},
     **{f"{name}_init": f"{call[:-1]}, {{request, true}})" for name, call in COLLECTIVES.items()},
     **MESSAGES,
+    **BUFFERS,
     **REQUESTS,
     **COMMUNICATORS,
     **dict.fromkeys(MEET, "Meet(native, comm)"),
@@ -162,6 +175,8 @@ HANDLERS = {
     "Init_thread": "Init_thread(required, provided, argc, argv)",
     "Query_thread": "Query_thread(provided)",
     "Finalize": "Finalize(native)",
+    "Session_init": "Session_init(native, session)",
+    "Session_finalize": "Session_finalize(native, session)",
     "Abort": "Abort(native, errorcode)",
     "Op_free": "Op_free(native, op)",
     "Wtime": "Wtime()",
