@@ -76,7 +76,7 @@ class Run {
                                  .children = switches ? kMostRanks : channels.children,
                                  .any_order = channels.any_order,
                                  .banks = banks.number,
-                                 .bytes_per_cycle = banks.bytes_per_cycle,
+                                 .dram = banks.dram,
                                  .latency = banks.latency};
     program_ = std::make_unique<Program>(fabric_.time(), fabric_.clock(), config, std::move(ports));
     guard_ = std::make_unique<Guard>(*program_);

@@ -24,7 +24,7 @@ Buffer& DeviceMemory::add(std::string name, unsigned rank, unsigned bank, std::s
   auto* at = base_ + kReserved / 2 + first * kGranule;
   if ((first + number) * kGranule > kReserved / 2 || mprotect(at, number * kGranule, PROT_READ | PROT_WRITE) != 0)
     throw std::bad_alloc();
-  buffers_.push_back(new Buffer{std::move(name), rank, bank, at, bytes, 0});
+  buffers_.push_back(new Buffer{.name = std::move(name), .rank = rank, .bank = bank, .at = at, .bytes = bytes});
   granules_.resize(first + number, buffers_.back());
   return *buffers_.back();
 }

@@ -13,14 +13,19 @@ namespace thalweg::smi {
 
 namespace {
 
-constexpr std::size_t kBurst = 1024;  ///< bytes that a kernel's unit for a bank asks for at once
-
 Where at(const smi__place& place) {
   return {place.file, place.line};
 }
 
 std::string line(const smi__place& place) {
   return std::string(place.file) + ":" + std::to_string(place.line);
+}
+
+/// What a kernel's units for a bank do with a burst; `until`: the cycle by which all that they asked for has been moved.
+auto asks(Kernel& kernel, MemoryBank& bank, double& until) {
+  return [&](std::uint64_t address, std::uint64_t bytes, bool writes) {
+    until = std::max(until, bank.move(kernel, address, bytes, writes));
+  };
 }
 
 }  // namespace
@@ -30,11 +35,11 @@ Program::Program(Domains& time, Domain& clock, const Config& config, std::vector
   if (config_.world == 0) config_.world = static_cast<unsigned>(ports.size());
   require(config_.world <= ports.size(),
           "there are " + std::to_string(ports.size()) + " ranks, and programs for " + std::to_string(config_.world));
-  require(config.bytes_per_cycle > 0 && config.latency > 0, "memory banks move bytes, and take time");
+  require(config.latency > 0, "memory banks take time");
   for (auto& of : ports) {
     auto& rank = ranks_.emplace_back();
     for (auto& port : of) rank.ports.push_back({.port = std::move(port)});
-    rank.banks.assign(config.banks, MemoryBank(config.bytes_per_cycle, config.latency));
+    rank.banks.assign(config.banks, MemoryBank(config.dram, config.latency));
   }
 }
 
@@ -44,7 +49,9 @@ Buffer& Program::buffer(unsigned rank, unsigned bank, const std::string& name, s
   require(rank < ranks(), "there is no rank " + std::to_string(rank));
   require(bank < config_.banks, "buffer " + name + " is in bank " + std::to_string(bank) + ", and a rank has " +
                                     std::to_string(config_.banks));
-  return memory_.add(name, rank, bank, bytes);
+  auto& made = memory_.add(name, rank, bank, bytes);
+  made.address = ranks_[rank].banks[bank].place(bytes);
+  return made;
 }
 
 Library& Program::library(unsigned rank, const std::string& file) {
@@ -99,7 +106,7 @@ void Program::start(unsigned rank, const std::string& kernel, std::function<void
 
 void Program::start(Running& running, bool serves) {
   running.number = static_cast<int>(running_.size()) - 1;
-  running.banks.resize(config_.banks);
+  running.banks.assign(config_.banks, {.bursts = Bursts(config_.dram.burst_bytes)});
   running.kernel = &kernels_.add("kernel " + running.name + " of rank " + std::to_string(running.rank), clock_,
                                  [this, &running] { body(running); },
                                  {.serves = serves, .context = &running, .stack_bytes = kStack});
@@ -149,7 +156,7 @@ void Program::body(Running& running) {
   double moved = 0;
   for (unsigned bank = 0; bank < config_.banks; ++bank) {
     auto& use = running.banks[bank];
-    if (use.bytes > 0) use.until = rank.banks[bank].move(kernel, use.bytes);
+    use.bursts.end(asks(kernel, rank.banks[bank], use.until));
     moved = std::max(moved, use.until);
   }
   if (const auto now = static_cast<double>(kernel.cycle()); moved > now) kernel.pause(static_cast<Tick>(moved - now));
@@ -500,11 +507,8 @@ void Program::memory(Running& running, std::uintptr_t address, std::size_t bytes
     use.reads = true;
     kernel.continue_after(kernel.tick() + bank.latency() * kernel.domain().clock.period - 1);
   }
-  use.bytes += bytes;
-  if (use.bytes >= kBurst) {
-    use.until = bank.move(kernel, use.bytes);
-    use.bytes = 0;
-  }
+  const auto at = buffer->address + (address - reinterpret_cast<std::uintptr_t>(buffer->at));
+  use.bursts.use(at, bytes, writes, asks(kernel, bank, use.until));
 }
 
 // What libraries call.

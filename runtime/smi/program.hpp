@@ -46,7 +46,7 @@ class Program {
     unsigned children = 15;  ///< that a reduction collects from, at most
     bool any_order = false;
     unsigned banks = 4;  ///< of a rank's memory
-    double bytes_per_cycle = 64;
+    DramTiming dram{};   ///< of each, in cycles
     Tick latency = 1;
   };
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "smi/bursts.hpp"
 #include "smi/device/loops.h"
 #include "smi/program.hpp"
 
@@ -17,8 +18,8 @@ struct Program::Running {
 
   /// Of a bank.
   struct Use {
-    std::size_t bytes = 0;  ///< not yet asked for
-    double until = 0;       ///< the cycle in which what was asked for has been moved
+    Bursts bursts;     ///< not yet asked for
+    double until = 0;  ///< the cycle in which what was asked for has been moved
     bool reads = false;
   };
   /// What it is in.

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -14,13 +16,15 @@
 
 #include "core/kernel.hpp"
 #include "core/require.hpp"
+#include "memory/dram.hpp"
 
 namespace thalweg {
 
 struct BankTiming {
-  unsigned bytes_per_cycle = 64;  ///< of the bank's clock: an access takes the cycles that its bytes need
-  Tick latency = 1;               ///< cycles from the last of them to data that can be used; a write takes none
-  unsigned at_once = 1;           ///< accesses that can be under way beside each other
+  unsigned bytes_per_cycle = 64;     ///< of the bank's clock: an access takes the cycles that its bytes need
+  Tick latency = 1;                  ///< cycles from the last of them to data that can be used; a write takes none
+  unsigned at_once = 1;              ///< accesses that can be under way beside each other
+  std::optional<DramTiming> dram{};  ///< a channel of DRAM, in cycles of the bank's clock, instead of bytes_per_cycle
 };
 
 /// Accesses are served in the order of their ticks, of one tick in the order in which those who ask are stepped: kernels as they
@@ -36,6 +40,7 @@ class Bank {
   /// Throws std::invalid_argument where a figure of `timing` is not positive.
   Bank(std::string name, std::size_t bytes, Clock clock, const BankTiming& timing)
       : name_(std::move(name)), clock_(clock), timing_(timing), memory_(bytes), free_(timing.at_once) {
+    if (timing.dram) dram_.emplace(*timing.dram);
     require(timing.bytes_per_cycle > 0 && timing.latency > 0 && timing.at_once > 0,
             "memory bank " + name_ + " moves no bytes");
   }
@@ -48,12 +53,12 @@ class Bank {
   Done read(Tick now, std::size_t address, std::span<std::byte> to) {
     check(address, to.size());
     std::memcpy(to.data(), memory_.data() + address, to.size());
-    return served(now, to.size());
+    return served(now, address, to.size(), false);
   }
   Done write(Tick now, std::size_t address, std::span<const std::byte> from) {
     check(address, from.size());
     std::memcpy(memory_.data() + address, from.data(), from.size());
-    return served(now, from.size());
+    return served(now, address, from.size(), true);
   }
 
  private:
@@ -65,19 +70,27 @@ class Bank {
                             std::to_string(bytes) + " at " + std::to_string(address) + " are outside");
   }
 
-  Done served(Tick now, std::size_t bytes) {
+  Done served(Tick now, std::size_t address, std::size_t bytes, bool writes) {
     const auto first = std::min_element(free_.begin(), free_.end());
     const auto start = std::max(clock_.cycle_from(now), *first);
-    const auto cycles =
-        std::max<Tick>(1, static_cast<Tick>((bytes + timing_.bytes_per_cycle - 1) / timing_.bytes_per_cycle));
+    const auto cycles = std::max<Tick>(
+        1, dram_ && bytes > 0 ? dram_cycles(start, address, bytes, writes)
+                              : static_cast<Tick>((bytes + timing_.bytes_per_cycle - 1) / timing_.bytes_per_cycle));
     *first = start + cycles;
     const auto last = start + cycles - 1;
     return {clock_.edge(last), clock_.edge(last + timing_.latency - 1)};
   }
 
+  /// Whole cycles from the one in which it starts.
+  Tick dram_cycles(Tick start, std::size_t address, std::size_t bytes, bool writes) {
+    const auto now = static_cast<double>(start);
+    return static_cast<Tick>(std::ceil(dram_->access(now, address, bytes, writes) - now));
+  }
+
   std::string name_;
   Clock clock_;
   BankTiming timing_;
+  std::optional<Dram> dram_;
   std::vector<std::byte> memory_;
   std::vector<Tick> free_;  ///< of each access that can be under way: the cycle in which the next one can start
   unsigned ports_ = 0;

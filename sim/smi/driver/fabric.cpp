@@ -22,6 +22,27 @@ unsigned circuits_of(const Values& values) {
   return most > 0 ? most : kWholeMessages;
 }
 
+DramTiming dram_of(const Values& values, double hertz) {
+  const auto number = [&](const std::string& name) { return values.get<unsigned>("dram_" + name); };
+  const auto cycles = [&](const std::string& name) {
+    return values.get<double>("dram_" + name + "_ns") * 1e-9 * hertz;
+  };
+  return {.bytes_per_cycle = values.get<double>("bank_gb") * 1e9 / hertz,
+          .burst_bytes = number("burst_bytes"),
+          .row_bytes = number("row_bytes"),
+          .groups = number("groups"),
+          .banks = number("banks"),
+          .trcd = cycles("trcd"),
+          .trp = cycles("trp"),
+          .tras = cycles("tras"),
+          .trtp = cycles("trtp"),
+          .twr = cycles("twr"),
+          .tcwl = cycles("tcwl"),
+          .tccd_l = cycles("tccd_l"),
+          .trrd = cycles("trrd"),
+          .tfaw = cycles("tfaw")};
+}
+
 }  // namespace
 
 /// What the kinds say while the cluster is put together.
@@ -65,7 +86,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
                         .latency = number("latency"),
                         .any_order = values.get<bool>("any_order")};
           m.banks = {.number = number("banks"),
-                     .bytes_per_cycle = values.get<double>("bank_gb") * 1e9 / m.hertz,
+                     .dram = dram_of(values, m.hertz),
                      .latency = std::max<Tick>(1, std::llround(values.get<double>("bank_ns") * 1e-9 * m.hertz))};
           const NodeModel::Config config{.rank = rank,
                                          .links = number("links"),

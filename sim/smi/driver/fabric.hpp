@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cluster/assembly.hpp"
-#include "memory/bank.hpp"
+#include "memory/dram.hpp"
 #include "smi/board.hpp"
 
 namespace thalweg::smi {
@@ -51,11 +51,11 @@ class Fabric {
   [[nodiscard]] Domain& clock(std::string_view name) { return assembly_.clock(name); }
   [[nodiscard]] double hertz() const { return hertz_; }
 
-  /// Of a rank's memory banks: bytes a cycle, cycles to a read's data.
+  /// Of a rank's memory banks, in cycles.
   struct Banks {
     unsigned number = 0;
-    double bytes_per_cycle = 1;
-    Tick latency = 1;
+    DramTiming dram{};
+    Tick latency = 1;  ///< to a read's data
   };
   [[nodiscard]] const Banks& banks() const { return banks_; }
 

@@ -69,6 +69,19 @@ def test_the_simulator_gets_all_values() -> None:
         "banks": 4,
         "bank_gb": 19.2,
         "bank_ns": 102.0,
+        "dram_burst_bytes": 64,
+        "dram_row_bytes": 8192,
+        "dram_groups": 4,
+        "dram_banks": 4,
+        "dram_trcd_ns": 14.16,
+        "dram_trp_ns": 14.16,
+        "dram_tras_ns": 32.0,
+        "dram_trtp_ns": 7.5,
+        "dram_twr_ns": 15.0,
+        "dram_tcwl_ns": 10.0,
+        "dram_tccd_l_ns": 5.0,
+        "dram_trrd_ns": 3.33,
+        "dram_tfaw_ns": 21.0,
     }
 
 
@@ -138,6 +151,12 @@ def test_wrong_topology_files_are_named(change: str | dict[str, Any], what: str,
         ("packet_bytes = 32 ", "packet_bytes = 30 ", "packet_bytes is 30; it is a multiple of 8"),
         ("reads = 8 ", "reads = 0 ", "node.board.reads is 0"),
         ('protocol = "eager"', 'protocol = "lazy"', "node.board.protocol is"),
+        ("banks = 4\n", "banks = 4\ndram_groups = 3\n", "dram_groups is 3; it is a power of two"),
+        (
+            "banks = 4\n",
+            "banks = 4\ndram_row_bytes = 64\ndram_burst_bytes = 128\n",
+            "a row holds a burst of 128 bytes at least",
+        ),
         ("size = [2, 4]", "size = [16, 32]", "512 nodes; a rank is a byte, so there may be 256"),
     ],
 )

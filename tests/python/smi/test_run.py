@@ -90,6 +90,39 @@ def test_memory_takes_the_banks_time(tmp_path: Path) -> None:
     assert result.cycles == pytest.approx(4000 * 128 / per_cycle, rel=0.03)
 
 
+@pytest.mark.parametrize(
+    ("turns", "strides", "nanoseconds"),
+    [
+        (100, (48, 192, 768), 64 / 19.2),  # other bursts of the same rows: the data bus
+        (100, (64, 256, 1024), 5.0),  # of one bank group: tCCD_L
+        (100, (16, 8192, 32768), 21 / 4),  # another row each, over all banks: four in tFAW
+        (16, (32768, 131072, 524288), 32 + 14.16),  # of one bank: tRC
+    ],
+    ids=["bus", "group", "activates", "rows"],
+)
+def test_scattered_loads_take_whole_bursts(
+    turns: int, strides: tuple[int, int, int], nanoseconds: float, tmp_path: Path
+) -> None:
+    """16 loads of 4 bytes a turn, which would need less than a cycle of the bank's bandwidth."""
+    text = """
+    __kernel void app(const int N, const int a, const int b, const int c, __global volatile const int* in, __global int* out) {
+      int sum = 0;
+      for (int i = 0; i < N; ++i) {
+        #pragma unroll
+        for (int j = 0; j < 16; ++j) sum += in[j % 4 * a + j / 4 * b + i * c];
+      }
+      out[0] = sum;
+    }"""
+    first, second, turn = strides
+    numbers = np.arange(turns * turn + 4 * second, dtype=np.int32)
+    memory = {"in": numbers, "out": np.zeros(1, np.int32)}
+    result, arrays = alone(tmp_path, text, **memory, N=turns, a=first, b=second, c=turn)
+    at = np.arange(4) * first + (np.arange(4) * second)[:, None]
+    assert arrays["out"][0] == np.sum(numbers[at[None] + (np.arange(turns) * turn)[:, None, None]], dtype=np.int32)
+    least = turns * 16 * nanoseconds * 0.2596
+    assert least - 13 <= result.cycles <= 1.01 * least + 50
+
+
 def test_channels_between_kernels(tmp_path: Path) -> None:
     text = """
     channel float4 wide[2] __attribute__((depth(16)));

@@ -98,14 +98,14 @@ TEST(Pipe, AsksWithoutWaiting) {
 TEST(MemoryBank, SharesWhatItMoves) {
   Domains time;
   auto& clock = time.add({.period = 1});
-  MemoryBank bank(16, 1);
+  MemoryBank bank({.bytes_per_cycle = 16}, 1);
   bank.kernels = 2;
   Kernels kernels(time);
   Tick ends[2] = {};
   for (auto& end : ends)
     kernels.add("uses", clock, [&] {
       auto& self = Kernel::current();
-      for (int i = 0; i < 100; ++i) bank.move(self, 1024);
+      for (std::uint64_t i = 0; i < 100; ++i) bank.move(self, 1024 * i, 1024, false);
       end = self.cycle();
     });
   kernels.run();

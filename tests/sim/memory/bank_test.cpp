@@ -130,6 +130,18 @@ TEST_P(BankOf, ABankOfAnotherClockStartsAtItsEdges) {
   EXPECT_EQ(at, (Ticks{6, 14}));  // starts at 1 and 9, there at 5 and 13
 }
 
+/// Four loads beside each other: of one burst's row they take the bus, of four rows of a bank its cycle each.
+TEST_P(BankOf, ABankOfDramOpensRows) {
+  constexpr DramTiming kDram{.bytes_per_cycle = 16, .trcd = 4, .trp = 4, .tras = 10, .trtp = 2};
+  for (const auto& [stride, cycles] : {std::pair{64, 4 * 4}, {4 * 4 * 8192, 3 * 14 + 4}}) {
+    Bank bank("m", 4 << 20, {}, {.latency = 1, .at_once = 4, .dram = kDram});
+    std::vector<std::byte> word(8);
+    Tick seen = 0;
+    for (int i = 0; i < 4; ++i) seen = bank.read(0, static_cast<std::size_t>(i * stride), word).seen;
+    EXPECT_EQ(seen, cycles - 1);
+  }
+}
+
 TEST_P(BankOf, WhatIsOutsideIsSaid) {
   Bank bank("m", 64, {}, {});
   BankPort port(bank);

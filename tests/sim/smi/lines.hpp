@@ -34,7 +34,20 @@ inline Description line_of(unsigned ranks, const LineValues& line = {}) {
                            {"any_order", false},
                            {"banks", std::int64_t{4}},
                            {"bank_gb", 16.0},
-                           {"bank_ns", 100.0}};
+                           {"bank_ns", 100.0},
+                           {"dram_burst_bytes", std::int64_t{64}},
+                           {"dram_row_bytes", std::int64_t{8192}},
+                           {"dram_groups", std::int64_t{4}},
+                           {"dram_banks", std::int64_t{4}},
+                           {"dram_trcd_ns", 14.16},
+                           {"dram_trp_ns", 14.16},
+                           {"dram_tras_ns", 32.0},
+                           {"dram_trtp_ns", 7.5},
+                           {"dram_twr_ns", 15.0},
+                           {"dram_tcwl_ns", 10.0},
+                           {"dram_tccd_l_ns", 5.0},
+                           {"dram_trrd_ns", 3.33},
+                           {"dram_tfaw_ns", 21.0}};
   for (unsigned r = 0; r < ranks; ++r) description.nodes.push_back({"smi", Values("rank " + std::to_string(r), node)});
   for (unsigned r = 0; r + 1 < ranks; ++r)
     description.links.push_back(

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel's load and store units for a memory bank: accesses beside each other are asked for together.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace thalweg::smi {
+
+/// As burst-coalesced units of OpenCL compilers for FPGAs: an access in the memory's words of a burst that is being collected, or in those
+/// next to it, becomes part of it. A burst is asked for when it ends with its block, when the access next to it is in the next block, or when
+/// kOpen others have been used since. Loads and stores have bursts of their own.
+class Bursts {
+ public:
+  static constexpr std::uint64_t kBlock = 1024;  ///< bytes of a burst, at most, and what they are aligned to
+  static constexpr unsigned kOpen = 16;
+
+  /// `word_bytes`: what memory moves at least, a power of two.
+  explicit Bursts(unsigned word_bytes) : word_bits_(static_cast<unsigned>(std::countr_zero(word_bytes))) {}
+
+  /// Calls ask(address, bytes, writes) for each burst that ends.
+  template <class Ask>
+  void use(std::uint64_t address, std::uint64_t bytes, bool writes, const Ask& ask) {
+    while (bytes > 0) {
+      const auto part = std::min(bytes, kBlock - address % kBlock);
+      use_part({.begin = address, .end = address + part, .writes = writes}, ask);
+      address += part;
+      bytes -= part;
+    }
+  }
+  /// All of them, at the kernel's end.
+  template <class Ask>
+  void end(const Ask& ask) {
+    for (auto& burst : open_) finish(burst, ask);
+  }
+
+ private:
+  struct Burst {
+    std::uint64_t begin = 0, end = 0;  ///< empty: none
+    bool writes = false;
+    std::uint64_t used = 0;
+  };
+
+  [[nodiscard]] bool touches(const Burst& burst, const Burst& part) const {
+    return burst.begin < burst.end && burst.writes == part.writes &&
+           part.begin >> word_bits_ <= ((burst.end - 1) >> word_bits_) + 1 &&
+           burst.begin >> word_bits_ <= ((part.end - 1) >> word_bits_) + 1;
+  }
+  template <class Ask>
+  static void finish(Burst& burst, const Ask& ask) {
+    if (burst.begin < burst.end) ask(burst.begin, burst.end - burst.begin, burst.writes);
+    burst = {};
+  }
+  template <class Ask>
+  void use_part(const Burst& part, const Ask& ask) {
+    if (!touches(open_[last_], part)) last_ = place(part);
+    auto& burst = open_[last_];
+    burst.used = ++uses_;
+    if (touches(burst, part) && burst.begin / kBlock == part.begin / kBlock) {
+      const bool up = part.end > burst.end, down = part.begin < burst.begin;
+      burst.begin = std::min(burst.begin, part.begin);
+      burst.end = std::max(burst.end, part.end);
+      if ((up && burst.end % kBlock == 0) || (down && burst.begin % kBlock == 0)) finish(burst, ask);
+      return;
+    }
+    finish(burst, ask);
+    burst = {part.begin, part.end, part.writes, uses_};
+    if (burst.end - burst.begin == kBlock) finish(burst, ask);
+  }
+  /// The burst that a part touches; otherwise the one that was used longest ago.
+  [[nodiscard]] unsigned place(const Burst& part) const {
+    unsigned oldest = 0;
+    for (unsigned i = 0; i < kOpen; ++i) {
+      if (touches(open_[i], part)) return i;
+      if (open_[i].used < open_[oldest].used) oldest = i;
+    }
+    return oldest;
+  }
+
+  unsigned word_bits_, last_ = 0;
+  std::uint64_t uses_ = 0;
+  std::array<Burst, kOpen> open_{};
+};
+
+}  // namespace thalweg::smi

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does a channel of DRAM take the time of its busiest resource? Expected are closed forms of the standard's times.
+#include "memory/dram.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <stdexcept>
+
+namespace thalweg {
+namespace {
+
+// A cycle is a nanosecond: DDR4-2400, eight devices of eight bits (JEDEC JESD79-4).
+constexpr DramTiming kDdr4{.bytes_per_cycle = 19.2,
+                           .trcd = 14.16,
+                           .trp = 14.16,
+                           .tras = 32,
+                           .trtp = 7.5,
+                           .twr = 15,
+                           .tcwl = 10,
+                           .tccd_l = 5,
+                           .trrd = 3.33,
+                           .tfaw = 21};
+constexpr double kBurst = 64 / 19.2;
+constexpr std::uint64_t kRow = 4 * 4 * 8192;  ///< from a row of a bank to its next one
+
+/// That of `number` accesses of four bytes, asked for at once.
+template <class Address>
+double together(unsigned number, bool writes, const Address& address) {
+  Dram dram(kDdr4);
+  double done = 0;
+  for (unsigned i = 0; i < number; ++i) done = std::max(done, dram.access(0, address(i), 4, writes));
+  return done;
+}
+
+TEST(Dram, ConsecutiveBytesTakeTheBusAlone) {
+  for (const unsigned bytes : {1024U, 1U << 20}) {
+    Dram dram(kDdr4);
+    EXPECT_NEAR(dram.access(100, 0, bytes, false), 100 + bytes / 19.2, 1e-6);
+  }
+  Dram pieces(kDdr4);
+  double done = 0;
+  for (std::uint64_t at = 0; at < 1 << 20; at += 1024) done = pieces.access(0, at, 1024, at / 1024 % 2);
+  EXPECT_NEAR(done, (1 << 20) / 19.2, 1e-6);
+}
+
+TEST(Dram, ABurstIsMovedWhole) {
+  EXPECT_NEAR(together(160, false, [](unsigned i) { return 64ULL * i + 8; }), 160 * kBurst, 1e-9);
+  Dram dram(kDdr4);
+  EXPECT_NEAR(dram.access(0, 60, 8, false), 21.0 / 4 + kBurst,
+              1e-9);  // over the end of one: the next one opens a row, too
+}
+
+TEST(Dram, BurstsOfOneGroupAreFurtherApart) {
+  EXPECT_NEAR(together(100, false, [](unsigned i) { return 256ULL * (i % 8); }), 99 * 5 + kBurst, 1e-9);
+}
+
+TEST(Dram, RowsOfOneBankTakeItsCycle) {
+  EXPECT_NEAR(together(100, false, [](unsigned i) { return kRow * i; }), 99 * (32 + 14.16) + kBurst, 1e-9);
+  EXPECT_NEAR(together(100, true, [](unsigned i) { return kRow * i; }),
+              99 * (14.16 + 10 + kBurst + 15 + 14.16) + kBurst, 1e-9);
+  const auto hits = [](unsigned i) { return kRow * (i / 8) + 256 * (i % 8); };  // eight columns of each row
+  EXPECT_NEAR(together(800, false, hits), 99 * (7 * 5 + 14.16 + 7.5 + 14.16) + 7 * 5 + kBurst, 1e-9);
+}
+
+TEST(Dram, RowsOfAllBanksAreOpenedFourInAWindow) {
+  const auto scattered = [](unsigned i) { return kRow * (i / 16) + 64 * (i % 4) + 4ULL * 8192 * (i / 4 % 4); };
+  EXPECT_NEAR(together(1600, false, scattered), 1599 * 21.0 / 4 + kBurst, 1e-6);
+}
+
+/// A read and a write stream through the same banks, in bursts of 1 KiB. Where each is asked for when the one before has been moved, each opens
+/// its row again; where several wait, those of a row go together, and the bus is never idle.
+TEST(Dram, StreamsInOneBankCloseEachOthersRowsUnlessTheyWait) {
+  constexpr unsigned kTurns = 32;
+  for (const bool wait : {false, true}) {
+    Dram dram(kDdr4);
+    double now = 0;
+    for (unsigned i = 0; i < kTurns; ++i)
+      for (const bool writes : {false, true}) {
+        const double done = dram.access(now, writes * 64 * kRow + 1024ULL * i, 1024, writes);
+        now = wait ? std::max(now, done - 300) : done;
+      }
+    if (wait) {
+      EXPECT_NEAR(now + 300, kTurns * 2048 / 19.2, 60);
+    } else {
+      // A bank has four columns of each; the last one's way to the precharge, and that.
+      const double reads = 3 * 5 + 14.16 + 7.5 + 14.16, writes = 3 * 5 + 14.16 + 10 + kBurst + 15 + 14.16;
+      EXPECT_NEAR(now, kTurns * (reads + writes), 60);
+    }
+  }
+}
+
+/// Random loads are below no resource's time, and not far above the largest one's.
+TEST(Dram, RandomLoadsTakeTheBusiestResourcesTime) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  std::vector<std::uint64_t> rows(16);
+  constexpr unsigned kNumber = 10'000;
+  const double done = together(kNumber, false, [&](unsigned) {
+    const auto address = random() % (std::uint64_t{8} << 30);
+    ++rows[address / 64 % 4 * 4 + address / (4 * 8192) % 4];
+    return address & ~std::uint64_t{3};
+  });
+  const double most = std::max(kNumber * 21.0 / 4, static_cast<double>(std::ranges::max(rows)) * (32 + 14.16));
+  EXPECT_GE(done, most * 0.99);
+  EXPECT_LE(done, most * 1.01 + 100);
+}
+
+TEST(Dram, SizesArePowersOfTwo) {
+  auto timing = kDdr4;
+  timing.row_bytes = 6000;
+  EXPECT_THROW(Dram{timing}, std::invalid_argument);
+  timing = kDdr4;
+  timing.trp = -1;
+  EXPECT_THROW(Dram{timing}, std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace thalweg
