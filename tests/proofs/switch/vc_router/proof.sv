@@ -241,7 +241,7 @@ module vc_router_proof
       wire stays = source[p].inside_q[v] && !source[p].ejecting_q[v];
       word_t [Depth-1:0] words;  // from the front on
       next_t [Depth:0] next;
-      logic [Depth-1:0] chained, routed, kept;
+      logic [Depth-1:0] chained, routed, known, kept;
 
       for (genvar k = 0; k < Depth; k++) begin : place
         wire [31:0] slot = (32'(router.input_port[p].vc[v].buffer.read_q) + k) % Depth;
@@ -255,8 +255,9 @@ module vc_router_proof
         assign watched_in_buffer[p][v][k] = k < count && words[k].tag.watched;
         assign chained[k] = k >= count || follows(!words[k].tail, words[k].tag, next[k+1]);
         assign kept[k] = !watched_in_buffer[p][v][k] || words[k] == watched_word;
+        assign known[k] = k >= count || !words[k].head || header[15:0] == 16'(destination) &&
+            words[k].tag.lost == is_lost(destination, here, for_unit);
         assign routed[k] = k >= count || !words[k].head || words[k].tag.index == 0 &&
-            header[15:0] == 16'(destination) && words[k].tag.lost == is_lost(destination, here, for_unit) &&
             (words[k].tag.lost || (here ? words[k].tag.port == OutWidth'(LinkPorts) && !words[k].tag.sinks :
              words[k].tag.port == OutWidth'(entry.port) &&
              words[k].tag.sinks == (Ejects && for_unit && entry.last_link)));
@@ -281,6 +282,7 @@ module vc_router_proof
           lemma_held : assert (32'(router.flow[I].flow.held_q) == count);
           lemma_chained : assert (chained == '1);
           lemma_routed : assert (routed == '1);
+          lemma_known : assert (known == '1);
           lemma_kept : assert (kept == '1);
           lemma_runs : assert (running_q || (count == 0 && !source[p].inside_q[v] && !router.waiting_q[I] &&
               !router.active_q[I]));
