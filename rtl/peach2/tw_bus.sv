@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bus of a hub: each beat goes to the one that its address is of: memory, calculator, working RAM or registers.
 //
+// Beats come by two lanes, and those of the side lane go first, so that a beat that has to wait for the calculator holds back nothing
+// that its results need. A beat that memory was shown stays until it is taken.
+//
 // Of a hub's 1 GByte the lower half is memory; then 256 MByte are the calculator's, its contexts one behind the other; then come
 // the RAM, and 128 MByte further on the registers. What is of none of them, and a beat of the calculator that is not whole, is
 // dropped and told; read, it is zero.
 //
-// Order: of the beats, also of replies: while memory has replies to come, no other is read. Latency: none on the way there; a reply
-// two cycles after its beat, from memory one after it came. Throughput: a beat a cycle. Storage: a reply. Critical path: from
-// beat_address_i over the choice to beat_ready_o, or over memory_ready_i.
+// Order: of the beats of a lane, also of replies: while memory has replies to come, no other is read, nor by the other lane.
+// Latency: none on the way there; a reply two cycles after its beat, from memory one after it came. Throughput: a beat a cycle.
+// Storage: a reply. Critical path: from beat_valid_i over the choices of lane and target to beat_ready_o, or over memory_ready_i.
 module tw_bus
   import tw_peach2_pkg::*;
 #(
@@ -20,19 +23,21 @@ module tw_bus
     localparam int unsigned PlaceBits = $clog2(Sums),
     localparam int unsigned RecordBits = $clog2(Records),
     localparam int unsigned MemoryBits = 25,
-    localparam int unsigned Registers = 8
+    localparam int unsigned Registers = 8,
+    localparam int unsigned Lanes = 2  // the side lane is the second one
 ) (
     input logic clk_i,
     input logic rst_i,
 
-    input  logic                beat_valid_i,
-    output logic                beat_ready_o,
-    input  logic                beat_write_i,
-    input  logic [BeatBits-1:0] beat_address_i,
-    input  logic [       127:0] beat_data_i,
-    input  logic [        15:0] beat_enable_i,
-    output logic                reply_valid_o,
-    output logic [       127:0] reply_data_o,
+    input  logic [Lanes-1:0]               beat_valid_i,
+    output logic [Lanes-1:0]               beat_ready_o,
+    input  logic [Lanes-1:0]               beat_write_i,
+    input  logic [Lanes-1:0][BeatBits-1:0] beat_address_i,
+    input  logic [Lanes-1:0][       127:0] beat_data_i,
+    input  logic [Lanes-1:0][        15:0] beat_enable_i,
+    output logic                           reply_valid_o,
+    output logic                           reply_side_o,    /// for the side lane
+    output logic [127:0]                   reply_data_o,
 
     output logic                  memory_valid_o,
     input  logic                  memory_ready_i,
@@ -65,48 +70,57 @@ module tw_bus
   typedef enum logic [2:0] {Memory, Calculator, Ram, Register, None} target_e;
 
   target_e target, from_q;
-  logic fast_q;
+  logic fast_q, side_q;  // side_q: what is read is for the side lane
+  logic stays_q;  // memory was shown a beat of the first lane, and did not take it
   logic [9:0] under_way_q;  // beats read from memory
 
+  wire side = beat_valid_i[1] && !stays_q;
+  wire valid = beat_valid_i[side];
+  wire write = beat_write_i[side];
+  wire [BeatBits-1:0] address = beat_address_i[side];
+  wire [15:0] enable = beat_enable_i[side];
+
   always_comb begin
-    if (!beat_address_i[25]) target = Memory;
-    else if (!beat_address_i[24]) target = beat_write_i && beat_enable_i != '1 ? None : Calculator;
-    else if (!beat_address_i[23]) target = beat_address_i[22:RamBits] == 0 ? Ram : None;
-    else target = beat_address_i[22:Registers] == 0 ? Register : None;
+    if (!address[25]) target = Memory;
+    else if (!address[24]) target = write && enable != '1 ? None : Calculator;
+    else if (!address[23]) target = address[22:RamBits] == 0 ? Ram : None;
+    else target = address[22:Registers] == 0 ? Register : None;
   end
-  wire reads_fast = !beat_write_i && target != Memory;
+  wire reads_fast = !write && target != Memory;
+  wire memory_takes = write || under_way_q == 0 || (under_way_q != '1 && side_q == side);
   logic ready;
   always_comb begin
     unique case (target)
-      Memory: ready = memory_ready_i && (beat_write_i || under_way_q != '1);
-      Calculator: ready = beat_write_i ? calculator_ready_i : under_way_q == 0;
-      Register: ready = beat_write_i ? register_ready_i : under_way_q == 0;
-      default: ready = beat_write_i || under_way_q == 0;
+      Memory: ready = memory_ready_i && memory_takes;
+      Calculator: ready = write ? calculator_ready_i : under_way_q == 0;
+      Register: ready = write ? register_ready_i : under_way_q == 0;
+      default: ready = write || under_way_q == 0;
     endcase
   end
-  assign beat_ready_o = ready;
-  wire goes = beat_valid_i && ready;
+  assign beat_ready_o = {side && ready, !side && ready};
+  wire goes = valid && ready;
 
-  assign memory_valid_o = beat_valid_i && target == Memory && (beat_write_i || under_way_q != '1);
-  assign memory_write_o = beat_write_i;
-  assign memory_address_o = beat_address_i[MemoryBits-1:0];
-  assign memory_data_o = beat_data_i;
-  assign memory_enable_o = beat_enable_i;
-  assign calculator_valid_o = beat_valid_i && beat_write_i && target == Calculator;
-  assign calculator_context_o = beat_address_i[23-:ContextBits];
-  assign calculator_place_o = beat_address_i[PlaceBits-1:0];
-  assign calculator_read_o = beat_address_i[RecordBits-1:0];
-  assign ram_write_o = beat_valid_i && beat_write_i && target == Ram;
-  assign ram_address_o = beat_address_i[RamBits-1:0];
-  assign register_write_o = beat_valid_i && beat_write_i && target == Register;
-  assign register_address_o = beat_address_i[Registers-1:0];
+  assign memory_valid_o = valid && target == Memory && memory_takes;
+  assign memory_write_o = write;
+  assign memory_address_o = address[MemoryBits-1:0];
+  assign memory_data_o = beat_data_i[side];
+  assign memory_enable_o = enable;
+  assign calculator_valid_o = valid && write && target == Calculator;
+  assign calculator_context_o = address[23-:ContextBits];
+  assign calculator_place_o = address[PlaceBits-1:0];
+  assign calculator_read_o = address[RecordBits-1:0];
+  assign ram_write_o = valid && write && target == Ram;
+  assign ram_address_o = address[RamBits-1:0];
+  assign register_write_o = valid && write && target == Register;
+  assign register_address_o = address[Registers-1:0];
 
   always_ff @(posedge clk_i) begin
     fast_q <= !rst_i && goes && reads_fast;
     from_q <= target;
     stray_valid_o <= !rst_i && goes && target == None;
-    stray_address_o <= beat_address_i;
+    stray_address_o <= address;
     reply_valid_o <= !rst_i && (fast_q || memory_reply_valid_i);
+    reply_side_o <= side_q;
     unique case (from_q)
       Calculator: reply_data_o <= calculator_data_i;
       Ram: reply_data_o <= ram_data_i;
@@ -114,8 +128,10 @@ module tw_bus
       default: reply_data_o <= '0;
     endcase
     if (!fast_q) reply_data_o <= memory_reply_data_i;
+    stays_q <= !rst_i && memory_valid_o && !memory_ready_i && !side;
+    if (goes && !write) side_q <= side;
     if (rst_i) under_way_q <= '0;
-    else under_way_q <= under_way_q + 10'(goes && !beat_write_i && target == Memory) - 10'(memory_reply_valid_i);
+    else under_way_q <= under_way_q + 10'(goes && !write && target == Memory) - 10'(memory_reply_valid_i);
   end
 
 `ifndef SYNTHESIS

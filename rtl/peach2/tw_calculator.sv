@@ -6,9 +6,10 @@
 // the first beats of them, and each as often as records fit. When all beats have come, the partial sums of a field are combined,
 // upper half to lower half, until one is left: that order is the same whenever the beats come in that of their addresses. Meanwhile
 // the next beats go to another set of partial sums. With `tree`, all fields are combined to one in the same way, at last the
-// elements of a beat.
+// elements of a beat. A result that is kept_i is not replaced: the context's partial sums wait for it, and when both sets have all
+// their beats, so do beats; other contexts go on.
 //
-// Order: of beats of one place. Latency: from the last beat to done_valid_o Latency + 3 cycles, Sums + 2 for the copy, and for each
+// Order: of beats of one place; of the reductions of a context. Latency: from the last beat to done_valid_o Latency + 3 cycles, Sums + 2 for the copy, and for each
 // halving its beats and Latency + 3, then the record's beats. Throughput: a beat a cycle where beats of one place are Latency + 3
 // cycles apart, and reductions are as long as what follows the last beat. Storage: two sets of Sums beats for each context, two more
 // for the last steps, in memories that can be block RAM; results. All outputs are registers, or that of a memory. Critical path: from the beat at the front over what is busy to the memory's enables, or that of a lane.
@@ -51,6 +52,7 @@ module tw_calculator
 
     output logic                   done_valid_o,
     output logic [ContextBits-1:0] done_context_o,
+    input  logic [   Contexts-1:0] kept_i,          /// results that are still to be read, from the cycle after done_valid_o on
     output logic                   stray_o         /// a beat of a context that takes none was dropped
 );
   if (Bytes != 16 && Bytes != 32) begin : check_bytes
@@ -65,8 +67,6 @@ module tw_calculator
   if (!Pairs[DatatypeByte][OperatorBor]) begin : check_pairs
     $error("tw_calculator: Pairs must have the bitwise or of bytes");
   end
-
-  localparam int unsigned Lasts = 2 * Contexts;
 
   typedef struct packed {
     logic [ContextBits-1:0] of;
@@ -180,7 +180,10 @@ module tw_calculator
   typedef enum logic [2:0] {Idle, Copy, Choose, Halve, Store} state_e;
 
   state_e state_q;
-  logic request, take_request, next_which;
+  logic request;
+  logic [Contexts-1:0] requests;
+  logic [Contexts-1:0][1:0] summed_q;  // a set has all its sums
+  logic [Contexts-1:0] next_set_q;  // whose turn it is
   logic [ContextBits-1:0] next_of;
   logic [ContextBits-1:0] of_q;
   logic which_q;
@@ -194,25 +197,28 @@ module tw_calculator
   logic [Bits-1:0] folds_q[Sums];
   logic [7:0] pending_q;
 
-  assign take_request = state_q == Idle;
+  wire takes_request = state_q == Idle && request;
+  wire next_which = next_set_q[next_of];
   wire [PlaceBits:0] goal = of_fold_q.tree ? (PlaceBits + 1)'(1) : (PlaceBits + 1)'(1) << of_fold_q.record_;
   wire [4:0] element = size_of(of_fold_q.datatype);
   wire elements_left = of_fold_q.tree && shift_q >= 6'(element);
   wire copied = at_q == (PlaceBits + 1)'(Sums);
 
-  tw_fifo #(
-      .Width(ContextBits + 1),
-      .Depth(Lasts)
-  ) requests (
+  always_comb begin
+    // A result that has just come to be is not in kept_i yet.
+    for (int unsigned i = 0; i < Contexts; i++)
+      requests[i] = summed_q[i][next_set_q[i]] && !kept_i[i] && !(done_valid_o && done_context_o == ContextBits'(i));
+  end
+  tw_arbiter #(
+      .Inputs(Contexts)
+  ) arbiter (
       .clk_i,
       .rst_i,
-      .in_valid_i (summed && summed_tag.last),
-      .in_ready_o (),
-      .in_data_i  ({summed_tag.index.of, summed_tag.index.set}),
-      .out_valid_o(request),
-      .out_ready_i(take_request),
-      .out_data_o ({next_of, next_which}),
-      .count_o    ()
+      .request_i     (requests),
+      .served_i      (takes_request),
+      .grant_o       (),
+      .winner_valid_o(request),
+      .winner_index_o(next_of)
   );
 
   wire [PlaceBits-1:0] lower = at_q[PlaceBits-1:0];
@@ -339,6 +345,11 @@ module tw_calculator
         full_q[index.of][index.set] <= 1'b1;
       end
     end
+    if (summed && summed_tag.last) summed_q[summed_tag.index.of][summed_tag.index.set] <= 1'b1;
+    if (takes_request) begin
+      summed_q[next_of][next_which] <= 1'b0;
+      next_set_q[next_of] <= !next_which;
+    end
     if (state_q == Copy && copied) begin
       touched_q[of_q][which_q] <= '0;
       full_q[of_q][which_q] <= 1'b0;
@@ -358,6 +369,8 @@ module tw_calculator
       state_q <= Idle;
       pending_q <= '0;
       set_q <= '0;
+      summed_q <= '0;
+      next_set_q <= '0;
       full_q <= '0;
       touched_q <= '0;
       busy_q <= '0;

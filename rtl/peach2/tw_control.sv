@@ -5,8 +5,8 @@
 // A register has 16 bytes, and is written in one beat, or its lower half before its upper one. At 0 the windows: lower and upper
 // page, 32 bits each; mask, the port in bits 34 to 32, used in bit 40. At 64 starts a chain: its address, the lower half alone. At
 // 80 the contexts: beats, operator from bit 32, type from 40, log2 of a record's beats from 48, tree in bit 56; and, where bit 63
-// is set, the chain that starts when there is a result, so that no host takes part. Read at 128: chains that ended and starts that
-// found no place, 32 bits each; faults. At 129: beats that the bus and the calculator dropped; the address of the bus's last one.
+// is set, the chain that starts for each result, so that no host takes part: one of all contexts' at a time, and the context's result
+// is kept until it has ended. Read at 128: chains that ended and starts that found no place, 32 bits each; faults. At 129: beats that the bus and the calculator dropped; the address of the bus's last one.
 // At 144 for each port: packets refused, the last one's reason from bit 32, whether it was a read in bit 35; its address. At 160
 // for each context: results.
 //
@@ -44,6 +44,11 @@ module tw_control
     input  logic                   start_ready_i,
     output logic [AddressBits-1:0] start_address_o,
 
+    output logic                   chain_valid_o,    /// of a result
+    input  logic                   chain_ready_i,
+    output logic [AddressBits-1:0] chain_address_o,
+    output logic [   Contexts-1:0] kept_o,           /// contexts whose result's chain has not ended
+
     output logic                        setup_valid_o,
     output logic      [ContextBits-1:0] setup_context_o,
     output logic      [           31:0] setup_beats_o,
@@ -60,7 +65,7 @@ module tw_control
     input logic [BeatBits-1:0] stray_address_i,
 
     input logic                          event_valid_i,
-    input logic        [            2:0] event_place_i,   /// ports; then chains that ended, and faults
+    input logic        [            3:0] event_place_i,   /// ports; then, of each channel, chains that ended, and faults
     input logic        [           15:0] event_count_i,
     input refusal_e                      event_reason_i,
     input logic                          event_read_i,
@@ -76,8 +81,6 @@ module tw_control
     $error("tw_control: Starts must be at least 1");
   end
 
-  localparam logic [2:0] Finished = 3'd6;
-
   typedef struct packed {
     logic [31:0] count;
     refusal_e reason;
@@ -92,6 +95,8 @@ module tw_control
   refused_t [Ports-1:0] refused_q;
   chain_t [Contexts-1:0] chains_q;
   logic [Contexts-1:0] due_q;  // chains that a result starts
+  logic running_q;  // one of them, from its start on
+  logic [ContextBits-1:0] running_of_q;
   logic [Contexts-1:0][31:0] results_q;
   logic [31:0] finished_q, faults_q, missed_q, strays_q, dropped_q;
   logic [BeatBits-1:0] stray_address_q;
@@ -111,11 +116,16 @@ module tw_control
 
   assign register_ready_o = !window_valid_o || window_ready_i;
 
-  // --- Starts: those of the host go first
+  // --- Starts
 
   logic starts_ready, next_due;
   logic [ContextBits-1:0] next;
-  wire starts_due = next_due && !to_start && starts_ready;
+  wire starts_due = next_due && !running_q;
+  wire chain_ended = event_valid_i && (event_place_i == 4'(Finished + 1) || event_place_i == 4'(Faults + 1));
+  always_comb begin
+    kept_o = due_q;
+    if (running_q) kept_o[running_of_q] = 1'b1;
+  end
   tw_arbiter #(
       .Inputs(Contexts)
   ) arbiter (
@@ -133,9 +143,9 @@ module tw_control
   ) starts (
       .clk_i,
       .rst_i,
-      .in_valid_i (to_start || next_due),
+      .in_valid_i (to_start),
       .in_ready_o (starts_ready),
-      .in_data_i  (to_start ? lower[AddressBits-1:0] : chains_q[next].address),
+      .in_data_i  (lower[AddressBits-1:0]),
       .out_valid_o(start_valid_o),
       .out_ready_i(start_ready_i),
       .out_data_o (start_address_o),
@@ -178,20 +188,26 @@ module tw_control
     setup_tree_o      <= lower[56];
     if (to_context) chains_q[of] <= '{starts: upper[63], address: upper[AddressBits-1:0]};
 
-    if (event_valid_i && event_place_i < 3'(Ports)) begin
-      refused_q[event_place_i].count   <= refused_q[event_place_i].count + 32'(event_count_i);
-      refused_q[event_place_i].reason  <= event_reason_i;
-      refused_q[event_place_i].was_read <= event_read_i;
-      refused_q[event_place_i].address <= event_address_i;
+    if (event_valid_i && event_place_i < 4'(Ports)) begin
+      refused_q[event_place_i[2:0]].count    <= refused_q[event_place_i[2:0]].count + 32'(event_count_i);
+      refused_q[event_place_i[2:0]].reason   <= event_reason_i;
+      refused_q[event_place_i[2:0]].was_read <= event_read_i;
+      refused_q[event_place_i[2:0]].address  <= event_address_i;
     end
     if (stray_valid_i) stray_address_q <= stray_address_i;
     if (done_valid_i) results_q[done_context_i] <= results_q[done_context_i] + 1'b1;
-    if (starts_due) due_q[next] <= 1'b0;
+    if (starts_due) begin
+      due_q[next] <= 1'b0;
+      running_of_q <= next;
+      chain_address_o <= chains_q[next].address;
+    end
     if (done_valid_i && chains_q[done_context_i].starts) due_q[done_context_i] <= 1'b1;
 
     if (rst_i) begin
       window_valid_o <= 1'b0;
       setup_valid_o <= 1'b0;
+      chain_valid_o <= 1'b0;
+      running_q <= 1'b0;
       refused_q <= '0;
       due_q <= '0;
       results_q <= '0;
@@ -202,8 +218,10 @@ module tw_control
     end else begin
       if (register_ready_o) window_valid_o <= to_window;
       setup_valid_o <= to_context;
-      if (event_valid_i && event_place_i == Finished) finished_q <= finished_q + 32'(event_count_i);
-      if (event_valid_i && event_place_i > Finished) faults_q <= faults_q + 32'(event_count_i);
+      chain_valid_o <= starts_due || (chain_valid_o && !chain_ready_i);
+      running_q <= starts_due || (running_q && !chain_ended);
+      if (event_valid_i && event_place_i >= 4'(Faults)) faults_q <= faults_q + 32'(event_count_i);
+      else if (event_valid_i && event_place_i >= 4'(Finished)) finished_q <= finished_q + 32'(event_count_i);
       missed_q  <= missed_q + 32'(to_start && !starts_ready);
       strays_q  <= strays_q + 32'(stray_valid_i);
       dropped_q <= dropped_q + 32'(dropped_i);

@@ -14,7 +14,8 @@ module tw_dma_reader
   import tw_peach2_pkg::*;
   import tw_peach2_spec_pkg::*;
 #(
-    parameter int unsigned Reads = 16  /// under way at once, 1 to 32
+    parameter int unsigned Reads = 16,  /// under way at once, 1 to 32
+    parameter logic Side = 1'b0  /// bit 6 of its tags: which channel's
 ) (
     input logic        clk_i,
     input logic        rst_i,
@@ -72,7 +73,7 @@ module tw_dma_reader
     read.first_enable = 4'hF;
     read.length = fetches ? 10'd8 : 10'(dwords_q);
     read.last_enable = read.length == 10'd1 ? 4'h0 : 4'hF;
-    read.tag = fetches ? 8'h80 : {3'd0, tag_q};
+    read.tag = {fetches, Side, 1'b0, fetches ? 5'd0 : tag_q};
     read.address = fetches ? 62'({next_q, 3'd0}) : 62'(from_q);
   end
   assign out_data_o = word_t'(pcie_memory_read_bytes(read));

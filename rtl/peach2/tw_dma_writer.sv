@@ -13,7 +13,8 @@ module tw_dma_writer
   import tw_peach2_spec_pkg::*;
 #(
     parameter int unsigned Words = 176,  /// of completions, for all reads under way: up to 10 each, 2 of a descriptor
-    parameter int unsigned Chunks = 16  /// those of all reads under way
+    parameter int unsigned Chunks = 16,  /// those of all reads under way
+    parameter logic Side = 1'b0  /// bit 6 of the reads' tags: which channel's
 ) (
     input logic        clk_i,
     input logic        rst_i,
@@ -69,7 +70,7 @@ module tw_dma_writer
   wire [2:0] from = completion.lower_address[4:2];
   wire fetched = completion.tag[7];
   wire right = is_completion(front) && completion.status == 0
-               && (fetched || (completion.tag == {3'd0, expected_q} && planned && completion.length == 10'(chunk.dwords)));
+               && (fetched || (completion.tag == {1'b0, Side, 1'b0, expected_q} && planned && completion.length == 10'(chunk.dwords)));
   wire skewed = from > chunk.to[2:0];
 
   tw_ram_fifo #(

@@ -3,7 +3,9 @@
 // with memory, working RAM, the reduction calculator and the registers. Packets have one clock, the bus a slower one.
 //
 // At a link are packets and credits: the layers below are its rate and what they add to a packet. Inside, the bus and the DMA
-// controller are ports as the links are, with stores of their own, so that an answer is always taken.
+// controller are ports as the links are, with stores of their own, so that an answer is always taken. The calculator holds back what
+// it is given until its results have been copied; so the chains that copy them have a channel of the DMA controller and a lane of the
+// bus to themselves.
 //
 // Order: from port to port, kept. Latency: from link to link a packet's words, and 8 cycles. Throughput: that of the links; a word a
 // cycle to the bus, a beat of 16 bytes in a cycle of its clock. Storage: that of the blocks, and the working RAM. All outputs
@@ -18,8 +20,8 @@ module tw_hub
     parameter int unsigned Windows = 16,
     parameter int unsigned Packets = 32,  /// that a link's end keeps, here and there
     parameter int unsigned Units = 256,  /// of 16 bytes of data, likewise
-    parameter int unsigned Reads = 16,  /// of the DMA controller under way, up to 32
-    parameter int unsigned BusReads = 4,  /// of the bus under way
+    parameter int unsigned Reads = 16,  /// of each channel of the DMA controller under way, up to 32
+    parameter int unsigned BusReads = 4,  /// of each lane of the bus under way
     parameter int unsigned RamBits = 11,  /// log2 of the working RAM's beats of 16 bytes
     parameter int unsigned Contexts = 4,  /// of the calculator
     parameter int unsigned Sums = 16,  /// its beats of partial sums
@@ -64,7 +66,8 @@ module tw_hub
   // and the last hold one double word.
   localparam int unsigned LinkWords = (5 * Packets + Units) / 2;
   localparam int unsigned NoteBits = 3 + 1 + AddressBits;
-  localparam int unsigned EventBits = 3 + 16 + NoteBits;
+  localparam int unsigned PlacesBits = $clog2(Places);
+  localparam int unsigned EventBits = PlacesBits + 16 + NoteBits;
   localparam int unsigned CrossingDepth = 16;
   localparam int unsigned FewDepth = 8;
   localparam int unsigned ContextBits = $clog2(Contexts);
@@ -95,8 +98,8 @@ module tw_hub
     localparam logic Inside = p >= Links;
     tw_ingress #(
         .Port   (3'(p)),
-        .Reads  (p == 32'(North) || p == 32'(Engine)),
-        .Answers(p == 32'(North) || p == 32'(Bus)),
+        .Reads  (p == 32'(North) || p == 32'(Engine) || p == 32'(Results)),
+        .Answers(p == 32'(North) || p == 32'(Bus) || p == 32'(Side)),
         .Words  (Inside ? 2 * 10 : LinkWords),
         .Packets(Inside ? 8 : Packets),
         .Windows(Windows)
@@ -172,95 +175,104 @@ module tw_hub
 
   // --- The DMA controller
 
-  logic start, start_ready;
-  logic [AddressBits-1:0] start_address;
-  logic read_valid, write_valid, read_ready, write_ready, write_last;
-  word_t read_data, write_data;
-  logic chunk_valid, chunk_last;
-  logic [AddressBits-3:0] chunk_to;
-  logic [6:0] chunk_dwords;
-  logic fetched, written, finished, read_fault, write_fault;
-  dma_descriptor_t descriptor;
+  localparam int unsigned Channels = 2;
+  logic [Channels-1:0] start, start_ready, finished, fault;
+  logic [Channels-1:0][AddressBits-1:0] start_address;
 
-  tw_dma_reader #(
-      .Reads(Reads)
-  ) reader (
-      .clk_i             (net_clk_i),
-      .rst_i             (net_rst_i),
-      .own_i             (net_own_i),
-      .start_valid_i     (start),
-      .start_ready_o     (start_ready),
-      .start_address_i   (start_address),
-      .out_valid_o       (read_valid),
-      .out_ready_i       (read_ready),
-      .out_data_o        (read_data),
-      .chunk_valid_o     (chunk_valid),
-      .chunk_to_o        (chunk_to),
-      .chunk_dwords_o    (chunk_dwords),
-      .chunk_last_o      (chunk_last),
-      .descriptor_valid_i(fetched),
-      .descriptor_i      (descriptor),
-      .written_i         (written),
-      .refused_i         (refused[Engine] && refused_read[Engine]),
-      .fault_o           (read_fault)
-  );
-  tw_dma_writer #(
-      .Words (10 * Reads + 2),
-      .Chunks(Reads)
-  ) writer (
-      .clk_i             (net_clk_i),
-      .rst_i             (net_rst_i),
-      .own_i             (net_own_i),
-      .in_valid_i        (out_valid[Engine]),
-      .in_ready_o        (out_ready[Engine]),
-      .in_data_i         (out_data[Engine]),
-      .in_last_i         (out_last[Engine]),
-      .chunk_valid_i     (chunk_valid),
-      .chunk_to_i        (chunk_to),
-      .chunk_dwords_i    (chunk_dwords),
-      .chunk_last_i      (chunk_last),
-      .out_valid_o       (write_valid),
-      .out_ready_i       (write_ready),
-      .out_data_o        (write_data),
-      .out_last_o        (write_last),
-      .descriptor_valid_o(fetched),
-      .descriptor_o      (descriptor),
-      .written_o         (written),
-      .finished_o        (finished),
-      .fault_o           (write_fault)
-  );
-  tw_stream_switch #(
-      .Inputs (2),
-      .Outputs(1),
-      .Width  (WordBits)
-  ) engine (
-      .clk_i      (net_clk_i),
-      .rst_i      (net_rst_i),
-      .in_valid_i ({write_valid, read_valid}),
-      .in_ready_o ({write_ready, read_ready}),
-      .in_data_i  ({write_data, read_data}),
-      .in_last_i  ({write_last, 1'b1}),
-      .in_to_i    ('0),
-      .out_valid_o(in_valid[Engine]),
-      .out_ready_i(in_ready[Engine]),
-      .out_data_o (in_data[Engine]),
-      .out_last_o (in_last[Engine])
-  );
+  for (genvar c = 0; c < Channels; c++) begin : channels
+    localparam int unsigned Own = c == 0 ? 32'(Engine) : 32'(Results);
+    logic read_valid, write_valid, read_ready, write_ready, write_last;
+    word_t read_data, write_data;
+    logic chunk_valid, chunk_last;
+    logic [AddressBits-3:0] chunk_to;
+    logic [6:0] chunk_dwords;
+    logic fetched, written, read_fault, write_fault;
+    dma_descriptor_t descriptor;
+    assign fault[c] = read_fault || write_fault;
+
+    tw_dma_reader #(
+        .Reads(Reads),
+        .Side (c == 1)
+    ) reader (
+        .clk_i             (net_clk_i),
+        .rst_i             (net_rst_i),
+        .own_i             (net_own_i),
+        .start_valid_i     (start[c]),
+        .start_ready_o     (start_ready[c]),
+        .start_address_i   (start_address[c]),
+        .out_valid_o       (read_valid),
+        .out_ready_i       (read_ready),
+        .out_data_o        (read_data),
+        .chunk_valid_o     (chunk_valid),
+        .chunk_to_o        (chunk_to),
+        .chunk_dwords_o    (chunk_dwords),
+        .chunk_last_o      (chunk_last),
+        .descriptor_valid_i(fetched),
+        .descriptor_i      (descriptor),
+        .written_i         (written),
+        .refused_i         (refused[Own] && refused_read[Own]),
+        .fault_o           (read_fault)
+    );
+    tw_dma_writer #(
+        .Words (10 * Reads + 2),
+        .Chunks(Reads),
+        .Side  (c == 1)
+    ) writer (
+        .clk_i             (net_clk_i),
+        .rst_i             (net_rst_i),
+        .own_i             (net_own_i),
+        .in_valid_i        (out_valid[Own]),
+        .in_ready_o        (out_ready[Own]),
+        .in_data_i         (out_data[Own]),
+        .in_last_i         (out_last[Own]),
+        .chunk_valid_i     (chunk_valid),
+        .chunk_to_i        (chunk_to),
+        .chunk_dwords_i    (chunk_dwords),
+        .chunk_last_i      (chunk_last),
+        .out_valid_o       (write_valid),
+        .out_ready_i       (write_ready),
+        .out_data_o        (write_data),
+        .out_last_o        (write_last),
+        .descriptor_valid_o(fetched),
+        .descriptor_o      (descriptor),
+        .written_o         (written),
+        .finished_o        (finished[c]),
+        .fault_o           (write_fault)
+    );
+    tw_stream_switch #(
+        .Inputs (2),
+        .Outputs(1),
+        .Width  (WordBits)
+    ) engine (
+        .clk_i      (net_clk_i),
+        .rst_i      (net_rst_i),
+        .in_valid_i ({write_valid, read_valid}),
+        .in_ready_o ({write_ready, read_ready}),
+        .in_data_i  ({write_data, read_data}),
+        .in_last_i  ({write_last, 1'b1}),
+        .in_to_i    ('0),
+        .out_valid_o(in_valid[Own]),
+        .out_ready_i(in_ready[Own]),
+        .out_data_o (in_data[Own]),
+        .out_last_o (in_last[Own])
+    );
+  end
 
   // --- What happened
 
-  logic [Ports+1:0] happened;
-  logic [Ports+1:0][NoteBits-1:0] notes;
-  logic faulty_q, event_valid, event_ready;
+  logic [Places-1:0] happened;
+  logic [Places-1:0][NoteBits-1:0] notes;
+  logic [Channels-1:0] faulty_q;
+  logic event_valid, event_ready;
   logic [EventBits-1:0] event_;
-  always_ff @(posedge net_clk_i) faulty_q <= !net_rst_i && (read_fault || write_fault);
+  always_ff @(posedge net_clk_i) faulty_q <= net_rst_i ? '0 : fault;
   always_comb begin
-    happened = {(read_fault || write_fault) && !faulty_q, finished, refused};
+    happened = {fault & ~faulty_q, finished, refused};
     notes = '0;
     for (int unsigned p = 0; p < Ports; p++) notes[p] = {refused_reason[p], refused_read[p], refused_address[p]};
   end
   tw_events #(
-      .Places(Ports + 2),
+      .Places(Places),
       .Width (NoteBits)
   ) events (
       .clk_i      (net_clk_i),
@@ -269,51 +281,73 @@ module tw_hub
       .note_i     (notes),
       .out_valid_o(event_valid),
       .out_ready_i(event_ready),
-      .out_place_o(event_[EventBits-1-:3]),
+      .out_place_o(event_[EventBits-1-:PlacesBits]),
       .out_count_o(event_[NoteBits+:16]),
       .out_note_o (event_[NoteBits-1:0])
   );
 
   // --- From clock to clock
 
-  logic bus_in_valid, bus_in_ready, bus_in_last, bus_out_valid, bus_out_ready, bus_out_last;
-  word_t bus_in_data, bus_out_data;
-  logic window_valid, window_ready, started, started_ready, told;
+  localparam int unsigned Lanes = 2;  // of the bus
+  logic [Lanes-1:0] bus_in_valid, bus_in_ready, bus_in_last, bus_out_valid, bus_out_ready, bus_out_last;
+  word_t [Lanes-1:0] bus_in_data, bus_out_data;
+  logic window_valid, window_ready, told;
   logic [IndexBits-1:0] window_index;
   window_t window;
-  logic [AddressBits-1:0] started_address;
+  logic [Channels-1:0] started, started_ready;
+  logic [Channels-1:0][AddressBits-1:0] started_address;
   logic [EventBits-1:0] told_event;
 
-  tw_async_fifo #(
-      .Width(WordBits + 1),
-      .Depth(CrossingDepth)
-  ) to_bus (
-      .wr_clk_i  (net_clk_i),
-      .wr_rst_i  (net_rst_i),
-      .wr_valid_i(out_valid[Bus]),
-      .wr_ready_o(out_ready[Bus]),
-      .wr_data_i ({out_last[Bus], out_data[Bus]}),
-      .rd_clk_i  (bus_clk_i),
-      .rd_rst_i  (bus_rst_i),
-      .rd_valid_o(bus_in_valid),
-      .rd_ready_i(bus_in_ready),
-      .rd_data_o ({bus_in_last, bus_in_data})
-  );
-  tw_async_fifo #(
-      .Width(WordBits + 1),
-      .Depth(CrossingDepth)
-  ) from_bus (
-      .wr_clk_i  (bus_clk_i),
-      .wr_rst_i  (bus_rst_i),
-      .wr_valid_i(bus_out_valid),
-      .wr_ready_o(bus_out_ready),
-      .wr_data_i ({bus_out_last, bus_out_data}),
-      .rd_clk_i  (net_clk_i),
-      .rd_rst_i  (net_rst_i),
-      .rd_valid_o(in_valid[Bus]),
-      .rd_ready_i(in_ready[Bus]),
-      .rd_data_o ({in_last[Bus], in_data[Bus]})
-  );
+  for (genvar l = 0; l < Lanes; l++) begin : crossings
+    localparam int unsigned Own = l == 0 ? 32'(Bus) : 32'(Side);
+    tw_async_fifo #(
+        .Width(WordBits + 1),
+        .Depth(CrossingDepth)
+    ) to_bus (
+        .wr_clk_i  (net_clk_i),
+        .wr_rst_i  (net_rst_i),
+        .wr_valid_i(out_valid[Own]),
+        .wr_ready_o(out_ready[Own]),
+        .wr_data_i ({out_last[Own], out_data[Own]}),
+        .rd_clk_i  (bus_clk_i),
+        .rd_rst_i  (bus_rst_i),
+        .rd_valid_o(bus_in_valid[l]),
+        .rd_ready_i(bus_in_ready[l]),
+        .rd_data_o ({bus_in_last[l], bus_in_data[l]})
+    );
+    tw_async_fifo #(
+        .Width(WordBits + 1),
+        .Depth(CrossingDepth)
+    ) from_bus (
+        .wr_clk_i  (bus_clk_i),
+        .wr_rst_i  (bus_rst_i),
+        .wr_valid_i(bus_out_valid[l]),
+        .wr_ready_o(bus_out_ready[l]),
+        .wr_data_i ({bus_out_last[l], bus_out_data[l]}),
+        .rd_clk_i  (net_clk_i),
+        .rd_rst_i  (net_rst_i),
+        .rd_valid_o(in_valid[Own]),
+        .rd_ready_i(in_ready[Own]),
+        .rd_data_o ({in_last[Own], in_data[Own]})
+    );
+  end
+  for (genvar c = 0; c < Channels; c++) begin : starts
+    tw_async_fifo #(
+        .Width(AddressBits),
+        .Depth(FewDepth)
+    ) crossing (
+        .wr_clk_i  (bus_clk_i),
+        .wr_rst_i  (bus_rst_i),
+        .wr_valid_i(started[c]),
+        .wr_ready_o(started_ready[c]),
+        .wr_data_i (started_address[c]),
+        .rd_clk_i  (net_clk_i),
+        .rd_rst_i  (net_rst_i),
+        .rd_valid_o(start[c]),
+        .rd_ready_i(start_ready[c]),
+        .rd_data_o (start_address[c])
+    );
+  end
   tw_async_fifo #(
       .Width(IndexBits + $bits(window_t)),
       .Depth(FewDepth)
@@ -328,21 +362,6 @@ module tw_hub
       .rd_valid_o(load),
       .rd_ready_i(1'b1),
       .rd_data_o ({load_index, load_window})
-  );
-  tw_async_fifo #(
-      .Width(AddressBits),
-      .Depth(FewDepth)
-  ) starts (
-      .wr_clk_i  (bus_clk_i),
-      .wr_rst_i  (bus_rst_i),
-      .wr_valid_i(started),
-      .wr_ready_o(started_ready),
-      .wr_data_i (started_address),
-      .rd_clk_i  (net_clk_i),
-      .rd_rst_i  (net_rst_i),
-      .rd_valid_o(start),
-      .rd_ready_i(start_ready),
-      .rd_data_o (start_address)
   );
   tw_async_fifo #(
       .Width(EventBits),
@@ -362,10 +381,13 @@ module tw_hub
 
   // --- The bus
 
-  logic beat_valid, beat_ready, beat_write, reply_valid;
-  logic [BeatBits-1:0] beat_address, stray_address;
-  logic [127:0] beat_data, reply_data;
-  logic [15:0] beat_enable;
+  logic [Lanes-1:0] beat_valid, beat_ready, beat_write;
+  logic reply_valid, reply_side;
+  logic [Lanes-1:0][BeatBits-1:0] beat_address;
+  logic [Lanes-1:0][127:0] beat_data;
+  logic [Lanes-1:0][15:0] beat_enable;
+  logic [BeatBits-1:0] stray_address;
+  logic [127:0] reply_data;
   logic calculates, calculator_ready, ram_write, register_write, register_ready, stray, dropped, done;
   logic [ContextBits-1:0] calculator_context, done_context, setup_context;
   logic [PlaceBits-1:0] calculator_place;
@@ -378,30 +400,33 @@ module tw_hub
   operator_e setup_operation;
   datatype_e setup_datatype;
   logic [1:0] setup_record;
+  logic [Contexts-1:0] kept;
 
-  tw_bus_bridge #(
-      .Reads(BusReads)
-  ) bridge (
-      .clk_i         (bus_clk_i),
-      .rst_i         (bus_rst_i),
-      .own_i         (net_own_i),
-      .in_valid_i    (bus_in_valid),
-      .in_ready_o    (bus_in_ready),
-      .in_data_i     (bus_in_data),
-      .in_last_i     (bus_in_last),
-      .out_valid_o   (bus_out_valid),
-      .out_ready_i   (bus_out_ready),
-      .out_data_o    (bus_out_data),
-      .out_last_o    (bus_out_last),
-      .beat_valid_o  (beat_valid),
-      .beat_ready_i  (beat_ready),
-      .beat_write_o  (beat_write),
-      .beat_address_o(beat_address),
-      .beat_data_o   (beat_data),
-      .beat_enable_o (beat_enable),
-      .reply_valid_i (reply_valid),
-      .reply_data_i  (reply_data)
-  );
+  for (genvar l = 0; l < Lanes; l++) begin : lanes
+    tw_bus_bridge #(
+        .Reads(BusReads)
+    ) bridge (
+        .clk_i         (bus_clk_i),
+        .rst_i         (bus_rst_i),
+        .own_i         (net_own_i),
+        .in_valid_i    (bus_in_valid[l]),
+        .in_ready_o    (bus_in_ready[l]),
+        .in_data_i     (bus_in_data[l]),
+        .in_last_i     (bus_in_last[l]),
+        .out_valid_o   (bus_out_valid[l]),
+        .out_ready_i   (bus_out_ready[l]),
+        .out_data_o    (bus_out_data[l]),
+        .out_last_o    (bus_out_last[l]),
+        .beat_valid_o  (beat_valid[l]),
+        .beat_ready_i  (beat_ready[l]),
+        .beat_write_o  (beat_write[l]),
+        .beat_address_o(beat_address[l]),
+        .beat_data_o   (beat_data[l]),
+        .beat_enable_o (beat_enable[l]),
+        .reply_valid_i (reply_valid && 32'(reply_side) == l),
+        .reply_data_i  (reply_data)
+    );
+  end
   tw_bus #(
       .RamBits (RamBits),
       .Contexts(Contexts),
@@ -417,6 +442,7 @@ module tw_hub
       .beat_data_i         (beat_data),
       .beat_enable_i       (beat_enable),
       .reply_valid_o       (reply_valid),
+      .reply_side_o        (reply_side),
       .reply_data_o        (reply_data),
       .memory_valid_o      (bus_memory_valid_o),
       .memory_ready_i      (bus_memory_ready_i),
@@ -448,7 +474,7 @@ module tw_hub
     (* ram_style = "block" *) logic [7:0] bytes_q[2**RamBits];
     initial for (int k = 0; k < 2 ** RamBits; k++) bytes_q[k] = '0;
     always_ff @(posedge bus_clk_i) begin
-      if (ram_write && beat_enable[i]) bytes_q[ram_address] <= beat_data[8*i+:8];
+      if (ram_write && bus_memory_enable_o[i]) bytes_q[ram_address] <= bus_memory_data_o[8*i+:8];
       ram_data_q[8*i+:8] <= bytes_q[ram_address];
     end
   end
@@ -473,12 +499,13 @@ module tw_hub
       .write_ready_o    (calculator_ready),
       .write_context_i  (calculator_context),
       .write_place_i    (calculator_place),
-      .write_data_i     (beat_data),
+      .write_data_i     (bus_memory_data_o),
       .read_context_i   (calculator_context),
       .read_beat_i      (calculator_read),
       .read_data_o      (calculator_data),
       .done_valid_o     (done),
       .done_context_o   (done_context),
+      .kept_i           (kept),
       .stray_o          (dropped)
   );
   tw_control #(
@@ -491,16 +518,20 @@ module tw_hub
       .register_write_i  (register_write),
       .register_ready_o  (register_ready),
       .register_address_i(register_address),
-      .register_data_i   (beat_data),
-      .register_enable_i (beat_enable),
+      .register_data_i   (bus_memory_data_o),
+      .register_enable_i (bus_memory_enable_o),
       .register_data_o   (register_data),
       .window_valid_o    (window_valid),
       .window_ready_i    (window_ready),
       .window_index_o    (window_index),
       .window_o          (window),
-      .start_valid_o     (started),
-      .start_ready_i     (started_ready),
-      .start_address_o   (started_address),
+      .start_valid_o     (started[0]),
+      .start_ready_i     (started_ready[0]),
+      .start_address_o   (started_address[0]),
+      .chain_valid_o     (started[1]),
+      .chain_ready_i     (started_ready[1]),
+      .chain_address_o   (started_address[1]),
+      .kept_o            (kept),
       .setup_valid_o     (setup_valid),
       .setup_context_o   (setup_context),
       .setup_beats_o     (setup_beats),
@@ -514,7 +545,7 @@ module tw_hub
       .stray_valid_i     (stray),
       .stray_address_i   (stray_address),
       .event_valid_i     (told),
-      .event_place_i     (told_event[EventBits-1-:3]),
+      .event_place_i     (told_event[EventBits-1-:PlacesBits]),
       .event_count_i     (told_event[NoteBits+:16]),
       .event_reason_i    (refusal_e'(told_event[NoteBits-1-:3])),
       .event_read_i      (told_event[AddressBits]),

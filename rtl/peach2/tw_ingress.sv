@@ -2,7 +2,8 @@
 // What comes in by a port: packets are kept until they are whole, and go where their address's window says, or nowhere.
 //
 // Writes go by windows; reads too, but to what answers alone, the host or the bus, and only from where Reads has it; an answer
-// goes to the engine where that asked, else to the host. What is refused is dropped, and told with its reason and address.
+// goes to the DMA channel that asked (bit 6 of its tag), else to the host. Packets of the channel Results for the bus take its side
+// lane. What is refused is dropped, and told with its reason and address.
 //
 // Order: kept. Latency: the header is at the output four cycles after it came in, and two after the packet's last word.
 // Throughput: a word a cycle. Storage: Words words, and one at the output. Whoever sends by credits, one a packet and one for
@@ -59,6 +60,7 @@ module tw_ingress
     logic [9:0] length;
     logic [61:0] address;
     logic [15:0] requester;
+    logic side;  // of an answer: to a read of the channel Results
   } header_t;
   typedef struct packed {
     logic passes;
@@ -90,7 +92,8 @@ module tw_ingress
         answer: is_completion(in_data_i),
         length: request.length,  // at the same place in all of them
         address: request.address,
-        requester: answer.requester
+        requester: answer.requester,
+        side: answer.tag[6]
     };
     found_q <= asked_q;
   end
@@ -124,7 +127,8 @@ module tw_ingress
   verdict_t verdict;
   always_comb begin
     verdict.passes = refusal == RefusedNot;
-    verdict.to = !found_q.answer ? to : found_q.requester == own_i ? Engine : North;
+    if (found_q.answer) verdict.to = found_q.requester != own_i ? North : found_q.side ? Results : Engine;
+    else verdict.to = Port == Results && to == Bus ? Side : to;
     verdict.units = found_q.read ? '0 : units(found_q.length[6:0]);
   end
   always_ff @(posedge clk_i) begin

@@ -13,9 +13,11 @@ package tw_peach2_pkg;
   localparam int unsigned MaxDwords = 64;  // of a packet: 256 bytes
   localparam int unsigned UnitsBits = 5;  // of flow control: 16 bytes
 
-  // North is the host, west and east the ring, south the other ring; bus and engine (the DMA controller) are inside.
-  localparam int unsigned Ports = 6;
-  localparam logic [2:0] North = 3'd0, East = 3'd1, West = 3'd2, South = 3'd3, Bus = 3'd4, Engine = 3'd5;
+  // North is the host, west and east the ring, south the other ring; the others are inside. The DMA controller has two channels:
+  // Engine for the chains that are started by a write, Results for those that the calculator starts. Bus and Side are the bus's two
+  // lanes; Side serves Results alone.
+  localparam int unsigned Ports = 8;
+  localparam logic [2:0] North = 3'd0, East = 3'd1, West = 3'd2, South = 3'd3, Bus = 3'd4, Engine = 3'd5, Results = 3'd6, Side = 3'd7;
 
   typedef struct packed {
     logic used;
@@ -31,6 +33,11 @@ package tw_peach2_pkg;
     RefusedMalformed,  // no packet of ours, or of a length that is none
     RefusedRead        // where writes alone go, or an answer that nobody asked for
   } refusal_e;
+
+  // What happens at the packets' clock and is counted in the registers: packets refused, by their port; then, of each channel,
+  // chains that ended, and faults.
+  localparam int unsigned Places = Ports + 4;
+  localparam int unsigned Finished = Ports, Faults = Ports + 2;
 
   typedef logic [WordBits-1:0] word_t;
 

@@ -3,6 +3,7 @@
 // RAM or registers.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -32,6 +33,11 @@ class Bus {
   struct Ready {
     bool memory, calculator, registers;
   };
+  static constexpr unsigned kLanes = 2;  ///< the side lane is the second one
+  struct Reply {
+    unsigned lane;
+    Word<128> data;
+  };
   /// What stood, in the cycle before, where that beat read.
   struct Read {
     Word<128> calculator, ram, registers;
@@ -47,10 +53,14 @@ class Bus {
     if (!bit(23)) return low >> config_.ram_bits ? Target::none : Target::ram;
     return low >= kRegisters ? Target::none : Target::registers;
   }
-  [[nodiscard]] bool takes(const BusBeat& beat, const Ready& ready) const {
+  /// The lane whose beat has its turn, where one is shown.
+  [[nodiscard]] unsigned lane(const std::array<const BusBeat*, kLanes>& beats) const {
+    return beats[1] && !stays_ ? 1 : 0;
+  }
+  [[nodiscard]] bool takes(const BusBeat& beat, unsigned lane, const Ready& ready) const {
     switch (target(beat)) {
       case Target::memory:
-        return ready.memory && memory_takes(beat);
+        return ready.memory && memory_takes(beat, lane);
       case Target::calculator:
         return beat.write ? ready.calculator : under_way_ == 0;
       case Target::registers:
@@ -60,7 +70,9 @@ class Bus {
     }
   }
   /// Is it shown to memory? A read only where there is a place for its reply.
-  [[nodiscard]] bool memory_takes(const BusBeat& beat) const { return beat.write || under_way_ != kMostUnderWay; }
+  [[nodiscard]] bool memory_takes(const BusBeat& beat, unsigned lane) const {
+    return beat.write || under_way_ == 0 || (under_way_ != kMostUnderWay && lane_ == lane);
+  }
   [[nodiscard]] unsigned context(std::uint64_t address) const {
     return static_cast<unsigned>(address % (1U << 24) >> (24 - std::countr_zero(config_.contexts)));
   }
@@ -70,26 +82,31 @@ class Bus {
   }
   [[nodiscard]] std::uint64_t ram(std::uint64_t address) const { return address % (1U << config_.ram_bits); }
 
-  [[nodiscard]] const std::optional<Word<128>>& reply() const { return reply_; }
+  [[nodiscard]] const std::optional<Reply>& reply() const { return reply_; }
   /// The address of a beat that was dropped in the cycle before, in beats.
   [[nodiscard]] const std::optional<std::uint64_t>& stray() const { return stray_; }
   [[nodiscard]] bool idle() const { return under_way_ == 0 && !fast_ && !reply_ && !stray_; }
 
-  /// One clock edge. `beat`: shown in this cycle, or null; `reply`: memory's, or null.
-  void step(const BusBeat* beat, const Ready& ready, const Read& read, const Word<128>* reply) {
-    const bool goes = beat && takes(*beat, ready);
+  /// One clock edge. `beats`: shown in this cycle by the lanes, or null; `reply`: memory's, or null.
+  void step(const std::array<const BusBeat*, kLanes>& beats, const Ready& ready, const Read& read,
+            const Word<128>* reply) {
+    const unsigned lane = this->lane(beats);
+    const BusBeat* beat = beats[lane];
+    const bool goes = beat && takes(*beat, lane, ready);
+    stays_ = lane == 0 && beat && target(*beat) == Target::memory && memory_takes(*beat, lane) && !ready.memory;
     reply_.reset();
     if (fast_)
-      reply_ = *fast_ == Target::calculator  ? read.calculator
-               : *fast_ == Target::ram       ? read.ram
-               : *fast_ == Target::registers ? read.registers
-                                             : Word<128>{};
+      reply_ = Reply{lane_, *fast_ == Target::calculator  ? read.calculator
+                            : *fast_ == Target::ram       ? read.ram
+                            : *fast_ == Target::registers ? read.registers
+                                                          : Word<128>{}};
     else if (reply)
-      reply_ = *reply;
+      reply_ = Reply{lane_, *reply};
     fast_.reset();
     stray_.reset();
     if (reply) --under_way_;
     if (!goes) return;
+    if (!beat->write) lane_ = lane;
     const Target of = target(*beat);
     if (of == Target::none) stray_ = beat->address;
     if (beat->write) return;
@@ -105,7 +122,9 @@ class Bus {
   Config config_;
   unsigned under_way_ = 0;  ///< beats read from memory
   std::optional<Target> fast_;
-  std::optional<Word<128>> reply_;
+  unsigned lane_ = 0;   ///< for which it reads
+  bool stays_ = false;  ///< memory was shown a beat of the first lane, and did not take it
+  std::optional<Reply> reply_;
   std::optional<std::uint64_t> stray_;
 };
 

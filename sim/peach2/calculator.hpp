@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "common/fifo.hpp"
+#include "common/arbiter.hpp"
 #include "common/skid.hpp"
 #include "core/types.hpp"
 #include "reduce/lane.hpp"
@@ -42,8 +42,7 @@ class Calculator {
         folds_(config.sums),
         fold_there_(config.sums),
         lane_(config.latency),
-        fold_lane_(config.latency),
-        requests_(2ul * config.contexts) {}
+        fold_lane_(config.latency) {}
 
   [[nodiscard]] bool ready() const { return in_.ready(); }
   /// What was asked for in the cycle before.
@@ -52,19 +51,19 @@ class Calculator {
   [[nodiscard]] const std::optional<unsigned>& done() const { return done_; }
   /// A beat of a context that takes none was dropped in the cycle before.
   [[nodiscard]] bool stray() const { return stray_; }
-  [[nodiscard]] bool idle() const {
-    return !in_.valid() && !operands_ && under_way_ == 0 && !requests_.valid() && state_ == State::idle && !done_ &&
+  [[nodiscard]] bool idle(std::uint64_t kept) const {
+    return !in_.valid() && !operands_ && under_way_ == 0 && requests(kept) == 0 && state_ == State::idle && !done_ &&
            !stray_;
   }
 
-  /// One clock edge.
+  /// One clock edge. `kept`: contexts whose result is still to be read, from the cycle after done() on.
   void step(const std::optional<std::pair<unsigned, Setup>>& setup, const Beat* write, unsigned read_context,
-            unsigned read_beat) {
+            unsigned read_beat, std::uint64_t kept = 0) {
     const auto* summed = lane_.result();
     const auto* folded = fold_lane_.result();
     const bool adding = under_way_ > 0;
     const bool touches = sum(write);
-    fold(summed, folded, read_context, read_beat);
+    fold(summed, folded, read_context, read_beat, kept);
     if (summed) {
       sums_[summed->tag >> 1].value = summed->data;
       sums_[summed->tag >> 1].busy = false;
@@ -86,6 +85,8 @@ class Calculator {
     std::uint32_t left = 0;
     unsigned set = 0;
     bool full[2] = {false, false};
+    bool summed[2] = {false, false};  ///< a set has all its sums
+    unsigned next_set = 0;            ///< whose turn it is
   };
   struct Request {
     unsigned context, set;
@@ -164,18 +165,19 @@ class Calculator {
   }
 
   /// What makes a result of partial sums.
-  void fold(const FlitLane::Result* summed, const FlitLane::Result* folded, unsigned read_context, unsigned read_beat) {
+  void fold(const FlitLane::Result* summed, const FlitLane::Result* folded, unsigned read_context, unsigned read_beat,
+            std::uint64_t kept) {
     const unsigned goal = setup_.tree ? 1 : 1U << setup_.record;
     const std::optional<Half> half = half_;
     half_.reset();
     const unsigned at = at_;
-    const bool was_idle = state_ == State::idle;
     const unsigned pending = pending_;
     std::optional<std::pair<std::size_t, Word<256>>> stored;
+    if (done_) kept |= std::uint64_t{1} << *done_;  // just done
     done_.reset();
     switch (state_) {
       case State::idle:
-        if (requests_.valid()) start();
+        start(kept);
         break;
       case State::copy:
         if (at > 0) folds_[at - 1] = copied_;
@@ -236,13 +238,30 @@ class Calculator {
     if (pair || pending > 0) fold_lane_.step(pair ? &*pair : nullptr);
     read_ = results_[read_context * config_.records + read_beat];
     if (stored) results_[stored->first] = stored->second;
-    const Request next{static_cast<unsigned>(summed ? (summed->tag >> 1) / config_.sums / 2 : 0),
-                       static_cast<unsigned>(summed ? (summed->tag >> 1) / config_.sums % 2 : 0)};
-    requests_.step(summed && summed->tag & 1 ? &next : nullptr, was_idle);
+    if (summed && summed->tag & 1) {
+      const auto set = (summed->tag >> 1) / config_.sums;
+      of_[set / 2].summed[set % 2] = true;
+      ++summed_;
+    }
   }
-  void start() {
+  [[nodiscard]] std::uint64_t requests(std::uint64_t kept) const {
+    std::uint64_t found = 0;
+    if (summed_ > 0)
+      for (unsigned i = 0; i < config_.contexts; ++i)
+        if (of_[i].summed[of_[i].next_set] && !(kept >> i & 1)) found |= std::uint64_t{1} << i;
+    return found;
+  }
+  /// The next set that has all its sums, of a context whose result may be replaced.
+  void start(std::uint64_t kept) {
+    const std::uint64_t requests = this->requests(kept);
+    if (requests == 0) return;
+    const unsigned next = turn_.pick(requests);
+    turn_.accept(next, config_.contexts);
+    --summed_;
     state_ = State::copy;
-    request_ = requests_.front();
+    request_ = {next, of_[next].next_set};
+    of_[next].summed[request_.set] = false;
+    of_[next].next_set ^= 1;
     setup_ = of_[request_.context].setup;
     at_ = 0;
     width_ = config_.sums;
@@ -270,7 +289,8 @@ class Calculator {
   std::vector<Word<256>> folds_;
   std::vector<bool> fold_there_;
   FlitLane lane_, fold_lane_;
-  Fifo<Request> requests_;
+  Arbiter turn_;
+  unsigned summed_ = 0;  ///< sets that have all their sums, and wait
   Skid<Beat> in_;
   std::optional<FlitPair> operands_, pair_, operands_now_;  ///< as read, in time for the lane, at the lane
   std::pair<unsigned, unsigned> entered_{};

@@ -40,18 +40,18 @@ class Control {
   };
   /// What happened on the packets' side.
   struct Event {
-    unsigned place;  ///< ports; then chains that ended, and faults
+    unsigned place;  ///< ports; then, of each channel, chains that ended, and faults
     std::uint32_t count;
     Refusal reason;
     bool read;
     std::uint64_t address;
   };
-  static constexpr unsigned kFinished = kPorts, kFault = kPorts + 1;
+  static constexpr unsigned kFinished = kPorts, kFault = kFinished + kChannels, kPlaces = kFault + kChannels;
 
   struct In {
     const BusBeat* write = nullptr;
     std::uint64_t address = 0;  ///< the register that is read
-    bool window_taken = false, start_taken = false;
+    bool window_taken = false, start_taken = false, chain_taken = false;
     std::optional<unsigned> done{};  ///< a context
     bool dropped = false;            ///< a beat, by the calculator
     std::optional<std::uint64_t> stray{};
@@ -68,25 +68,35 @@ class Control {
     return starts_.valid() ? std::optional(starts_.front()) : std::nullopt;
   }
   [[nodiscard]] const std::optional<std::pair<unsigned, Calculator::Setup>>& setup() const { return setup_; }
-  [[nodiscard]] bool idle() const { return !window_ && !starts_.valid() && !setup_ && due_ == 0; }
+  /// The chain of a result.
+  [[nodiscard]] const std::optional<std::uint64_t>& chain() const { return chain_; }
+  /// Contexts whose result's chain has not ended.
+  [[nodiscard]] std::uint64_t kept() const { return due_ | (running_ ? std::uint64_t{1} << *running_ : 0); }
+  [[nodiscard]] bool idle() const {
+    return !window_ && !starts_.valid() && !setup_ && !chain_ && (due_ == 0 || running_);
+  }
 
   /// One clock edge.
   void step(const In& in) {
     data_ = value(in.address);
-    const bool free = ready(in.window_taken), due = due_ != 0;
-    const unsigned next = due ? turn_.pick(due_) : 0;
+    const bool free = ready(in.window_taken);
     std::optional<std::uint64_t> start;
     if (free) window_.reset();
     setup_.reset();
     if (in.write && free) write(*in.write, start);
-    const bool takes = starts_.ready();
-    if (!start && due && takes) {
+    missed_ += start && !starts_.ready();
+    starts_.step(start ? &*start : nullptr, in.start_taken);
+    if (in.chain_taken) chain_.reset();
+    const bool ended = in.event && (in.event->place == kFinished + 1 || in.event->place == kFault + 1);
+    if (due_ != 0 && !running_) {
+      const unsigned next = turn_.pick(due_);
       turn_.accept(next, config_.contexts);
       due_ &= ~(std::uint64_t{1} << next);
+      chain_ = chains_[next].second;
+      running_ = next;
+    } else if (ended) {
+      running_.reset();
     }
-    missed_ += start && !takes;
-    if (!start && due) start = chains_[next].second;
-    starts_.step(start ? &*start : nullptr, in.start_taken);
     count(in);
   }
 
@@ -128,10 +138,10 @@ class Control {
       stray_address_ = *in.stray;
     }
     if (!in.event) return;
-    if (in.event->place == kFinished) {
-      finished_ += in.event->count;
-    } else if (in.event->place > kFinished) {
+    if (in.event->place >= kFault) {
       faults_ += in.event->count;
+    } else if (in.event->place >= kFinished) {
+      finished_ += in.event->count;
     } else {
       Event& refused = refused_[in.event->place];
       const std::uint32_t before = refused.count;
@@ -159,7 +169,9 @@ class Control {
   std::vector<std::uint32_t> results_;
   std::array<Event, kPorts> refused_{};
   Arbiter turn_;
-  std::uint64_t due_ = 0;  ///< contexts whose chain a result starts
+  std::uint64_t due_ = 0;            ///< contexts whose chain a result starts
+  std::optional<unsigned> running_;  ///< the context whose chain has started
+  std::optional<std::uint64_t> chain_;
   std::uint64_t lower_ = 0, stray_address_ = 0;
   std::uint32_t finished_ = 0, faults_ = 0, missed_ = 0, strays_ = 0, dropped_ = 0;
   std::optional<std::pair<unsigned, Window>> window_;

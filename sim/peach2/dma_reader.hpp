@@ -21,8 +21,8 @@ struct Chunk {
 
 class DmaReader {
  public:
-  /// `own`: as the requester; `reads`: under way at once.
-  DmaReader(unsigned reads, std::uint16_t own) : reads_(reads), own_(own) {}
+  /// `own`: as the requester; `reads`: under way at once; `side`: in its tags, which channel's.
+  DmaReader(unsigned reads, std::uint16_t own, unsigned side = 0) : reads_(reads), own_(own), side_(side) {}
 
   [[nodiscard]] bool ready() const { return state_ == State::idle; }  ///< for a start
   [[nodiscard]] bool idle() const { return state_ == State::idle || state_ == State::fault; }
@@ -101,7 +101,7 @@ class DmaReader {
     read.first_enable = 15;
     read.length = static_cast<std::uint16_t>(dwords);
     read.last_enable = dwords == 1 ? 0 : 15;
-    read.tag = static_cast<std::uint8_t>(tag);
+    read.tag = static_cast<std::uint8_t>(tag | side_);
     read.address = address % (kAddresses / 4);
     return {word(read.pack()), true};
   }
@@ -120,6 +120,7 @@ class DmaReader {
 
   unsigned reads_;
   std::uint16_t own_;
+  unsigned side_;
   State state_ = State::idle;
   std::uint64_t from_ = 0, to_ = 0, next_ = 0, left_ = 0;  ///< in double words
   bool last_ = false;

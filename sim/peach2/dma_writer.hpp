@@ -16,8 +16,9 @@ namespace thalweg::peach2 {
 
 class DmaWriter {
  public:
-  /// `words`: of completions, for all reads under way; `chunks`: reads under way.
-  DmaWriter(unsigned words, unsigned chunks, std::uint16_t own) : own_(own), store_(words), chunks_(chunks) {}
+  /// `words`: of completions, for all reads under way; `chunks`: reads under way; `side`: in the reads' tags, which channel's.
+  DmaWriter(unsigned words, unsigned chunks, std::uint16_t own, unsigned side = 0)
+      : own_(own), side_(side), store_(words), chunks_(chunks) {}
 
   [[nodiscard]] bool ready() const { return store_.ready(); }
   [[nodiscard]] const HubWord* out() const { return out_.valid() ? &out_.front() : nullptr; }
@@ -73,7 +74,8 @@ class DmaWriter {
     const auto& front = in_time_.front().data;
     const auto completion = thalweg::spec::PcieCompletion::unpack(header(front));
     const bool fetched = completion.tag & 0x80;
-    const bool known = chunks_.valid() && completion.tag == expected_ && completion.length == chunks_.front().dwords;
+    const bool known =
+        chunks_.valid() && completion.tag == (expected_ | side_) && completion.length == chunks_.front().dwords;
     if (kind(front) != Kind::completion || completion.status != 0 || !(fetched || known)) {
       faulty_ = true;
       state_ = State::drop;
@@ -131,6 +133,7 @@ class DmaWriter {
   }
 
   std::uint16_t own_;
+  unsigned side_;
   RamFifo<HubWord> store_;
   Skid<HubWord> in_time_;
   Fifo<Chunk> chunks_;

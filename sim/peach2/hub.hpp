@@ -29,7 +29,7 @@ class Hub {
     unsigned base = 0;  ///< its GByte
     unsigned windows = 16;
     unsigned packets = 32, units = 256;  ///< that a link's end keeps
-    unsigned reads = 16, bus_reads = 4;  ///< under way: of the DMA controller, of the bus
+    unsigned reads = 16, bus_reads = 4;  ///< under way: of a channel of the DMA controller, of a lane of the bus
     unsigned ram_bits = 11;
     unsigned contexts = 4, sums = 16, records = 8, latency = 8;
     unsigned starts = 8;
@@ -44,14 +44,10 @@ class Hub {
   Hub(const Config& config, std::uint16_t own)
       : ingresses_(ingresses(config, own)),
         egresses_(egresses(config)),
-        reader_(config.reads, own),
-        writer_(10 * config.reads + 2, config.reads, own),
-        to_bus_(kCrossingDepth, kStages, config.net, config.bus),
-        from_bus_(kCrossingDepth, kStages, config.bus, config.net),
+        channels_{Channel(config, own, 0), Channel(config, own, kSideTag)},
+        lanes_{Lane(config, own), Lane(config, own)},
         loads_(kFewDepth, kStages, config.bus, config.net),
-        starts_(kFewDepth, kStages, config.bus, config.net),
         tells_(kFewDepth, kStages, config.net, config.bus),
-        bridge_(config.bus_reads, own),
         bus_(
             {.ram_bits = config.ram_bits, .contexts = config.contexts, .sums = config.sums, .records = config.records}),
         calculator_(
@@ -61,11 +57,13 @@ class Hub {
 
   /// Whom crossings wake: what steps the hub in each of its clocks.
   void bind(Domain& net, ComponentId at_net, Domain& bus, ComponentId at_bus) {
-    to_bus_.reader.bind(bus, at_bus);
     tells_.reader.bind(bus, at_bus);
-    from_bus_.reader.bind(net, at_net);
     loads_.reader.bind(net, at_net);
-    starts_.reader.bind(net, at_net);
+    for (auto& channel : channels_) channel.starts.reader.bind(net, at_net);
+    for (auto& lane : lanes_) {
+      lane.to_bus.reader.bind(bus, at_bus);
+      lane.from_bus.reader.bind(net, at_net);
+    }
   }
 
   // --- The packets' clock
@@ -80,53 +78,60 @@ class Hub {
       if (!ingress.idle()) return false;
     for (const auto& egress : egresses_)
       if (!egress.idle()) return false;
-    return switch_.idle() && engine_.idle() && reader_.idle() && writer_.idle() && !events_.valid() &&
-           !from_bus_.valid(cycle) && !loads_.valid(cycle) && !starts_.valid(cycle);
+    for (const auto& channel : channels_)
+      if (!channel.idle(cycle)) return false;
+    for (const auto& lane : lanes_)
+      if (lane.from_bus.valid(cycle)) return false;
+    return switch_.idle() && !events_.valid() && !loads_.valid(cycle);
   }
   /// One edge of the packets' clock; what is shown is taken.
   void step_net(Tick cycle, const std::array<LinkIn, kLinks>& links) {
     const auto shown = [&](unsigned port) { return switch_.valid(port) ? &switch_.front(port) : nullptr; };
     std::array<bool, kPorts> passes;
     std::array<Switch::Offer, kPorts> offers;
-    std::array<std::optional<Note>, kPorts + 2> happened;
+    std::array<std::optional<Note>, Control::kPlaces> happened;
     for (unsigned p = 0; p < kPorts; ++p) {
       passes[p] = switch_.ready(p);
       if (const auto* word = ingresses_[p].front()) offers[p] = {word, ingresses_[p].to()};
       if (const auto& refused = ingresses_[p].refused())
         happened[p] = {refused->reason, refused->read, refused->address};
     }
-    const bool fault = reader_.fault() || writer_.fault();
-    if (writer_.finished()) happened[Control::kFinished] = Note{};
-    if (fault && !faulty_) happened[Control::kFault] = Note{};
-    faulty_ = fault;
-    const bool refused = happened[kEngine] && happened[kEngine]->read;
+    for (unsigned c = 0; c < kChannels; ++c) {
+      Channel& channel = channels_[c];
+      const bool fault = channel.reader.fault() || channel.writer.fault();
+      if (channel.writer.finished()) happened[Control::kFinished + c] = Note{};
+      if (fault && !channel.faulty) happened[Control::kFault + c] = Note{};
+      channel.faulty = fault;
+    }
 
     std::uint32_t taken = 0;
     for (unsigned l = 0; l < kLinks; ++l) {
       if (egresses_[l].ready()) taken |= 1U << l;
       egresses_[l].step(shown(l), links[l].word && links[l].word->last, links[l].credit);
     }
-    if (to_bus_.ready(cycle)) {
-      taken |= 1U << kBus;
-      if (const auto* word = shown(kBus)) to_bus_.push(cycle, *word);
+    std::array<std::optional<HubWord>, kPorts> inside;  // what comes from within
+    for (unsigned l = 0; l < Bus::kLanes; ++l) {
+      const unsigned port = l == 0 ? kBus : kSide;
+      auto& [to_bus, from_bus, bridge] = lanes_[l];
+      if (to_bus.ready(cycle)) {
+        taken |= 1U << port;
+        if (const auto* word = shown(port)) to_bus.push(cycle, *word);
+      }
+      if (!from_bus.valid(cycle)) continue;
+      inside[port] = from_bus.front();
+      if (ingresses_[port].ready()) from_bus.pop(cycle);
     }
-    if (writer_.ready()) taken |= 1U << kEngine;
-
-    std::optional<HubWord> engine, from_bus;
-    if (engine_.valid(0)) engine = engine_.front(0);
-    const bool engine_taken = ingresses_[kEngine].ready();
-    step_engine(cycle, shown(kEngine), engine_taken, refused);
-    if (from_bus_.valid(cycle)) from_bus = from_bus_.front();
-    if (from_bus && ingresses_[kBus].ready()) from_bus_.pop(cycle);
+    for (unsigned c = 0; c < kChannels; ++c) {
+      const unsigned port = c == 0 ? kEngine : kResults;
+      Channel& channel = channels_[c];
+      if (channel.writer.ready()) taken |= 1U << port;
+      if (channel.out.valid(0)) inside[port] = channel.out.front(0);
+      channel.step(cycle, shown(port), ingresses_[port].ready(), happened[port] && happened[port]->read);
+    }
     switch_.step(offers, taken);
 
-    for (unsigned p = 0; p < kPorts; ++p) {
-      const HubWord* word = p < kLinks  ? links[p].word
-                            : p == kBus ? (from_bus ? &*from_bus : nullptr)
-                            : engine    ? &*engine
-                                        : nullptr;
-      ingresses_[p].step(word, passes[p]);
-    }
+    for (unsigned p = 0; p < kPorts; ++p)
+      ingresses_[p].step(p < kLinks ? links[p].word : inside[p] ? &*inside[p] : nullptr, passes[p]);
     if (loads_.valid(cycle)) {
       for (auto& ingress : ingresses_) ingress.windows().load(loads_.front().first, loads_.front().second);
       loads_.pop(cycle);
@@ -140,20 +145,25 @@ class Hub {
 
   /// What memory is shown, or null.
   [[nodiscard]] const BusBeat* memory() const {
-    const auto* beat = bridge_.beat();
-    return beat && bus_.target(*beat) == Bus::Target::memory && bus_.memory_takes(*beat) ? beat : nullptr;
+    const auto beats = this->beats();
+    const unsigned lane = bus_.lane(beats);
+    const auto* beat = beats[lane];
+    return beat && bus_.target(*beat) == Bus::Target::memory && bus_.memory_takes(*beat, lane) ? beat : nullptr;
   }
   /// Does an edge of the bus's clock change nothing, as long as nothing comes?
   [[nodiscard]] bool bus_idle(Tick cycle) const {
-    return bridge_.idle() && bus_.idle() && calculator_.idle() && control_.idle() && !to_bus_.valid(cycle) &&
-           !tells_.valid(cycle);
+    for (const auto& lane : lanes_)
+      if (!lane.bridge.idle() || lane.to_bus.valid(cycle)) return false;
+    return bus_.idle() && calculator_.idle(control_.kept()) && control_.idle() && !tells_.valid(cycle);
   }
   /// One edge of the bus's clock. `ready`: memory takes what it is shown; `reply`: that of memory, or null.
   void step_bus(Tick cycle, bool ready, const Word<128>* reply) {
-    const BusBeat* beat = bridge_.beat();
+    const auto beats = this->beats();
+    const unsigned turn = bus_.lane(beats);
+    const BusBeat* beat = beats[turn];
     const bool window_taken = loads_.ready(cycle);
     const Bus::Ready takers{ready, calculator_.ready(), control_.ready(window_taken)};
-    const bool taken = beat && bus_.takes(*beat, takers);
+    const bool taken = beat && bus_.takes(*beat, turn, takers);
     const auto target = beat ? bus_.target(*beat) : Bus::Target::none;
     const auto answer = bus_.reply();
     const bool writes = beat && beat->write;
@@ -161,7 +171,8 @@ class Hub {
     Control::In control{.write = writes && target == Bus::Target::registers ? beat : nullptr,
                         .address = beat ? beat->address : 0,
                         .window_taken = window_taken,
-                        .start_taken = starts_.ready(cycle),
+                        .start_taken = channels_[0].starts.ready(cycle),
+                        .chain_taken = channels_[1].starts.ready(cycle),
                         .done = calculator_.done(),
                         .dropped = calculator_.stray(),
                         .stray = bus_.stray()};
@@ -173,25 +184,31 @@ class Hub {
     const auto setup = control_.setup();
     const auto window = control_.window();
     const auto start = control_.start();
+    const auto chain = control_.chain();
     const auto& at_calculator = calculator_.data();
-    bus_.step(beat, takers, {{at_calculator[0], at_calculator[1]}, ram_read_, control_.data()}, reply);
+    bus_.step(beats, takers, {{at_calculator[0], at_calculator[1]}, ram_read_, control_.data()}, reply);
     const std::uint64_t address = beat ? beat->address : 0;
     Calculator::Beat operand{bus_.context(address), bus_.place(address), {}};
     if (beat) operand.data = {beat->data[0], beat->data[1], 0, 0};
     calculator_.step(setup, writes && target == Bus::Target::calculator ? &operand : nullptr, operand.context,
-                     bus_.record(address));
+                     bus_.record(address), control_.kept());
     if (beat) ram_read_ = ram_[bus_.ram(address)];
     if (writes && target == Bus::Target::ram) write(ram_[bus_.ram(address)], *beat);
     if (window && window_taken) loads_.push(cycle, *window);
-    if (start && control.start_taken) starts_.push(cycle, *start);
+    if (start && control.start_taken) channels_[0].starts.push(cycle, *start);
+    if (chain && control.chain_taken) channels_[1].starts.push(cycle, *chain);
     control_.step(control);
 
-    const bool goes_out = from_bus_.ready(cycle);
-    if (const auto* word = bridge_.out(); word && goes_out) from_bus_.push(cycle, *word);
-    std::optional<HubWord> word;
-    if (to_bus_.valid(cycle)) word = to_bus_.front();
-    if (word && bridge_.ready()) to_bus_.pop(cycle);
-    bridge_.step(word ? &*word : nullptr, goes_out, taken, answer ? &*answer : nullptr);
+    for (unsigned l = 0; l < Bus::kLanes; ++l) {
+      auto& [to_bus, from_bus, bridge] = lanes_[l];
+      const bool goes_out = from_bus.ready(cycle);
+      if (const auto* word = bridge.out(); word && goes_out) from_bus.push(cycle, *word);
+      std::optional<HubWord> word;
+      if (to_bus.valid(cycle)) word = to_bus.front();
+      if (word && bridge.ready()) to_bus.pop(cycle);
+      bridge.step(word ? &*word : nullptr, goes_out, taken && l == turn,
+                  answer && answer->lane == l ? &answer->data : nullptr);
+    }
   }
 
   /// Puts the enabled bytes of a beat where it says.
@@ -212,15 +229,59 @@ class Hub {
     std::uint64_t address = 0;
   };
   using Switch = StreamSwitch<HubWord, kPorts, kPorts>;
-  using EngineSwitch = StreamSwitch<HubWord, 2, 1>;
-  using HubEvents = Events<Note, kPorts + 2>;
+  using HubEvents = Events<Note, Control::kPlaces>;
+
+  /// Of the DMA controller.
+  struct Channel {
+    using Out = StreamSwitch<HubWord, 2, 1>;
+
+    Channel(const Config& config, std::uint16_t own, unsigned tag)
+        : starts(kFewDepth, kStages, config.bus, config.net),
+          reader(config.reads, own, tag),
+          writer(10 * config.reads + 2, config.reads, own, tag) {}
+
+    [[nodiscard]] bool idle(Tick cycle) const {
+      return out.idle() && reader.idle() && writer.idle() && !starts.valid(cycle);
+    }
+    /// `completion`: what comes for it, or null; `taken`: what it shows is; `refused`: a read of its.
+    void step(Tick cycle, const HubWord* completion, bool taken, bool refused) {
+      const auto read = reader.out();
+      const auto chunk = reader.chunk();
+      const bool write_taken = out.ready(1);
+      DmaReader::In in{.out_ready = out.ready(0), .written = writer.written(), .refused = refused};
+      if (writer.descriptor()) in.descriptor = spec::DmaDescriptor::unpack(*writer.descriptor());
+      if (starts.valid(cycle)) {
+        in.start = starts.front();
+        if (reader.ready()) starts.pop(cycle);
+      }
+      out.step({Out::Offer{read ? &*read : nullptr, 0}, Out::Offer{writer.out(), 0}}, taken);
+      writer.step(completion, chunk ? &*chunk : nullptr, write_taken);
+      reader.step(in);
+    }
+
+    AsyncFifo<std::uint64_t> starts;
+    DmaReader reader;
+    DmaWriter writer;
+    Out out;
+    bool faulty = false;
+  };
+  /// Of the bus.
+  struct Lane {
+    Lane(const Config& config, std::uint16_t own)
+        : to_bus(kCrossingDepth, kStages, config.net, config.bus),
+          from_bus(kCrossingDepth, kStages, config.bus, config.net),
+          bridge(config.bus_reads, own) {}
+
+    AsyncFifo<HubWord> to_bus, from_bus;
+    BusBridge bridge;
+  };
 
   static std::vector<Ingress> ingresses(const Config& config, std::uint16_t own) {
     std::vector<Ingress> made;
     for (unsigned p = 0; p < kPorts; ++p)
       made.emplace_back(Ingress::Config{.port = p,
-                                        .reads = p == kNorth || p == kEngine,
-                                        .answers = p == kNorth || p == kBus,
+                                        .reads = p == kNorth || p == kEngine || p == kResults,
+                                        .answers = p == kNorth || p == kBus || p == kSide,
                                         .words = p < kLinks ? (5 * config.packets + config.units) / 2 : 20,
                                         .packets = p < kLinks ? config.packets : 8,
                                         .windows = config.windows,
@@ -236,36 +297,20 @@ class Hub {
     return made;
   }
 
-  void step_engine(Tick cycle, const HubWord* completion, bool out_taken, bool refused) {
-    const auto read = reader_.out();
-    const auto chunk = reader_.chunk();
-    const bool read_taken = engine_.ready(0), write_taken = engine_.ready(1);
-    DmaReader::In in{.out_ready = read_taken, .written = writer_.written(), .refused = refused};
-    if (writer_.descriptor()) in.descriptor = spec::DmaDescriptor::unpack(*writer_.descriptor());
-    if (starts_.valid(cycle)) {
-      in.start = starts_.front();
-      if (reader_.ready()) starts_.pop(cycle);
-    }
-    engine_.step({EngineSwitch::Offer{read ? &*read : nullptr, 0}, EngineSwitch::Offer{writer_.out(), 0}}, out_taken);
-    writer_.step(completion, chunk ? &*chunk : nullptr, write_taken);
-    reader_.step(in);
+  [[nodiscard]] std::array<const BusBeat*, Bus::kLanes> beats() const {
+    return {lanes_[0].bridge.beat(), lanes_[1].bridge.beat()};
   }
 
   std::vector<Ingress> ingresses_;
   std::vector<Egress> egresses_;
   Switch switch_;
-  DmaReader reader_;
-  DmaWriter writer_;
-  EngineSwitch engine_;
+  std::array<Channel, kChannels> channels_;
   HubEvents events_;
-  bool faulty_ = false;
 
-  AsyncFifo<HubWord> to_bus_, from_bus_;
+  std::array<Lane, Bus::kLanes> lanes_;
   AsyncFifo<std::pair<unsigned, Window>> loads_;
-  AsyncFifo<std::uint64_t> starts_;
   AsyncFifo<HubEvents::Event> tells_;
 
-  BusBridge bridge_;
   Bus bus_;
   Calculator calculator_;
   Control control_;

@@ -105,7 +105,12 @@ class Ingress {
     const Refusal reason = refusal(of, dwords, address, *windows_.found());
     if (reason != Refusal::none) refused_ = Refused{reason, of == Kind::read, address * 4 % kAddresses};
     Verdict verdict{reason == Refusal::none, windows_.found()->to, of == Kind::read ? 0 : units(dwords % 128) % 32};
-    if (of == Kind::completion) verdict.to = spec::pcie_completion::requester(words) == own_ ? kEngine : kNorth;
+    if (of == Kind::completion)
+      verdict.to = spec::pcie_completion::requester(words) != own_ ? kNorth
+                   : spec::pcie_completion::tag(words) & kSideTag  ? kResults
+                                                                   : kEngine;
+    else if (config_.port == kResults && verdict.to == kBus)
+      verdict.to = kSide;
     return verdict;
   }
 

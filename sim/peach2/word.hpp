@@ -21,10 +21,16 @@ inline constexpr std::uint64_t kAddresses = std::uint64_t{1} << kAddressBits;
 inline constexpr unsigned kMaxDwords = 64;  ///< of a packet
 inline constexpr unsigned kLineBytes = 32;
 
-/// North is the host, west and east the ring, south the other ring; bus and engine (the DMA controller) are inside.
-enum Port : unsigned { kNorth, kEast, kWest, kSouth, kBus, kEngine };
-inline constexpr unsigned kPorts = 6;
+/// North is the host, west and east the ring, south the other ring; the others are inside. The DMA controller has two channels: engine
+/// for the chains that are started by a write, results for those that the calculator starts. Bus and side are the bus's two lanes; side
+/// serves results alone.
+enum Port : unsigned { kNorth, kEast, kWest, kSouth, kBus, kEngine, kResults, kSide };
+inline constexpr unsigned kPorts = 8;
 inline constexpr unsigned kLinks = 4;
+/// Of the DMA controller.
+inline constexpr unsigned kChannels = 2;
+/// In the tags of the channel kResults.
+inline constexpr unsigned kSideTag = 0x40;
 
 struct HubWord {
   Word<256> data{};

@@ -213,7 +213,8 @@ std::string Fabric::waiting() {
   static constexpr const char* kReasons[] = {
       "?",         "outside of all windows",      "back out of where it came in", "across a page's end",
       "malformed", "a read where writes alone go"};
-  static constexpr const char* kPorts_[] = {"north", "east", "west", "south", "the bus", "the engine"};
+  static constexpr const char* kPorts_[] = {"north",   "east",       "west",        "south",
+                                            "the bus", "the engine", "the results", "the bus for results"};
   for (unsigned n = 0; n < nodes(); ++n) {
     const auto counts = this->counts(n);
     const std::string hub = "\nhub " + std::to_string(n) + " ";

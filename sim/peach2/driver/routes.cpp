@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/require.hpp"
 #include "peach2/windows.hpp"
@@ -14,10 +15,31 @@ namespace {
 
 constexpr unsigned kPageWidth = kAddressBits - kPageBits;
 constexpr std::uint32_t kAllPages = (1U << kPageWidth) - 1;
-constexpr const char* kNames[kPorts] = {"north", "east", "west", "south", "bus", "engine"};
+constexpr const char* kNames[kPorts] = {"north", "east", "west", "south", "bus", "engine", "results", "side"};
 
 std::string name(const PortOf& port) {
   return std::string(kNames[port.port]) + " of hub " + std::to_string(port.node);
+}
+
+/// Does a window fit into its register, and can it lead anywhere?
+void check_window(const Wiring& wiring, unsigned node, std::size_t index, const Window& window) {
+  if (!window.used) return;
+  const std::string of = "window " + std::to_string(index) + " of hub " + std::to_string(node) + ": ";
+  require(window.to <= kBus,
+          of + "port " + std::to_string(window.to) + "; give it one of north 0, east 1, west 2, south 3, bus 4");
+  require(window.to == kNorth || window.to == kBus || wiring[node][window.to],
+          of + "it leads out of " + name({node, window.to}) + ", which is joined to nothing");
+  const std::pair<const char*, std::uint32_t> pages[] = {
+      {"mask", window.mask}, {"lower bound", window.lower}, {"upper bound", window.upper}};
+  for (const auto& [what, value] : pages)
+    require(value <= kAllPages, of + "its " + what + " is " + std::to_string(value) + "; pages have " +
+                                    std::to_string(kPageWidth) + " bits, up to " + std::to_string(kAllPages));
+  const std::uint64_t grain = std::uint64_t{kAllPages & ~window.mask} + 1;
+  require((grain & (grain - 1)) == 0,
+          of + "its mask has other bits than its highest ones, so that its pages are no range");
+  require((window.lower + grain - 1) / grain * grain <= window.upper,
+          of + "no page lies in it: its lower bound is " + std::to_string(window.lower) + ", its upper one " +
+              std::to_string(window.upper));
 }
 
 /// The windows of nodes first to last, for one port.
@@ -46,10 +68,6 @@ void each_range(const Tables& tables, const std::function<void(std::uint32_t)>& 
     for (const auto& window : tables[node]) {
       if (!window.used) continue;
       const std::uint64_t grain = std::uint64_t{kAllPages & ~window.mask} + 1;
-      require((grain & (grain - 1)) == 0,
-              "hub " + std::to_string(node) +
-                  ": a window's mask has other bits than its highest ones, so that its pages "
-                  "are no range");
       add((window.lower + grain - 1) / grain * grain);
       add(window.upper / grain * grain + grain);
     }
@@ -146,13 +164,12 @@ std::vector<PortOf> way(const Wiring& wiring, const Tables& tables, unsigned fro
 }
 
 void check_windows(const Wiring& wiring, const Tables& tables) {
+  for (unsigned node = 0; node < tables.size(); ++node)
+    for (std::size_t i = 0; i < tables[node].size(); ++i) check_window(wiring, node, i, tables[node][i]);
   Waits waits(wiring.size() * kLinks);
   each_range(tables, [&](std::uint32_t page) {
     for (unsigned from = 0; from < wiring.size(); ++from) {
       const auto ports = way(wiring, tables, from, page);
-      require(ports.empty() || ports.back().port == kBus || ports.back().port == kNorth ||
-                  wiring[ports.back().node][ports.back().port],
-              "a window leads out of " + (ports.empty() ? "" : name(ports.back())) + ", which is joined to nothing");
       std::set<unsigned> seen;
       for (std::size_t hop = 0; hop < ports.size(); ++hop) {
         if (ports[hop].port == kBus || ports[hop].port == kNorth) break;

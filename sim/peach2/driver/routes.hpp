@@ -31,7 +31,8 @@ using Tables = std::vector<std::vector<Window>>;
 [[nodiscard]] Tables windows_of_rings(unsigned count, unsigned nodes);
 
 /// Throws std::invalid_argument, one line, where a packet would come by a hub twice; where packets could wait for each other in a
-/// circle, which it names; where a mask has others than its highest bits, so that pages are no range.
+/// circle, which it names; where a window does not fit into its register, leads to no port or out of one that is joined to nothing,
+/// has no page, or a mask with others than its highest bits, so that its pages are no range.
 void check_windows(const Wiring& wiring, const Tables& tables);
 
 /// The ports by which a packet for a page goes on its way from a node, the last one the host's or the bus's; without that where it

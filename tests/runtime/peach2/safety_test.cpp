@@ -26,7 +26,7 @@ class Draw {
   std::mt19937_64 engine_;
 };
 
-/// The windows of a ring, behind others of ranges of which some overlap, some lead to other hosts or to a bus, and some nowhere.
+/// The windows of a ring, behind others of ranges of which some overlap, and some lead to other hosts or to a bus.
 Tables random_windows(Draw& draw, const Wiring& wiring) {
   for (;;) {
     auto tables = windows_of_rings(1, kNodes);
@@ -35,7 +35,7 @@ Tables random_windows(Draw& draw, const Wiring& wiring) {
         const auto lower = static_cast<std::uint32_t>(draw.below(kNodes + 2) << 23 | draw.below(1 << 12));
         const auto upper = static_cast<std::uint32_t>(lower + draw.below(1 << 12));
         table.insert(table.begin() + static_cast<std::ptrdiff_t>(draw.below(table.size() + 1)),
-                     {draw.chance(90), static_cast<unsigned>(draw.below(6)), kAllPages, lower, upper});
+                     {draw.chance(90), std::array{kNorth, kEast, kWest, kBus}[draw.below(4)], kAllPages, lower, upper});
       }
     try {
       check_windows(wiring, tables);

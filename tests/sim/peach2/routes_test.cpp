@@ -84,7 +84,33 @@ TEST(Routes, AMaskThatMakesNoRangeIsRefused) {
   const auto wiring = rings(1, 2);
   auto tables = windows_of_rings(1, 2);
   tables[1][0].mask = kAllPages & ~4u;
-  EXPECT_NE(refusal(wiring, tables).find("hub 1: a window's mask"), std::string::npos);
+  EXPECT_NE(refusal(wiring, tables).find("window 0 of hub 1: its mask"), std::string::npos);
+}
+
+TEST(Routes, WindowsThatDoNotFitTheirRegisterOrLeadNowhereAreRefused) {
+  const auto wiring = rings(1, 2);
+  const auto refused = [&](const Window& window) {
+    auto tables = windows_of_rings(1, 2);
+    tables[1].push_back(window);
+    return refusal(wiring, tables);
+  };
+  const std::uint32_t page = page_of(9, 0);
+  const std::string of = "window 2 of hub 1: ";
+  EXPECT_EQ(refused({true, kNorth, kAllPages, page, page}), "");
+  EXPECT_EQ(refused({false, 9, ~0u, 7, 5}), "");  // not used
+  EXPECT_EQ(refused({true, 8 + kNorth, kAllPages, page, page}),
+            of + "port 8; give it one of north 0, east 1, west 2, south 3, bus 4");
+  EXPECT_NE(refused({true, kEngine, kAllPages, page, page}).find(of + "port 5"), std::string::npos);
+  EXPECT_EQ(refused({true, kSouth, kAllPages, page, page}),
+            of + "it leads out of south of hub 1, which is joined to nothing");
+  EXPECT_NE(refused({true, kNorth, kAllPages + 1, page, page}).find(of + "its mask"), std::string::npos);
+  EXPECT_NE(refused({true, kNorth, kAllPages, kAllPages + 1, kAllPages + 2}).find(of + "its lower bound"),
+            std::string::npos);
+  EXPECT_NE(refused({true, kNorth, kAllPages, page, page + kAllPages + 1}).find(of + "its upper bound"),
+            std::string::npos);
+  EXPECT_NE(refused({true, kNorth, kAllPages, page, page - 1}).find(of + "no page lies in it"), std::string::npos);
+  EXPECT_NE(refused({true, kNorth, kAllPages & ~7u, page + 1, page + 7}).find(of + "no page lies in it"),
+            std::string::npos);
 }
 
 TEST(Routes, TooManyNodesAreRefused) {

@@ -298,6 +298,10 @@ class Hubs:
     def load_windows(self, windows: Sequence[Sequence[tuple[int, int, int, int]]]) -> None:
         """Of each hub: (port, mask, lower, upper), in pages of 4 KByte. Raises InputError where they lead round, or nowhere."""
         tables = [rows("windows", of_hub, ("port", "mask", "lower", "upper")) for of_hub in listed("windows", windows)]
+        for hub, of_hub in enumerate(tables):
+            for index, window in enumerate(of_hub):
+                if bad := [value for value in window if not 0 <= value < 1 << 32]:
+                    raise InputError(f"window {index} of hub {hub}: {bad[0]} is not a number of 32 bits")
         with _said():
             self._sim.load(tables)
         self.run()

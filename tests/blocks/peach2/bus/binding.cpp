@@ -10,10 +10,19 @@ namespace {
 using thalweg::peach2::Bus, thalweg::peach2::BusBeat;
 using top::Inputs, top::Outputs, top::Parameters;
 
-BusBeat beat_of(const Inputs& in) {
-  return {in.beat_write_i.get() != 0, in.beat_address_i.get(), in.beat_data_i.get(),
-          static_cast<std::uint32_t>(in.beat_enable_i.get())};
-}
+/// The beats that the lanes show.
+struct Shown {
+  std::array<BusBeat, Bus::kLanes> beats;
+  std::array<const BusBeat*, Bus::kLanes> lanes{};
+
+  explicit Shown(const Inputs& in) {
+    for (unsigned l = 0; l < Bus::kLanes; ++l) {
+      beats[l] = {in.beat_write_i.bit(l), in.beat_address_i.get(l), in.beat_data_i.get(l),
+                  static_cast<std::uint32_t>(in.beat_enable_i.get(l))};
+      if (in.beat_valid_i.bit(l)) lanes[l] = &beats[l];
+    }
+  }
+};
 Bus::Ready ready_of(const Inputs& in) {
   return {in.memory_ready_i.get() != 0, in.calculator_ready_i.get() != 0, in.register_ready_i.get() != 0};
 }
@@ -22,11 +31,13 @@ class Twin {
  public:
   void outputs(const Inputs& in, Outputs& out) const {
     using Target = Bus::Target;
-    const BusBeat beat = beat_of(in);
-    const bool valid = in.beat_valid_i.get() != 0;
+    const Shown shown(in);
+    const unsigned lane = bus_.lane(shown.lanes);
+    const BusBeat& beat = shown.beats[lane];
+    const bool valid = shown.lanes[lane] != nullptr;
     const Target target = bus_.target(beat);
-    out.beat_ready_o.set(bus_.takes(beat, ready_of(in)));
-    out.memory_valid_o.set(valid && target == Target::memory && bus_.memory_takes(beat));
+    out.beat_ready_o.set(std::uint64_t{bus_.takes(beat, lane, ready_of(in))} << lane);
+    out.memory_valid_o.set(valid && target == Target::memory && bus_.memory_takes(beat, lane));
     out.memory_write_o.set(beat.write);
     out.memory_address_o.set(beat.address % (1U << 25));
     out.memory_data_o.set(beat.data);
@@ -40,15 +51,17 @@ class Twin {
     out.register_write_o.set(valid && beat.write && target == Target::registers);
     out.register_address_o.set(beat.address % thalweg::peach2::kRegisters);
     out.reply_valid_o.set(bus_.reply().has_value());
-    if (bus_.reply()) out.reply_data_o.set(*bus_.reply());
+    if (bus_.reply()) {
+      out.reply_side_o.set(bus_.reply()->lane);
+      out.reply_data_o.set(bus_.reply()->data);
+    }
     out.stray_valid_o.set(bus_.stray().has_value());
     if (bus_.stray()) out.stray_address_o.set(*bus_.stray());
   }
   void step(const Inputs& in) {
-    const BusBeat beat = beat_of(in);
+    const Shown shown(in);
     const auto reply = in.memory_reply_data_i.get();
-    bus_.step(in.beat_valid_i.get() ? &beat : nullptr, ready_of(in),
-              {in.calculator_data_i.get(), in.ram_data_i.get(), in.register_data_i.get()},
+    bus_.step(shown.lanes, ready_of(in), {in.calculator_data_i.get(), in.ram_data_i.get(), in.register_data_i.get()},
               in.memory_reply_valid_i.get() ? &reply : nullptr);
   }
   [[nodiscard]] const Bus& bus() const { return bus_; }
@@ -61,10 +74,10 @@ class Twin {
 };
 
 /// Beats of every target; memory answers late, and in bursts. Whether a beat is taken depends on what is shown with it: the stimulus
-/// asks a twin of its own. Lanes: beats, those who take them, replies.
+/// asks a twin of its own. Lanes: the beats of each lane of the bus, those who take them, replies.
 class Stimulus {
  public:
-  static constexpr unsigned kLanes = 3;
+  static constexpr unsigned kLanes = Bus::kLanes + 2;
 
   explicit Stimulus(bisim::Dice run)
       : load_(run.pick(1000, 500)),
@@ -73,7 +86,7 @@ class Stimulus {
         replies_(run.pick(800, 100)) {}
 
   void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
-    bisim::Dice beats = draws.lane(0), takers = draws.lane(1), replies = draws.lane(2);
+    bisim::Dice takers = draws.lane(Bus::kLanes), replies = draws.lane(Bus::kLanes + 1);
     next.memory_ready_i.set(takers.chance(ready_));
     next.calculator_ready_i.set(takers.chance(ready_));
     next.register_ready_i.set(takers.chance(ready_));
@@ -85,23 +98,27 @@ class Stimulus {
       --due_;
       next.memory_reply_valid_i.set(true);
     }
-    if (!waiting_ && beats.chance(load_)) {
-      waiting_ = true;
-      write_ = beats.chance(writes_);
-      address_ = beats.bits() & 0x7FFFFFFFF;
-      if (beats.chance(700)) address_ &= ~std::uint64_t{0x7FFF00};  // of RAM and registers some that there are
-      enable_ = beats.chance(800) ? 0xFFFF : beats.below(65536);
-      blocks::fill(data_, beats);
+    for (unsigned l = 0; l < Bus::kLanes; ++l) {
+      bisim::Dice beats = draws.lane(l);
+      auto& shows = shows_[l];
+      if (!shows && beats.chance(load_)) {
+        shows = BusBeat{beats.chance(writes_), beats.bits() & 0x7FFFFFFFF, {beats.bits(), beats.bits()}, 0xFFFF};
+        if (beats.chance(700)) shows->address &= ~std::uint64_t{0x7FFF00};  // of RAM and registers some that there are
+        if (!beats.chance(800)) shows->enable = beats.below(65536);
+      }
+      next.beat_valid_i.set_bit(l, shows.has_value());
+      if (!shows) continue;
+      next.beat_write_i.set_bit(l, shows->write);
+      next.beat_address_i.set(shows->address, l);
+      next.beat_enable_i.set(shows->enable, l);
+      next.beat_data_i.set(shows->data, l);
     }
-    next.beat_valid_i.set(waiting_);
-    next.beat_write_i.set(write_);
-    next.beat_address_i.set(address_);
-    next.beat_enable_i.set(enable_);
-    next.beat_data_i = data_;
-    const BusBeat beat = beat_of(next);
-    if (waiting_ && own_.bus().takes(beat, ready_of(next))) {
-      waiting_ = false;
-      if (!write_ && own_.bus().target(beat) == Bus::Target::memory) ++due_;
+    const Shown shown(next);
+    const unsigned lane = own_.bus().lane(shown.lanes);
+    const BusBeat& beat = shown.beats[lane];
+    if (shows_[lane] && own_.bus().takes(beat, lane, ready_of(next))) {
+      shows_[lane].reset();
+      if (!beat.write && own_.bus().target(beat) == Bus::Target::memory) ++due_;
     }
     own_.step(next);
   }
@@ -109,10 +126,7 @@ class Stimulus {
  private:
   unsigned load_, writes_, ready_, replies_;
   unsigned due_ = 0;
-  bool waiting_ = false, write_ = false;
-  std::uint64_t address_ = 0;
-  unsigned enable_ = 0;
-  decltype(Inputs::beat_data_i) data_{};
+  std::array<std::optional<BusBeat>, Bus::kLanes> shows_;
   Twin own_;
 };
 

@@ -33,7 +33,7 @@ class Twin {
         static_cast<unsigned>(in.write_context_i.get()), static_cast<unsigned>(in.write_place_i.get()), {}};
     for (unsigned i = 0; i < kWords; ++i) beat.data[i] = bisim::get_bits(in.write_data_i.words, 64 * i, 64);
     calculator_.step(setup, in.write_valid_i.get() ? &beat : nullptr, static_cast<unsigned>(in.read_context_i.get()),
-                     static_cast<unsigned>(in.read_beat_i.get()));
+                     static_cast<unsigned>(in.read_beat_i.get()), in.kept_i.get());
   }
 
  private:
@@ -44,7 +44,8 @@ class Twin {
                           .records = Parameters::Records}};
 };
 
-/// Reductions of contexts, one after the other or interleaved, in the order of their beats or in none; setups in between. Lanes: setups, beats, reads.
+/// Reductions of contexts, one after the other or interleaved, in the order of their beats or in none; setups in between; results that are kept for a
+/// while. Lanes: setups, beats, reads.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;
@@ -53,7 +54,9 @@ class Stimulus {
       : load_(run.pick(1000, 900, 300)),
         stay_(run.pick(990, 500)),
         order_(run.pick(1000, 700)),
-        setups_(run.pick(3, 20)) {}
+        setups_(run.pick(3, 20)),
+        keeps_(run.pick(0, 500, 1000)),
+        releases_(run.pick(20, 3)) {}
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice setups = draws.lane(0), beats = draws.lane(1), reads = draws.lane(2);
@@ -76,6 +79,10 @@ class Stimulus {
     if (seen.write_ready_o.get()) waiting_ = false;
     next.read_context_i.set(reads.below(Parameters::Contexts));
     next.read_beat_i.set(reads.below(Parameters::Records));
+    for (unsigned c = 0; c < Parameters::Contexts; ++c)
+      if (kept_ >> c & 1 && reads.chance(releases_)) kept_ &= ~(1U << c);
+    if (seen.done_valid_o.get() && reads.chance(keeps_)) kept_ |= 1U << seen.done_context_o.get();
+    next.kept_i.set(kept_);
   }
 
  private:
@@ -92,7 +99,8 @@ class Stimulus {
     next.setup_tree_i.set(dice.chance(300));
   }
 
-  unsigned load_, stay_, order_, setups_;
+  unsigned load_, stay_, order_, setups_, keeps_, releases_;
+  unsigned kept_ = 0;
   std::vector<blocks::Pair> pairs_ = blocks::built();
   unsigned setups_done_ = 0, context_ = 0;
   std::array<unsigned, Parameters::Contexts> number_{};

@@ -21,6 +21,9 @@ class Twin {
     }
     out.start_valid_o.set(control_.start().has_value());
     if (control_.start()) out.start_address_o.set(*control_.start());
+    out.chain_valid_o.set(control_.chain().has_value());
+    if (control_.chain()) out.chain_address_o.set(*control_.chain());
+    out.kept_o.set(control_.kept());
     out.setup_valid_o.set(control_.setup().has_value());
     if (!control_.setup()) return;
     const auto& [context, setup] = *control_.setup();
@@ -38,6 +41,7 @@ class Twin {
                     .address = in.register_address_i.get(),
                     .window_taken = in.window_ready_i.get() != 0,
                     .start_taken = in.start_ready_i.get() != 0,
+                    .chain_taken = in.chain_ready_i.get() != 0,
                     .dropped = in.dropped_i.get() != 0};
     if (in.done_valid_i.get()) now.done = static_cast<unsigned>(in.done_context_i.get());
     if (in.stray_valid_i.get()) now.stray = in.stray_address_i.get();
@@ -70,13 +74,14 @@ class Stimulus {
     blocks::fill(next.register_data_i, bus);
     next.window_ready_i.set(takers.chance(ready_));
     next.start_ready_i.set(takers.chance(ready_));
+    next.chain_ready_i.set(takers.chance(ready_));
     next.done_valid_i.set(happens.chance(often_));
     next.done_context_i.set(happens.below(Parameters::Contexts));
     next.dropped_i.set(happens.chance(often_));
     next.stray_valid_i.set(happens.chance(often_));
     blocks::fill(next.stray_address_i, happens);
     next.event_valid_i.set(happens.chance(often_));
-    next.event_place_i.set(happens.below(8));
+    next.event_place_i.set(happens.below(Control::kPlaces));
     next.event_count_i.set(happens.below(65536));
     next.event_reason_i.set(happens.below(6));
     next.event_read_i.set(happens.below(2));

@@ -71,6 +71,7 @@ module ingress_proof
     logic [9:0] length;
     logic [61:0] address;
     logic [15:0] requester;
+    logic side;
   } header_t;
 
   // --- What comes in, and what has to become of it
@@ -88,7 +89,8 @@ module ingress_proof
       answer: in_bytes_i[7:0] == 8'h4A,
       length: request.length,
       address: request.address,
-      requester: completion.requester
+      requester: completion.requester,
+      side: completion.tag[6]
   };
   header_t header_q, judged_q;  // a cycle ago, two
   logic asked_q, found_q;
@@ -115,8 +117,8 @@ module ingress_proof
   verdict_t verdict;
   always_comb begin
     verdict.passes = reason == RefusedNot;
-    verdict.to = to;
-    if (judged_q.answer) verdict.to = judged_q.requester == own_i ? Engine : North;
+    verdict.to = Port == Results && to == Bus ? Side : to;
+    if (judged_q.answer) verdict.to = judged_q.requester == own_i ? judged_q.side ? Results : Engine : North;
     verdict.units = judged_q.read ? '0 : UnitsBits'((8'(judged_q.length[6:0]) + 8'd3) / 8'd4);
   end
 
