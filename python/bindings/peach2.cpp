@@ -42,6 +42,12 @@ Fabric::MakeHub hardware(const std::string& library) {
   };
 }
 
+/// Writes were refused or dropped: what() is a line for each.
+class WritesLost : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// A fabric with its front, and what Python says to it.
 class Hubs {
  public:
@@ -115,10 +121,15 @@ class Hubs {
     try {
       fabric_.run();
     } catch (const Stuck&) {
+      static_cast<void>(front_.settle());
       front_.recover();
       throw;
     }
+    if (const auto lost = front_.settle(); !lost.empty()) throw WritesLost(lost);
   }
+  Handle abort(Number node, unsigned channel) { return front_.abort(of(node), channel); }
+  Handle reset(Number node) { return front_.reset(of(node)); }
+  Handle owners(Number node, std::uint32_t nodes) { return front_.owners(of(node), nodes); }
   nb::dict counts(Number number) {
     const unsigned node = of(number);
     const auto counts = fabric_.counts(node);
@@ -128,10 +139,14 @@ class Hubs {
     all["faults"] = counts.faults;
     all["strays"] = counts.strays;
     all["dropped"] = counts.dropped;
-    nb::list refused;
-    for (const auto& each : counts.refused)
-      refused.append(nb::make_tuple(each.count, static_cast<unsigned>(each.reason), each.read, each.address));
-    all["refused"] = refused;
+    const auto records = [](const auto& of_all) {
+      nb::list made;
+      for (const auto& [count, note] : of_all)
+        made.append(nb::make_tuple(count, note.reason, note.read, note.address, note.source.node, note.source.port));
+      return made;
+    };
+    all["refused"] = records(counts.refused);
+    all["given_up"] = records(counts.given_up);
     all["results"] = nb::cast(counts.results);
     all["unclaimed"] = fabric_.node(node).host().unclaimed();
     return all;
@@ -174,11 +189,13 @@ class Hubs {
 
 void bind_peach2(nb::module_& module) {
   nb::exception<Stuck>(module, "Peach2Stuck");
+  nb::exception<WritesLost>(module, "Peach2WritesLost");
   nb::exception<HubDifference>(module, "Peach2Difference");
 
   nb::class_<Times>(module, "Peach2Times")
       .def_ro("begin", &Times::begin, "cycle of the packets' clock; negative before it")
-      .def_ro("end", &Times::end);
+      .def_ro("end", &Times::end)
+      .def_ro("error", &Times::error, "why it has not done what it should, or nothing");
   nb::class_<Reduction>(module, "Peach2Reduction")
       .def(
           "__init__",
@@ -211,6 +228,9 @@ void bind_peach2(nb::module_& module) {
       .def("reduce_in", &Hubs::reduce_in)
       .def("load", &Hubs::load)
       .def("run", &Hubs::run)
+      .def("abort", &Hubs::abort, nb::arg("node"), nb::arg("channel"))
+      .def("reset", &Hubs::reset)
+      .def("owners", &Hubs::owners, nb::arg("node"), nb::arg("nodes"))
       .def("counts", &Hubs::counts)
       .def("us", &Hubs::us);
   module.def("peach2_memory_address", &memory_address, nb::arg("node"), nb::arg("memory"), nb::arg("at") = 0);

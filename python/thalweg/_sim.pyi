@@ -853,6 +853,9 @@ class SharedFabric:
 class Peach2Stuck(Exception):
     pass
 
+class Peach2WritesLost(Exception):
+    pass
+
 class Peach2Difference(Exception):
     pass
 
@@ -863,6 +866,10 @@ class Peach2Times:
 
     @property
     def end(self) -> int: ...
+
+    @property
+    def error(self) -> str:
+        """why it has not done what it should, or nothing"""
 
 class Peach2Reduction:
     def __init__(self, context: int, op: int, type: int, record_bytes: int, tree: bool) -> None: ...
@@ -908,6 +915,12 @@ class Peach2Hubs:
     def load(self, arg: Sequence[Sequence[tuple[int, int, int, int]]], /) -> None: ...
 
     def run(self) -> None: ...
+
+    def abort(self, node: int, channel: int) -> Peach2Times: ...
+
+    def reset(self, arg: int, /) -> Peach2Times: ...
+
+    def owners(self, node: int, nodes: int) -> Peach2Times: ...
 
     def counts(self, arg: int, /) -> dict: ...
 

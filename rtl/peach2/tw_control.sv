@@ -3,12 +3,16 @@
 // happened.
 //
 // A register has 16 bytes, and is written in one beat, or its lower half before its upper one. At 0 the windows: lower and upper
-// page, 32 bits each; mask, the port in bits 34 to 32, used in bit 40. At 64 starts a chain: its address, the lower half alone. At
-// 80 the contexts: beats, operator from bit 32, type from 40, log2 of a record's beats from 48, tree in bit 56; and, where bit 63
-// is set, the chain that starts for each result, so that no host takes part: one of all contexts' at a time, and the context's result
-// is kept until it has ended. Read at 128: chains that ended and starts that found no place, 32 bits each; faults. At 129: beats that the bus and the calculator dropped; the address of the bus's last one.
-// At 144 for each port: packets refused, the last one's reason from bit 32, whether it was a read in bit 35; its address. At 160
-// for each context: results.
+// page, 32 bits each; mask, the port in bits 34 to 32, used in bit 40. At 64 starts a chain: its address, the lower half alone. At 65
+// the nodes, a bit each, whose packets may write registers, which else the host alone may. At 66 bits 0 and 1 give up the chain of
+// a channel, 8 and 9 also those that wait. At 80 the contexts: beats, operator from bit 32, type from 40, log2 of a record's beats
+// from 48, tree in bit 56; and, where bit 63 is set, the chain that starts for each result, so that no host takes part: one of all
+// contexts' at a time, and the context's result is kept until it has ended.
+//
+// Read at 128: chains that ended and starts that found no place, 32 bits each; chains that were given up. At 129: beats that the
+// bus and the calculator dropped; the address of the bus's last one. At 130 for each channel: chains given up, the last one's reason
+// from bit 32; its descriptor. At 144 for each port: packets refused, the last one's reason from bit 32, whether it was a read in bit
+// 35, who sent it: the port from bit 40, the node from 48; its address. At 160 for each context: results.
 //
 // Order: of starts. Latency: a window or a start is at its output the cycle after the write; what is read, one. Throughput: a
 // register a cycle, while windows are taken. Storage: the counts, the contexts' chains, Starts starts. All outputs but
@@ -44,6 +48,12 @@ module tw_control
     input  logic                   start_ready_i,
     output logic [AddressBits-1:0] start_address_o,
 
+    output logic                   command_valid_o,
+    input  logic                   command_ready_i,
+    output logic [   Channels-1:0] command_abort_o,
+    output logic [   Channels-1:0] command_purge_o,
+    output logic [2**NodeBits-1:0] command_owners_o,  /// nodes that may write registers
+
     output logic                   chain_valid_o,    /// of a result
     input  logic                   chain_ready_i,
     output logic [AddressBits-1:0] chain_address_o,
@@ -67,9 +77,7 @@ module tw_control
     input logic                          event_valid_i,
     input logic        [            3:0] event_place_i,   /// ports; then, of each channel, chains that ended, and faults
     input logic        [           15:0] event_count_i,
-    input refusal_e                      event_reason_i,
-    input logic                          event_read_i,
-    input logic        [AddressBits-1:0] event_address_i
+    input note_t                         event_note_i
 );
   if (Windows < 2 || Windows > 64) begin : check_windows
     $error("tw_control: Windows must be 2 to 64");
@@ -83,16 +91,15 @@ module tw_control
 
   typedef struct packed {
     logic [31:0] count;
-    refusal_e reason;
-    logic was_read;
-    logic [AddressBits-1:0] address;
-  } refused_t;
+    note_t note;  // the last one's
+  } record_t;
   typedef struct packed {
     logic starts;
     logic [AddressBits-1:0] address;
   } chain_t;
 
-  refused_t [Ports-1:0] refused_q;
+  record_t [Ports-1:0] refused_q;
+  record_t [Channels-1:0] given_up_q;
   chain_t [Contexts-1:0] chains_q;
   logic [Contexts-1:0] due_q;  // chains that a result starts
   logic running_q;  // one of them, from its start on
@@ -114,7 +121,12 @@ module tw_control
   wire to_context = goes && upper_written && register_address_i[7:4] == 4'd5 && 5'(register_address_i[3:0]) < 5'(Contexts);
   wire [ContextBits-1:0] of = register_address_i[ContextBits-1:0];
 
-  assign register_ready_o = !window_valid_o || window_ready_i;
+  wire to_owners = goes && lower_written && register_address_i == 8'd65;
+  wire to_abort = goes && lower_written && register_address_i == 8'd66;
+
+  wire window_free = !window_valid_o || window_ready_i;
+  wire command_free = !command_valid_o || command_ready_i;
+  assign register_ready_o = window_free && command_free;
 
   // --- Starts
 
@@ -154,6 +166,9 @@ module tw_control
 
   // --- Reads
 
+  function automatic logic [127:0] record(record_t from);
+    return {64'(from.note.address), 12'd0, from.note.source.node, 5'd0, from.note.source.port, 4'd0, from.note.was_read, from.note.reason, from.count};
+  endfunction
   logic [127:0] value;
   always_comb begin
     value = '0;
@@ -161,7 +176,8 @@ module tw_control
     if (register_address_i == 8'd129) value = {64'({stray_address_q, 4'd0}), dropped_q, strays_q};
     for (int unsigned i = 0; i < Ports; i++)
     if (register_address_i == 8'(144 + i))
-      value = {64'(refused_q[i].address), 28'd0, refused_q[i].was_read, refused_q[i].reason, refused_q[i].count};
+      value = record(refused_q[i]);
+    for (int unsigned i = 0; i < Channels; i++) if (register_address_i == 8'(130 + i)) value = record(given_up_q[i]);
     for (int unsigned i = 0; i < Contexts; i++)
     if (register_address_i == 8'(160 + i)) value = 128'(results_q[i]);
   end
@@ -170,6 +186,10 @@ module tw_control
     register_data_o <= rst_i ? '0 : value;
     if (goes && lower_written) lower_q <= register_data_i[63:0];
 
+    if (goes) begin
+      command_abort_o <= to_abort ? lower[Channels-1:0] : '0;
+      command_purge_o <= to_abort ? lower[8+:Channels] : '0;
+    end
     if (register_ready_o) begin
       window_index_o <= register_address_i[IndexBits-1:0];
       window_o <= '{
@@ -189,11 +209,12 @@ module tw_control
     if (to_context) chains_q[of] <= '{starts: upper[63], address: upper[AddressBits-1:0]};
 
     if (event_valid_i && event_place_i < 4'(Ports)) begin
-      refused_q[event_place_i[2:0]].count    <= refused_q[event_place_i[2:0]].count + 32'(event_count_i);
-      refused_q[event_place_i[2:0]].reason   <= event_reason_i;
-      refused_q[event_place_i[2:0]].was_read <= event_read_i;
-      refused_q[event_place_i[2:0]].address  <= event_address_i;
+      refused_q[event_place_i[2:0]].count <= refused_q[event_place_i[2:0]].count + 32'(event_count_i);
+      refused_q[event_place_i[2:0]].note  <= event_note_i;
     end
+    for (int unsigned i = 0; i < Channels; i++)
+    if (event_valid_i && event_place_i == 4'(Faults + i))
+      given_up_q[i] <= '{count: given_up_q[i].count + 32'(event_count_i), note: event_note_i};
     if (stray_valid_i) stray_address_q <= stray_address_i;
     if (done_valid_i) results_q[done_context_i] <= results_q[done_context_i] + 1'b1;
     if (starts_due) begin
@@ -208,7 +229,10 @@ module tw_control
       setup_valid_o <= 1'b0;
       chain_valid_o <= 1'b0;
       running_q <= 1'b0;
+      command_valid_o <= 1'b0;
+      command_owners_o <= '0;
       refused_q <= '0;
+      given_up_q <= '0;
       due_q <= '0;
       results_q <= '0;
       lower_q <= '0;
@@ -216,7 +240,9 @@ module tw_control
       stray_address_q <= '0;
       for (int unsigned i = 0; i < Contexts; i++) chains_q[i].starts <= 1'b0;
     end else begin
-      if (register_ready_o) window_valid_o <= to_window;
+      window_valid_o <= to_window || !window_free;
+      command_valid_o <= to_owners || to_abort || !command_free;
+      if (to_owners) command_owners_o <= lower[2**NodeBits-1:0];
       setup_valid_o <= to_context;
       chain_valid_o <= starts_due || (chain_valid_o && !chain_ready_i);
       running_q <= starts_due || (running_q && !chain_ended);

@@ -5,17 +5,22 @@
 // which says where its data are to be written. The next descriptor is fetched when the last read of this one has gone out, and
 // followed when all that was read has been written: so completions come in the order of their reads, whoever answers.
 //
+// A chain is given up where a descriptor is none, a read was refused, an answer has failed, there have been more than Descriptors, or
+// the host aborts it: nothing more is read, what is under way is waited for, and the next chain begins as after a reset. A chain
+// ends once, finished or with a fault, which says why and at which descriptor. purge_i gives up the chains that wait too, up to the
+// first 64 cycles in which none comes.
+//
 // Order: of the chain. Latency: a read goes out two cycles after the descriptor. Throughput: a read in two cycles, of up to
-// Reads that have no completion yet. Storage: a descriptor. All outputs are registers, or depend on registers alone. A fault, a
-// descriptor that is none or a read that was refused, lasts until reset. Critical path: from the double words that are left over
-// the smallest of three to the next address.
+// Reads that have no completion yet. Storage: a descriptor. All outputs are registers, or depend on registers alone. Critical path:
+// from the double words that are left over the smallest of three to the next address.
 module tw_dma_reader
   import tw_spec_pkg::*;
   import tw_peach2_pkg::*;
   import tw_peach2_spec_pkg::*;
 #(
     parameter int unsigned Reads = 16,  /// under way at once, 1 to 32
-    parameter logic Side = 1'b0  /// bit 6 of its tags: which channel's
+    parameter logic SideTag = 1'b0,  /// bit 6 of its tags: which channel's
+    parameter int unsigned Descriptors = 32768  /// of a chain at most, at least 1
 ) (
     input logic        clk_i,
     input logic        rst_i,
@@ -32,39 +37,60 @@ module tw_dma_reader
     output logic                   chunk_valid_o,   /// no more than Reads at once
     output logic [AddressBits-3:0] chunk_to_o,      /// in double words
     output logic [            6:0] chunk_dwords_o,
-    output logic                   chunk_last_o,    /// the chain's last one
 
     input logic descriptor_valid_i,
     input dma_descriptor_t descriptor_i,
     input logic written_i,  /// a chunk has been written
     input logic refused_i,  /// a read was refused
+    input logic answered_i,  /// the last word of an answer was taken
+    input logic failed_i,  /// an answer has failed
+    input logic quiet_i,  /// the writer is at no packet
+    input logic abort_i,
+    input logic purge_i,
 
-    output logic fault_o
+    output logic                   abandon_o,      /// the writer is to drop what comes
+    output logic                   clear_o,        /// it begins anew
+    output logic                   finished_o,     /// the chain
+    output logic                   fault_valid_o,  /// it was given up
+    output chain_fault_e           fault_reason_o,
+    output logic [AddressBits-1:0] fault_address_o /// of the descriptor
 );
   if (Reads < 1 || Reads > 32) begin : check_reads
     $error("tw_dma_reader: Reads must be 1 to 32");
   end
+  if (Descriptors < 1) begin : check_descriptors
+    $error("tw_dma_reader: Descriptors must be at least 1");
+  end
 
   localparam int unsigned DwordBits = AddressBits - 2;
+  localparam int unsigned CountBits = $clog2(Descriptors + 1);
 
-  typedef enum logic [2:0] {Idle, Fetch, Await, Cut, Issue, Drain, Fault} state_e;
+  typedef enum logic [2:0] {Idle, Fetch, Await, Cut, Issue, Drain, Abandon} state_e;
 
   state_e state_q;
   logic [DwordBits-1:0] from_q, to_q;
-  logic [AddressBits-6:0] next_q;  // descriptors
+  logic [AddressBits-6:0] next_q, at_q;  // descriptors
+  logic [CountBits-1:0] count_q;  // of them
   logic [29:0] left_q;
   logic last_q;
   logic [6:0] dwords_q;
   logic [4:0] tag_q;
   logic [5:0] under_way_q;
+  logic [5:0] asked_q;  // reads without an answer, that of a descriptor too
   logic there_q;
   dma_descriptor_t descriptor_q;
+  chain_fault_e broken_q;  // why the chain is to be given up
+  logic [6:0] purge_q;  // cycles
 
   wire fetches = state_q == Fetch;
   wire room = under_way_q != 6'(Reads);
   assign start_ready_o = state_q == Idle;
   assign out_valid_o = fetches || (state_q == Issue && room);
-  assign fault_o = state_q == Fault;
+  assign abandon_o = state_q == Abandon;
+  assign clear_o = abandon_o && asked_q == 0 && quiet_i;
+  // A read that is shown goes first.
+  wire gives_up = broken_q != ChainRight && (!out_valid_o || out_ready_i);
+  wire ends = state_q == Drain && under_way_q == 0 && broken_q == ChainRight;
 
   pcie_memory_read_t read;
   always_comb begin
@@ -73,7 +99,7 @@ module tw_dma_reader
     read.first_enable = 4'hF;
     read.length = fetches ? 10'd8 : 10'(dwords_q);
     read.last_enable = read.length == 10'd1 ? 4'h0 : 4'hF;
-    read.tag = {fetches, Side, 1'b0, fetches ? 5'd0 : tag_q};
+    read.tag = {fetches, SideTag, 1'b0, fetches ? 5'd0 : tag_q};
     read.address = fetches ? 62'({next_q, 3'd0}) : 62'(from_q);
   end
   assign out_data_o = word_t'(pcie_memory_read_bytes(read));
@@ -93,8 +119,20 @@ module tw_dma_reader
     chunk_valid_o <= !rst_i && issues;
     chunk_to_o <= to_q;
     chunk_dwords_o <= dwords_q;
-    chunk_last_o <= last_q && left_q == 30'(dwords_q);
+    finished_o <= !rst_i && ends;
+    fault_valid_o <= !rst_i && clear_o;
+    fault_reason_o <= broken_q;
+    fault_address_o <= {at_q, 5'd0};
     under_way_q <= under_way_q + 6'(issues) - 6'(written_i);
+    asked_q <= asked_q + 6'(goes) - 6'(answered_i && asked_q != 0) - 6'(refused_i);
+    if (purge_i) purge_q <= 7'd64;
+    else if (start_valid_i) purge_q <= purge_q != 0 ? 7'd64 : '0;
+    else if (purge_q != 0) purge_q <= purge_q - 1'b1;
+    if (state_q != Idle && !ends && broken_q == ChainRight) begin
+      if (refused_i) broken_q <= ChainRefused;
+      else if (failed_i) broken_q <= ChainFailed;
+      else if (abort_i || purge_i) broken_q <= ChainAborted;
+    end
     if (issues) tag_q <= tag_q + 1'b1;
     if (descriptor_valid_i) begin
       there_q <= 1'b1;
@@ -104,9 +142,19 @@ module tw_dma_reader
       Idle:
       if (start_valid_i) begin
         next_q  <= start_address_i[AddressBits-1:5];
-        state_q <= start_address_i[4:0] != 0 ? Fault : Fetch;
+        at_q    <= start_address_i[AddressBits-1:5];
+        count_q <= '0;
+        state_q <= Fetch;
+        if (purge_q != 0 || start_address_i[4:0] != 0) state_q <= Abandon;
+        if (purge_q != 0) broken_q <= ChainAborted;
+        else if (start_address_i[4:0] != 0) broken_q <= ChainMalformed;
       end
-      Fetch: if (goes) state_q <= Await;
+      Fetch:
+      if (goes) begin
+        state_q <= Await;
+        at_q    <= next_q;
+        count_q <= count_q + 1'b1;
+      end
       Await:
       if (there_q && under_way_q == 0) begin
         there_q <= 1'b0;
@@ -115,7 +163,11 @@ module tw_dma_reader
         next_q  <= descriptor_q.next[AddressBits-1:5];
         left_q  <= descriptor_q.size[31:2];
         last_q  <= descriptor_q.last;
-        state_q <= malformed ? Fault : Cut;
+        state_q <= Cut;
+        if (broken_q == ChainRight && (malformed || 32'(count_q) > Descriptors - 32'(!descriptor_q.last))) begin
+          state_q  <= Abandon;
+          broken_q <= malformed ? ChainMalformed : ChainTooLong;
+        end
       end
       Cut: begin
         dwords_q <= left_q < 30'(at_most) ? left_q[6:0] : at_most;
@@ -129,15 +181,25 @@ module tw_dma_reader
         if (left_q != 30'(dwords_q)) state_q <= Cut;
         else state_q <= last_q ? Drain : Fetch;
       end
-      Drain: if (under_way_q == 0) state_q <= Idle;
+      Drain: if (ends) state_q <= Idle;
       default: ;
     endcase
-    if (refused_i) state_q <= Fault;
-    if (rst_i) begin
+    if (gives_up) state_q <= Abandon;
+    if (clear_o) begin
       state_q <= Idle;
       under_way_q <= '0;
       tag_q <= '0;
       there_q <= 1'b0;
+      broken_q <= ChainRight;
+    end
+    if (rst_i) begin
+      state_q <= Idle;
+      under_way_q <= '0;
+      asked_q <= '0;
+      tag_q <= '0;
+      there_q <= 1'b0;
+      broken_q <= ChainRight;
+      purge_q <= '0;
     end
   end
 

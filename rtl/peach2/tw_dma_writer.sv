@@ -2,8 +2,10 @@
 // The DMA controller's second half: takes the completions of its reads, and writes their data where the chunks say, each double
 // word moved to its place in the destination's lines.
 //
-// Order: of the reads; a completion that is not the one whose turn it is, or has failed, is a fault, which lasts until reset, and
-// what comes then is dropped. Latency: a header goes out five cycles after the completion's, where it waits for nothing.
+// A completion that is not the one whose turn it is, or has failed, is dropped and told; so is what comes while the reader abandons its
+// chain, until clear_i.
+//
+// Order: of the reads. Latency: a header goes out five cycles after the completion's, where it waits for nothing.
 // Throughput: a line a cycle, and one or two more for a packet. Storage: Words words, two behind their memory, the chunks, a line. All outputs are
 // registers, or depend on registers alone. Critical path: from the line at the front over the rotation by up to seven double words
 // and the choice of each to the output register.
@@ -14,7 +16,7 @@ module tw_dma_writer
 #(
     parameter int unsigned Words = 176,  /// of completions, for all reads under way: up to 10 each, 2 of a descriptor
     parameter int unsigned Chunks = 16,  /// those of all reads under way
-    parameter logic Side = 1'b0  /// bit 6 of the reads' tags: which channel's
+    parameter logic SideTag = 1'b0  /// bit 6 of the reads' tags: which channel's
 ) (
     input logic        clk_i,
     input logic        rst_i,
@@ -28,7 +30,8 @@ module tw_dma_writer
     input  logic                   chunk_valid_i,
     input  logic [AddressBits-3:0] chunk_to_i,      /// in double words
     input  logic [            6:0] chunk_dwords_i,
-    input  logic                   chunk_last_i,    /// the chain's last one
+    input  logic                   abandon_i,       /// drop what comes
+    input  logic                   clear_i,         /// begin anew: nothing is under way
 
     output logic  out_valid_o,
     input  logic  out_ready_i,
@@ -38,15 +41,15 @@ module tw_dma_writer
     output logic            descriptor_valid_o,
     output dma_descriptor_t descriptor_o,
     output logic            written_o,           /// a chunk
-    output logic            finished_o,          /// a chain
-    output logic            fault_o
+    output logic            answered_o,          /// the last word of a completion was taken
+    output logic            failed_o,            /// a completion that is wrong
+    output logic            quiet_o              /// at no packet
 );
   localparam int unsigned DwordBits = AddressBits - 2;
 
   typedef struct packed {
     logic [DwordBits-1:0] to;
     logic [6:0] dwords;
-    logic last;
   } chunk_t;
   typedef enum logic [2:0] {Header, Descriptor, Prime, Data, Drop} state_e;
 
@@ -63,14 +66,13 @@ module tw_dma_writer
   logic [2:0] turn_q;  // double words by which the lines move up
   logic [3:0] in_left_q, out_left_q;
   logic [7:0][31:0] before_q;  // the line before, moved
-  logic faulty_q;
 
   pcie_completion_t completion;
   assign completion = pcie_completion_of(front[95:0]);
   wire [2:0] from = completion.lower_address[4:2];
   wire fetched = completion.tag[7];
   wire right = is_completion(front) && completion.status == 0
-               && (fetched || (completion.tag == {1'b0, Side, 1'b0, expected_q} && planned && completion.length == 10'(chunk.dwords)));
+               && (fetched || (completion.tag == {1'b0, SideTag, 1'b0, expected_q} && planned && completion.length == 10'(chunk.dwords)));
   wire skewed = from > chunk.to[2:0];
 
   tw_ram_fifo #(
@@ -105,10 +107,10 @@ module tw_dma_writer
       .Depth(Chunks)
   ) chunks (
       .clk_i,
-      .rst_i,
+      .rst_i      (rst_i || clear_i),
       .in_valid_i (chunk_valid_i),
       .in_ready_o (chunk_ready),
-      .in_data_i  ({chunk_to_i, chunk_dwords_i, chunk_last_i}),
+      .in_data_i  ({chunk_to_i, chunk_dwords_i}),
       .out_valid_o(planned),
       .out_ready_i(chunk_done),
       .out_data_o (chunk),
@@ -124,6 +126,7 @@ module tw_dma_writer
     header.last_enable = chunk.dwords == 7'd1 ? 4'h0 : 4'hF;
     header.address = 62'(chunk.to);
   end
+  wire accepts = right && !abandon_i;
   wire needs = in_left_q != 0;
   logic [7:0][31:0] moved, mixed;
   always_comb begin
@@ -137,8 +140,8 @@ module tw_dma_writer
     out_last = 1'b0;
     unique case (state_q)
       Header: begin
-        takes = there && (!right || fetched || advance);
-        goes  = there && right && !fetched;
+        takes = there && (!accepts || fetched || advance);
+        goes  = there && accepts && !fetched;
       end
       Data: begin
         goes = there || !needs;
@@ -165,20 +168,19 @@ module tw_dma_writer
       .out_data_o ({out_last_o, out_data_o})
   );
 
-  assign fault_o = faulty_q;
+  assign quiet_o = state_q == Header;
   always_ff @(posedge clk_i) begin
     written_o <= !rst_i && done;
-    finished_o <= !rst_i && done && chunk.last;
+    answered_o <= !rst_i && takes && last;
+    failed_o <= !rst_i && state_q == Header && there && !right && !abandon_i;
     descriptor_valid_o <= !rst_i && state_q == Descriptor && there;
     descriptor_o <= front;
     if (takes) before_q <= state_q == Header ? '0 : moved;
     unique case (state_q)
       Header:
       if (there) begin
-        if (!right) begin
-          faulty_q <= 1'b1;
-          state_q  <= Drop;
-        end else if (fetched) begin
+        if (!accepts) state_q <= last ? Header : Drop;
+        else if (fetched) begin
           state_q <= Descriptor;
         end else if (advance) begin
           expected_q <= expected_q + 1'b1;
@@ -199,12 +201,13 @@ module tw_dma_writer
         if (goes && advance) out_left_q <= out_left_q - 1'b1;
         if (done) state_q <= Header;
       end
+      Drop: if (there && last) state_q <= Header;
       default: ;
     endcase
+    if (clear_i) expected_q <= '0;
     if (rst_i) begin
       state_q <= Header;
       expected_q <= '0;
-      faulty_q <= 1'b0;
       before_q <= '0;
       turn_q <= '0;
     end

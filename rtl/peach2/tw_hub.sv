@@ -65,7 +65,7 @@ module tw_hub
   // A packet of an odd number of units can have as many words as half of its units and 2 1/2: a header, and lines of which the first
   // and the last hold one double word.
   localparam int unsigned LinkWords = (5 * Packets + Units) / 2;
-  localparam int unsigned NoteBits = 3 + 1 + AddressBits;
+  localparam int unsigned NoteBits = $bits(note_t);
   localparam int unsigned PlacesBits = $clog2(Places);
   localparam int unsigned EventBits = PlacesBits + 16 + NoteBits;
   localparam int unsigned CrossingDepth = 16;
@@ -88,7 +88,9 @@ module tw_hub
   logic [Ports-1:0][UnitsBits-1:0] freed_units;
   logic [Ports-1:0] refused, refused_read;
   refusal_e [Ports-1:0] refused_reason;
+  source_t [Ports-1:0] refused_source;
   logic [Ports-1:0][AddressBits-1:0] refused_address;
+  logic [2**NodeBits-1:0] owners_q;
 
   logic load;
   logic [IndexBits-1:0] load_index;
@@ -108,6 +110,7 @@ module tw_hub
         .rst_i           (net_rst_i),
         .own_i           (net_own_i),
         .base_i          (net_base_i),
+        .owners_i        (owners_q),
         .load_valid_i    (load),
         .load_index_i    (load_index),
         .load_window_i   (load_window),
@@ -125,6 +128,7 @@ module tw_hub
         .refused_valid_o (refused[p]),
         .refused_reason_o(refused_reason[p]),
         .refused_read_o  (refused_read[p]),
+        .refused_source_o(refused_source[p]),
         .refused_address_o(refused_address[p])
     );
   end
@@ -175,24 +179,26 @@ module tw_hub
 
   // --- The DMA controller
 
-  localparam int unsigned Channels = 2;
   logic [Channels-1:0] start, start_ready, finished, fault;
+  logic commanded;
+  logic [Channels-1:0] abort, purge;
+  chain_fault_e [Channels-1:0] fault_reason;
+  logic [Channels-1:0][AddressBits-1:0] fault_address;
   logic [Channels-1:0][AddressBits-1:0] start_address;
 
   for (genvar c = 0; c < Channels; c++) begin : channels
     localparam int unsigned Own = c == 0 ? 32'(Engine) : 32'(Results);
     logic read_valid, write_valid, read_ready, write_ready, write_last;
     word_t read_data, write_data;
-    logic chunk_valid, chunk_last;
+    logic chunk_valid;
     logic [AddressBits-3:0] chunk_to;
     logic [6:0] chunk_dwords;
-    logic fetched, written, read_fault, write_fault;
+    logic fetched, written, answered, failed, quiet, abandon, clear;
     dma_descriptor_t descriptor;
-    assign fault[c] = read_fault || write_fault;
 
     tw_dma_reader #(
         .Reads(Reads),
-        .Side (c == 1)
+        .SideTag(c == 1)
     ) reader (
         .clk_i             (net_clk_i),
         .rst_i             (net_rst_i),
@@ -206,17 +212,26 @@ module tw_hub
         .chunk_valid_o     (chunk_valid),
         .chunk_to_o        (chunk_to),
         .chunk_dwords_o    (chunk_dwords),
-        .chunk_last_o      (chunk_last),
         .descriptor_valid_i(fetched),
         .descriptor_i      (descriptor),
         .written_i         (written),
         .refused_i         (refused[Own] && refused_read[Own]),
-        .fault_o           (read_fault)
+        .answered_i        (answered),
+        .failed_i          (failed),
+        .quiet_i           (quiet),
+        .abort_i           (commanded && abort[c]),
+        .purge_i           (commanded && purge[c]),
+        .abandon_o         (abandon),
+        .clear_o           (clear),
+        .finished_o        (finished[c]),
+        .fault_valid_o     (fault[c]),
+        .fault_reason_o    (fault_reason[c]),
+        .fault_address_o   (fault_address[c])
     );
     tw_dma_writer #(
         .Words (10 * Reads + 2),
         .Chunks(Reads),
-        .Side  (c == 1)
+        .SideTag(c == 1)
     ) writer (
         .clk_i             (net_clk_i),
         .rst_i             (net_rst_i),
@@ -228,7 +243,8 @@ module tw_hub
         .chunk_valid_i     (chunk_valid),
         .chunk_to_i        (chunk_to),
         .chunk_dwords_i    (chunk_dwords),
-        .chunk_last_i      (chunk_last),
+        .abandon_i         (abandon),
+        .clear_i           (clear),
         .out_valid_o       (write_valid),
         .out_ready_i       (write_ready),
         .out_data_o        (write_data),
@@ -236,8 +252,9 @@ module tw_hub
         .descriptor_valid_o(fetched),
         .descriptor_o      (descriptor),
         .written_o         (written),
-        .finished_o        (finished[c]),
-        .fault_o           (write_fault)
+        .answered_o        (answered),
+        .failed_o          (failed),
+        .quiet_o           (quiet)
     );
     tw_stream_switch #(
         .Inputs (2),
@@ -261,15 +278,23 @@ module tw_hub
   // --- What happened
 
   logic [Places-1:0] happened;
-  logic [Places-1:0][NoteBits-1:0] notes;
-  logic [Channels-1:0] faulty_q;
+  note_t [Places-1:0] notes;
   logic event_valid, event_ready;
   logic [EventBits-1:0] event_;
-  always_ff @(posedge net_clk_i) faulty_q <= net_rst_i ? '0 : fault;
   always_comb begin
-    happened = {fault & ~faulty_q, finished, refused};
+    happened = {fault, finished, refused};
     notes = '0;
-    for (int unsigned p = 0; p < Ports; p++) notes[p] = {refused_reason[p], refused_read[p], refused_address[p]};
+    for (int unsigned p = 0; p < Ports; p++)
+      notes[p] = '{
+          reason: refused_reason[p],
+          was_read: refused_read[p],
+          source: refused_source[p],
+          address: refused_address[p]
+      };
+    for (int unsigned c = 0; c < Channels; c++) begin
+      notes[Faults+c].reason  = fault_reason[c];
+      notes[Faults+c].address = fault_address[c];
+    end
   end
   tw_events #(
       .Places(Places),
@@ -297,6 +322,9 @@ module tw_hub
   logic [Channels-1:0] started, started_ready;
   logic [Channels-1:0][AddressBits-1:0] started_address;
   logic [EventBits-1:0] told_event;
+  logic command_valid, command_ready;
+  logic [Channels-1:0] command_abort, command_purge;
+  logic [2**NodeBits-1:0] command_owners, owners;
 
   for (genvar l = 0; l < Lanes; l++) begin : crossings
     localparam int unsigned Own = l == 0 ? 32'(Bus) : 32'(Side);
@@ -363,6 +391,25 @@ module tw_hub
       .rd_ready_i(1'b1),
       .rd_data_o ({load_index, load_window})
   );
+  tw_async_fifo #(
+      .Width(2 * Channels + 2 ** NodeBits),
+      .Depth(FewDepth)
+  ) commands (
+      .wr_clk_i  (bus_clk_i),
+      .wr_rst_i  (bus_rst_i),
+      .wr_valid_i(command_valid),
+      .wr_ready_o(command_ready),
+      .wr_data_i ({command_abort, command_purge, command_owners}),
+      .rd_clk_i  (net_clk_i),
+      .rd_rst_i  (net_rst_i),
+      .rd_valid_o(commanded),
+      .rd_ready_i(1'b1),
+      .rd_data_o ({abort, purge, owners})
+  );
+  always_ff @(posedge net_clk_i) begin
+    if (net_rst_i) owners_q <= '0;
+    else if (commanded) owners_q <= owners;
+  end
   tw_async_fifo #(
       .Width(EventBits),
       .Depth(FewDepth)
@@ -528,6 +575,11 @@ module tw_hub
       .start_valid_o     (started[0]),
       .start_ready_i     (started_ready[0]),
       .start_address_o   (started_address[0]),
+      .command_valid_o   (command_valid),
+      .command_ready_i   (command_ready),
+      .command_abort_o   (command_abort),
+      .command_purge_o   (command_purge),
+      .command_owners_o  (command_owners),
       .chain_valid_o     (started[1]),
       .chain_ready_i     (started_ready[1]),
       .chain_address_o   (started_address[1]),
@@ -547,9 +599,7 @@ module tw_hub
       .event_valid_i     (told),
       .event_place_i     (told_event[EventBits-1-:PlacesBits]),
       .event_count_i     (told_event[NoteBits+:16]),
-      .event_reason_i    (refusal_e'(told_event[NoteBits-1-:3])),
-      .event_read_i      (told_event[AddressBits]),
-      .event_address_i   (told_event[AddressBits-1:0])
+      .event_note_i      (told_event[NoteBits-1:0])
   );
 
 `ifndef SYNTHESIS

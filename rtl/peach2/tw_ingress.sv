@@ -3,7 +3,10 @@
 //
 // Writes go by windows; reads too, but to what answers alone, the host or the bus, and only from where Reads has it; an answer
 // goes to the DMA channel that asked (bit 6 of its tag), else to the host. Packets of the channel Results for the bus take its side
-// lane. What is refused is dropped, and told with its reason and address.
+// lane. A register, but for that of starts, is written by north alone, and by the nodes of owners_i. What is refused is dropped, and told
+// with its reason, source and address.
+//
+// A write that comes by a cable has it counted in its header; any other gets its source there.
 //
 // Order: kept. Latency: the header is at the output four cycles after it came in, and two after the packet's last word.
 // Throughput: a word a cycle. Storage: Words words, and one at the output. Whoever sends by credits, one a packet and one for
@@ -25,6 +28,7 @@ module tw_ingress
     input logic        rst_i,
     input logic [15:0] own_i,  /// the engine's, as the requester of its reads
     input logic [BaseBits-1:0] base_i,  /// the hub's own GByte
+    input logic [2**NodeBits-1:0] owners_i,  /// nodes that may write registers
 
     input logic                     load_valid_i,
     input logic    [IndexWidth-1:0] load_index_i,
@@ -47,6 +51,7 @@ module tw_ingress
     output logic                       refused_valid_o,
     output refusal_e                   refused_reason_o,
     output logic                       refused_read_o,
+    output source_t                    refused_source_o,
     output logic     [AddressBits-1:0] refused_address_o
 );
   if (Words < 10 || Packets < 1) begin : check_sizes
@@ -54,6 +59,10 @@ module tw_ingress
   end
 
   localparam int unsigned CountBits = $clog2(Packets + 1);
+  localparam logic Cable = Port == East || Port == West || Port == South;
+  localparam int unsigned BusAt = 32, FunctionAt = 40, TagAt = 48;  // in a header
+  localparam logic [17:0] RegistersAt = 18'h38000;  // of a hub's pages
+  localparam logic [7:0] Start = 8'd64;  // the register of starts
 
   typedef struct packed {
     logic write, read, answer;
@@ -61,6 +70,8 @@ module tw_ingress
     logic [61:0] address;
     logic [15:0] requester;
     logic side;  // of an answer: to a read of the channel Results
+    logic led;
+    source_t source;
   } header_t;
   typedef struct packed {
     logic passes;
@@ -74,6 +85,20 @@ module tw_ingress
   wire  accept = in_valid_i && in_ready_o;
   wire  begins = accept && first_q;
   assign in_ready_o = store_ready && (!first_q || packets_q != CountBits'(Packets));
+
+  source_t source;
+  always_comb begin
+    source = '{node: in_data_i[BusAt+:NodeBits], port: in_data_i[FunctionAt+:3]};
+    if (!Cable) source = '{node: base_i[BaseBits-1-:NodeBits], port: Port};
+  end
+  word_t kept;
+  always_comb begin
+    kept = in_data_i;
+    if (first_q && is_write(in_data_i)) begin
+      if (Cable) kept[TagAt+:8] = in_data_i[TagAt+:8] + 1'b1;
+      else kept[TagAt+7:BusAt] = {8'd0, 5'd0, source.port, 4'd0, source.node};
+    end
+  end
 
   // --- The verdict, two cycles behind the header
 
@@ -93,7 +118,9 @@ module tw_ingress
         length: request.length,  // at the same place in all of them
         address: request.address,
         requester: answer.requester,
-        side: answer.tag[6]
+        side: answer.tag[6],
+        led: in_data_i[TagAt+:8] >= 8'(MostCables),
+        source: source
     };
     found_q <= asked_q;
   end
@@ -113,6 +140,9 @@ module tw_ingress
       .found_to_o   (to)
   );
 
+  wire to_start = found_q.address[9:2] == Start && found_q.length <= 10'd4 && 3'(found_q.address[1:0]) + found_q.length[2:0] <= 3'd4;
+  wire locked = found_q.write && Port != North && to == Bus && found_q.address[27:10] == RegistersAt && !to_start
+                && !owners_i[found_q.source.node];
   refusal_e refusal;
   always_comb begin
     if (!(found_q.write || found_q.read || found_q.answer) || found_q.length == 0 || found_q.length > 10'(MaxDwords))
@@ -122,6 +152,8 @@ module tw_ingress
     else if (!hit || found_q.address[61:37] != 0) refusal = RefusedOutside;
     else if (to == Port || to > Bus) refusal = RefusedBack;
     else if (found_q.read && !(Reads && (to == North || to == Bus))) refusal = RefusedRead;
+    else if (Cable && found_q.write && found_q.led) refusal = RefusedLed;
+    else if (locked) refusal = RefusedLocked;
     else refusal = RefusedNot;
   end
   verdict_t verdict;
@@ -135,6 +167,7 @@ module tw_ingress
     refused_valid_o   <= !rst_i && found && refusal != RefusedNot;
     refused_reason_o  <= refusal;
     refused_read_o    <= found_q.read;
+    refused_source_o  <= found_q.source;
     refused_address_o <= {found_q.address[36:0], 2'd0};
   end
 
@@ -157,7 +190,7 @@ module tw_ingress
       .rst_i,
       .in_valid_i (accept),
       .in_ready_o (store_ready),
-      .in_data_i  ({in_last_i, in_data_i}),
+      .in_data_i  ({in_last_i, kept}),
       .out_valid_o(there),
       .out_ready_i(leaves),
       .out_data_o ({last, out_data_o}),

@@ -31,13 +31,40 @@ package tw_peach2_pkg;
     RefusedBack,       // out of the port that it came in by, or into none
     RefusedCrosses,    // from page to page
     RefusedMalformed,  // no packet of ours, or of a length that is none
-    RefusedRead        // where writes alone go, or an answer that nobody asked for
+    RefusedRead,       // where writes alone go, or an answer that nobody asked for
+    RefusedLed,        // after MostCables cables: windows lead it round
+    RefusedLocked      // a register, by somebody whom the host does not let write it
   } refusal_e;
+
+  // A write says in its header's tag how many cables it has come by, and in its requester who wrote it: the bus's number is the
+  // node, the function's the port by which it came into the node's hub.
+  localparam int unsigned MostCables = 16;  // a way between two of 16 nodes has 15 at most
+  localparam int unsigned NodeBits = 4;
+  typedef struct packed {
+    logic [NodeBits-1:0] node;
+    logic [2:0] port;
+  } source_t;
+  typedef struct packed {
+    logic [2:0] reason;  // refusal_e, or of a channel chain_fault_e
+    logic was_read;
+    source_t source;
+    logic [AddressBits-1:0] address;
+  } note_t;
+
+  typedef enum logic [2:0] {
+    ChainRight,
+    ChainMalformed,  // its start is no multiple of 32, or a descriptor is none
+    ChainRefused,    // a read was refused
+    ChainFailed,     // an answer has failed, or is not the one that is due
+    ChainTooLong,    // as one that leads round
+    ChainAborted     // by the host
+  } chain_fault_e;
 
   // What happens at the packets' clock and is counted in the registers: packets refused, by their port; then, of each channel,
   // chains that ended, and faults.
-  localparam int unsigned Places = Ports + 4;
-  localparam int unsigned Finished = Ports, Faults = Ports + 2;
+  localparam int unsigned Channels = 2;
+  localparam int unsigned Places = Ports + 2 * Channels;
+  localparam int unsigned Finished = Ports, Faults = Ports + Channels;
 
   typedef logic [WordBits-1:0] word_t;
 

@@ -84,6 +84,31 @@ void Peach2::launch(unsigned node, std::uint64_t chain, const Processor::Then& t
   fabric_.node(node).processor().store(register_address(node, kStartRegister), bytes_of(chain), then);
 }
 
+Handle Peach2::abort(unsigned node, unsigned channel) {
+  require(channel < kChannels,
+          "channel " + std::to_string(channel) +
+              " of a DMA controller: give 0, of chains that are started, or 1, of those of results");
+  const auto times = begin(node);
+  fabric_.node(node).processor().store(register_address(node, kAbortRegister), bytes_of(std::uint64_t{1} << channel),
+                                       ends(times));
+  return times;
+}
+
+Handle Peach2::reset(unsigned node) {
+  const auto times = begin(node);
+  fabric_.node(node).processor().store(register_address(node, kAbortRegister), bytes_of(std::uint64_t{0x303}),
+                                       ends(times));
+  return times;
+}
+
+Handle Peach2::owners(unsigned node, std::uint32_t nodes) {
+  require(nodes < 1U << kMostNodes, "owners are a bit for each of " + std::to_string(kMostNodes) + " nodes");
+  const auto times = begin(node);
+  fabric_.node(node).processor().store(register_address(node, kOwnersRegister), bytes_of(std::uint64_t{nodes}),
+                                       ends(times));
+  return times;
+}
+
 // --- Stores, copies, chains
 
 Handle Peach2::store(unsigned node, std::uint64_t to, std::span<const std::byte> data) {
@@ -101,6 +126,7 @@ Handle Peach2::store(unsigned node, std::uint64_t to, std::span<const std::byte>
     });
   } else {
     stores(node, to, data, ends(times));
+    writes_.add(node, to, data.size(), times);
   }
   return times;
 }
@@ -168,6 +194,7 @@ Handle Peach2::add_chain(unsigned node, const std::vector<Copy>& copies, Descrip
   const auto block = flagged(sequence, descriptors(with_flag, at + kLine));
 
   const auto times = begin(node);
+  for (const auto& copy : copies) writes_.add(node, copy.to, copy.bytes, times);
   if (ram)
     stores(node, at, block, {});
   else
@@ -197,6 +224,9 @@ Handle Peach2::get(unsigned node, std::uint64_t to, std::uint64_t from, std::uin
 
   auto& processor = fabric_.node(node).processor();
   const auto times = begin(node);
+  writes_.add(node, at, block.size(), times);
+  writes_.add(node, register_address(of, kStartRegister), 8, times);
+  writes_.add(of, to, bytes, times);
   stores(node, at, block, {});
   processor.store(register_address(of, kStartRegister), bytes_of(at + kLine));
   processor.await(kGetFlag, sequence, ends(times));

@@ -17,14 +17,9 @@
 
 #include "peach2/driver/fabric.hpp"
 #include "peach2/places.hpp"
+#include "peach2/writes.hpp"
 
 namespace thalweg::peach2 {
-
-/// When an operation began and ended, in cycles of the packets' clock; before that, negative.
-struct Times {
-  Tick begin = -1, end = -1;
-};
-using Handle = std::shared_ptr<const Times>;
 
 /// Bytes to copy: their number and the addresses are multiples of 4.
 struct Copy {
@@ -93,6 +88,17 @@ class Peach2 {
   /// operation was left are void.
   void recover();
 
+  /// After Fabric::run: operations whose writes were refused or dropped get an error. Returns a line for each such write.
+  [[nodiscard]] std::string settle() { return writes_.settle(fabric_); }
+
+  /// Gives up the chain that a channel of the hub's DMA controller is at: 0 that of starts, 1 that of results. The hub counts it as a fault.
+  /// Throws std::invalid_argument where there is no such channel.
+  Handle abort(unsigned node, unsigned channel = 0);
+  /// Both channels, and the chains that wait.
+  Handle reset(unsigned node);
+  /// Nodes that may write the hub's registers beside its host: a bit each.
+  Handle owners(unsigned node, std::uint32_t nodes);
+
   /// The calculator's place for a beat's address in a context.
   [[nodiscard]] std::uint64_t calculator(unsigned node, unsigned context, std::uint64_t at = 0) const;
 
@@ -148,6 +154,7 @@ class Peach2 {
   std::vector<NodeState> nodes_;
   std::uint32_t groups_ = 0;  ///< made so far
   std::uint32_t recoveries_ = 0;
+  Writes writes_;
 };
 
 class Peach2::Group {

@@ -117,6 +117,7 @@ Handle Peach2::reduce(unsigned node, std::uint64_t to, const Sources& from, cons
 
   auto& processor = fabric_.node(node).processor();
   const auto times = begin(node);
+  writes_.add(node, to, bytes, times);
   set_up(node, how, total(from), by_hub);
   const std::uint32_t result = ++context.results;
   const std::uint64_t at = hub_address(node, places_.result_area(how.context)), first = at + kHead;

@@ -10,7 +10,7 @@
 namespace thalweg::peach2 {
 
 /// A node has 32 GByte: 8 each of the processor's memory and of two GPUs', and the last one is its hub's own.
-inline constexpr unsigned kMemoryShift = 33, kNodeShift = 35;
+inline constexpr unsigned kMemoryShift = 33;
 inline constexpr unsigned kMostNodes = 1U << (kAddressBits - kNodeShift);
 inline constexpr unsigned kGigabytes = 1U << (kNodeShift - kBaseShift);
 

@@ -20,9 +20,12 @@ namespace thalweg::peach2 {
 enum Register : unsigned {
   kWindowRegisters = 0,
   kStartRegister = 64,
+  kOwnersRegister = 65,
+  kAbortRegister = 66,
   kContextRegisters = 80,
   kChainsRegister = 128,
   kStraysRegister = 129,
+  kGivenUpRegisters = 130,
   kRefusedRegisters = 144,
   kResultRegisters = 160,
 };
@@ -42,16 +45,19 @@ class Control {
   struct Event {
     unsigned place;  ///< ports; then, of each channel, chains that ended, and faults
     std::uint32_t count;
-    Refusal reason;
-    bool read;
-    std::uint64_t address;
+    Note note;  ///< the last one's
+  };
+  /// For the packets' side: channels whose chain is given up, or those that wait too; nodes that may write registers.
+  struct Command {
+    unsigned abort = 0, purge = 0;
+    std::uint32_t owners = 0;
   };
   static constexpr unsigned kFinished = kPorts, kFault = kFinished + kChannels, kPlaces = kFault + kChannels;
 
   struct In {
     const BusBeat* write = nullptr;
     std::uint64_t address = 0;  ///< the register that is read
-    bool window_taken = false, start_taken = false, chain_taken = false;
+    bool window_taken = false, command_taken = false, start_taken = false, chain_taken = false;
     std::optional<unsigned> done{};  ///< a context
     bool dropped = false;            ///< a beat, by the calculator
     std::optional<std::uint64_t> stray{};
@@ -61,7 +67,11 @@ class Control {
   explicit Control(const Config& config)
       : config_(config), starts_(config.starts), chains_(config.contexts), results_(config.contexts) {}
 
-  [[nodiscard]] bool ready(bool window_taken) const { return !window_ || window_taken; }  ///< for a write
+  /// For a write.
+  [[nodiscard]] bool ready(bool window_taken, bool command_taken) const {
+    return (!window_ || window_taken) && (!command_ || command_taken);
+  }
+  [[nodiscard]] const std::optional<Command>& command() const { return command_; }
   [[nodiscard]] const Word<128>& data() const { return data_; }
   [[nodiscard]] const std::optional<std::pair<unsigned, Window>>& window() const { return window_; }
   [[nodiscard]] std::optional<std::uint64_t> start() const {
@@ -73,15 +83,16 @@ class Control {
   /// Contexts whose result's chain has not ended.
   [[nodiscard]] std::uint64_t kept() const { return due_ | (running_ ? std::uint64_t{1} << *running_ : 0); }
   [[nodiscard]] bool idle() const {
-    return !window_ && !starts_.valid() && !setup_ && !chain_ && (due_ == 0 || running_);
+    return !window_ && !command_ && !starts_.valid() && !setup_ && !chain_ && (due_ == 0 || running_);
   }
 
   /// One clock edge.
   void step(const In& in) {
     data_ = value(in.address);
-    const bool free = ready(in.window_taken);
+    const bool free = ready(in.window_taken, in.command_taken);
     std::optional<std::uint64_t> start;
-    if (free) window_.reset();
+    if (in.window_taken) window_.reset();
+    if (in.command_taken) command_.reset();
     setup_.reset();
     if (in.write && free) write(*in.write, start);
     missed_ += start && !starts_.ready();
@@ -110,6 +121,10 @@ class Control {
     if (lower_written) {
       lower_ = beat.data[0];
       if (at == kStartRegister) start = lower % kAddresses;
+      if (at == kOwnersRegister) owners_ = lower & 0xFFFF;
+      if (at == kOwnersRegister) command_ = Command{0, 0, owners_};
+      if (at == kAbortRegister)
+        command_ = Command{static_cast<unsigned>(lower & 3), static_cast<unsigned>(lower >> 8 & 3), owners_};
     }
     if (!upper_written) return;
     constexpr std::uint64_t kPages = (1U << (kAddressBits - kPageBits)) - 1;
@@ -140,25 +155,30 @@ class Control {
     if (!in.event) return;
     if (in.event->place >= kFault) {
       faults_ += in.event->count;
+      record(given_up_[in.event->place - kFault], *in.event);
     } else if (in.event->place >= kFinished) {
       finished_ += in.event->count;
     } else {
-      Event& refused = refused_[in.event->place];
-      const std::uint32_t before = refused.count;
-      refused = *in.event;
-      refused.count += before;
+      record(refused_[in.event->place], *in.event);
     }
+  }
+  static void record(Event& to, const Event& event) {
+    to.count += event.count;
+    to.note = event.note;
+  }
+  [[nodiscard]] static Word<128> value_of(const Event& of) {
+    const auto& note = of.note;
+    return {of.count | std::uint64_t{note.reason} << 32 | std::uint64_t{note.read} << 35 |
+                std::uint64_t{note.source.port} << 40 | std::uint64_t{note.source.node} << 48,
+            note.address};
   }
   [[nodiscard]] Word<128> value(std::uint64_t address) const {
     const unsigned at = static_cast<unsigned>(address % 256);
     if (at == kChainsRegister) return {finished_ | std::uint64_t{missed_} << 32, faults_};
     if (at == kStraysRegister) return {strays_ | std::uint64_t{dropped_} << 32, stray_address_ * 16};
-    if (at >= kRefusedRegisters && at < kRefusedRegisters + kPorts) {
-      const Event& refused = refused_[at - kRefusedRegisters];
-      return {refused.count | std::uint64_t{static_cast<unsigned>(refused.reason)} << 32 |
-                  std::uint64_t{refused.read} << 35,
-              refused.address};
-    }
+    if (at >= kRefusedRegisters && at < kRefusedRegisters + kPorts) return value_of(refused_[at - kRefusedRegisters]);
+    if (at >= kGivenUpRegisters && at < kGivenUpRegisters + kChannels)
+      return value_of(given_up_[at - kGivenUpRegisters]);
     if (at >= kResultRegisters && at < kResultRegisters + config_.contexts) return {results_[at - kResultRegisters], 0};
     return {};
   }
@@ -168,6 +188,9 @@ class Control {
   std::vector<Chain> chains_;
   std::vector<std::uint32_t> results_;
   std::array<Event, kPorts> refused_{};
+  std::array<Event, kChannels> given_up_{};
+  std::uint32_t owners_ = 0;
+  std::optional<Command> command_;
   Arbiter turn_;
   std::uint64_t due_ = 0;            ///< contexts whose chain a result starts
   std::optional<unsigned> running_;  ///< the context whose chain has started

@@ -16,17 +16,29 @@ namespace thalweg::peach2 {
 struct Chunk {
   std::uint64_t to = 0;
   unsigned dwords = 0;
-  bool last = false;  ///< the chain's last one
 };
 
 class DmaReader {
  public:
   /// `own`: as the requester; `reads`: under way at once; `side`: in its tags, which channel's.
-  DmaReader(unsigned reads, std::uint16_t own, unsigned side = 0) : reads_(reads), own_(own), side_(side) {}
+  /// `descriptors`: of a chain at most.
+  DmaReader(unsigned reads, std::uint16_t own, unsigned side = 0, unsigned descriptors = 32768)
+      : reads_(reads), own_(own), side_(side), descriptors_(descriptors) {}
 
   [[nodiscard]] bool ready() const { return state_ == State::idle; }  ///< for a start
-  [[nodiscard]] bool idle() const { return state_ == State::idle || state_ == State::fault; }
-  [[nodiscard]] bool fault() const { return state_ == State::fault; }
+  [[nodiscard]] bool idle() const { return state_ == State::idle && purge_ == 0 && !finished_ && !fault_; }
+  /// The writer is to drop what comes.
+  [[nodiscard]] bool abandon() const { return state_ == State::abandon; }
+  /// It begins anew. `quiet`: the writer is at no packet.
+  [[nodiscard]] bool clear(bool quiet) const { return abandon() && asked_ == 0 && quiet; }
+  /// The chain has ended.
+  [[nodiscard]] bool finished() const { return finished_; }
+  /// It was given up: why, and at which descriptor.
+  struct Fault {
+    ChainFault reason;
+    std::uint64_t address;
+  };
+  [[nodiscard]] const std::optional<Fault>& fault() const { return fault_; }
   /// The read that it shows.
   [[nodiscard]] std::optional<HubWord> out() const {
     if (state_ == State::fetch) return read(next_, 8, 0x80);
@@ -40,29 +52,56 @@ class DmaReader {
     std::optional<std::uint64_t> start{};  ///< of the first descriptor
     bool out_ready = false;
     std::optional<spec::DmaDescriptor> descriptor{};
-    bool written = false;  ///< a chunk
-    bool refused = false;  ///< a read
+    bool written = false;   ///< a chunk
+    bool refused = false;   ///< a read
+    bool answered = false;  ///< the last word of an answer was taken
+    bool failed = false;    ///< an answer
+    bool quiet = false;     ///< the writer is at no packet
+    bool abort = false, purge = false;
   };
   /// One clock edge.
   void step(const In& in) {
     const bool issues = state_ == State::issue && room() && in.out_ready;
+    const bool goes = issues || (state_ == State::fetch && in.out_ready);
+    const bool shows = state_ == State::fetch || (state_ == State::issue && room());
     const bool drained = under_way_ == 0;
+    const bool clears = clear(in.quiet);
+    const ChainFault before = broken_;
+    const bool gives_up = before != ChainFault::none && (!shows || in.out_ready);
+    const bool ends = state_ == State::drain && drained && before == ChainFault::none;
+    const bool purging = purge_ != 0;
     under_way_ += issues;
     under_way_ -= in.written;
+    asked_ = (asked_ + goes - (in.answered && asked_ != 0) - in.refused) % 64;
+    purge_ = in.purge ? 64 : in.start ? (purging ? 64 : 0) : purge_ - purging;
+    finished_ = ends;
+    fault_.reset();
+    if (clears) fault_ = Fault{before, at_ * 4};
+    if (state_ != State::idle && !ends && before == ChainFault::none)
+      broken_ = in.refused             ? ChainFault::refused
+                : in.failed            ? ChainFault::failed
+                : in.abort || in.purge ? ChainFault::aborted
+                                       : ChainFault::none;
     const bool there = descriptor_there_;
     chunk_.reset();
     switch (state_) {
       case State::idle:
         if (in.start) {
-          next_ = *in.start / 4;
-          state_ = *in.start % 32 ? State::fault : State::fetch;
+          next_ = at_ = *in.start / 32 * 8;
+          count_ = 0;
+          broken_ = purging ? ChainFault::aborted : *in.start % 32 ? ChainFault::malformed : ChainFault::none;
+          state_ = broken_ == ChainFault::none ? State::fetch : State::abandon;
         }
         break;
       case State::fetch:
-        if (in.out_ready) state_ = State::await;
+        if (in.out_ready) {
+          state_ = State::await;
+          at_ = next_;
+          ++count_;
+        }
         break;
       case State::await:
-        if (there && drained) follow();
+        if (there && drained) follow(before);
         break;
       case State::cut:
         dwords_ = static_cast<unsigned>(std::min<std::uint64_t>({left_, 64 - to_ % 64, 1024 - from_ % 1024}));
@@ -70,7 +109,7 @@ class DmaReader {
         break;
       case State::issue:
         if (issues) {
-          chunk_ = Chunk{to_, dwords_, last_ && left_ == dwords_};
+          chunk_ = Chunk{to_, dwords_};
           tag_ = (tag_ + 1) % 32;
           from_ += dwords_;
           to_ += dwords_;
@@ -79,20 +118,25 @@ class DmaReader {
         }
         break;
       case State::drain:
-        if (drained) state_ = State::idle;
+        if (ends) state_ = State::idle;
         break;
-      case State::fault:
+      case State::abandon:
         break;
     }
     if (in.descriptor) {
       descriptor_ = *in.descriptor;
       descriptor_there_ = true;
     }
-    if (in.refused) state_ = State::fault;
+    if (gives_up) state_ = State::abandon;
+    if (!clears) return;
+    state_ = State::idle;
+    under_way_ = tag_ = 0;
+    descriptor_there_ = false;
+    broken_ = ChainFault::none;
   }
 
  private:
-  enum class State { idle, fetch, await, cut, issue, drain, fault };
+  enum class State { idle, fetch, await, cut, issue, drain, abandon };
 
   [[nodiscard]] bool room() const { return under_way_ != reads_; }
   [[nodiscard]] HubWord read(std::uint64_t address, unsigned dwords, unsigned tag) const {
@@ -105,7 +149,7 @@ class DmaReader {
     read.address = address % (kAddresses / 4);
     return {word(read.pack()), true};
   }
-  void follow() {
+  void follow(ChainFault before) {
     const auto& d = descriptor_;
     descriptor_there_ = false;
     from_ = d.source / 4;
@@ -115,15 +159,26 @@ class DmaReader {
     last_ = d.last;
     const bool malformed = d.size == 0 || d.size % 4 || d.source % 4 || d.destination % 4 || d.source >= kAddresses ||
                            d.destination >= kAddresses || (!d.last && (d.next % 32 || d.next >= kAddresses));
-    state_ = malformed ? State::fault : State::cut;
+    const bool too_long = count_ > descriptors_ - !d.last;
+    state_ = State::cut;
+    if (before != ChainFault::none || !(malformed || too_long)) return;
+    state_ = State::abandon;
+    broken_ = malformed ? ChainFault::malformed : ChainFault::too_long;
   }
 
   unsigned reads_;
   std::uint16_t own_;
-  unsigned side_;
+  unsigned side_, descriptors_;
   State state_ = State::idle;
   std::uint64_t from_ = 0, to_ = 0, next_ = 0, left_ = 0;  ///< in double words
   bool last_ = false;
+  std::uint64_t at_ = 0;                  ///< the descriptor, in double words
+  unsigned count_ = 0;                    ///< of descriptors
+  unsigned asked_ = 0;                    ///< reads without an answer, that of a descriptor too
+  unsigned purge_ = 0;                    ///< cycles
+  ChainFault broken_ = ChainFault::none;  ///< why the chain is to be given up
+  bool finished_ = false;
+  std::optional<Fault> fault_;
   unsigned dwords_ = 0, tag_ = 0, under_way_ = 0;
   spec::DmaDescriptor descriptor_;
   bool descriptor_there_ = false;

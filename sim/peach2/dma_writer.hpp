@@ -18,28 +18,30 @@ class DmaWriter {
  public:
   /// `words`: of completions, for all reads under way; `chunks`: reads under way; `side`: in the reads' tags, which channel's.
   DmaWriter(unsigned words, unsigned chunks, std::uint16_t own, unsigned side = 0)
-      : own_(own), side_(side), store_(words), chunks_(chunks) {}
+      : own_(own), side_(side), size_(chunks), store_(words), chunks_(chunks) {}
 
   [[nodiscard]] bool ready() const { return store_.ready(); }
   [[nodiscard]] const HubWord* out() const { return out_.valid() ? &out_.front() : nullptr; }
   [[nodiscard]] const std::optional<Word<256>>& descriptor() const { return descriptor_; }
-  [[nodiscard]] bool written() const { return written_; }    ///< a chunk
-  [[nodiscard]] bool finished() const { return finished_; }  ///< a chain
-  [[nodiscard]] bool fault() const { return faulty_; }
+  [[nodiscard]] bool written() const { return written_; }               ///< a chunk
+  [[nodiscard]] bool answered() const { return answered_; }             ///< the last word of a completion was taken
+  [[nodiscard]] bool failed() const { return failed_; }                 ///< a completion that is wrong
+  [[nodiscard]] bool quiet() const { return state_ == State::header; }  ///< at no packet
   [[nodiscard]] bool idle() const {
-    return store_.empty() && !in_time_.valid() && !chunks_.valid() && !out_.valid() && !descriptor_ && !written_;
+    return store_.empty() && !in_time_.valid() && !chunks_.valid() && !out_.valid() && !descriptor_ && !written_ &&
+           !answered_ && !failed_;
   }
 
-  /// One clock edge.
-  void step(const HubWord* offered, const Chunk* chunk, bool taken) {
+  /// One clock edge. `abandon`: what comes is dropped; `clear`: it begins anew.
+  void step(const HubWord* offered, const Chunk* chunk, bool taken, bool abandon, bool clear) {
     const bool advance = out_.ready();
     std::optional<HubWord> goes;
     bool takes = in_time_.valid();  // drops
-    written_ = finished_ = false;
+    written_ = failed_ = false;
     descriptor_.reset();
     switch (state_) {
       case State::header:
-        takes = begin(advance, goes);
+        takes = begin(advance, abandon, goes);
         break;
       case State::descriptor:
         if (!takes) break;
@@ -56,9 +58,15 @@ class DmaWriter {
         takes = line(advance, goes);
         break;
       case State::drop:
+        if (takes && in_time_.front().last) state_ = State::header;
         break;
     }
+    answered_ = takes && in_time_.front().last;
     chunks_.step(chunk, written_);
+    if (clear) {
+      chunks_ = Fifo<Chunk>(size_);
+      expected_ = 0;
+    }
     const bool forward = in_time_.ready();
     in_time_.step(store_.valid() ? &store_.front() : nullptr, takes);
     store_.step(offered, forward);
@@ -69,16 +77,17 @@ class DmaWriter {
   enum class State { header, descriptor, prime, data, drop };
   using Line = std::array<std::uint32_t, 8>;
 
-  bool begin(bool advance, std::optional<HubWord>& goes) {
+  bool begin(bool advance, bool abandon, std::optional<HubWord>& goes) {
     if (!in_time_.valid()) return false;
     const auto& front = in_time_.front().data;
     const auto completion = thalweg::spec::PcieCompletion::unpack(header(front));
     const bool fetched = completion.tag & 0x80;
     const bool known =
         chunks_.valid() && completion.tag == (expected_ | side_) && completion.length == chunks_.front().dwords;
-    if (kind(front) != Kind::completion || completion.status != 0 || !(fetched || known)) {
-      faulty_ = true;
-      state_ = State::drop;
+    const bool right = kind(front) == Kind::completion && completion.status == 0 && (fetched || known);
+    failed_ = !right && !abandon;
+    if (!right || abandon) {
+      state_ = in_time_.front().last ? State::header : State::drop;
       return true;
     }
     before_ = {};
@@ -117,7 +126,6 @@ class DmaWriter {
     }
     if (--out_left_ == 0) {
       written_ = true;
-      finished_ = chunks_.front().last;
       state_ = State::header;
     }
     return needs;
@@ -133,7 +141,7 @@ class DmaWriter {
   }
 
   std::uint16_t own_;
-  unsigned side_;
+  unsigned side_, size_;
   RamFifo<HubWord> store_;
   Skid<HubWord> in_time_;
   Fifo<Chunk> chunks_;
@@ -144,7 +152,7 @@ class DmaWriter {
   unsigned in_left_ = 0, out_left_ = 0;
   Line before_{};
   std::optional<Word<256>> descriptor_;
-  bool written_ = false, finished_ = false, faulty_ = false;
+  bool written_ = false, answered_ = false, failed_ = false;
 };
 
 }  // namespace thalweg::peach2

@@ -67,6 +67,8 @@ class Host {
   [[nodiscard]] std::uint64_t served() const { return served_; }
   /// Those for addresses that it has not.
   [[nodiscard]] std::uint64_t unclaimed() const { return unclaimed_; }
+  /// The writes among them since this was called last: whose, and where to.
+  [[nodiscard]] std::vector<std::pair<Source, std::uint64_t>> take_unclaimed() { return std::exchange(lost_, {}); }
 
   /// One clock edge. `word`: what came; `credit`: the units of a packet that has left the hub.
   void step(Tick cycle, const HubWord* word, const std::optional<unsigned>& credit) {
@@ -140,6 +142,7 @@ class Host {
     const auto place = this->place(write.address * 4, dwords * 4);
     if (!place) {
       ++unclaimed_;
+      lost_.emplace_back(source_of(header_[0]), write.address * 4);
       return;
     }
     auto& memory = *memories_[place->memory];
@@ -187,6 +190,7 @@ class Host {
   std::vector<std::byte> data_;
   std::optional<unsigned> freed_;
   std::uint64_t served_ = 0, unclaimed_ = 0;
+  std::vector<std::pair<Source, std::uint64_t>> lost_;
 };
 
 }  // namespace thalweg::peach2

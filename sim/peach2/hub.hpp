@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/async_fifo.hpp"
@@ -47,6 +48,7 @@ class Hub {
         channels_{Channel(config, own, 0), Channel(config, own, kSideTag)},
         lanes_{Lane(config, own), Lane(config, own)},
         loads_(kFewDepth, kStages, config.bus, config.net),
+        commands_(kFewDepth, kStages, config.bus, config.net),
         tells_(kFewDepth, kStages, config.net, config.bus),
         bus_(
             {.ram_bits = config.ram_bits, .contexts = config.contexts, .sums = config.sums, .records = config.records}),
@@ -59,12 +61,18 @@ class Hub {
   void bind(Domain& net, ComponentId at_net, Domain& bus, ComponentId at_bus) {
     tells_.reader.bind(bus, at_bus);
     loads_.reader.bind(net, at_net);
+    commands_.reader.bind(net, at_net);
     for (auto& channel : channels_) channel.starts.reader.bind(net, at_net);
     for (auto& lane : lanes_) {
       lane.to_bus.reader.bind(bus, at_bus);
       lane.from_bus.reader.bind(net, at_net);
     }
   }
+
+  /// Packets that were refused since this was called last, each with its port; addresses of beats that nobody took. Registers have the
+  /// last one alone.
+  [[nodiscard]] std::vector<std::pair<unsigned, Note>> take_refused() { return std::exchange(refused_, {}); }
+  [[nodiscard]] std::vector<std::uint64_t> take_strays() { return std::exchange(strays_, {}); }
 
   // --- The packets' clock
 
@@ -82,7 +90,7 @@ class Hub {
       if (!channel.idle(cycle)) return false;
     for (const auto& lane : lanes_)
       if (lane.from_bus.valid(cycle)) return false;
-    return switch_.idle() && !events_.valid() && !loads_.valid(cycle);
+    return switch_.idle() && !events_.valid() && !loads_.valid(cycle) && !commands_.valid(cycle);
   }
   /// One edge of the packets' clock; what is shown is taken.
   void step_net(Tick cycle, const std::array<LinkIn, kLinks>& links) {
@@ -94,14 +102,20 @@ class Hub {
       passes[p] = switch_.ready(p);
       if (const auto* word = ingresses_[p].front()) offers[p] = {word, ingresses_[p].to()};
       if (const auto& refused = ingresses_[p].refused())
-        happened[p] = {refused->reason, refused->read, refused->address};
+        happened[p] = Note{static_cast<unsigned>(refused->reason), refused->read, refused->source, refused->address};
+      if (happened[p]) refused_.emplace_back(p, *happened[p]);
     }
     for (unsigned c = 0; c < kChannels; ++c) {
-      Channel& channel = channels_[c];
-      const bool fault = channel.reader.fault() || channel.writer.fault();
-      if (channel.writer.finished()) happened[Control::kFinished + c] = Note{};
-      if (fault && !channel.faulty) happened[Control::kFault + c] = Note{};
-      channel.faulty = fault;
+      const DmaReader& reader = channels_[c].reader;
+      if (reader.finished()) happened[Control::kFinished + c] = Note{};
+      if (const auto& fault = reader.fault())
+        happened[Control::kFault + c] = Note{.reason = static_cast<unsigned>(fault->reason), .address = fault->address};
+    }
+    Control::Command command;
+    const bool commanded = commands_.valid(cycle);
+    if (commanded) {
+      command = commands_.front();
+      commands_.pop(cycle);
     }
 
     std::uint32_t taken = 0;
@@ -126,12 +140,16 @@ class Hub {
       Channel& channel = channels_[c];
       if (channel.writer.ready()) taken |= 1U << port;
       if (channel.out.valid(0)) inside[port] = channel.out.front(0);
-      channel.step(cycle, shown(port), ingresses_[port].ready(), happened[port] && happened[port]->read);
+      channel.step(cycle, shown(port), ingresses_[port].ready(),
+                   {.refused = happened[port] && happened[port]->read,
+                    .abort = (command.abort >> c & 1) != 0,
+                    .purge = (command.purge >> c & 1) != 0});
     }
     switch_.step(offers, taken);
 
     for (unsigned p = 0; p < kPorts; ++p)
-      ingresses_[p].step(p < kLinks ? links[p].word : inside[p] ? &*inside[p] : nullptr, passes[p]);
+      ingresses_[p].step(p < kLinks ? links[p].word : inside[p] ? &*inside[p] : nullptr, passes[p], owners_);
+    if (commanded) owners_ = command.owners;
     if (loads_.valid(cycle)) {
       for (auto& ingress : ingresses_) ingress.windows().load(loads_.front().first, loads_.front().second);
       loads_.pop(cycle);
@@ -161,16 +179,18 @@ class Hub {
     const auto beats = this->beats();
     const unsigned turn = bus_.lane(beats);
     const BusBeat* beat = beats[turn];
-    const bool window_taken = loads_.ready(cycle);
-    const Bus::Ready takers{ready, calculator_.ready(), control_.ready(window_taken)};
+    const bool window_taken = loads_.ready(cycle), command_taken = commands_.ready(cycle);
+    const Bus::Ready takers{ready, calculator_.ready(), control_.ready(window_taken, command_taken)};
     const bool taken = beat && bus_.takes(*beat, turn, takers);
     const auto target = beat ? bus_.target(*beat) : Bus::Target::none;
     const auto answer = bus_.reply();
+    if (bus_.stray()) strays_.push_back(*bus_.stray() * 16);
     const bool writes = beat && beat->write;
 
     Control::In control{.write = writes && target == Bus::Target::registers ? beat : nullptr,
                         .address = beat ? beat->address : 0,
                         .window_taken = window_taken,
+                        .command_taken = command_taken,
                         .start_taken = channels_[0].starts.ready(cycle),
                         .chain_taken = channels_[1].starts.ready(cycle),
                         .done = calculator_.done(),
@@ -178,13 +198,14 @@ class Hub {
                         .stray = bus_.stray()};
     if (tells_.valid(cycle)) {
       const auto& told = tells_.front();
-      control.event = Control::Event{told.place, told.count, told.note.reason, told.note.read, told.note.address};
+      control.event = Control::Event{told.place, told.count, told.note};
       tells_.pop(cycle);
     }
     const auto setup = control_.setup();
     const auto window = control_.window();
     const auto start = control_.start();
     const auto chain = control_.chain();
+    const auto command = control_.command();
     const auto& at_calculator = calculator_.data();
     bus_.step(beats, takers, {{at_calculator[0], at_calculator[1]}, ram_read_, control_.data()}, reply);
     const std::uint64_t address = beat ? beat->address : 0;
@@ -195,6 +216,7 @@ class Hub {
     if (beat) ram_read_ = ram_[bus_.ram(address)];
     if (writes && target == Bus::Target::ram) write(ram_[bus_.ram(address)], *beat);
     if (window && window_taken) loads_.push(cycle, *window);
+    if (command && command_taken) commands_.push(cycle, *command);
     if (start && control.start_taken) channels_[0].starts.push(cycle, *start);
     if (chain && control.chain_taken) channels_[1].starts.push(cycle, *chain);
     control_.step(control);
@@ -223,11 +245,6 @@ class Hub {
  private:
   static constexpr unsigned kCrossingDepth = 16, kFewDepth = 8, kStages = 2;
 
-  struct Note {
-    Refusal reason{};
-    bool read = false;
-    std::uint64_t address = 0;
-  };
   using Switch = StreamSwitch<HubWord, kPorts, kPorts>;
   using HubEvents = Events<Note, Control::kPlaces>;
 
@@ -243,19 +260,23 @@ class Hub {
     [[nodiscard]] bool idle(Tick cycle) const {
       return out.idle() && reader.idle() && writer.idle() && !starts.valid(cycle);
     }
-    /// `completion`: what comes for it, or null; `taken`: what it shows is; `refused`: a read of its.
-    void step(Tick cycle, const HubWord* completion, bool taken, bool refused) {
+    /// `completion`: what comes for it, or null; `taken`: what it shows is; `in`: what its writer does not say.
+    void step(Tick cycle, const HubWord* completion, bool taken, DmaReader::In in) {
       const auto read = reader.out();
       const auto chunk = reader.chunk();
-      const bool write_taken = out.ready(1);
-      DmaReader::In in{.out_ready = out.ready(0), .written = writer.written(), .refused = refused};
+      const bool write_taken = out.ready(1), abandon = reader.abandon(), clear = reader.clear(writer.quiet());
+      in.out_ready = out.ready(0);
+      in.written = writer.written();
+      in.answered = writer.answered();
+      in.failed = writer.failed();
+      in.quiet = writer.quiet();
       if (writer.descriptor()) in.descriptor = spec::DmaDescriptor::unpack(*writer.descriptor());
       if (starts.valid(cycle)) {
         in.start = starts.front();
         if (reader.ready()) starts.pop(cycle);
       }
       out.step({Out::Offer{read ? &*read : nullptr, 0}, Out::Offer{writer.out(), 0}}, taken);
-      writer.step(completion, chunk ? &*chunk : nullptr, write_taken);
+      writer.step(completion, chunk ? &*chunk : nullptr, write_taken, abandon, clear);
       reader.step(in);
     }
 
@@ -263,7 +284,6 @@ class Hub {
     DmaReader reader;
     DmaWriter writer;
     Out out;
-    bool faulty = false;
   };
   /// Of the bus.
   struct Lane {
@@ -308,7 +328,11 @@ class Hub {
   HubEvents events_;
 
   std::array<Lane, Bus::kLanes> lanes_;
+  std::vector<std::pair<unsigned, Note>> refused_;
+  std::vector<std::uint64_t> strays_;
+  std::uint32_t owners_ = 0;  ///< nodes that may write registers
   AsyncFifo<std::pair<unsigned, Window>> loads_;
+  AsyncFifo<Control::Command> commands_;
   AsyncFifo<HubEvents::Event> tells_;
 
   Bus bus_;

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/clock.hpp"
 #include "peach2/hub.hpp"
@@ -30,6 +32,10 @@ class HubModel {
   /// As long as nothing comes, does an edge in that cycle and in those after it change nothing?
   [[nodiscard]] virtual bool net_idle(Tick cycle) const = 0;
   [[nodiscard]] virtual bool bus_idle(Tick cycle) const = 0;
+
+  /// Packets that were refused since this was called last, each with its port; addresses of beats that nobody took.
+  [[nodiscard]] virtual std::vector<std::pair<unsigned, Note>> take_refused() = 0;
+  [[nodiscard]] virtual std::vector<std::uint64_t> take_strays() = 0;
 };
 
 class SimHub final : public HubModel {
@@ -47,6 +53,8 @@ class SimHub final : public HubModel {
   void step_bus(Tick cycle, bool ready, const Word<128>* reply) override { hub_.step_bus(cycle, ready, reply); }
   [[nodiscard]] bool net_idle(Tick cycle) const override { return hub_.net_idle(cycle); }
   [[nodiscard]] bool bus_idle(Tick cycle) const override { return hub_.bus_idle(cycle); }
+  [[nodiscard]] std::vector<std::pair<unsigned, Note>> take_refused() override { return hub_.take_refused(); }
+  [[nodiscard]] std::vector<std::uint64_t> take_strays() override { return hub_.take_strays(); }
 
  private:
   Hub hub_;

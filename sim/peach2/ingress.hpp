@@ -26,6 +26,7 @@ class Ingress {
   struct Refused {
     Refusal reason;
     bool read;
+    Source source;
     std::uint64_t address;
   };
 
@@ -48,8 +49,9 @@ class Ingress {
   [[nodiscard]] Windows& windows() { return windows_; }
   [[nodiscard]] const Windows& windows() const { return windows_; }
 
-  /// One clock edge, before a window is loaded at it. `offered`: a word that came, or null; `taken`: that at the front is.
-  void step(const HubWord* offered, bool taken) {
+  /// One clock edge, before a window is loaded at it. `offered`: a word that came, or null; `taken`: that at the front is; `owners`:
+  /// nodes that may write registers.
+  void step(const HubWord* offered, bool taken, std::uint32_t owners) {
     const HubWord* word = offered && ready() ? offered : nullptr;
     const bool leaves = shown() && (!verdicts_.front().passes || taken);
     freed_.reset();
@@ -60,9 +62,11 @@ class Ingress {
       --packets_;
     }
     std::optional<Verdict> verdict;
-    if (windows_.found()) verdict = judge();
+    if (windows_.found()) verdict = judge(owners);
     verdicts_.step(verdict ? &*verdict : nullptr, freed_.has_value());
-    store_.step(word, leaves);
+    std::optional<HubWord> kept;
+    if (word) kept = first_ ? marked(*word) : *word;
+    store_.step(kept ? &*kept : nullptr, leaves);
     found_ = asked_;
     std::optional<std::uint32_t> page;
     if (word && first_) {
@@ -78,6 +82,7 @@ class Ingress {
 
  private:
   static constexpr std::uint32_t kPages = (1U << (kAddressBits - kPageBits)) - 1;
+  static constexpr unsigned kRegistersPage = 0x38000, kStart = 64;  ///< of a hub's GByte; the register of starts
 
   struct Verdict {
     bool passes = false;
@@ -85,25 +90,52 @@ class Ingress {
     unsigned units = 0;
   };
 
+  [[nodiscard]] bool cable() const { return config_.port == kEast || config_.port == kWest || config_.port == kSouth; }
+  [[nodiscard]] Source source(std::uint64_t header) const {
+    return cable() ? source_of(header) : Source{config_.base >> (kNodeShift - kBaseShift), config_.port};
+  }
+  /// A write that comes by a cable has it counted in its header; any other gets its source there.
+  [[nodiscard]] HubWord marked(HubWord word) const {
+    auto& header = word.data[0];
+    if (kind(word.data) != Kind::write) return word;
+    const std::uint64_t tag = cable() ? ((header >> kTagAt) + 1) & 0xFF : 0;
+    const Source of = source(header);
+    header &= ~(std::uint64_t{0xFF} << kTagAt);
+    header |= tag << kTagAt;
+    if (!cable()) {
+      header &= ~(std::uint64_t{0xFFFF} << kBusAt);
+      header |= std::uint64_t{of.node} << kBusAt | std::uint64_t{of.port} << kFunctionAt;
+    }
+    return word;
+  }
+
   [[nodiscard]] bool shown() const { return store_.valid() && verdicts_.valid() && whole_ > 0; }
 
-  [[nodiscard]] Refusal refusal(Kind kind, unsigned dwords, std::uint64_t address, const Windows::Found& found) const {
+  [[nodiscard]] Refusal refusal(Kind kind, unsigned dwords, std::uint64_t address, const Windows::Found& found,
+                                std::uint32_t owners) const {
     if (kind == Kind::other || dwords == 0 || dwords > kMaxDwords) return Refusal::malformed;
     if (kind == Kind::completion) return config_.answers ? Refusal::none : Refusal::read;
     if (address % 1024 + dwords > 1024) return Refusal::crosses;
     if (!found.hit || address >> (kAddressBits - 2)) return Refusal::outside;
     if (found.to == config_.port || found.to > kBus) return Refusal::back;
     if (kind == Kind::read && !(config_.reads && (found.to == kNorth || found.to == kBus))) return Refusal::read;
+    if (kind == Kind::write && cable() && (found_[0] >> kTagAt & 0xFF) >= kMostCables) return Refusal::led;
+    const bool start = address / 4 % 256 == kStart && address % 4 + dwords <= 4;
+    if (kind == Kind::write && config_.port != kNorth && found.to == kBus &&
+        address * 4 % (std::uint64_t{1} << kBaseShift) >> kPageBits == kRegistersPage && !start &&
+        !(owners >> source(found_[0]).node & 1))
+      return Refusal::locked;
     return Refusal::none;
   }
 
-  [[nodiscard]] Verdict judge() {
+  [[nodiscard]] Verdict judge(std::uint32_t owners) {
     const auto words = header(found_);
     const Kind of = kind(found_);
     const unsigned dwords = spec::pcie_memory_write::length(words);
     const std::uint64_t address = spec::pcie_memory_write::address(words);  // in double words
-    const Refusal reason = refusal(of, dwords, address, *windows_.found());
-    if (reason != Refusal::none) refused_ = Refused{reason, of == Kind::read, address * 4 % kAddresses};
+    const Refusal reason = refusal(of, dwords, address, *windows_.found(), owners);
+    if (reason != Refusal::none)
+      refused_ = Refused{reason, of == Kind::read, source(found_[0]), address * 4 % kAddresses};
     Verdict verdict{reason == Refusal::none, windows_.found()->to, of == Kind::read ? 0 : units(dwords % 128) % 32};
     if (of == Kind::completion)
       verdict.to = spec::pcie_completion::requester(words) != own_ ? kNorth

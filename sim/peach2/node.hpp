@@ -65,6 +65,7 @@ class Node final : public AssembledNode {
   [[nodiscard]] Host& host() { return host_; }
   [[nodiscard]] Processor& processor() { return *processor_; }
   [[nodiscard]] SparseMemory& memory() { return memory_; }
+  [[nodiscard]] HubModel& hub() { return *hub_; }
   /// What moved on the ring's links, in the hub's memory and into the host: it grows as long as anybody works, but for a processor
   /// that asks its hub.
   [[nodiscard]] std::uint64_t moved() const { return moved_ + host_.served(); }

@@ -17,6 +17,7 @@ namespace thalweg::peach2 {
 inline constexpr unsigned kAddressBits = 39;  ///< 512 GByte
 inline constexpr unsigned kPageBits = 12;
 inline constexpr unsigned kBaseShift = 30;  ///< of a hub's own GByte
+inline constexpr unsigned kNodeShift = 35;  ///< a node has 32 GByte
 inline constexpr std::uint64_t kAddresses = std::uint64_t{1} << kAddressBits;
 inline constexpr unsigned kMaxDwords = 64;  ///< of a packet
 inline constexpr unsigned kLineBytes = 32;
@@ -53,6 +54,35 @@ enum class Refusal : unsigned {
   crosses,    ///< from page to page
   malformed,  ///< no packet of ours, or of a length that is none
   read,       ///< where writes alone go, or an answer that nobody asked for
+  led,        ///< after kMostCables cables: windows lead it round
+  locked,     ///< a register, by somebody whom the host does not let write it
+};
+
+inline constexpr unsigned kMostCables = 16;
+/// Who wrote: a node, by a port of its hub. Of a write the requester says it: the bus's number is the node, the function's the port.
+struct Source {
+  unsigned node = 0, port = 0;
+};
+/// What is told of something that happened.
+struct Note {
+  unsigned reason = 0;  ///< a Refusal, or of a channel a ChainFault
+  bool read = false;
+  Source source{};
+  std::uint64_t address = 0;
+};
+/// In the first half of a header.
+inline constexpr unsigned kBusAt = 32, kFunctionAt = 40, kTagAt = 48;
+[[nodiscard]] inline Source source_of(std::uint64_t header) {
+  return {static_cast<unsigned>(header >> kBusAt & 15), static_cast<unsigned>(header >> kFunctionAt & 7)};
+}
+
+enum class ChainFault : unsigned {
+  none,
+  malformed,  ///< its start is no multiple of 32, or a descriptor is none
+  refused,    ///< a read was refused
+  failed,     ///< an answer has failed, or is not the one that is due
+  too_long,   ///< as one that leads round
+  aborted,    ///< by the host
 };
 
 enum class Kind { write, read, completion, other };

@@ -92,6 +92,37 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
+constexpr const char* kPortNames[kPorts] = {"north",   "east",       "west",        "south",
+                                            "the bus", "the engine", "the results", "the bus for results"};
+std::string who(const Source& source) {
+  return "node " + std::to_string(source.node) + "'s " +
+         (source.port == kEngine    ? "DMA controller"
+          : source.port == kResults ? "DMA controller, for a result,"
+                                    : "processor");
+}
+std::string why(Refusal refusal) {
+  static constexpr const char* kReasons[] = {"?",
+                                             "outside of all windows",
+                                             "back out of where it came in, or into no port",
+                                             "across a page's end",
+                                             "malformed",
+                                             "a read where writes alone go",
+                                             "after 16 cables: windows lead it round",
+                                             "a register that its host has not opened to that node"};
+  return kReasons[static_cast<unsigned>(refusal) % 8];
+}
+std::string why(ChainFault fault) {
+  static constexpr const char* kReasons[] = {"?",
+                                             "it is no descriptor",
+                                             "a read was refused",
+                                             "an answer has failed",
+                                             "the chain is too long, or leads round",
+                                             "the host aborted it",
+                                             "?",
+                                             "?"};
+  return kReasons[static_cast<unsigned>(fault) % 8];
+}
+
 template <class T>
 T part(std::span<const std::byte> data, std::size_t at) {
   T value;
@@ -200,6 +231,27 @@ void Fabric::run() {
   if (auto waits = waiting(); !waits.empty()) throw Stuck(waits);
 }
 
+std::vector<Loss> Fabric::losses() {
+  std::vector<Loss> all;
+  for (unsigned n = 0; n < nodes(); ++n) {
+    const std::string hub = "hub " + std::to_string(n) + " ";
+    for (const auto& [port, note] : node(n).hub().take_refused()) {
+      if (note.read) continue;
+      all.push_back({hub + "refused, from " + kPortNames[port] + ", a write of " + who(note.source) + " to " +
+                         hex(note.address) + ": " + why(static_cast<Refusal>(note.reason)),
+                     note.source, note.address});
+    }
+    for (const std::uint64_t address : node(n).hub().take_strays())
+      all.push_back(
+          {hub + "dropped a beat on its bus at " + hex(address) + ", where nothing is", std::nullopt, address, 16});
+    for (const auto& [source, address] : node(n).host().take_unclaimed())
+      all.push_back({"the host of node " + std::to_string(n) + " dropped a write of " + who(source) + " to " +
+                         hex(address) + ", where it has no memory",
+                     source, address});
+  }
+  return all;
+}
+
 std::string Fabric::waiting() {
   std::string lines;
   for (unsigned n = 0; n < nodes(); ++n) {
@@ -210,20 +262,18 @@ std::string Fabric::waiting() {
   }
   if (lines.empty()) return lines;
   for (unsigned n = 0; n < nodes(); ++n) node(n).processor().abandon();
-  static constexpr const char* kReasons[] = {
-      "?",         "outside of all windows",      "back out of where it came in", "across a page's end",
-      "malformed", "a read where writes alone go"};
-  static constexpr const char* kPorts_[] = {"north",   "east",       "west",        "south",
-                                            "the bus", "the engine", "the results", "the bus for results"};
   for (unsigned n = 0; n < nodes(); ++n) {
     const auto counts = this->counts(n);
     const std::string hub = "\nhub " + std::to_string(n) + " ";
     for (unsigned p = 0; p < kPorts; ++p)
       if (const auto& refused = counts.refused[p]; refused.count > 0)
-        lines += hub + "refused " + std::to_string(refused.count) + " packets from " + kPorts_[p] +
-                 ", the last one to " + hex(refused.address) + ": " +
-                 kReasons[static_cast<unsigned>(refused.reason) % 6];
-    if (counts.faults) lines += hub + "gave up its chain of descriptors: " + std::to_string(counts.faults) + " faults";
+        lines += hub + "refused " + std::to_string(refused.count) + " packets from " + kPortNames[p] +
+                 ", the last one of " + who(refused.note.source) + " to " + hex(refused.note.address) + ": " +
+                 why(static_cast<Refusal>(refused.note.reason));
+    for (const auto& given_up : counts.given_up)
+      if (given_up.count > 0)
+        lines += hub + "gave up " + std::to_string(given_up.count) + " chains of descriptors, the last one at " +
+                 hex(given_up.note.address) + ": " + why(static_cast<ChainFault>(given_up.note.reason));
     if (counts.strays || counts.dropped)
       lines += hub + "dropped " + std::to_string(counts.strays) + " beats on its bus, " +
                std::to_string(counts.dropped) + " in its calculator";
@@ -248,12 +298,16 @@ Counts Fabric::counts(unsigned number) {
     counts.strays = part<std::uint32_t>(data, 0);
     counts.dropped = part<std::uint32_t>(data, 4);
   });
+  const auto record = [](std::span<const std::byte> data) {
+    const auto about = part<std::uint32_t>(data, 4);
+    return Counts::Refused{
+        part<std::uint32_t>(data, 0),
+        {about % 8, (about >> 3 & 1) != 0, {about >> 16 & 15, about >> 8 & 7}, part<std::uint64_t>(data, 8)}};
+  };
   for (unsigned p = 0; p < kPorts; ++p)
-    read(kRefusedRegisters + p, [&, p](auto data) {
-      const auto why = part<std::uint32_t>(data, 4);
-      counts.refused[p] = {part<std::uint32_t>(data, 0), static_cast<Refusal>(why % 8), (why >> 3 & 1) != 0,
-                           part<std::uint64_t>(data, 8)};
-    });
+    read(kRefusedRegisters + p, [&, p](auto data) { counts.refused[p] = record(data); });
+  for (unsigned c = 0; c < kChannels; ++c)
+    read(kGivenUpRegisters + c, [&, c](auto data) { counts.given_up[c] = record(data); });
   for (unsigned c = 0; c < config_.contexts; ++c)
     read(kResultRegisters + c, [&, c](auto data) { counts.results[c] = part<std::uint32_t>(data, 0); });
   auto& time = assembly_.time();

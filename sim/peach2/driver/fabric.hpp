@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "cluster/assembly.hpp"
@@ -26,12 +28,18 @@ struct Counts {
   std::uint32_t strays = 0, dropped = 0;             ///< beats, by the bus and by the calculator
   struct Refused {
     std::uint32_t count = 0;
-    Refusal reason{};
-    bool read = false;
-    std::uint64_t address = 0;
+    Note note;  ///< the last one's
   };
   std::array<Refused, kPorts> refused;
+  std::array<Refused, kChannels> given_up;  ///< chains
   std::vector<std::uint32_t> results;
+};
+
+/// A write that has come to nothing.
+struct Loss {
+  std::string what;              ///< a line
+  std::optional<Source> source;  ///< who wrote, where that is known
+  std::uint64_t address = 0, bytes = 4;
 };
 
 class Fabric {
@@ -62,6 +70,8 @@ class Fabric {
   void load(const Tables& tables);
   /// Until all processors have done what they have to, and everything is quiet. Throws Stuck.
   void run();
+  /// The writes that were refused or dropped since this was called last, as the model has seen each; the registers have the last one alone.
+  [[nodiscard]] std::vector<Loss> losses();
   /// What the hub of a node has counted: its registers are read, which takes time.
   [[nodiscard]] Counts counts(unsigned node);
 

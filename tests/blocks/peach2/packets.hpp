@@ -33,11 +33,22 @@ template <class Port>
           part(27), part(0)};
 }
 
+/// The bits of tw_peach2_pkg::note_t.
+template <class Port>
+[[nodiscard]] thalweg::peach2::Note get_note(const Port& port) {
+  const auto part = [&](unsigned from, unsigned bits) { return bisim::get_bits(port.words, from, bits); };
+  return {static_cast<unsigned>(part(47, 3)),
+          part(46, 1) != 0,
+          {static_cast<unsigned>(part(42, 4)), static_cast<unsigned>(part(39, 3))},
+          part(0, 39)};
+}
+
 /// The hub's own GByte: one of the pages below.
 inline constexpr unsigned kBase = 3 << 5;
 
-/// A page of few, so that windows are hit, or any.
+/// A page of few, so that windows are hit, that of the hub's registers, or any.
 [[nodiscard]] inline std::uint32_t page(bisim::Dice& dice) {
+  if (dice.chance(50)) return kBase << 18 | 0x38000;
   return dice.chance(800) ? dice.below(16) << 23 | dice.below(8) : static_cast<std::uint32_t>(dice.bits()) & 0x7FFFFFF;
 }
 [[nodiscard]] inline Window window(bisim::Dice& dice) {
@@ -59,7 +70,7 @@ inline constexpr unsigned kBase = 3 << 5;
   thalweg::spec::PcieMemoryWrite header;
   header.length = static_cast<std::uint16_t>(dwords % 1024);
   header.requester = static_cast<std::uint16_t>(dice.bits());
-  header.tag = static_cast<std::uint8_t>(dice.bits());
+  header.tag = static_cast<std::uint8_t>(dice.chance(950) ? dice.below(16) : dice.below(256));  // cables
   header.first_enable = static_cast<std::uint8_t>(first_enable);
   header.last_enable = static_cast<std::uint8_t>(dwords == 1 ? 0 : last_enable);
   header.address = address / 4;
@@ -100,6 +111,8 @@ inline constexpr unsigned kBase = 3 << 5;
   const unsigned dwords = dice.chance(300) ? 1 : dice.chance(300) ? 64 : 1 + dice.below(64);
   if (dice.chance(850)) address = std::min(address, (address | 4095) + 1 - 4 * dwords);  // within its page
   const unsigned requester = dice.chance(500) ? own : dice.below(4);
+  if (address >> 12 == (std::uint64_t{kBase} << 18 | 0x38000) && dice.chance(500))  // about the register of starts
+    return write((address & ~std::uint64_t{4095}) + 0x400 - 8 + 4 * dice.below(8), 1 + dice.below(6), dice);
   if (dice.chance(20)) {  // lengths that are none, and addresses outside
     auto words = dice.chance(500) ? write(address, 65 + dice.below(100), dice)
                                   : write(address | std::uint64_t{1} << (39 + dice.below(25)), dwords, dice);

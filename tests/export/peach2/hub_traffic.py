@@ -11,7 +11,7 @@ import os
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import cocotb
@@ -21,7 +21,7 @@ from cocotb.handle import HierarchyObject
 from cocotb.triggers import ClockCycles, with_timeout
 from hub_host import LARGEST, PAGE, Host, HubMemory, Link, Map, Packet, read, write, writes
 from numpy.typing import NDArray
-from thalweg.spec import Datatype, Operator
+from thalweg.spec import Datatype, Operator, PcieMemoryWrite
 from thalweg.systems.peach2.spec import DmaDescriptor
 
 FOLDER = Path(os.environ["THALWEG_EXPORT"])
@@ -112,6 +112,15 @@ def way(windows: list[int], node: int, came_by: str, packet: Packet) -> str | in
     return PORTS[to] if to < len(PORTS) and PORTS[to] != came_by else BACK
 
 
+def as_it_goes(packet: Packet, came_by: str, node: int) -> Packet:
+    """A write by the host gets its source into its header, one that comes by a cable has it counted."""
+    header = packet.header
+    assert isinstance(header, PcieMemoryWrite)
+    if came_by == "north":
+        return replace(packet, header=replace(header, requester=node << 8, tag=0))
+    return replace(packet, header=replace(header, tag=header.tag + 1))
+
+
 def check_example() -> None:
     """The packet that README.md shows is the first row of the table."""
     text = (FOLDER / "README.md").read_text()
@@ -156,7 +165,7 @@ async def packets_go_where_windows_say(dut: HierarchyObject) -> None:
             packet = write(NODE * to + at, data, requester=port << 12 | number)
         where = way(windows, hub.node, name, packet)
         if isinstance(where, str):
-            wanted.setdefault((name, where), []).append(packet)
+            wanted.setdefault((name, where), []).append(as_it_goes(packet, name, hub.node))
         else:
             refused[name].append((where, packet))
         hub.links[name].send(packet)
@@ -170,7 +179,10 @@ async def packets_go_where_windows_say(dut: HierarchyObject) -> None:
     for port, name in enumerate(PORTS[:4]):
         value = await hub.host.register(hub.at("refused", port), 0, 128)
         reason, last = refused[name][-1]
-        assert value == len(refused[name]) | reason << 32 | last.address << 64
+        source = last.header.requester if port else hub.node << 8  # of a cable's packet what its header says
+        assert value == (
+            len(refused[name]) | reason << 32 | (source & 7) << 40 | (source >> 8 & 15) << 48 | last.address << 64
+        )
         at = 4 * random.randrange(PAGE // 4 - 64)
         assert await hub.host.load(hub.at("memory") + port * PAGE + at, 256) == kept[port * PAGE + at :][:256]
 

@@ -25,7 +25,7 @@ def check(cluster: str, runs: int) -> None:
     operations = ended = stopped = lost = 0
     for outcome in outcomes(cluster, runs):
         operations += len(outcome.times)
-        ended += sum(end >= 0 for _, end in outcome.times)
+        ended += sum(end >= 0 for _, end, _ in outcome.times)
         stopped += bool(outcome.said)
         lost += outcome.lost > 0
     print(f"{operations} operations, {ended} ended, {stopped} programs stopped, {lost} lost a write")

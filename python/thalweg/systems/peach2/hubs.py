@@ -35,6 +35,10 @@ Sources = Sequence[tuple[int, int]]
 """Addresses, and how many bytes each."""
 
 
+class WritesLost(FabricStopped):
+    """Writes were refused or dropped: a line for each. The operations that they are of have it as their `error`, and are not done."""
+
+
 @contextmanager
 def _said() -> Iterator[None]:
     """What the simulator refuses is bad input; that it can't go on is what it says."""
@@ -46,6 +50,8 @@ def _said() -> Iterator[None]:
         raise CheckFailed(str(error)) from None
     except _sim.Peach2Stuck as error:
         raise FabricStopped(str(error)) from None
+    except _sim.Peach2WritesLost as error:
+        raise WritesLost(str(error)) from None
 
 
 class Operation:
@@ -56,7 +62,13 @@ class Operation:
 
     @property
     def done(self) -> bool:
-        return self._times.end >= 0
+        """It has ended, and nothing that it wrote was refused or dropped."""
+        return self._times.end >= 0 and not self._times.error
+
+    @property
+    def error(self) -> str:
+        """Which of its writes was refused or dropped first, where and why; or nothing."""
+        return self._times.error
 
     @property
     def begin(self) -> int:
@@ -256,6 +268,21 @@ class Node:
         to, brought = whole("to", to), _sources(sources)
         return self._op(self._sim.reduce, to, brought, _how(how).sim(self.hubs.cluster), truth("by_hub", by_hub))
 
+    def abort(self, channel: int = 0) -> Operation:
+        """The hub gives up a chain of descriptors, and counts it in `given_up`: that of channel 0, which the host started, or of 1, which a
+        result did."""
+        return self._op(self._sim.abort, channel)
+
+    def reset(self) -> Operation:
+        """The hub gives up the chains of both channels, and those that wait."""
+        return self._op(self._sim.reset)
+
+    def let_write(self, nodes: Sequence[int]) -> Operation:
+        """Packets of these nodes may write the hub's registers; of others than its host's they may only start chains."""
+        if bad := [node for node in nodes if not 0 <= node < len(self.hubs.nodes)]:
+            raise InputError(f"node {bad[0]}; the last one is {len(self.hubs.nodes) - 1}")
+        return self._op(self._sim.owners, sum(1 << node for node in set(nodes)))
+
     def counts(self) -> Mapping[str, Any]:
         """What the hub's registers have counted."""
         return dict(self._sim.counts(self.number))
@@ -307,6 +334,7 @@ class Hubs:
         self.run()
 
     def run(self) -> None:
-        """Until all processors have done what they have to. Raises FabricStopped, with who waits for what."""
+        """Until all processors have done what they have to. Raises FabricStopped, with who waits for what, and WritesLost, with what was
+        refused or dropped where."""
         with _said():
             self._sim.run()

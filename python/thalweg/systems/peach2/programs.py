@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from thalweg.errors import CheckFailed, FabricStopped
 from thalweg.systems.peach2 import arithmetic, raw
 from thalweg.systems.peach2.cluster import Cluster
-from thalweg.systems.peach2.hubs import Group, Hubs, Memory, Node, Operation, Reduction
+from thalweg.systems.peach2.hubs import Group, Hubs, Memory, Node, Operation, Reduction, WritesLost
 from thalweg.systems.peach2.random_windows import ENGINE, NORTH, PAGE, Rings, Tables, lands, load_random
 
 SOURCES = 1 << 14
@@ -66,7 +66,9 @@ class Target:
 @dataclass
 class Outcome:
     said: list[str]  #: where runs stopped
-    times: list[tuple[int, int]]  #: of each operation; negative where it has not begun, or not ended
+    times: list[
+        tuple[int, int, str]
+    ]  #: of each operation, and its error; negative where it has not begun, or not ended
     counts: list[dict[str, Any]]
     memories: list[bytes]
     lost: int  #: double words that windows send elsewhere
@@ -127,6 +129,8 @@ class Program:
     def _run(self) -> bool:
         try:
             self.hubs.run()
+        except WritesLost:  # as windows lead elsewhere: the operations have it as their error
+            return True
         except FabricStopped as stopped:
             self.said.append(str(stopped))
             return False
@@ -395,7 +399,7 @@ class Program:
         memories = [memory.read(0, AREA) for node in self.hubs.nodes for memory in _memories(node)]
         counts = [dict(node.counts()) for node in self.hubs.nodes]
         lost = sum(map(sum, (target.lost for target in self.targets)))
-        times = [(operation._times.begin, operation._times.end) for operation in self.operations]
+        times = [(operation._times.begin, operation._times.end, operation.error) for operation in self.operations]
         outcome = Outcome(self.said, times, counts, [memory.tobytes() for memory in memories], lost)
         keys = [(memory.node, memory.number) for node in self.hubs.nodes for memory in _memories(node)]
         outcome.wrong = self._wrong(dict(zip(keys, memories, strict=True)))
@@ -418,7 +422,11 @@ class Program:
             rest[target.key][target.at : target.at + size] = _UNTOUCHED
             old = np.full(size, _UNTOUCHED, np.uint8)
             lost = np.repeat(target.lost, 4)[:size]
-            done = target.of is None or (target.of.done and (target.sure or not self.said))
+            done = target.of is None or (target.of._times.end >= 0 and (target.sure or not self.said))
+            if lost.any() and target.of and target.of._times.end >= 0 and not target.of.error:
+                wrong.append(
+                    f"{size} bytes at {target.at} of memory {target.key[1]} of node {target.key[0]} are lost, and their operation is done"
+                )
             right = np.where(lost, got == old, (got == data) | ((got == old) & (not done)))
             if not right.all():
                 at = int(np.argmin(right))

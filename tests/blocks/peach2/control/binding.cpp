@@ -12,7 +12,7 @@ using top::Inputs, top::Outputs, top::Parameters;
 class Twin {
  public:
   void outputs(const Inputs& in, Outputs& out) const {
-    out.register_ready_o.set(control_.ready(in.window_ready_i.get() != 0));
+    out.register_ready_o.set(control_.ready(in.window_ready_i.get() != 0, in.command_ready_i.get() != 0));
     out.register_data_o.set(control_.data());
     out.window_valid_o.set(control_.window().has_value());
     if (control_.window()) {
@@ -21,6 +21,13 @@ class Twin {
     }
     out.start_valid_o.set(control_.start().has_value());
     if (control_.start()) out.start_address_o.set(*control_.start());
+    const auto& command = control_.command();
+    out.command_valid_o.set(command.has_value());
+    if (command) {
+      out.command_abort_o.set(command->abort);
+      out.command_purge_o.set(command->purge);
+      out.command_owners_o.set(command->owners);
+    }
     out.chain_valid_o.set(control_.chain().has_value());
     if (control_.chain()) out.chain_address_o.set(*control_.chain());
     out.kept_o.set(control_.kept());
@@ -40,6 +47,7 @@ class Twin {
     Control::In now{.write = in.register_write_i.get() ? &beat : nullptr,
                     .address = in.register_address_i.get(),
                     .window_taken = in.window_ready_i.get() != 0,
+                    .command_taken = in.command_ready_i.get() != 0,
                     .start_taken = in.start_ready_i.get() != 0,
                     .chain_taken = in.chain_ready_i.get() != 0,
                     .dropped = in.dropped_i.get() != 0};
@@ -47,9 +55,7 @@ class Twin {
     if (in.stray_valid_i.get()) now.stray = in.stray_address_i.get();
     if (in.event_valid_i.get())
       now.event = Control::Event{static_cast<unsigned>(in.event_place_i.get()),
-                                 static_cast<std::uint32_t>(in.event_count_i.get()),
-                                 static_cast<thalweg::peach2::Refusal>(in.event_reason_i.get()),
-                                 in.event_read_i.get() != 0, in.event_address_i.get()};
+                                 static_cast<std::uint32_t>(in.event_count_i.get()), blocks::get_note(in.event_note_i)};
     control_.step(now);
   }
 
@@ -66,13 +72,14 @@ class Stimulus {
       : writes_(run.pick(500, 100)), ready_(run.pick(1000, 500, 20)), often_(run.pick(10, 300)) {}
 
   void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
-    static constexpr unsigned kFirst[] = {0, 64, 80, 128, 144, 160};
+    static constexpr unsigned kFirst[] = {0, 64, 80, 128, 144, 148, 160};
     bisim::Dice bus = draws.lane(0), takers = draws.lane(1), happens = draws.lane(2);
     next.register_write_i.set(bus.chance(writes_));
-    next.register_address_i.set(bus.chance(900) ? kFirst[bus.below(6)] + bus.below(5) : bus.below(256));
+    next.register_address_i.set(bus.chance(900) ? kFirst[bus.below(7)] + bus.below(5) : bus.below(256));
     next.register_enable_i.set(bus.chance(900) ? bus.pick(0xFFFF, 0xFF, 0xFF00) : bus.below(65536));
     blocks::fill(next.register_data_i, bus);
     next.window_ready_i.set(takers.chance(ready_));
+    next.command_ready_i.set(takers.chance(ready_));
     next.start_ready_i.set(takers.chance(ready_));
     next.chain_ready_i.set(takers.chance(ready_));
     next.done_valid_i.set(happens.chance(often_));
@@ -83,9 +90,7 @@ class Stimulus {
     next.event_valid_i.set(happens.chance(often_));
     next.event_place_i.set(happens.below(Control::kPlaces));
     next.event_count_i.set(happens.below(65536));
-    next.event_reason_i.set(happens.below(6));
-    next.event_read_i.set(happens.below(2));
-    blocks::fill(next.event_address_i, happens);
+    blocks::fill(next.event_note_i, happens);
   }
 
  private:

@@ -14,9 +14,16 @@ constexpr std::uint16_t kOwn = 0x1234;
 
 class Twin {
  public:
-  void outputs(const Inputs&, Outputs& out) const {
+  void outputs(const Inputs& in, Outputs& out) const {
     out.start_ready_o.set(reader_.ready());
-    out.fault_o.set(reader_.fault());
+    out.abandon_o.set(reader_.abandon());
+    out.clear_o.set(reader_.clear(in.quiet_i.get() != 0));
+    out.finished_o.set(reader_.finished());
+    out.fault_valid_o.set(reader_.fault().has_value());
+    if (reader_.fault()) {
+      out.fault_reason_o.set(static_cast<unsigned>(reader_.fault()->reason));
+      out.fault_address_o.set(reader_.fault()->address);
+    }
     const auto read = reader_.out();
     out.out_valid_o.set(read.has_value());
     if (read) out.out_data_o.set(read->data);
@@ -25,11 +32,16 @@ class Twin {
     if (!chunk) return;
     out.chunk_to_o.set(chunk->to);
     out.chunk_dwords_o.set(chunk->dwords);
-    out.chunk_last_o.set(chunk->last);
   }
   void step(const Inputs& in) {
-    peach2::DmaReader::In now{
-        .out_ready = in.out_ready_i.get() != 0, .written = in.written_i.get() != 0, .refused = in.refused_i.get() != 0};
+    peach2::DmaReader::In now{.out_ready = in.out_ready_i.get() != 0,
+                              .written = in.written_i.get() != 0,
+                              .refused = in.refused_i.get() != 0,
+                              .answered = in.answered_i.get() != 0,
+                              .failed = in.failed_i.get() != 0,
+                              .quiet = in.quiet_i.get() != 0,
+                              .abort = in.abort_i.get() != 0,
+                              .purge = in.purge_i.get() != 0};
     if (in.start_valid_i.get()) now.start = in.start_address_i.get();
     if (in.descriptor_valid_i.get()) {
       std::array<std::uint64_t, 4> words;
@@ -40,10 +52,12 @@ class Twin {
   }
 
  private:
-  peach2::DmaReader reader_{Parameters::Reads, kOwn};
+  peach2::DmaReader reader_{Parameters::Reads, kOwn, Parameters::SideTag ? peach2::kSideTag : 0,
+                            Parameters::Descriptors};
 };
 
-/// Chains of short and long descriptors, right and wrong ones. Lanes: starts and descriptors, what takes reads, writes.
+/// Chains of short and long descriptors, right and wrong ones; reads that are refused, answers that fail, commands. Lanes: starts and
+/// descriptors, what takes reads, answers and writes.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;
@@ -69,11 +83,22 @@ class Stimulus {
       const auto words = descriptor(chain).pack();
       for (unsigned i = 0; i < 4; ++i) bisim::put_bits(next.descriptor_i.words, 64 * i, 64, words[i]);
     }
-    if (reads_ > 0 && writes.chance(written_)) {
+    next.abort_i.set(writes.chance(wrong_ / 2));
+    next.purge_i.set(writes.chance(wrong_ / 2));
+    next.quiet_i.set(writes.chance(900));
+    if (next.descriptor_valid_i.get()) {
+      next.answered_i.set(true);
+    } else if (due_ > 0 && seen.abandon_o.get() && writes.chance(written_)) {
+      --due_;  // dropped, or refused
+      (writes.chance(500) ? next.refused_i : next.answered_i).set(true);
+    } else if (reads_ > 0 && writes.chance(written_)) {
       --reads_;
-      next.written_i.set(true);
+      const bool refused = writes.chance(wrong_), failed = writes.chance(wrong_);
+      next.refused_i.set(refused);
+      next.answered_i.set(!refused);
+      next.failed_i.set(!refused && failed);
+      next.written_i.set(!refused && !failed && !seen.abandon_o.get());
     }
-    next.refused_i.set(writes.chance(wrong_ / 2));
     if (!seen.out_valid_o.get() || !next.out_ready_i.get()) return;
     if (seen.out_data_o.bit(55))  // the tag's highest
       ++due_;

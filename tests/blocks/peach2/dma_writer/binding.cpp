@@ -18,25 +18,26 @@ class Twin {
     out.in_ready_o.set(writer_.ready());
     blocks::put_word(out, writer_.out());
     out.written_o.set(writer_.written());
-    out.finished_o.set(writer_.finished());
-    out.fault_o.set(writer_.fault());
+    out.answered_o.set(writer_.answered());
+    out.failed_o.set(writer_.failed());
+    out.quiet_o.set(writer_.quiet());
     out.descriptor_valid_o.set(writer_.descriptor().has_value());
     if (!writer_.descriptor()) return;
     for (unsigned i = 0; i < 4; ++i) bisim::put_bits(out.descriptor_o.words, 64 * i, 64, (*writer_.descriptor())[i]);
   }
   void step(const Inputs& in) {
     const auto word = blocks::get_word(in);
-    const peach2::Chunk chunk{in.chunk_to_i.get(), static_cast<unsigned>(in.chunk_dwords_i.get()),
-                              in.chunk_last_i.get() != 0};
+    const peach2::Chunk chunk{in.chunk_to_i.get(), static_cast<unsigned>(in.chunk_dwords_i.get())};
     writer_.step(in.in_valid_i.get() ? &word : nullptr, in.chunk_valid_i.get() ? &chunk : nullptr,
-                 in.out_ready_i.get() != 0);
+                 in.out_ready_i.get() != 0, in.abandon_i.get() != 0, in.clear_i.get() != 0);
   }
 
  private:
-  peach2::DmaWriter writer_{Parameters::Words, Parameters::Chunks, kOwn};
+  peach2::DmaWriter writer_{Parameters::Words, Parameters::Chunks, kOwn, Parameters::SideTag ? peach2::kSideTag : 0};
 };
 
-/// Chunks, and later their completions, between them those of descriptors; now and then a wrong one. Lanes: chunks, completions, who takes
+/// Chunks, and later their completions, between them those of descriptors; now and then a wrong one, and then what a reader does that gives
+/// its chain up. Lanes: chunks, completions, who takes
 /// what is written.
 class Stimulus {
  public:
@@ -53,14 +54,22 @@ class Stimulus {
     next.own_i.set(kOwn);
     next.out_ready_i.set(out.chance(ready_));
     if (seen.written_o.get()) --under_way_;
-    if (under_way_ < Parameters::Chunks && chunks.chance(chunks_)) {
+    if (seen.answered_o.get()) --asked_;
+    if (seen.failed_o.get() || completions.chance(wrong_ / 2)) abandon_ = true;
+    next.abandon_i.set(abandon_);
+    if (abandon_ && due_.empty() && asked_ == 0 && seen.quiet_o.get()) {
+      next.clear_i.set(true);
+      abandon_ = false;
+      under_way_ = tag_ = 0;
+      return;
+    }
+    if (!abandon_ && under_way_ < Parameters::Chunks && chunks.chance(chunks_)) {
       ++under_way_;
       const unsigned dwords = chunks.chance(300) ? 64 : 1 + chunks.below(64);
       const std::uint64_t to = chunks.bits() & (peach2::kAddresses / 4 - 1);
       next.chunk_valid_i.set(true);
       next.chunk_to_i.set(to);
       next.chunk_dwords_i.set(dwords);
-      next.chunk_last_i.set(chunks.chance(200));
       due_.push_back(dwords);
     }
     if (source_.empty() && !due_.empty() && completions.chance(500)) answer(completions);
@@ -69,7 +78,8 @@ class Stimulus {
 
  private:
   void answer(bisim::Dice& dice) {
-    if (dice.chance(100)) source_.add(blocks::completion(32 * dice.below(4), 8, kOwn, 0x80, dice));
+    ++asked_;
+    if (dice.chance(100)) ++asked_, source_.add(blocks::completion(32 * dice.below(4), 8, kOwn, 0x80, dice));
     const unsigned tag = dice.chance(wrong_) ? tag_ + 1 : tag_,
                    length = dice.chance(wrong_) ? due_.front() % 64 + 1 : due_.front();
     auto words = blocks::completion(4 * dice.below(32), length, kOwn, tag % 32, dice);
@@ -81,7 +91,8 @@ class Stimulus {
 
   blocks::PacketSource source_;
   unsigned wrong_, ready_, chunks_;
-  unsigned tag_ = 0, under_way_ = 0;
+  unsigned tag_ = 0, under_way_ = 0, asked_ = 0;
+  bool abandon_ = false;
   std::deque<unsigned> due_;
 };
 

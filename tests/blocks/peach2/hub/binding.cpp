@@ -164,6 +164,9 @@ class Stimulus {
     } else {
       made = blocks::packet(dice, 1000);
       if (made.size() > 10) return;  // longer than its credits can say
+      const std::uint64_t address = thalweg::spec::pcie_memory_write::address(peach2::header(made[0].data)) * 4;
+      if (l == peach2::kNorth && address >> 12 == (kBase + peach2::kRegistersAt) >> 12)
+        return;  // registers have legal values
     }
     const auto header = peach2::header(made[0].data);
     const bool read = peach2::kind(made[0].data) == peach2::Kind::read;
@@ -203,7 +206,7 @@ class Stimulus {
                       window.mask | std::uint64_t{window.to} << 32 | std::uint64_t{window.used} << 40, dice);
   }
   std::vector<HubWord> registers(bisim::Dice& dice) {
-    switch (dice.below(3)) {
+    switch (dice.below(4)) {
       case 0:
         return registered(peach2::kStartRegister, some(dice) & ~std::uint64_t{31}, 0, dice);
       case 1: {
@@ -214,6 +217,8 @@ class Stimulus {
                               std::uint64_t{dice.below(2)} << 56,
                           (some(dice) & ~std::uint64_t{31}) | std::uint64_t{dice.below(2)} << 63, dice);
       }
+      case 2:
+        return registered(peach2::kAbortRegister, dice.bits() & (dice.chance(300) ? 0x303 : 0x3), 0, dice);
       default: {
         static constexpr unsigned kFirst[] = {128, 144, 160};
         return {blocks::read(kBase + peach2::kRegistersAt + 16 * (kFirst[dice.below(3)] + dice.below(5)), 4, 7,

@@ -23,11 +23,13 @@ class Twin {
     if (!refused) return;
     out.refused_reason_o.set(static_cast<unsigned>(refused->reason));
     out.refused_read_o.set(refused->read);
+    bisim::put_bits(out.refused_source_o.words, 0, 7, refused->source.node << 3 | refused->source.port);
     out.refused_address_o.set(refused->address);
   }
   void step(const Inputs& in) {
     const auto word = blocks::get_word(in);
-    ingress_.step(in.in_valid_i.get() ? &word : nullptr, in.out_ready_i.get() != 0);
+    ingress_.step(in.in_valid_i.get() ? &word : nullptr, in.out_ready_i.get() != 0,
+                  static_cast<std::uint32_t>(in.owners_i.get()));
     if (in.load_valid_i.get())
       ingress_.windows().load(static_cast<unsigned>(in.load_index_i.get()), blocks::get_window(in.load_window_i));
   }
@@ -55,6 +57,8 @@ class Stimulus {
     bisim::Dice packets = draws.lane(0), loads = draws.lane(1), taker = draws.lane(2);
     next.own_i.set(kOwn);
     next.base_i.set(blocks::kBase);
+    if (loads.chance(5)) owners_ = loads.below(65536);
+    next.owners_i.set(owners_);
     if (source_.empty() && packets.chance(900)) source_.add(blocks::packet(packets, kOwn));
     if (blocks::offer(source_, packets, seen.in_ready_o.get() != 0, next)) source_.taken();
     next.out_ready_i.set(!taker.chance(stall_));
@@ -67,7 +71,7 @@ class Stimulus {
 
  private:
   blocks::PacketSource source_;
-  unsigned stall_, loads_, loaded_ = 0;
+  unsigned stall_, loads_, loaded_ = 0, owners_ = 0;
 };
 
 }  // namespace

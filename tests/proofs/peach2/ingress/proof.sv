@@ -16,6 +16,7 @@ module ingress_proof
     input logic         rst_i,
     input logic         watch_i,
     input logic [ 15:0] own_i,
+    input logic [ 15:0] owners_i,    // with an answer of the windows
     input window_t      answer_i,    // of the windows, to what was asked two cycles ago
     input logic         in_valid_i,
     input logic [127:0] in_bytes_i,
@@ -28,7 +29,10 @@ module ingress_proof
   logic [2:0] out_to;
   logic [UnitsBits-1:0] freed_units;
   refusal_e refused_reason;
+  source_t refused_source;
   logic [AddressBits-1:0] refused_address;
+
+  localparam logic [BaseBits-1:0] Base = {4'd5, 5'd31};
 
   tw_reset_first surroundings (.*);
 
@@ -40,7 +44,7 @@ module ingress_proof
       .Packets(Packets),
       .Windows(2)
   ) ingress (
-      .base_i           ('0),
+      .base_i           (Base),
       .load_valid_i     (1'b0),
       .load_index_i     ('0),
       .load_window_i    (answer_i),
@@ -55,11 +59,13 @@ module ingress_proof
       .refused_valid_o  (refused),
       .refused_reason_o (refused_reason),
       .refused_read_o   (refused_read),
+      .refused_source_o (refused_source),
       .refused_address_o(refused_address),
       .*
   );
 
   localparam int unsigned Watched = 77;  // the bit of the data
+  localparam logic Cable = Port == East || Port == West || Port == South;
   typedef logic [15:0] number_t;
   typedef struct packed {
     logic passes;
@@ -72,6 +78,8 @@ module ingress_proof
     logic [61:0] address;
     logic [15:0] requester;
     logic side;
+    logic [7:0] cables;
+    source_t source;
   } header_t;
 
   // --- What comes in, and what has to become of it
@@ -90,7 +98,9 @@ module ingress_proof
       length: request.length,
       address: request.address,
       requester: completion.requester,
-      side: completion.tag[6]
+      side: completion.tag[6],
+      cables: request.tag,
+      source: Cable ? '{node: request.requester[11:8], port: request.requester[2:0]} : '{node: 4'd5, port: Port}
   };
   header_t header_q, judged_q;  // a cycle ago, two
   logic asked_q, found_q;
@@ -100,12 +110,17 @@ module ingress_proof
   wire [2:0] to = answer_i.to;
   wire bus_or_host = to == North || to == Bus;
   wire [10:0] page_end = 11'(judged_q.address[9:0]) + 11'(judged_q.length);
+  wire [29:0] from = {judged_q.address[27:0], 2'd0};  // bytes of the hub's own
+  wire [29:0] behind = from + 30'(12'(judged_q.length) * 12'd4);
+  wire a_register = to == Bus && from >= 30'h38000000 && from < 30'h38001000 && (from < 30'h38000400 || behind > 30'h38000410);
   refusal_e reason;
   always_comb begin
     reason = RefusedNot;
     if (judged_q.answer) begin
       if (!Answers) reason = RefusedRead;
     end else begin
+      if (judged_q.write && Port != North && a_register && !owners_i[judged_q.source.node]) reason = RefusedLocked;
+      if (judged_q.write && Cable && judged_q.cables > 8'd15) reason = RefusedLed;
       if (judged_q.read && !(Reads && bus_or_host)) reason = RefusedRead;
       if (to == Port || to == 3'd5 || to == 3'd6 || to == 3'd7) reason = RefusedBack;
       if (!hit || judged_q.address >= 62'd1 << 37) reason = RefusedOutside;
@@ -125,6 +140,7 @@ module ingress_proof
   typedef struct packed {
     refusal_e reason;
     logic was_read;
+    source_t source;
     logic [AddressBits-1:0] address;
   } report_t;
   logic [15:0] own_q;
@@ -139,7 +155,7 @@ module ingress_proof
     asked_q <= !rst_i && begins;
     found_q <= !rst_i && asked_q;
     report_due_q <= !rst_i && found_q && reason != RefusedNot;
-    report_q <= '{reason: reason, was_read: judged_q.read, address: AddressBits'({judged_q.address, 2'd0})};
+    report_q <= '{reason: reason, was_read: judged_q.read, source: judged_q.source, address: AddressBits'({judged_q.address, 2'd0})};
     own_q <= own_i;
     own_known_q <= 1'b1;
     if (rst_i) inside_q <= 1'b0;
@@ -257,7 +273,7 @@ module ingress_proof
       assert (!stalled_q || (out_valid && out_last == stalled_last_q && out_data[Watched] == stalled_bit_q && out_to == stalled_to_q));
       reported_once :
       assert (refused == report_due_q && (!refused || (refused_reason == report_q.reason && refused_read == report_q.was_read &&
-              refused_address == report_q.address)));
+              refused_source == report_q.source && refused_address == report_q.address)));
       units_return : assert (!left_q || (freed == left_last_q && (!freed || freed_units == left_units_q)));
       no_others : assert (!freed || any_left_q);
       passes : cover (front && out_valid && out_ready_i && last_q);

@@ -15,7 +15,7 @@ def _totals(cluster: Cluster, outcomes: Sequence[Outcome]) -> Mapping[str, int]:
     return {
         "operations": sum(len(outcome.times) for outcome in outcomes),
         "hub-cycles": cluster.topology.nodes
-        * sum(max((end for _, end in outcome.times), default=0) for outcome in outcomes),
+        * sum(max((end for _, end, _ in outcome.times), default=0) for outcome in outcomes),
         "refused": sum(outcome.refused for outcome in outcomes),
         "stopped": sum(bool(outcome.said) for outcome in outcomes),
     }
