@@ -69,13 +69,18 @@ class Stimulus {
   static constexpr unsigned kLanes = 3;
 
   explicit Stimulus(bisim::Dice run)
-      : writes_(run.pick(500, 100)), ready_(run.pick(1000, 500, 20)), often_(run.pick(10, 300)) {}
+      : writes_(run.pick(500, 100)),
+        starts_(run.pick(20, 300)),
+        ready_(run.pick(1000, 500, 20)),
+        often_(run.pick(10, 300)) {}
 
   void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
     static constexpr unsigned kFirst[] = {0, 64, 80, 128, 144, 148, 160};
     bisim::Dice bus = draws.lane(0), takers = draws.lane(1), happens = draws.lane(2);
     next.register_write_i.set(bus.chance(writes_));
-    next.register_address_i.set(bus.chance(900) ? kFirst[bus.below(7)] + bus.below(5) : bus.below(256));
+    next.register_address_i.set(bus.chance(starts_) ? 64  // so many that some find no place
+                                : bus.chance(900)   ? kFirst[bus.below(7)] + bus.below(5)
+                                                    : bus.below(256));
     next.register_enable_i.set(bus.chance(900) ? bus.pick(0xFFFF, 0xFF, 0xFF00) : bus.below(65536));
     blocks::fill(next.register_data_i, bus);
     next.window_ready_i.set(takers.chance(ready_));
@@ -94,7 +99,7 @@ class Stimulus {
   }
 
  private:
-  unsigned writes_, ready_, often_;
+  unsigned writes_, starts_, ready_, often_;
 };
 
 }  // namespace
