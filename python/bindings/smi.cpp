@@ -70,6 +70,7 @@ class Run {
     const Program::Config config{.world = ranks,
                                  .packet_bytes = channels.packet_bytes,
                                  .eager = channels.eager,
+                                 .synchronous = channels.synchronous,
                                  .circuits = channels.circuits > 0,
                                  .arity = channels.arity,
                                  .tile = channels.tile,

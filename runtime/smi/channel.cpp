@@ -70,6 +70,10 @@ std::string who(const Agreement::End& end) {
          std::to_string(end.place.line);
 }
 
+std::string ahead(const Agreement::End& end) {
+  return end.window == 0 ? "eager" : std::to_string(end.window * end.per_packet) + " elements";
+}
+
 void compare(const Agreement::End& a, const Agreement::End& b) {
   const auto differ = [&](const std::string& what, const std::string& of_a, const std::string& of_b) {
     throw Misuse("the ends of a channel disagree on " + what + ": " + of_a + " (" + who(a) + ") and " + of_b + " (" +
@@ -80,9 +84,7 @@ void compare(const Agreement::End& a, const Agreement::End& b) {
   if (a.root != b.root) differ("its root", std::to_string(a.root), std::to_string(b.root));
   if (a.op != b.op) differ("its operator", std::to_string(a.op), std::to_string(b.op));
   if (a.window != b.window || a.per_packet != b.per_packet)
-    differ("how far the sender may be ahead, which follows from the asynchronicity degree",
-           std::to_string(a.window * a.per_packet) + " elements",
-           std::to_string(b.window * b.per_packet) + " elements");
+    differ("how far the sender may be ahead, which follows from the asynchronicity degree", ahead(a), ahead(b));
   if (a.tile != b.tile)
     differ("how many elements are granted at once, which follows from the asynchronicity degree",
            std::to_string(a.tile), std::to_string(b.tile));

@@ -86,6 +86,12 @@ void Library::add_channel(void* place, std::size_t bytes, std::size_t element, l
                                           element, depth < 0 ? 0 : static_cast<std::size_t>(depth)));
 }
 
+std::vector<const Pipe*> Library::pipes() const {
+  std::vector<const Pipe*> all;
+  for (const auto& [place, pipe] : pipes_) all.push_back(pipe.get());
+  return all;
+}
+
 void Library::no_pipe() {
   throw std::logic_error("a channel is used that the program does not declare");
 }

@@ -35,6 +35,7 @@ class Library {
     if (at >= by_place_.size() || !by_place_[at]) no_pipe();
     return *by_place_[at];
   }
+  [[nodiscard]] std::vector<const Pipe*> pipes() const;
   void add_channel(void* place, std::size_t bytes, std::size_t element, long depth, const std::string& name);
 
  private:

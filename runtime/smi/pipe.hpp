@@ -28,6 +28,9 @@ class Pipe {
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
+  [[nodiscard]] std::int64_t written() const { return pushed_; }
+  [[nodiscard]] std::int64_t unread() const { return pushed_ - popped_; }
+
   void write(Kernel& kernel, const void* value, Where where) {
     const auto freed = room(kernel);
     if (freed >= popped_) {

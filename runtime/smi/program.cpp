@@ -179,6 +179,42 @@ void Program::run() {
   } catch (const Deadlock&) {
     throw Deadlock(report());
   }
+  warn_of_unread();
+}
+
+std::uint64_t Program::PortState::moved(unsigned other) const {
+  const auto ended = passed.find(other);
+  const bool is_now = unfinished && static_cast<unsigned>(now.peer) == other;
+  return (ended == passed.end() ? 0 : ended->second) + (is_now ? now.done : 0);
+}
+
+/// Data that no kernel has taken. Kernels that serve may still take or give more.
+void Program::warn_of_unread() {
+  const auto serves = [](const Running* user) { return user && !user->is_over; };
+  for (unsigned from = 0; from < ranks(); ++from) {
+    for (const auto& state : ranks_[from].ports) {
+      if (state.port.endpoint.kind != EndpointKind::push || !state.user || serves(state.user)) continue;
+      const auto port = state.port.endpoint.port;
+      for (const auto& [to, pushed] : state.passed) {
+        const auto* other = port_of(to, EndpointKind::pop, port);
+        if (!other || serves(other->user)) continue;
+        if (const auto popped = other->moved(from); popped < pushed)
+          warn("rank " + std::to_string(to) + ", port " + std::to_string(port) + ": " +
+               std::to_string(pushed - popped) + " of " + std::to_string(pushed) + " elements from rank " +
+               std::to_string(from) + " are never popped (pushed by kernel " + state.user->name + ", " +
+               line(state.used) + ")");
+      }
+    }
+    for (const auto& [name, library] : ranks_[from].libraries)
+      for (const auto* pipe : library->pipes()) {
+        const auto end = [](const StreamEnd& of) {
+          return of.kernel() ? static_cast<const Running*>(of.kernel()->context()) : nullptr;
+        };
+        if (pipe->unread() == 0 || serves(end(pipe->reader)) || serves(end(pipe->writer))) continue;
+        warn(pipe->name + ": " + std::to_string(pipe->unread()) + " of " + std::to_string(pipe->written()) +
+             " values are never read (written by kernel " + end(pipe->writer)->name + ")");
+      }
+  }
 }
 
 std::vector<Program::Started> Program::started() const {
@@ -373,7 +409,9 @@ Open Program::protocol(const Running& running, const Channel& channel, unsigned 
         if (state.port.endpoint.kind == EndpointKind::pop && state.port.endpoint.port == port)
           degree = state.port.endpoint.buffer * open.per_packet;
     }
-    if (!config_.eager && channel.count > degree) {
+    if (config_.synchronous) {
+      open.per_packet = open.window = 1;
+    } else if (!config_.eager && channel.count > degree) {
       open.per_packet = std::clamp<unsigned>(degree, 1, open.per_packet);
       open.window = std::max(1u, degree / open.per_packet);
     } else if (config_.circuits && channel.count > open.per_packet) {
@@ -395,8 +433,8 @@ Open Program::protocol(const Running& running, const Channel& channel, unsigned 
           "a reduction of " + std::to_string(open.ranks) + " ranks has " + std::to_string(open.arity) +
               " children at one rank, whose hardware has " + std::to_string(config_.children) +
               " at most: give the cluster an arity, or more children");
-  open.tile = config_.tile;
-  if (channel.degree >= 0) open.tile = std::clamp<unsigned>(static_cast<unsigned>(channel.degree), 1, config_.tile);
+  open.tile = config_.synchronous ? 1 : config_.tile;
+  if (channel.degree >= 0) open.tile = std::clamp<unsigned>(static_cast<unsigned>(channel.degree), 1, open.tile);
   open.any_order = config_.any_order;
   return open;
 }
@@ -417,6 +455,24 @@ void Program::give(PortState& state, const Channel& channel, const smi__variable
   const std::size_t bytes = std::size_t{1} << channel.size;
   std::memcpy(&element.data, value.data, value.type == 0 ? bytes : std::min<std::size_t>(bytes, value.size));
   state.port.in->push(element, at(place));
+}
+
+/// The element that was pushed last is the only one under way, as its packet is full with one and the next one needs its credit.
+void Program::wait_for_pop(Running& running, PortState& state, const smi__place& place) {
+  state.not_popped = &running;
+  running.kernel->block({"push into", &state.port.in->reader, at(place)});
+  running.kernel->continue_after(state.popped_at);
+}
+
+void Program::popped(const Running& running, const Channel& channel, unsigned port) {
+  const auto found =
+      std::find_if(ranks_[static_cast<unsigned>(channel.peer)].ports.begin(),
+                   ranks_[static_cast<unsigned>(channel.peer)].ports.end(), [&](const PortState& state) {
+                     return state.port.endpoint.kind == EndpointKind::push && state.port.endpoint.port == port;
+                   });
+  auto& sender = *found;
+  sender.popped_at = running.kernel->tick();
+  std::exchange(sender.not_popped, nullptr)->kernel->awake(sender.popped_at);
 }
 
 unsigned Program::take(PortState& state, const Channel& channel, const smi__variable& to, const smi__place& place) {
@@ -531,6 +587,7 @@ struct Calls {
                     std::string("SMI_Push_flush: the message (") + channel.file + ":" + std::to_string(channel.line) +
                         ") is a circuit, whose packets are full; a cluster with packet switching can flush");
     program.give(state, channel, value, flush != 0, place);
+    if (program.config_.synchronous) program.wait_for_pop(self, state, place);
     program.finish(state, channel);
     if (flush) state.flushed = channel.done;
   }
@@ -546,6 +603,7 @@ struct Calls {
                     "what comes at port " + std::to_string(state.port.endpoint.port) + " is of rank " +
                         std::to_string(source) + ", and the channel (" + channel.file + ":" +
                         std::to_string(channel.line) + ") is for rank " + std::to_string(channel.peer));
+    if (program.config_.synchronous) program.popped(self, channel, state.port.endpoint.port);
     program.finish(state, channel);
   }
   static void collective(void* channel, smi__kind kind, smi__variable send, smi__variable receive, smi__place place) {

@@ -39,9 +39,10 @@ class Program {
   struct Config {
     unsigned world = 0;  ///< ranks of SMI_COMM_WORLD, the first ones; 0: all
     unsigned packet_bytes = 32;
-    bool eager = true;      ///< always; or where a message has as many elements as the asynchronicity degree, at most
-    bool circuits = false;  ///< carry eager messages of more than a packet
-    unsigned arity = 0;     ///< of collectives' trees; 0: all are children of the root
+    bool eager = true;  ///< always; or where a message has as many elements as the asynchronicity degree, at most
+    bool synchronous = false;  ///< a push returns when its element has been popped: the asynchronicity degree is 0
+    bool circuits = false;     ///< carry eager messages of more than a packet
+    unsigned arity = 0;        ///< of collectives' trees; 0: all are children of the root
     unsigned tile = 32;
     unsigned children = 15;  ///< that a reduction collects from, at most
     bool any_order = false;
@@ -103,6 +104,8 @@ class Program {
   struct PortState {
     Port port;
     Running* user = nullptr;
+    Running* not_popped = nullptr;  ///< a synchronous push's, whose element has not been popped
+    Tick popped_at = 0;
     Running* opener = nullptr;  ///< who has opened a channel on it, and perhaps not used it
     smi__place used{};
     Channel now{};  ///< a copy of the last one that was entered
@@ -110,8 +113,11 @@ class Program {
     bool circuit = false;  ///< it is one
     std::uint32_t per_packet = 1,
                   flushed = 0;  ///< of that one: how many a packet has, and are in those that were flushed
-    std::map<unsigned, std::uint64_t> passed;  ///< elements of push and pop channels that have ended, by the other rank
+    std::map<unsigned, std::uint64_t>
+        passed{};  ///< elements of push and pop channels that have ended, by the other rank
 
+    /// Elements that its kernels have pushed to a rank, or popped from it.
+    [[nodiscard]] std::uint64_t moved(unsigned other) const;
     /// Is its user in a call on it?
     [[nodiscard]] bool in_call() const;
   };
@@ -142,6 +148,7 @@ class Program {
   [[noreturn]] void wrong(const Running& running, const smi__place& place, const std::string& what) const;
   void warn(const std::string& what);
   [[nodiscard]] std::string report() const;
+  [[nodiscard]] std::vector<const Running*> circle() const;
   [[nodiscard]] std::string waits(const Running& running) const;
   [[nodiscard]] const Running* waited_for(const Running& running, std::string& why) const;
   [[nodiscard]] const Running* waited_for_to_push(const Running& running, std::string& why) const;
@@ -152,6 +159,9 @@ class Program {
   [[nodiscard]] const Running* kernel_of(unsigned rank, EndpointKind kind, unsigned port, std::string& why) const;
   [[nodiscard]] const Running* only_kernel_of(unsigned rank, const Running* but = nullptr) const;
   [[nodiscard]] std::uint64_t under_way(unsigned from, unsigned to, unsigned port) const;
+  void wait_for_pop(Running& running, PortState& state, const smi__place& place);
+  void popped(const Running& running, const Channel& channel, unsigned port);
+  void warn_of_unread();
 
   Domain& clock_;
   Config config_;

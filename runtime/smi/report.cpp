@@ -96,6 +96,13 @@ const Program::Running* Program::waited_for_to_push(const Running& running, std:
   const auto& state = *running.now.port;
   const auto& channel = state.now;
   const auto port = state.port.endpoint.port;
+  if (config_.synchronous) {
+    why += "; it returns when the element is popped (protocol synchronous)";
+    const auto peer = static_cast<unsigned>(channel.peer);
+    const auto* other = port_of(peer, EndpointKind::pop, port);
+    const bool takes = other && other->in_call() && static_cast<unsigned>(other->now.peer) == running.rank;
+    return takes ? waited_for_by_network(why) : kernel_of(peer, EndpointKind::pop, port, why);
+  }
   if (config_.eager && channel.count > state.port.endpoint.buffer * most_elements(config_.packet_bytes, channel.size))
     why += "; the channel is eager, and its message of " + std::to_string(channel.count) +
            " elements is larger than the buffers on its way";
@@ -118,6 +125,11 @@ const Program::Running* Program::waited_for_to_pop(const Running& running, std::
   const auto* other = port_of(peer, EndpointKind::push, port);
   const bool gives = other && other->in_call() && static_cast<unsigned>(other->now.peer) == running.rank;
   if (gives || under_way(peer, running.rank, port) > 0) return waited_for_by_network(why);
+  if (other && other->unfinished && !other->circuit && static_cast<unsigned>(other->now.peer) == running.rank)
+    if (const auto kept = (other->now.done - other->flushed) % other->per_packet)
+      why += "; rank " + std::to_string(peer) + " has pushed it into a packet that is not full (" +
+             std::to_string(kept) + " of " + std::to_string(other->per_packet) +
+             " elements): SMI_Push_flush(channel, data, 1) instead of SMI_Push sends it";
   return kernel_of(peer, EndpointKind::push, port, why);
 }
 
@@ -183,25 +195,28 @@ std::string Program::waits(const Running& running) const {
   return text + " (" + running.now.place.file + ":" + std::to_string(running.now.place.line) + ")";
 }
 
+/// The kernels that wait for each other in a circle; none where there is no such circle.
+std::vector<const Program::Running*> Program::circle() const {
+  std::vector<const Running*> way;
+  for (const auto& running : running_) {
+    way.clear();
+    std::string why;
+    for (const auto* at = &running; at && !at->is_over && at->kernel->waits().to; at = waited_for(*at, why)) {
+      const auto met = std::find(way.begin(), way.end(), at);
+      if (met != way.end()) return {met, way.end()};
+      way.push_back(at);
+    }
+  }
+  return {};
+}
+
 std::string Program::report() const {
+  const auto round = circle();
   std::string text = "nothing can go on";
   std::size_t lines = 0, left_out = 0;
-  std::vector<const Running*> round;
   for (const auto& running : running_) {
-    if (running.is_over || !running.kernel->waits().to) continue;
-    if (round.empty()) {
-      std::vector<const Running*> way;
-      std::string why;
-      for (const auto* at = &running; at && !at->is_over && at->kernel->waits().to; at = waited_for(*at, why)) {
-        const auto met = std::find(way.begin(), way.end(), at);
-        if (met != way.end()) {
-          round.assign(met, way.end());
-          break;
-        }
-        way.push_back(at);
-      }
-    }
-    if (running.kernel->serves()) continue;
+    if (running.is_over || !running.kernel->waits().to || running.kernel->serves()) continue;
+    if (std::find(round.begin(), round.end(), &running) != round.end()) continue;
     if (lines++ < kLines)
       text += "\n  " + waits(running);
     else

@@ -79,6 +79,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
           m.link_buffer = number("link_buffer");
           m.channels = {.packet_bytes = number("packet_bytes"),
                         .eager = values.get<std::string>("protocol") == "eager",
+                        .synchronous = values.get<std::string>("protocol") == "synchronous",
                         .circuits = circuits_of(values),
                         .arity = number("arity"),
                         .tile = number("tile"),

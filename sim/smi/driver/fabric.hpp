@@ -28,8 +28,9 @@ class Fabric {
   /// Values of all ranks that kernels' channels need.
   struct Channels {
     unsigned packet_bytes = 32;
-    bool eager = true;      ///< always; or where the asynchronicity degree says so
-    unsigned circuits = 0;  ///< packets that follow in a circuit, at most; 0: there are none
+    bool eager = true;         ///< always; or where the asynchronicity degree says so
+    bool synchronous = false;  ///< a push returns when its element has been popped
+    unsigned circuits = 0;     ///< packets that follow in a circuit, at most; 0: there are none
     unsigned arity = 0;
     unsigned tile = 32;
     unsigned children = 15;  ///< that a reduction collects from, at most

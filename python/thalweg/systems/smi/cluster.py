@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -23,6 +23,10 @@ from thalweg.systems.smi import metadata, routes, topology
 MOST_RANKS = 256  #: a header's byte
 HEADER_BYTES = 4
 MOST_ELEMENTS = 31  #: of a packet: its header's count has five bits
+
+
+Protocol = Literal["eager", "degree", "synchronous"]
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 
 class Node(NodeTable):
@@ -42,9 +46,10 @@ class Node(NodeTable):
     latency: int = Field(8, ge=1, le=16, description="cycles of a reduction's adders")
     tile: int = Field(32, ge=1, le=1024, description="elements that a reduction grants at once")
     children: int = Field(15, ge=1, le=255, description="ranks that one collects from in a reduction, at most")
-    protocol: Literal["eager", "degree"] = Field(
+    protocol: Protocol = Field(
         "eager",
-        description="of point-to-point channels: always eager, or with credits where a message exceeds its asynchronicity degree",
+        description="of point-to-point channels: always eager; with credits where a message exceeds its asynchronicity degree; or a "
+        "push returns when its element has been popped",
     )
     switching: Literal["packet", "circuit"] = Field(
         "packet",

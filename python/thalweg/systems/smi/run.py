@@ -29,7 +29,7 @@ from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.launch import scratch
 from thalweg.systems.smi import metadata, routes, rtl_engine
 from thalweg.systems.smi.apart import run_apart
-from thalweg.systems.smi.cluster import Cluster
+from thalweg.systems.smi.cluster import PROTOCOLS, Cluster
 from thalweg.systems.smi.compile import Compiled, compile_kernels
 from thalweg.systems.smi.extract import extract
 from thalweg.systems.smi.rewrite import Argument, KernelText
@@ -96,7 +96,7 @@ class Result:
     """How a run went."""
 
     kernels: list[Ended]
-    warnings: list[str]
+    warnings: list[str]  #: data that no kernel has taken among them
     elements: int  #: that kernels have given to channels and taken from them
     hertz: float
 
@@ -156,6 +156,7 @@ class Run:
     """A cluster, and what is to run on it. `ranks`: how many take part, the first ones of the cluster; all, where nothing is said.
     `program`: metadata of the ranks' operations (thalweg.systems.smi.metadata), as of `thalweg smi extract`, which say R and whether
     there are credits, too; otherwise operations are found in the sources. `engine`: the simulator's ranks, `sim`, or the hardware's, `rtl`, Verilated and in step with them.
+    `protocol`: of point-to-point channels, one of PROTOCOLS (docs/smi-programs.md); otherwise the program's or the cluster's.
     `in_switch`: a cluster of MPI-FPGA, in whose switches collectives are computed, rank r at node r; SMI's network has the point-to-point
     channels. `patience`: seconds of processor time after which a run in which no kernel has used a channel or memory is taken for an
     endless loop; 0: never. Raises InputError where something does not fit."""
@@ -168,6 +169,7 @@ class Run:
     engine: str = "sim"
     in_switch: Switches | str | Path | None = None
     patience: int = 60
+    protocol: str | None = None
     _compiled: dict[Path, Compiled] = field(default_factory=dict)
     _starts: list[_Start] = field(default_factory=list)
     _buffers: list[Buffer] = field(default_factory=list)
@@ -178,6 +180,8 @@ class Run:
         one_of("engine", self.engine, ENGINES)
         if not 0 <= self.patience < 2**32:
             raise InputError(f"patience {self.patience}; it is seconds, 0 or more")
+        if self.protocol is not None:
+            one_of("protocol", self.protocol, PROTOCOLS)
         there = self.cluster.topology.nodes
         if self.ranks is None:
             self.ranks = there
@@ -234,6 +238,8 @@ class Run:
         if self.program:
             eager = {} if self.program.credits else {"protocol": "eager"}
             cluster = cluster.with_node(reads=self.program.reads, **eager)
+        if self.protocol is not None:
+            cluster = cluster.with_node(protocol=self.protocol)
         node = cluster.node
         switches, collectives = None, list[metadata.Program | None]()
         if self.in_switch is not None:

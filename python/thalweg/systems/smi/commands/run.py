@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,10 @@ import click
 from thalweg.commands import completion
 from thalweg.commands.measured import engine_option
 from thalweg.commands.output import json_option, print_line, print_table, write_json
-from thalweg.errors import FabricStopped, InputError
+from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.systems.smi import host as hosts
 from thalweg.systems.smi import metadata
-from thalweg.systems.smi.cluster import Cluster
+from thalweg.systems.smi.cluster import PROTOCOLS, Cluster
 from thalweg.systems.smi.commands.extract import define_option, include_option
 from thalweg.systems.smi.commands.options import in_switch_option
 from thalweg.systems.smi.run import Run, Stuck
@@ -58,6 +60,16 @@ from thalweg.systems.smi.run import Run, Stuck
     show_default=True,
     help="Seconds of processor time in which no kernel uses a channel or memory, until that is an endless loop; 0: never.",
 )
+@click.option(
+    "--protocol",
+    type=click.Choice(PROTOCOLS),
+    help="Of point-to-point channels: eager, network buffers alone hold a sender back; degree, so do credits where a message is longer than "
+    "its asynchronicity degree; synchronous, a push returns when its element has been popped, which finds deadlocks that buffers hide. "
+    "[default: the cluster's, eager in the presets]",
+)
+@click.option(
+    "--werror", is_flag=True, help="Leave with exit code 1 where there are warnings, such as data that no kernel takes."
+)
 @json_option
 def command(
     sources: tuple[Path, ...],
@@ -71,6 +83,8 @@ def command(
     engine: str,
     in_switch: str | None,
     patience: int,
+    protocol: str | None,
+    werror: bool,
     json_file: Path | None,
 ) -> None:
     """Run the kernels of SOURCES, in OpenCL C, C or C++, on the ranks of a cluster, in simulated time.
@@ -79,7 +93,7 @@ def command(
     """
     of = Cluster.load(cluster)
     program = metadata.read(described) if described else None
-    run = Run(of, ranks, program, list(includes), list(defines), engine, in_switch, patience)
+    run = Run(of, ranks, program, list(includes), list(defines), engine, in_switch, patience, protocol)
     if host:
         if settings:
             raise InputError("--set is for runs without --host, whose kernels have their arguments there")
@@ -93,7 +107,7 @@ def command(
         result, checks = prepared.execute()
     except Stuck as stuck:
         for line in stuck.lines[1:]:
-            print(line, file=sys.stderr)
+            print(_broken(line), file=sys.stderr)
         raise FabricStopped(stuck.lines[0]) from None
     for warning in result.warnings:
         print(f"thalweg: warning: {warning}", file=sys.stderr)
@@ -113,6 +127,7 @@ def command(
     )
     record = {
         "in_switch": in_switch,
+        "protocol": run.protocol,
         "cycles": result.cycles,
         "time_us": result.time_us,
         "elements": result.elements,
@@ -123,6 +138,20 @@ def command(
     write_json(json_file, record, of)
     if wrong := hosts.failed(checks):
         raise wrong
+    if werror and result.warnings:
+        count = len(result.warnings)
+        raise CheckFailed(
+            f"{count} warning{'s' * (count > 1)}, and --werror makes {'them errors' if count > 1 else 'it an error'}"
+        )
+
+
+def _broken(line: str) -> str:
+    """At the terminal's width, where stderr is one."""
+    if not sys.stderr.isatty():
+        return line
+    indent = " " * (len(line) - len(line.lstrip()))
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(line, width, subsequent_indent=indent + "    ", break_long_words=False, break_on_hyphens=False)
 
 
 def _everything(run: Run, sources: tuple[Path, ...], settings: tuple[str, ...]) -> dict[str, Any]:
