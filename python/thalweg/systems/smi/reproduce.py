@@ -65,7 +65,12 @@ class Evaluation(OfPaper):
     def host_us(self, count: int) -> float:
         """Of a message through the hosts."""
         latency: float = self.numbers["smi.latency.host"]["value"]
-        return latency + count * (2 / PCIE_GB + 1 / HOSTS_GB) / 1e3
+        return latency + count / self.host_gb / 1e3
+
+    @property
+    def host_gb(self) -> float:
+        """GB/s of the path through the hosts: PCI Express, the hosts' network and PCI Express, one after the other."""
+        return 1 / (2 / PCIE_GB + 1 / HOSTS_GB)
 
     def parts(self) -> Sequence[Part]:
         # First those that need what may not be here.
@@ -179,13 +184,15 @@ class Evaluation(OfPaper):
 
     def _collectives(self) -> Iterator[Row]:
         """Figures 12 and 13."""
+        slower: list[Row] = []
         for operation in ("broadcast", "reduce"):
             for cluster in (self.torus, self.line):
                 for ranks in RANKS:
                     for size in COLLECTIVE_SIZES:
                         measured = operations.collective(cluster, operation, "float", size // 4, ranks, 0)
                         us = _right(measured, operation).time_us
-                        yield self.row(
+                        levels = (ranks - 1).bit_length()
+                        row = self.row(
                             "smi.collective",
                             f"{operation} of {short(size)}, {ranks} ranks, {cluster.name}",
                             us,
@@ -195,8 +202,29 @@ class Evaluation(OfPaper):
                             ranks=ranks,
                             bytes=size,
                             cluster=cluster.name,
-                            host_us=self.host_us(size) * (ranks - 1).bit_length(),
+                            host_us=self.host_us(size) * levels,
+                            equal_gb=size / 1e3 / (us / levels - self.host_us(0))
+                            if us > self.host_us(0) * levels
+                            else None,
                         )
+                        if operation == "broadcast" and us > row.about["host_us"]:
+                            slower.append(row)
+                        yield row
+        yield self._slower(slower)
+
+    def _slower(self, rows: Sequence[Row]) -> Row:
+        """Broadcasts that take longer than through the hosts, and the rate of the hosts' path below which they would not."""
+        rate = f"{self.host_gb:.2f} GB/s by the standards of its parts"
+        note = f"the hosts' path has {rate}; none is slower"
+        if rows:
+            note = "; ".join(
+                f"{row.what}: {row.measured:.1f} us, {row.about['host_us']:.1f} through the hosts" for row in rows
+            )
+            note += (
+                f". The hosts' path has {rate}; with less than {min(row.about['equal_gb'] for row in rows):.2f} GB/s no broadcast would be "
+                "slower; the paper's share in Figure 11 implies less (see the hosts' path over SMI)"
+            )
+        return self.row("smi.broadcast.slower", "hosts' path faster than a broadcast", len(rows), "broadcasts", note)
 
     def _gesummv(self, rows: int, columns: int) -> Iterator[Row]:
         """Figure 15."""
