@@ -497,3 +497,51 @@ def test_a_vector_of_three_takes_the_place_of_four(tmp_path: Path) -> None:
     check = {"buffer": "v", "equals": "where(i == 18, 16, 0)"}  # OpenCL C 3.0, 6.3.5
     whole = host.of_values({"buffer": [buffer], "kernel": [kernel], "check": [check]}, tmp_path)
     assert all(made.right for made in host.Prepared(Run("smi-noctua", ranks=1), whole).execute()[1])
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        (
+            "SMI_Channel out = SMI_Open_send_channel(4, SMI_FLOAT4, 1, 0, comm);",
+            "'SMI_FLOAT4' is unavailable: SMI's datatypes are scalars",
+        ),
+        ("get_compute_id(0);", "'get_compute_id' is unavailable: kernels are not replicated"),
+    ],
+)
+def test_what_other_implementations_have_is_refused_by_name(tmp_path: Path, text: str, says: str) -> None:
+    source = tmp_path / "app.cl"
+    source.write_text(f"{HEAD}__kernel void app(SMI_Comm comm) {{ {text} }}")
+    with pytest.raises(InputError, match=says):
+        Run("smi-noctua").source(source)
+
+
+def test_a_pipe_is_refused_by_name(tmp_path: Path) -> None:
+    source = tmp_path / "app.cl"
+    source.write_text(f"{HEAD}__kernel void app(write_only pipe int to) {{ int data = 0; write_pipe(to, &data); }}")
+    with pytest.raises(InputError, match=r"app.cl:2: argument to of kernel app is a pipe; .*channel int"):
+        Run("smi-noctua").source(source)
+
+
+def test_the_first_program_of_the_documentation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "smi-programs.md").read_text()
+    kernels, script = (page.split(f"```{language}\n")[1].split("```")[0] for language in ("c", "python"))
+    (tmp_path / "app.cl").write_text(kernels)
+    monkeypatch.chdir(tmp_path)
+    exec(script, {})
+    cycles, _, right = capsys.readouterr().out.split()
+    assert right == "True" and 1000 < int(cycles) < 1300
+
+
+def test_a_source_beside_a_host_description_that_has_none_of_its_kernels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("app", "other"):
+        (tmp_path / f"{name}.cl").write_text(f"{HEAD}__kernel void app() {{}}")
+    (tmp_path / "host.toml").write_text('[[kernel]]\nfile = "app.cl"\nname = "app"\n')
+    command = ["smi", "run", "-n", "2", "--cluster", "smi-noctua", "--host", str(tmp_path / "host.toml")]
+    assert main([*command, str(tmp_path / "app.cl")]) == 0
+    assert main([*command, str(tmp_path / "other.cl")]) == InputError.exit_code
+    assert "host.toml: no kernel of it is of" in capsys.readouterr().err

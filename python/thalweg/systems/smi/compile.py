@@ -178,6 +178,13 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
     """Makes a library in `folder`. Raises InputError with the compiler's first error."""
     compiler = _compiler(source)
     rewritten = preprocess(source, includes, defines)
+    for kernel in rewritten.kernels:
+        for argument in kernel.arguments:
+            if "pipe" in argument.type.split():
+                raise InputError(
+                    f"{kernel.file}:{kernel.line}: argument {argument.name} of kernel {kernel.name} is a pipe; kernels of a rank are "
+                    "joined by channels: channel int name __attribute__((depth(8)))"
+                )
     text = folder / f"{source.stem}.rewritten{source.suffix}"
     text.write_text(rewritten.text)
     device, headers = resource("runtime/smi/device"), resource("runtime/smi/include")

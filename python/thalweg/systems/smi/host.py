@@ -165,6 +165,7 @@ class Prepared:
         assert run.ranks is not None
         self.ranks: int = run.ranks
         self.sources = [Path(source) for source in sources]
+        self.used: set[Path] = set()
         run.includes = [*run.includes, *(host.folder / folder for folder in host.table.include)]
         run.defines = [*run.defines, *host.table.define]
         self.buffers: dict[tuple[str, int], Buffer] = {}
@@ -173,6 +174,8 @@ class Prepared:
             self._buffer(buffer)
         for number, kernel in enumerate(host.table.kernel):
             self._kernel(number, kernel)
+        if unused := [source for source in self.sources if source not in self.used]:
+            raise self._wrong(f"no kernel of it is of {unused[0]}: name that file in a [[kernel]], or leave it out")
 
     def execute(self) -> tuple[Result, list[Check]]:
         """Runs it and checks what it left."""
@@ -264,6 +267,7 @@ class Prepared:
             if len(having) != 1:
                 raise self._wrong(f"kernel[{number}]: say which file kernel {table.name} is of")
             source = having[0]
+        self.used.add(source)
         for rank in self._ranks(table, self._ranks_of(source)):
             arguments: dict[str, Any] = {}
             for name, value in table.arguments.items():

@@ -26,7 +26,13 @@ from thalweg.systems.smi.run import Run, Stuck
 
 @click.command("run")
 @click.argument("sources", type=click.Path(path_type=Path), nargs=-1)
-@click.option("-n", "--ranks", type=click.IntRange(1), help="Ranks. [default: as many as the cluster has]")
+@click.option(
+    "-n",
+    "--ranks",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Ranks of SMI_COMM_WORLD, the cluster's first ones. [default: all of the cluster]",
+)
 @click.option(
     "--cluster",
     required=True,
@@ -34,20 +40,25 @@ from thalweg.systems.smi.run import Run, Stuck
     shell_complete=completion.clusters,
     help="A preset such as smi-noctua, a cluster file, or a topology file of SMI's own.",
 )
-@click.option("--host", type=click.Path(path_type=Path), metavar="FILE", help="What stands for the host program, TOML.")
+@click.option(
+    "--host",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What stands for the host program: a TOML file of buffers, kernels with their arguments, and checks (docs/smi-programs.md).",
+)
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="An argument of all kernels, where there is no --host.",
+    help="An argument of all kernels that have one of this name, a number; with --host they are in its file. Repeatable.",
 )
 @click.option(
     "--metadata",
     "described",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Of the program's operations. [default: they are found in the sources]",
+    help="The program's operations, as JSON of `thalweg smi extract`. [default: they are found in the sources]",
 )
 @include_option
 @define_option
@@ -89,7 +100,11 @@ def command(
 ) -> None:
     """Run the kernels of SOURCES, in OpenCL C, C or C++, on the ranks of a cluster, in simulated time.
 
-    Without a host description each kernel of a source starts at every rank whose program it is.
+    Without a host description each kernel of a source starts at every rank whose program it is: of a topology file, the ranks
+    whose program has the source's name, otherwise all. With one, SOURCES are the files of its kernels, and may be left out where it names
+    them.
+
+    Exit codes: 0; 1, a program used a channel wrongly, a check failed, or there are warnings and --werror; 2, bad input; 3, a deadlock.
     """
     of = Cluster.load(cluster)
     program = metadata.read(described) if described else None
