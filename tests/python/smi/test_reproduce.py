@@ -176,3 +176,18 @@ def test_resources() -> None:
         assert row["fifos"]["lutram"] == fifos * -(-256 // 14) * 8
         assert row["measured"] == row["kernels"]["lut"] + row["fifos"]["lut"]
     assert pairs[4]["kernels"]["ff"] > 4 * pairs[1]["kernels"]["ff"]
+
+
+def test_the_rate_of_the_hosts_path_that_decides_broadcasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On four ranks a binomial tree goes through the hosts twice: at the rate that is printed both take as long."""
+    evaluation = Evaluation(programs=False, resources=False)
+    monkeypatch.setattr(reproduction, "COLLECTIVE_SIZES", (4,))
+    monkeypatch.setattr(reproduction, "RANKS", (4,))
+    *rows, faster = evaluation._collectives()
+    assert faster.measured == faster.published == 1 and faster.note.startswith("all are")
+    slow = next(row for row in rows if row.about["operation"] == "broadcast")
+    hosts = 2 * (36.61 + 262144 / (2.0 * 1e3))
+    slow.measured, slow.about = hosts, {"host_us": hosts - 20, "equal_gb": evaluation.equal_gb(262144, hosts, 4)}
+    assert slow.about["equal_gb"] == pytest.approx(2)
+    faster = evaluation._faster([slow, rows[1]])
+    assert faster.measured == 0.5 and "with less than 2.00 all broadcasts" in faster.note
