@@ -12,7 +12,8 @@
 typedef enum { SMI_INT = 1, SMI_FLOAT = 2, SMI_DOUBLE = 3, SMI_CHAR = 4, SMI_SHORT = 5 } SMI_Datatype;
 #if defined(__clang__) && !defined(SMI_EXTRACT)
 /* What other implementations have and this one refuses. */
-#define SMI__NO_VECTOR __attribute__((unavailable("SMI's datatypes are scalars here: push the elements of a vector one by one")))
+#define SMI__NO_VECTOR \
+  __attribute__((unavailable("SMI's datatypes are scalars here: push the elements of a vector one by one")))
 #define SMI__NO_VECTORS(type) \
   type##2 SMI__NO_VECTOR, type##4 SMI__NO_VECTOR, type##8 SMI__NO_VECTOR, type##16 SMI__NO_VECTOR
 enum {
@@ -25,8 +26,8 @@ enum {
 #undef SMI__NO_VECTORS
 #undef SMI__NO_VECTOR
 #ifdef __OPENCL_C_VERSION__
-int get_compute_id(int dimension)
-    __attribute__((unavailable("kernels are not replicated here: start one a compute unit, with its number as an argument")));
+int get_compute_id(int dimension) __attribute__((
+    unavailable("kernels are not replicated here: start one a compute unit, with its number as an argument")));
 #endif
 #endif
 typedef enum { SMI_ADD = 0, SMI_MAX = 1, SMI_MIN = 2 } SMI_Op;
