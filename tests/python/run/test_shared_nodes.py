@@ -236,8 +236,8 @@ def test_runs_are_alike(run_program: Program) -> None:
     ("body", "said"),
     [
         (
-            "int x[9], n[4] = {1, 1, 1, 1}, at[4] = {0, 2, 4, 6}; "
-            "MPI_Gatherv(x, rank == 3 ? 2 : 1, MPI_INT, x, n, at, MPI_INT, 0, MPI_COMM_WORLD);",
+            "int x[9], y[9], n[4] = {1, 1, 1, 1}, at[4] = {0, 2, 4, 6}; "
+            "MPI_Gatherv(x, rank == 3 ? 2 : 1, MPI_INT, y, n, at, MPI_INT, 0, MPI_COMM_WORLD);",
             "rank 3 has 8 elements for rank 0, which takes 4",
         ),
         (
