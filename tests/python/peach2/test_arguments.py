@@ -223,6 +223,8 @@ def wrong_calls(hubs: Hubs, group: Group) -> Iterator[tuple[str, Callable[[], ob
     yield from each("group.reduce.node", lambda v: group.reduce(v, [(here, 64)]), [*NODES, 2, 3])
     yield from each("group.reduce.sources", lambda v: group.reduce(0, v), odd)
 
+    yield from each("abort.channel", node.abort, [*NUMBERS, 2, 1 << 32])
+    yield from each("let_write.nodes", node.let_write, [*LISTS, [4], [0, -1], [None], [1 << 40]])
     yield from each("counts", lambda v: Node.counts(Node(hubs, v)), NODES)
     table = [(0, (1 << 27) - 1, 0, 5)]
     yield from each(

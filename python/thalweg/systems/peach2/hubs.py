@@ -271,6 +271,8 @@ class Node:
     def abort(self, channel: int = 0) -> Operation:
         """The hub gives up a chain of descriptors, and counts it in `given_up`: that of channel 0, which the host started, or of 1, which a
         result did."""
+        if whole("channel", channel) > 1:
+            raise InputError(f"channel {channel}; 0 has the chains that the host starts, 1 those of results")
         return self._op(self._sim.abort, channel)
 
     def reset(self) -> Operation:
@@ -279,9 +281,10 @@ class Node:
 
     def let_write(self, nodes: Sequence[int]) -> Operation:
         """Packets of these nodes may write the hub's registers; of others than its host's they may only start chains."""
-        if bad := [node for node in nodes if not 0 <= node < len(self.hubs.nodes)]:
-            raise InputError(f"node {bad[0]}; the last one is {len(self.hubs.nodes) - 1}")
-        return self._op(self._sim.owners, sum(1 << node for node in set(nodes)))
+        members = [whole("nodes", node) for node in listed("nodes", nodes)]
+        for number in members:
+            _check_node(self.hubs, number)
+        return self._op(self._sim.owners, sum(1 << number for number in set(members)))
 
     def counts(self) -> Mapping[str, Any]:
         """What the hub's registers have counted."""

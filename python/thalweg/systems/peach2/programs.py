@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,9 @@ class Program:
             self._flood()
         if self.draw.random() < 0.05:
             self._misdescribe()
-        return all(self._run() for _ in self._pour())
+        if self.draw.random() < 0.05:
+            self._round()
+        return all(self._run() for _ in chain(self._pour(), self._stream()))
 
     def _run(self) -> bool:
         try:
@@ -278,6 +281,38 @@ class Program:
         self._did(hub.put(memory.address(target.at), at, size), target)
         yield
 
+    def _stream(self) -> Iterator[None]:
+        """Nodes write records without a pause into a context whose hub copies each result into another one, which reduces these."""
+        hub = self.draw.choice(self.hubs.nodes)
+        pairs = [pair for pair in self.hubs.cluster.node.pairs if pair in arithmetic.EXACT]
+        free = self.contexts[hub.number]
+        if len(free) < 2 or not pairs or self.draw.random() < 0.5:
+            return
+        op, kind = self.draw.choice(pairs).split()
+        how = replace(self._how(free.pop()), op=op, type=kind, tree=False)
+        all_of_them = replace(how, context=free.pop(0))
+        at, total = (raw.calculator(self.hubs, hub, each.context) for each in (how, all_of_them))
+        writers = self.draw.sample(self.hubs.nodes, self.draw.randint(1, len(self.hubs.nodes)))
+        records, count = self.draw.choice((1, 1, 2)), self.draw.randint(1, 20)
+        line = self._lines(hub, 1)
+        self._did(raw.write_chain(hub, line, (total, at, how.record_bytes)))
+        self._did(raw.set_up(hub, all_of_them, how.record_bytes // 16 * count * len(writers)))
+        self._did(raw.set_up(hub, how, how.record_bytes // 16 * records, raw.line_at(hub, line)))
+        yield
+        parts = []
+        for node in writers:
+            memory = self.draw.choice(_memories(node)[:3])
+            elements = how.record_bytes * records * count // arithmetic.type_of(kind).itemsize
+            parts.append(arithmetic.whole_values(self.numbers, kind, elements))
+            # No packet ends within a record, so that each reduction has whole ones.
+            source = self._written(memory, parts[-1], how.record_bytes)
+            self._did(node.put(at, source, len(parts[-1])))
+        yield
+        memory = self._memory()
+        target = self._target(memory, self._reduced(b"".join(parts), how)[: how.record_bytes], (hub.number, ENGINE))
+        self._did(hub.put(memory.address(target.at), total, how.record_bytes), target)
+        yield
+
     def _write_beats(self, at: int, node: Node, how: Reduction, piece: int, count: int) -> bytes:
         """`count` pieces of records to any of the first places of a context."""
         data, copies = b"", []
@@ -317,6 +352,20 @@ class Program:
         self._did(raw.write_wrong_chain(self.draw, node, line, copy), target)
         self._did(raw.start(node, raw.line_at(node, line)))
 
+    def _round(self) -> None:
+        """A chain without an end, which the processor makes the hub give up."""
+        node = self.draw.choice(self.hubs.nodes)
+        source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
+        memory = self._memory()
+        target = self._target(memory, data, (node.number, ENGINE))
+        target.sure = False
+        line = self._lines(node, 1)
+        self.by_itself = True
+        self._did(raw.write_round_chain(node, line, (memory.address(target.at), source.address(at), len(data))), target)
+        self._did(raw.start(node, raw.line_at(node, line)))
+        self._did(node.work(self.draw.randrange(20_000)))
+        self._did(self.draw.choice((node.abort, node.reset))())
+
     def _lines(self, node: Node, count: int) -> int:
         """The first of some lines of the working RAM."""
         first = self.used_lines[node.number]
@@ -354,9 +403,9 @@ class Program:
             data += part
         return sources, data
 
-    def _written(self, memory: Memory, data: bytes) -> int:
-        """The address of data in a place of their own."""
-        at = self._place(memory, len(data), 16)
+    def _written(self, memory: Memory, data: bytes, step: int = 16) -> int:
+        """The address of data in a place of their own, at a multiple of `step`."""
+        at = self._place(memory, len(data), step)
         memory.write(at, data)
         self.targets.append(Target(memory, at, data, [False] * (len(data) // 4)))
         return memory.address(at)
@@ -422,7 +471,9 @@ class Program:
             rest[target.key][target.at : target.at + size] = _UNTOUCHED
             old = np.full(size, _UNTOUCHED, np.uint8)
             lost = np.repeat(target.lost, 4)[:size]
-            done = target.of is None or (target.of._times.end >= 0 and (target.sure or not self.said))
+            done = target.of is None or (
+                target.of._times.end >= 0 and (target.sure or not (self.said or self.by_itself))
+            )
             if lost.any() and target.of and target.of._times.end >= 0 and not target.of.error:
                 wrong.append(
                     f"{size} bytes at {target.at} of memory {target.key[1]} of node {target.key[0]} are lost, and their operation is done"

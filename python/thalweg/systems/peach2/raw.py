@@ -21,13 +21,13 @@ def calculator(hubs: Hubs, node: Node, context: int) -> int:
     return _sim.peach2_hub_address(node.number, _CALCULATOR + (1 << 28) // hubs.cluster.node.contexts * context)
 
 
-def set_up(node: Node, how: Reduction, beats: int) -> Operation:
-    """The context takes reductions of so many beats, and starts no chain."""
+def set_up(node: Node, how: Reduction, beats: int, chain: int | None = None) -> Operation:
+    """The context takes reductions of so many beats; each result starts a chain where there is one."""
     op, kind = pair_of(f"{how.op} {how.type}")
     record = (how.record_bytes // 16).bit_length() - 1
     lower = beats | op << 32 | kind << 40 | record << 48 | how.tree << 56
     at = _sim.peach2_register_address(node.number, _CONTEXTS + how.context)
-    return node.store(at, np.array([lower, 0], np.uint64))
+    return node.store(at, np.array([lower, 0 if chain is None else chain | 1 << 63], np.uint64))
 
 
 def line_at(node: Node, line: int) -> int:
@@ -65,3 +65,9 @@ def write_wrong_chain(draw: random.Random, node: Node, line: int, copy: tuple[in
         )
     )
     return node.store(first, DmaDescriptor(source, to, second, count, False).pack() + wrong.pack())
+
+
+def write_round_chain(node: Node, line: int, copy: tuple[int, int, int]) -> Operation:
+    """The same copy again and again."""
+    to, source, count = copy
+    return node.store(line_at(node, line), DmaDescriptor(source, to, line_at(node, line), count, False).pack())
