@@ -78,7 +78,7 @@ module ingress_proof
     logic [61:0] address;
     logic [15:0] requester;
     logic side;
-    logic [7:0] cables;
+    logic led;
     source_t source;
   } header_t;
 
@@ -99,7 +99,7 @@ module ingress_proof
       address: request.address,
       requester: completion.requester,
       side: completion.tag[6],
-      cables: request.tag,
+      led: request.tag > 8'd15,
       source: Cable ? '{node: request.requester[11:8], port: request.requester[2:0]} : '{node: 4'd5, port: Port}
   };
   header_t header_q, judged_q;  // a cycle ago, two
@@ -120,7 +120,7 @@ module ingress_proof
       if (!Answers) reason = RefusedRead;
     end else begin
       if (judged_q.write && Port != North && a_register && !owners_i[judged_q.source.node]) reason = RefusedLocked;
-      if (judged_q.write && Cable && judged_q.cables > 8'd15) reason = RefusedLed;
+      if (judged_q.write && Cable && judged_q.led) reason = RefusedLed;
       if (judged_q.read && !(Reads && bus_or_host)) reason = RefusedRead;
       if (to == Port || to == 3'd5 || to == 3'd6 || to == 3'd7) reason = RefusedBack;
       if (!hit || judged_q.address >= 62'd1 << 37) reason = RefusedOutside;
