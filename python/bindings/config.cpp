@@ -82,7 +82,8 @@ void bind_config(nb::module_& module) {
       .def_rw("frames_lost", &WireFaults::frames_lost)
       .def_rw("frames_duplicated", &WireFaults::frames_duplicated)
       .def_rw("down_at", &WireFaults::down_at)
-      .def_rw("up_at", &WireFaults::up_at);
+      .def_rw("up_at", &WireFaults::up_at)
+      .def_rw("reset_at", &WireFaults::reset_at, "the end that sends is reset then, alone");
 
   nb::class_<FaultConfig>(module, "FaultConfig", "What links on which faults happen have in common.")
       .def(nb::init<>())

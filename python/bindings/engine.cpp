@@ -230,9 +230,11 @@ void bind_engine(nb::module_& module) {
       .def_ro("what", &Waiting::what)
       .def_ro("since", &Waiting::since);
 
-  nb::class_<Recovery>(module, "Recovery", "A link that was given up, and what followed; times are ticks.")
+  nb::class_<Recovery>(module, "Recovery",
+                       "A link that was given up, or has lost flits, and what followed; times are ticks.")
       .def_ro("link", &Recovery::link)
-      .def_ro("silent_since", &Recovery::silent_since, "its last good frame")
+      .def_ro("reset", &Recovery::reset, "an end of it was reset alone: it is used again")
+      .def_ro("silent_since", &Recovery::silent_since, "its last good frame, or that reset")
       .def_ro("given_up", &Recovery::given_up, "the fabric was stopped")
       .def_ro("resumed", &Recovery::resumed,
               "the fabric went on without it; operations that were under way began again");

@@ -57,6 +57,13 @@ class WireFaults:
     @up_at.setter
     def up_at(self, arg: int, /) -> None: ...
 
+    @property
+    def reset_at(self) -> int:
+        """the end that sends is reset then, alone"""
+
+    @reset_at.setter
+    def reset_at(self, arg: int, /) -> None: ...
+
 class FaultConfig:
     """What links on which faults happen have in common."""
 
@@ -533,14 +540,20 @@ class Waiting:
     def since(self) -> int: ...
 
 class Recovery:
-    """A link that was given up, and what followed; times are ticks."""
+    """
+    A link that was given up, or has lost flits, and what followed; times are ticks.
+    """
 
     @property
     def link(self) -> str: ...
 
     @property
+    def reset(self) -> bool:
+        """an end of it was reset alone: it is used again"""
+
+    @property
     def silent_since(self) -> int:
-        """its last good frame"""
+        """its last good frame, or that reset"""
 
     @property
     def given_up(self) -> int:

@@ -5,7 +5,7 @@
 //
 // A frame carries a word or none, and always four numbers: sequence (of its word, or of the next one that there will be),
 // epoch (how often this end went back, modulo 2), expected (the sequence that this end waits for) and request (how often it
-// asked the other end to go back, modulo 2). The wire must not reorder frames; both ends are reset together.
+// asked the other end to go back, modulo 2). The wire must not reorder frames; both ends begin together (tw_session).
 //
 // Order: kept. Latency: a word's frame is out two cycles after it came in; a frame's word is out one cycle after it. Throughput:
 // a word a cycle while Window covers a round trip. Storage: Window words. Critical path: from a frame's expected to

@@ -3,14 +3,17 @@
 // frame that was not damaged is taken apart again. docs/links.md has the layout.
 //
 // What flows back survives lost frames. With credits a frame tells of one virtual channel, each in its turn, how many
-// credits were returned since reset, modulo 2^CountBits; what is missing at the other end comes out there one a cycle. With
-// stop by margin every frame carries all stop bits, and a cycle without a good frame is a stop of all of them.
+// credits were returned in this session, modulo 2^CountBits; what is missing at the other end comes out there one a cycle. With
+// stop by margin every frame carries all stop bits, and a cycle without a good frame is a stop of all of them. Only frames of the
+// session count (tw_session), and a new one begins with all credits at rest.
 //
 // Order: kept. Latency: one cycle from the replay to the wire, two from the wire to the replay. Flow control: a credit needs two
 // cycles to the wire, and up to Vcs - 1 until its turn comes, and three from it; a stop bit one and two. Throughput: a frame a
 // cycle. Storage: three frames, and with credits three counters a virtual channel. Critical path: the CRC's XOR tree, or the
 // comparison of two CRCs and the enable of two counters behind it. All outputs are registers.
-module tw_replay_codec #(
+module tw_replay_codec
+  import tw_link_pkg::*;
+#(
     parameter int unsigned Width        = 262,   /// bits of a word, at least 1
     parameter int unsigned SequenceBits = 9,     /// of the replay, at least 2
     parameter int unsigned Vcs          = 4,     /// virtual channels, 1 to 16
@@ -18,7 +21,7 @@ module tw_replay_codec #(
     parameter int unsigned CountBits    = 4,     /// 2^CountBits is above the flits that a buffer holds; with credits
     localparam int unsigned VcBits = Vcs > 1 ? $clog2(Vcs) : 1,
     localparam int unsigned FlowBits = Credits ? VcBits + CountBits : Vcs,
-    localparam int unsigned BodyBits = Width + 2 * SequenceBits + 3 + FlowBits,
+    localparam int unsigned BodyBits = Width + 2 * SequenceBits + 3 + $bits(session_t) + FlowBits,
     localparam int unsigned FrameBits = BodyBits + 32
 ) (
     input  logic                    clk_i,
@@ -30,7 +33,12 @@ module tw_replay_codec #(
     input  logic                    epoch_i,
     input  logic [SequenceBits-1:0] expected_i,
     input  logic                    request_i,
-    // A good frame of the other end, for the replay
+    // The session of this end; flush: it was lost, and flow control begins anew
+    input  session_t                session_i,
+    // verilator lint_off UNUSEDSIGNAL
+    input  logic                    flush_i,          /// counts for credits: stop bits have no memory
+    // verilator lint_on UNUSEDSIGNAL
+    // A good frame of the other end, for the session, and if it is of the same one for the replay
     output logic                    peer_valid_o,
     output logic                    peer_word_valid_o,
     output logic [       Width-1:0] peer_word_o,
@@ -38,6 +46,7 @@ module tw_replay_codec #(
     output logic                    peer_epoch_o,
     output logic [SequenceBits-1:0] peer_expected_o,
     output logic                    peer_request_o,
+    output session_t                peer_session_o,
     // Flow control, as tw_flow has it: from the own input port, and to the own output port
     input  logic [         Vcs-1:0] back_i,
     output logic [         Vcs-1:0] back_o,
@@ -72,19 +81,22 @@ module tw_replay_codec #(
 
   typedef struct packed {
     logic [FlowBits-1:0] flow;
+    session_t            session;
     replay_t             replay;
   } body_t;
 
   logic [FlowBits-1:0] flow;
   body_t out_d, out_q, in_q;
   replay_t peer_q;
+  session_t peer_session_q;
   logic [31:0] out_crc, in_crc, in_check_q;
   logic out_valid_q, in_valid_q, peer_valid_q;
   logic [Vcs-1:0] back_q;
 
   // To the wire
-  assign out_d.flow   = flow;
-  assign out_d.replay = '{
+  assign out_d.flow    = flow;
+  assign out_d.session = session_i;
+  assign out_d.replay  = '{
           request: request_i,
           expected: expected_i,
           epoch: epoch_i,
@@ -113,6 +125,7 @@ module tw_replay_codec #(
 
   // From the wire
   wire good = in_valid_q && in_crc == in_check_q;
+  wire counts = good && session_i.up && same_session(session_i, in_q.session);
 
   assign peer_word_valid_o = peer_q.word_valid;
   assign peer_valid_o      = peer_valid_q;
@@ -121,6 +134,7 @@ module tw_replay_codec #(
   assign peer_epoch_o      = peer_q.epoch;
   assign peer_expected_o   = peer_q.expected;
   assign peer_request_o    = peer_q.request;
+  assign peer_session_o    = peer_session_q;
   assign back_o            = back_q;
 
   tw_crc32 #(
@@ -136,6 +150,7 @@ module tw_replay_codec #(
   always_ff @(posedge clk_i) begin
     {in_check_q, in_q} <= wire_frame_i;
     peer_q             <= in_q.replay;
+    peer_session_q     <= in_q.session;
     if (rst_i) begin
       in_valid_q   <= 1'b0;
       peer_valid_q <= 1'b0;
@@ -152,7 +167,7 @@ module tw_replay_codec #(
       logic [VcBits-1:0]    vc;
     } credits_t;
 
-    // Credits since reset: returned here, told by the other end, and of these put out.
+    // Credits since the session began: returned here, told by the other end, and of these put out.
     logic [Vcs-1:0][CountBits-1:0] returned_q, told_q, given_q;
     logic [VcBits-1:0] turn_q;
     credits_t told;
@@ -165,14 +180,14 @@ module tw_replay_codec #(
       assign missing[v] = told_q[v] != given_q[v];
 
       always_ff @(posedge clk_i) begin
-        if (rst_i) begin
+        if (rst_i || flush_i) begin
           returned_q[v] <= 0;
           told_q[v]     <= 0;
           given_q[v]    <= 0;
         end else begin
           returned_q[v] <= returned_q[v] + CountBits'(back_i[v]);
           given_q[v]    <= given_q[v] + CountBits'(missing[v]);
-          if (good && told.vc == VcBits'(v)) told_q[v] <= told.count;
+          if (counts && told.vc == VcBits'(v)) told_q[v] <= told.count;
         end
       end
     end
@@ -183,7 +198,7 @@ module tw_replay_codec #(
         back_q <= '0;
       end else begin
         if (wire_ready_i) turn_q <= turn_q == VcBits'(Vcs - 1) ? 0 : turn_q + 1;
-        back_q <= missing;
+        back_q <= flush_i ? '0 : missing;
       end
     end
   end else begin : margin
@@ -191,7 +206,7 @@ module tw_replay_codec #(
 
     always_ff @(posedge clk_i) begin
       if (rst_i) back_q <= '1;
-      else back_q <= good ? in_q.flow : '1;
+      else back_q <= counts ? in_q.flow : '1;
     end
   end
 endmodule

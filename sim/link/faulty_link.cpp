@@ -49,10 +49,9 @@ FrameFormat FaultyLinkConfig::frame() const {
           .count_bits = static_cast<unsigned>(std::bit_width(buffer_flits))};
 }
 
-FaultyLink::End FaultyLink::end(const FaultyLinkConfig& config, const WireFaults& faults, std::uint64_t seed) {
+FaultyLink::Side FaultyLink::side(const FaultyLinkConfig& config, const WireFaults& faults, std::uint64_t seed) {
   const FrameFormat format = config.frame();
-  return {.replay = Replay<LinkWord>(replay_window(config.latency), kSlack, static_cast<unsigned>(config.silence)),
-          .codec = ReplayCodec(format),
+  return {.end = LinkEnd(format, replay_window(config.latency), kSlack, static_cast<unsigned>(config.silence)),
           .wire = NoisyWire(faults, format.frame_bits(), config.latency - 1, seed),
           .rate = RateLimit(config.rate_flits, config.rate_cycles)};
 }
@@ -62,83 +61,104 @@ FaultyLink::FaultyLink(const FaultyLinkConfig& config, Scheduler& scheduler)
       silence_(config.silence),
       flush_((config.latency + kFrameStages + config.virtual_channels) * config.rate_cycles / config.rate_flits),
       scheduler_(scheduler),
-      ends_{end(config, config.from_a, config.seeds[0]), end(config, config.from_b, config.seeds[1])} {
+      sides_{side(config, config.from_a, config.seeds[0]), side(config, config.from_b, config.seeds[1])} {
   const ComponentId id = scheduler.add(*this);
-  for (End& end : ends_) {
-    end.heard = scheduler.now();
-    end.sent.inbox().bind(scheduler, id);
-    end.returned.bind(scheduler, id);
+  for (Side& side : sides_) {
+    side.end.make_up();
+    side.heard = scheduler.now();
+    if (const Tick at = side.wire.faults().reset_at; at >= scheduler.now()) side.reset_at = at;
+    side.sent.inbox().bind(scheduler, id);
+    side.returned.bind(scheduler, id);
     // From the grant to the output register.
-    end.from_output = end.sent.connect(2, config.virtual_channels);
+    side.from_output = side.sent.connect(2, config.virtual_channels);
   }
   scheduler.wake(id, scheduler.now());
 }
 
 void FaultyLink::connect(unsigned end, Deliver to_input, EventWire to_output) {
-  ends_[end].to_input = std::move(to_input);
-  ends_[end].to_output = to_output;
+  sides_[end].to_input = std::move(to_input);
+  sides_[end].to_output = to_output;
 }
 
 bool FaultyLink::step(Tick now) {
-  if (silent_since_ != kNever) return false;
+  if (silent_since_ != kNever || lost_by_) return false;
   if (const Tick skipped = now - stepped_ - 1; skipped > 0 && stepped_ >= 0)
     for (unsigned i = 0; i < 2; ++i) {
-      ends_[i].codec.skip(skipped);
-      ends_[i].heard = std::min(now - 1, std::max(ends_[i].heard, ends_[1 - i].wire.faults().down_at));
+      sides_[i].end.skip(skipped);
+      sides_[i].heard = std::min(now - 1, std::max(sides_[i].heard, sides_[1 - i].wire.faults().down_at));
     }
   stepped_ = now;
 
   std::array<bool, 2> taken;
   std::array<const WireFrame*, 2> arrived;
   for (unsigned i = 0; i < 2; ++i) {
-    taken[i] = ends_[i].rate.ready(now);
-    if (taken[i]) ends_[i].rate.send(now);
-    arrived[1 - i] = ends_[i].wire.step(now, taken[i] ? ends_[i].codec.wire() : nullptr);
+    taken[i] = sides_[i].rate.ready(now);
+    if (taken[i]) sides_[i].rate.send(now);
+    arrived[1 - i] = sides_[i].wire.step(now, taken[i] ? sides_[i].end.wire() : nullptr);
   }
+  reset_ends(now);
   bool news = false;
-  for (unsigned i = 0; i < 2; ++i) news |= step_end(ends_[i], taken[i], arrived[i], now);
-  for (const End& end : ends_)
-    if (!end.replay.up() && now - end.heard >= silence_) {
-      silent_since_ = end.heard;
-      for (End& either : ends_) either.ready.write(now, false);
-      scheduler_.interrupt();
+  for (unsigned i = 0; i < 2; ++i) news |= step_side(sides_[i], taken[i], arrived[i], now);
+  if (notices_reset()) {
+    lost_by_ = reset_;
+    stand_still(now);
+    return false;
+  }
+  for (const Side& side : sides_)
+    if (!side.end.up() && now - side.heard >= silence_) {
+      silent_since_ = side.heard;
+      stand_still(now);
       return false;
     }
-  quiet_ = news || !ends_[0].replay.settled(ends_[1].replay) || !ends_[1].replay.settled(ends_[0].replay) ||
-                   !ends_[0].codec.settled(ends_[1].codec) || !ends_[1].codec.settled(ends_[0].codec)
-               ? 0
-               : quiet_ + 1;
+  quiet_ = news || !sides_[0].end.settled(sides_[1].end) || !sides_[1].end.settled(sides_[0].end) ? 0 : quiet_ + 1;
   return !settled(now);
+}
+
+/// One that comes while the link rests shows when it is to be used.
+void FaultyLink::reset_ends(Tick now) {
+  for (unsigned i = 0; i < 2; ++i) {
+    if (now < sides_[i].reset_at) continue;
+    reset_ = {.end = i, .at = std::exchange(sides_[i].reset_at, kNever)};
+    sides_[i].end.reset();
+  }
+}
+
+bool FaultyLink::notices_reset() const {
+  return reset_ && (sides_[0].end.lost() || sides_[1].end.lost() || (sides_[0].end.up() && sides_[1].end.up()));
+}
+
+void FaultyLink::stand_still(Tick now) {
+  for (Side& side : sides_) side.ready.write(now, false);
+  scheduler_.interrupt();
 }
 
 /// Frames that were made before all was said have left the wire, and stop bits are known.
 bool FaultyLink::settled(Tick now) const {
-  if (quiet_ < flush_ || ends_[0].wire.cut(now) || ends_[1].wire.cut(now)) return false;
+  if (quiet_ < flush_ || sides_[0].wire.cut(now) || sides_[1].wire.cut(now)) return false;
   return flow_ == FlowControl::credits ||
-         (ends_[0].told_levels == ends_[1].stop_levels && ends_[1].told_levels == ends_[0].stop_levels);
+         (sides_[0].told_levels == sides_[1].stop_levels && sides_[1].told_levels == sides_[0].stop_levels);
 }
 
-bool FaultyLink::step_end(End& end, bool taken, const WireFrame* arrived, Tick now) {
-  const Flit* flit = end.sent.receive(now);
-  const auto events = static_cast<std::uint32_t>(end.returned.take(now).events);
-  end.stop_levels ^= events;
-  if (end.codec.peer()) end.heard = now;
+bool FaultyLink::step_side(Side& side, bool taken, const WireFrame* arrived, Tick now) {
+  const Flit* flit = side.sent.receive(now);
+  const auto events = static_cast<std::uint32_t>(side.returned.take(now).events);
+  side.stop_levels ^= events;
+  if (side.end.heard()) side.heard = now;
 
-  const ReplayFrame<LinkWord> next = end.replay.frame();
+  const std::uint32_t returned = flow_ == FlowControl::credits ? events : side.stop_levels;
   if (flit) {
     const LinkWord word = pack(*flit);
-    end.replay.step(&word, taken, end.codec.peer());
+    side.end.step(&word, returned, taken, arrived);
   } else {
-    end.replay.step(nullptr, taken, end.codec.peer());
+    side.end.step(nullptr, returned, taken, arrived);
   }
-  end.codec.step(next, flow_ == FlowControl::credits ? events : end.stop_levels, taken, arrived);
 
-  end.ready.write(now, end.replay.ready());
-  const LinkWord* word = end.replay.received();
-  if (word) end.to_input(unpack(*word), now);
-  std::uint32_t back = end.codec.back();
-  if (flow_ == FlowControl::margin) back ^= std::exchange(end.told_levels, back);
-  if (back) end.to_output.write(now, back);
+  side.ready.write(now, side.end.ready());
+  const LinkWord* word = side.end.received();
+  if (word) side.to_input(unpack(*word), now);
+  std::uint32_t back = side.end.back();
+  if (flow_ == FlowControl::margin) back ^= std::exchange(side.told_levels, back);
+  if (back) side.to_output.write(now, back);
   return flit || events || word;
 }
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A link on which faults happen, between two routers: at each end a replay and its codec, and a noisy wire each way.
+// A link on which faults happen, between two routers: its two ends, and a noisy wire each way.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "core/scheduler.hpp"
 #include "link/endpoint.hpp"
 #include "link/flow.hpp"
+#include "link/link_end.hpp"
 #include "link/noisy_wire.hpp"
 #include "link/rate.hpp"
-#include "link/replay.hpp"
-#include "link/replay_codec.hpp"
 
 namespace thalweg {
 
@@ -57,23 +57,29 @@ class FaultyLink final : public Component {
   // Wiring of end 0, a, and end 1, b, to the router there; before time starts.
 
   /// The wire that its output port writes in the cycle of the grant, and what says that a flit may be granted.
-  [[nodiscard]] FlitWire from_output(unsigned end) { return ends_[end].from_output; }
-  [[nodiscard]] const Level& ready(unsigned end) const { return ends_[end].ready; }
+  [[nodiscard]] FlitWire from_output(unsigned end) { return sides_[end].from_output; }
+  [[nodiscard]] const Level& ready(unsigned end) const { return sides_[end].ready; }
   /// Takes the credits or changes of stop bits of its input port.
-  [[nodiscard]] EventWire from_input(unsigned end) { return EventWire(ends_[end].returned, 0, 1); }
+  [[nodiscard]] EventWire from_input(unsigned end) { return EventWire(sides_[end].returned, 0, 1); }
   void connect(unsigned end, Deliver to_input, EventWire to_output);
 
+  /// An end that was reset alone, and when.
+  struct Reset {
+    unsigned end;
+    Tick at;
+  };
+  /// The link has noticed that: flits are lost, and it stands still from then on.
+  [[nodiscard]] const std::optional<Reset>& lost_by() const { return lost_by_; }
   /// One end has heard nothing for the time that FaultyLinkConfig::silence says: since when. kNever: it is not so.
   /// The link stands still from then on.
   [[nodiscard]] Tick silent_since() const { return silent_since_; }
   /// Of frames from a to b, and from b to a.
-  [[nodiscard]] const WireUse& use_from_a() const { return ends_[0].wire.use(); }
-  [[nodiscard]] const WireUse& use_from_b() const { return ends_[1].wire.use(); }
+  [[nodiscard]] const WireUse& use_from_a() const { return sides_[0].wire.use(); }
+  [[nodiscard]] const WireUse& use_from_b() const { return sides_[1].wire.use(); }
 
  private:
-  struct End {
-    Replay<LinkWord> replay;
-    ReplayCodec codec;
+  struct Side {
+    LinkEnd end;
     NoisyWire wire;   ///< to the other end
     RateLimit rate;   ///< of frames
     FlitSink sent{};  ///< by the output port: its register
@@ -85,20 +91,26 @@ class FaultyLink final : public Component {
     std::uint32_t stop_levels = 0;  ///< that the input port says
     std::uint32_t told_levels = 0;  ///< that the output port knows
     Tick heard = 0;                 ///< the last good frame
+    Tick reset_at = kNever;         ///< still to come
   };
 
-  [[nodiscard]] static End end(const FaultyLinkConfig& config, const WireFaults& faults, std::uint64_t seed);
+  [[nodiscard]] static Side side(const FaultyLinkConfig& config, const WireFaults& faults, std::uint64_t seed);
   /// True: a flit or credit came from the router, or one is given to it.
-  bool step_end(End& end, bool taken, const WireFrame* arrived, Tick now);
+  bool step_side(Side& side, bool taken, const WireFrame* arrived, Tick now);
   [[nodiscard]] bool settled(Tick now) const;
+  void reset_ends(Tick now);
+  /// An end was reset, and the other one knows, or both were.
+  [[nodiscard]] bool notices_reset() const;
+  void stand_still(Tick now);
 
   FlowControl flow_;
   Tick silence_, flush_;
   Scheduler& scheduler_;
-  std::array<End, 2> ends_;
+  std::array<Side, 2> sides_;
   Tick stepped_ = -1;  ///< the last step
   Tick quiet_ = 0;     ///< steps since something new was said
   Tick silent_since_ = kNever;
+  std::optional<Reset> reset_, lost_by_;
 };
 
 }  // namespace thalweg

@@ -22,9 +22,10 @@ struct WireFaults {
   double frames_duplicated = 0;  ///< share of frames that come again, in place of the one behind
   Tick down_at = kNever;         ///< from then on no frame comes through,
   Tick up_at = kNever;           ///< until then
+  Tick reset_at = kNever;        ///< the end that sends here is reset then, alone
 
   [[nodiscard]] bool any() const {
-    return bit_error_rate > 0 || frames_lost > 0 || frames_duplicated > 0 || down_at != kNever;
+    return bit_error_rate > 0 || frames_lost > 0 || frames_duplicated > 0 || down_at != kNever || reset_at != kNever;
   }
 };
 

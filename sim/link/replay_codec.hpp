@@ -14,6 +14,7 @@
 #include "common/crc32.hpp"
 #include "link/flow.hpp"
 #include "link/replay.hpp"
+#include "link/session.hpp"
 
 namespace thalweg {
 
@@ -31,11 +32,17 @@ struct FrameFormat {
   FlowControl flow = FlowControl::credits;
   unsigned count_bits = 4;  ///< 2^count_bits is above the flits that a buffer holds; with credits
 
-  [[nodiscard]] unsigned vc_bits() const { return vcs > 1 ? static_cast<unsigned>(std::bit_width(vcs - 1)) : 1; }
-  [[nodiscard]] unsigned flow_bits() const { return flow == FlowControl::credits ? vc_bits() + count_bits : vcs; }
-  [[nodiscard]] unsigned control_bits() const { return 2 * sequence_bits + 3 + flow_bits(); }
-  [[nodiscard]] unsigned body_bits() const { return word_bits + control_bits(); }
-  [[nodiscard]] unsigned frame_bits() const { return body_bits() + kCheckBits; }
+  [[nodiscard]] constexpr unsigned vc_bits() const {
+    return vcs > 1 ? static_cast<unsigned>(std::bit_width(vcs - 1)) : 1;
+  }
+  [[nodiscard]] constexpr unsigned flow_bits() const {
+    return flow == FlowControl::credits ? vc_bits() + count_bits : vcs;
+  }
+  [[nodiscard]] constexpr unsigned control_bits() const {
+    return 2 * sequence_bits + 3 + SessionFields::kBits + flow_bits();
+  }
+  [[nodiscard]] constexpr unsigned body_bits() const { return word_bits + control_bits(); }
+  [[nodiscard]] constexpr unsigned frame_bits() const { return body_bits() + kCheckBits; }
 };
 
 class ReplayCodec {
@@ -52,8 +59,10 @@ class ReplayCodec {
 
   /// The frame that the wire has, or nullptr before the first.
   [[nodiscard]] const WireFrame* wire() const { return out_ ? &*out_ : nullptr; }
-  /// The good frame that came in, or nullptr.
+  /// The good frame that came in, or nullptr; it may be of another session.
   [[nodiscard]] const ReplayFrame<LinkWord>* peer() const { return peer_ ? &*peer_ : nullptr; }
+  /// Of the good frame that came in.
+  [[nodiscard]] const SessionFields& peer_session() const { return peer_session_; }
   /// To the own output port, a bit for each virtual channel: one credit more, or its stop level.
   [[nodiscard]] std::uint32_t back() const { return back_; }
 
@@ -62,13 +71,18 @@ class ReplayCodec {
   /// Makes up for so many frames that were not stepped, for they said nothing new.
   void skip(Tick frames) { turn_ = static_cast<unsigned>((turn_ + frames) % format_.vcs); }
 
-  /// One clock edge. next: the replay's next frame. back: of the own input port, as back(). taken: the wire takes a frame.
-  /// arrived: the frame that comes in from the wire, or nullptr.
-  void step(const ReplayFrame<LinkWord>& next, std::uint32_t back, bool taken, const WireFrame* arrived) {
-    if (taken) out_ = pack(next, back);
-    take_apart();
+  /// One clock edge. next: the replay's next frame. session: of this end. flush: it was lost, and flow control begins anew. back: of
+  /// the own input port, as back(). taken: the wire takes a frame. arrived: the frame that comes in from the wire, or nullptr.
+  void step(const ReplayFrame<LinkWord>& next, const SessionFields& session, bool flush, std::uint32_t back, bool taken,
+            const WireFrame* arrived) {
+    if (taken) out_ = pack(next, session, back);
+    take_apart(session);
     if (format_.flow == FlowControl::credits)
       each_bit(back, [&](unsigned vc) { returned_[vc] = counted(returned_[vc] + 1); });
+    if (flush && format_.flow == FlowControl::credits) {
+      returned_ = told_ = given_ = {};
+      back_ = 0;
+    }
     in_.reset();
     if (arrived) in_ = *arrived;
   }
@@ -77,7 +91,7 @@ class ReplayCodec {
   [[nodiscard]] std::uint32_t all() const { return (1u << format_.vcs) - 1; }
   [[nodiscard]] std::uint32_t counted(std::uint32_t count) const { return count & ((1u << format_.count_bits) - 1); }
 
-  [[nodiscard]] WireFrame pack(const ReplayFrame<LinkWord>& next, std::uint32_t back) {
+  [[nodiscard]] WireFrame pack(const ReplayFrame<LinkWord>& next, const SessionFields& session, std::uint32_t back) {
     std::uint64_t flow = back;
     if (format_.flow == FlowControl::credits) {
       flow = std::uint64_t{returned_[turn_]} << format_.vc_bits() | turn_;
@@ -89,12 +103,12 @@ class ReplayCodec {
     put_bits(frame, format_.word_bits,
              std::uint64_t{next.carries} | std::uint64_t{next.sequence} << 1 | std::uint64_t{next.epoch} << (n + 1) |
                  std::uint64_t{next.expected} << (n + 2) | std::uint64_t{next.request} << (2 * n + 2) |
-                 flow << (2 * n + 3));
+                 session.bits() << (2 * n + 3) | flow << (2 * n + 3 + SessionFields::kBits));
     put_bits(frame, format_.body_bits(), crc32(frame, format_.body_bits()));
     return frame;
   }
 
-  void take_apart() {
+  void take_apart(const SessionFields& session) {
     const bool credits = format_.flow == FlowControl::credits;
     back_ = credits ? 0 : all();
     for (unsigned vc = 0; credits && vc < format_.vcs; ++vc) {
@@ -121,7 +135,9 @@ class ReplayCodec {
       peer_->word[whole] &= (std::uint64_t{1} << format_.word_bits % 64) - 1;
       std::fill(peer_->word.begin() + whole + 1, peer_->word.end(), 0);
     }
-    const auto flow = static_cast<std::uint32_t>(control >> (2 * n + 3));
+    peer_session_ = SessionFields::of(control >> (2 * n + 3));
+    if (!session.up || !same_session(session, peer_session_)) return;
+    const auto flow = static_cast<std::uint32_t>(control >> (2 * n + 3 + SessionFields::kBits));
     if (!credits) {
       back_ = flow;
     } else if (const unsigned vc = flow & ((1u << format_.vc_bits()) - 1); vc < format_.vcs) {
@@ -132,9 +148,10 @@ class ReplayCodec {
   FrameFormat format_;
   std::optional<WireFrame> out_, in_;
   std::optional<ReplayFrame<LinkWord>> peer_;
+  SessionFields peer_session_;
   std::uint32_t back_;
   unsigned turn_ = 0;  ///< the virtual channel that the next frame tells of
-  /// Credits since reset, modulo 2^count_bits: returned here, told by the other end, and of these given out.
+  /// Credits since the session began, modulo 2^count_bits: returned here, told by the other end, and of these given out.
   std::array<std::uint32_t, kMaxVcs> returned_{}, told_{}, given_{};
 };
 

@@ -102,12 +102,13 @@ struct Unrouted {
   std::uint64_t flits;
 };
 
-/// A link that was given up, and what followed.
+/// A link that was given up, or has lost flits, and what followed.
 struct Recovery {
   std::string link;
-  Tick silent_since;  ///< the last good frame
+  bool reset;         ///< an end of it was reset alone: it is used again
+  Tick silent_since;  ///< the last good frame, or that reset
   Tick given_up;      ///< the fabric was stopped
-  Tick resumed;       ///< it went on without the link, and the operations that were under way began again
+  Tick resumed;  ///< it went on, without the link that was given up, and the operations that were under way began again
 };
 
 class Engine {

@@ -45,6 +45,7 @@ void check_faults(const NetworkConfig& config, const LinkConfig& link) {
     for (const double share : {faults.bit_error_rate, faults.frames_lost, faults.frames_duplicated})
       require(share >= 0 && share < 1, name + ": a share of bits or frames is at least 0, and below 1");
     require(faults.down_at >= 0 && faults.up_at >= faults.down_at, name + " comes up before it goes down");
+    require(faults.reset_at >= 0, name + ": an end is reset before time starts");
   }
 }
 
@@ -117,6 +118,17 @@ Tick horizon(const NetworkConfig& config) {
 
 std::string link_name(const LinkConfig& link) {
   return "the link between " + port_name(link.node_a, link.port_a) + " and " + port_name(link.node_b, link.port_b);
+}
+
+std::string describe_failure(const JoinedLink& joined) {
+  const auto& [config, link] = joined;
+  if (link->silent_since() != kNever)
+    return link_name(config) + " is down since cycle " + std::to_string(link->silent_since());
+  if (const auto& reset = link->lost_by())
+    return link_name(config) + " has lost flits, as its end at node " +
+           std::to_string(reset->end == 0 ? config.node_a : config.node_b) + " was reset alone in cycle " +
+           std::to_string(reset->at);
+  return "";
 }
 
 FaultyLinkConfig faulty_link(const NetworkConfig& config, std::size_t index) {

@@ -35,6 +35,9 @@ struct JoinedLink {
   std::unique_ptr<FaultyLink> link;
 };
 
+/// Why the link stands still, with its name; empty: it does not.
+[[nodiscard]] std::string describe_failure(const JoinedLink& link);
+
 /// Joins routers[i], node i's, by the configuration's links. Each router's inbox is bound to its component before. The links on
 /// which faults happen, to be kept as long as the routers.
 [[nodiscard]] std::vector<JoinedLink> connect_links(const NetworkConfig& config, std::span<VcRouter* const> routers,

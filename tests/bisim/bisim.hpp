@@ -14,7 +14,7 @@
 //     void drive(const Outputs& seen, const Draws&, Inputs& next);  // inputs of this cycle, all zero at first
 //   };
 // `seen` holds the outputs that depend on no input of this cycle. A reset comes in the middle of some runs, but not where the twin
-// has a member kMemoryOutlivesReset: it would begin with an empty memory.
+// has a member kMemoryOutlivesReset: it would begin with an empty memory. A twin with a member reset() is kept, and begins anew by that.
 //
 // A module with several clocks is taken from instant to instant, at which one or more of them have an edge: a cycle, above,
 // is an instant then, and a port counts at the edges of its own clock. Twin and stimulus are told of the instant, and how the
@@ -190,7 +190,10 @@ class Bisim {
     Outputs seen;
     for (std::uint32_t t = 0; t < kResetCycles; ++t) reset(model, garbage(run_draws.lane(t + 1)));
     const auto restart = [&] {
-      if constexpr (kClocks == 1) {
+      if constexpr (requires { twin->reset(); }) {
+        if (!twin) twin.emplace();
+        twin->reset();
+      } else if constexpr (kClocks == 1) {
         twin.emplace();
       } else {
         twin.emplace(clocks);

@@ -32,6 +32,7 @@ module tw_top
     input  logic                    axil_rready_i,
     output logic [31:0]             axil_rdata_o,
     output logic [1:0]              axil_rresp_o,
+    output logic                    interrupt_o,    /// a link has lost its session
 
     // The host's packets
     input  logic         host_in_valid_i,
@@ -94,7 +95,7 @@ module tw_top
   logic [Outputs-1:0] out_valid;
   flit_t [Outputs-1:0] out_flit;
   logic [Outputs-1:0][Vcs-1:0] out_back;
-  logic [LinkPorts-1:0] link_ready, link_up, link_repeated, link_damaged;
+  logic [LinkPorts-1:0] link_ready, link_up, link_lost, link_repeated, link_damaged;
   logic [LinkPorts-1:0] ejects;
   flit_t [LinkPorts-1:0] ejected;
 
@@ -132,6 +133,8 @@ module tw_top
   assign status.relay.rd_ack   = control.relay.req && !control.relay.req_is_wr;
   assign status.relay.rd_data  = '0;
   assign status.links.up.next  = link_up;
+  assign status.lost.link.next = link_lost;
+  assign interrupt_o           = control.lost.intr;
 
   assign status.host.sent.count.incr     = in_valid[LinkPorts];
   assign status.host.received.count.incr = host_out_valid_o && host_out_ready_i;
@@ -219,15 +222,17 @@ module tw_top
     assign status.link[l].received.count.incr = in_valid[l];
     assign status.link[l].repeated.count.incr = link_repeated[l];
     assign status.link[l].damaged.count.incr  = link_damaged[l];
+    assign status.link[l].lost.count.incr     = link_lost[l];
 
-    tw_link #(
+    // The router has what is left of cut packets, and credits of another session: it is reset before the link is used again.
+    tw_link_end #(
         .Vcs(Vcs),
         .Credits(Credits),
         .Window(Window),
         .DownCycles(DownCycles),
         .CountBits(CountBits),
         .FrameBits(FrameBits)
-    ) ends (
+    ) link_end (
         .clk_i,
         .rst_i,
         .flit_valid_i(out_valid[l]),
@@ -242,7 +247,9 @@ module tw_top
         .frame_o(frame),
         .frame_valid_i(link_in_valid_i[l]),
         .frame_i(link_in_data_i[l][FrameBits-1:0]),
+        .hold_i(control.lost.link.value[l] || link_lost[l]),
         .up_o(link_up[l]),
+        .lost_o(link_lost[l]),
         .repeated_o(link_repeated[l]),
         .damaged_o(link_damaged[l])
     );

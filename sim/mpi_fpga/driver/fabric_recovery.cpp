@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a fabric goes on without links that stay down; docs/links.md.
+// How a fabric goes on without links that stay down, and after an end of one was reset alone; docs/links.md.
 #include <algorithm>
 #include <exception>
 #include <string>
@@ -12,17 +12,27 @@ namespace thalweg::mpi_fpga {
 
 void Fabric::give_up_links() {
   std::vector<Recovery> given_up;
-  for (const auto& [config, link] : links_) {
-    if (link->silent_since() == kNever) continue;
-    given_up.push_back({link_name(config), link->silent_since(), now(), now() + config_.faults.rebuild});
+  bool fewer = false;
+  for (const JoinedLink& joined : links_) {
+    const auto& [config, link] = joined;
+    const std::string failure = describe_failure(joined);
+    if (failure.empty()) continue;
+    if (!failure_) failure_ = failure;
+    const auto& reset = link->lost_by();
+    given_up.push_back({.link = link_name(config),
+                        .reset = reset.has_value(),
+                        .silent_since = reset ? reset->at : link->silent_since(),
+                        .given_up = now(),
+                        .resumed = now() + config_.faults.rebuild});
+    if (reset) continue;
+    fewer = true;
     without_.push_back(config);
   }
   if (given_up.empty()) return;
-  failure_ = given_up[0].link + " is down since cycle " + std::to_string(given_up[0].silent_since);
   if (!journal_) return;
   FabricConfig next;
   try {
-    next = rerouted();
+    next = fewer ? rerouted() : config_;
   } catch (const std::exception& error) {
     *failure_ += std::string(", and ") + error.what();
     return;

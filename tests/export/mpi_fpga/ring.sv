@@ -15,6 +15,7 @@ module ring #(
     input  logic [Wires-1:0]       damaged,
     input  logic [8:0]             wrong_bit,
     output logic [Wires-1:0]       valid,      // TVALID
+    output logic [Nodes-1:0]       irq,
     output logic [Wires-1:0][31:0] lost_frames,
     output logic [Wires-1:0][31:0] damaged_frames
 );
@@ -51,6 +52,7 @@ module ring #(
     thalweg_node node (
         .aclk,
         .aresetn(aresetn[n]),
+        .irq(irq[n]),
         .m_axis_link0_tvalid(valid[2*n]),
         .m_axis_link0_tready(taken[2*n]),
         .m_axis_link0_tdata(frame[2*n]),

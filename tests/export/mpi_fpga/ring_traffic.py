@@ -30,7 +30,7 @@ FRAME_BITS, SILENCE = (
 with (FOLDER / "tables/routes.csv").open() as _file:
     TABLE = {(int(row["node"]), int(row["destination"])): int(row["entry"], 16) for row in csv.DictReader(_file)}
 FLIT = 32
-IDENTITY, CONTROL, NODE, LINKS, HOST, LINK, ROUTES = 0x00, 0x0C, 0x10, 0x14, 0x40, 0x1000, 0x40000
+IDENTITY, CONTROL, NODE, LINKS, LOST, HOST, LINK, ROUTES = 0x00, 0x0C, 0x10, 0x14, 0x1C, 0x40, 0x1000, 0x40000
 WORD_BITS = 262  # of a frame, and then a bit that says that there is a word
 LATENCY = 4  # cycles, as docs/links.md counts them: three registers of ring.sv, and the codec's
 FIRST_CHANNEL = 12  # bit of an entry
@@ -90,8 +90,8 @@ class Node:
         return low | await self.registers.read_dword(address + 4) << 32
 
     async def of_link(self, link: int) -> dict[str, int]:
-        names = ("sent", "received", "repeated", "damaged")
-        return {name: await self.count(LINK + 0x20 * link + 8 * i) for i, name in enumerate(names)}
+        names = ("sent", "received", "repeated", "damaged", "lost")
+        return {name: await self.count(LINK + 0x40 * link + 8 * i) for i, name in enumerate(names)}
 
     async def set_up(self) -> None:
         assert await self.registers.read_dword(IDENTITY) == 0x54574C47
@@ -237,8 +237,8 @@ async def one_damaged_frame_is_repeated(dut: HierarchyObject) -> None:
 
     frame = await with_timeout(nodes[1].host_out.recv(), 20, "us")
     assert bytes(frame.tdata) == data
-    assert await nodes[0].of_link(0) == {"sent": 1, "received": 0, "repeated": 1, "damaged": 0}
-    assert await nodes[1].of_link(1) == {"sent": 0, "received": 1, "repeated": 0, "damaged": 1}
+    assert await nodes[0].of_link(0) == {"sent": 1, "received": 0, "repeated": 1, "damaged": 0, "lost": 0}
+    assert await nodes[1].of_link(1) == {"sent": 0, "received": 1, "repeated": 0, "damaged": 1, "lost": 0}
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -256,6 +256,61 @@ async def a_cut_link_is_down_and_comes_back(dut: HierarchyObject) -> None:
         frame = await with_timeout(nodes[1].host_out.recv(), 50, "us")
         assert bytes(frame.tdata) == data
     assert await links(nodes) == [3] * NODES
+
+
+@cocotb.test(timeout_time=5, timeout_unit="ms")
+async def a_node_reset_alone_is_reported_at_both_ends(dut: HierarchyObject) -> None:
+    """Under traffic. Its links stay down until both ends have been told; after a reset of all nodes packets arrive as ever."""
+    nodes, wires = await start(dut)
+    await enable(nodes)
+    for number in range(20):
+        await nodes[0].host_in.send(packet(1, bytes([number])))
+        await nodes[1].host_in.send(packet(0, bytes([number])))
+    await ClockCycles(dut.aclk, random.randrange(50, 400))
+    wires.lost, wires.damaged = 0.02, 0.02
+    everybody = (1 << NODES) - 1
+    dut.aresetn.value = everybody & ~1
+    await ClockCycles(dut.aclk, random.randrange(3, 50))
+    dut.aresetn.value = everybody
+    await ClockCycles(dut.aclk, 200)
+
+    lost = [3, 2, 0, 1]  # node 1 has node 0 at its port 1, node 3 at its port 0
+
+    async def told() -> list[int]:
+        return [await node.registers.read_dword(LOST) for node in nodes]
+
+    assert await told() == lost
+    assert int(dut.irq.value) == 0b1011
+    assert await links(nodes) == [0, 1, 3, 2]
+    for node in nodes:
+        for link in range(2):
+            assert (await node.of_link(link))["lost"] == lost[node.index] >> link & 1
+
+    await nodes[0].registers.write_dword(LOST, 3)  # of one end alone
+    await ClockCycles(dut.aclk, 200)
+    assert await links(nodes) == [0, 1, 3, 2]
+    assert int(dut.irq.value) == 0b1010
+
+    wires.lost, wires.damaged = 0.0, 0.0
+    for index in random.sample(range(NODES), NODES):  # one after the other
+        dut.aresetn.value = everybody & ~(1 << index)
+        await ClockCycles(dut.aclk, random.randrange(3, 50))
+    dut.aresetn.value = everybody
+    for node in nodes:
+        await node.registers.write_dword(LOST, 3)
+        await node.set_up()
+    assert await told() == [0] * NODES
+    assert await links(nodes) == [3] * NODES
+    for node in nodes:
+        node.host_in.clear()
+        node.host_out.clear()
+    await enable(nodes)
+    given = [packet(1, bytes([number])) for number in range(10)]
+    for data in given:
+        await nodes[0].host_in.send(data)
+    for data in given:
+        frame = await with_timeout(nodes[1].host_out.recv(), 50, "us")
+        assert bytes(frame.tdata) == data
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")

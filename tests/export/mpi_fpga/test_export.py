@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from thalweg.systems.mpi_fpga import configuration
 from thalweg.systems.mpi_fpga.cluster import Cluster
 
 ROOT = Path(__file__).parents[3]
@@ -206,3 +207,18 @@ def test_bad_input_is_one_line(arguments: list[str], says: str, tmp_path: Path) 
     assert done.returncode == 2, done.stdout
     assert done.stderr.count("\n") == 1 and says in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_packets_start_in_the_layer_of_their_route(tmp_path: Path) -> None:
+    """Where a ring's routes need two layers, packets of the second one start in its channel, and stay in it."""
+    file = tmp_path / "ring.toml"
+    file.write_text(
+        'routing = "dfsssp"\n[topology]\nshape = "ring"\nsize = [5]\n[router]\nvirtual_channels = 8\nport_buffer_bytes = 8192\n'
+    )
+    cluster = Cluster.load(file)
+    masks, entries = cluster.fabric_config().router.vc_mask[0], configuration.table(cluster).tolist()
+    layers = cluster.routes.layer.tolist()
+    started = {(layers[a][b], entries[a][b] >> 12 & 15) for a in range(5) for b in range(5) if a != b}
+    assert {layer for layer, _ in started} == {0, 1}
+    assert all(masks[layer] >> channel & 1 for layer, channel in started)
+    assert all(entries[a][b] >> 7 & 1 for a in range(5) for b in range(5) if layers[a][b] == 1)

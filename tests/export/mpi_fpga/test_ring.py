@@ -58,4 +58,4 @@ def test_four_nodes(flow: str, seed: int, simulate: Callable[..., int], tmp_path
         parameters={"FrameBits": 8 * int(width[1])},
         build_args=["-Wno-PINMISSING", "-Wno-UNOPTFLAT", "--assert", "--hierarchical"],
     )
-    assert run == 4
+    assert run == 5

@@ -104,7 +104,7 @@ def test_in_place(tmp_path: Path) -> None:
         Cluster.load("ring:4", str(path))
 
 
-@pytest.mark.parametrize("given", ["x", "bit_error_rate=", "seed=1.5", "down=0-1", "down=0@1"])
+@pytest.mark.parametrize("given", ["x", "bit_error_rate=", "seed=1.5", "down=0-1", "down=0@1", "reset=0-1@2:3"])
 def test_bad_words_in_place(given: str) -> None:
     with pytest.raises(InputError, match=f"^--faults {given}: .* is neither a file nor key=number"):
         Cluster.load("ring:4", given)
@@ -167,6 +167,47 @@ def test_link_that_stays_down_is_named() -> None:
         "the link between port 0 of node 0 and port 1 of node 1 is down since cycle 501, and "
         "there is no way around it from node 0 to node 1",
     )
+
+
+def _noticed(line: str) -> dict[str, float]:
+    found = re.search(
+        r"an end of .* was reset alone at ([\d.]+) us, noticed at ([\d.]+); the fabric began again at ([\d.]+): a recovery of ([\d.]+)",
+        line,
+    )
+    assert found, line
+    return dict(zip(("reset", "noticed", "resumed", "recovery"), map(float, found.groups()), strict=True))
+
+
+@pytest.mark.parametrize("operation", ["allreduce", "broadcast"])
+def test_goes_on_after_a_reset(operation: str) -> None:
+    """The link is used again, and reset only once: the right result, and the time that it took."""
+    given = "reset=0-1@9,rebuild_us=40"
+    code, text = _bench(
+        operation, "--cluster", "torus:4x4", "--sizes", "128K", "--algorithm", "tree", "--faults", given
+    )
+    assert (code, "yes" in text) == (0, True), text
+    lines = [line for line in text.splitlines() if "the fabric began again" in line]
+    assert len(lines) == 2, text  # kernel to kernel, and host to host
+    times = _noticed(lines[0])
+    assert times["reset"] == pytest.approx(9, abs=0.01)
+    assert times["noticed"] == pytest.approx(9.1, abs=0.1)  # a few cycles of 4 ns
+    assert times["resumed"] == pytest.approx(times["noticed"] + 40, abs=0.01)
+
+
+def test_reset_is_of_one_end() -> None:
+    wires = Cluster.load("ring:4", "reset=2-1@4").faults
+    assert [(forth.reset_at_us, back.reset_at_us) for forth, back in wires] == [
+        (None, None),
+        (None, 4),
+        (None, None),
+        (None, None),
+    ]
+
+
+def test_reset_ends_plain_traffic() -> None:
+    code, text = _bench("traffic", "--cluster", "ring:4", "--load", "0.2", "--faults", "reset=0-1@2")
+    assert code == 3
+    assert "has lost flits, as its end at node 0 was reset alone in cycle 500" in text
 
 
 def test_model_knows_no_faults() -> None:

@@ -158,6 +158,41 @@ TEST(FaultyLink, IsGivenUpAfterSilence) {
   EXPECT_LT(rig.delivered(1).size(), 1600u);
 }
 
+// An end that is reset alone under traffic: the link stands still as soon as either end knows, and what came until then is right.
+TEST(FaultyLink, NoticesAReset) {
+  for (const unsigned end : {0u, 1u})
+    for (const bool margin : {false, true}) {
+      NetworkConfig config = row_of(2, 10);
+      if (margin) config = with_margin(config, replay_window(10) - 1);
+      (end == 0 ? config.links[0].from_a : config.links[0].from_b).reset_at = 500;
+      Rig rig(config);
+      for (unsigned i = 0; i < 100; ++i) rig.send(0, 1, 16, i % 4);
+      for (int i = 0; i < 10; ++i) rig.run(20'000);
+      const auto& lost = rig.links()[0].link->lost_by();
+      ASSERT_TRUE(lost);
+      EXPECT_EQ(lost->end, end);
+      EXPECT_EQ(lost->at, 500);
+      EXPECT_GT(rig.delivered(1).size(), 100u);
+      EXPECT_LT(rig.delivered(1).size(), 520u);
+      EXPECT_EQ(describe_failure(rig.links()[0]),
+                "the link between port 0 of node 0 and port 1 of node 1 has lost flits, as its end at node " +
+                    std::to_string(end) + " was reset alone in cycle 500");
+    }
+}
+
+// Both ends at nearly the same time, before either has heard of the other's reset.
+TEST(FaultyLink, NoticesResetsOfBothEnds) {
+  for (const Tick later : {0, 1, 9, 30}) {
+    NetworkConfig config = row_of(2, 10);
+    config.links[0].from_a.reset_at = 500;
+    config.links[0].from_b.reset_at = 500 + later;
+    Rig rig(config);
+    for (unsigned i = 0; i < 100; ++i) rig.send(0, 1, 16, i % 4);
+    for (int i = 0; i < 10; ++i) rig.run(20'000);
+    EXPECT_TRUE(rig.links()[0].link->lost_by());
+  }
+}
+
 // Traffic on a torus all of whose links are bad, slow ones included: every flit arrives once, in order, with its payload.
 TEST(FaultyLink, CarriesTraffic) {
   for (const bool margin : {false, true})

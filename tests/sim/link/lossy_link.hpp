@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends of a link, each a replay and a codec, and a wire each way that flips bits and loses, repeats and delays frames.
+// Both ends of a link and a wire each way that flips bits and loses, repeats and delays frames.
 #pragma once
 
 #include <array>
@@ -9,8 +9,7 @@
 #include <utility>
 
 #include "../../blocks/link/faulty_wire.hpp"
-#include "link/replay.hpp"
-#include "link/replay_codec.hpp"
+#include "link/link_end.hpp"
 
 namespace thalweg {
 
@@ -43,29 +42,22 @@ class BitErrors {
   std::uint64_t distance_ = 0;  ///< bits until the next error
 };
 
-struct LinkEnd {
-  Replay<LinkWord> replay;
-  ReplayCodec codec;
-
-  /// One clock edge; `arrived` as in ReplayCodec::step.
-  void step(const LinkWord* word, std::uint32_t back, const WireFrame* arrived) {
-    const auto next = replay.frame();
-    replay.step(word, true, codec.peer());
-    codec.step(next, back, true, arrived);
-  }
-};
-
 /// A link of `latency` cycles each way, as docs/router.md counts them.
 class LossyLink {
  public:
   LossyLink(const FrameFormat& format, unsigned window, unsigned latency, double bit_error_rate, std::uint64_t seed,
             unsigned slack = 0)
-      : ends{end(format, window, slack), end(format, window, slack)},
+      : ends{LinkEnd(format, window, slack, kDownCycles), LinkEnd(format, window, slack, kDownCycles)},
         bits_(format.frame_bits()),
         errors_{BitErrors(bit_error_rate, 2 * seed), BitErrors(bit_error_rate, 2 * seed + 1)},
-        wires_{blocks::FaultyWire<WireFrame>(latency - 1), blocks::FaultyWire<WireFrame>(latency - 1)} {}
+        wires_{blocks::FaultyWire<WireFrame>(latency - 1), blocks::FaultyWire<WireFrame>(latency - 1)} {
+    for (LinkEnd& each : ends) each.make_up();
+  }
 
   std::array<LinkEnd, 2> ends;
+
+  /// No bit errors any more.
+  void calm() { errors_ = {BitErrors(0, 0), BitErrors(0, 0)}; }
 
   /// One cycle. Of each end: the word that it is given, what its port returns, and what happens to the frame that reaches it.
   void cycle(std::array<const LinkWord*, 2> words, std::array<std::uint32_t, 2> back = {},
@@ -73,17 +65,15 @@ class LossyLink {
     std::array<std::optional<WireFrame>, 2> arrived;
     for (unsigned from = 0; from < 2; ++from) {
       std::optional<WireFrame> frame;
-      if (ends[from].codec.wire()) frame = *ends[from].codec.wire();
+      if (ends[from].wire()) frame = *ends[from].wire();
       if (frame) errors_[from].damage(*frame, bits_);
       arrived[1 - from] = wires_[from].step(frame, faults[1 - from]);
     }
-    for (unsigned i = 0; i < 2; ++i) ends[i].step(words[i], back[i], arrived[i] ? &*arrived[i] : nullptr);
+    for (unsigned i = 0; i < 2; ++i) ends[i].step(words[i], back[i], true, arrived[i] ? &*arrived[i] : nullptr);
   }
 
  private:
-  static LinkEnd end(const FrameFormat& format, unsigned window, unsigned slack) {
-    return {Replay<LinkWord>(window, slack, 1024), ReplayCodec(format)};
-  }
+  static constexpr unsigned kDownCycles = 1024;
 
   unsigned bits_;
   std::array<BitErrors, 2> errors_;

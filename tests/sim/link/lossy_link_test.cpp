@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "port.hpp"
+
 namespace thalweg {
 namespace {
 
@@ -28,12 +30,12 @@ constexpr unsigned margin_for(unsigned window) {
 std::uint64_t delivered(LossyLink& link, std::uint64_t cycles, Fault fault = Fault::none, std::uint64_t at = 0) {
   std::uint64_t given = 0, got = 0;
   for (std::uint64_t t = 0; t < cycles; ++t) {
-    if (const LinkWord* word = link.ends[1].replay.received()) {
+    if (const LinkWord* word = link.ends[1].received()) {
       if ((*word)[0] != got) ADD_FAILURE() << "word " << (*word)[0] << " in place of " << got;
       ++got;
     }
     const LinkWord word{given};
-    const bool ready = link.ends[0].replay.ready();
+    const bool ready = link.ends[0].ready();
     link.cycle({ready ? &word : nullptr, nullptr}, {}, {Fault::none, t == at ? fault : Fault::none});
     given += ready;
   }
@@ -81,12 +83,12 @@ TEST(LossyLink, IsADelayWithoutErrors) {
     backs.fill(flow == FlowControl::margin ? all : 0);
     std::array<unsigned, ReplayCodec::kMaxVcs> last{};
     for (unsigned t = 0; t < kCycles; ++t) {
-      if (const LinkWord* word = link.ends[1].replay.received()) {
+      if (const LinkWord* word = link.ends[1].received()) {
         EXPECT_EQ(*word, words[t]) << t;
       } else {
         EXPECT_FALSE(words[t]) << t;
       }
-      EXPECT_EQ(link.ends[0].codec.back(), backs[t]) << t;
+      EXPECT_EQ(link.ends[0].back(), backs[t]) << t;
       const LinkWord word{random(), t};
       const bool send = random() % 100 < load;
       std::uint32_t back = 0;
@@ -132,68 +134,6 @@ TEST(LossyLink, HasTheGoodputOfGoBackN) {
     EXPECT_NEAR(goodput / expected, 1, 0.01) << "bit error rate " << rate << ", latency " << latency;
   }
 }
-
-/// A router's port, as far as its link sees it: a word is granted where flow control and the link let it, is on the output
-/// register two cycles later, and what arrives is kept in buffers and leaves them at random.
-class Port {
- public:
-  static constexpr unsigned kVcs = 3, kSlack = 2;
-
-  Port(FlowControl flow, unsigned depth, unsigned margin) : flow_(flow) {
-    senders_.fill(FlowSender(flow, depth));
-    receivers_.fill(FlowReceiver(flow, depth, margin));
-  }
-
-  /// Before the clock edge: the word on the output register, or nullptr.
-  const LinkWord* output(const LinkEnd& end, bool send, unsigned vc) {
-    output_ = crossing_;
-    crossing_ = granted_;
-    granted_.reset();
-    if (send && end.replay.ready() && senders_[vc].ready()) {
-      senders_[vc].send();
-      granted_ = LinkWord{sent_[vc]++, vc};
-    }
-    return output_ ? &*output_ : nullptr;
-  }
-  [[nodiscard]] std::uint32_t back() const { return back_; }
-
-  /// The clock edge: what the link has for the port, and a word of the channels `leaving` goes on.
-  void step(const LinkEnd& end, std::uint32_t leaving) {
-    if (const LinkWord* word = end.replay.received()) {
-      const auto vc = (*word)[1];
-      EXPECT_EQ((*word)[0], arrived_[vc]++) << "channel " << vc;
-      EXPECT_FALSE(receivers_[vc].full());
-      receivers_[vc].push();
-    }
-    for (unsigned vc = 0; vc < kVcs; ++vc) {
-      const bool credits = flow_ == FlowControl::credits;
-      const std::uint32_t told = end.codec.back();
-      if ((credits ? told : told ^ told_) >> vc & 1) senders_[vc].event();
-      const bool leaves = (leaving >> vc & 1) && receivers_[vc].held() > 0;
-      if (leaves) receivers_[vc].pop();
-      const bool event = receivers_[vc].update(leaves);
-      back_ = (credits ? back_ & ~(1u << vc) : back_) ^ std::uint32_t{event} << vc;
-    }
-    told_ = end.codec.back();
-  }
-
-  [[nodiscard]] std::uint64_t sent() const { return sent_[0] + sent_[1] + sent_[2]; }
-  [[nodiscard]] std::uint64_t arrived() const { return arrived_[0] + arrived_[1] + arrived_[2]; }
-  /// Of the other side's buffer, as the sender has it; takes them.
-  unsigned credits(unsigned vc) {
-    unsigned count = 0;
-    for (; senders_[vc].ready(); ++count) senders_[vc].send();
-    return count;
-  }
-
- private:
-  FlowControl flow_;
-  std::array<FlowSender, kVcs> senders_;
-  std::array<FlowReceiver, kVcs> receivers_;
-  std::optional<LinkWord> granted_, crossing_, output_;
-  std::array<std::uint64_t, kVcs> sent_{}, arrived_{};
-  std::uint32_t back_ = 0, told_ = 0;
-};
 
 // A sender fills its window while nothing arrives, and all of it arrives after the flit that sets the stop bit.
 TEST(LossyLink, StopNeedsAMarginOfTheWindow) {

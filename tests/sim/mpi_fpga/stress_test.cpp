@@ -86,7 +86,7 @@ void add_faults(FabricConfig& config, std::mt19937_64& random) {
   }
 }
 
-/// One link, sometimes two, is cut for ever. All then goes over a spanning tree, which has no cycle.
+/// One link, sometimes two, is cut for ever, and ends of some are reset alone. All then goes over a spanning tree, which has no cycle.
 void cut_links(FabricConfig& config, std::mt19937_64& random) {
   config.faults.silence = 200 + below(random, 1000);
   config.faults.rebuild = below(random, 3000);
@@ -95,6 +95,10 @@ void cut_links(FabricConfig& config, std::mt19937_64& random) {
     WireFaults& wire = random() % 2 ? link.from_a : link.from_b;
     wire.down_at = below(random, 6000);
     wire.up_at = kNever;
+  }
+  for (unsigned i = below(random, 3); i > 0; --i) {
+    LinkConfig& link = config.links[below(random, static_cast<unsigned>(config.links.size()))];
+    (random() % 2 ? link.from_a : link.from_b).reset_at = below(random, 6000);
   }
   config.faults.reroute = [config](const std::vector<LinkConfig>& without) {
     FabricConfig rest = config;

@@ -363,7 +363,10 @@ class Cluster:
         config.faults.seed = values.faults.seed
         config.faults.silence = max(1, self.cycles(1000 * values.faults.silence_us))
         config.faults.rebuild = self.cycles(1000 * values.faults.rebuild_us)
-        if collectives and any(wire.down_at_us is not None for link in self.faults for wire in link):
+        stops = any(
+            wire.down_at_us is not None or wire.reset_at_us is not None for link in self.faults for wire in link
+        )
+        if collectives and stops:
             config.faults.set_reroute(self._without)
 
         config.set_routes(routes.port, routes.route_class)
@@ -413,6 +416,7 @@ class Cluster:
         result.frames_lost = wire.frames_lost
         result.frames_duplicated = wire.frames_duplicated
         result.down_at, result.up_at = tick(wire.down_at_us), tick(wire.up_at_us)
+        result.reset_at = tick(wire.reset_at_us)
         return result
 
 

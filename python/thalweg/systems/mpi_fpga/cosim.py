@@ -56,7 +56,7 @@ class Outcome:
     operations: int
     completions: list[tuple[int, int, str]]
     memories: list[np.ndarray]
-    recoveries: list[tuple[str, int, int, int]]  #: links that were given up, and when what happened
+    recoveries: list[tuple[str, bool, int, int, int]]  #: links that were given up or reset, and when what happened
 
 
 @dataclass
@@ -176,7 +176,7 @@ class _Random:
             self.finish()
             if self.below(4) == 0:
                 self.fabric.free_communicator(made.pop(self.below(len(made)))[0])
-        recoveries = [(r.link, r.silent_since, r.given_up, r.resumed) for r in self.fabric.recoveries]
+        recoveries = [(r.link, r.reset, r.silent_since, r.given_up, r.resumed) for r in self.fabric.recoveries]
         return Outcome(self.fabric.now, self.operations, self.completions, self.memories, recoveries)
 
 

@@ -117,7 +117,7 @@ def _package(cluster: Cluster, built: Numbers) -> str:
     return cluster_package(
         [
             f"The numbers of the nodes of {Path(cluster.name).stem}, by `thalweg rtl export`. Those of a router are tw_vc_router's, those of a",
-            "link tw_link's, those from Units on tw_collective_unit's and tw_unit's; AddressBits are the registers'.",
+            "link tw_link_end's, those from Units on tw_collective_unit's and tw_unit's; AddressBits are the registers'.",
         ],
         ((kinds.get(name, "int unsigned"), name, value) for name, value in built.values.items()),
     )

@@ -19,7 +19,7 @@ faults_option = click.option(
     "--faults",
     metavar="FAULTS",
     help="What goes wrong on links: a file with [faults], or such as bit_error_rate=1e-6,frames_lost=0.001,down=0-1@20 "
-    "(nodes, and microseconds).",
+    "(nodes, and microseconds) or reset=0-1@20 (node 0's end alone).",
 )
 """Decorator: adds `--faults` as the argument `faults: str | None`, for `Cluster.load`."""
 
@@ -35,10 +35,11 @@ class Wire:
     frames_duplicated: float = 0.0
     down_at_us: float | None = None
     up_at_us: float | None = None
+    reset_at_us: float | None = None  #: the end that sends is reset alone
 
     def over(self, table: LinkFaultsTable) -> Wire:
         """This, where the table says nothing else."""
-        said = {key: getattr(table, key) for key in (*RATES, "down_at_us", "up_at_us")}
+        said = {key: getattr(table, key) for key in (*RATES, "down_at_us", "up_at_us", "reset_at_us")}
         return replace(self, **{key: value for key, value in said.items() if value is not None})
 
 
@@ -66,8 +67,9 @@ def of_links(topology: Topology, table: FaultsTable) -> list[tuple[Wire, Wire]]:
                 if (first, second) != (a, b) or entry.port not in (None, port):
                     continue
                 found = True
-                for direction in (way,) if entry.one_way else (0, 1):
-                    wire[direction] = wire[direction].over(entry)
+                wire[way] = wire[way].over(entry)
+                if not entry.one_way:
+                    wire[1 - way] = wire[1 - way].over(entry.model_copy(update={"reset_at_us": None}))
         if not found:
             raise WrongLink(
                 index,
@@ -79,10 +81,11 @@ def of_links(topology: Topology, table: FaultsTable) -> list[tuple[Wire, Wire]]:
 
 
 def recovery_rows(recoveries: Sequence[Recovery], us: float) -> list[dict[str, Any]]:
-    """Links that were given up, for reports; `us` is a tick in microseconds."""
+    """Links that were given up or have lost flits, for reports; `us` is a tick in microseconds."""
     return [
         {
             "link": recovery.link,
+            "cause": "reset" if recovery.reset else "silence",
             "silent_since_us": recovery.silent_since * us,
             "given_up_us": recovery.given_up * us,
             "resumed_us": recovery.resumed * us,
@@ -93,6 +96,11 @@ def recovery_rows(recoveries: Sequence[Recovery], us: float) -> list[dict[str, A
 
 
 def recovery_text(row: dict[str, Any]) -> str:
+    if row["cause"] == "reset":
+        return (
+            f"an end of {row['link']} was reset alone at {row['silent_since_us']:.3f} us, noticed at {row['given_up_us']:.3f}; the "
+            f"fabric began again at {row['resumed_us']:.3f}: a recovery of {row['recovery_us']:.3f} us"
+        )
     return (
         f"{row['link']} was silent from {row['silent_since_us']:.3f} us on and given up at {row['given_up_us']:.3f}; the fabric "
         f"began again without it at {row['resumed_us']:.3f}: a recovery of {row['recovery_us']:.3f} us"

@@ -105,6 +105,9 @@ class LinkFaultsTable(Table):
     )
     down_at_us: float | None = Field(None, ge=0, le=1e9, description="time from which on no frame comes through, in us")
     up_at_us: float | None = Field(None, ge=0, le=1e9, description="time at which frames come through again, in us")
+    reset_at_us: float | None = Field(
+        None, ge=0, le=1e9, description="time at which the first node's end is reset alone, in us"
+    )
 
 
 class FaultsTable(Table):
@@ -162,7 +165,8 @@ def in_place(shape: str, size: list[int], planes: int, name: str) -> ClusterFile
 
 def with_faults(file: ClusterFile, given: str) -> ClusterFile:
     """The same with other values in [faults]: those of a file with that table alone, or `key=value,...`, where
-    `down=A-B@T` and `down=A-B@T:U` cut the links between nodes A and B at T microseconds, until U. Raises InputError.
+    `down=A-B@T` and `down=A-B@T:U` cut the links between nodes A and B at T microseconds, until U, and `reset=A-B@T` resets
+    their ends at node A. Raises InputError.
     """
     places: dict[KeyPath, Place] = {}
     if Path(given).is_file():
@@ -188,18 +192,18 @@ def _faults_in_place(given: str) -> dict[str, Any]:
     for word in given.split(","):
         key, _, text = word.strip().partition("=")
         try:
-            if key == "down":
+            if key in ("down", "reset"):
                 cut = _CUT.fullmatch(text)
-                if not cut:
+                if not cut or (cut[4] and key == "reset"):
                     raise ValueError
-                link = {"nodes": [int(cut[1]), int(cut[2])], "down_at_us": float(cut[3])}
+                link = {"nodes": [int(cut[1]), int(cut[2])], f"{key}_at_us": float(cut[3])}
                 table.setdefault("links", []).append(link | ({"up_at_us": float(cut[4])} if cut[4] else {}))
             else:
                 table[key] = int(text) if key == "seed" else float(text)
         except ValueError:
             raise InputError(
                 f"--faults {given}: {word!r} is neither a file nor key=number, such as bit_error_rate=1e-6, frames_lost=0.001 "
-                "or down=0-1@20 (nodes, and microseconds)"
+                "or down=0-1@20 or reset=0-1@20 (nodes, and microseconds)"
             ) from None
     return table
 

@@ -69,7 +69,8 @@ def _registers_port(address_bits: int) -> list[Port]:
 
 
 def top_level(built: Numbers) -> str:
-    groups = {"PLACE FOR THE VENDOR'S PCIe BLOCK, or a processor: registers": _registers_port(built["AddressBits"])}
+    registers = [*_registers_port(built["AddressBits"]), Port("irq", "interrupt", 1, True)]
+    groups = {"PLACE FOR THE VENDOR'S PCIe BLOCK, or a processor: registers": registers}
     for what, of_place in streams(built).items():
         groups[what] = [port for stream in of_place for port in stream.ports()]
     return flat_top(

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bisim/main.hpp"
 #include "blocks/link/faulty_wire.hpp"
+#include "blocks/link/session_port.hpp"
 #include "blocks/random_port.hpp"
 #include "link/replay_codec.hpp"
 
 namespace {
 
 using blocks::Fault, blocks::FaultyWire;
-using thalweg::ReplayCodec, thalweg::FrameFormat, thalweg::LinkWord, thalweg::WireFrame;
+using thalweg::ReplayCodec, thalweg::FrameFormat, thalweg::LinkWord, thalweg::SessionFields, thalweg::WireFrame;
 using top::Inputs, top::Outputs, top::Parameters;
 using Frame = thalweg::ReplayFrame<LinkWord>;
 
@@ -51,6 +52,7 @@ struct Twin {
       out.peer_epoch_o.set(peer->epoch);
       out.peer_expected_o.set(peer->expected);
       out.peer_request_o.set(peer->request);
+      blocks::put_session(out.peer_session_o, codec.peer_session());
     }
     out.back_o.set(codec.back());
   }
@@ -63,17 +65,18 @@ struct Twin {
                .epoch = in.epoch_i.get() != 0,
                .request = in.request_i.get() != 0};
     const auto frame = get<6>(in.wire_frame_i);
-    codec.step(next, static_cast<std::uint32_t>(in.back_i.get()), in.wire_ready_i.get() != 0,
+    codec.step(next, blocks::get_session(in.session_i), in.flush_i.get() != 0,
+               static_cast<std::uint32_t>(in.back_i.get()), in.wire_ready_i.get() != 0,
                in.wire_valid_i.get() ? &frame : nullptr);
   }
 };
 
 /// A peer sends random frames over a wire that loses, repeats, pauses and flips bits; some frames have bits flipped and a
-/// check that is right nevertheless. Lanes: the frame here, the peer's frame, credits or stop bits here, the peer's, the
-/// wire's pace, the wire, damage.
+/// check that is right nevertheless. Most frames are of the session. Lanes: the frame here, the peer's frame, credits or stop bits
+/// here, the peer's, the wire's pace, the wire, damage, sessions.
 class Stimulus {
  public:
-  static constexpr unsigned kLanes = 7;
+  static constexpr unsigned kLanes = 8;
 
   explicit Stimulus(bisim::Dice run)
       : load_(run.pick(1000, 500, 50)),
@@ -82,6 +85,7 @@ class Stimulus {
         fault_(run.pick(0, 3, 300)),
         damage_(run.pick(0, 50, 500)),
         forge_(run.pick(0, 0, 300)),
+        others_(run.pick(0, 10, 300)),
         wire_(1 + run.below(20)) {}
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
@@ -91,6 +95,7 @@ class Stimulus {
     draw_frame(other, there);
     next.back_i.set(draw_back(draws.lane(2)));
     next.wire_ready_i.set(!pace.chance(stall_));
+    const SessionFields told = sessions(draws.lane(7), next);
 
     const std::uint64_t back = limited(draw_back(draws.lane(3)), seen.back_o.get());
     std::optional<WireFrame> sent;
@@ -103,7 +108,7 @@ class Stimulus {
                 .expected = static_cast<std::uint16_t>(other.expected_i.get()),
                 .epoch = other.epoch_i.get() != 0,
                 .request = other.request_i.get() != 0};
-    peer_.step(frame, static_cast<std::uint32_t>(back), true, nullptr);
+    peer_.step(frame, told, false, static_cast<std::uint32_t>(back), true, nullptr);
     if (!arrived) return;
     damage(*arrived, draws.lane(6));
     next.wire_valid_i.set(true);
@@ -118,6 +123,21 @@ class Stimulus {
     blocks::fill(in.epoch_i, dice);
     blocks::fill(in.expected_i, dice);
     blocks::fill(in.request_i, dice);
+  }
+
+  /// Returns the peer's session; where this one is flushed, the peer has begun anew, too.
+  SessionFields sessions(bisim::Dice dice, Inputs& next) {
+    SessionFields own{.up = true, .knows = true, .echo = true}, peer{.up = true, .knows = true, .number = true};
+    if (dice.chance(others_)) own = SessionFields::of(dice.below(1u << SessionFields::kBits));
+    if (dice.chance(others_)) peer = SessionFields::of(dice.below(1u << SessionFields::kBits));
+    if (dice.chance(others_ / 10)) {
+      next.flush_i.set(true);
+      own = {};
+      peer_ = ReplayCodec{kFormat};
+      away_ = {};
+    }
+    blocks::put_session(next.session_i, own);
+    return peer;
   }
 
   [[nodiscard]] std::uint64_t draw_back(bisim::Dice dice) const {
@@ -150,7 +170,7 @@ class Stimulus {
     }
   }
 
-  unsigned load_, back_, stall_, fault_, damage_, forge_;
+  unsigned load_, back_, stall_, fault_, damage_, forge_, others_;
   ReplayCodec peer_{kFormat};
   FaultyWire<WireFrame> wire_;
   std::array<int, kVcs> away_{};

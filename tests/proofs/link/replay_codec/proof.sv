@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one end says to the other over a wire that loses, repeats, delays and damages frames. Each place of the wire takes what the
-// place before it has, or keeps what it has, and the last one is delivered or not, as the tool likes; with Damage any five bits of
+// place before it has, or keeps what it has, and the last one is delivered or not, as the tool likes; with Damage any two bits of
 // it may be wrong on the way, or any that are within 32 of each other.
-module replay_codec_proof #(
+module replay_codec_proof
+  import tw_link_pkg::*;
+#(
     parameter bit          Credits = 1'b1,
     parameter bit          Damage  = 1'b0,
     parameter int unsigned Vcs     = 2,
@@ -13,7 +15,8 @@ module replay_codec_proof #(
     localparam int unsigned SequenceBits = 2,
     localparam int unsigned CountBits = $clog2(Depth + 1),
     localparam int unsigned VcBits = Vcs > 1 ? $clog2(Vcs) : 1,
-    localparam int unsigned FlowLsb = Width + 2 * SequenceBits + 3,
+    localparam int unsigned ReplayBits = Width + 2 * SequenceBits + 3,
+    localparam int unsigned FlowLsb = ReplayBits + $bits(session_t),
     localparam int unsigned FlowBits = Credits ? VcBits + CountBits : Vcs,
     localparam int unsigned BodyBits = FlowLsb + FlowBits,
     localparam int unsigned FrameBits = BodyBits + 32
@@ -25,7 +28,8 @@ module replay_codec_proof #(
     input logic                 takes_i,
     input logic [   Places-1:0] moves_i,
     input logic                 delivers_i,
-    input logic [  FlowLsb-1:0] replay_i,      // what the far replay says: request, expected, epoch, sequence, word
+    input logic [ReplayBits-1:0] replay_i,     // what the far replay says: request, expected, epoch, sequence, word
+    input session_t             session_i,     // and the far session
     input logic [FrameBits-1:0] flips_i,       // the bits of a frame that go wrong: a few,
     input logic                 burst_i,       // or of these, from at_i on
     input logic [         31:0] burst_bits_i,
@@ -43,19 +47,25 @@ module replay_codec_proof #(
   typedef struct packed {
     logic whole;
     logic [FlowBits-1:0] flow;
-    logic [FlowLsb-1:0] replay;
+    session_t session;
+    logic [ReplayBits-1:0] replay;
   } told_t;
 
   logic [Places:0][FrameBits-1:0] frames;
   logic [Places:0] valid;
   logic [Vcs-1:0] back, returned;
   logic peer_valid;
-  logic [FlowLsb-1:0] peer;
+  logic [ReplayBits-1:0] peer;
+  session_t peer_session;
   told_t [1:0] told_q;  // in the cycle before, and in the one before that
 
-  wire [FlowLsb-1:0] replay = Damage ? replay_i : '0;
+  localparam session_t Near = '{up: 1'b1, knows: 1'b1, number: 1'b1, default: '0};
+  localparam session_t Far = '{up: 1'b1, knows: 1'b1, echo: 1'b1, default: '0};
+
+  wire [ReplayBits-1:0] replay = Damage ? replay_i : '0;
+  wire session_t session = Damage ? session_i : Far;
   wire [FrameBits-1:0] burst = FrameBits'(burst_bits_i) << at_i;
-  wire [FrameBits-1:0] few = $countones(flips_i) <= 5 ? flips_i : '0;
+  wire [FrameBits-1:0] few = $countones(flips_i) <= 2 ? flips_i : '0;
   wire [FrameBits-1:0] flips = !Damage ? '0 : burst_i ? burst : few;
   wire whole = flips == '0;
 
@@ -75,7 +85,9 @@ module replay_codec_proof #(
       .sequence_i(replay[Width+1+:SequenceBits]),
       .epoch_i(replay[Width+1+SequenceBits]),
       .expected_i(replay[Width+2+SequenceBits+:SequenceBits]),
-      .request_i(replay[FlowLsb-1]),
+      .request_i(replay[ReplayBits-1]),
+      .session_i(session),
+      .flush_i(1'b0),
       .peer_valid_o(),
       .peer_word_valid_o(),
       .peer_word_o(),
@@ -83,6 +95,7 @@ module replay_codec_proof #(
       .peer_epoch_o(),
       .peer_expected_o(),
       .peer_request_o(),
+      .peer_session_o(),
       .back_i(Credits ? returned : return_i),
       .back_o(),
       .wire_ready_i(takes_i),
@@ -107,13 +120,16 @@ module replay_codec_proof #(
       .epoch_i(1'b0),
       .expected_i(SequenceBits'(0)),
       .request_i(1'b0),
+      .session_i(Near),
+      .flush_i(1'b0),
       .peer_valid_o(peer_valid),
       .peer_word_valid_o(peer[Width]),
       .peer_word_o(peer[Width-1:0]),
       .peer_sequence_o(peer[Width+1+:SequenceBits]),
       .peer_epoch_o(peer[Width+1+SequenceBits]),
       .peer_expected_o(peer[Width+2+SequenceBits+:SequenceBits]),
-      .peer_request_o(peer[FlowLsb-1]),
+      .peer_request_o(peer[ReplayBits-1]),
+      .peer_session_o(peer_session),
       .back_i(Vcs'(0)),
       .back_o(back),
       .wire_ready_i(1'b1),
@@ -133,7 +149,7 @@ module replay_codec_proof #(
 
   always_ff @(posedge clk_i) begin
     told_q[0].flow <= frames[Places][FlowLsb+:FlowBits];
-    told_q[0].replay <= frames[Places][FlowLsb-1:0];
+    {told_q[0].session, told_q[0].replay} <= frames[Places][FlowLsb-1:0];
     told_q[0].whole <= !rst_i && delivers_i && valid[Places] && whole;
     told_q[1] <= told_q[0];
     if (rst_i) told_q[1].whole <= 1'b0;
@@ -149,9 +165,9 @@ module replay_codec_proof #(
     always_ff @(posedge clk_i) begin
       if (!rst_i) begin
         lemma_noticed : assert (near.good == told_q[0].whole);
-        lemma_came : assert (!told_q[0].whole || near.in_q == {told_q[0].flow, told_q[0].replay});
+        lemma_came : assert (!told_q[0].whole || near.in_q == {told_q[0].flow, told_q[0].session, told_q[0].replay});
         says_nothing : assert (!peer_valid || told_q[1].whole);
-        whole_is_taken : assert (!told_q[1].whole || (peer_valid && peer == told_q[1].replay));
+        whole_is_taken : assert (!told_q[1].whole || (peer_valid && peer == told_q[1].replay && peer_session == told_q[1].session));
         comes : cover (near.in_valid_q && !near.good);
       end
     end
@@ -220,7 +236,7 @@ module replay_codec_proof #(
     assign returned = '0;
 
     always_ff @(posedge clk_i) begin
-      if (!rst_i) stops : assert (back == (told_q[1].whole ? told_q[1].flow : '1));
+      if (!rst_i) stops : assert (back == (told_q[1].whole && told_q[1].session ==? {1'bx, Far[3:0]} ? told_q[1].flow : '1));
     end
   end
 endmodule

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of a link between a router's port and a transceiver: tw_replay and tw_replay_codec, as docs/links.md puts them together,
-// and what is counted of them.
+// One end of a link between a router's port and a transceiver: tw_session, tw_replay and tw_replay_codec, as docs/links.md puts them
+// together, and what is counted of them. Either end may be reset alone, at any time: both report it (lost_o) and begin anew, unless
+// hold_i says that they may not yet. What a router has of a packet when its link begins anew is not for the new session: lost_o says
+// so, and ready_o is 0 until the link is up.
 //
 // Order: kept. Latency: three cycles from flit_i to the frame, four from a frame to flit_o. The frame is an AXI4-Stream, valid in
-// every cycle from the first on: one that is not taken stays. What comes in is taken in every cycle. Both ends must have been in
-// reset at the same time. Throughput: a frame a cycle, each way. Storage: that of its parts. Critical path: those of its parts.
-module tw_link
+// every cycle from the first on: one that is not taken stays. What comes in is taken in every cycle. Throughput: a frame a cycle,
+// each way. Storage: that of its parts. Critical path: those of its parts, and an AND of two registers.
+module tw_link_end
   import tw_network_pkg::*;
+  import tw_link_pkg::*;
 #(
     parameter int unsigned Vcs        = 4,
     parameter bit          Credits    = 1'b1,
     parameter int unsigned Window     = 256,   /// see tw_replay
     parameter int unsigned DownCycles = 1024,
     parameter int unsigned CountBits  = 4,     /// see tw_replay_codec
-    parameter int unsigned FrameBits  = 321    /// what tw_replay_codec makes of these
+    parameter int unsigned FrameBits  = 326    /// what tw_replay_codec makes of these
 ) (
     input  logic                 clk_i,
     input  logic                 rst_i,
@@ -32,7 +35,9 @@ module tw_link
     input  logic                 frame_valid_i,
     input  logic [FrameBits-1:0] frame_i,
     // What happens
-    output logic                 up_o,
+    input  logic                 hold_i,        /// a session that was lost is not followed by another one
+    output logic                 up_o,          /// both ends have echoed each other's session, and good frames come in
+    output logic                 lost_o,        /// the session was lost, at this end or at the other one
     output logic                 repeated_o,    /// a frame is made whose flit was sent before
     output logic                 damaged_o      /// a frame came in that was damaged
 );
@@ -45,11 +50,30 @@ module tw_link
   logic [SequenceBits-1:0] tx_sequence, tx_expected;
   logic peer_valid, peer_word_valid, peer_epoch, peer_request;
   logic [SequenceBits-1:0] peer_sequence, peer_expected;
+  session_t session, peer_session;
+  logic current, flush, ready;
 
   // The first frame is made without being asked for: valid does not wait for ready.
   wire moves = frame_ready_i || !frame_valid_o;
 
+  // Outside of a session nothing is taken: it is the rest of what was cut.
+  wire begins = rst_i || flush;
+  wire given = flit_valid_i && session.up;
+
+  assign ready_o = ready && session.up;
   assign {flit_o.tail, flit_o.head, flit_o.vc, flit_o.data} = word;
+
+  tw_session sessions (
+      .clk_i,
+      .rst_i,
+      .hold_i,
+      .session_o(session),
+      .peer_valid_i(peer_valid),
+      .peer_i(peer_session),
+      .current_o(current),
+      .flush_o(flush),
+      .lost_o
+  );
 
   tw_replay #(
       .Width(WordBits),
@@ -57,9 +81,9 @@ module tw_link
       .DownCycles(DownCycles)
   ) replay (
       .clk_i,
-      .rst_i,
-      .in_valid_i(flit_valid_i),
-      .in_ready_o(ready_o),
+      .rst_i(begins),
+      .in_valid_i(given),
+      .in_ready_o(ready),
       .in_word_i({flit_i.tail, flit_i.head, flit_i.vc, flit_i.data}),
       .out_valid_o(flit_valid_o),
       .out_word_o(word),
@@ -71,7 +95,7 @@ module tw_link
       .epoch_o(tx_epoch),
       .expected_o(tx_expected),
       .request_o(tx_request),
-      .peer_valid_i(peer_valid),
+      .peer_valid_i(current),
       .peer_word_valid_i(peer_word_valid),
       .peer_word_i(peer_word),
       .peer_sequence_i(peer_sequence),
@@ -95,6 +119,8 @@ module tw_link
       .epoch_i(tx_epoch),
       .expected_i(tx_expected),
       .request_i(tx_request),
+      .session_i(session),
+      .flush_i(flush),
       .peer_valid_o(peer_valid),
       .peer_word_valid_o(peer_word_valid),
       .peer_word_o(peer_word),
@@ -102,6 +128,7 @@ module tw_link
       .peer_epoch_o(peer_epoch),
       .peer_expected_o(peer_expected),
       .peer_request_o(peer_request),
+      .peer_session_o(peer_session),
       .back_i,
       .back_o,
       .wire_ready_i(moves),
@@ -122,12 +149,9 @@ module tw_link
   assign damaged_o  = came_q[1] && !peer_valid;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      new_q  <= 0;
-      came_q <= '0;
-    end else begin
-      new_q  <= new_q + SequenceBits'(carries && !repeated_o);
-      came_q <= {came_q[0], frame_valid_i};
-    end
+    if (begins) new_q <= 0;
+    else new_q <= new_q + SequenceBits'(carries && !repeated_o);
+    if (rst_i) came_q <= '0;
+    else came_q <= {came_q[0], frame_valid_i};
   end
 endmodule

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The session of one end of a link: between a reset of either end and the next one, all that this end says and hears is of one
+// session of each. Three steps set one up: say one's number; echo the other end's; hear the own one echoed. Whoever is not up
+// says so in every frame, and an end that is up and hears that has lost its session. docs/links.md has why one bit of number is enough.
+//
+// The next number is kept in a flip-flop that reset leaves alone; it may begin with any value.
+//
+// Order: none to keep. Latency: a frame changes session_o, flush_o and lost_o one cycle later; current_o is of the same cycle.
+// Throughput: a frame a cycle. Storage: 9 bits. Critical path: comparison of two bits of a frame, and the next state. All
+// outputs but current_o are registers.
+module tw_session
+  import tw_link_pkg::*;
+(
+    input  logic     clk_i,
+    input  logic     rst_i,
+    input  logic     hold_i,        /// no session is set up; one that is up stays
+    output session_t session_o,     /// of every frame that is sent
+    // A good frame of the other end
+    input  logic     peer_valid_i,
+    input  session_t peer_i,
+    output logic     current_o,     /// it is of this session: its words, credits and stop bits count
+    // What happens
+    output logic     flush_o,       /// this end has lost its session: all that belongs to it starts anew
+    output logic     lost_o         /// it has, or the other end says that it has lost its own
+);
+  session_t session_d, session_q;
+  logic next_d, noted_d, noted_q, flush_d, flush_q, lost_q;
+  // verilator lint_off PROCASSINIT
+  logic next_q = 1'b0;  // not in the reset
+  // verilator lint_on PROCASSINIT
+
+  wire echoed = peer_i.knows && peer_i.echo == session_q.number;
+  wire known = session_q.knows && peer_i.number == session_q.echo;
+  wire news = peer_valid_i && !peer_i.up && peer_i.lost && !noted_q;
+
+  assign session_o = session_q;
+  assign current_o = peer_valid_i && same_session(session_q, peer_i) && (session_q.up || !hold_i);
+  assign flush_o   = flush_q;
+  assign lost_o    = lost_q;
+
+  always_comb begin
+    session_d = session_q;
+    next_d    = next_q;
+    noted_d   = noted_q;
+    flush_d   = 1'b0;
+    if (session_q.up) begin
+      if (peer_valid_i && !(echoed && known)) begin
+        session_d = '{lost: 1'b1, number: next_q, default: '0};
+        noted_d   = 1'b1;
+        flush_d   = 1'b1;
+      end
+    end else begin
+      if (news) noted_d = 1'b1;
+      if (hold_i) begin
+        session_d.knows = 1'b0;
+      end else if (peer_valid_i) begin
+        if (!peer_i.up && !news) begin
+          session_d.knows = 1'b1;
+          session_d.echo  = peer_i.number;
+        end
+        if (echoed && (known || !peer_i.up) && !news) begin
+          session_d.up   = 1'b1;
+          session_d.lost = 1'b0;
+          noted_d        = 1'b0;
+          next_d         = !session_q.number;
+        end
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      session_q <= '{number: next_q, default: '0};
+      noted_q   <= 1'b0;
+      flush_q   <= 1'b0;
+      lost_q    <= 1'b0;
+    end else begin
+      session_q <= session_d;
+      next_q    <= next_d;
+      noted_q   <= noted_d;
+      flush_q   <= flush_d;
+      lost_q    <= flush_d || (news && !session_q.up);
+    end
+  end
+endmodule

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands at an end of a link in its tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "link/flow.hpp"
+#include "link/link_end.hpp"
+
+namespace thalweg {
+
+/// A router's port, as far as its link sees it: a word is granted where flow control and the link let it, is on the output
+/// register two cycles later, and what arrives is kept in buffers and leaves them at random. A word tells its number in its channel,
+/// its channel, and the life of its port.
+class Port {
+ public:
+  static constexpr unsigned kVcs = 3, kSlack = 2;
+
+  Port(FlowControl flow, unsigned depth, unsigned margin) : flow_(flow), depth_(depth), margin_(margin) { begin(); }
+
+  /// Another life: all flits and credits are gone.
+  void restart() {
+    begin();
+    ++life_;
+    peer_life_.reset();
+  }
+  [[nodiscard]] std::uint64_t life() const { return life_; }
+  /// That of the other port, whose words came in this one; nothing before the first.
+  [[nodiscard]] std::optional<std::uint64_t> peer_life() const { return peer_life_; }
+
+  /// Before the clock edge: the word on the output register, or nullptr.
+  const LinkWord* output(const LinkEnd& end, bool send, unsigned vc) {
+    output_ = crossing_;
+    crossing_ = granted_;
+    granted_.reset();
+    if (send && end.ready() && senders_[vc].ready()) {
+      senders_[vc].send();
+      granted_ = LinkWord{sent_[vc]++, vc, life_};
+    }
+    return output_ ? &*output_ : nullptr;
+  }
+  [[nodiscard]] std::uint32_t back() const { return back_; }
+
+  /// The clock edge: what the link has for the port, and a word of the channels `leaving` goes on.
+  void step(const LinkEnd& end, std::uint32_t leaving) {
+    if (const LinkWord* word = end.received()) {
+      const auto vc = (*word)[1];
+      EXPECT_EQ((*word)[0], arrived_[vc]++) << "channel " << vc;
+      EXPECT_EQ((*word)[2], peer_life_.value_or((*word)[2])) << "words of two lives";
+      peer_life_ = (*word)[2];
+      EXPECT_FALSE(receivers_[vc].full());
+      receivers_[vc].push();
+    }
+    for (unsigned vc = 0; vc < kVcs; ++vc) {
+      const bool credits = flow_ == FlowControl::credits;
+      const std::uint32_t told = end.back();
+      if ((credits ? told : told ^ told_) >> vc & 1) senders_[vc].event();
+      const bool leaves = (leaving >> vc & 1) && receivers_[vc].held() > 0;
+      if (leaves) receivers_[vc].pop();
+      const bool event = receivers_[vc].update(leaves);
+      back_ = (credits ? back_ & ~(1u << vc) : back_) ^ std::uint32_t{event} << vc;
+    }
+    told_ = end.back();
+  }
+
+  [[nodiscard]] std::uint64_t sent() const { return sent_[0] + sent_[1] + sent_[2]; }
+  [[nodiscard]] std::uint64_t arrived() const { return arrived_[0] + arrived_[1] + arrived_[2]; }
+  /// Of the other side's buffer, as the sender has it; takes them.
+  unsigned credits(unsigned vc) {
+    unsigned count = 0;
+    for (; senders_[vc].ready(); ++count) senders_[vc].send();
+    return count;
+  }
+
+ private:
+  void begin() {
+    senders_.fill(FlowSender(flow_, depth_));
+    receivers_.fill(FlowReceiver(flow_, depth_, margin_));
+    granted_ = crossing_ = output_ = {};
+    sent_ = arrived_ = {};
+    back_ = told_ = 0;
+  }
+
+  FlowControl flow_;
+  unsigned depth_, margin_;
+  std::uint64_t life_ = 0;
+  std::optional<std::uint64_t> peer_life_;
+  std::array<FlowSender, kVcs> senders_;
+  std::array<FlowReceiver, kVcs> receivers_;
+  std::optional<LinkWord> granted_, crossing_, output_;
+  std::array<std::uint64_t, kVcs> sent_{}, arrived_{};
+  std::uint32_t back_ = 0, told_ = 0;
+};
+
+}  // namespace thalweg
