@@ -203,8 +203,8 @@ def lossy(tmp_path: Path, popped: int) -> Run:
 def test_packets_without_a_route_are_reported(tmp_path: Path) -> None:
     """Of seven elements each; where the receiver waits for them, too. What is under way at the end is not counted."""
     lost = "packets dropped by rank 0, whose send tables have no output for their rank"
-    (warning,) = lossy(tmp_path, popped=0).run().warnings
-    assert re.fullmatch(f"([5-9]|10) {lost}", warning)
+    warnings = lossy(tmp_path, popped=0).run().warnings
+    assert sum(bool(re.fullmatch(f"([5-9]|10) {lost}", warning)) for warning in warnings) == 1, warnings
     with pytest.raises(Stuck, match="rank 1, kernel app, waits") as stuck:
         lossy(tmp_path, popped=70).run()
     assert stuck.value.lines[-1] == f"  10 {lost}"
