@@ -174,6 +174,8 @@ class Hub {
       if (!lane.bridge.idle() || lane.to_bus.valid(cycle)) return false;
     return bus_.idle() && calculator_.idle(control_.kept()) && control_.idle() && !tells_.valid(cycle);
   }
+  /// Beats that the bus has taken, but for reads of registers.
+  [[nodiscard]] std::uint64_t beats_taken() const { return beats_; }
   /// One edge of the bus's clock. `ready`: memory takes what it is shown; `reply`: that of memory, or null.
   void step_bus(Tick cycle, bool ready, const Word<128>* reply) {
     const auto beats = this->beats();
@@ -183,6 +185,7 @@ class Hub {
     const Bus::Ready takers{ready, calculator_.ready(), control_.ready(window_taken, command_taken)};
     const bool taken = beat && bus_.takes(*beat, turn, takers);
     const auto target = beat ? bus_.target(*beat) : Bus::Target::none;
+    beats_ += taken && (beat->write || target != Bus::Target::registers);
     const auto answer = bus_.reply();
     if (bus_.stray()) strays_.push_back(*bus_.stray() * 16);
     const bool writes = beat && beat->write;
@@ -338,6 +341,7 @@ class Hub {
   Bus bus_;
   Calculator calculator_;
   Control control_;
+  std::uint64_t beats_ = 0;
   std::vector<Word<128>> ram_;
   Word<128> ram_read_{};
 };

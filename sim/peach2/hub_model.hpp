@@ -25,6 +25,8 @@ class HubModel {
   [[nodiscard]] virtual const HubWord* out(unsigned link) = 0;
   [[nodiscard]] virtual std::optional<unsigned> freed(unsigned link) = 0;
   [[nodiscard]] virtual const BusBeat* memory() = 0;
+  /// Beats that its bus has taken, but for reads of registers.
+  [[nodiscard]] virtual std::uint64_t beats_taken() const = 0;
 
   virtual void step_net(Tick cycle, const std::array<Hub::LinkIn, kLinks>& links) = 0;
   virtual void step_bus(Tick cycle, bool ready, const Word<128>* reply) = 0;
@@ -49,6 +51,7 @@ class SimHub final : public HubModel {
   [[nodiscard]] const HubWord* out(unsigned link) override { return hub_.out(link); }
   [[nodiscard]] std::optional<unsigned> freed(unsigned link) override { return hub_.freed(link); }
   [[nodiscard]] const BusBeat* memory() override { return hub_.memory(); }
+  [[nodiscard]] std::uint64_t beats_taken() const override { return hub_.beats_taken(); }
   void step_net(Tick cycle, const std::array<Hub::LinkIn, kLinks>& links) override { hub_.step_net(cycle, links); }
   void step_bus(Tick cycle, bool ready, const Word<128>* reply) override { hub_.step_bus(cycle, ready, reply); }
   [[nodiscard]] bool net_idle(Tick cycle) const override { return hub_.net_idle(cycle); }

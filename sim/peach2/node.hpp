@@ -66,9 +66,9 @@ class Node final : public AssembledNode {
   [[nodiscard]] Processor& processor() { return *processor_; }
   [[nodiscard]] SparseMemory& memory() { return memory_; }
   [[nodiscard]] HubModel& hub() { return *hub_; }
-  /// What moved on the ring's links, in the hub's memory and into the host: it grows as long as anybody works, but for a processor
+  /// What moved on the ring's links, on the hub's bus and into the host: it grows as long as anybody works, but for a processor
   /// that asks its hub.
-  [[nodiscard]] std::uint64_t moved() const { return moved_ + host_.served(); }
+  [[nodiscard]] std::uint64_t moved() const { return moved_ + hub_->beats_taken() + host_.served(); }
 
  private:
   struct Step : Component {
@@ -104,7 +104,6 @@ class Node final : public AssembledNode {
       replies_.pop();
     }
     if (const auto* beat = hub_->memory()) {
-      ++moved_;
       const std::uint64_t at = beat->address * 16 % kMemoryBytes;
       Word<128> word;
       const auto bytes = std::as_writable_bytes(std::span(word));

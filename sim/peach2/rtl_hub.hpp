@@ -40,6 +40,7 @@ class RtlHub final : public HubModel {
   [[nodiscard]] const HubWord* out(unsigned link) override { return sim_.out(link); }
   [[nodiscard]] std::optional<unsigned> freed(unsigned link) override { return sim_.freed(link); }
   [[nodiscard]] const BusBeat* memory() override { return sim_.memory(); }
+  [[nodiscard]] std::uint64_t beats_taken() const override { return sim_.beats_taken(); }
 
   void step_net(Tick cycle, const std::array<Hub::LinkIn, kLinks>& links) override {
     bool comes = false;

@@ -288,7 +288,8 @@ class Node:
 
     def counts(self) -> Mapping[str, Any]:
         """What the hub's registers have counted."""
-        return dict(self._sim.counts(self.number))
+        with _said():
+            return dict(self._sim.counts(self.number))
 
     @property
     def _sim(self) -> _sim.Peach2Hubs:

@@ -57,6 +57,7 @@ class Target:
     data: bytes
     lost: list[bool]  #: of each double word: its page goes elsewhere
     sure: bool = True  #: it is there when the operation is done
+    told: bool = True  #: its operation is told of what is lost: not of a chain that the program starts itself
     of: Operation | None = None
 
     @property
@@ -331,7 +332,7 @@ class Program:
         source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
         memory = self._memory()
         target = self._target(memory, data, (node.number, ENGINE))
-        target.sure = False
+        target.sure = target.told = False
         line = self._lines(node, 1)
         self.by_itself = True
         self._did(raw.write_chain(node, line, (memory.address(target.at), source.address(at), len(data))), target)
@@ -345,7 +346,7 @@ class Program:
         source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
         memory = self._memory()
         target = self._target(memory, data, (node.number, ENGINE))
-        target.sure = False
+        target.sure = target.told = False
         line = self._lines(node, 2)
         self.by_itself = True
         copy = memory.address(target.at), source.address(at), len(data)
@@ -358,7 +359,7 @@ class Program:
         source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
         memory = self._memory()
         target = self._target(memory, data, (node.number, ENGINE))
-        target.sure = False
+        target.sure = target.told = False
         line = self._lines(node, 1)
         self.by_itself = True
         self._did(raw.write_round_chain(node, line, (memory.address(target.at), source.address(at), len(data))), target)
@@ -474,7 +475,7 @@ class Program:
             done = target.of is None or (
                 target.of._times.end >= 0 and (target.sure or not (self.said or self.by_itself))
             )
-            if lost.any() and target.of and target.of._times.end >= 0 and not target.of.error:
+            if lost.any() and target.told and target.of and target.of._times.end >= 0 and not target.of.error:
                 wrong.append(
                     f"{size} bytes at {target.at} of memory {target.key[1]} of node {target.key[0]} are lost, and their operation is done"
                 )
