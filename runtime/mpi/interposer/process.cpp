@@ -27,6 +27,7 @@ constexpr std::uint64_t kPunchBytes = 4 << 20;  // pieces from here on give thei
 constexpr long kNap = 500'000'000;              // ns between two looks whether the server is still there
 constexpr long kNativeNap = 20'000;             // ns between two looks after the MPI library while others need it,
 constexpr long kLongestNativeNap = 1'000'000;   // doubled up to here
+constexpr Time kShareOfWait = 32;               // so that a wait is at most a 32nd longer than it was to be
 constexpr unsigned kFreeLooks = 64;             // at the clock: a program may time so many pieces of its work
 constexpr unsigned kAsides = 256;               // calls of MPI aside, until the others get on
 constexpr rlim_t kDescriptors = 4096;           // a launcher hands some 4 a rank down
@@ -263,8 +264,9 @@ Reply Process::wait(std::uint64_t id) {
 }
 
 void Process::look_at_clock() {
-  looks_ = clock_ == looked_at_ ? looks_ + 1 : 1;
-  clock_ += ticks_per_ns_ == 0 && looks_ > kFreeLooks ? poll_ticks() : 1;
+  if (clock_ != looked_at_) looks_ = 0, looking_since_ = clock_;
+  const bool waits = ticks_per_ns_ == 0 && ++looks_ > kFreeLooks;
+  clock_ += waits ? std::clamp<Time>((clock_ - looking_since_) / kShareOfWait, 1, poll_ticks()) : 1;
   looked_at_ = clock_;
 }
 

@@ -81,7 +81,7 @@ class Process {
   [[nodiscard]] double tick_seconds() const { return 1 / ticks_per_second_; }
   [[nodiscard]] double seconds() const { return static_cast<double>(clock_) / ticks_per_second_; }
   /// A look at the clock takes one tick. Where a rank's own work takes no time, one that has looked many times while nothing
-  /// else happened waits for the time: from then on it takes as long as any unsuccessful poll.
+  /// else happened waits for the time: from then on a look takes a share of what it has waited, as long as an unsuccessful poll at most.
   void look_at_clock();
   /// The rank comes late to a collective, where the run wants that.
   void be_late() { clock_ += skew_.draw(); }
@@ -180,6 +180,7 @@ class Process {
   Chores* chores_ = nullptr;
   unsigned looks_ = 0;   ///< at the clock, which showed nothing but them since
   Time looked_at_ = -1;  ///< the clock after the last one
+  Time looking_since_ = 0;
   unsigned asides_ = 0;  ///< calls aside since the rank last parked
   std::uint64_t next_id_ = 1;
   std::unordered_map<std::uint64_t, Reply> replies_;

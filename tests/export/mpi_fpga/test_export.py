@@ -141,7 +141,7 @@ def test_header_has_the_addresses_of_the_page(exported: tuple[Cluster, Path], tm
         if "[" not in names
         for name, address in zip(re.findall("`(.*?)`", names), addresses.split(", "), strict=True)
     }
-    assert len(documented) == 17
+    assert len(documented) == 18
     cases = {
         **documented,
         "link[1].sent": "0x1020",
