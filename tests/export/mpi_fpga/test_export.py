@@ -144,8 +144,9 @@ def test_header_has_the_addresses_of_the_page(exported: tuple[Cluster, Path], tm
     assert len(documented) == 18
     cases = {
         **documented,
-        "link[1].sent": "0x1020",
-        "link[1].damaged": "0x1038",
+        "link[1].sent": "0x1040",
+        "link[1].damaged": "0x1058",
+        "link[1].lost": "0x1060",
         "routes.entry[2]": "0x40008",
         "relay.entry[2]": "0x80008",
     }
