@@ -292,17 +292,19 @@ async def a_node_reset_alone_is_reported_at_both_ends(dut: HierarchyObject) -> N
     assert int(dut.irq.value) == 0b1010
 
     wires.lost, wires.damaged = 0.0, 0.0
+    for node in nodes:
+        node.host_in.clear()  # what it offers at the moment goes with the reset
     for index in random.sample(range(NODES), NODES):  # one after the other
         dut.aresetn.value = everybody & ~(1 << index)
         await ClockCycles(dut.aclk, random.randrange(3, 50))
     dut.aresetn.value = everybody
+    await ClockCycles(dut.aclk, 50)  # the one that was reset last hears what the others have lost
     for node in nodes:
         await node.registers.write_dword(LOST, 3)
         await node.set_up()
     assert await told() == [0] * NODES
     assert await links(nodes) == [3] * NODES
     for node in nodes:
-        node.host_in.clear()
         node.host_out.clear()
     await enable(nodes)
     given = [packet(1, bytes([number])) for number in range(10)]

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one end says to the other over a wire that loses, repeats, delays and damages frames. Each place of the wire takes what the
-// place before it has, or keeps what it has, and the last one is delivered or not, as the tool likes; with Damage any two bits of
+// place before it has, or keeps what it has, and the last one is delivered or not, as the tool likes; with Damage any few bits of
 // it may be wrong on the way, or any that are within 32 of each other.
 module replay_codec_proof
   import tw_link_pkg::*;
 #(
     parameter bit          Credits = 1'b1,
     parameter bit          Damage  = 1'b0,
+    parameter int unsigned Wrong   = 5,  // bits of a frame, at most, wherever they are
     parameter int unsigned Vcs     = 2,
     parameter int unsigned Depth   = 3,  // flits that a buffer holds
     parameter int unsigned Places  = 1,  // of the wire, beside the sender's register
@@ -29,7 +30,7 @@ module replay_codec_proof
     input logic [   Places-1:0] moves_i,
     input logic                 delivers_i,
     input logic [ReplayBits-1:0] replay_i,     // what the far replay says: request, expected, epoch, sequence, word
-    input session_t             session_i,     // and the far session
+    input logic                 another_i,     // the far session is not the one that the near end knows
     input logic [FrameBits-1:0] flips_i,       // the bits of a frame that go wrong: a few,
     input logic                 burst_i,       // or of these, from at_i on
     input logic [         31:0] burst_bits_i,
@@ -63,9 +64,9 @@ module replay_codec_proof
   localparam session_t Far = '{up: 1'b1, knows: 1'b1, echo: 1'b1, default: '0};
 
   wire [ReplayBits-1:0] replay = Damage ? replay_i : '0;
-  wire session_t session = Damage ? session_i : Far;
+  wire session_t session = '{up: 1'b1, knows: 1'b1, echo: 1'b1, number: Damage && another_i, default: '0};
   wire [FrameBits-1:0] burst = FrameBits'(burst_bits_i) << at_i;
-  wire [FrameBits-1:0] few = $countones(flips_i) <= 2 ? flips_i : '0;
+  wire [FrameBits-1:0] few = 32'($countones(flips_i)) <= Wrong ? flips_i : '0;
   wire [FrameBits-1:0] flips = !Damage ? '0 : burst_i ? burst : few;
   wire whole = flips == '0;
 
@@ -158,7 +159,10 @@ module replay_codec_proof
   if (Damage) begin : damage
     for (genvar s = 0; s <= int'(Places); s++) begin : sent
       always_ff @(posedge clk_i) begin
-        if (!rst_i) lemma_checked : assert (!valid[s] || frames[s][BodyBits+:32] == check_of(frames[s][BodyBits-1:0]));
+        if (!rst_i) begin
+          lemma_session : assert (!valid[s] || frames[s][ReplayBits+1+:4] == Far[4:1]);
+          lemma_checked : assert (!valid[s] || frames[s][BodyBits+:32] == check_of({frames[s][FlowLsb+:FlowBits], Far[4:1], frames[s][ReplayBits:0]}));
+        end
       end
     end
 
