@@ -365,7 +365,10 @@ class Program:
         self._did(raw.write_round_chain(node, line, (memory.address(target.at), source.address(at), len(data))), target)
         self._did(raw.start(node, raw.line_at(node, line)))
         self._did(node.work(self.draw.randrange(20_000)))
-        self._did(self.draw.choice((node.abort, node.reset))())
+        if self.draw.random() < 0.5:
+            self._did(node.abort())
+            self._did(node.work(self.draw.randrange(5_000)))
+        self._did(node.reset())  # of this chain in any case: what was given up before may have been another one
 
     def _lines(self, node: Node, count: int) -> int:
         """The first of some lines of the working RAM."""
