@@ -27,7 +27,7 @@ def test_a_window_s_test_sees_what_was_completed_before_a_barrier(run_program: P
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
-def test_a_program_that_only_writes_files_gets_on(run_program: Program) -> None:
+def test_a_program_that_only_writes_files_gets_on(run_program: Program, tmp_path: Path) -> None:
     body = """
 #include <unistd.h>
 int main(int argc, char** argv) {
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   return end();
 }
 """
-    run = run_program(body, 2, "--timeout", "2", arguments=("written",))
+    run = run_program(body, 2, "--timeout", "2", arguments=(f"{tmp_path}/written",))
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
