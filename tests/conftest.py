@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 from collections.abc import Generator
 from pathlib import Path
@@ -16,6 +17,14 @@ SYSTEMS = sorted(
 )
 OF_MPI_FPGA = ("end_to_end", "python/bench", "python/reproduce", "python/run", "python/tune")
 """Folders of tests that are not named by the system whose programs they run."""
+
+
+@pytest.fixture
+def seed() -> int:
+    """Of a random test: from THALWEG_SEED, or a new one each time; printed."""
+    number = int(os.environ.get("THALWEG_SEED") or random.SystemRandom().randrange(2**31))
+    print(f"THALWEG_SEED={number}")
+    return number
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -6,8 +6,6 @@ A failure names the seed of the run; THALWEG_SEED=<seed> starts there again.
 
 from __future__ import annotations
 
-import os
-import secrets
 import subprocess
 import sys
 from pathlib import Path
@@ -42,10 +40,6 @@ def all_programs() -> Project:
     return built(VARIANTS)
 
 
-def seed() -> int:
-    return int(os.environ.get("THALWEG_SEED") or secrets.randbelow(2**32))
-
-
 def equal(project: Project, block: Block, parameters: ParameterSet, runs: int, first: int) -> Result:
     result = project.run(block, parameters, runs, CYCLES, first)
     print(f"seeds {first} to {first + runs - 1}, {result.total_cycles} cycles")
@@ -58,8 +52,7 @@ def never_moved(*results: Result) -> list[str]:
     return sorted(name for name in results[0].ports if not any(result.ports[name].activity for result in results))
 
 
-def check(project: Project, block: Block, parameters: ParameterSet, runs: int) -> None:
-    first = seed()
+def check(project: Project, block: Block, parameters: ParameterSet, runs: int, first: int) -> None:
     result = equal(project, block, parameters, runs, first)
     silent, expected = never_moved(result), sorted(parameters.silent)
     if runs < ENOUGH and set(silent) > set(expected):
@@ -70,14 +63,14 @@ def check(project: Project, block: Block, parameters: ParameterSet, runs: int) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("block", "parameters"), QUICK)
-def test_equal(programs: Project, block: Block, parameters: ParameterSet) -> None:
-    check(programs, block, parameters, 20)
+def test_equal(programs: Project, block: Block, parameters: ParameterSet, seed: int) -> None:
+    check(programs, block, parameters, 20, seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("block", "parameters"), VARIANTS)
-def test_equal_in_many_runs(all_programs: Project, block: Block, parameters: ParameterSet) -> None:
-    check(all_programs, block, parameters, ENOUGH)
+def test_equal_in_many_runs(all_programs: Project, block: Block, parameters: ParameterSet, seed: int) -> None:
+    check(all_programs, block, parameters, ENOUGH, seed)
 
 
 def quick(block: Block) -> ParameterSet:

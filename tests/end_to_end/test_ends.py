@@ -11,7 +11,6 @@ import itertools
 import json
 import os
 import random
-import secrets
 import signal
 import subprocess
 import sys
@@ -24,7 +23,6 @@ import pytest
 from programs import ROOT, Mpi, left_over
 from thalweg.launch.descendants import descendants
 
-SEED = int(os.environ.get("THALWEG_SEED", secrets.randbelow(2**31)))
 LEAVES_S = 1.0
 LATEST_S = 2.0
 NOISE = ("Traceback", "terminate called", "leaked", "Error", "Exception", "BAD TERMINATION", "mpiexec", "Aborted")
@@ -142,9 +140,8 @@ def _listens(process: int) -> bool:
     return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
 
 
-def check(words: dict[str, str], folder: Path, number: signal.Signals, count: int) -> None:
-    print(f"seed {SEED}")
-    draw = random.Random(f"{SEED} {number}")
+def check(words: dict[str, str], folder: Path, number: signal.Signals, count: int, seed: int) -> None:
+    draw = random.Random(f"{seed} {number}")
     commands = [*COMMANDS] * -(-count // len(COMMANDS))
     draw.shuffle(commands)
     times, places = [], itertools.count()
@@ -152,7 +149,7 @@ def check(words: dict[str, str], folder: Path, number: signal.Signals, count: in
         wait = draw.uniform(0, LATEST_S)
         while (ended := Ended(command, words, folder / str(next(places)), number, wait)).by_itself:
             wait /= 2
-        what = f"{command}, {number.name} after {wait:.3f} s, seed {SEED}: "
+        what = f"{command}, {number.name} after {wait:.3f} s, seed {seed}: "
         times.append(ended.took)
         expected = -number if number == signal.SIGKILL else 128 + number
         assert ended.code == expected, f"{what}exit code {ended.code}: {ended.said}"
@@ -195,12 +192,12 @@ def test_a_killed_launcher_leaves_nothing(words: dict[str, str], tmp_path: Path)
 @pytest.mark.slow
 @pytest.mark.serial
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-def test_nothing_is_left(words: dict[str, str], tmp_path: Path, number: signal.Signals) -> None:
-    check(words, tmp_path, number, 4)
+def test_nothing_is_left(words: dict[str, str], tmp_path: Path, number: signal.Signals, seed: int) -> None:
+    check(words, tmp_path, number, 4, seed)
 
 
 @pytest.mark.long
 @pytest.mark.serial
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_nothing_is_left_of_many(words: dict[str, str], tmp_path: Path, number: signal.Signals) -> None:
-    check(words, tmp_path, number, 30)
+def test_nothing_is_left_of_many(words: dict[str, str], tmp_path: Path, number: signal.Signals, seed: int) -> None:
+    check(words, tmp_path, number, 30, seed)

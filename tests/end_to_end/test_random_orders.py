@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Do random sequences of calls come out right on the fabric, whose orders differ from rank to rank as far as MPI lets them?
 
-Sequence i of a run is that of seed SEED + i; a wrong result or a hang names it. `THALWEG_SEED` takes a seed back.
+Sequence i of a run is that of the seed plus i; a wrong result or a hang names it.
 """
 
 from __future__ import annotations
 
-import os
-import secrets
 import subprocess
 from pathlib import Path
 
 import pytest
 from programs import ROOT, Mpi, Thalweg
 
-SEED = int(os.environ.get("THALWEG_SEED", secrets.randbelow(2**31)))
 CLUSTER = "mpi-fpga-torus-2x2x2"
 
 
@@ -47,8 +44,8 @@ def test_some_sequences(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int) ->
 
 
 @pytest.mark.slow
-def test_sequences_whose_ranks_share_nodes(mpi: Mpi, thalweg: Thalweg, orders: Path) -> None:
-    assert check(mpi, thalweg, orders, 7, SEED, "--ranks-per-node", "3")
+def test_sequences_whose_ranks_share_nodes(mpi: Mpi, thalweg: Thalweg, orders: Path, seed: int) -> None:
+    assert check(mpi, thalweg, orders, 7, seed, "--ranks-per-node", "3")
 
 
 @pytest.mark.long
@@ -60,9 +57,9 @@ def test_ranks_that_wait_complete_copies(mpi: Mpi, thalweg: Thalweg, orders: Pat
 
 @pytest.mark.long
 @pytest.mark.parametrize("ranks", [2, 3, 4, 6, 8])
-def test_a_thousand_sequences(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int) -> None:
+def test_a_thousand_sequences(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int, seed: int) -> None:
     compared = 0
     for launch in range(6):
         if compared < 2:
-            compared += check(mpi, thalweg, orders, ranks, SEED + 3000 * ranks + 100 * launch, runs=100)
+            compared += check(mpi, thalweg, orders, ranks, seed + 3000 * ranks + 100 * launch, runs=100)
     assert compared == 2

@@ -6,8 +6,6 @@ A failure names the seed; THALWEG_SEED=<seed> starts there again.
 
 from __future__ import annotations
 
-import os
-import secrets
 import shutil
 from pathlib import Path
 
@@ -21,17 +19,15 @@ from thalweg.systems.mpi_fpga.rtl_engine import in_rtl, shared_libraries
 
 TORUS, FAT_TREE = "mpi-fpga-torus-2x2x2", "mpi-fpga-fattree-8"
 SMALL_FAT_TREE = Path(__file__).with_name("two-level-fattree.toml")
-SEED = int(os.environ.get("THALWEG_SEED") or secrets.randbelow(2**31))
 CYCLES = 10_000
 
 BIT_ERRORS = "bit_error_rate=1e-4,frames_lost=0.01,frames_duplicated=0.01"
 CUT = "bit_error_rate=1e-6,down=0-1@6,silence_us=3,rebuild_us=2"
 
 
-def check(name: str, runs: int, faults: str | None = None) -> list[cosim.Outcome]:
-    print(f"seeds {SEED} to {SEED + runs - 1}")
+def check(name: str, runs: int, seed: int, faults: str | None = None) -> list[cosim.Outcome]:
     cluster = Cluster.load(name, faults)
-    outcomes = list(cosim.compare(cluster, in_rtl(cluster, compares=True), SEED, runs, CYCLES))
+    outcomes = list(cosim.compare(cluster, in_rtl(cluster, compares=True), seed, runs, CYCLES))
     assert len(outcomes) == runs
     assert all(outcome.cycles >= CYCLES and outcome.operations > 0 for outcome in outcomes)
     return outcomes
@@ -39,9 +35,9 @@ def check(name: str, runs: int, faults: str | None = None) -> list[cosim.Outcome
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "runs"), [(TORUS, 1), pytest.param(FAT_TREE, 2, marks=pytest.mark.long)])
-def test_clusters_are_equal(name: str, runs: int) -> None:
+def test_clusters_are_equal(name: str, runs: int, seed: int) -> None:
     """On the fat tree, seed 3 ended a cycle later: the simulator told of relay buffers' room when it was awake, no earlier."""
-    check(name, runs)
+    check(name, runs, seed)
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +67,11 @@ def test_collective_units_are_equal(small_torus: str, faults: str | None, runs: 
     ("name", "faults"),
     [(TORUS, None), (TORUS, BIT_ERRORS), (TORUS, CUT), (str(SMALL_FAT_TREE), None)],
 )
-def test_collective_units_are_equal_with_all_operators(name: str, faults: str | None) -> None:
+def test_collective_units_are_equal_with_all_operators(name: str, faults: str | None, seed: int) -> None:
     cluster = cosim.with_few_rows(Cluster.load(name, faults))
     hardware = in_rtl(cluster, compares=True, units=True)
     runs = 2 if faults else 20
-    print(f"seeds {SEED} to {SEED + runs - 1}")
-    assert len(list(cosim.compare(cluster, hardware, SEED, runs, CYCLES))) == runs
+    assert len(list(cosim.compare(cluster, hardware, seed, runs, CYCLES))) == runs
 
 
 @pytest.mark.long
@@ -88,22 +83,22 @@ def test_a_router_that_wakes_is_compared_in_the_cycles_that_it_slept() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("faults", "runs"), [(BIT_ERRORS, 2), (CUT, 1)])
-def test_clusters_are_equal_on_links_that_fail(faults: str, runs: int) -> None:
+def test_clusters_are_equal_on_links_that_fail(faults: str, runs: int, seed: int) -> None:
     """The replay holds the router back; after a cut routers are reset and get the tables of other routes."""
-    assert any(outcome.recoveries for outcome in check(TORUS, runs, faults)) == (faults == CUT)
+    assert any(outcome.recoveries for outcome in check(TORUS, runs, seed, faults)) == (faults == CUT)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [TORUS, FAT_TREE])
-def test_clusters_are_equal_in_many_runs(name: str) -> None:
-    check(name, 200)
+def test_clusters_are_equal_in_many_runs(name: str, seed: int) -> None:
+    check(name, 200, seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["mpi-fpga-fattree-16", "mpi-fpga-fattree-28"])
-def test_clusters_of_wide_switches_are_equal(name: str) -> None:
+def test_clusters_of_wide_switches_are_equal(name: str, seed: int) -> None:
     """Routers of 33 and 57 ports, as every node of these clusters has one."""
-    check(name, 2)
+    check(name, 2, seed)
 
 
 @pytest.mark.long

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -103,11 +102,3 @@ def simulate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fi
         return len(list(ElementTree.parse(results).iter("testcase")))
 
     return run
-
-
-@pytest.fixture
-def seed() -> int:
-    """Printed, and taken from THALWEG_SEED."""
-    seed = int(os.environ.get("THALWEG_SEED") or random.randrange(2**31))
-    print(f"THALWEG_SEED={seed}")
-    return seed

@@ -44,6 +44,7 @@ def radius(case: Problem, state: State) -> float:
     return float((3 * ionized / (4 * np.pi)) ** (1 / 3) / chemistry.stroemgren(case.density))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cells", "sources"), [(16, 1), (8, 4)])
 def test_ranks_give_the_same_bits_and_a_serial_run_the_same_state(cells: int, sources: int) -> None:
     case = argot.problem(cells, sources)
@@ -116,6 +117,7 @@ def test_the_ionized_region_is_round() -> None:
     assert max(found) - min(found) < 1
 
 
+@pytest.mark.slow
 def test_several_sources_ionize_as_much_as_they_give() -> None:
     """Recombinations per second are the photons that do not escape: counted here over the mesh."""
     case = argot.problem(12, 10)

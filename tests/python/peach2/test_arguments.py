@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import random
-import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 from thalweg import _sim
 from thalweg.errors import InputError, ThalwegError
-from thalweg.systems.peach2.hubs import Group, Hubs, Memory, Node, Reduction
+from thalweg.systems.peach2.hubs import Group, Hubs, Memory, Node, Reduction, WritesLost
 
 CLUSTER = "peach2-ring-4"
 KINDS: list[Any] = [None, "x", "7", b"7", 1.5, float("nan"), float("inf"), [], {}, object(), 1j, True, lambda: 0]
@@ -279,10 +278,8 @@ def test_each_wrong_argument_is_refused_with_a_line_and_changes_nothing() -> Non
     assert [node.counts() for node in hubs.nodes] == [node.counts() for node in untouched.nodes]
 
 
-def test_calls_at_random_end_with_a_line_or_a_result() -> None:
-    """Any value for any argument: of what is taken, a run ends or says what is wrong."""
-    seed = secrets.randbelow(2**32)
-    print(f"seed {seed}")
+def test_calls_at_random_end_with_a_line_or_a_result(seed: int) -> None:
+    """Any value for any argument: of what is taken, a run ends, or says who waits or which writes were lost."""
     draw = random.Random(seed)
     for _ in range(20):
         hubs = Hubs(CLUSTER)
@@ -325,5 +322,7 @@ def test_calls_at_random_end_with_a_line_or_a_result() -> None:
                 assert "argument" in str(error) and "incompatible" not in str(error)
         try:
             hubs.run()
+        except WritesLost:
+            pass
         except ThalwegError as error:
             assert "waits for" in str(error)

@@ -35,6 +35,7 @@ def test_a_put_is_right_and_above_its_bound(options: dict[str, str]) -> None:
     assert times == sorted(times)
 
 
+@pytest.mark.slow
 def test_a_long_put_takes_nearly_all_that_a_link_can_carry() -> None:
     """Published for this hub between processors' memories: 3.5 GB/s, 95 % of what packets of 256 bytes leave of eight lanes."""
     rows = thalweg.bench("put", "peach2", sizes="1M:16M")

@@ -24,6 +24,7 @@ def test_many_random_programs() -> None:
     assert cli.main(["rtl", "cosim", "--cluster", CLUSTER, "--runs", "200"]) == 0
 
 
+@pytest.mark.slow
 def test_hardware_that_is_another_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster.load(CLUSTER)
     slower = replace(cluster, nodes={"hub": cluster.node.model_copy(update={"latency": cluster.node.latency + 1})})

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 from itertools import count
 
@@ -13,17 +12,15 @@ from thalweg.systems.peach2.cluster import Cluster
 from thalweg.systems.peach2.programs import Outcome
 
 
-def outcomes(cluster: str, runs: int) -> Iterator[Outcome]:
-    first = secrets.randbelow(2**31)
-    print(f"seed {first}")
+def outcomes(cluster: str, runs: int, first: int) -> Iterator[Outcome]:
     having_all = programs.with_all_pairs(Cluster.load(cluster))
     return (programs.run(having_all, "sim", seed) for seed in range(first, first + runs))
 
 
-def check(cluster: str, runs: int) -> None:
+def check(cluster: str, runs: int, seed: int) -> None:
     """Each is right or says why not, which few do."""
     operations = ended = stopped = lost = 0
-    for outcome in outcomes(cluster, runs):
+    for outcome in outcomes(cluster, runs, seed):
         operations += len(outcome.times)
         ended += sum(end >= 0 for _, end, _ in outcome.times)
         stopped += bool(outcome.said)
@@ -33,20 +30,20 @@ def check(cluster: str, runs: int) -> None:
 
 
 @pytest.mark.parametrize(("cluster", "runs"), [("peach2-ring-4", 20), ("peach2", 5)])
-def test_random_programs(cluster: str, runs: int) -> None:
-    check(cluster, runs)
+def test_random_programs(cluster: str, runs: int, seed: int) -> None:
+    check(cluster, runs, seed)
 
 
 @pytest.mark.slow
-def test_some_hundred_random_programs() -> None:
-    check("peach2-ring-4", 200)
-    check("peach2", 40)
+def test_some_hundred_random_programs(seed: int) -> None:
+    check("peach2-ring-4", 200, seed)
+    check("peach2", 40, seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("cluster", "runs"), [("peach2-ring-4", 8000), ("peach2", 2000)])
-def test_ten_thousand_random_programs(cluster: str, runs: int) -> None:
-    check(cluster, runs)
+def test_ten_thousand_random_programs(cluster: str, runs: int, seed: int) -> None:
+    check(cluster, runs, seed)
 
 
 def test_all_operators_and_types_are_drawn() -> None:

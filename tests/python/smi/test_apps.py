@@ -66,6 +66,7 @@ def test_stencil(cluster: str, grid: tuple[int, int], banks: int, steps: int) ->
     assert outcome.elements == 2 * halos * (steps - 1)
 
 
+@pytest.mark.slow
 def test_a_stencils_time_is_its_banks() -> None:
     node = Cluster.load("smi-noctua").node
     points = np.random.default_rng(1).random((512, 512), dtype=np.float32)

@@ -126,6 +126,7 @@ def test_exit_codes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert re.fullmatch(rf"thalweg: {source}:2: rank \d, kernel app: has run for 1 s.*\n", capfd.readouterr().err)
 
 
+@pytest.mark.slow
 def test_a_signal_ends_the_process_of_the_kernels(tmp_path: Path) -> None:
     source = tmp_path / "app.cl"
     source.write_text('__kernel void app(int N) { volatile int x = 0; printf("begun\\n"); while (x < N); }')

@@ -71,6 +71,7 @@ def test_the_header_compiles(compiler: list[str], generated: Path) -> None:
     assert subprocess.run([generated / "uses"], check=False).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "circuits"),
     [("", 0), ('switching = "circuit"', 1 << 31), ('switching = "circuit"\ncircuit_packets = 15', 15)],

@@ -56,6 +56,7 @@ def ended(seeds: range, folder: Path, switches: str) -> None:
             raise AssertionError(f"seed {seed}: {error}") from error
 
 
+@pytest.mark.slow
 def test_random_programs_get_the_same_elements(tmp_path: Path) -> None:
     ended(range(40), tmp_path, SWITCHES)
 
@@ -116,6 +117,7 @@ def test_a_float_sum_has_the_documented_order(ranks: int, root: int, tmp_path: P
         assert got.tobytes() != given.sum(axis=0).tobytes()  # the order is one of several
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("op", "operator"), [("ADD", Operator.SUM), ("MAX", Operator.MAX), ("MIN", Operator.MIN)])
 @pytest.mark.parametrize(
     ("element", "datatype"),
@@ -181,6 +183,7 @@ def test_a_rank_that_does_not_come_is_named(tmp_path: Path) -> None:
         run.run()
 
 
+@pytest.mark.slow
 def test_circles_are_reported_as_they_are(tmp_path: Path) -> None:
     """With switches that don't hold a whole message: then nobody would wait."""
     file = tmp_path / "narrow.toml"

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 import re
 import shutil
@@ -199,9 +198,7 @@ def taken(source: Path, kernels: list[str]) -> dict[str, int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language, share", [("cl", 0.4), ("cpp", 0.4), ("c", 0.2)])
-def test_random_nests(language: str, share: float, tmp_path: Path) -> None:
-    seed = int(os.environ.get("THALWEG_SEED", "0")) or random.randrange(1, 10**9)
-    print(f"THALWEG_SEED={seed}")
+def test_random_nests(language: str, share: float, tmp_path: Path, seed: int) -> None:
     text, expected = written(language, round(NESTS * share), seed)
     source = tmp_path / f"app.{language}"
     source.write_text(text)

@@ -64,10 +64,12 @@ def stand_still(seeds: range, folder: Path) -> None:
         assert found in [circle[i:] + circle[:i] for i in range(len(circle))], f"seed {seed}: {circle}\n{stuck.value}"
 
 
+@pytest.mark.slow
 def test_programs_end_with_every_element_in_its_place(tmp_path: Path) -> None:
     end(range(200), tmp_path)
 
 
+@pytest.mark.slow
 def test_a_circle_is_reported_as_it_is(tmp_path: Path) -> None:
     stand_still(range(30), tmp_path)
 

@@ -7,7 +7,6 @@ import io
 import json
 import random
 import re
-import secrets
 from collections import defaultdict
 from html.parser import HTMLParser
 from typing import Any
@@ -41,9 +40,7 @@ def drawn(seed: int) -> Timeline:
     return timeline
 
 
-def test_lanes_are_as_few_as_overlap_allows_and_nothing_overlaps_on_one() -> None:
-    seed = secrets.randbelow(2**32)
-    print(f"seed {seed}")
+def test_lanes_are_as_few_as_overlap_allows_and_nothing_overlaps_on_one(seed: int) -> None:
     for track in drawn(seed).tracks:
         lanes = in_lanes(track.spans)
         assert sorted(span for lane in lanes for span in lane) == sorted(track.spans)
@@ -89,9 +86,7 @@ def read(trace: bytes) -> tuple[set[Any], set[Any], set[Any]]:
     return spans, counters, {tuple(ends) for ends in flows.values()}
 
 
-def test_a_trace_has_all_of_a_timeline() -> None:
-    seed = secrets.randbelow(2**32)
-    print(f"seed {seed}")
+def test_a_trace_has_all_of_a_timeline(seed: int) -> None:
     timeline = drawn(seed)
     file = io.BytesIO()
     perfetto.write(timeline, file)

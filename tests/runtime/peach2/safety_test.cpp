@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "../../seed.hpp"
 #include "peach2/clusters.hpp"
 #include "peach2/driver/fabric.hpp"
 
@@ -76,9 +77,7 @@ struct Expected {
 };
 
 TEST(Safety, EachWriteLandsWhereItsWindowSaysOrIsRefusedAndCounted) {
-  const unsigned seed = std::random_device{}();
-  RecordProperty("seed", std::to_string(seed));
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const auto seed = static_cast<unsigned>(test_seed());
   Draw draw(seed);
   const auto wiring = rings(1, kNodes);
   Fabric fabric(rings_of(1, kNodes));

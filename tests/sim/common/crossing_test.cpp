@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "../../seed.hpp"
 #include "common/async_fifo.hpp"
 #include "common/level_sync.hpp"
 #include "common/pulse_sync.hpp"
@@ -23,8 +24,7 @@ class Crossing : public testing::TestWithParam<Case> {
  protected:
   const Clock writer = GetParam().writer, reader = GetParam().reader;
   const unsigned depth = GetParam().depth, stages = GetParam().stages;
-  const unsigned seed = std::random_device{}();
-  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
+  const unsigned seed = static_cast<unsigned>(test_seed());
 
   /// Calls what is done at the edges of either clock before `end`, in order; where both have one, the writer's first.
   template <class Writes, class Reads>

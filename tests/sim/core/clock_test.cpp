@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../../seed.hpp"
 #include "core/random.hpp"
 
 namespace thalweg {
@@ -85,8 +86,7 @@ TEST_P(TwoClocks, EdgesAreInTheOrderOfASortedList) {
 
 // Parts wake each other and themselves at random, near and far; the model is a set of all steps that are due.
 TEST_P(TwoClocks, WakesAgreeWithASetOfSteps) {
-  const auto seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const auto seed = test_seed();
   constexpr unsigned kParts = 10;
   constexpr Tick kEnd = 200'000'000;
   const auto clock_of = [](unsigned part) { return GetParam()[part % 2]; };

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "../../seed.hpp"
 #include "core/wire.hpp"
 
 namespace thalweg {
@@ -61,8 +62,7 @@ TEST(Scheduler, InterruptEndsAfterTheTick) {
 
 // Random wakes of many components against a set of (tick, component).
 TEST(Scheduler, AgreesWithASetOfWakes) {
-  const auto seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const auto seed = test_seed();
   std::mt19937 random(seed);
   Scheduler scheduler(100);
   std::vector<Recorder> parts(150);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <random>
 
+#include "../../seed.hpp"
 #include "link/buffer.hpp"
 #include "link/flow.hpp"
 #include "link/rate.hpp"
@@ -56,8 +57,7 @@ TYPED_TEST_SUITE(Buffers, Widths, );
 
 TYPED_TEST(Buffers, AreQueuesThatShowWhatHasArrived) {
   constexpr std::size_t kLast = std::tuple_size_v<decltype(TypeParam::data)> - 1;
-  const auto seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const auto seed = test_seed();
   std::mt19937_64 random(seed);
   constexpr unsigned kChannels = 5, kDepth = 6;
   constexpr Tick kLatency = 3;

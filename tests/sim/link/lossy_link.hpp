@@ -9,17 +9,10 @@
 #include <utility>
 
 #include "../../blocks/link/faulty_wire.hpp"
+#include "../../seed.hpp"
 #include "link/link_end.hpp"
 
 namespace thalweg {
-
-/// A new seed, or THALWEG_SEED; printed.
-inline std::uint64_t test_seed() {
-  const char* given = std::getenv("THALWEG_SEED");
-  const std::uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  std::printf("THALWEG_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
 
 /// Flips every bit with the same probability; draws the distance to the next error.
 class BitErrors {

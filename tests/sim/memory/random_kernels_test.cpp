@@ -15,6 +15,7 @@
 #include <tuple>
 #include <vector>
 
+#include "../../seed.hpp"
 #include "core/random.hpp"
 #include "core/stream.hpp"
 #include "memory/bank.hpp"
@@ -403,9 +404,7 @@ std::string difference(const Outcome& got, const Outcome& expected) {
 }
 
 TEST(RandomKernels, AreEqualToTheModelAheadAndCycleByCycle) {
-  const char* given = std::getenv("THALWEG_SEED");
-  const std::uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  std::printf("THALWEG_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  const auto seed = test_seed();
   std::size_t operations = 0, deadlocks = 0;
   for (std::uint64_t i = 0; i < 1000; ++i) {
     const auto program = draw(seed + i);

@@ -11,17 +11,12 @@
 #include <random>
 #include <vector>
 
+#include "../../seed.hpp"
+
 namespace thalweg::peach2 {
 namespace {
 
 constexpr unsigned kFields = 8, kSlots = 8;  // fields of a particle; partial sums of a field
-
-std::mt19937_64 random_of_test() {
-  const char* given = std::getenv("THALWEG_SEED");
-  const auto seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  std::printf("THALWEG_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return std::mt19937_64{seed};
-}
 
 using Particle = std::array<float, kFields>;
 
@@ -102,7 +97,7 @@ bool same(const Particle& a, const Particle& b) {
 }
 
 TEST(Calculator, SumsAreTheProcessorsInTheSameOrder) {
-  auto random = random_of_test();
+  std::mt19937_64 random(test_seed());
   for (const unsigned count : {1u, 2u, 7u, 8u, 9u, 32u, 1000u}) {
     const auto data = particles(random, count);
     Bench bench;
@@ -123,7 +118,7 @@ TEST(Calculator, OrderMatters) {
 }
 
 TEST(Calculator, TreeSumsTheFieldsToo) {
-  auto random = random_of_test();
+  std::mt19937_64 random(test_seed());
   const auto data = particles(random, 100);
   Bench bench(true);
   bench.set(100);

@@ -11,8 +11,8 @@
 #include <sstream>
 #include <vector>
 
+#include "../../seed.hpp"
 #include "smi/endpoint.hpp"
-#include "smi/random.hpp"
 
 namespace thalweg::smi {
 namespace {
@@ -328,7 +328,7 @@ class Collectives : public testing::TestWithParam<EndpointKind> {};
 
 /// One behind the other without a barrier, roots, communicators and trees by chance.
 TEST_P(Collectives, RandomOnesOverARandomNetwork) {
-  auto draw = random_of_test();
+  std::mt19937_64 draw(test_seed());
   const EndpointKind kind = GetParam();
   for (unsigned run = 0; run < 60; ++run) {
     const unsigned ranks = 2 + static_cast<unsigned>(draw() % 8);
