@@ -35,10 +35,12 @@ inline Values values_of(const nanobind::dict& part) {
 
 inline Description description_of(const nanobind::dict& given) {
   namespace nb = nanobind;
-  Description description;
+  Description description{
+      .ticks_per_second = nb::cast<Tick>(given["ticks_per_second"]), .clocks = {}, .nodes = {}, .links = {}};
   for (const auto& clock : nb::cast<std::vector<nb::dict>>(given["clocks"]))
     description.clocks.push_back(
-        {nb::cast<std::string>(clock["name"]), nb::cast<std::int64_t>(clock["hertz"]), nb::cast<Tick>(clock["phase"])});
+        {nb::cast<std::string>(clock["name"]),
+         {.period = nb::cast<Tick>(clock["period"]), .phase = nb::cast<Tick>(clock["phase"])}});
   for (const auto& node : nb::cast<std::vector<nb::dict>>(given["nodes"]))
     description.nodes.push_back({nb::cast<std::string>(node["kind"]), values_of(node)});
   for (const auto& link : nb::cast<std::vector<nb::dict>>(given["links"])) {

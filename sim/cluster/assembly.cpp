@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include "core/require.hpp"
+
 namespace thalweg {
 namespace {
 
@@ -14,17 +16,14 @@ const Kind& known(const std::map<std::string, Kind, std::less<>>& kinds, const s
   return found->second;
 }
 
-Tick common(const Description& description) {
-  std::vector<std::int64_t> hertz;
-  for (const auto& clock : description.clocks) hertz.push_back(clock.hertz);
-  return ticks_per_second(hertz);
-}
-
 }  // namespace
 
-Assembly::Assembly(const Description& description, const Kinds& kinds) : ticks_per_second_(common(description)) {
-  for (const auto& clock : description.clocks)
-    clocks_.emplace(clock.name, &time_.add({.period = ticks_per_second_ / clock.hertz, .phase = clock.phase}));
+Assembly::Assembly(const Description& description, const Kinds& kinds)
+    : ticks_per_second_(description.ticks_per_second) {
+  for (const auto& [name, clock] : description.clocks) {
+    require(clock.period > 0, "clock " + name + ": a period has a tick at least");
+    clocks_.emplace(name, &time_.add(clock));
+  }
   for (const auto& node : description.nodes)
     nodes_.push_back(known(kinds.nodes, node.kind, node.values)(node.values, nodes(), clocks_));
   for (const auto& link : description.links)

@@ -54,8 +54,7 @@ struct Kinds {
 struct Description {
   struct ClockOf {
     std::string name;
-    std::int64_t hertz = 0;
-    Tick phase = 0;  ///< in ticks of all clocks
+    Clock clock;
   };
   struct NodeOf {
     std::string kind;
@@ -66,6 +65,7 @@ struct Description {
     Values values;
     unsigned node_a = 0, port_a = 0, node_b = 0, port_b = 0;
   };
+  Tick ticks_per_second = 1;
   std::vector<ClockOf> clocks;
   std::vector<NodeOf> nodes;
   std::vector<LinkOf> links;
@@ -85,7 +85,7 @@ class Assembly {
   [[nodiscard]] unsigned nodes() const { return static_cast<unsigned>(nodes_.size()); }
 
  private:
-  Tick ticks_per_second_;
+  const Tick ticks_per_second_;
   Domains time_;
   Clocks clocks_;
   std::vector<std::unique_ptr<AssembledNode>> nodes_;

@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <numeric>
-#include <span>
 
-#include "core/require.hpp"
 #include "core/scheduler.hpp"
 #include "core/types.hpp"
 
@@ -28,20 +25,6 @@ struct Clock {
   /// The first cycle whose edge is later than `tick`: the first that sees what was written then.
   [[nodiscard]] constexpr Tick cycle_after(Tick tick) const { return tick == kNever ? kNever : cycle_from(tick + 1); }
 };
-
-/// The least number of ticks a second that makes a whole number of ticks of each clock's period; frequencies in Hz.
-/// Throws where that exceeds 1 THz: an hour of it has to fit into a Tick.
-[[nodiscard]] inline Tick ticks_per_second(std::span<const std::int64_t> hertz) {
-  std::int64_t ticks = 1;
-  for (const auto frequency : hertz) {
-    require(frequency > 0, "a clock's frequency must be positive");
-    const auto factor = frequency / std::gcd(ticks, frequency);
-    require(ticks <= 1'000'000'000'000 / factor,
-            "the clocks' frequencies have no common multiple up to 1 THz: give frequencies that share factors");
-    ticks *= factor;
-  }
-  return ticks;
-}
 
 class Domains;
 

@@ -18,6 +18,7 @@ import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
@@ -42,7 +43,8 @@ from thalweg.cluster.topology import Topology
 from thalweg.errors import InputError
 
 Name = Annotated[str, Field(min_length=1)]
-MOST_TICKS = 10**12  #: a second
+MOST_TICKS = 2**63 // 3600  #: a second, so that 64 bits hold an hour
+LARGEST_DENOMINATOR = 10**6  #: of a frequency in MHz
 
 
 class ClockTable(Table):
@@ -50,8 +52,9 @@ class ClockTable(Table):
     phase_ns: float = Field(0, ge=0, le=1e6, description="time of the first edge in ns, to the next tick")
 
     @property
-    def hertz(self) -> int:
-        return round(self.frequency_mhz * 1e6)
+    def hertz(self) -> Fraction:
+        """Exact for all decimal fractions of 6 places, 161.1328125 = 20625/128, and 333.3333333333333, which is 1000/3."""
+        return Fraction(self.frequency_mhz).limit_denominator(LARGEST_DENOMINATOR) * 1_000_000
 
 
 class KindTable(Table):
@@ -136,8 +139,8 @@ class Assembled:
             _one_of(links, join.link, f"topology.join.{index}", "links", read)
         if (ticks := _ticks_per_second(read.values.clock)) > MOST_TICKS:
             raise read.wrong(
-                f"the clocks' edges have {ticks / 1e12:g} THz in common; an hour has to fit into 64 bits, so give frequencies that "
-                f"share factors, {MOST_TICKS / 1e12:g} THz at most in common",
+                f"the clocks' edges have ticks of {ticks / 1e12:g} THz in common, of which 64 bits do not hold an hour: give frequencies "
+                f"that share factors, for ticks of {MOST_TICKS / 1e12:.0f} THz at most",
                 "clock",
             )
         return cls(name or str(file), read, nodes, links, _joined(read, nodes, links))
@@ -226,7 +229,7 @@ class Assembled:
 
     def ticks_of(self, clock: str) -> int:
         """A clock's period."""
-        return self.ticks_per_second // self.clocks[clock].hertz
+        return int(self.ticks_per_second / self.clocks[clock].hertz)
 
     def with_clock(self: Made, name: str, clock: ClockTable) -> Made:
         """The same with one clock more, or another one of that name."""
@@ -249,10 +252,10 @@ class Assembled:
         ]
         ticks = self.ticks_per_second
         clocks = [
-            {"name": name, "hertz": clock.hertz, "phase": round(clock.phase_ns * ticks / 1e9)}
+            {"name": name, "period": self.ticks_of(name), "phase": round(clock.phase_ns * ticks / 1e9)}
             for name, clock in self.clocks.items()
         ]
-        return {"clocks": clocks, "nodes": nodes, "links": links}
+        return {"ticks_per_second": ticks, "clocks": clocks, "nodes": nodes, "links": links}
 
 
 NodeOf = TypeVar("NodeOf", bound=NodeTable)
@@ -289,8 +292,8 @@ class Uniform(Assembled, Generic[NodeOf, LinkOf]):
 
 
 def _ticks_per_second(clocks: Mapping[str, ClockTable]) -> int:
-    """The least number of which all clocks' periods are whole ones."""
-    return math.lcm(*(clock.hertz for clock in clocks.values()))
+    """A whole number of which all clocks' periods are whole ones: periods are denominators over numerators."""
+    return math.lcm(*(clock.hertz.numerator for clock in clocks.values()))
 
 
 def _of_kinds(

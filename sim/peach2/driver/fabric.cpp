@@ -17,12 +17,6 @@ constexpr std::uint16_t kEngineOf =
 constexpr Tick kStride = 1'000;      ///< cycles from a look at what moves to the next one
 constexpr unsigned kPatience = 250;  ///< strides in which nothing moves, while processors ask their hubs
 
-Tick common(const Description& description) {
-  std::vector<std::int64_t> hertz;
-  for (const auto& clock : description.clocks) hertz.push_back(clock.hertz);
-  return ticks_per_second(hertz);
-}
-
 /// Times and rates of a node in cycles of a clock.
 class Cycles {
  public:
@@ -149,7 +143,7 @@ Fabric::Fabric(const Description& description, const MakeHub& make_hub)
 
 Fabric::Fabric(const Description& description, const MakeHub& make_hub, std::unique_ptr<Made> made)
     : assembly_(description, [&]() -> const Kinds& {
-        const auto ticks = static_cast<double>(common(description));
+        const auto ticks = static_cast<double>(description.ticks_per_second);
         auto& m = *made;
         m.kinds.nodes["peach2"] = [&m, ticks, &make_hub](const Values& values, unsigned number, const Clocks& clocks) {
           Domain &net = *clocks.at(values.get<std::string>("clock")),

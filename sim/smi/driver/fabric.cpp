@@ -66,9 +66,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
         require(endpoints.size() == description.nodes.size() && endpoints.size() <= kMostRanks,
                 "there are " + std::to_string(description.nodes.size()) + " ranks, of " + std::to_string(kMostRanks) +
                     " at most, and programs for " + std::to_string(endpoints.size()));
-        std::vector<std::int64_t> hertz;
-        for (const auto& clock : description.clocks) hertz.push_back(clock.hertz);
-        const auto ticks = static_cast<double>(ticks_per_second(hertz));
+        const auto ticks = static_cast<double>(description.ticks_per_second);
         m.kinds.nodes["smi"] = [&m, &endpoints, &make_node, ticks](const Values& values, unsigned rank,
                                                                    const Clocks& clocks) {
           Domain& clock = *clocks.at(values.get<std::string>("clock"));

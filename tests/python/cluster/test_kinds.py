@@ -98,9 +98,10 @@ def test_a_file_is_put_together_as_it_says(tmp_path: Path) -> None:
     assert cluster.kinds == ["hub"] * 4
     assert cluster.link_kinds == ["ring"] * 4 + ["side"]
     assembly = cluster.assembly
+    assert assembly["ticks_per_second"] == 165 * 250_000_000
     assert assembly["clocks"] == [
-        {"name": "net", "hertz": 250_000_000, "phase": 0},
-        {"name": "host", "hertz": 322_265_625, "phase": 62},
+        {"name": "net", "period": 165, "phase": 0},
+        {"name": "host", "period": 128, "phase": 62},
     ]
     assert assembly["nodes"][3] == {
         "kind": "hub",
@@ -114,6 +115,24 @@ def test_a_file_is_put_together_as_it_says(tmp_path: Path) -> None:
         "ends": [0, 2, 2, 2],
     }
     assert cluster.checked()[0] == "2 clocks in ticks of 41.25 GHz"
+
+
+@pytest.mark.parametrize(
+    ("net", "host", "ticks", "periods"),
+    [
+        ("274", "322.265625", 274 * 20625 * 10**6, (20625, 17536)),
+        ("256", "322.265625", 256 * 20625 * 10**6, (20625, 16384)),
+        ("322.265625", "161.1328125", 322_265_625, (1, 2)),
+        ("333.3333333333333", "250", 10**9, (3, 4)),
+        ("0.3333333333333333", "0.001", 10**6, (3, 1000)),
+    ],
+)
+def test_ticks_are_exact(tmp_path: Path, net: str, host: str, ticks: int, periods: tuple[int, int]) -> None:
+    """Of frequencies that are no whole number of Hz, too: 161.1328125 MHz is half of 322.265625, 333.33... a third of a GHz."""
+    text = FILE.replace("mhz = 322.265625", f"mhz = {host}").replace("mhz = 250", f"mhz = {net}", 1)
+    assembly = load(tmp_path, text).assembly
+    assert assembly["ticks_per_second"] == ticks
+    assert tuple(clock["period"] for clock in assembly["clocks"]) == periods
 
 
 WRONG = {
@@ -140,7 +159,7 @@ WRONG = {
     "frequency_mhz = 322.265625": {
         "frequency_mhz = 322.265627": (
             2,
-            "the clocks' edges have 80566.4 THz in common; an hour has to fit into 64 bits",
+            "the clocks' edges have ticks of 80566.4 THz in common, of which 64 bits do not hold an hour",
         ),
     },
     "[clock.net]\nfrequency_mhz = 250": {"[clock]\nnet = 250": (3, "clock.net is 250; it should be a table (a table)")},

@@ -9,7 +9,8 @@ namespace thalweg::peach2 {
 /// Rings, joined node by node where there are two.
 inline Description rings_of(unsigned count, unsigned nodes, Tick bus_phase = 0) {
   Description description;
-  description.clocks = {{"net", 250'000'000, 0}, {"bus", 150'000'000, bus_phase}};
+  description.ticks_per_second = 750'000'000;
+  description.clocks = {{"net", {.period = 3}}, {"bus", {.period = 5, .phase = bus_phase}}};
   const Values::Table node{{"clock", std::string("net")},  {"bus_clock", std::string("bus")},
                            {"windows", std::int64_t{16}},  {"packets", std::int64_t{32}},
                            {"units", std::int64_t{256}},   {"reads", std::int64_t{16}},

@@ -66,7 +66,7 @@ const Kinds kKinds{
 };
 
 Description ring(unsigned nodes) {
-  Description ring{{{"fast", 250'000'000, 0}, {"slow", 150'000'000, 1}}, {}, {}};
+  Description ring{750'000'000, {{"fast", {3, 0}}, {"slow", {5, 1}}}, {}, {}};
   for (unsigned i = 0; i < nodes; ++i) {
     const std::string clock = i % 2 ? "slow" : "fast";
     ring.nodes.push_back(
@@ -103,6 +103,9 @@ TEST(Assembly, SaysWhatIsWrongInOneLine) {
   auto wrong = ring(3);
   wrong.nodes[1].kind = "hub";
   EXPECT_EQ(refused(wrong), "node 1: hub is no kind that there is");
+  wrong = ring(3);
+  wrong.clocks[1].clock.period = 0;
+  EXPECT_EQ(refused(wrong), "clock slow: a period has a tick at least");
   wrong = ring(3);
   wrong.links[2].kind = "rope";
   EXPECT_EQ(refused(wrong), "link 2: rope is no kind that there is");

@@ -17,7 +17,8 @@ struct LineValues {
 /// A cycle is 4 ns: a packet of 32 bytes each at 64 Gb/s.
 inline Description line_of(unsigned ranks, const LineValues& line = {}) {
   Description description;
-  description.clocks = {{"kernel", 250'000'000, 0}};
+  description.ticks_per_second = 250'000'000;
+  description.clocks = {{"kernel", {}}};
   const Values::Table node{{"links", std::int64_t{line.links}},
                            {"clock", std::string("kernel")},
                            {"packet_bytes", std::int64_t{32}},

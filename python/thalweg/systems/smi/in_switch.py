@@ -29,7 +29,7 @@ def load(name: Switches | str | Path, cluster: Cluster, ranks: int) -> Switches:
     if (ticks := beside(cluster, switches).ticks_per_second) > MOST_TICKS:
         raise InputError(
             f"the clocks of {cluster.name} and {switches.name} have edges in common only in ticks of {ticks / 1e12:g} THz, and "
-            f"{MOST_TICKS / 1e12:g} THz is the most: give frequencies that share factors"
+            f"{MOST_TICKS / 1e12:.0f} THz is the most: give frequencies that share factors"
         )
     return switches
 
