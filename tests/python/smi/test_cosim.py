@@ -16,7 +16,7 @@ CLUSTER = "smi-noctua"
 
 @pytest.mark.slow
 def test_random_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["rtl", "cosim", "--cluster", CLUSTER, "--runs", "20"]) == 0, capsys.readouterr().err
+    assert cli.main(["rtl", "cosim", "--cluster", CLUSTER, "--runs", "6"]) == 0, capsys.readouterr().err
 
 
 @pytest.mark.long
