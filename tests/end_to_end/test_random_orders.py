@@ -20,7 +20,7 @@ def orders(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return mpi.build([ROOT / "tests/end_to_end/random_orders.c"], tmp_path_factory.mktemp("orders") / "orders")
 
 
-def check(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int, seed: int, *options: str, runs: int = 30) -> bool:
+def check(mpi: Mpi, thalweg: Thalweg, orders: Path, ranks: int, seed: int, *options: str, runs: int = 15) -> bool:
     """So many sequences, each with results of the values that MPI alone gives them. False: MPI alone hangs in one of them, as
     MPICH does now and then on 8 ranks."""
     print(f"seeds {seed} to {seed + runs - 1} on {ranks} ranks")

@@ -35,7 +35,7 @@ starts = 2
 PAGE, NODE_PAGES = 4096, 1 << 23
 
 
-@pytest.fixture(params=["peach2-ring-4", "small"])
+@pytest.fixture(params=[pytest.param("peach2-ring-4", marks=pytest.mark.long), "small"])
 def exported(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     (tmp_path / "small.toml").write_text(SMALL)
     name = str(tmp_path / "small.toml") if request.param == "small" else request.param
