@@ -35,26 +35,30 @@ class BitErrors {
   std::uint64_t distance_ = 0;  ///< bits until the next error
 };
 
-/// A link of `latency` cycles each way, as docs/router.md counts them.
-class LossyLink {
+/// A link of `latency` cycles each way, as docs/router.md counts them, between ends of a class like LinkEnd.
+template <class End>
+class LossyLinkOf {
  public:
-  LossyLink(const FrameFormat& format, unsigned window, unsigned latency, double bit_error_rate, std::uint64_t seed,
-            unsigned slack = 0)
-      : ends{LinkEnd(format, window, slack, kDownCycles), LinkEnd(format, window, slack, kDownCycles)},
-        bits_(format.frame_bits()),
+  LossyLinkOf(std::array<End, 2> given, unsigned frame_bits, unsigned latency, double bit_error_rate,
+              std::uint64_t seed)
+      : ends(std::move(given)),
+        bits_(frame_bits),
+        latency_(latency),
         errors_{BitErrors(bit_error_rate, 2 * seed), BitErrors(bit_error_rate, 2 * seed + 1)},
-        wires_{blocks::FaultyWire<WireFrame>(latency - 1), blocks::FaultyWire<WireFrame>(latency - 1)} {
-    for (LinkEnd& each : ends) each.make_up();
-  }
+        wires_{Wire(latency - 1), Wire(latency - 1)} {}
 
-  std::array<LinkEnd, 2> ends;
+  std::array<End, 2> ends;
 
   /// No bit errors any more.
   void calm() { errors_ = {BitErrors(0, 0), BitErrors(0, 0)}; }
+  /// All frames that are under way are gone.
+  void empty() { wires_ = {Wire(latency_ - 1), Wire(latency_ - 1)}; }
 
-  /// One cycle. Of each end: the word that it is given, what its port returns, and what happens to the frame that reaches it.
+  /// One cycle. Of each end: the word that it is given, what its port returns, what happens to the frame that reaches it, whether
+  /// it is held, and whether it is in reset.
   void cycle(std::array<const LinkWord*, 2> words, std::array<std::uint32_t, 2> back = {},
-             std::array<blocks::Fault, 2> faults = {}) {
+             std::array<blocks::Fault, 2> faults = {}, std::array<bool, 2> holds = {},
+             std::array<bool, 2> resets = {}) {
     std::array<std::optional<WireFrame>, 2> arrived;
     for (unsigned from = 0; from < 2; ++from) {
       std::optional<WireFrame> frame;
@@ -62,15 +66,35 @@ class LossyLink {
       if (frame) errors_[from].damage(*frame, bits_);
       arrived[1 - from] = wires_[from].step(frame, faults[1 - from]);
     }
-    for (unsigned i = 0; i < 2; ++i) ends[i].step(words[i], back[i], true, arrived[i] ? &*arrived[i] : nullptr);
+    for (unsigned i = 0; i < 2; ++i) {
+      if (resets[i]) {
+        ends[i].reset();
+      } else {
+        ends[i].step(words[i], back[i], true, arrived[i] ? &*arrived[i] : nullptr, holds[i]);
+      }
+    }
+  }
+
+ private:
+  using Wire = blocks::FaultyWire<WireFrame>;
+
+  unsigned bits_, latency_;
+  std::array<BitErrors, 2> errors_;
+  std::array<Wire, 2> wires_;
+};
+
+/// One whose ends are up.
+class LossyLink : public LossyLinkOf<LinkEnd> {
+ public:
+  LossyLink(const FrameFormat& format, unsigned window, unsigned latency, double bit_error_rate, std::uint64_t seed,
+            unsigned slack = 0)
+      : LossyLinkOf({LinkEnd(format, window, slack, kDownCycles), LinkEnd(format, window, slack, kDownCycles)},
+                    format.frame_bits(), latency, bit_error_rate, seed) {
+    for (LinkEnd& each : ends) each.make_up();
   }
 
  private:
   static constexpr unsigned kDownCycles = 1024;
-
-  unsigned bits_;
-  std::array<BitErrors, 2> errors_;
-  std::array<blocks::FaultyWire<WireFrame>, 2> wires_;
 };
 
 }  // namespace thalweg

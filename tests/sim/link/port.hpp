@@ -2,16 +2,21 @@
 // What stands at an end of a link in its tests.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
+#include <string>
 
 #include "link/flow.hpp"
 #include "link/link_end.hpp"
 
 namespace thalweg {
+
+/// Throws std::logic_error with what is wrong.
+inline void require(bool right, const std::string& otherwise) {
+  if (!right) throw std::logic_error(otherwise);
+}
 
 /// A router's port, as far as its link sees it: a word is granted where flow control and the link let it, is on the output
 /// register two cycles later, and what arrives is kept in buffers and leaves them at random. A word tells its number in its channel,
@@ -33,7 +38,8 @@ class Port {
   [[nodiscard]] std::optional<std::uint64_t> peer_life() const { return peer_life_; }
 
   /// Before the clock edge: the word on the output register, or nullptr.
-  const LinkWord* output(const LinkEnd& end, bool send, unsigned vc) {
+  template <class End>
+  const LinkWord* output(const End& end, bool send, unsigned vc) {
     output_ = crossing_;
     crossing_ = granted_;
     granted_.reset();
@@ -46,13 +52,15 @@ class Port {
   [[nodiscard]] std::uint32_t back() const { return back_; }
 
   /// The clock edge: what the link has for the port, and a word of the channels `leaving` goes on.
-  void step(const LinkEnd& end, std::uint32_t leaving) {
+  template <class End>
+  void step(const End& end, std::uint32_t leaving) {
     if (const LinkWord* word = end.received()) {
       const auto vc = (*word)[1];
-      EXPECT_EQ((*word)[0], arrived_[vc]++) << "channel " << vc;
-      EXPECT_EQ((*word)[2], peer_life_.value_or((*word)[2])) << "words of two lives";
+      require(vc < kVcs, "a word of no channel");
+      require((*word)[2] == peer_life_.value_or((*word)[2]), "words of two lives of the other port");
+      require((*word)[0] == arrived_[vc]++, "a word is missing or comes twice");
       peer_life_ = (*word)[2];
-      EXPECT_FALSE(receivers_[vc].full());
+      require(!receivers_[vc].full(), "a word comes to a full buffer");
       receivers_[vc].push();
     }
     for (unsigned vc = 0; vc < kVcs; ++vc) {
