@@ -51,11 +51,7 @@ KINDS = [("float32", "sum"), ("float64", "max"), ("int32", "min"), ("int64", "su
 
 @pytest.mark.parametrize(
     ("ranks", "type", "op"),
-    [
-        pytest.param(ranks, *kind, marks=[pytest.mark.long] * (ranks == 7))
-        for ranks in (1, 2, 7)
-        for kind in KINDS
-    ],
+    [pytest.param(ranks, *kind, marks=[pytest.mark.long] * (ranks == 7)) for ranks in (1, 2, 7) for kind in KINDS],
 )
 def test_every_operation_verifies(mpi: Mpi, osu: Path, ranks: int, type: str, op: str) -> None:
     operations = COLLECTIVES + OTHERS + VECTORS + (MESSAGES if ranks > 1 else [])

@@ -173,6 +173,39 @@ def test_a_sweep_uses_all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "measured", "more"), [("peach2-ring-4", "put", 500), ("smi-noctua", "push", 1000), (TORUS, "latency", -200)]
+)
+def test_any_value_of_a_cluster_can_be_another(name: str, measured: str, more: int) -> None:
+    """What crosses a link is later by what the link takes more."""
+    cluster = thalweg.cluster(name)
+    (link,) = getattr(cluster, "links", {"": getattr(cluster, "values", None)}).values()
+    latency = getattr(link, "link", link).latency_ns + more
+    far = cluster.replace(link={"latency_ns": latency})
+    near, other = thalweg.sweep(measured, [cluster, far], sizes=[8])
+    time = "time_kernel_us" if name == TORUS else "time_us"
+    assert other[time] - near[time] == pytest.approx(more / 1e3, abs=0.005)
+    assert (near["cluster"], other["cluster"]) == (name, f"{name} with link.latency_ns = {latency:g}")
+    assert far.replace(topology={"size": [2, 4] if name == "smi-noctua" else [4]}).topology.hosts > 3
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"link": {"latency_ns": -1}}, r"latency_ns is -1; it should be greater"),
+        ({"link": {"latncy_ns": 1}}, r"'latncy_ns' is no key in \[link[.\w]*\]; did you mean 'latency_ns'"),
+        ({"links": {"latency_ns": 1}}, r"'links' is no key in a cluster file; did you mean 'link'"),
+        ({"link": 1}, r"link is 1; it should be a table"),
+        ({"link": {"latency_ns": "far"}}, r'latency_ns is "far"; it should be a valid number'),
+        ({"topology": {"shape": "knot"}}, r'topology.shape is "knot"'),
+    ],
+)
+@pytest.mark.parametrize("name", ["peach2", "smi-noctua", TORUS])
+def test_other_values_are_checked(name: str, values: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        thalweg.cluster(name).replace(**values)
+
+
+@pytest.mark.parametrize(
     ("call", "said"),
     [
         (lambda: thalweg.bench("allreduce", "torus:4x4", size=8), "allreduce has no option 'size'; it has engine, "),

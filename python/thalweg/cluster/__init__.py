@@ -41,6 +41,9 @@ class Cluster(Protocol):
     def seeds(self) -> Mapping[str, int]:
         """Of what is random about the cluster itself."""
 
+    def replace(self, **values: Mapping[str, Any]) -> Cluster:
+        """The same with other values, `link={"latency_ns": 300}`, under a name that tells them. Raises InputError."""
+
     def shown(self) -> Sequence[Shown]:
         """Its values, in the units of files and of the hardware."""
 

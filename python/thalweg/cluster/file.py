@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
@@ -219,6 +220,19 @@ def over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
         under = below.get(key)
         merged[key] = over(under, value) if isinstance(under, dict) and isinstance(value, dict) else value
     return merged
+
+
+def named_after(name: str, tables: Mapping[str, Any]) -> str:
+    """Of a cluster whose tables have other values: `torus:2x2 with link.latency_ns = 300`."""
+
+    def leaves(table: Mapping[str, Any], at: str) -> Iterator[str]:
+        for key, value in table.items():
+            if isinstance(value, Mapping):
+                yield from leaves(value, f"{at}{key}.")
+            else:
+                yield f"{at}{key} = {value:g}" if isinstance(value, float) else f"{at}{key} = {value}"
+
+    return f"{name} with {' and '.join(leaves(tables, ''))}"
 
 
 def _place(places: dict[KeyPath, Place], path: KeyPath) -> Place:

@@ -33,6 +33,8 @@ from thalweg.cluster.file import (
     Table,
     TopologyTable,
     layers,
+    named_after,
+    over,
     parse,
     path_of,
     topology_of,
@@ -130,6 +132,10 @@ class Assembled:
         """Raises InputError."""
         values, places = cls._read(file)
         read = parse(KindsTable, values, places, str(file), file)
+        return cls._made(read, name or str(file))
+
+    @classmethod
+    def _made(cls: type[Made], read: ClusterFile[KindsTable], name: str) -> Made:
         nodes = dict(_of_kinds(cls.NODES, "node", read.values.node, read))
         links = dict(_of_kinds(cls.LINKS, "link", read.values.link, read))
         for what, tables in (("node", nodes), ("link", links)):
@@ -143,7 +149,7 @@ class Assembled:
                 f"that share factors, for ticks of {MOST_TICKS / 1e12:.0f} THz at most",
                 "clock",
             )
-        return cls(name or str(file), read, nodes, links, _joined(read, nodes, links))
+        return cls(name, read, nodes, links, _joined(read, nodes, links))
 
     @classmethod
     def _read(cls, file: Path) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
@@ -231,6 +237,31 @@ class Assembled:
         """A clock's period."""
         return int(self.ticks_per_second / self.clocks[clock].hertz)
 
+    def replace(self: Made, **values: Mapping[str, Any]) -> Made:
+        """The same with other values of its file, under a name that tells them: `link={"ring": {"latency_ns": 300}}`, or where there
+        is one link alone `link={"latency_ns": 300}`. Raises InputError."""
+        changed = self._with(values, named_after(self.name, values))
+        changed.check()
+        return changed
+
+    def _with(self: Made, values: Mapping[str, Any], name: str) -> Made:
+        now = self.file.values.model_dump(exclude_none=True) | {
+            what: {key: table.model_dump(exclude_none=True) for key, table in tables.items()}
+            for what, tables in (("clock", self.clocks), ("node", self.nodes), ("link", self.links))
+        }
+        for what, table in values.items():
+            if isinstance(table, Mapping) and len(now.get(what, ())) == 1 and not table.keys() & now[what].keys():
+                table = {next(iter(now[what])): table}
+            now = over(now, {what: table})
+        places = {path: place for path, place in self.file.places.items() if path[0] not in values}
+        made = type(self)._made(parse(KindsTable, now, places, name, self.file.plain), name)
+        if "topology" in values:
+            return made
+        return dataclasses.replace(self, name=name, file=made.file, nodes=made.nodes, links=made.links)
+
+    def check(self) -> None:
+        """What the system asks of its clusters beyond their tables. Raises InputError."""
+
     def with_clock(self: Made, name: str, clock: ClockTable) -> Made:
         """The same with one clock more, or another one of that name."""
         clocks = {**self.clocks, name: clock}
@@ -288,7 +319,7 @@ class Uniform(Assembled, Generic[NodeOf, LinkOf]):
 
     def with_node(self: OneSort, **values: Any) -> OneSort:
         """The same, with other values of the nodes."""
-        return dataclasses.replace(self, nodes={self.node_name: self.node.model_copy(update=values)})
+        return self._with({"node": {self.node_name: values}}, self.name)
 
 
 def _ticks_per_second(clocks: Mapping[str, ClockTable]) -> int:

@@ -11,7 +11,7 @@ import difflib
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from thalweg.cluster import Shown, topology
-from thalweg.cluster.file import path_of, presets, topology_of
+from thalweg.cluster.file import named_after, path_of, presets, topology_of
 from thalweg.cluster.topology import Topology
 from thalweg.errors import InputError
 from thalweg.route import proof, routing
@@ -215,6 +215,12 @@ class Cluster:
     def checked(self) -> tuple[str, dict[str, Any]]:
         self.fabric_config()
         return f"{self.routes.algorithm} routes proved", self.proof().as_dict()
+
+    def replace(self, **values: Mapping[str, Any]) -> Cluster:
+        """The same with other values in the tables of its file, under a name that tells them. Raises InputError."""
+        name = named_after(self.name, values)
+        changed = _checked(tables.replaced(self.file, self.values, values, name), name)
+        return replace(changed, routers=self.routers, units=self.units)
 
     def with_routing(self, algorithm: str) -> Cluster:
         """The same cluster with routes by another algorithm of thalweg.routing."""

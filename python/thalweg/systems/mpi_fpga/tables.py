@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -182,6 +183,12 @@ def with_faults(file: ClusterFile, given: str) -> ClusterFile:
     merged = over(file.values.model_dump(exclude_none=True), values)
     others = {path: place for path, place in file.places.items() if path[0] != "faults"}
     return _parse(merged, others | places, f"--faults {given}")
+
+
+def replaced(file: ClusterFile, now: ClusterTable, values: Mapping[str, Any], name: str) -> ClusterFile:
+    """The same file with other values in some tables. Raises InputError."""
+    others = {path: place for path, place in file.places.items() if path[0] not in values}
+    return _parse(over(now.model_dump(exclude_none=True), dict(values)), others, name)
 
 
 _CUT = re.compile(r"([0-9]{1,6})-([0-9]{1,6})@([0-9.]+)(?::([0-9.]+))?")

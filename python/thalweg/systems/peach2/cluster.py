@@ -77,10 +77,10 @@ class Cluster(Uniform[Node, Pcie]):
     def load_file(cls: type[Made], file: Path, name: str | None = None) -> Made:
         made = super().load_file(file, name)
         if isinstance(made, Cluster):
-            made._check()
+            made.check()
         return made
 
-    def _check(self) -> None:
+    def check(self) -> None:
         def wrong(what: str) -> InputError:
             return self.file.wrong(what, "topology.shape")
 

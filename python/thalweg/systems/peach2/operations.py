@@ -113,6 +113,7 @@ def put(
             bound = bounds.put_us(cluster, size, hops, source, by)
             yield {
                 "operation": "put",
+                "cluster": cluster.name,
                 "bytes": size,
                 "source": source,
                 "by": by,
@@ -227,6 +228,7 @@ def reduce(
             bound = bounds.reduce_us(cluster, size, all_nodes, RECORD, by)
             yield {
                 "operation": "reduce",
+                "cluster": cluster.name,
                 "bytes": size,
                 "by": by,
                 "nodes": nodes,

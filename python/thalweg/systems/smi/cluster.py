@@ -132,7 +132,7 @@ class Cluster(Uniform[Node, Serial]):
         if connections := _connections(file):
             fpgas = topology.read(connections)
             whole = dataclasses.replace(made, topology=fpgas.topology, fpgas=fpgas)
-        whole._check()
+        whole.check()
         return whole
 
     @classmethod
@@ -148,7 +148,7 @@ class Cluster(Uniform[Node, Serial]):
                 values["description"] = f"{len(topology.read(file).names)} FPGAs, connected as in {file.name}"
         return values, places
 
-    def _check(self) -> None:
+    def check(self) -> None:
         def wrong(what: str, key: str = "topology.shape") -> InputError:
             return self.file.wrong(what, key)
 

@@ -199,6 +199,7 @@ def push(
             bound = bounds.push_us(cluster, size // BYTES[element], BYTES[element], peer, senders)
             yield {
                 "operation": "push",
+                "cluster": cluster.name,
                 "bytes": size,
                 "element": element,
                 "senders": senders,
@@ -241,6 +242,7 @@ def latency(
             bound = bounds.push_us(cluster, 1, BYTES[element], peer)
             yield {
                 "operation": "latency",
+                "cluster": cluster.name,
                 "bytes": size,
                 "element": element,
                 "hops": hops,
@@ -272,6 +274,7 @@ def inject(cluster: Cluster, *, engine: str = "sim", reads: str = "1,4,8,16", me
             cycles, right = injection(cluster, messages, times, engine)
             yield {
                 "operation": "injection",
+                "cluster": cluster.name,
                 "bytes": BYTES["int"],
                 "reads": times,
                 "cycles": cycles,
@@ -332,6 +335,7 @@ def _collective(operation: str) -> Callable[..., Plan]:
                 )
                 yield {
                     "operation": operation,
+                    "cluster": cluster.name,
                     "bytes": size,
                     "element": element,
                     "ranks": taking,
@@ -385,6 +389,7 @@ def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: in
                 any_order = us(unordered)[0] if operation == "reduce" else None
                 yield {
                     "operation": operation,
+                    "cluster": cluster.name,
                     "bytes": size,
                     "element": element,
                     "ranks": taking,
