@@ -125,9 +125,8 @@ def _loaded(cluster: AnyCluster) -> Cluster:
 
 
 def _system(cluster: Cluster) -> System:
-    for system in systems().values():
-        if system.owns(cluster):
-            return system
+    if system := systems().get(getattr(cluster, "system", "")):
+        return system
     raise InputError(f"{cluster!r} is no cluster: thalweg.cluster has them, by names such as torus:4x4")
 
 

@@ -22,6 +22,16 @@ QUICK = {
 """More ranks than cores: MPICH's shared memory spins, its sockets sleep."""
 
 
+def installed(folder: Path, name: str, system: str) -> dict[str, str]:
+    """The environment where a system's package that lies in a folder is installed, as pip does it. `system`: `module:object`."""
+    about = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    about.mkdir(exist_ok=True)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[thalweg.systems]\n{name} = {system}\n")
+    path = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+
+
 def left_over(mark: str) -> list[int]:
     """Processes that still run and inherited the mark."""
     found = []

@@ -173,7 +173,8 @@ def test_a_sweep_uses_all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "measured", "more"), [("peach2-ring-4", "put", 500), ("smi-noctua", "push", 1000), (TORUS, "latency", -200)]
+    ("name", "measured", "more"),
+    [("peach2-ring-4", "put", 500), ("smi-noctua", "push", 1000), (TORUS, "latency", -200)],
 )
 def test_any_value_of_a_cluster_can_be_another(name: str, measured: str, more: int) -> None:
     """What crosses a link is later by what the link takes more."""

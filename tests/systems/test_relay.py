@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from programs import installed
 
 ROOT = Path(__file__).parents[2]
 RELAY = Path(__file__).parent / "relay"
@@ -37,7 +38,7 @@ def thalweg(tmp_path_factory: pytest.TempPathFactory) -> Thalweg:
     shutil.copytree(RELAY, root, copy_function=os.symlink, dirs_exist_ok=True)
     for extension in build.glob("_relay*.so"):
         os.symlink(extension, root / "python/relay" / extension.name)
-    environment = os.environ | {"THALWEG_SYSTEMS": str(root / "python")}
+    environment = installed(root / "python", "relay", "relay:SYSTEM")
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "thalweg", *arguments]

@@ -20,6 +20,10 @@ class Cluster(Protocol):
     @property
     def name(self) -> str: ...
     @property
+    def system(self) -> str:
+        """The name of its system (`thalweg.systems`)."""
+
+    @property
     def about(self) -> str:
         """One line; may be empty."""
 

@@ -115,6 +115,7 @@ class Assembled:
     links: Mapping[str, LinkTable]
     topology: Topology
 
+    system: ClassVar[str]
     NODES: ClassVar[Mapping[str, type[NodeTable]]]
     LINKS: ClassVar[Mapping[str, type[LinkTable]]]
 

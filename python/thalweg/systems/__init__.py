@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The systems that there are, and what each of them has: the commands ask here, and know none by name.
 
-A system is a package in this folder, or in one of those that the environment variable THALWEG_SYSTEMS names (as PATH does); it has
-its description in `SYSTEM`. That is all that is read of it until it is used.
+A system is a package in this folder, or one that is installed beside Thalweg and has an entry point of the group `thalweg.systems`,
+such as `relay = "relay:SYSTEM"`. Its description in `SYSTEM` is all that is read of it until it is used.
 """
 
 from __future__ import annotations
 
 import importlib
-import os
 import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
 from thalweg.errors import InputError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from thalweg.cluster import Cluster
 
-__path__ += [folder for folder in os.environ.get("THALWEG_SYSTEMS", "").split(os.pathsep) if folder]
+GROUP = "thalweg.systems"
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class System:
 
     name: str
     about: str
+    package: str  #: the Python package that has it all
     node_kinds: frozenset[str]  #: what a cluster file's [node.*] calls those of this system
     endings: frozenset[str] = frozenset()  #: of files that are its clusters and no TOML, such as `.json`
     operations: Mapping[str, Loaded] = field(default_factory=dict)  #: of `thalweg bench`: commands of click
@@ -70,7 +71,7 @@ class System:
     def find(self, where: str) -> Any:
         """What stands at `module:name` of its package."""
         module, _, name = where.partition(":")
-        return getattr(importlib.import_module(f"{__name__}.{self.word}.{module}"), name)
+        return getattr(importlib.import_module(f"{self.package}.{module}"), name)
 
     def clusters(self) -> type[Clusters]:
         found: type[Clusters] = self.find(self.cluster)
@@ -87,10 +88,6 @@ class System:
             return self._one(where, name)
         raise InputError(f"{name} of {self.name} is a command alone, and no function")
 
-    def owns(self, cluster: Cluster) -> bool:
-        """Whether it is of this system, whose modules are not loaded for that."""
-        return f"{type(cluster).__module__}.".startswith(f"{__name__}.{self.word}.")
-
     def _entry(self, table: Mapping[str, Loaded], name: str) -> Loaded:
         if name not in table:
             known = ", ".join(table)
@@ -104,10 +101,21 @@ class System:
 
 @cache
 def systems() -> dict[str, System]:
-    """All of them by name, the default first."""
+    """All of them by name, the default first. Raises InputError where an installed one can't be loaded."""
     found = [
         importlib.import_module(f"{__name__}.{info.name}").SYSTEM
         for info in pkgutil.iter_modules(__path__)
         if info.ispkg
     ]
+    found += [_installed(entry) for entry in entry_points(group=GROUP)]
     return {system.name: system for system in sorted(found, key=lambda system: (not system.default, system.name))}
+
+
+def _installed(entry: EntryPoint) -> System:
+    try:
+        system = entry.load()
+    except Exception as error:  # whatever its code raises
+        raise InputError(f"system {entry.name} ({entry.value}) can't be loaded: {error}") from error
+    if not isinstance(system, System):
+        raise InputError(f"system {entry.name} ({entry.value}) is no thalweg.systems.System")
+    return system

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from programs import installed
 
 SYSTEM = """
 from thalweg.systems import Loaded, System
@@ -16,6 +16,7 @@ from thalweg.systems import Loaded, System
 SYSTEM = System(
     name="toy-ring",
     about="a ring that echoes",
+    package=__name__,
     node_kinds=frozenset({"toy"}),
     operations={
         "echo": Loaded("commands:TABLE", "What was said."),
@@ -50,7 +51,7 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def thalweg(toys: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"THALWEG_SYSTEMS": str(toys)}
+    environment = installed(toys, "toy-ring", "toy_ring:SYSTEM")
     command = [sys.executable, "-m", "thalweg", *arguments]
     return subprocess.run(command, capture_output=True, text=True, cwd=toys, env=environment, check=False)
 
@@ -96,3 +97,22 @@ def test_a_misspelt_cluster_is_not_a_system_that_lacks_the_command(toys: Path) -
 
 def test_its_cosim_is_that_of_its_clusters(toys: Path) -> None:
     assert thalweg(toys, "rtl", "cosim", "--cluster", "toys.toml").stdout == "toy cosim on toys.toml\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        (
+            "toy_ring:SISTEM",
+            "system toy-ring (toy_ring:SISTEM) can't be loaded: module 'toy_ring' has no attribute 'SISTEM'",
+        ),
+        ("toy_rung:SYSTEM", "system toy-ring (toy_rung:SYSTEM) can't be loaded: No module named 'toy_rung'"),
+        ("toy_ring:Loaded", "system toy-ring (toy_ring:Loaded) is no thalweg.systems.System"),
+    ],
+)
+def test_a_system_that_can_not_be_loaded_is_a_line(toys: Path, target: str, says: str) -> None:
+    command = [sys.executable, "-m", "thalweg", "cluster", "list"]
+    wrong = subprocess.run(
+        command, capture_output=True, text=True, env=installed(toys, "toy-ring", target), check=False
+    )
+    assert (wrong.returncode, wrong.stderr) == (2, f"thalweg: {says}\n")

@@ -42,6 +42,7 @@ class Strange(Cable):
 
 
 class Cluster(Assembled):
+    system = "test"
     NODES = {"hub": Hub, "leaf": Leaf}
     LINKS = {"cable": Cable, "strange": Strange}
 
@@ -53,6 +54,7 @@ class Wide(NodeTable):
 
 
 class Mixed(Assembled):
+    system = "test"
     NODES = {"hub": Hub, "leaf": Leaf, "wide": Wide}
     LINKS = Cluster.LINKS
 

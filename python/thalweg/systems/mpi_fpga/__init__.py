@@ -9,6 +9,7 @@ _PLANS = "operations:OPERATIONS"
 SYSTEM = System(
     name="mpi-fpga",
     about="collectives computed in the switches, under unchanged MPI programs",
+    package=__name__,
     node_kinds=frozenset({"mpi-fpga"}),
     default=True,
     operations={

@@ -195,6 +195,7 @@ class Cluster:
             "least_port_buffer_bytes": self.least_port_buffer,
         }
 
+    system: ClassVar[str] = "mpi-fpga"
     kinds: ClassVar[Sequence[str]] = ()  #: all nodes, and all links, are alike
     link_kinds: ClassVar[Sequence[str]] = ()
 

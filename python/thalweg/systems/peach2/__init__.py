@@ -9,6 +9,7 @@ _PLANS = "operations:OPERATIONS"
 SYSTEM = System(
     name="peach2",
     about="hubs of PCI Express that route by address and reduce what is written to them",
+    package=__name__,
     node_kinds=frozenset({"peach2"}),
     operations={
         "put": Loaded(_BENCH, "Bytes from a node's memory to another node's.", _PLANS),

@@ -70,6 +70,7 @@ class Pcie(LinkTable):
 
 
 class Cluster(Uniform[Node, Pcie]):
+    system = "peach2"
     NODES = {"peach2": Node}
     LINKS = {"pcie": Pcie}
 

@@ -9,6 +9,7 @@ _PLANS = "operations:OPERATIONS"
 SYSTEM = System(
     name="smi",
     about="streaming messages between kernels of FPGAs that are joined without switches",
+    package=__name__,
     node_kinds=frozenset({"smi"}),
     endings=frozenset({".json"}),
     operations={

@@ -119,6 +119,7 @@ class Serial(LinkTable):
 class Cluster(Uniform[Node, Serial]):
     fpgas: topology.Fpgas | None = None  #: where a topology file of SMI's own says how ranks are connected
 
+    system = "smi"
     NODES = {"smi": Node}
     LINKS = {"serial": Serial}
 

@@ -8,7 +8,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 from thalweg.cluster.kinds import Assembled, LinkTable, NodeTable
-from thalweg.systems.relay._relay import Relays
+
+from relay._relay import Relays
 
 
 class Relay(NodeTable):
@@ -28,6 +29,7 @@ class Cable(LinkTable):
 
 
 class Cluster(Assembled):
+    system = "relay"
     NODES = {"relay": Relay}
     LINKS = {"cable": Cable}
 

@@ -10,7 +10,8 @@ from thalweg.commands.output import json_option, print_table, write_json
 from thalweg.errors import CheckFailed
 from thalweg.resources import find_root
 from thalweg.rtl.project import Project
-from thalweg.systems.relay.cluster import Cluster
+
+from relay.cluster import Cluster
 
 MOST_TICKS = 10**7
 
