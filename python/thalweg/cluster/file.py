@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
@@ -177,16 +177,35 @@ def system_of(name: str) -> System:
 
 
 def system_of_file(file: Path) -> System:
+    """That of its kinds of node. Raises InputError where a kind is none of any system."""
     known = list(systems().values())
     for system in known:
         if file.suffix in system.endings:
             return system
     try:
-        tables = layers(file, None)[0].get("node", {}).values()
-    except (InputError, OSError, AttributeError):
-        tables = []
-    kinds = {table.get("kind") for table in tables if isinstance(table, dict)}
-    return next((system for system in known if system.node_kinds & kinds), known[0])
+        values, places = layers(file, None)
+    except (InputError, OSError):
+        return known[0]
+    found = known[0]
+    tables = values.get("node")
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        if isinstance(table, dict):
+            found = _system_of_kind(table.get("kind"), known, places, ("node", name), str(file))
+    return found
+
+
+def _system_of_kind(
+    kind: Any, known: Sequence[System], places: dict[KeyPath, Place], path: KeyPath, name: str
+) -> System:
+    for system in known:
+        if isinstance(kind, str) and kind in system.node_kinds:
+            return system
+    kinds = sorted(kind for system in known for kind in system.node_kinds)
+    if kind is None:
+        raise wrong_at(places, path, f"'kind' is missing {_in(path)}; the kinds are {', '.join(kinds)}", name)
+    near = difflib.get_close_matches(str(kind), kinds, n=1)
+    right = f"did you mean {near[0]!r}?" if near else f"the kinds are {', '.join(kinds)}"
+    raise wrong_at(places, (*path, "kind"), f"{_dotted(path)}.kind {kind!r} is none; {right}", name)
 
 
 def layers(

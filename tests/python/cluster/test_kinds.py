@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import pytest
+import thalweg
 from pydantic import Field
 from thalweg.cluster import draw
 from thalweg.cluster.kinds import Assembled, LinkTable, NodeTable
@@ -222,3 +223,20 @@ def test_nodes_of_several_kinds_are_told_apart(tmp_path: Path) -> None:
     assert [drawn.count(f'style="fill:{fill}"') for fill in draw.FILLS[:3]] == [2 + 1, 1 + 1, 0]
     assert ">node leaf</text>" in drawn
     assert ">node wide</text>" in drawn
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ('kind = "smy"', "2: node.board.kind 'smy' is none; did you mean 'smi'?"),
+        ('kind = "gpu"', "2: node.board.kind 'gpu' is none; the kinds are "),
+        ("kind = [1]", "2: node.board.kind [1] is none; the kinds are "),
+        ("links = 4", "1: 'kind' is missing in [node.board]; the kinds are "),
+    ],
+)
+def test_a_kind_of_no_system_is_said(tmp_path: Path, kind: str, says: str) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(f"[node.board]\n{kind}\n")
+    with pytest.raises(InputError) as wrong:
+        thalweg.cluster(file)
+    assert str(wrong.value).startswith(f"{file}:{says}")
