@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from thalweg.errors import CheckFailed, InputError
-from thalweg.systems.peach2.hubs import Hubs, Reduction
+from thalweg.peach2 import Hubs, Reduction
 
 EIGHTHS = 8
 FIELDS = 8

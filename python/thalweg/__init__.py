@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from thalweg.interface import bench as bench
     from thalweg.interface import cluster as cluster
+    from thalweg.interface import operations as operations
     from thalweg.interface import presets as presets
     from thalweg.interface import reproduce as reproduce
     from thalweg.interface import routes as routes
     from thalweg.interface import run as run
     from thalweg.interface import sweep as sweep
 
-__all__ = ["bench", "cluster", "presets", "reproduce", "routes", "run", "sweep"]
+__all__ = ["bench", "cluster", "operations", "presets", "reproduce", "routes", "run", "sweep"]
 
 
 def __getattr__(name: str) -> Any:

@@ -17,7 +17,7 @@ from thalweg.errors import InputError
 from thalweg.systems import System, systems
 
 if TYPE_CHECKING:
-    from thalweg.bench.operation import Operation, Plan, Progress, Row
+    from thalweg.bench.operation import Operation, Option, Plan, Progress, Row
     from thalweg.route.proved import ProvedRoutes
 
 AnyCluster = Cluster | str | Path
@@ -57,6 +57,12 @@ def routes(cluster: AnyCluster, *, routing: str | None = None, table: str | Path
     given = {name: value for name, value in (("routing", routing), ("table", table)) if value is not None}
     found: ProvedRoutes = _call("route", _system(of), given, of)
     return found
+
+
+def operations(cluster: AnyCluster) -> dict[str, list[Option]]:
+    """What can be measured on a cluster, and the options of each: name, type and default."""
+    system = _system(_loaded(cluster))
+    return {name: system.python(system.operations, name).listed() for name in system.operations}
 
 
 def bench(operation: str, cluster: AnyCluster, **options: Any) -> list[Row]:

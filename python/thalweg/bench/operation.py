@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
@@ -101,6 +101,14 @@ class Plan:
         return list(self.measure(progress, workers))
 
 
+class Option(NamedTuple):
+    """What an operation can be given: the Python type as it is written, and the value that it has where nothing is given."""
+
+    name: str
+    type: str
+    default: Any
+
+
 @dataclass(frozen=True)
 class Operation:
     """What a system can measure. `plan` takes a cluster, and raises InputError; its parameters that must be named, but for those
@@ -111,12 +119,27 @@ class Operation:
 
     @property
     def options(self) -> list[str]:
-        return [name for name in options_of(self.plan) if name not in self.without]
+        return [option.name for option in self.listed()]
+
+    def listed(self) -> list[Option]:
+        return [option for option in listed(self.plan) if option.name not in self.without]
+
+
+def listed(function: Callable[..., Any]) -> list[Option]:
+    """Its parameters that must be named."""
+    return [
+        Option(p.name, _TYPES.get(p.annotation, p.annotation), p.default)
+        for p in inspect.signature(function).parameters.values()
+        if p.kind == p.KEYWORD_ONLY
+    ]
+
+
+_TYPES = {"Sizes": "str | int | Sequence[int]", "placements.Placement": "str | Sequence[int]"}
+"""Names of types in annotations, written out."""
 
 
 def options_of(function: Callable[..., Any]) -> list[str]:
-    """Its parameters that must be named."""
-    return [p.name for p in inspect.signature(function).parameters.values() if p.kind == p.KEYWORD_ONLY]
+    return [option.name for option in listed(function)]
 
 
 def cores() -> int:

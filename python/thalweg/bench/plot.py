@@ -22,17 +22,17 @@ def check_plot(path: Path) -> None:
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"{str(path)!r} names no kind of picture; it has to end in {', '.join(FORMATS)}")
     try:
-        import matplotlib
+        import matplotlib  # noqa: F401
     except ImportError:
         raise InputError("--plot wants matplotlib: pip install 'thalweg[plot]'") from None
-    matplotlib.use("Agg")
 
 
 def plot(rows: Sequence[Row], path: Path) -> None:
     """Draws the rows of one operation on one cluster."""
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
-    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
     draw = (
         _rate_by_share
         if "share" in rows[0]
@@ -48,8 +48,6 @@ def plot(rows: Sequence[Row], path: Path) -> None:
             figure.savefig(new, dpi=150)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", path) from error
-    finally:
-        pyplot.close(figure)
 
 
 def _time_over_size(axes: Axes, rows: Sequence[Row]) -> None:

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 def check_plots(folder: Path) -> None:
     """Raises InputError where no pictures could be drawn into `folder`, which is made where it is not there."""
     try:
-        import matplotlib
+        import matplotlib  # noqa: F401
     except ImportError:
         raise InputError("--plot wants matplotlib: pip install 'thalweg[plot]'") from None
-    matplotlib.use("Agg")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -37,10 +37,11 @@ def _name(collective: str) -> str:
 
 
 def _curves(rows: Sequence[Row]) -> Figure:
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     collectives = list(dict.fromkeys(row.about["collective"] for row in rows if row.id == "mpifpga.curves"))
-    figure, panels = pyplot.subplots(2, 4, figsize=(14, 7), layout="constrained")
+    figure = Figure(figsize=(14, 7), layout="constrained")
+    panels = figure.subplots(2, 4)
     for axes, collective in zip(panels.flat, collectives, strict=False):
         for nodes, colour in _COLOURS.items():
             _curve(axes, rows, collective, nodes, colour)
@@ -84,9 +85,10 @@ def _curve(axes: Axes, rows: Sequence[Row], collective: str, nodes: int, colour:
 
 
 def _indirect(rows: Sequence[Row]) -> Figure:
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
-    figure, panels = pyplot.subplots(2, 3, figsize=(12, 7), layout="constrained", sharey="row")
+    figure = Figure(figsize=(12, 7), layout="constrained")
+    panels = figure.subplots(2, 3, sharey="row")
     for line, collective in zip(panels, ("allgather", "allreduce"), strict=True):
         for axes, nodes in zip(line, _COLOURS, strict=True):
             for network in ("direct", "indirect-8", "indirect-16", "indirect-28"):
@@ -107,12 +109,13 @@ def _indirect(rows: Sequence[Row]) -> Figure:
 
 
 def _ratios(rows: Sequence[Row]) -> Figure:
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     ours = [row for row in rows if row.id == "mpifpga.indirect_over_direct"]
     places = list(dict.fromkeys((row.about["collective"], row.about["nodes"]) for row in ours))
     radices = sorted({row.about["radix"] for row in ours})
-    figure, axes = pyplot.subplots(figsize=(9, 4), layout="constrained")
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    axes = figure.subplots()
     axes.axhspan(*ours[0].published, color="tab:gray", alpha=0.2, lw=0, label="the paper's, 1.2 to 1.9")  # type: ignore[misc]
     axes.axhline(1, color="black", lw=0.8)
     for i, radix in enumerate(radices):
@@ -128,10 +131,11 @@ def _ratios(rows: Sequence[Row]) -> Figure:
 
 
 def _instances(rows: Sequence[Row]) -> Figure:
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     ours = [row for row in rows if row.id == "mpifpga.instances"]
-    figure, axes = pyplot.subplots(figsize=(9, 1 + 0.3 * len(ours)), layout="constrained")
+    figure = Figure(figsize=(9, 1 + 0.3 * len(ours)), layout="constrained")
+    axes = figure.subplots()
     for key, offset, label in (("software_us", -0.2, "in software"), ("fabric_us", 0.2, "in the network")):
         axes.barh([y + offset for y in range(len(ours))], [row.about[key] for row in ours], 0.38, label=label)
     for y, row in enumerate(ours):
@@ -148,9 +152,10 @@ def _instances(rows: Sequence[Row]) -> Figure:
 
 
 def _scaling(rows: Sequence[Row]) -> Figure:
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
-    figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
     points = [row for row in rows if row.id == "mpifpga.scaling"]
     nodes = [row.about["nodes"] for row in points]
     axes.plot(nodes, [row.measured for row in points], "o-", ms=3.5, label="host to host")  # type: ignore[arg-type]
@@ -183,12 +188,13 @@ def _line(rows: Sequence[Row]) -> tuple[list[int], list[float]]:
 
 
 def _speedups(rows: Sequence[Row]) -> Figure:
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     ours = [row for row in rows if row.id == "mpifpga.speedup" and "software_us" in row.about]
     collectives = list(dict.fromkeys(row.about["collective"] for row in ours))
     sizes = sorted({row.about["bytes"] for row in ours})
-    figure, panels = pyplot.subplots(1, len(sizes), figsize=(12, 4.5), sharey=True, layout="constrained")
+    figure = Figure(figsize=(12, 4.5), layout="constrained")
+    panels = figure.subplots(1, len(sizes), sharey=True)
     for axes, size in zip(panels, sizes, strict=True):
         axes.axhspan(2.0, 32.6, color="tab:gray", alpha=0.15, lw=0, label="the paper's means over sizes, 2.0 to 32.6")
         axes.axhline(1, color="black", lw=0.8)

@@ -27,10 +27,11 @@ def plot(rows: Sequence[Row], folder: Path) -> list[Path]:
 
 
 def _figure(rows: Sequence[Row]) -> Figure:
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     points = [row for row in rows if row.id == "peach2.curve"]
-    figure, halves = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    halves = figure.subplots(1, 2)
     for axes, (first, last) in zip(halves, HALVES, strict=True):
         shown = [row for row in points if first <= row.about["bytes"] <= last]
         sizes = [row.about["bytes"] for row in shown]

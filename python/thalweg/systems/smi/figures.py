@@ -40,11 +40,12 @@ def _sizes(axes: Axes, sizes: Sequence[int]) -> None:
 
 
 def _bandwidth(rows: Sequence[Row]) -> Figure:
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     points = [row for row in rows if row.id == "smi.curve"]
     sizes = sorted({row.about["bytes"] for row in points})
-    figure, axes = pyplot.subplots(figsize=(7.5, 4.5), layout="constrained")
+    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
+    axes = figure.subplots()
     for element, style in (("float", "o-"), ("double", "x--")):
         for hops, colour in COLOURS.items():
             of = [row for row in points if (row.about["element"], row.about["hops"]) == (element, hops)]
@@ -62,11 +63,12 @@ def _bandwidth(rows: Sequence[Row]) -> Figure:
 
 
 def _collectives(rows: Sequence[Row]) -> Figure:
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     points = [row for row in rows if row.id == "smi.collective"]
     sizes = sorted({row.about["bytes"] for row in points})
-    figure, both = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained", sharey=True)
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    both = figure.subplots(1, 2, sharey=True)
     for axes, operation in zip(both, ("broadcast", "reduce"), strict=True):
         for (cluster, ranks), style in STYLES.items():
             of = [
@@ -88,10 +90,11 @@ def _collectives(rows: Sequence[Row]) -> Figure:
 
 
 def _gesummv(rows: Sequence[Row]) -> Figure:
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     points = [row for row in rows if row.id == "smi.gesummv"]
-    figure, axes = pyplot.subplots(figsize=(7.5, 4.5), layout="constrained")
+    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
+    axes = figure.subplots()
     for number, (key, name) in enumerate((("one_us", "one FPGA"), ("two_us", "two FPGAs"))):
         times = [row.about[key] / 1e3 for row in points]
         bars = axes.bar([at + 0.4 * number - 0.2 for at in range(len(points))], times, 0.38, label=name)
@@ -106,10 +109,11 @@ def _gesummv(rows: Sequence[Row]) -> Figure:
 
 
 def _strong(rows: Sequence[Row]) -> Figure:
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     points = [row for row in rows if row.id.startswith("smi.stencil.") and "ideal" in row.about]
-    figure, axes = pyplot.subplots(figsize=(7.5, 4.5), layout="constrained")
+    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
+    axes = figure.subplots()
     shown = {
         "simulated, memory at its peak": [row.measured for row in points],
         "simulated, memory as STREAM measured it": [row.about["stream_times"] for row in points],
@@ -126,11 +130,12 @@ def _strong(rows: Sequence[Row]) -> Figure:
 
 
 def _weak(rows: Sequence[Row]) -> Figure:
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     points = [row for row in rows if row.id == "smi.weak"]
     sizes = sorted({row.about["size"] for row in points})
-    figure, axes = pyplot.subplots(figsize=(7.5, 4.5), layout="constrained")
+    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
+    axes = figure.subplots()
     for ranks, colour in ((4, "tab:blue"), (8, "tab:orange")):
         of = [row for row in points if row.about["ranks"] == ranks]
         axes.plot(sizes, [row.about["point_ns"] for row in of], "o-", ms=4, color=colour, label=f"{ranks} FPGAs")

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs on PEACH2's nodes from Python: `from thalweg.peach2 import Hubs` (docs/peach2.md)."""
+
+from thalweg.systems.peach2.hubs import Group as Group
+from thalweg.systems.peach2.hubs import Hubs as Hubs
+from thalweg.systems.peach2.hubs import Memory as Memory
+from thalweg.systems.peach2.hubs import Node as Node
+from thalweg.systems.peach2.hubs import Operation as Operation
+from thalweg.systems.peach2.hubs import Reduction as Reduction
+from thalweg.systems.peach2.hubs import WritesLost as WritesLost
+
+__all__ = ["Group", "Hubs", "Memory", "Node", "Operation", "Reduction", "WritesLost"]
