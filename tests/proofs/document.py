@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/proofs.csv from what a whole `thalweg rtl prove --json FILE` found. A result that is not as it should be ends it, and
-nothing is written.
+"""Writes into docs/proofs.csv what `thalweg rtl prove [BLOCK...] --json FILE` found of its blocks, in place of what stands there of
+them. A result that is not as it should be ends it, and nothing is written.
 
     tests/proofs/document.py FILE
 """
@@ -20,16 +20,21 @@ COLUMNS = ("block", "set", "name", "method", "bound", "cycle", "seconds", "outco
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Put the proofs into the docs.")
-    parser.add_argument("file", metavar="FILE", type=Path, help="of a whole `thalweg rtl prove --json FILE`")
+    parser.add_argument("file", metavar="FILE", type=Path, help="of `thalweg rtl prove [BLOCK...] --json FILE`")
     results = json.loads(parser.parse_args().file.read_text())["rows"]
     wrong = [r for r in results if r["outcome"] not in ("proved", "reached", "refuted")]
     if wrong:
         print(f"not proved: {wrong[0]['block']} {wrong[0]['set']} {wrong[0]['name']}", file=sys.stderr)
         return 1
+    with (DOCS / "proofs.csv").open(newline="") as file:
+        header, *before = csv.reader(file)
+    blocks = {result["block"] for result in results}
+    rows = [row for row in before if row[0] not in blocks]
+    rows += [[result[column] for column in COLUMNS] for result in results]
     with (DOCS / "proofs.csv").open("w", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["property" if column == "name" else column for column in COLUMNS])
-        rows.writerows([result[column] for column in COLUMNS] for result in results)
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(sorted(rows, key=lambda row: row[0]))
     return 0
 
 
