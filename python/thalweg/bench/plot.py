@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,20 +27,24 @@ def check_plot(path: Path) -> None:
         raise InputError("--plot wants matplotlib: pip install 'thalweg[plot]'") from None
 
 
-def plot(rows: Sequence[Row], path: Path) -> None:
-    """Draws the rows of one operation on one cluster."""
+def plot(rows: Sequence[Row], path: Path, title: str = "") -> None:
+    """Draws the rows of one operation on one cluster, under a title where the rows say too little for one."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     draw = (
         _rate_by_share
-        if "share" in rows[0]
+        if "job" in rows[0]
         else _latency_over_load
         if rows[0]["operation"] == "traffic"
+        else _cycles_over_reads
+        if "reads" in rows[0]
         else _time_over_size
     )
     draw(axes, rows)
+    if title:
+        axes.set_title(title, fontsize=11)
     axes.grid(True, which="major", alpha=0.3)
     axes.legend(frameon=False)
     try:
@@ -53,12 +57,14 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 def _time_over_size(axes: Axes, rows: Sequence[Row]) -> None:
     from matplotlib.ticker import LogLocator
 
-    sizes = [row["bytes"] for row in rows]
-    for end, label, colour in (("kernel", "kernel to kernel", "tab:blue"), ("host", "host to host", "tab:orange")):
-        axes.plot(sizes, [row[f"time_{end}_us"] for row in rows], "o-", markersize=3.5, color=colour, label=label)
-        if rows[0][f"bound_{end}_us"] is not None:
-            bounds = [row[f"bound_{end}_us"] for row in rows]
-            axes.plot(sizes, bounds, "--", linewidth=1, color=colour, label=f"{label}, bound")
+    colours = iter(("tab:blue", "tab:orange", "tab:green", "tab:red"))
+    for of, time, bound, label in _lines(rows):
+        colour = next(colours)
+        sizes = [row["bytes"] for row in of]
+        axes.plot(sizes, [row[time] for row in of], "o-", markersize=3.5, color=colour, label=label)
+        if bound and of[0][bound] is not None:
+            axes.plot(sizes, [row[bound] for row in of], "--", linewidth=1, color=colour, label=f"{label}, bound")
+    sizes = sorted({row["bytes"] for row in rows})
     if len(sizes) > 1:
         axes.set_xscale("log", base=2)
         axes.set_xticks(sizes[:: max(1, len(sizes) // 9)])
@@ -70,8 +76,36 @@ def _time_over_size(axes: Axes, rows: Sequence[Row]) -> None:
     axes.yaxis.set_minor_formatter("")
     axes.set_xlabel("bytes")
     axes.set_ylabel("time in µs")
-    closed = ": closed form" * (rows[0]["engine"] == "model")
-    axes.set_title(f"{rows[0]['operation']}, {rows[0]['ranks']} ranks on {rows[0]['cluster']}" + closed, fontsize=11)
+    closed = ": closed form" * (rows[0].get("engine") == "model")
+    ranks = f", {rows[0]['ranks']} ranks" if "ranks" in rows[0] else ""
+    axes.set_title(f"{rows[0]['operation']}{ranks} on {rows[0]['cluster']}{closed}", fontsize=11)
+
+
+def _lines(rows: Sequence[Row]) -> Iterator[tuple[Sequence[Row], str, str, str]]:
+    """Rows, their keys of time and of bound, and what the time is."""
+    if "time_kernel_us" in rows[0]:
+        yield rows, "time_kernel_us", "bound_kernel_us", "kernel to kernel"
+        yield rows, "time_host_us", "bound_host_us", "host to host"
+        return
+    for operation in dict.fromkeys(row["operation"] for row in rows):
+        of = [row for row in rows if row["operation"] == operation]
+        if "linear_us" in of[0]:
+            yield of, "time_us", "", f"{operation}, tree"
+            yield of, "linear_us", "", f"{operation}, linear"
+        else:
+            yield of, "time_us", "bound_us", operation
+
+
+def _cycles_over_reads(axes: Axes, rows: Sequence[Row]) -> None:
+    for key, style, label in (
+        ("cycles", "o-", "measured"),
+        ("polling_cycles", "--", "by polling"),
+        ("link_cycles", ":", "by the link's rate"),
+    ):
+        axes.plot([row["reads"] for row in rows], [row[key] for row in rows], style, markersize=3.5, label=label)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("reads from an input on end")
+    axes.set_ylabel("cycles a message")
 
 
 def _latency_over_load(axes: Axes, rows: Sequence[Row]) -> None:

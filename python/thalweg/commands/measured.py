@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from thalweg.bench.operation import ENGINES, Plan, Row
+from thalweg.bench.plot import check_plot, plot
 from thalweg.commands import completion
-from thalweg.commands.output import print_line, print_table, progress_bar, write_json
+from thalweg.commands.output import OutputFile, print_line, print_table, progress_bar, write_json
 
 Option = Callable[[Any], Any]
 Columns = Sequence[tuple[str, str]]
@@ -50,13 +51,22 @@ def sizes_option(default: str) -> Option:
     )
 
 
-def measure(plan: Plan, json_file: Path | None, columns: Columns) -> Sequence[Row]:
-    """Measures, prints and writes the rows. Raises WrongRows."""
+plot_option = click.option(
+    "--plot", "picture", type=OutputFile(), metavar="FILE", help="Also draw it: .png, .svg or .pdf."
+)
+
+
+def measure(plan: Plan, json_file: Path | None, picture: Path | None, columns: Columns) -> Sequence[Row]:
+    """Measures, prints, writes and draws the rows. Raises WrongRows."""
+    if picture:
+        check_plot(picture)
     with progress_bar(click.get_current_context().info_name or "") as progress:
         rows = plan.rows(progress)
     print_line(plan.title)
     print_table([*(name for name, _ in columns), "verified"], [_cells(row, columns) for row in rows])
     write_json(json_file, rows, plan.cluster, seeds=plan.seeds)
+    if picture:
+        plot(rows, picture, plan.title.partition(";")[0])
     plan.check(rows)
     return rows
 

@@ -12,7 +12,8 @@ import click
 from thalweg.bench.operation import Plan, Row, cores
 from thalweg.bench.plot import check_plot, plot
 from thalweg.commands import completion
-from thalweg.commands.output import OutputFile, json_option, print_line, print_table, progress_bar, write_json
+from thalweg.commands.measured import plot_option
+from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
 from thalweg.commands.pictures import Pictures, picture_options
 from thalweg.errors import InputError
 from thalweg.launch import placement
@@ -45,9 +46,6 @@ cluster_option = click.option(
     shell_complete=completion.clusters,
     metavar="C",
     help="A preset, a cluster file, or a shape in place such as torus:4x4.",
-)
-plot_option = click.option(
-    "--plot", "picture", type=OutputFile(), metavar="FILE", help="Also draw it: .png, .svg or .pdf."
 )
 _common = _options(cluster_option, faults_option, plot_option, json_option)
 

@@ -11,11 +11,12 @@ import click
 
 from thalweg.bench.operation import Plan, Row
 from thalweg.bench.plot import check_plot
+from thalweg.commands.measured import plot_option
 from thalweg.commands.output import json_option, print_line, print_table
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import bench_jobs, operations
 from thalweg.systems.mpi_fpga.cluster import Cluster
-from thalweg.systems.mpi_fpga.commands.bench import cluster_option, measured, plot_option, seed_option, yes
+from thalweg.systems.mpi_fpga.commands.bench import cluster_option, measured, seed_option, yes
 
 COLUMNS = ["share", "job", "operation", "bytes", "part", "whole", "alone", "together", "rate", "of a link", "verified"]
 _KEYS = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from thalweg.commands.measured import TIMES, cluster_option, engine_option, measure, sizes_option
+from thalweg.commands.measured import TIMES, cluster_option, engine_option, measure, plot_option, sizes_option
 from thalweg.commands.output import json_option, print_line
 from thalweg.systems.smi import operations
 from thalweg.systems.smi.cluster import Cluster
@@ -55,15 +55,16 @@ _circuit_packets = click.option(
 @_switching
 @_circuit_packets
 @sizes_option("8:1M")
+@plot_option
 @json_option
-def push(cluster: str, json_file: Path | None, **options: Any) -> None:
+def push(cluster: str, json_file: Path | None, picture: Path | None, **options: Any) -> None:
     """A message from kernels of rank 0 to those of another rank, until the last element is popped.
 
     The bound has the links' latency and the elements over the slower of link and kernels, which push one a cycle; the last share is
     that of the elements that a link can carry, in full packets.
     """
     columns = [*TIMES, ("Gb/s", "gbit_per_s"), ("of payload", "share_of_payload")]
-    measure(operations.push(Cluster.load(cluster), **options), json_file, columns)
+    measure(operations.push(Cluster.load(cluster), **options), json_file, picture, columns)
 
 
 @click.command()
@@ -73,13 +74,14 @@ def push(cluster: str, json_file: Path | None, **options: Any) -> None:
 @_switching
 @_circuit_packets
 @sizes_option("1K:1M")
+@plot_option
 @json_option
-def latency(cluster: str, json_file: Path | None, **options: Any) -> None:
+def latency(cluster: str, json_file: Path | None, picture: Path | None, **options: Any) -> None:
     """A message of one element to a rank to which another kernel's message is under way, from its push to its pop.
 
     The sizes are the other one's, of which half have been pushed. The bound has the links' latency.
     """
-    measure(operations.latency(Cluster.load(cluster), **options), json_file, TIMES)
+    measure(operations.latency(Cluster.load(cluster), **options), json_file, picture, TIMES)
 
 
 @click.command()
@@ -93,14 +95,15 @@ def latency(cluster: str, json_file: Path | None, **options: Any) -> None:
     help="Of a send kernel from an input on end: a list.",
 )
 @click.option("--messages", type=click.IntRange(1), default=2000, show_default=True, help="To be measured over.")
+@plot_option
 @json_option
-def injection(cluster: str, json_file: Path | None, **options: Any) -> None:
+def injection(cluster: str, json_file: Path | None, picture: Path | None, **options: Any) -> None:
     """Cycles from a message of one element to the next one, with a channel at each link.
 
     Polling lets R packets leave in R + the number of links cycles; a link takes no more packets than its rate allows.
     """
     columns = [("R", "reads"), ("cycles", "cycles"), ("by polling", "polling_cycles"), ("by link", "link_cycles")]
-    measure(operations.inject(Cluster.load(cluster), **options), json_file, columns)
+    measure(operations.inject(Cluster.load(cluster), **options), json_file, picture, columns)
 
 
 def _collective(operation: str) -> click.Command:
@@ -111,9 +114,10 @@ def _collective(operation: str) -> click.Command:
     @click.option("--root", type=click.IntRange(0), default=0, show_default=True)
     @in_switch_option
     @sizes_option("4:64K")
+    @plot_option
     @json_option
-    def command(cluster: str, json_file: Path | None, **options: Any) -> None:
-        measure(operations.OPERATIONS[operation].plan(Cluster.load(cluster), **options), json_file, TIMES)
+    def command(cluster: str, json_file: Path | None, picture: Path | None, **options: Any) -> None:
+        measure(operations.OPERATIONS[operation].plan(Cluster.load(cluster), **options), json_file, picture, TIMES)
 
     tree = operation in ("broadcast", "reduce")
     if tree:
@@ -138,8 +142,9 @@ def _collective(operation: str) -> click.Command:
 @click.option("--ranks", type=click.IntRange(0), default=0, help="The first ones; all where nothing is said.")
 @click.option("--arity", type=click.IntRange(1), default=2, show_default=True, help="Children of a place in the tree.")
 @sizes_option("64:64K")
+@plot_option
 @json_option
-def trees(cluster: str, json_file: Path | None, **options: Any) -> None:
+def trees(cluster: str, json_file: Path | None, picture: Path | None, **options: Any) -> None:
     """Broadcast and reduction over a tree, beside the paper's linear scheme, in which all are the root's children.
 
     The last column is what a reduction's one order costs: its linear time over that in any order.
@@ -152,7 +157,7 @@ def trees(cluster: str, json_file: Path | None, **options: Any) -> None:
         ("times as fast", "times_as_fast"),
         ("one order", "order_costs"),
     ]
-    rows = measure(operations.trees(Cluster.load(cluster), **options), json_file, columns)
+    rows = measure(operations.trees(Cluster.load(cluster), **options), json_file, picture, columns)
     for operation in ("broadcast", "reduce"):
         size = operations.faster_from(rows, operation)
         last = [row for row in rows if row["operation"] == operation][-1]
