@@ -4,12 +4,14 @@
 // from them is kept; one lane combines: the first child's element with the second's, and so on, last with the kernel's own. In any
 // order, all but the first child's are combined as they are there. Who is not the root sends the results to its parent, as it gets leave.
 //
-// A source is another child than the first, or the kernel. The turn stays with a source as long as it has an element that can enter the
-// lane, and then goes on to the next; there are no turns where nothing waits.
+// The kernel's element enters the lane as soon as it can, as its call waits for the result. The other children than the first take turns:
+// the turn stays with one as long as it has an element that can enter the lane, and then passes to the next; there are no turns where nothing
+// waits.
 //
 // Order: kept. Latency: from an element that comes to what it is combined with Latency + 3 cycles, and three to the result's output.
 // Throughput: an element a cycle into the lane. Storage: two tiles of each source, of the first child, of sums and of results, in
-// memories with a registered output; counts by source and by element, and a child's number by rank, in ones that can be LUT RAM.
+// memories with a registered output, of which the first child's and the sums have two reads; counts by source and by element, and a
+// child's number by rank, in ones that can be LUT RAM.
 // Outputs depend on registers alone. Critical path: from a source's next element over what has been done with it to the next turn.
 module tw_reduce
   import tw_spec_pkg::*;
@@ -215,7 +217,7 @@ module tw_reduce
 
   // What comes of children: an element a cycle, always with a place.
   logic [SourceBits:0] child_of_q[256], from_q;  // counted from the first child on
-  count_t came_q[1<<SourceBits];  // of sources but the kernel
+  count_t came_q[1<<SourceBits];  // of these children
   count_t base_came_q, own_came_q;
   wire loads = packet_valid && unpacker_ready;
   wire from_base = from_q == 0;
@@ -262,49 +264,56 @@ module tw_reduce
       .out_data_o (unpacked)
   );
 
-  // Whose turn it is, and whether its next element enters the lane.
+  // Whether the kernel's next element can enter the lane, and that of the child whose turn it is.
   count_t entered_q[1<<SourceBits];
   step_t done_q[Depth], sent_q[Depth];  // steps of an element: behind the lane, before it
   source_t source_q;
-  count_t next_q;  // its next element
+  count_t next_q, own_next_q;  // its next element; the kernel's
   count_t opened_q, begun_q;  // elements of which something has entered the lane, has left it
-  logic [WaitingBits-1:0] waiting_q;  // elements that have not entered the lane, of all sources
+  logic [WaitingBits-1:0] waiting_q;  // elements of these children that have not entered the lane
 
-  wire source_t kernel = source_t'(children - 8'd1);
-  wire source_t next_source = source_q == kernel ? '0 : source_q + 1;
-  wire place_t place = next_q[PlaceBits-1:0];
-  wire first = next_q == opened_q;
-  wire count_t behind = next_q - begun_q;
-  wire some = next_q != (source_q == kernel ? own_came_q : came_q[source_q]);
-  wire step_t done = done_q[place];
-  wire may_begin = base_came_q != opened_q && (open_q.any_order || source_q == 0);
+  wire lane_open = run && !leaf;
+  wire source_t kernel = source_t'(children - 8'd1);  // as a source, behind the children
+  wire source_t next_source = source_q + 1 == kernel ? '0 : source_q + 1;
+  wire place_t place = next_q[PlaceBits-1:0], own_place = own_next_q[PlaceBits-1:0];
+  wire first = next_q == opened_q, own_first = own_next_q == opened_q;
+  wire count_t behind = next_q - begun_q, own_behind = own_next_q - begun_q;
+  wire step_t done = done_q[place], own_done = done_q[own_place];
+  wire base_there = base_came_q != opened_q;
+  wire may_begin = base_there && (open_q.any_order || source_q == 0);
+  wire own_may_begin = base_there && (open_q.any_order || kernel == 0);
   wire may_go_on = behind[CountBits-1] && done == (open_q.any_order ? sent_q[place] : step_t'(source_q));
-  wire enters = run && !leaf && some && (first ? may_begin : may_go_on);
-  wire step_t step = first ? step_t'(1) : done + 1;
-  wire turns = run && !leaf && !enters && waiting_q != 0 && kernel != 0;
+  wire own_may_go_on = own_behind[CountBits-1] && own_done == (open_q.any_order ? sent_q[own_place] : step_t'(kernel));
+  wire fits = lane_open && kernel != 0 && next_q != came_q[source_q] && (first ? may_begin : may_go_on);
+  wire own_enters = lane_open && own_next_q != own_came_q && (own_first ? own_may_begin : own_may_go_on);
+  wire child_enters = fits && !own_enters;
+  wire turns = lane_open && !fits && waiting_q != 0 && kernel > 1;
+  wire step_t step = first ? step_t'(1) : done + 1, own_step = own_first ? step_t'(1) : own_done + 1;
 
   always_ff @(posedge clk_i) begin
-    if (preparing || enters) entered_q[preparing ? at : source_q] <= preparing ? 0 : next_q + 1;
-    if (enters) sent_q[place] <= step;
+    if (preparing || child_enters) entered_q[preparing ? at : source_q] <= preparing ? 0 : next_q + 1;
+    if (own_enters || child_enters) sent_q[own_enters ? own_place : place] <= own_enters ? own_step : step;
     if (opens) begin
-      source_q  <= '0;
-      next_q    <= 0;
-      opened_q  <= 0;
-      waiting_q <= 0;
+      source_q   <= '0;
+      next_q     <= 0;
+      own_next_q <= 0;
+      opened_q   <= 0;
+      waiting_q  <= 0;
     end else begin
-      if (enters) next_q <= next_q + 1;
-      if (enters && first) opened_q <= opened_q + 1;
+      if (own_enters) own_next_q <= own_next_q + 1;
+      if (child_enters) next_q <= next_q + 1;
+      if (own_enters ? own_first : child_enters && first) opened_q <= opened_q + 1;
       if (turns) begin
         source_q <= next_source;
         next_q   <= entered_q[next_source];
       end
-      waiting_q <= waiting_q + WaitingBits'(keeps) + WaitingBits'(takes && !leaf) - WaitingBits'(enters);
+      waiting_q <= waiting_q + WaitingBits'(keeps) - WaitingBits'(child_enters);
     end
   end
 
-  // The elements: read while they enter, chosen in the next cycle.
+  // The elements: read for both while one enters, chosen in the next cycle.
   element_t base_q[Depth], own_q[Depth], sums_q[Depth], kept_q[1<<(SourceBits+PlaceBits)];
-  element_t base, own, sum, kept, a_q, b_q;
+  element_t base, own_base, own, sum, own_sum, kept, a_q, b_q;
   tag_t tag_q, tag_chosen_q, tag;
   logic read_q, read_own_q, chosen_q, combines;
   logic [255:0] combined;
@@ -312,14 +321,16 @@ module tw_reduce
   always_ff @(posedge clk_i) begin
     if (unpacker_valid && from_base) base_q[base_came_q[PlaceBits-1:0]] <= unpacked;
     base <= base_q[place];
+    own_base <= base_q[own_place];
   end
   always_ff @(posedge clk_i) begin
     if (takes && !leaf) own_q[own_came_q[PlaceBits-1:0]] <= given;
-    own <= own_q[place];
+    own <= own_q[own_place];
   end
   always_ff @(posedge clk_i) begin
     if (combines && !tag.last) sums_q[tag.place] <= combined[ElementBits-1:0];
     sum <= sums_q[place];
+    own_sum <= sums_q[own_place];
   end
   always_ff @(posedge clk_i) begin
     if (keeps) kept_q[{from, came[PlaceBits-1:0]}] <= unpacked;
@@ -327,15 +338,17 @@ module tw_reduce
   end
 
   always_ff @(posedge clk_i) begin
-    tag_q <= '{place: place, step: step, first: first, last: step == step_t'(children)};
-    read_own_q <= source_q == kernel;
+    tag_q <= own_enters ? '{place: own_place, step: own_step, first: own_first, last: own_step == step_t'(children)}
+        : '{place: place, step: step, first: first, last: step == step_t'(children)};
+    read_own_q <= own_enters;
     tag_chosen_q <= tag_q;
-    a_q <= tag_q.first ? base : sum;
+    if (tag_q.first) a_q <= read_own_q ? own_base : base;
+    else a_q <= read_own_q ? own_sum : sum;
     b_q <= read_own_q ? own : kept;
     if (combines) done_q[tag.place] <= tag.step;
     if (opens) begun_q <= 0;
     else if (combines && tag.first) begun_q <= begun_q + 1;
-    read_q   <= enters && !rst_i;
+    read_q   <= (own_enters || child_enters) && !rst_i;
     chosen_q <= read_q && !rst_i;
   end
 

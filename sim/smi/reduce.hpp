@@ -21,13 +21,14 @@ namespace thalweg::smi {
 /// Every kernel gives `count` elements; the root's gets as many results, each as soon as all ranks have given theirs. Children get leave for a
 /// tile of elements when there is room for it, for two of them at first. What comes from them is kept; one lane combines: the first child's
 /// element with the second's, and so on, last with the kernel's own. In any order, all but the first child's are combined as they are there.
+/// The kernel's element enters the lane as soon as it can, as its call waits for the result; the other children take turns.
 class Reduce : public Endpoint {
  public:
   explicit Reduce(const Config& config)
       : config_(config),
         places_kept_(2 * std::bit_ceil(config.tile)),
         base_(places_kept_),
-        own_(places_kept_),
+        kernels_(places_kept_),
         sums_(places_kept_),
         kept_(std::size_t{config.children} * places_kept_),
         done_(places_kept_),
@@ -48,7 +49,7 @@ class Reduce : public Endpoint {
   [[nodiscard]] bool idle() const override { return !moved_ && (!looks_ || looked_ > places_.children()); }
   void skip(Tick cycles) override {
     if (!looks_) return;
-    source_ = static_cast<unsigned>((source_ + static_cast<std::uint64_t>(cycles)) % places_.children());
+    source_ = static_cast<unsigned>((source_ + static_cast<std::uint64_t>(cycles)) % own());
     next_ = sources_[source_].entered;
   }
   [[nodiscard]] std::string waits() const override {
@@ -69,7 +70,7 @@ class Reduce : public Endpoint {
     const Open* opens = open_ready() && in.open && in.open->count > 0 ? in.open : nullptr;
     const bool runs = state_ == State::run, takes = in.element && element_ready();
     const bool leaf = places_.children() == 0, out_ready = out_.ready();
-    const Element own{takes ? in.element->data & element_bits(open_.size) : 0};
+    const Element given{takes ? in.element->data & element_bits(open_.size) : 0};
     looks_ = false;
     moved_ = accepts(in) || (state_ != State::closed && !runs) || under_way_ > 0 || unpacker_.valid() ||
              packets_.valid() || (!results_.valid() && !results_.empty());
@@ -112,7 +113,7 @@ class Reduce : public Endpoint {
       if (tag.first) ++begun_;
       --under_way_;
     }
-    if (leaf && takes) finishes = true, finished = own;
+    if (leaf && takes) finishes = true, finished = given;
     if (lane_moves) lane_.step(operands_ ? &*operands_ : nullptr);
     operands_ = read_;
     read_ = enters;
@@ -123,8 +124,7 @@ class Reduce : public Endpoint {
     const bool loads = packets_.valid() && unpacker_.ready(true);
     if (loads) from_ = child_of_[packets_.front().source()];
     if (takes && !leaf) {
-      own_[own_came_ % places_kept_] = own.data;
-      ++waiting_;
+      kernels_[own_came_ % places_kept_] = given.data;
     }
 
     switch (state_) {
@@ -173,9 +173,9 @@ class Reduce : public Endpoint {
 
  private:
   enum class State { closed, places, children, run };
-  /// What is combined with the first child's elements: those of each other child, and the kernel's, last.
+  /// Another child than the first, by its number less 1.
   struct Source {
-    std::uint32_t came = 0, entered = 0;  ///< elements, of all; the kernel's are counted elsewhere
+    std::uint32_t came = 0, entered = 0;  ///< elements, of all
   };
   struct Tag {
     unsigned place, step;
@@ -193,7 +193,7 @@ class Reduce : public Endpoint {
     tile_left_ = open_.tile;
     room_ = 2;
     ahead_ = 0;
-    base_came_ = own_came_ = opened_ = begun_ = finished_ = 0;
+    base_came_ = own_came_ = own_next_ = opened_ = begun_ = finished_ = 0;
     source_ = 0;
     next_ = 0;
   }
@@ -215,36 +215,47 @@ class Reduce : public Endpoint {
     kept_[(from_ - 1) * places_kept_ + came++ % places_kept_] = element;
     ++waiting_;
   }
-  /// An element of the source whose turn it is; or else another one's turn comes.
+  /// The kernel as a source, behind the children.
+  [[nodiscard]] unsigned own() const { return places_.children() - 1; }
+  /// Whether an element of a source can enter the lane, if it has come.
+  [[nodiscard]] bool fits(unsigned source, std::uint32_t next) const {
+    if (next == opened_) return base_came_ != opened_ && (open_.any_order || source == 0);
+    const std::size_t place = next % places_kept_;
+    return next < begun_ && done_[place] == (open_.any_order ? entered_[place] : source);
+  }
+  /// The kernel's element where it can; otherwise one of the child whose turn it is. Where that has none the next one's turn comes.
   std::optional<FlitPair> choose() {
-    const unsigned own = places_.children() - 1;
-    const auto came = source_ == own ? own_came_ : sources_[source_].came;
-    const std::size_t place = next_ % places_kept_;
-    const bool first = next_ == opened_;
-    const bool goes =
-        next_ != came && (first ? base_came_ != opened_ && (open_.any_order || source_ == 0)
-                                : next_ < begun_ && done_[place] == (open_.any_order ? entered_[place] : source_));
-    if (!goes) {
-      if (waiting_ == 0 || own == 0) return std::nullopt;
-      looks_ = true;
-      source_ = source_ == own ? 0 : source_ + 1;
-      next_ = sources_[source_].entered;
-      return std::nullopt;
+    const bool kernels = own_next_ != own_came_ && fits(own(), own_next_);
+    const bool childs = own() != 0 && next_ != sources_[source_].came && fits(source_, next_);
+    const auto element = kernels  ? enter(kernels_[own_next_ % places_kept_], own_next_)
+                         : childs ? enter(kept_[source_ * places_kept_ + next_ % places_kept_], next_)
+                                  : std::optional<FlitPair>();
+    if (kernels) {
+      ++own_next_;
+    } else if (childs) {
+      sources_[source_].entered = ++next_;
+      --waiting_;
     }
+    if (!childs && waiting_ != 0 && own() > 1) {
+      looks_ = true;
+      source_ = source_ + 1 == own() ? 0 : source_ + 1;
+      next_ = sources_[source_].entered;
+    }
+    return element;
+  }
+  FlitPair enter(std::uint64_t element, std::uint32_t number) {
+    const std::size_t place = number % places_kept_;
+    const bool first = number == opened_;
     const unsigned step = first ? 1 : done_[place] + 1u;
     const bool last = step == places_.children();
-    const std::uint64_t a = first ? base_[place] : sums_[place];
-    const std::uint64_t b = source_ == own ? own_[place] : kept_[source_ * places_kept_ + place];
     if (first) ++opened_;
     entered_[place] = static_cast<std::uint8_t>(step);
-    sources_[source_].entered = ++next_;
-    --waiting_;
     return FlitPair{.op = open_.op,
                     .type = open_.type,
                     .head = false,
                     .bytes = 1U << open_.size,
-                    .a = {a},
-                    .b = {b},
+                    .a = {first ? base_[place] : sums_[place]},
+                    .b = {element},
                     .tag = place << 10 | step << 2 | (first ? 2u : 0u) | (last ? 1u : 0u)};
   }
   [[nodiscard]] static Tag tag_of(std::uint64_t tag) {
@@ -271,15 +282,15 @@ class Reduce : public Endpoint {
   std::array<std::uint8_t, kMostRanks> child_of_{};  ///< by rank
   unsigned from_ = 0;                                ///< whose elements are unpacked, counted from the first child on
 
-  std::vector<std::uint64_t> base_, own_, sums_, kept_;
+  std::vector<std::uint64_t> base_, kernels_, sums_, kept_;  ///< elements
   std::vector<std::uint8_t> done_, entered_;  ///< by element: what has been combined, and what is on its way
   std::vector<Source> sources_;
-  std::uint32_t base_came_ = 0, own_came_ = 0;
+  std::uint32_t base_came_ = 0, own_came_ = 0, own_next_ = 0;
   std::uint32_t opened_ = 0, begun_ = 0;  ///< elements of which something has entered the lane, has left it
   std::uint32_t finished_ = 0;            ///< results; for people
-  unsigned source_ = 0;                   ///< whose turn it is
+  unsigned source_ = 0;                   ///< the child whose turn it is
   std::uint32_t next_ = 0;                ///< its next element
-  unsigned waiting_ = 0;                  ///< elements of all sources that have not entered the lane
+  unsigned waiting_ = 0;                  ///< elements of these children that have not entered the lane
   unsigned under_way_ = 0;                ///< elements between
   std::optional<FlitPair> read_, operands_;
   FlitLane lane_;

@@ -109,6 +109,16 @@ def test_collectives_give_each_kernel_its_elements(operation: str) -> None:
 
 
 @pytest.mark.slow
+def test_a_result_takes_the_way_through_the_port_on_any_number_of_ranks() -> None:
+    """8 cycles of the adder and 8 of the port's registers and memories, where tiles cover the round trip; the children's elements do not
+    hold up the root's. Tiles of 32 are what 900 cycles there and back bring."""
+    for ranks, tile, cycles in ((2, 128, 16), (8, 128, 16), (8, 32, 900 / 32)):
+        board = Cluster.load("smi-noctua").with_node(tile=tile)
+        short, long = (row["time_us"] for row in thalweg.bench("reduce", board, ranks=ranks, sizes="2K,4K"))
+        assert (long - short) * 259.6 / 512 == pytest.approx(cycles, rel=0.02)
+
+
+@pytest.mark.slow
 def test_trees_are_faster_from_some_size_on_and_one_order_costs_little() -> None:
     """A linear root sends each packet to 7 children, a tree's to 2, and each place again: 7 / 4 where only that counts."""
     rows = thalweg.bench("trees", "smi-noctua", sizes="256,4K,64K")
