@@ -124,6 +124,7 @@ class Run {
     nb::gil_scoped_release released;
     program_->run();
   }
+  void limit(std::uint64_t cycle) { program_->limit(static_cast<Tick>(cycle)); }
   void watch(unsigned patience) { guard_->watch(patience); }
   [[nodiscard]] nb::tuple fault() const { return nb::make_tuple(guard_->fault(), guard_->impatient()); }
   [[nodiscard]] nb::list started() const {
@@ -180,6 +181,7 @@ void bind_smi(nb::module_& module) {
       .def("start", &Run::start, nb::arg("rank"), nb::arg("library"), nb::arg("kernel"), nb::arg("arguments"),
            nb::arg("serves"))
       .def("run", &Run::run)
+      .def("limit", &Run::limit, nb::arg("cycle"), "The last cycle in which a kernel that does not serve may end")
       .def("watch", &Run::watch, nb::arg("patience"),
            "In a process that was forked for the run: a fault of a kernel ends it, and so do so many seconds of "
            "processor time in "

@@ -1105,6 +1105,9 @@ class SmiRun:
 
     def run(self) -> None: ...
 
+    def limit(self, cycle: int) -> None:
+        """The last cycle in which a kernel that does not serve may end"""
+
     def watch(self, patience: int) -> None:
         """
         In a process that was forked for the run: a fault of a kernel ends it, and so do so many seconds of processor time in which no kernel has used a channel or memory; 0: never

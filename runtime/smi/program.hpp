@@ -23,6 +23,12 @@
 
 namespace thalweg::smi {
 
+/// A kernel has not ended by the limit.
+class Late : public Deadlock {
+ public:
+  using Deadlock::Deadlock;
+};
+
 class Program {
  public:
   /// Of a kernel, in bytes: arrays are there that are on-chip memory in hardware.
@@ -74,8 +80,11 @@ class Program {
 
   /// The same of C++ code, which calls smi_calls().
   void start(unsigned rank, const std::string& kernel, std::function<void()> call, bool serves = false);
-  /// Until all that don't serve have ended. Throws Misuse, or Deadlock with who waits for whom.
+  /// Until all that don't serve have ended. Throws Misuse, or Deadlock with who waits for whom, or that says who has not ended by the
+  /// limit.
   void run();
+  /// The last cycle in which a kernel that does not serve may end.
+  void limit(Tick cycle) { limit_ = cycle; }
 
   struct Started {
     unsigned rank = 0;
@@ -144,9 +153,13 @@ class Program {
   void collective(Running& running, Channel& channel, unsigned kind, const smi__variable& send,
                   const smi__variable& receive, const smi__place& place);
   void check_type(const Running& running, const Channel& channel, const smi__variable& value, const smi__place& place);
+  void end_bursts(Running& running);
   void memory(Running& running, std::uintptr_t address, std::size_t bytes, bool writes, const void* from);
   [[noreturn]] void wrong(const Running& running, const smi__place& place, const std::string& what) const;
   void warn(const std::string& what);
+  void check_limit(const Running& running, std::span<void* const> code, Tick cycle) const;
+  [[nodiscard]] std::string late(const Running& running, std::span<void* const> code) const;
+  [[nodiscard]] std::string late() const;
   [[nodiscard]] std::string report() const;
   [[nodiscard]] std::vector<const Running*> circle() const;
   [[nodiscard]] std::string waits(const Running& running) const;
@@ -171,6 +184,7 @@ class Program {
   Agreement agreement_;
   std::vector<std::string> warnings_;
   std::uint64_t elements_ = 0, uses_ = 0;
+  Tick limit_ = kNever;
   Kernels kernels_;  // ends first: kernels are unwound
 };
 

@@ -229,4 +229,39 @@ std::string Program::report() const {
   return text;
 }
 
+std::uint64_t Program::PortState::moved(unsigned other) const {
+  const auto ended = passed.find(other);
+  const bool is_now = unfinished && static_cast<unsigned>(now.peer) == other;
+  return (ended == passed.end() ? 0 : ended->second) + (is_now ? now.done : 0);
+}
+
+/// Data that no kernel has taken. Kernels that serve may still take or give more.
+void Program::warn_of_unread() {
+  const auto serves = [](const Running* user) { return user && !user->is_over; };
+  for (unsigned from = 0; from < ranks(); ++from) {
+    for (const auto& state : ranks_[from].ports) {
+      if (state.port.endpoint.kind != EndpointKind::push || !state.user || serves(state.user)) continue;
+      const auto port = state.port.endpoint.port;
+      for (const auto& [to, pushed] : state.passed) {
+        const auto* other = port_of(to, EndpointKind::pop, port);
+        if (!other || serves(other->user)) continue;
+        if (const auto popped = other->moved(from); popped < pushed)
+          warn("rank " + std::to_string(to) + ", port " + std::to_string(port) + ": " +
+               std::to_string(pushed - popped) + " of " + std::to_string(pushed) + " elements from rank " +
+               std::to_string(from) + " are never popped (pushed by kernel " + state.user->name + ", " +
+               line(state.used) + ")");
+      }
+    }
+    for (const auto& [name, library] : ranks_[from].libraries)
+      for (const auto* pipe : library->pipes()) {
+        const auto end = [](const StreamEnd& of) {
+          return of.kernel() ? static_cast<const Running*>(of.kernel()->context()) : nullptr;
+        };
+        if (pipe->unread() == 0 || serves(end(pipe->reader)) || serves(end(pipe->writer))) continue;
+        warn(pipe->name + ": " + std::to_string(pipe->unread()) + " of " + std::to_string(pipe->written()) +
+             " values are never read (written by kernel " + end(pipe->writer)->name + ")");
+      }
+  }
+}
+
 }  // namespace thalweg::smi

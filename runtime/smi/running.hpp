@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that has been started; of program.cpp and report.cpp.
+// A kernel that has been started; of the files that Program is in.
 #pragma once
 
+#include <array>
 #include <exception>
 #include <memory>
 #include <string>
@@ -30,7 +31,7 @@ struct Program::Running {
   };
 
   /// A turn of a loop begins its interval after the one before, and the ticks that the kernel stalled; `at_once` of them together.
-  void turn(smi__loop& loop) {
+  void turn(smi__loop& loop, const void* from) {
     if (loop.begun >= 0 && loop.turns < loop.at_once) {
       ++loop.turns;
       return;
@@ -39,6 +40,8 @@ struct Program::Running {
       pipelines.back()->turn();
     else if (loop.begun >= 0)
       kernel->reach(next(loop));
+    if (kernel->cycle() > program.limit_) [[unlikely]]
+      program.check_limit(*this, std::array{const_cast<void*>(from)}, kernel->cycle());
     loop.begun = kernel->tick();
     loop.stalled = kernel->stalled();
     loop.turns = 1;
@@ -74,5 +77,13 @@ struct Program::Running {
   Tick ended = 0;
   bool is_over = false;
 };
+
+inline Where at(const smi__place& place) {
+  return {place.file, place.line};
+}
+
+inline std::string line(const smi__place& place) {
+  return std::string(place.file) + ":" + std::to_string(place.line);
+}
 
 }  // namespace thalweg::smi

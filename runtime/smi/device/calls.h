@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-enum { SMI__CALLS_VERSION = 3 };
+enum { SMI__CALLS_VERSION = 4 };
 
 /* Of a variable that a call gets: what smi.h's SMI__TYPE says of it. */
 struct smi__variable {
@@ -46,8 +46,8 @@ struct smi__calls {
   void (*read)(void* channel, void* value, unsigned long size, struct smi__place place);
   int (*try_write)(void* channel, const void* value, unsigned long size, struct smi__place place);
   int (*try_read)(void* channel, void* value, unsigned long size, struct smi__place place);
-  /* A turn of a loop begins; the loop is left. */
-  void (*turn)(struct smi__loop* loop);
+  /* A turn of a loop begins, in the code before `from`; the loop is left. */
+  void (*turn)(struct smi__loop* loop, const void* from);
   void (*leave)(struct smi__loop* loop);
   void (*begin_pipeline)(struct smi__loop* loop, long depth, const void* from);
   /* Calls of the C library by the code before `from`: that ends the process, and what is thrown. */

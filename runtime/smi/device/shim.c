@@ -109,7 +109,7 @@ int smi__within(struct smi__loop* loop) {
   return !loop->used++;
 }
 void smi__turn(struct smi__loop* loop) {
-  CALLS->turn(loop);
+  CALLS->turn(loop, __builtin_return_address(0));
 }
 void smi__leave(struct smi__loop* loop) {
   CALLS->leave(loop);

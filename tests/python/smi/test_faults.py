@@ -84,6 +84,48 @@ def test_an_endless_loop(loop: str, tmp_path: Path) -> None:
     assert time.process_time() + os.times().children_user - begun < 20
 
 
+@pytest.mark.parametrize("loop, line", [("while (x < n) { }", 4), ("for (;;)\nif (x) break;", 5)])
+def test_a_limit_in_cycles(loop: str, line: int, tmp_path: Path) -> None:
+    """The line of the loop, and no time of the processor."""
+    text = BASE + f"volatile int x = 0; out[0] = n;\n{loop} }}"
+    run = run_of(tmp_path, text, "cl", patience=0)
+    run.max_cycles = 1000
+    with pytest.raises(
+        Stuck, match=rf"app.cl:[{line - 1}{line}]: rank 1, kernel app: has not ended by cycle 1000, the li"
+    ) as late:
+        run.run()
+    assert "\n" not in str(late.value)
+
+
+def test_the_limit_is_the_last_cycle_in_which_a_kernel_may_end(tmp_path: Path) -> None:
+    text = BASE + "volatile int x = 0; for (int i = 0; i < 500; i++) x++; }"
+    ends = run_of(tmp_path, text, "cl").run().cycles
+    for limit in (ends, ends - 1):
+        run = run_of(tmp_path, text, "cl")
+        run.max_cycles = limit
+        if limit == ends:
+            assert run.run().cycles == ends
+        else:
+            with pytest.raises(Stuck, match=f"rank 1, kernel app: has not ended by cycle {limit}"):
+                run.run()
+
+
+def test_the_limit_while_another_kernel_polls(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nothing is blocked for ever, as far as a deadlock's search knows: a kernel that serves polls. The limit of the host description."""
+    (tmp_path / "app.cl").write_text("""channel int to, from;
+__kernel void polls() { while (1) { bool there; read_channel_nb_intel(to, &there); if (there) write_channel_intel(from, 1); } }
+__kernel void app() {
+  read_channel_intel(from);
+}
+""")
+    (tmp_path / "host.toml").write_text('max_cycles = 2000\n[[kernel]]\nfile = "app.cl"\nname = "app"\n'
+                                        '[[kernel]]\nfile = "app.cl"\nname = "polls"\n')  # fmt: skip
+    command = ["smi", "run", "-n", "1", "--cluster", "smi-noctua", "--host", str(tmp_path / "host.toml")]
+    assert main(command) == FabricStopped.exit_code
+    said = capfd.readouterr().err
+    assert re.fullmatch(r"thalweg: \S*app.cl:4: rank 0, kernel app: has not ended by cycle 2000, the limit.*\n", said)
+
+
 @pytest.mark.slow
 def test_slow_work_is_no_endless_loop(tmp_path: Path) -> None:
     """Longer than its patience, but it uses memory."""

@@ -112,6 +112,9 @@ class CheckTable(Ranks):
 class HostTable(_Table):
     include: list[Path] = []
     define: list[str] = []
+    max_cycles: int | None = Field(
+        None, ge=1, description="last cycle in which a kernel may end, unless it serves; --max-cycles takes precedence"
+    )
     buffer: list[BufferTable] = []
     kernel: list[KernelTable] = []
     check: list[CheckTable] = []
@@ -168,6 +171,8 @@ class Prepared:
         self.used: set[Path] = set()
         run.includes = [*run.includes, *(host.folder / folder for folder in host.table.include)]
         run.defines = [*run.defines, *host.table.define]
+        if run.max_cycles is None:
+            run.max_cycles = host.table.max_cycles
         self.buffers: dict[tuple[str, int], Buffer] = {}
         self.first: dict[tuple[str, int], NDArray[Any]] = {}
         for buffer in host.table.buffer:

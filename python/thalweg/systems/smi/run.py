@@ -159,7 +159,8 @@ class Run:
     `protocol`: of point-to-point channels, one of PROTOCOLS (docs/smi-programs.md); otherwise the program's or the cluster's.
     `in_switch`: a cluster of MPI-FPGA, in whose switches collectives are computed, rank r at node r; SMI's network has the point-to-point
     channels. `patience`: seconds of processor time after which a run in which no kernel has used a channel or memory is taken for an
-    endless loop; 0: never. Raises InputError where something does not fit."""
+    endless loop; 0: never. `max_cycles`: the last cycle in which a kernel may end that does not serve; None: any. Raises InputError where
+    something does not fit."""
 
     cluster: Cluster | str | Path
     ranks: int | None = None
@@ -170,6 +171,7 @@ class Run:
     in_switch: Switches | str | Path | None = None
     patience: int = 60
     protocol: str | None = None
+    max_cycles: int | None = None
     _compiled: dict[Path, Compiled] = field(default_factory=dict)
     _starts: list[_Start] = field(default_factory=list)
     _buffers: list[Buffer] = field(default_factory=list)
@@ -180,6 +182,8 @@ class Run:
         one_of("engine", self.engine, ENGINES)
         if not 0 <= self.patience < 2**32:
             raise InputError(f"patience {self.patience}; it is seconds, 0 or more")
+        if self.max_cycles is not None and not 1 <= self.max_cycles < 2**62:
+            raise InputError(f"max_cycles {self.max_cycles}; it is cycles of the kernels' clock, 1 or more")
         if self.protocol is not None:
             one_of("protocol", self.protocol, PROTOCOLS)
         there = self.cluster.topology.nodes
@@ -233,6 +237,7 @@ class Run:
         assert isinstance(self.cluster, Cluster) and self.ranks is not None
         if not self._starts:
             raise InputError("no kernel is started")
+        self._start_autorun()
         programs = self._programs()
         cluster = self.cluster
         if self.program:
@@ -279,11 +284,25 @@ class Run:
             raise InputError(str(error)) from None
         return run_apart(lambda: self._result(run), lambda: _fault(run))
 
+    def _start_autorun(self) -> None:
+        """Kernels that start by themselves, on each rank that has their source."""
+        for rank, path in dict.fromkeys((start.rank, start.source.source) for start in self._starts):
+            for name, kernel in self.source(path).kernels.items():
+                here = [
+                    start
+                    for start in self._starts
+                    if (start.rank, start.source.source, start.kernel.name) == (rank, path, name)
+                ]
+                if kernel.autorun and not here:
+                    self.kernel(path, name, rank)
+
     def _result(self, run: _sim.SmiRun) -> Result:
         """In the process of the kernels: what they do to it, they do not do to this interpreter."""
         assert isinstance(self.cluster, Cluster)
         try:
             run.watch(self.patience)
+            if self.max_cycles is not None:
+                run.limit(self.max_cycles)
             run.run()
         except _sim.SmiMisuse as error:
             raise WrongUse(str(error)) from None

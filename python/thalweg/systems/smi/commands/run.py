@@ -72,6 +72,13 @@ from thalweg.systems.smi.run import Run, Stuck
     help="Seconds of processor time in which no kernel uses a channel or memory, until that is an endless loop; 0: never.",
 )
 @click.option(
+    "--max-cycles",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Last cycle in which a kernel may end, unless it serves; the run then ends with its line and exit code 3. "
+    "[default: the host description's max_cycles, or none]",
+)
+@click.option(
     "--protocol",
     type=click.Choice(PROTOCOLS),
     help="Of point-to-point channels: eager, network buffers alone hold a sender back; degree, so do credits where a message is longer than "
@@ -94,6 +101,7 @@ def command(
     engine: str,
     in_switch: str | None,
     patience: int,
+    max_cycles: int | None,
     protocol: str | None,
     werror: bool,
     json_file: Path | None,
@@ -104,11 +112,11 @@ def command(
     whose program has the source's name, otherwise all. With one, SOURCES are the files of its kernels, and may be left out where it names
     them.
 
-    Exit codes: 0; 1, a program used a channel wrongly, a check failed, or there are warnings and --werror; 2, bad input; 3, a deadlock.
+    Exit codes: 0; 1, a program used a channel wrongly, a check failed, or there are warnings and --werror; 2, bad input; 3, a deadlock, or an endless loop.
     """
     of = Cluster.load(cluster)
     program = metadata.read(described) if described else None
-    run = Run(of, ranks, program, list(includes), list(defines), engine, in_switch, patience, protocol)
+    run = Run(of, ranks, program, list(includes), list(defines), engine, in_switch, patience, protocol, max_cycles)
     if host:
         if settings:
             raise InputError("--set is for runs without --host, whose kernels have their arguments there")

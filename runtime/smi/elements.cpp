@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves elements between a program's kernels and the endpoints.
+#include <algorithm>
+#include <cstring>
+
+#include "smi/running.hpp"
+
+namespace thalweg::smi {
+
+void Program::finish(PortState& state, Channel& channel) {
+  ++channel.done;
+  ++elements_;
+  state.now.done = channel.done;
+  if (channel.done < channel.calls) return;
+  state.unfinished = false;
+  if (channel.kind == SMI__SEND || channel.kind == SMI__RECEIVE)
+    state.passed[static_cast<unsigned>(channel.peer)] += channel.count;
+}
+
+void Program::check_type(const Running& running, const Channel& channel, const smi__variable& value,
+                         const smi__place& place) {
+  if (value.type == 0 || value.type == channel.type) return;
+  warn(line(place) + ": kernel " + running.name + ": the channel (" + channel.file + ":" +
+       std::to_string(channel.line) + ") is of " + type_name(channel.type) + ", the variable is " +
+       (value.type == 6 ? "of no SMI datatype" : "one of " + type_name(static_cast<unsigned>(value.type))));
+}
+
+void Program::give(PortState& state, const Channel& channel, const smi__variable& value, bool flush,
+                   const smi__place& place) {
+  Element element{.data = 0, .flush = flush};
+  const std::size_t bytes = std::size_t{1} << channel.size;
+  std::memcpy(&element.data, value.data, value.type == 0 ? bytes : std::min<std::size_t>(bytes, value.size));
+  state.port.in->push(element, at(place));
+}
+
+/// The element that was pushed last is the only one under way, as its packet is full with one and the next one needs its credit.
+void Program::wait_for_pop(Running& running, PortState& state, const smi__place& place) {
+  state.not_popped = &running;
+  running.kernel->block({"push into", &state.port.in->reader, at(place)});
+  running.kernel->continue_after(state.popped_at);
+}
+
+void Program::popped(const Running& running, const Channel& channel, unsigned port) {
+  const auto found =
+      std::find_if(ranks_[static_cast<unsigned>(channel.peer)].ports.begin(),
+                   ranks_[static_cast<unsigned>(channel.peer)].ports.end(), [&](const PortState& state) {
+                     return state.port.endpoint.kind == EndpointKind::push && state.port.endpoint.port == port;
+                   });
+  auto& sender = *found;
+  sender.popped_at = running.kernel->tick();
+  std::exchange(sender.not_popped, nullptr)->kernel->awake(sender.popped_at);
+}
+
+unsigned Program::take(PortState& state, const Channel& channel, const smi__variable& to, const smi__place& place) {
+  const auto element = state.port.out->pop(at(place));
+  const std::size_t bytes = std::size_t{1} << channel.size;
+  std::memcpy(to.data, &element.data, to.type == 0 ? bytes : std::min<std::size_t>(bytes, to.size));
+  return element.source;
+}
+
+void Program::collective(Running& running, Channel& channel, unsigned kind, const smi__variable& send,
+                         const smi__variable& receive, const smi__place& place) {
+  auto& state = enter(running, channel, kind, place);
+  check_type(running, channel, send, place);
+  if (receive.data != send.data) check_type(running, channel, receive, place);
+  const bool root = channel.own == channel.root;
+  /// Of its own part a root knows what it gets: it takes it back as hardware's pipeline would, later than it gives it.
+  constexpr unsigned kLag = 3;
+  const auto take_back = [&](unsigned left) {
+    for (; channel.owed > left; --channel.owed) static_cast<void>(state.port.out->pop(at(place)));
+  };
+  const auto own_part = [&] {
+    give(state, channel, send, false, place);
+    const std::size_t bytes = std::size_t{1} << channel.size;
+    std::uint64_t data = 0;
+    std::memcpy(&data, send.data, send.type == 0 ? bytes : std::min<std::size_t>(bytes, send.size));
+    std::memcpy(receive.data, &data, receive.type == 0 ? bytes : std::min<std::size_t>(bytes, receive.size));
+    ++channel.owed;
+    take_back(channel.done + 1 == channel.calls ? 0 : kLag);
+  };
+  switch (kind) {
+    case SMI__BCAST:
+      if (root)
+        give(state, channel, send, false, place);
+      else
+        take(state, channel, receive, place);
+      break;
+    case SMI__REDUCE:
+      give(state, channel, send, false, place);
+      if (root) take(state, channel, receive, place);
+      break;
+    case SMI__SCATTER:
+      if (!root) {
+        take(state, channel, receive, place);
+      } else if (channel.done / channel.count == channel.own) {
+        own_part();
+      } else {
+        take_back(0);
+        give(state, channel, send, false, place);
+      }
+      break;
+    case SMI__GATHER:
+      if (!root) {
+        give(state, channel, send, false, place);
+      } else if (channel.done / channel.count == channel.own) {
+        own_part();
+      } else {
+        take_back(0);
+        take(state, channel, receive, place);
+      }
+      break;
+    default:
+      break;
+  }
+  finish(state, channel);
+}
+
+}  // namespace thalweg::smi

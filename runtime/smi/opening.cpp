@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens a program's channels: what a kernel asks for, what the other ends have, and the protocol of the message.
+#include <algorithm>
+
+#include "smi/running.hpp"
+
+namespace thalweg::smi {
+
+void Program::open(Running& running, Channel& channel, const smi__open& open) {
+  const auto refuse = [&](const std::string& what) {
+    wrong(running, open.place, open_name(static_cast<unsigned>(open.kind)) + ": " + what);
+  };
+  const int own = open.comm[0], size = open.comm[1], first = open.comm[2], stride = open.comm[3];
+  if (open.type < 1 || open.type > 5) refuse("there is no datatype " + std::to_string(open.type));
+  if (open.count < 0) refuse("a message has no " + std::to_string(open.count) + " elements");
+  if (size < 1 || size > static_cast<int>(config_.world) || own < 0 || own >= size || first < 0 ||
+      first + stride * own != static_cast<int>(running.rank))
+    refuse("the communicator is none of this kernel's: use SMI_COMM_WORLD, or the one that it gets as an argument");
+  const bool point_to_point = open.kind == SMI__SEND || open.kind == SMI__RECEIVE;
+  if (!point_to_point && (open.root < 0 || open.root >= size))
+    refuse("there is no root " + std::to_string(open.root) + " in a communicator of " + std::to_string(size));
+  if (open.kind == SMI__REDUCE && (open.op < 0 || open.op > 2))
+    refuse("there is no operator " + std::to_string(open.op));
+  const auto kind = endpoint_kind(static_cast<unsigned>(open.kind));
+  auto& ports = ranks_[running.rank].ports;
+  const auto found = std::find_if(ports.begin(), ports.end(), [&](const PortState& state) {
+    return state.port.endpoint.kind == kind && static_cast<int>(state.port.endpoint.port) == open.port;
+  });
+  if (found == ports.end()) {
+    std::string have;
+    for (const auto& state : ports)
+      have += (have.empty() ? "" : ", ") + std::to_string(state.port.endpoint.port) + " " +
+              kind_name(state.port.endpoint.kind);
+    refuse("the rank has no port " + std::to_string(open.port) + " for " + kind_name(kind) +
+           (have.empty() ? ", and no others" : "; it has " + have));
+  }
+  channel = {.is = Channel::kOpened,
+             .port = static_cast<std::uint16_t>(found - ports.begin()),
+             .kind = static_cast<std::uint8_t>(open.kind),
+             .type = static_cast<std::uint8_t>(open.type),
+             .count = static_cast<std::uint32_t>(open.count),
+             .file = open.place.file,
+             .line = open.place.line,
+             .degree = open.degree,
+             .own = static_cast<std::uint16_t>(own),
+             .root = static_cast<std::uint16_t>(point_to_point ? 0 : open.root),
+             .first = static_cast<std::uint16_t>(first),
+             .ranks = static_cast<std::uint16_t>(size),
+             .stride = static_cast<std::int16_t>(stride),
+             .op = static_cast<std::uint8_t>(open.op),
+             .size = static_cast<std::uint8_t>(size_of(static_cast<unsigned>(open.type)))};
+  if (!found->opener) found->opener = &running;
+  const bool is_root = own == open.root;
+  const bool parts = open.kind == SMI__SCATTER || open.kind == SMI__GATHER;
+  if (parts && open.count != open.other_count)
+    refuse("send_count is " + std::to_string(open.count) + ", recv_count " + std::to_string(open.other_count) +
+           "; both are the elements of one rank");
+  channel.calls = parts && is_root ? channel.count * channel.ranks : channel.count;
+  if (point_to_point && open.peer >= 0 && open.peer < size)
+    channel.peer = static_cast<std::int16_t>(channel.rank(static_cast<unsigned>(open.peer)));
+}
+
+/// At the first use of a channel. What is opened and never used, as at the border of a grid, is nothing that hardware sees.
+Program::PortState& Program::enter(Running& running, Channel& channel, unsigned kind, const smi__place& place) {
+  if (channel.is != Channel::kOpened || channel.port >= ranks_[running.rank].ports.size())
+    wrong(running, place, "the channel has not been opened");
+  auto& state = port_of(running, channel);
+  if (channel.kind != kind)
+    wrong(
+        running, place,
+        "the channel is one of " + open_name(channel.kind) + ", " + channel.file + ":" + std::to_string(channel.line));
+  if (channel.done == channel.calls)
+    wrong(running, place,
+          "the channel has " + std::to_string(channel.calls) + " elements (" + channel.file + ":" +
+              std::to_string(channel.line) + "), and this is one more");
+  const auto port = [&] {
+    return "port " + std::to_string(state.port.endpoint.port) + " (" + kind_name(state.port.endpoint.kind) + ")";
+  };
+  if (state.user != &running) {
+    if (state.user)
+      wrong(running, place, port() + " is used by kernel " + state.user->name + ", too, at " + line(state.used));
+    state.user = &running;
+    state.used = place;
+  }
+  if (!channel.entered) {
+    if (state.unfinished)
+      wrong(running, {channel.file, channel.line},
+            "this opens a channel on " + port() + ", and of the one before (" + state.now.file + ":" +
+                std::to_string(state.now.line) + ") only " + std::to_string(state.now.done) + " of " +
+                std::to_string(state.now.calls) + " elements have been used");
+    if ((kind == SMI__SEND || kind == SMI__RECEIVE) && channel.peer < 0) {
+      const std::string what = std::string("there is no rank to ") + (kind == SMI__SEND ? "push to" : "pop from") +
+                               " (" + channel.file + ":" + std::to_string(channel.line) + ")";
+      if (kind == SMI__SEND || !running.kernel->serves()) wrong(running, place, what);
+      running.now = {"SMI_Pop from no rank at all", place, &state};
+      running.kernel->block({"pop from", &state.port.out->writer, at(place)});
+    }
+    check_others(running, channel, state.port.endpoint);
+    state.now = channel;
+    state.unfinished = true;
+    running.now = {"", place, &state};
+    submit(running, state, channel, place);
+    channel.entered = true;
+  }
+  running.now = {"", place, &state};
+  return state;
+}
+
+/// Has every other rank of the channel the port's other end?
+void Program::check_others(const Running& running, const Channel& channel, const EndpointOf& own) const {
+  const auto needs = [&](unsigned rank, EndpointKind kind) {
+    if (!port_of(rank, kind, own.port))
+      wrong(running, {channel.file, channel.line},
+            "rank " + std::to_string(rank) + " has no port " + std::to_string(own.port) + " for " + kind_name(kind));
+  };
+  if (channel.kind == SMI__SEND) {
+    needs(static_cast<unsigned>(channel.peer), EndpointKind::pop);
+  } else if (channel.kind == SMI__RECEIVE) {
+    if (!running.kernel->serves()) needs(static_cast<unsigned>(channel.peer), EndpointKind::push);
+  } else {
+    for (unsigned i = 0; i < channel.ranks; ++i) needs(channel.rank(i), own.kind);
+  }
+}
+
+void Program::submit(Running& running, PortState& state, Channel& channel, const smi__place& place) {
+  const auto port = state.port.endpoint.port;
+  const auto open = protocol(running, channel, port);
+  const Agreement::End end{.rank = running.rank,
+                           .kernel = running.name.c_str(),
+                           .place = {channel.file, channel.line},
+                           .count = channel.count,
+                           .type = channel.type,
+                           .op = channel.op,
+                           .root = channel.root,
+                           .window = open.window,
+                           .per_packet = open.per_packet,
+                           .tile = open.tile};
+  state.per_packet = open.per_packet;
+  state.flushed = 0;
+  if (channel.kind == SMI__SEND)
+    agreement_.point_to_point(running.rank, static_cast<unsigned>(channel.peer), port, true, end);
+  else if (channel.kind == SMI__RECEIVE)
+    agreement_.point_to_point(static_cast<unsigned>(channel.peer), running.rank, port, false, end);
+  else
+    agreement_.collective(channel, port, end);
+  state.circuit = open.packets > 0;
+  state.port.open->push(open, at(place));
+}
+
+Open Program::protocol(const Running& running, const Channel& channel, unsigned port) {
+  Open open{.count = channel.count, .type = datatype(channel.type), .size = channel.size};
+  constexpr spec::Operator kOperators[] = {spec::Operator::sum, spec::Operator::max, spec::Operator::min};
+  open.op = kOperators[channel.op];
+  open.per_packet = most_elements(config_.packet_bytes, channel.size);
+  if (channel.kind == SMI__SEND || channel.kind == SMI__RECEIVE) {
+    open.peer = static_cast<unsigned>(channel.peer);
+    const unsigned to = channel.kind == SMI__SEND ? open.peer : running.rank;
+    std::uint32_t degree = 0;
+    if (channel.degree >= 0) {
+      degree = static_cast<std::uint32_t>(channel.degree);
+    } else {
+      for (const auto& state : ranks_[to].ports)
+        if (state.port.endpoint.kind == EndpointKind::pop && state.port.endpoint.port == port)
+          degree = state.port.endpoint.buffer * open.per_packet;
+    }
+    if (config_.synchronous) {
+      open.per_packet = open.window = 1;
+    } else if (!config_.eager && channel.count > degree) {
+      open.per_packet = std::clamp<unsigned>(degree, 1, open.per_packet);
+      open.window = std::max(1u, degree / open.per_packet);
+    } else if (config_.circuits && channel.count > open.per_packet) {
+      const unsigned whole = payload_elements(config_.packet_bytes, channel.size);
+      open.packets = (channel.count - 1) / whole + 1;
+    }
+    return open;
+  }
+  open.root = channel.root;
+  open.own = channel.own;
+  open.first = channel.first;
+  open.stride = static_cast<unsigned>(static_cast<int>(channel.stride));
+  open.ranks = channel.ranks;
+  const unsigned linear = std::max(1u, open.ranks - 1u);
+  const bool tree = config_.arity > 0 && (channel.kind == SMI__BCAST || channel.kind == SMI__REDUCE);
+  open.arity = tree ? std::min(config_.arity, linear) : linear;
+  if (channel.kind == SMI__REDUCE && open.arity > config_.children)
+    wrong(running, {channel.file, channel.line},
+          "a reduction of " + std::to_string(open.ranks) + " ranks has " + std::to_string(open.arity) +
+              " children at one rank, whose hardware has " + std::to_string(config_.children) +
+              " at most: give the cluster an arity, or more children");
+  open.tile = config_.synchronous ? 1 : config_.tile;
+  if (channel.degree >= 0) open.tile = std::clamp<unsigned>(static_cast<unsigned>(channel.degree), 1, open.tile);
+  open.any_order = config_.any_order;
+  return open;
+}
+
+}  // namespace thalweg::smi
