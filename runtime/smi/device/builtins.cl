@@ -222,9 +222,6 @@ OVER void read_mem_fence(cl_mem_fence_flags flags) {}
 OVER void write_mem_fence(cl_mem_fence_flags flags) {}
 OVER void barrier(cl_mem_fence_flags flags) {}
 OVER void work_group_barrier(cl_mem_fence_flags flags) {}
-OVER size_t get_global_id(uint dimension) { return 0; }
-OVER size_t get_local_id(uint dimension) { return 0; }
-OVER size_t get_group_id(uint dimension) { return 0; }
 OVER size_t get_global_size(uint dimension) { return 1; }
 OVER size_t get_local_size(uint dimension) { return 1; }
 OVER size_t get_num_groups(uint dimension) { return 1; }

@@ -28,6 +28,15 @@ enum {
 #ifdef __OPENCL_C_VERSION__
 int get_compute_id(int dimension) __attribute__((
     unavailable("kernels are not replicated here: start one a compute unit, with its number as an argument")));
+#define SMI__NO_ITEM(name)                                                                  \
+  unsigned long name(unsigned dimension) __attribute__((overloadable, const,                \
+                                                        unavailable("a kernel is one work " \
+                                                                    "item: write the loop " \
+                                                                    "over work items")))
+SMI__NO_ITEM(get_global_id);
+SMI__NO_ITEM(get_local_id);
+SMI__NO_ITEM(get_group_id);
+#undef SMI__NO_ITEM
 #endif
 #endif
 typedef enum { SMI_ADD = 0, SMI_MAX = 1, SMI_MIN = 2 } SMI_Op;

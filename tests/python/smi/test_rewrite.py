@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from thalweg.errors import InputError
 from thalweg.systems.smi.rewrite import Argument, rewrite
 
 DECLARED = "int g(void); int h(void); int a, b, x;\n"
@@ -36,6 +35,12 @@ def turns(text: str) -> int:
 def test_loops(text: str, loops: int) -> None:
     assert turns(text) == loops
     assert len(rewrite(DECLARED + text).loops) == loops
+
+
+def test_loops_at_places_that_headers_have_declarations_at() -> None:
+    """Places in this text are not those in the language's own headers."""
+    for places in range(0, 8000, 97):
+        assert len(rewrite(f"{' ' * places}\nvoid f() {{ for (;;); }}", "cl").loops) == 1
 
 
 def test_an_else_keeps_its_if() -> None:
@@ -79,12 +84,42 @@ void helper(int x) { while (1); }
 
 
 def test_channels() -> None:
-    text = rewrite("channel float4 a[2][3] __attribute__((depth(8 * (2 + 1)))), b; int channel_of; void f() {}").text
+    text = rewrite(
+        "typedef int float4; channel float4 a[2][3] __attribute__((depth(8 * (2 + 1)))), b; int channel_of; void f() {}"
+    ).text
     assert "float4 a[2][3]" in text and "channel float4" not in text
-    assert 'smi__channel(to, (void*)&a, sizeof(a), sizeof(float4), ( 8 * ( 2 + 1 ) ), "a");' in text
-    assert 'smi__channel(to, (void*)&b, sizeof(b), sizeof(float4), -1, "b");' in text
+    assert 'smi__channel(smi__to, (void*)&a, sizeof(a), sizeof(a[0][0]), (8 * ( 2 + 1 )), "a");' in text
+    assert 'smi__channel(smi__to, (void*)&b, sizeof(b), sizeof(b), (-1), "b");' in text
 
 
-def test_a_bracket_that_is_open() -> None:
-    with pytest.raises(InputError, match=r"x.cl:1: a bracket is not closed"):
-        rewrite('# 1 "x.cl"\n__kernel void f() {\nfor (;; g(); }')
+def test_words_that_only_look_like_channels_and_kernels() -> None:
+    """The front end decides, whatever the letters are."""
+    text = """struct S { int channel; }; void takes(int channel); int f(int kernel) { int channel = kernel; return channel; }
+const char* __kernel_is = "__kernel void g() {}"; static channel int a, *b; channel int c[2];
+__kernel void k(void (*channel)(int), int kernel) { channel(kernel); }"""
+    made = rewrite(text)
+    assert [kernel.name for kernel in made.kernels] == ["k"]
+    assert re.findall(r"smi__channel\(smi__to, \(void\*\)&(\w+)", made.text) == ["a", "b", "c"]
+    assert made.text.count("channel") == text.count("channel") - 2 + 1 + 3  # and the function of them, with their calls
+
+
+@pytest.mark.parametrize(
+    "body, endless",
+    [
+        ("while (1) g();", True),
+        ("while (2 - 1) { g(); }", True),
+        ("for (int i = 0;; ++i) g();", True),
+        ("for (; 1;) g();", True),
+        ("do g(); while (1);", True),
+        ("while (1) { if (a) break; }", False),
+        ("while (1) { if (a) return; }", False),
+        ("while (1) { while (b) break; switch (a) { case 1: break; } }", True),
+        ("while (1) { if (a) goto out; } out: g();", False),
+        ("while (1) { again: if (a) goto again; }", True),
+        ("while (x) g();", False),
+        ("for (; x;) g();", False),
+    ],
+)
+def test_a_loop_that_nothing_ends(body: str, endless: bool) -> None:
+    """Of a kernel that serves no run waits; one that may end is waited for."""
+    assert rewrite(f"{DECLARED}__kernel void k() {{ {body} }}").kernels[0].endless is endless

@@ -355,7 +355,10 @@ def test_a_deadlock(tmp_path: Path) -> None:
     "text, says",
     [
         ("__kernel void app() { x; }", r"app.cl:1:\d+: error: use of undeclared identifier 'x'"),
-        ("__kernel void app(__global float* p) { p[0] = sinpi(p[0]); }", "kernels call _Z5sinpif, which there is not"),
+        (
+            "__kernel void app(__global float* p) { p[0] = sinpi(p[0]); }",
+            "app.cl:1: error: there is no function sinpi for kernels",
+        ),
         ("__kernel void other() {}", "has no kernel app; it has other"),
     ],
 )

@@ -99,6 +99,10 @@ def _run(command: Sequence[str | Path], source: Path | None = None, stdin: str =
 def _first_error(said: str, source: Path | None) -> str:
     """With the line of `source` that uses it, where it is in a header's template."""
     lines = said.strip().splitlines()
+    if nowhere := re.search(r"(\S+:\d+): undefined reference to [`'](\w+)", said):
+        return (
+            f"{nowhere[1]}: error: there is no function {nowhere[2]} for kernels, or not with arguments of these types"
+        )
     first = next((line for line in lines if "error" in line), lines[0] if lines else "")
     use = re.search(
         rf"^({re.escape(str(source))}:\d+:\d+:) +(?:note: in instantiation|required from)", said, re.MULTILINE
@@ -235,8 +239,11 @@ def compile_kernels(source: Path, folder: Path, includes: Sequence[Path] = (), d
     names = ["memcpy", "memmove", "memset", "exit", "_exit", "_Exit", "quick_exit"]
     names += ["__cxa_throw"] if compiler.language == "c++" else []
     wraps = [f"-Wl,--wrap={name}" for name in names]
-    own = "-Wl,-Bsymbolic"  # a kernel is called read, and is not the C library's
-    _run([compiler.program, "-shared", own, *wraps, "-o", library, *objects, "-lm"])
+    own = (
+        "-Wl,-Bsymbolic",
+        "-Wl,-z,defs",
+    )  # a kernel is called read, and is not the C library's; nothing is left undefined
+    _run([compiler.program, "-shared", *own, *wraps, "-o", library, *objects, "-lm"])
     return Compiled(library, source, {kernel.name: kernel for kernel in rewritten.kernels})
 
 

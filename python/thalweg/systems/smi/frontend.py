@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -20,6 +22,10 @@ CLANG = os.environ.get("THALWEG_CLANG") or "clang"
 TARGET = "x86_64-unknown-linux-gnu"
 #: A kernel's own variables, whatever they are called.
 SPACES = ("-D__local=", "-Dlocal=")
+#: What stands for the word `channel` in a text that libclang reads, and marks the variables that it declares; of as many letters.
+CHANNEL = "smi__ch"
+#: Annotations of kernels and of channels.
+KERNEL_MARK, CHANNEL_MARK = "smi kernel", "smi channel"
 _VECTORS = "/smi_vectors.h"  # of no disk
 
 
@@ -57,10 +63,13 @@ def headers() -> tuple[str, ...]:
 def arguments(language: str) -> list[str]:
     """Of libclang, for a language: OpenCL's functions and types, and in C and C++ OpenCL's words."""
     common = ["-x", language, "-target", TARGET, "-ferror-limit=0", *headers()]
+    common.append(f'-D{CHANNEL}=__attribute__((annotate("{CHANNEL_MARK}")))')
+    mark = f'__attribute__((annotate("{KERNEL_MARK}")))'
     if language == "cl":
+        common += [f"-D__kernel=__kernel {mark}", f"-Dkernel=__kernel {mark}"]
         common += ["-cl-std=CL2.0", "-Xclang", "-fdeclare-opencl-builtins", *SPACES]
         return [*common, "-include", "opencl-c-base.h"] if _has_opencl() else [*common, "-include", _VECTORS]
-    words = ["-D__kernel=", "-D__global=", "-D__constant=const", "-D__local=", "-D__private="]
+    words = [f"-D__kernel={mark}", "-D__global=", "-D__constant=const", "-D__local=", "-D__private="]
     return [*common, *words, "-std=c++20" if language == "c++" else "-std=gnu17"]
 
 
@@ -82,3 +91,54 @@ def _vectors() -> str:
     for name in ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double"):
         lines += [f"typedef {name} {name}{n} __attribute__((ext_vector_type({n})));" for n in (2, 3, 4, 8, 16)]
     return "\n".join(lines) + "\n"
+
+
+def is_marked(cursor: Any, mark: str) -> bool:
+    """Whether a declaration has an annotation."""
+    return any(
+        child.kind == cindex().CursorKind.ANNOTATE_ATTR and child.spelling == mark for child in cursor.get_children()
+    )
+
+
+def presumed(location: Any) -> tuple[str, int]:
+    """File and line of a location, by line markers."""
+    module = cindex()
+    name, line, column = module._CXString(), ctypes.c_uint(), ctypes.c_uint()
+    module.conf.lib.clang_getPresumedLocation(location, ctypes.byref(name), ctypes.byref(line), ctypes.byref(column))
+    return (name.spelling or b"").decode(errors="replace"), line.value
+
+
+def is_true(cursor: Any) -> bool:
+    """Whether an expression is a constant that is not 0."""
+    library = cindex().conf.lib
+    evaluate, kind, value, dispose = (
+        getattr(library, f"clang_{name}")
+        for name in ("Cursor_Evaluate", "EvalResult_getKind", "EvalResult_getAsLongLong", "EvalResult_dispose")
+    )
+    evaluate.argtypes, evaluate.restype = [cindex().Cursor], ctypes.c_void_p
+    kind.argtypes = dispose.argtypes = value.argtypes = [ctypes.c_void_p]
+    kind.restype, value.restype, dispose.restype = ctypes.c_int, ctypes.c_longlong, None
+    result = evaluate(cursor)
+    if not result:
+        return False
+    found = bool(kind(result) == 1 and value(result) != 0)
+    dispose(result)
+    return found
+
+
+def words(lines: Sequence[str]) -> list[list[str]]:
+    """The tokens of each of these lines."""
+    found: list[list[str]] = [[] for _ in lines]
+    if lines:
+        unit = parse("/smi_lines.cpp", "\n".join(lines) + "\n", "c++")
+        for token in unit.get_tokens(extent=unit.cursor.extent):
+            found[token.location.line - 1].append(token.spelling)
+    return found
+
+
+def raw_strings(text: str) -> list[tuple[int, int]]:
+    """Where raw strings of a text in C++ begin and end."""
+    unit = parse("/smi_strings.cpp", re.sub(r"[^\x00-\x7f]", "_", text), "c++")
+    literal = cindex().TokenKind.LITERAL
+    of = (token.extent for token in unit.get_tokens(extent=unit.cursor.extent) if token.kind == literal)
+    return [(extent.start.offset, extent.end.offset) for extent in of if extent.start.line != extent.end.line]

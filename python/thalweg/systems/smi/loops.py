@@ -8,21 +8,18 @@ though a keyword of loops is there, is refused, and so is a loop that is entered
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from thalweg.errors import InputError
-from thalweg.systems.smi import frontend, pragmas
+from thalweg.systems.smi import pragmas
 from thalweg.systems.smi.pragmas import Operand, Said
+from thalweg.systems.smi.source import Source, Token
 
-#: The words after `pragma`, by where a line begins that is a directive.
-Directives = Mapping[int, Sequence[str]]
 #: The expressions with their macros expanded.
 Expand = Callable[[Sequence[Operand]], Mapping[Operand, str]]
-#: File and line of an offset.
-Where = Callable[[int], tuple[str, int]]
 
 _CANDIDATE = re.compile(r"\b(for|while|do|goto)\b")
 _CONSTANT = "a loop's unroll factor and interval are constants from 1 to 2147483647"
@@ -38,17 +35,7 @@ def as_it_is(operands: Sequence[Operand]) -> dict[Operand, str]:
 class Inserted:
     text: str
     loops: tuple[tuple[str, int], ...]  #: file and line of each loop whose turns take cycles
-
-
-@dataclass(frozen=True)
-class _Token:
-    at: int
-    text: str
-    keyword: bool
-
-    @property
-    def end(self) -> int:
-        return self.at + len(self.text)
+    consumed: frozenset[int]  #: places of the words that say something of a loop
 
 
 @dataclass(frozen=True)
@@ -82,7 +69,7 @@ _NESTS = frozenset(("NAMESPACE", "LINKAGE_SPEC", "CLASS_DECL", "STRUCT_DECL", "C
 class _Function:
     """A declaration that has loops in it."""
 
-    tokens: list[_Token]
+    tokens: list[Token]
     loops: dict[int, _Statement] = field(default_factory=dict)
     gotos: dict[int, _Statement] = field(default_factory=dict)
     labels: dict[int, _Statement] = field(default_factory=dict)
@@ -90,24 +77,27 @@ class _Function:
     indirect: list[int] = field(default_factory=list)
 
 
-def insert(text: str, language: str, directives: Directives, where: Where, expand: Expand) -> Inserted:
-    """Into a text whose directives are at these places; those that are no pragmas have no words. Raises InputError with the line of what is not understood."""
-    return _Inserter(text, language, directives, where, expand).inserted()
+def insert(source: Source, expand: Expand) -> Inserted:
+    """Raises InputError with the line of what is not understood."""
+    return _Inserter(source, expand).inserted()
 
 
 class _Inserter:
-    def __init__(self, text: str, language: str, directives: Directives, where: Where, expand: Expand) -> None:
-        self.text, self.language, self.directives, self.where = text, language, directives, where
-        self.expand = expand
-        self.plain = self._without_directives()
+    def __init__(self, source: Source, expand: Expand) -> None:
+        self.source, self.expand = source, expand
+        self.text, self.language, self.directives, self.where = (
+            source.text,
+            source.language,
+            source.directives,
+            source.where,
+        )
+        self.places = source.places
         self.edits: list[tuple[int, int, str]] = []
-        self.blanks: list[tuple[int, int]] = []
+        self.blanks: list[tuple[int, int]] = [(at, at + len("channel")) for at in source.channels]
         self.consumed: set[int] = set()
-        self.lines = [(at, self._line_end(at)) for at in sorted(directives)]
-        self.places = sorted(at for at, words in directives.items() if words)
 
     def inserted(self) -> Inserted:
-        candidates = [match.start() for match in _CANDIDATE.finditer(self.plain)]
+        candidates = [match.start() for match in _CANDIDATE.finditer(self.text)]
         functions = self._functions(candidates) if candidates else []
         found: list[tuple[_Statement, Said]] = []
         heads: list[tuple[_Function, _Statement]] = []
@@ -136,26 +126,7 @@ class _Inserter:
         for function, label in heads:
             self._goto_loop(function, label, len(counted))
             counted.append(label.at)
-        return Inserted(self._edited(), tuple(self.where(at) for at in counted))
-
-    def _without_directives(self) -> str:
-        """The text that libclang reads: without pragmas of loops, in the same places."""
-        parts, last = [], 0
-        for at, words in sorted(self.directives.items()):
-            if not words or not pragmas.is_of_loops(words):
-                continue
-            end = self._line_end(at)
-            parts += [self.text[last:at], " " * (end - at)]
-            last = end
-        return "".join([*parts, self.text[last:]])
-
-    def _line_end(self, at: int) -> int:
-        end = self.text.find("\n", at)
-        return len(self.text) if end < 0 else end
-
-    def _refuse(self, at: int, what: str) -> InputError:
-        file, line = self.where(at)
-        return InputError(f"{file}:{line}: {what}")
+        return Inserted(self._edited(), tuple(self.where(at) for at in counted), frozenset(self.consumed))
 
     def _at(self, at: int) -> _Placed:
         return _Placed(*self.where(at))
@@ -163,46 +134,38 @@ class _Inserter:
     # Finding.
 
     def _functions(self, candidates: list[int]) -> list[_Function]:
-        ascii_text = re.sub(r"[^\x00-\x7f]", "_", self.plain)  # libclang counts bytes
-        unit = frontend.parse(f"/smi{_SUFFIXES[self.language]}", ascii_text, self.language)
+        unit = self.source.unit
         functions: list[_Function] = []
         covered: list[tuple[int, int]] = []
-        for cursor in self._declarations(unit.cursor, candidates):
+        for cursor in self._declarations(self.source.declarations(), candidates):
             extent = cursor.extent
             covered.append((extent.start.offset, extent.end.offset))
-            function = _Function(self._tokens(unit, extent))
+            function = _Function(self._tokens(extent))
             self._collect(cursor, (), function)
             functions.append(function)
             self._check_keywords(function, unit)
         left = [at for at in candidates if not any(first <= at < last for first, last in covered)]
         if left:
-            keywords = {token.at for token in self._tokens(unit, unit.cursor.extent) if token.keyword}
+            keywords = {token.at for token in self.source.tokens(0, len(self.text)) if token.keyword}
             for at in left:
                 if at in keywords:
                     raise self._not_read(at, unit)
         return functions
 
-    def _declarations(self, cursor: Any, candidates: list[int]) -> Iterator[Any]:
+    def _declarations(self, declarations: Iterable[Any], candidates: list[int]) -> Iterator[Any]:
         """Those that have a candidate in them."""
-        for child in cursor.get_children():
+        for child in declarations:
             extent = child.extent
             first, last = extent.start.offset, extent.end.offset
-            if bisect_left(candidates, first) == bisect_left(candidates, last) or child.location.file is None:
+            if bisect_left(candidates, first) == bisect_left(candidates, last):
                 continue
             if child.kind.name in _NESTS:
-                yield from self._declarations(child, candidates)
+                yield from self._declarations(child.get_children(), candidates)
             else:
                 yield child
 
-    def _tokens(self, unit: Any, extent: Any) -> list[_Token]:
-        keyword, comment = (getattr(frontend.cindex().TokenKind, name) for name in ("KEYWORD", "COMMENT"))
-        found: list[_Token] = []
-        for token in unit.get_tokens(extent=extent):
-            at, kind = token.extent.start.offset, token.kind
-            line = bisect_right(self.lines, (at, len(self.text))) - 1
-            if kind != comment and (line < 0 or at >= self.lines[line][1]):
-                found.append(_Token(at, token.spelling, kind == keyword))
-        return found
+    def _tokens(self, extent: Any) -> list[Token]:
+        return self.source.tokens(extent.start.offset, extent.end.offset)
 
     def _collect(self, cursor: Any, around: tuple[_Around, ...], function: _Function) -> None:
         kind = cursor.kind.name
@@ -251,24 +214,26 @@ class _Inserter:
             first = errors[0].location
             file, line = self.where(first.offset)
             return InputError(f"{file}:{line}:{first.column}: error: {errors[0].spelling}")
-        return self._refuse(at, "a loop that is not understood")
+        return self.source.refuse(at, "a loop that is not understood")
 
     # Checking.
 
     def _check_entries(self, function: _Function) -> None:
         """A turn begins at a loop's head: there is no other way in."""
         for at in function.indirect:
-            raise self._refuse(at, "a computed goto: the loops that it makes are not known before the program runs")
+            raise self.source.refuse(
+                at, "a computed goto: the loops that it makes are not known before the program runs"
+            )
         for case in function.cases:
             for around in reversed(case.around):
                 if around.kind == "SWITCH_STMT":
                     break
                 if around.kind in _LOOPS:
-                    raise self._refuse(case.at, "a case label is in a loop that its switch is not in")
+                    raise self.source.refuse(case.at, "a case label is in a loop that its switch is not in")
         for goto in function.gotos.values():
             label = function.labels.get(goto.to)
             if label is None or not set(label.loops()) <= set(goto.loops()):
-                raise self._refuse(goto.at, "goto jumps into a loop")
+                raise self.source.refuse(goto.at, "goto jumps into a loop")
 
     def _heads(self, function: _Function) -> list[_Statement]:
         """Labels that are jumped back to."""
@@ -279,11 +244,11 @@ class _Inserter:
             end = self._region(function, head)
             for goto in function.gotos.values():
                 if not head.at <= goto.at < end and head.at < goto.to < end:
-                    raise self._refuse(goto.at, "goto jumps into a loop of goto")
+                    raise self.source.refuse(goto.at, "goto jumps into a loop of goto")
             for case in function.cases:
                 switch = next((each for each in reversed(case.around) if each.kind == "SWITCH_STMT"), None)
                 if switch and switch.at < head.at < case.at < end:
-                    raise self._refuse(case.at, "a case label is in a loop of goto that its switch is not in")
+                    raise self.source.refuse(case.at, "a case label is in a loop of goto that its switch is not in")
         return heads
 
     def _region(self, function: _Function, head: _Statement) -> int:
@@ -316,7 +281,7 @@ class _Inserter:
             self.consumed.add(at)
         return said
 
-    def _attribute(self, tokens: Sequence[_Token], end: int) -> int:
+    def _attribute(self, tokens: Sequence[Token], end: int) -> int:
         """Where an attribute begins that ends before a token; the token itself, where there is none."""
         opens = {")": "(", "]": "["}
         if end < 4 or tokens[end - 1].text not in opens or tokens[end - 2].text != tokens[end - 1].text:
@@ -335,7 +300,7 @@ class _Inserter:
     def _no_attribute_is_left(self, function: _Function) -> None:
         for token in function.tokens:
             if pragmas.says_something(token.text) and token.at not in self.consumed:
-                raise self._refuse(token.at, f"{token.text} is before no loop")
+                raise self.source.refuse(token.at, f"{token.text} is before no loop")
 
     def _no_pragma_is_left(self) -> None:
         for number, at in enumerate(self.places):
@@ -349,7 +314,7 @@ class _Inserter:
     # Inserting.
 
     def _loop(
-        self, loop: _Statement, said: Said, values: Mapping[Operand, str], number: int, tokens: Sequence[_Token]
+        self, loop: _Statement, said: Said, values: Mapping[Operand, str], number: int, tokens: Sequence[Token]
     ) -> None:
         one = "1"
 
@@ -388,11 +353,13 @@ class _Inserter:
             or compound.kind != "COMPOUND_STMT"
             or (len(outside) > 1 and outside[-2].kind == "SWITCH_STMT")
         ):
-            raise self._refuse(head.at, "goto jumps back to a label that is not a statement of a block of its own")
+            raise self.source.refuse(
+                head.at, "goto jumps back to a label that is not a statement of a block of its own"
+            )
         end = self._region(function, head)
         for goto in function.gotos.values():
             if goto.to == head.at and compound not in goto.around:
-                raise self._refuse(goto.at, "goto jumps into a block, to the head of a loop")
+                raise self.source.refuse(goto.at, "goto jumps into a block, to the head of a loop")
         self.edits.append((compound.at + 1, _STATEMENT_AFTER, f" SMI__GUARD({number}, 1, SMI__NO_PIPELINE, 1);"))
         colon = next(token for token in tokens if token.at > head.at and token.text == ":")
         self.edits.append((colon.end, _STATEMENT_AFTER, f" SMI__TURN({number});"))
@@ -405,7 +372,7 @@ class _Inserter:
                 self.edits.append((goto.at, _STATEMENT_BEFORE, f"{{ SMI__LEAVE({number}); "))
                 self.edits.append((self._statement_end(tokens, goto.end), _CLOSES, " }"))
 
-    def _statement_end(self, tokens: Sequence[_Token], end: int) -> int:
+    def _statement_end(self, tokens: Sequence[Token], end: int) -> int:
         """With the semicolon that is not of its extent."""
         after = bisect_left(tokens, end, key=lambda token: token.at)
         return tokens[after].end if after < len(tokens) and tokens[after].text == ";" else end
@@ -414,7 +381,7 @@ class _Inserter:
         text = list(self.text)
         for at in self.places:
             if pragmas.is_of_loops(self.directives[at]):
-                self.blanks.append((at, self._line_end(at)))
+                self.blanks.append((at, self.source.line_end(at)))
         for first, last in self.blanks:
             text[first:last] = [char if char == "\n" else " " for char in text[first:last]]
         plain = "".join(text)
@@ -423,9 +390,6 @@ class _Inserter:
             parts += [plain[last:at], more]
             last = at
         return "".join([*parts, plain[last:]])
-
-
-_SUFFIXES = {"cl": ".cl", "c": ".c", "c++": ".cpp"}
 
 
 class _Placed:

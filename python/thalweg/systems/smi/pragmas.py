@@ -80,13 +80,14 @@ _REFUSED = {
     "speculated_iterations": _SLOWER,
     "xcl_pipeline_loop": "use #pragma ii N",
     "xcl_loop_tripcount": "leave it out",
+    "max_reinvocation_delay": _SLOWER,
     "loop_fuse": "write one loop",
     "unroll_and_jam": "write the loop so",
     "HLS": "use #pragma unroll N and #pragma ii N, before the loop",
     "omp": "kernels are not parallelized by OpenMP: use #pragma unroll N",
     "acc": "kernels are not parallelized by OpenACC: use #pragma unroll N",
 }
-_VENDORS = ("intel::", "intelfpga::", "altera::")
+VENDORS = ("intel::", "INTEL::", "intelfpga::", "altera::")
 
 
 @dataclass(frozen=True)
@@ -161,12 +162,12 @@ def of_attributes(words: Sequence[str]) -> Said:
     said = Said()
     for name, operand in _calls(words, ","):
         plain = name
-        for vendor in _VENDORS:
+        for vendor in VENDORS:
             plain = plain.removeprefix(vendor)
         plain = plain.strip("_") if plain.startswith("__") else plain
         if plain == "opencl_unroll_hint":
             said.add(Said(unroll=Operand(operand or ""), by={"unroll": name}))
-        elif name.startswith(_VENDORS) and plain in ("ii", "initiation_interval"):
+        elif name.startswith(VENDORS) and plain in ("ii", "initiation_interval"):
             said.add(Said(interval=Operand(operand or ""), by={"interval": name}))
         elif plain in _REFUSED:
             raise InputError(f"attribute {name}: {_REFUSED[plain]}")
