@@ -287,7 +287,7 @@ module tw_reduce
   wire fits = lane_open && kernel != 0 && next_q != came_q[source_q] && (first ? may_begin : may_go_on);
   wire own_enters = lane_open && own_next_q != own_came_q && (own_first ? own_may_begin : own_may_go_on);
   wire child_enters = fits && !own_enters;
-  wire turns = lane_open && !fits && waiting_q != 0 && kernel > 1;
+  wire turns = lane_open && !fits && waiting_q != 0;
   wire step_t step = first ? step_t'(1) : done + 1, own_step = own_first ? step_t'(1) : own_done + 1;
 
   always_ff @(posedge clk_i) begin

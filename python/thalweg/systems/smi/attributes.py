@@ -5,6 +5,7 @@ name, or has no influence on what is simulated. Those of loops are in pragmas.py
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -94,9 +95,11 @@ def of_kernel(source: Source, cursor: Any) -> Iterator[Attribute]:
     """Those that stand before a kernel's body."""
     first = cursor.extent.start.offset
     body = next(child for child in cursor.get_children() if child.kind.name == "COMPOUND_STMT").extent.start.offset
+    before = source.ends[bisect_left(source.ends, first + 1) - 1] if source.ends and source.ends[0] <= first else 0
     for attribute in source.attributes:
         if first <= attribute.at < body or (
-            attribute.at < first and not any(token.text in ";{}" for token in source.tokens(attribute.at, first))
+            before <= attribute.at < first
+            and not any(token.text in ";{}" for token in source.tokens(attribute.at, first))
         ):
             yield attribute
 

@@ -93,6 +93,11 @@ class Source:
                 found.append(self.attribute(message.location.offset, match[1]))
         return tuple(sorted(found, key=lambda each: each.at))
 
+    @cached_property
+    def ends(self) -> list[int]:
+        """Where declarations end, without the attributes behind them."""
+        return sorted(child.extent.end.offset for child in self.declarations())
+
     def attribute(self, at: int, name: str) -> Attribute:
         words: list[str] = []
         depth = 0
