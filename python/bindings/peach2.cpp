@@ -120,15 +120,22 @@ class Hubs {
     nb::gil_scoped_release released;
     try {
       fabric_.run();
-    } catch (const Stuck&) {
-      static_cast<void>(front_.settle());
+    } catch (const Stuck& stuck) {
+      const auto lost = front_.settle();
       front_.recover();
-      throw;
+      throw Stuck(stuck.what() + (lost.empty() ? "" : "\n" + lost));
     }
     if (const auto lost = front_.settle(); !lost.empty()) throw WritesLost(lost);
   }
   Handle abort(Number node, unsigned channel) { return front_.abort(of(node), channel); }
   Handle reset(Number node) { return front_.reset(of(node)); }
+  Handle timeout(Number node, double us) {
+    const double most = static_cast<double>(kMostTimeout) * kTimeoutUnit / cycles_per_second() * 1e6;
+    require(us >= 0 && us <= most,
+            "a time-out of " + std::to_string(us) + " us; it has 0, for none, to " + std::to_string(most));
+    return front_.timeout(of(node), static_cast<std::uint64_t>(std::ceil(us * 1e-6 * cycles_per_second())));
+  }
+  Handle restart_host(Number node) { return front_.restart_host(of(node)); }
   Handle owners(Number node, std::uint32_t nodes) { return front_.owners(of(node), nodes); }
   nb::dict counts(Number number) {
     const unsigned node = of(number);
@@ -230,6 +237,8 @@ void bind_peach2(nb::module_& module) {
       .def("run", &Hubs::run)
       .def("abort", &Hubs::abort, nb::arg("node"), nb::arg("channel"))
       .def("reset", &Hubs::reset)
+      .def("timeout", &Hubs::timeout, nb::arg("node"), nb::arg("us"))
+      .def("restart_host", &Hubs::restart_host)
       .def("owners", &Hubs::owners, nb::arg("node"), nb::arg("nodes"))
       .def("counts", &Hubs::counts)
       .def("us", &Hubs::us);

@@ -5,7 +5,8 @@
 // A register has 16 bytes, and is written in one beat, or its lower half before its upper one. At 0 the windows: lower and upper
 // page, 32 bits each; mask, the port in bits 34 to 32, used in bit 40. At 64 starts a chain: its address, the lower half alone. At 65
 // the nodes, a bit each, whose packets may write registers, which else the host alone may. At 66 bits 0 and 1 give up the chain of
-// a channel, 8 and 9 also those that wait. At 80 the contexts: beats, operator from bit 32, type from 40, log2 of a record's beats
+// a channel, 8 and 9 also those that wait. At 67 the time-out of a chain's reads, 16 bits, in units of tw_dma_reader; 0, as after a reset:
+// none. At 80 the contexts: beats, operator from bit 32, type from 40, log2 of a record's beats
 // from 48, tree in bit 56; and, where bit 63 is set, the chain that starts for each result, so that no host takes part: one of all
 // contexts' at a time, and the context's result is kept until it has ended.
 //
@@ -53,6 +54,7 @@ module tw_control
     output logic [   Channels-1:0] command_abort_o,
     output logic [   Channels-1:0] command_purge_o,
     output logic [2**NodeBits-1:0] command_owners_o,  /// nodes that may write registers
+    output logic [           15:0] command_timeout_o,
 
     output logic                   chain_valid_o,    /// of a result
     input  logic                   chain_ready_i,
@@ -123,6 +125,7 @@ module tw_control
 
   wire to_owners = goes && lower_written && register_address_i == 8'd65;
   wire to_abort = goes && lower_written && register_address_i == 8'd66;
+  wire to_timeout = goes && lower_written && register_address_i == 8'd67;
 
   wire window_free = !window_valid_o || window_ready_i;
   wire command_free = !command_valid_o || command_ready_i;
@@ -231,6 +234,7 @@ module tw_control
       running_q <= 1'b0;
       command_valid_o <= 1'b0;
       command_owners_o <= '0;
+      command_timeout_o <= '0;
       refused_q <= '0;
       given_up_q <= '0;
       due_q <= '0;
@@ -241,8 +245,9 @@ module tw_control
       for (int unsigned i = 0; i < Contexts; i++) chains_q[i].starts <= 1'b0;
     end else begin
       window_valid_o <= to_window || !window_free;
-      command_valid_o <= to_owners || to_abort || !command_free;
+      command_valid_o <= to_owners || to_abort || to_timeout || !command_free;
       if (to_owners) command_owners_o <= lower[2**NodeBits-1:0];
+      if (to_timeout) command_timeout_o <= lower[15:0];
       setup_valid_o <= to_context;
       chain_valid_o <= starts_due || (chain_valid_o && !chain_ready_i);
       running_q <= starts_due || (running_q && !chain_ended);

@@ -10,6 +10,10 @@
 // ends once, finished or with a fault, which says why and at which descriptor. purge_i gives up the chains that wait too, up to the
 // first 64 cycles in which none comes.
 //
+// Where timeout_i is not 0 and so many times Unit cycles pass in which no answer comes that is due, the chain is given up, and the fault
+// has the address of the last read. An answer may still come, and must not be taken for another one's. So until all of them have come, or
+// purge_i says that none will, the writer drops what comes, and chains that start are given up at once.
+//
 // Order: of the chain. Latency: a read goes out two cycles after the descriptor. Throughput: a read in two cycles, of up to
 // Reads that have no completion yet. Storage: a descriptor. All outputs are registers, or depend on registers alone. Critical path:
 // from the double words that are left over the smallest of three to the next address.
@@ -20,7 +24,8 @@ module tw_dma_reader
 #(
     parameter int unsigned Reads = 16,  /// under way at once, 1 to 32
     parameter logic SideTag = 1'b0,  /// bit 6 of its tags: which channel's
-    parameter int unsigned Descriptors = 32768  /// of a chain at most, at least 1
+    parameter int unsigned Descriptors = 32768,  /// of a chain at most, at least 1
+    parameter int unsigned Unit = 1024  /// cycles, in which timeout_i counts; a power of two, at least 2
 ) (
     input logic        clk_i,
     input logic        rst_i,
@@ -45,21 +50,26 @@ module tw_dma_reader
     input logic answered_i,  /// the last word of an answer was taken
     input logic failed_i,  /// an answer has failed
     input logic quiet_i,  /// the writer is at no packet
+    input logic waits_i,  /// it has no answer to take
     input logic abort_i,
     input logic purge_i,
+    input logic [15:0] timeout_i,  /// of answers, in Units; 0: they may take any time
 
     output logic                   abandon_o,      /// the writer is to drop what comes
     output logic                   clear_o,        /// it begins anew
     output logic                   finished_o,     /// the chain
     output logic                   fault_valid_o,  /// it was given up
     output chain_fault_e           fault_reason_o,
-    output logic [AddressBits-1:0] fault_address_o /// of the descriptor
+    output logic [AddressBits-1:0] fault_address_o /// of the descriptor, or of the read that has no answer
 );
   if (Reads < 1 || Reads > 32) begin : check_reads
     $error("tw_dma_reader: Reads must be 1 to 32");
   end
   if (Descriptors < 1) begin : check_descriptors
     $error("tw_dma_reader: Descriptors must be at least 1");
+  end
+  if (Unit < 2 || (Unit & (Unit - 1)) != 0) begin : check_unit
+    $error("tw_dma_reader: Unit must be a power of two, at least 2");
   end
 
   localparam int unsigned DwordBits = AddressBits - 2;
@@ -81,13 +91,18 @@ module tw_dma_reader
   dma_descriptor_t descriptor_q;
   chain_fault_e broken_q;  // why the chain is to be given up
   logic [6:0] purge_q;  // cycles
+  logic [DwordBits-1:0] read_q;  // the last one's address
+  logic [$clog2(Unit)-1:0] cycles_q;  // since an answer came, or nothing was due
+  logic [15:0] units_q;
+  logic lost_q;  // answers that are due are no longer waited for
 
   wire fetches = state_q == Fetch;
   wire room = under_way_q != 6'(Reads);
   assign start_ready_o = state_q == Idle;
   assign out_valid_o = fetches || (state_q == Issue && room);
-  assign abandon_o = state_q == Abandon;
-  assign clear_o = abandon_o && asked_q == 0 && quiet_i;
+  assign abandon_o = state_q == Abandon || lost_q;
+  assign clear_o = state_q == Abandon && (asked_q == 0 || lost_q) && quiet_i;
+  wire late = timeout_i != 0 && units_q >= timeout_i;
   // A read that is shown goes first.
   wire gives_up = broken_q != ChainRight && (!out_valid_o || out_ready_i);
   wire ends = state_q == Drain && under_way_q == 0 && broken_q == ChainRight;
@@ -122,16 +137,30 @@ module tw_dma_reader
     finished_o <= !rst_i && ends;
     fault_valid_o <= !rst_i && clear_o;
     fault_reason_o <= broken_q;
-    fault_address_o <= {at_q, 5'd0};
+    fault_address_o <= broken_q == ChainLate ? {read_q, 2'd0} : {at_q, 5'd0};
     under_way_q <= under_way_q + 6'(issues) - 6'(written_i);
     asked_q <= asked_q + 6'(goes) - 6'(answered_i && asked_q != 0) - 6'(refused_i);
     if (purge_i) purge_q <= 7'd64;
     else if (start_valid_i) purge_q <= purge_q != 0 ? 7'd64 : '0;
     else if (purge_q != 0) purge_q <= purge_q - 1'b1;
-    if (state_q != Idle && !ends && broken_q == ChainRight) begin
+    if (state_q != Idle && late) broken_q <= ChainLate;
+    else if (state_q != Idle && !ends && broken_q == ChainRight) begin
       if (refused_i) broken_q <= ChainRefused;
       else if (failed_i) broken_q <= ChainFailed;
       else if (abort_i || purge_i) broken_q <= ChainAborted;
+    end
+    if (goes) read_q <= read.address[DwordBits-1:0];
+    cycles_q <= cycles_q + 1'b1;
+    if (&cycles_q) units_q <= units_q + 16'(units_q != '1);
+    if (asked_q == 0 || goes || answered_i || refused_i || !waits_i) begin
+      cycles_q <= '0;
+      units_q  <= '0;
+    end
+    if (asked_q == 0) lost_q <= 1'b0;
+    else if (late && state_q != Idle) lost_q <= 1'b1;
+    if (lost_q && purge_i) begin
+      lost_q  <= 1'b0;
+      asked_q <= '0;
     end
     if (issues) tag_q <= tag_q + 1'b1;
     if (descriptor_valid_i) begin
@@ -145,8 +174,9 @@ module tw_dma_reader
         at_q    <= start_address_i[AddressBits-1:5];
         count_q <= '0;
         state_q <= Fetch;
-        if (purge_q != 0 || start_address_i[4:0] != 0) state_q <= Abandon;
+        if (purge_q != 0 || lost_q || start_address_i[4:0] != 0) state_q <= Abandon;
         if (purge_q != 0) broken_q <= ChainAborted;
+        else if (lost_q) broken_q <= ChainLate;
         else if (start_address_i[4:0] != 0) broken_q <= ChainMalformed;
       end
       Fetch:
@@ -200,6 +230,7 @@ module tw_dma_reader
       there_q <= 1'b0;
       broken_q <= ChainRight;
       purge_q <= '0;
+      lost_q <= 1'b0;
     end
   end
 

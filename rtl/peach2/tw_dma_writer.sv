@@ -43,7 +43,8 @@ module tw_dma_writer
     output logic            written_o,           /// a chunk
     output logic            answered_o,          /// the last word of a completion was taken
     output logic            failed_o,            /// a completion that is wrong
-    output logic            quiet_o              /// at no packet
+    output logic            quiet_o,             /// at no packet
+    output logic            waits_o              /// nothing has come that it has not taken
 );
   localparam int unsigned DwordBits = AddressBits - 2;
 
@@ -169,6 +170,7 @@ module tw_dma_writer
   );
 
   assign quiet_o = state_q == Header;
+  assign waits_o = !there;
   always_ff @(posedge clk_i) begin
     written_o <= !rst_i && done;
     answered_o <= !rst_i && takes && last;

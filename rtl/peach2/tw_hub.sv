@@ -91,6 +91,7 @@ module tw_hub
   source_t [Ports-1:0] refused_source;
   logic [Ports-1:0][AddressBits-1:0] refused_address;
   logic [2**NodeBits-1:0] owners_q;
+  logic [15:0] timeout_q;
 
   logic load;
   logic [IndexBits-1:0] load_index;
@@ -193,7 +194,7 @@ module tw_hub
     logic chunk_valid;
     logic [AddressBits-3:0] chunk_to;
     logic [6:0] chunk_dwords;
-    logic fetched, written, answered, failed, quiet, abandon, clear;
+    logic fetched, written, answered, failed, quiet, waits, abandon, clear;
     dma_descriptor_t descriptor;
 
     tw_dma_reader #(
@@ -219,8 +220,10 @@ module tw_hub
         .answered_i        (answered),
         .failed_i          (failed),
         .quiet_i           (quiet),
+        .waits_i           (waits),
         .abort_i           (commanded && abort[c]),
         .purge_i           (commanded && purge[c]),
+        .timeout_i         (timeout_q),
         .abandon_o         (abandon),
         .clear_o           (clear),
         .finished_o        (finished[c]),
@@ -254,7 +257,8 @@ module tw_hub
         .written_o         (written),
         .answered_o        (answered),
         .failed_o          (failed),
-        .quiet_o           (quiet)
+        .quiet_o           (quiet),
+        .waits_o           (waits)
     );
     tw_stream_switch #(
         .Inputs (2),
@@ -325,6 +329,7 @@ module tw_hub
   logic command_valid, command_ready;
   logic [Channels-1:0] command_abort, command_purge;
   logic [2**NodeBits-1:0] command_owners, owners;
+  logic [15:0] command_timeout, timeout;
 
   for (genvar l = 0; l < Lanes; l++) begin : crossings
     localparam int unsigned Own = l == 0 ? 32'(Bus) : 32'(Side);
@@ -392,23 +397,23 @@ module tw_hub
       .rd_data_o ({load_index, load_window})
   );
   tw_async_fifo #(
-      .Width(2 * Channels + 2 ** NodeBits),
+      .Width(2 * Channels + 2 ** NodeBits + 16),
       .Depth(FewDepth)
   ) commands (
       .wr_clk_i  (bus_clk_i),
       .wr_rst_i  (bus_rst_i),
       .wr_valid_i(command_valid),
       .wr_ready_o(command_ready),
-      .wr_data_i ({command_abort, command_purge, command_owners}),
+      .wr_data_i ({command_abort, command_purge, command_owners, command_timeout}),
       .rd_clk_i  (net_clk_i),
       .rd_rst_i  (net_rst_i),
       .rd_valid_o(commanded),
       .rd_ready_i(1'b1),
-      .rd_data_o ({abort, purge, owners})
+      .rd_data_o ({abort, purge, owners, timeout})
   );
   always_ff @(posedge net_clk_i) begin
-    if (net_rst_i) owners_q <= '0;
-    else if (commanded) owners_q <= owners;
+    if (net_rst_i) {owners_q, timeout_q} <= '0;
+    else if (commanded) {owners_q, timeout_q} <= {owners, timeout};
   end
   tw_async_fifo #(
       .Width(EventBits),
@@ -580,6 +585,7 @@ module tw_hub
       .command_abort_o   (command_abort),
       .command_purge_o   (command_purge),
       .command_owners_o  (command_owners),
+      .command_timeout_o (command_timeout),
       .chain_valid_o     (started[1]),
       .chain_ready_i     (started_ready[1]),
       .chain_address_o   (started_address[1]),

@@ -57,7 +57,8 @@ package tw_peach2_pkg;
     ChainRefused,    // a read was refused
     ChainFailed,     // an answer has failed, or is not the one that is due
     ChainTooLong,    // as one that leads round
-    ChainAborted     // by the host
+    ChainAborted,    // by the host
+    ChainLate        // a read has had no answer in time
   } chain_fault_e;
 
   // What happens at the packets' clock and is counted in the registers: packets refused, by their port; then, of each channel,

@@ -16,8 +16,17 @@ void Peach2::check_node(unsigned node) const {
           "node " + std::to_string(node) + "; the last one is " + std::to_string(nodes_.size() - 1));
 }
 
-std::shared_ptr<Times> Peach2::begin(unsigned node) {
+std::string Peach2::settle() {
+  auto lines = ledger_.settle(fabric_);
+  // All is quiet: a chain that has failed writes no flag any more.
+  for (auto& node : nodes_)
+    if (node.due && !node.due->of->error.empty()) node.due.reset();
+  return lines;
+}
+
+std::shared_ptr<Times> Peach2::begin(unsigned node, const std::string& what, const std::string& about) {
   auto times = std::make_shared<Times>();
+  times->what = what + " of node " + std::to_string(node) + (about.empty() ? "" : " " + about);
   fabric_.node(node).processor().work(0, [this, times](Tick cycle) { times->begin = fabric_.since_start(cycle); });
   return times;
 }
@@ -88,22 +97,37 @@ Handle Peach2::abort(unsigned node, unsigned channel) {
   require(channel < kChannels,
           "channel " + std::to_string(channel) +
               " of a DMA controller: give 0, of chains that are started, or 1, of those of results");
-  const auto times = begin(node);
+  const auto times = begin(node, "an abort");
   fabric_.node(node).processor().store(register_address(node, kAbortRegister), bytes_of(std::uint64_t{1} << channel),
                                        ends(times));
   return times;
 }
 
 Handle Peach2::reset(unsigned node) {
-  const auto times = begin(node);
-  fabric_.node(node).processor().store(register_address(node, kAbortRegister), bytes_of(std::uint64_t{0x303}),
-                                       ends(times));
+  const auto times = begin(node, "a reset");
+  fabric_.node(node).processor().store(register_address(node, kAbortRegister), bytes_of(std::uint64_t{0x303}));
+  fabric_.node(node).processor().work(2 * kPurgeCycles, ends(times));  // a chain that starts sooner is given up too
+  return times;
+}
+
+Handle Peach2::timeout(unsigned node, std::uint64_t cycles) {
+  const std::uint64_t units = (cycles + kTimeoutUnit - 1) / kTimeoutUnit;
+  require(units <= kMostTimeout, "a time-out of " + std::to_string(cycles) + " cycles; it has at most " +
+                                     std::to_string(kMostTimeout * kTimeoutUnit));
+  const auto times = begin(node, "a change of the time-out");
+  fabric_.node(node).processor().store(register_address(node, kTimeoutRegister), bytes_of(units), ends(times));
+  return times;
+}
+
+Handle Peach2::restart_host(unsigned node) {
+  const auto times = begin(node, "a restart of the host");
+  fabric_.node(node).processor().restart(ends(times));
   return times;
 }
 
 Handle Peach2::owners(unsigned node, std::uint32_t nodes) {
   require(nodes < 1U << kMostNodes, "owners are a bit for each of " + std::to_string(kMostNodes) + " nodes");
-  const auto times = begin(node);
+  const auto times = begin(node, "a change of owners");
   fabric_.node(node).processor().store(register_address(node, kOwnersRegister), bytes_of(std::uint64_t{nodes}),
                                        ends(times));
   return times;
@@ -117,7 +141,7 @@ Handle Peach2::store(unsigned node, std::uint64_t to, std::span<const std::byte>
                                           std::to_string(kMostStored) + " at most: put them");
   writable("a store", to, data.size());
   claim(to, data.size());
-  const auto times = begin(node);
+  const auto times = begin(node, "a store", "of " + std::to_string(data.size()) + " bytes to " + hex(to));
   if (to >> kMemoryShift == memory_address(node, kProcessor) >> kMemoryShift) {
     std::vector<std::byte> bytes(data.begin(), data.end());
     fabric_.node(node).processor().work(0, [this, node, to, bytes = std::move(bytes), end = ends(times)](Tick cycle) {
@@ -126,7 +150,7 @@ Handle Peach2::store(unsigned node, std::uint64_t to, std::span<const std::byte>
     });
   } else {
     stores(node, to, data, ends(times));
-    writes_.add(node, to, data.size(), times);
+    ledger_.writes(node, to, data.size(), times);
   }
   return times;
 }
@@ -134,7 +158,7 @@ Handle Peach2::store(unsigned node, std::uint64_t to, std::span<const std::byte>
 Handle Peach2::await(unsigned node, std::uint64_t at, std::uint32_t value) {
   check_node(node);
   places_.of_processor("a wait for 4 bytes", at, 4);
-  const auto times = begin(node);
+  const auto times = begin(node, "a wait");
   fabric_.node(node).processor().await(at, value, ends(times));
   return times;
 }
@@ -142,7 +166,7 @@ Handle Peach2::await(unsigned node, std::uint64_t at, std::uint32_t value) {
 Handle Peach2::work(unsigned node, Tick cycles) {
   check_node(node);
   require(cycles >= 0, "work of " + std::to_string(cycles) + " cycles; they are 0 or more");
-  const auto times = begin(node);
+  const auto times = begin(node, "work");
   fabric_.node(node).processor().work(cycles, ends(times));
   return times;
 }
@@ -159,7 +183,7 @@ Handle Peach2::copy(unsigned node, Processor::Place to, Processor::Place from, s
             "a copy of " + std::to_string(bytes) + " bytes at " + std::to_string(place.at) + " of memory " +
                 std::to_string(place.memory) + ", of which a program has " + std::to_string(size));
   }
-  const auto times = begin(node);
+  const auto times = begin(node, "a copy");
   fabric_.node(node).processor().copy(from, to, bytes, ends(times));
   return times;
 }
@@ -181,7 +205,8 @@ void Peach2::check_length(std::size_t copies, Descriptors in) const {
                               " at most");
 }
 
-Handle Peach2::add_chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits) {
+Handle Peach2::add_chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits,
+                         std::shared_ptr<Times> of) {
   auto& state = nodes_[node];
   auto& processor = fabric_.node(node).processor();
   // Two areas take turns: what is in one has been waited for when it comes again.
@@ -193,18 +218,27 @@ Handle Peach2::add_chain(unsigned node, const std::vector<Copy>& copies, Descrip
   with_flag.push_back({memory_address(node, kProcessor, kChainFlag), at, 4});
   const auto block = flagged(sequence, descriptors(with_flag, at + kLine));
 
-  const auto times = begin(node);
-  for (const auto& copy : copies) writes_.add(node, copy.to, copy.bytes, times);
+  const auto& first = copies.front();
+  const std::string what = copies.size() == 1 ? "a put" : "a chain of " + std::to_string(copies.size()) + " copies";
+  const auto times = begin(node, what,
+                           std::string(copies.size() == 1 ? "" : "with the first one ") + "of " +
+                               std::to_string(first.bytes) + " bytes to " + hex(first.to) + " from " + hex(first.from));
+  if (!of) of = times;
+  for (const auto& copy : with_flag) ledger_.writes(node, copy.to, copy.bytes, of);
   if (ram)
     stores(node, at, block, {});
   else
     processor.work(0, [this, node, at, block](Tick) {
       fabric_.node(node).host().memory(kProcessor).write(at % kProcessorBytes, block);
     });
-  if (state.due) processor.await(kChainFlag, *state.due);
-  launch(node, at + kLine, waits ? Processor::Then{} : ends(times));
+  if (state.due) processor.await(kChainFlag, state.due->sequence);
+  launch(node, at + kLine, [this, node, at, of, end = waits ? Processor::Then{} : ends(times)](Tick cycle) {
+    ledger_.started(node, at + kLine, of);
+    if (end) end(cycle);
+  });
   if (waits) processor.await(kChainFlag, sequence, ends(times));
-  state.due = waits ? std::nullopt : std::optional(sequence);
+  state.due.reset();
+  if (!waits) state.due = NodeState::Due{sequence, of};
   return times;
 }
 
@@ -223,10 +257,11 @@ Handle Peach2::get(unsigned node, std::uint64_t to, std::uint64_t from, std::uin
       sequence, descriptors({{to, from, bytes}, {memory_address(node, kProcessor, kGetFlag), at, 4}}, at + kLine));
 
   auto& processor = fabric_.node(node).processor();
-  const auto times = begin(node);
-  writes_.add(node, at, block.size(), times);
-  writes_.add(node, register_address(of, kStartRegister), 8, times);
-  writes_.add(of, to, bytes, times);
+  const auto times =
+      begin(node, "a get", "of " + std::to_string(bytes) + " bytes to " + hex(to) + " from " + hex(from));
+  ledger_.writes(node, at, block.size(), times);
+  ledger_.writes(node, register_address(of, kStartRegister), 8, times);
+  ledger_.writes(of, to, bytes, times);
   stores(node, at, block, {});
   processor.store(register_address(of, kStartRegister), bytes_of(at + kLine));
   processor.await(kGetFlag, sequence, ends(times));

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "peach2/driver/fabric.hpp"
+#include "peach2/ledger.hpp"
 #include "peach2/places.hpp"
-#include "peach2/writes.hpp"
 
 namespace thalweg::peach2 {
 
@@ -88,14 +88,20 @@ class Peach2 {
   /// operation was left are void.
   void recover();
 
-  /// After Fabric::run: operations whose writes were refused or dropped get an error. Returns a line for each such write.
-  [[nodiscard]] std::string settle() { return writes_.settle(fabric_); }
+  /// After Fabric::run: operations of which a write was refused or dropped, or a chain was given up, get an error. Returns a line for
+  /// each such write and chain.
+  [[nodiscard]] std::string settle();
 
   /// Gives up the chain that a channel of the hub's DMA controller is at: 0 that of starts, 1 that of results. The hub counts it as a fault.
   /// Throws std::invalid_argument where there is no such channel.
   Handle abort(unsigned node, unsigned channel = 0);
   /// Both channels, and the chains that wait.
   Handle reset(unsigned node);
+  /// From then on a read of a chain that so many cycles pass without an answer of gives up the chain; 0: none does. Rounded up to units
+  /// of kTimeoutUnit.
+  Handle timeout(unsigned node, std::uint64_t cycles);
+  /// The host's root complex is reset by itself: it forgets reads that it has not answered.
+  Handle restart_host(unsigned node);
   /// Nodes that may write the hub's registers beside its host: a bit each.
   Handle owners(unsigned node, std::uint32_t nodes);
 
@@ -120,7 +126,11 @@ class Peach2 {
     explicit NodeState(unsigned all) : contexts(all) {}
     std::uint32_t sequence = 0;  ///< of chains
     std::uint32_t gets = 0;
-    std::optional<std::uint32_t> due;  ///< the chain that has not been waited for
+    struct Due {
+      std::uint32_t sequence;
+      std::shared_ptr<const Times> of;
+    };
+    std::optional<Due> due;  ///< the chain that has not been waited for
     std::vector<Context> contexts;
   };
 
@@ -139,10 +149,12 @@ class Peach2 {
   // From here on nothing is refused.
   /// A program writes there: contexts among it are its own from now on.
   void claim(std::uint64_t to, std::uint64_t bytes);
-  [[nodiscard]] std::shared_ptr<Times> begin(unsigned node);
+  [[nodiscard]] std::shared_ptr<Times> begin(unsigned node, const std::string& what, const std::string& about = "");
   [[nodiscard]] Processor::Then ends(const std::shared_ptr<Times>& times);
   void stores(unsigned node, std::uint64_t to, std::span<const std::byte> data, const Processor::Then& then = {});
-  Handle add_chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits);
+  /// `of`: the operation that it is a part of, or null where it is one itself.
+  Handle add_chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits,
+                   std::shared_ptr<Times> of = {});
   void launch(unsigned node, std::uint64_t chain, const Processor::Then& then = {});
   void set_up(unsigned node, const Reduction& how, std::uint64_t bytes, bool by_hub);
   [[nodiscard]] std::vector<Copy> into_calculator(unsigned node, const Sources& from, const Reduction& how) const;
@@ -154,7 +166,7 @@ class Peach2 {
   std::vector<NodeState> nodes_;
   std::uint32_t groups_ = 0;  ///< made so far
   std::uint32_t recoveries_ = 0;
-  Writes writes_;
+  Ledger ledger_;
 };
 
 class Peach2::Group {

@@ -116,8 +116,8 @@ Handle Peach2::reduce(unsigned node, std::uint64_t to, const Sources& from, cons
   claim(to, bytes);
 
   auto& processor = fabric_.node(node).processor();
-  const auto times = begin(node);
-  writes_.add(node, to, bytes, times);
+  const auto times = begin(node, "a reduction", "in context " + std::to_string(how.context) + " to " + hex(to));
+  ledger_.writes(node, to, bytes, times);
   set_up(node, how, total(from), by_hub);
   const std::uint32_t result = ++context.results;
   const std::uint64_t at = hub_address(node, places_.result_area(how.context)), first = at + kHead;
@@ -126,7 +126,7 @@ Handle Peach2::reduce(unsigned node, std::uint64_t to, const Sources& from, cons
   stores(node, first,
          descriptors({{to, calculator(node, how.context), bytes}, {memory_address(node, kProcessor, told), at, 4}},
                      first));
-  add_chain(node, into_calculator(node, from, how), Descriptors::ram, false);
+  add_chain(node, into_calculator(node, from, how), Descriptors::ram, false, times);
   if (!by_hub) {
     processor.await_register(register_address(node, kResultRegisters + how.context), result);
     launch(node, first);
@@ -293,11 +293,11 @@ Handle Peach2::reduce(Group& group, unsigned node, const Sources& from) {
           "operations; make it anew");
   check(group.how_, node, from);
   const unsigned record = group.how_.record_bytes;
-  const auto times = begin(node);
+  const auto times = begin(node, "a group's reduction", "in context " + std::to_string(group.how_.context));
   set_up(node, group.how_, total(from), true);
   const std::uint32_t sequence = ++group.sequence_[node];
   if (node == group.nodes_.front()) stores(node, group.flag_, bytes_of(sequence));
-  add_chain(node, into_calculator(node, from, group.how_), Descriptors::ram, false);
+  add_chain(node, into_calculator(node, from, group.how_), Descriptors::ram, false, times);
   // The hub writes to a place of the library's: what a program has at `at` is never taken for a flag.
   const std::uint64_t at = group.at_, result = group_result(group.how_.context);
   fabric_.node(node).processor().await(result + record, sequence,

@@ -32,6 +32,7 @@ class Calculator {
   struct Beat {
     unsigned context, place;  ///< place: the lowest bits of the beat's number
     Word<256> data;
+    std::uint64_t address = 0;  ///< in beats; the hardware has not got it
   };
 
   explicit Calculator(const Config& config)
@@ -50,10 +51,12 @@ class Calculator {
   /// The context of which a result came to be in the cycle before.
   [[nodiscard]] const std::optional<unsigned>& done() const { return done_; }
   /// A beat of a context that takes none was dropped in the cycle before.
-  [[nodiscard]] bool stray() const { return stray_; }
+  [[nodiscard]] bool stray() const { return stray_.has_value(); }
+  /// Its address, in beats.
+  [[nodiscard]] const std::optional<std::uint64_t>& stray_address() const { return stray_; }
   [[nodiscard]] bool idle(std::uint64_t kept) const {
     return !in_.valid() && !operands_ && under_way_ == 0 && requests(kept) == 0 && state_ == State::idle && !done_ &&
-           !stray_;
+           !stray();
   }
 
   /// One clock edge. `kept`: contexts whose result is still to be read, from the cycle after done() on.
@@ -116,12 +119,12 @@ class Calculator {
     pair_ = operands_;
     operands_.reset();
     bool enters = false;
-    stray_ = false;
+    stray_.reset();
     if (in_.valid()) {
       const Beat& beat = in_.front();
       Context& context = of_[beat.context];
       Sum& at = sums_[index(beat.context, context.set, beat.place)];
-      stray_ = context.setup.beats == 0;
+      if (context.setup.beats == 0) stray_ = beat.address;
       enters = !stray_ && !context.full[context.set] && !at.busy;
       if (enters) {
         const bool last = context.left == 1;
@@ -136,7 +139,7 @@ class Calculator {
         entered_ = {beat.context, beat.place};
       }
     }
-    in_.step(write, enters || stray_);
+    in_.step(write, enters || stray());
     return enters;
   }
   void touch() {
@@ -306,7 +309,7 @@ class Calculator {
 
   Word<256> read_{};
   std::optional<unsigned> done_;
-  bool stray_ = false;
+  std::optional<std::uint64_t> stray_;
 };
 
 }  // namespace thalweg::peach2

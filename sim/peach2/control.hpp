@@ -22,6 +22,7 @@ enum Register : unsigned {
   kStartRegister = 64,
   kOwnersRegister = 65,
   kAbortRegister = 66,
+  kTimeoutRegister = 67,
   kContextRegisters = 80,
   kChainsRegister = 128,
   kStraysRegister = 129,
@@ -47,10 +48,11 @@ class Control {
     std::uint32_t count;
     Note note;  ///< the last one's
   };
-  /// For the packets' side: channels whose chain is given up, or those that wait too; nodes that may write registers.
+  /// For the packets' side: channels whose chain is given up, or those that wait too; nodes that may write registers; time-out of reads.
   struct Command {
     unsigned abort = 0, purge = 0;
     std::uint32_t owners = 0;
+    unsigned timeout = 0;
   };
   static constexpr unsigned kFinished = kPorts, kFault = kFinished + kChannels, kPlaces = kFault + kChannels;
 
@@ -78,6 +80,8 @@ class Control {
     return starts_.valid() ? std::optional(starts_.front()) : std::nullopt;
   }
   [[nodiscard]] const std::optional<std::pair<unsigned, Calculator::Setup>>& setup() const { return setup_; }
+  /// The start that found no place in the cycle before.
+  [[nodiscard]] const std::optional<std::uint64_t>& missed() const { return missed_start_; }
   /// The chain of a result.
   [[nodiscard]] const std::optional<std::uint64_t>& chain() const { return chain_; }
   /// Contexts whose result's chain has not ended.
@@ -95,7 +99,8 @@ class Control {
     if (in.command_taken) command_.reset();
     setup_.reset();
     if (in.write && free) write(*in.write, start);
-    missed_ += start && !starts_.ready();
+    missed_start_ = starts_.ready() ? std::nullopt : start;
+    missed_ += missed_start_.has_value();
     starts_.step(start ? &*start : nullptr, in.start_taken);
     if (in.chain_taken) chain_.reset();
     const bool ended = in.event && (in.event->place == kFinished + 1 || in.event->place == kFault + 1);
@@ -122,9 +127,10 @@ class Control {
       lower_ = beat.data[0];
       if (at == kStartRegister) start = lower % kAddresses;
       if (at == kOwnersRegister) owners_ = lower & 0xFFFF;
-      if (at == kOwnersRegister) command_ = Command{0, 0, owners_};
+      if (at == kTimeoutRegister) timeout_ = lower & 0xFFFF;
+      if (at == kOwnersRegister || at == kTimeoutRegister) command_ = Command{0, 0, owners_, timeout_};
       if (at == kAbortRegister)
-        command_ = Command{static_cast<unsigned>(lower & 3), static_cast<unsigned>(lower >> 8 & 3), owners_};
+        command_ = Command{static_cast<unsigned>(lower & 3), static_cast<unsigned>(lower >> 8 & 3), owners_, timeout_};
     }
     if (!upper_written) return;
     constexpr std::uint64_t kPages = (1U << (kAddressBits - kPageBits)) - 1;
@@ -190,11 +196,12 @@ class Control {
   std::array<Event, kPorts> refused_{};
   std::array<Event, kChannels> given_up_{};
   std::uint32_t owners_ = 0;
+  unsigned timeout_ = 0;
   std::optional<Command> command_;
   Arbiter turn_;
   std::uint64_t due_ = 0;            ///< contexts whose chain a result starts
   std::optional<unsigned> running_;  ///< the context whose chain has started
-  std::optional<std::uint64_t> chain_;
+  std::optional<std::uint64_t> chain_, missed_start_;
   std::uint64_t lower_ = 0, stray_address_ = 0;
   std::uint32_t finished_ = 0, faults_ = 0, missed_ = 0, strays_ = 0, dropped_ = 0;
   std::optional<std::pair<unsigned, Window>> window_;

@@ -12,6 +12,11 @@
 
 namespace thalweg::peach2 {
 
+inline constexpr unsigned kTimeoutUnit = 1024;    ///< cycles of the packets' clock
+inline constexpr unsigned kMostTimeout = 0xFFFF;  ///< units
+inline constexpr unsigned kPurgeCycles =
+    64;  ///< in which no chain starts, until those that start are no longer given up
+
 /// Where the data of a read are to be written, in double words.
 struct Chunk {
   std::uint64_t to = 0;
@@ -21,19 +26,22 @@ struct Chunk {
 class DmaReader {
  public:
   /// `own`: as the requester; `reads`: under way at once; `side`: in its tags, which channel's.
-  /// `descriptors`: of a chain at most.
-  DmaReader(unsigned reads, std::uint16_t own, unsigned side = 0, unsigned descriptors = 32768)
-      : reads_(reads), own_(own), side_(side), descriptors_(descriptors) {}
+  /// `descriptors`: of a chain at most; `unit`: cycles, in which a time-out counts.
+  DmaReader(unsigned reads, std::uint16_t own, unsigned side = 0, unsigned descriptors = 32768,
+            unsigned unit = kTimeoutUnit)
+      : reads_(reads), own_(own), side_(side), descriptors_(descriptors), unit_(unit) {}
 
   [[nodiscard]] bool ready() const { return state_ == State::idle; }  ///< for a start
-  [[nodiscard]] bool idle() const { return state_ == State::idle && purge_ == 0 && !finished_ && !fault_; }
+  [[nodiscard]] bool idle() const {
+    return state_ == State::idle && purge_ == 0 && !finished_ && !fault_ && (!lost_ || asked_ > 0);
+  }
   /// The writer is to drop what comes.
-  [[nodiscard]] bool abandon() const { return state_ == State::abandon; }
+  [[nodiscard]] bool abandon() const { return state_ == State::abandon || lost_; }
   /// It begins anew. `quiet`: the writer is at no packet.
-  [[nodiscard]] bool clear(bool quiet) const { return abandon() && asked_ == 0 && quiet; }
+  [[nodiscard]] bool clear(bool quiet) const { return state_ == State::abandon && (asked_ == 0 || lost_) && quiet; }
   /// The chain has ended.
   [[nodiscard]] bool finished() const { return finished_; }
-  /// It was given up: why, and at which descriptor.
+  /// It was given up: why, and at which descriptor, or which read has had no answer.
   struct Fault {
     ChainFault reason;
     std::uint64_t address;
@@ -57,10 +65,14 @@ class DmaReader {
     bool answered = false;  ///< the last word of an answer was taken
     bool failed = false;    ///< an answer
     bool quiet = false;     ///< the writer is at no packet
+    bool waits = true;      ///< it has no answer to take
     bool abort = false, purge = false;
+    unsigned timeout = 0;  ///< of answers, in units; 0: they may take any time
   };
   /// One clock edge.
   void step(const In& in) {
+    const bool late = in.timeout != 0 && waited_ / unit_ >= in.timeout, due = asked_ > 0, lost = lost_;
+    const std::uint64_t shown = state_ == State::fetch ? next_ : from_;
     const bool issues = state_ == State::issue && room() && in.out_ready;
     const bool goes = issues || (state_ == State::fetch && in.out_ready);
     const bool shows = state_ == State::fetch || (state_ == State::issue && room());
@@ -73,11 +85,20 @@ class DmaReader {
     under_way_ += issues;
     under_way_ -= in.written;
     asked_ = (asked_ + goes - (in.answered && asked_ != 0) - in.refused) % 64;
-    purge_ = in.purge ? 64 : in.start ? (purging ? 64 : 0) : purge_ - purging;
+    if (goes) read_ = shown;
+    waited_ = !due || goes || in.answered || in.refused || !in.waits ? 0 : waited_ + 1;
+    lost_ = due && (lost || (late && state_ != State::idle));
+    if (lost && in.purge) {
+      lost_ = false;
+      asked_ = 0;
+    }
+    purge_ = in.purge ? kPurgeCycles : in.start ? (purging ? kPurgeCycles : 0) : purge_ - purging;
     finished_ = ends;
     fault_.reset();
-    if (clears) fault_ = Fault{before, at_ * 4};
-    if (state_ != State::idle && !ends && before == ChainFault::none)
+    if (clears) fault_ = Fault{before, (before == ChainFault::late ? read_ : at_) * 4};
+    if (state_ != State::idle && late)
+      broken_ = ChainFault::late;
+    else if (state_ != State::idle && !ends && before == ChainFault::none)
       broken_ = in.refused             ? ChainFault::refused
                 : in.failed            ? ChainFault::failed
                 : in.abort || in.purge ? ChainFault::aborted
@@ -89,7 +110,10 @@ class DmaReader {
         if (in.start) {
           next_ = at_ = *in.start / 32 * 8;
           count_ = 0;
-          broken_ = purging ? ChainFault::aborted : *in.start % 32 ? ChainFault::malformed : ChainFault::none;
+          broken_ = purging          ? ChainFault::aborted
+                    : lost           ? ChainFault::late
+                    : *in.start % 32 ? ChainFault::malformed
+                                     : ChainFault::none;
           state_ = broken_ == ChainFault::none ? State::fetch : State::abandon;
         }
         break;
@@ -168,7 +192,7 @@ class DmaReader {
 
   unsigned reads_;
   std::uint16_t own_;
-  unsigned side_, descriptors_;
+  unsigned side_, descriptors_, unit_;
   State state_ = State::idle;
   std::uint64_t from_ = 0, to_ = 0, next_ = 0, left_ = 0;  ///< in double words
   bool last_ = false;
@@ -176,6 +200,9 @@ class DmaReader {
   unsigned count_ = 0;                    ///< of descriptors
   unsigned asked_ = 0;                    ///< reads without an answer, that of a descriptor too
   unsigned purge_ = 0;                    ///< cycles
+  std::uint64_t waited_ = 0;              ///< cycles since an answer came, or nothing was due
+  std::uint64_t read_ = 0;                ///< the last read's address, in double words
+  bool lost_ = false;                     ///< answers that are due are no longer waited for
   ChainFault broken_ = ChainFault::none;  ///< why the chain is to be given up
   bool finished_ = false;
   std::optional<Fault> fault_;

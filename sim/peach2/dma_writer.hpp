@@ -27,6 +27,7 @@ class DmaWriter {
   [[nodiscard]] bool answered() const { return answered_; }             ///< the last word of a completion was taken
   [[nodiscard]] bool failed() const { return failed_; }                 ///< a completion that is wrong
   [[nodiscard]] bool quiet() const { return state_ == State::header; }  ///< at no packet
+  [[nodiscard]] bool waits() const { return !in_time_.valid(); }        ///< nothing has come that it has not taken
   [[nodiscard]] bool idle() const {
     return store_.empty() && !in_time_.valid() && !chunks_.valid() && !out_.valid() && !descriptor_ && !written_ &&
            !answered_ && !failed_;

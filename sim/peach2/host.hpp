@@ -57,6 +57,16 @@ class Host {
   /// Its data are told.
   void load(std::uint64_t address, unsigned dwords) { add_read(stores_, address, dwords, kLoads); }
   [[nodiscard]] bool stored() const { return stores_.empty(); }
+  /// Its root complex begins anew: reads that it has not answered are forgotten, but for an answer that is under way.
+  void restart() {
+    reads_.clear();
+    if (within_ == &answers_) {
+      const auto last = std::ranges::find_if(answers_, [](const HubWord& word) { return word.last; });
+      answers_.erase(last + 1, answers_.end());
+    } else {
+      answers_.clear();
+    }
+  }
 
   [[nodiscard]] const HubWord* out() const { return egress_.out(); }
   [[nodiscard]] const std::optional<unsigned>& freed() const { return freed_; }

@@ -69,10 +69,25 @@ class Hub {
     }
   }
 
-  /// Packets that were refused since this was called last, each with its port; addresses of beats that nobody took. Registers have the
-  /// last one alone.
-  [[nodiscard]] std::vector<std::pair<unsigned, Note>> take_refused() { return std::exchange(refused_, {}); }
-  [[nodiscard]] std::vector<std::uint64_t> take_strays() { return std::exchange(strays_, {}); }
+  /// How a chain ended that was started: without a fault, with one, or without having found a place.
+  struct ChainEnd {
+    unsigned channel = 0;
+    std::uint64_t start = 0;  ///< its first descriptor
+    bool missed = false;
+    std::optional<DmaReader::Fault> fault{};
+  };
+  /// Beats that were dropped, behind each other.
+  struct Dropped {
+    std::uint64_t address = 0, bytes = 0;
+  };
+  /// What came to an end. Registers have counts, and the last one of each sort alone.
+  struct Report {
+    std::vector<std::pair<unsigned, Note>> refused;  ///< packets, each with its port
+    std::vector<Dropped> strays, untaken;            ///< by the bus, by the calculator
+    std::vector<ChainEnd> chains;                    ///< of a start's channel in their order
+  };
+  /// Since this was called last.
+  [[nodiscard]] Report take_report() { return std::exchange(report_, {}); }
 
   // --- The packets' clock
 
@@ -103,13 +118,15 @@ class Hub {
       if (const auto* word = ingresses_[p].front()) offers[p] = {word, ingresses_[p].to()};
       if (const auto& refused = ingresses_[p].refused())
         happened[p] = Note{static_cast<unsigned>(refused->reason), refused->read, refused->source, refused->address};
-      if (happened[p]) refused_.emplace_back(p, *happened[p]);
+      if (happened[p]) report_.refused.emplace_back(p, *happened[p]);
     }
     for (unsigned c = 0; c < kChannels; ++c) {
       const DmaReader& reader = channels_[c].reader;
       if (reader.finished()) happened[Control::kFinished + c] = Note{};
       if (const auto& fault = reader.fault())
         happened[Control::kFault + c] = Note{.reason = static_cast<unsigned>(fault->reason), .address = fault->address};
+      if (reader.finished() || reader.fault())
+        report_.chains.push_back({.channel = c, .start = channels_[c].chain, .fault = reader.fault()});
     }
     Control::Command command;
     const bool commanded = commands_.valid(cycle);
@@ -143,13 +160,17 @@ class Hub {
       channel.step(cycle, shown(port), ingresses_[port].ready(),
                    {.refused = happened[port] && happened[port]->read,
                     .abort = (command.abort >> c & 1) != 0,
-                    .purge = (command.purge >> c & 1) != 0});
+                    .purge = (command.purge >> c & 1) != 0,
+                    .timeout = timeout_});
     }
     switch_.step(offers, taken);
 
     for (unsigned p = 0; p < kPorts; ++p)
       ingresses_[p].step(p < kLinks ? links[p].word : inside[p] ? &*inside[p] : nullptr, passes[p], owners_);
-    if (commanded) owners_ = command.owners;
+    if (commanded) {
+      owners_ = command.owners;
+      timeout_ = command.timeout;
+    }
     if (loads_.valid(cycle)) {
       for (auto& ingress : ingresses_) ingress.windows().load(loads_.front().first, loads_.front().second);
       loads_.pop(cycle);
@@ -187,7 +208,9 @@ class Hub {
     const auto target = beat ? bus_.target(*beat) : Bus::Target::none;
     beats_ += taken && (beat->write || target != Bus::Target::registers);
     const auto answer = bus_.reply();
-    if (bus_.stray()) strays_.push_back(*bus_.stray() * 16);
+    if (bus_.stray()) drop(report_.strays, *bus_.stray());
+    if (calculator_.stray()) drop(report_.untaken, *calculator_.stray_address());
+    if (control_.missed()) report_.chains.push_back({.start = *control_.missed(), .missed = true});
     const bool writes = beat && beat->write;
 
     Control::In control{.write = writes && target == Bus::Target::registers ? beat : nullptr,
@@ -212,7 +235,7 @@ class Hub {
     const auto& at_calculator = calculator_.data();
     bus_.step(beats, takers, {{at_calculator[0], at_calculator[1]}, ram_read_, control_.data()}, reply);
     const std::uint64_t address = beat ? beat->address : 0;
-    Calculator::Beat operand{bus_.context(address), bus_.place(address), {}};
+    Calculator::Beat operand{bus_.context(address), bus_.place(address), {}, address};
     if (beat) operand.data = {beat->data[0], beat->data[1], 0, 0};
     calculator_.step(setup, writes && target == Bus::Target::calculator ? &operand : nullptr, operand.context,
                      bus_.record(address), control_.kept());
@@ -273,10 +296,14 @@ class Hub {
       in.answered = writer.answered();
       in.failed = writer.failed();
       in.quiet = writer.quiet();
+      in.waits = writer.waits();
       if (writer.descriptor()) in.descriptor = spec::DmaDescriptor::unpack(*writer.descriptor());
       if (starts.valid(cycle)) {
         in.start = starts.front();
-        if (reader.ready()) starts.pop(cycle);
+        if (reader.ready()) {
+          chain = *in.start;
+          starts.pop(cycle);
+        }
       }
       out.step({Out::Offer{read ? &*read : nullptr, 0}, Out::Offer{writer.out(), 0}}, taken);
       writer.step(completion, chunk ? &*chunk : nullptr, write_taken, abandon, clear);
@@ -284,6 +311,7 @@ class Hub {
     }
 
     AsyncFifo<std::uint64_t> starts;
+    std::uint64_t chain = 0;  ///< the last one that began
     DmaReader reader;
     DmaWriter writer;
     Out out;
@@ -320,6 +348,13 @@ class Hub {
     return made;
   }
 
+  /// `address`: in beats.
+  static void drop(std::vector<Dropped>& to, std::uint64_t address) {
+    if (!to.empty() && to.back().address + to.back().bytes == address * 16)
+      to.back().bytes += 16;
+    else
+      to.push_back({address * 16, 16});
+  }
   [[nodiscard]] std::array<const BusBeat*, Bus::kLanes> beats() const {
     return {lanes_[0].bridge.beat(), lanes_[1].bridge.beat()};
   }
@@ -331,9 +366,9 @@ class Hub {
   HubEvents events_;
 
   std::array<Lane, Bus::kLanes> lanes_;
-  std::vector<std::pair<unsigned, Note>> refused_;
-  std::vector<std::uint64_t> strays_;
+  Report report_;
   std::uint32_t owners_ = 0;  ///< nodes that may write registers
+  unsigned timeout_ = 0;      ///< of a chain's reads
   AsyncFifo<std::pair<unsigned, Window>> loads_;
   AsyncFifo<Control::Command> commands_;
   AsyncFifo<HubEvents::Event> tells_;

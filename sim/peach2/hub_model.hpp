@@ -35,9 +35,7 @@ class HubModel {
   [[nodiscard]] virtual bool net_idle(Tick cycle) const = 0;
   [[nodiscard]] virtual bool bus_idle(Tick cycle) const = 0;
 
-  /// Packets that were refused since this was called last, each with its port; addresses of beats that nobody took.
-  [[nodiscard]] virtual std::vector<std::pair<unsigned, Note>> take_refused() = 0;
-  [[nodiscard]] virtual std::vector<std::uint64_t> take_strays() = 0;
+  [[nodiscard]] virtual Hub::Report take_report() = 0;
 };
 
 class SimHub final : public HubModel {
@@ -56,8 +54,7 @@ class SimHub final : public HubModel {
   void step_bus(Tick cycle, bool ready, const Word<128>* reply) override { hub_.step_bus(cycle, ready, reply); }
   [[nodiscard]] bool net_idle(Tick cycle) const override { return hub_.net_idle(cycle); }
   [[nodiscard]] bool bus_idle(Tick cycle) const override { return hub_.bus_idle(cycle); }
-  [[nodiscard]] std::vector<std::pair<unsigned, Note>> take_refused() override { return hub_.take_refused(); }
-  [[nodiscard]] std::vector<std::uint64_t> take_strays() override { return hub_.take_strays(); }
+  [[nodiscard]] Hub::Report take_report() override { return hub_.take_report(); }
 
  private:
   Hub hub_;

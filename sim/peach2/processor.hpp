@@ -45,6 +45,14 @@ class Processor final : public Component, public Host::Listener {
     host.listen(*this);
   }
 
+  /// The host's root complex begins anew, in program order.
+  void restart(Then then = {}) {
+    work(0, [this, then = std::move(then)](Tick cycle) {
+      host_.restart();
+      if (then) then(cycle);
+    });
+  }
+
   // Each adds an operation behind those that there are.
 
   void work(Tick cycles, Then then = {}) { add({.kind = Kind::work, .cycles = cycles, .then = std::move(then)}); }

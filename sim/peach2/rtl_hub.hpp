@@ -69,8 +69,7 @@ class RtlHub final : public HubModel {
   }
   [[nodiscard]] bool net_idle(Tick cycle) const override { return net_.domain->clock.edge(cycle) > awake_until_; }
   [[nodiscard]] bool bus_idle(Tick cycle) const override { return bus_.domain->clock.edge(cycle) > awake_until_; }
-  [[nodiscard]] std::vector<std::pair<unsigned, Note>> take_refused() override { return sim_.take_refused(); }
-  [[nodiscard]] std::vector<std::uint64_t> take_strays() override { return sim_.take_strays(); }
+  [[nodiscard]] Hub::Report take_report() override { return sim_.take_report(); }
 
  private:
   static constexpr Tick kSettles = 32;  ///< cycles until what one side did has come through all synchronizers

@@ -83,6 +83,7 @@ enum class ChainFault : unsigned {
   failed,     ///< an answer has failed, or is not the one that is due
   too_long,   ///< as one that leads round
   aborted,    ///< by the host
+  late,       ///< a read has had no answer in time
 };
 
 enum class Kind { write, read, completion, other };

@@ -112,9 +112,14 @@ std::string why(ChainFault fault) {
                                              "an answer has failed",
                                              "the chain is too long, or leads round",
                                              "the host aborted it",
-                                             "?",
+                                             "a read has had no answer in time",
                                              "?"};
   return kReasons[static_cast<unsigned>(fault) % 8];
+}
+
+std::string place_of(std::uint64_t address) {
+  static constexpr const char* kParts[] = {"the processor's memory", "GPU 0", "GPU 1", "the hub"};
+  return std::string(kParts[(address >> kMemoryShift) % 4]) + " of node " + std::to_string(address >> kNodeShift);
 }
 
 template <class T>
@@ -217,7 +222,11 @@ void Fabric::run() {
     time.advance(due + stride - (due - begin) % stride);
     const std::uint64_t now = progress();
     still = now == before && !works() ? still + 1 : 0;
-    if (still > kPatience) throw Stuck(waiting());
+    if (still > kPatience) {
+      const auto waits = waiting();
+      throw Stuck(waits.empty() ? "nothing moves any more: no processor waits, but a hub waits for answers or for room"
+                                : waits);
+    }
     if (now != before) moved = time.now();
     before = now;
   }
@@ -225,25 +234,49 @@ void Fabric::run() {
   if (auto waits = waiting(); !waits.empty()) throw Stuck(waits);
 }
 
-std::vector<Loss> Fabric::losses() {
-  std::vector<Loss> all;
-  for (unsigned n = 0; n < nodes(); ++n) {
-    const std::string hub = "hub " + std::to_string(n) + " ";
-    for (const auto& [port, note] : node(n).hub().take_refused()) {
-      if (note.read) continue;
-      all.push_back({hub + "refused, from " + kPortNames[port] + ", a write of " + who(note.source) + " to " +
-                         hex(note.address) + ": " + why(static_cast<Refusal>(note.reason)),
-                     note.source, note.address});
-    }
-    for (const std::uint64_t address : node(n).hub().take_strays())
-      all.push_back(
-          {hub + "dropped a beat on its bus at " + hex(address) + ", where nothing is", std::nullopt, address, 16});
-    for (const auto& [source, address] : node(n).host().take_unclaimed())
-      all.push_back({"the host of node " + std::to_string(n) + " dropped a write of " + who(source) + " to " +
-                         hex(address) + ", where it has no memory",
-                     source, address});
+Report Fabric::report() {
+  Report made;
+  for (unsigned n = 0; n < nodes(); ++n) report(n, made);
+  return made;
+}
+
+void Fabric::report(unsigned node, Report& to) {
+  const std::string hub = "hub " + std::to_string(node) + " ";
+  const auto of_hub = this->node(node).hub().take_report();
+  for (const auto& [port, note] : of_hub.refused) {
+    if (note.read) continue;  // its chain is given up
+    to.losses.push_back({hub + "refused, from " + kPortNames[port] + ", a write of " + who(note.source) + " to " +
+                             hex(note.address) + ": " + why(static_cast<Refusal>(note.reason)),
+                         note.source, note.address});
   }
-  return all;
+  const auto beats = [](const Hub::Dropped& dropped, const char* where) {
+    return dropped.bytes == 16
+               ? std::string("dropped a beat ") + where + " at " + hex(dropped.address)
+               : "dropped " + std::to_string(dropped.bytes / 16) + " beats " + where + " from " + hex(dropped.address);
+  };
+  for (const auto& stray : of_hub.strays)
+    to.losses.push_back(
+        {hub + beats(stray, "on its bus") + ", where nothing is", std::nullopt, stray.address, stray.bytes});
+  const std::uint64_t context = kCalculatorBytes / config_.contexts;
+  for (const auto& untaken : of_hub.untaken)
+    to.losses.push_back({hub + beats(untaken, "for its calculator") + ": context " +
+                             std::to_string(untaken.address % kCalculatorBytes / context) + " takes none",
+                         std::nullopt, untaken.address, untaken.bytes});
+  for (const auto& [source, address] : this->node(node).host().take_unclaimed())
+    to.losses.push_back({"the host of node " + std::to_string(node) + " dropped a write of " + who(source) + " to " +
+                             hex(address) + ", where it has no memory",
+                         source, address});
+  for (const auto& [channel, start, missed, fault] : of_hub.chains) {
+    ChainEnd end{.hub = node, .start = start};
+    if (missed) end.what = hub + "had no place for a start of the chain at " + hex(start);
+    if (fault)
+      end.what = hub + "gave up the chain at " + hex(start) + (channel == 0 ? "" : ", of a result,") +
+                 (fault->reason == ChainFault::late
+                      ? ": " + place_of(fault->address) + " has not answered all reads up to " + hex(fault->address)
+                      : " at its descriptor at " + hex(fault->address) + ": " + why(fault->reason));
+    end.aborted = fault && fault->reason == ChainFault::aborted;
+    to.chains.push_back(std::move(end));
+  }
 }
 
 std::string Fabric::waiting() {

@@ -41,6 +41,17 @@ struct Loss {
   std::optional<Source> source;  ///< who wrote, where that is known
   std::uint64_t address = 0, bytes = 4;
 };
+/// A chain that was started, and is at its end.
+struct ChainEnd {
+  unsigned hub = 0;
+  std::uint64_t start = 0;  ///< its first descriptor
+  std::string what{};       ///< why it has failed, a line; or nothing
+  bool aborted = false;     ///< as the host said so
+};
+struct Report {
+  std::vector<Loss> losses;
+  std::vector<ChainEnd> chains;  ///< those of a hub that a host has started, in their order
+};
 
 class Fabric {
  public:
@@ -70,8 +81,9 @@ class Fabric {
   void load(const Tables& tables);
   /// Until all processors have done what they have to, and everything is quiet. Throws Stuck.
   void run();
-  /// The writes that were refused or dropped since this was called last, as the model has seen each; the registers have the last one alone.
-  [[nodiscard]] std::vector<Loss> losses();
+  /// What was refused, dropped or given up, and which chains have ended, since this was called last, as the model has seen each; the
+  /// registers have counts, and the last one alone.
+  [[nodiscard]] Report report();
   /// What the hub of a node has counted: its registers are read, which takes time.
   [[nodiscard]] Counts counts(unsigned node);
 
@@ -80,6 +92,7 @@ class Fabric {
   Fabric(const Description& description, const MakeHub& make_hub, std::unique_ptr<Made> made);
 
   [[nodiscard]] std::string waiting();
+  void report(unsigned node, Report& to);
 
   Hub::Config config_;
   Domain* net_ = nullptr;

@@ -279,6 +279,16 @@ class Node:
         """The hub gives up the chains of both channels, and those that wait."""
         return self._op(self._sim.reset)
 
+    def time_out(self, us: float) -> Operation:
+        """From then on the hub gives up a chain of which a read has no answer for so long, rounded up to 1,024 cycles; 0, as at first: never.
+        The host may hold answers back as long as its link's packets wait for room, so it takes more than that. Chains that are started
+        behind it are given up too, until the answers have come after all, or `reset` says that none will."""
+        return self._op(self._sim.timeout, real("us", us))
+
+    def restart_host(self) -> Operation:
+        """The host's root complex is reset by itself: reads that it has not answered get no answer any more."""
+        return self._op(self._sim.restart_host)
+
     def let_write(self, nodes: Sequence[int]) -> Operation:
         """Packets of these nodes may write the hub's registers; of others than its host's they may only start chains."""
         members = [whole("nodes", node) for node in listed("nodes", nodes)]

@@ -27,6 +27,7 @@ class Twin {
       out.command_abort_o.set(command->abort);
       out.command_purge_o.set(command->purge);
       out.command_owners_o.set(command->owners);
+      out.command_timeout_o.set(command->timeout);
     }
     out.chain_valid_o.set(control_.chain().has_value());
     if (control_.chain()) out.chain_address_o.set(*control_.chain());

@@ -40,8 +40,10 @@ class Twin {
                               .answered = in.answered_i.get() != 0,
                               .failed = in.failed_i.get() != 0,
                               .quiet = in.quiet_i.get() != 0,
+                              .waits = in.waits_i.get() != 0,
                               .abort = in.abort_i.get() != 0,
-                              .purge = in.purge_i.get() != 0};
+                              .purge = in.purge_i.get() != 0,
+                              .timeout = static_cast<unsigned>(in.timeout_i.get())};
     if (in.start_valid_i.get()) now.start = in.start_address_i.get();
     if (in.descriptor_valid_i.get()) {
       std::array<std::uint64_t, 4> words;
@@ -53,11 +55,11 @@ class Twin {
 
  private:
   peach2::DmaReader reader_{Parameters::Reads, kOwn, Parameters::SideTag ? peach2::kSideTag : 0,
-                            Parameters::Descriptors};
+                            Parameters::Descriptors, Parameters::Unit};
 };
 
-/// Chains of short and long descriptors, right and wrong ones; reads that are refused, answers that fail, commands. Lanes: starts and
-/// descriptors, what takes reads, answers and writes.
+/// Chains of short and long descriptors, right and wrong ones; reads that are refused, answers that fail, or come late; commands. Lanes:
+/// starts and descriptors, what takes reads, answers and writes.
 class Stimulus {
  public:
   static constexpr unsigned kLanes = 3;
@@ -66,7 +68,8 @@ class Stimulus {
       : wrong_(run.pick(0, 0, 2)),
         ready_(run.pick(1000, 800, 200)),
         written_(run.pick(500, 50)),
-        longest_(run.pick(40, 400, 3000)) {}
+        longest_(run.pick(40, 400, 3000)),
+        timeout_(run.pick(0, 0, 3, 20)) {}
 
   void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
     bisim::Dice chain = draws.lane(0), out = draws.lane(1), writes = draws.lane(2);
@@ -77,7 +80,9 @@ class Stimulus {
       next.start_address_i.set((chain.bits() & (peach2::kAddresses - 1)) &
                                ~std::uint64_t{chain.chance(wrong_) ? 0 : 31});
     }
-    if (due_ > 0 && chain.chance(300)) {
+    // After a time-out the writer drops descriptors, too.
+    const bool drops = seen.abandon_o.get() && (seen.start_ready_o.get() || seen.clear_o.get());
+    if (due_ > 0 && silent_ == 0 && !drops && chain.chance(300)) {
       --due_;
       next.descriptor_valid_i.set(true);
       const auto words = descriptor(chain).pack();
@@ -85,13 +90,18 @@ class Stimulus {
     }
     next.abort_i.set(writes.chance(wrong_ / 2));
     next.purge_i.set(writes.chance(wrong_ / 2));
+    if (timeout_ > 0 && next.purge_i.get()) due_ = reads_ = 0;  // the host says that no answer will come
     next.quiet_i.set(writes.chance(900));
+    next.waits_i.set(writes.chance(990));
+    next.timeout_i.set(timeout_);
+    if (timeout_ > 0 && writes.chance(1)) silent_ = 1 + writes.below(Parameters::Unit * (timeout_ + 2));
+    if (silent_ > 0) --silent_;
     if (next.descriptor_valid_i.get()) {
       next.answered_i.set(true);
-    } else if (due_ > 0 && seen.abandon_o.get() && writes.chance(written_)) {
+    } else if (due_ > 0 && silent_ == 0 && seen.abandon_o.get() && writes.chance(written_)) {
       --due_;  // dropped, or refused
       (writes.chance(500) ? next.refused_i : next.answered_i).set(true);
-    } else if (reads_ > 0 && writes.chance(written_)) {
+    } else if (reads_ > 0 && silent_ == 0 && writes.chance(written_)) {
       --reads_;
       const bool refused = writes.chance(wrong_), failed = writes.chance(wrong_);
       next.refused_i.set(refused);
@@ -135,8 +145,9 @@ class Stimulus {
     return made;
   }
 
-  unsigned wrong_, ready_, written_, longest_;
+  unsigned wrong_, ready_, written_, longest_, timeout_;
   unsigned due_ = 0, reads_ = 0;
+  unsigned silent_ = 0;  ///< cycles in which no answer comes
 };
 
 }  // namespace

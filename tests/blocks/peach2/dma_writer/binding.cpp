@@ -21,6 +21,7 @@ class Twin {
     out.answered_o.set(writer_.answered());
     out.failed_o.set(writer_.failed());
     out.quiet_o.set(writer_.quiet());
+    out.waits_o.set(writer_.waits());
     out.descriptor_valid_o.set(writer_.descriptor().has_value());
     if (!writer_.descriptor()) return;
     for (unsigned i = 0; i < 4; ++i) bisim::put_bits(out.descriptor_o.words, 64 * i, 64, (*writer_.descriptor())[i]);

@@ -91,7 +91,8 @@ class Stimulus {
       : load_(run.pick(900, 300, 30)),
         back_(run.pick(300, 50)),
         memory_(run.pick(1000, 500)),
-        answers_(run.pick(500, 50)) {
+        answers_(run.pick(500, 50)),
+        silent_(run.pick(0, 0, 20)) {
     packets_.fill(Parameters::Packets);
     units_.fill(Parameters::Units);
   }
@@ -150,6 +151,7 @@ class Stimulus {
 
   void add(unsigned l, bisim::Dice& dice) {
     if (packets_[l] == 0 || units_[l] < 16) return;
+    if (l == peach2::kNorth && !reads_.empty() && dice.chance(silent_)) reads_.pop_front();  // it is never answered
     std::vector<HubWord> made;
     if (l == peach2::kNorth && !reads_.empty() && dice.chance(answers_)) {
       made = answer(dice);
@@ -206,7 +208,7 @@ class Stimulus {
                       window.mask | std::uint64_t{window.to} << 32 | std::uint64_t{window.used} << 40, dice);
   }
   std::vector<HubWord> registers(bisim::Dice& dice) {
-    switch (dice.below(4)) {
+    switch (dice.below(silent_ > 0 ? 5 : 4)) {
       case 0:
         return registered(peach2::kStartRegister, some(dice) & ~std::uint64_t{31}, 0, dice);
       case 1: {
@@ -219,6 +221,8 @@ class Stimulus {
       }
       case 2:
         return registered(peach2::kAbortRegister, dice.bits() & (dice.chance(300) ? 0x303 : 0x3), 0, dice);
+      case 4:
+        return registered(peach2::kTimeoutRegister, dice.below(3), 0, dice);
       default: {
         static constexpr unsigned kFirst[] = {128, 144, 160};
         return {blocks::read(kBase + peach2::kRegistersAt + 16 * (kFirst[dice.below(3)] + dice.below(5)), 4, 7,
@@ -248,7 +252,7 @@ class Stimulus {
     thalweg::spec::Datatype type;
   };
   std::vector<Pair> pairs_ = {{thalweg::spec::Operator::sum, thalweg::spec::Datatype::float32}};
-  unsigned load_, back_, memory_, answers_;
+  unsigned load_, back_, memory_, answers_, silent_;
   unsigned set_ = 0, due_ = 0;
   std::array<unsigned, kLinks> packets_, units_;
   std::array<bool, kLinks> out_first_{true, true, true, true};

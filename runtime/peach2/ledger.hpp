@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operations have written and started, so that one of which something was lost ends with an error, whether anybody waits for it or
+// not: a posted write has no answer, and a chain that is given up writes no flag, but the hub that refused it knows it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "peach2/driver/fabric.hpp"
+#include "peach2/places.hpp"
+
+namespace thalweg::peach2 {
+
+/// When an operation began and ended, in cycles of the packets' clock; before that, negative.
+struct Times {
+  Tick begin = -1, end = -1;
+  std::string error;  ///< why it has not done what it should; a line
+  std::string what;   ///< the operation, for messages
+};
+using Handle = std::shared_ptr<const Times>;
+
+class Ledger {
+ public:
+  void writes(unsigned node, std::uint64_t to, std::uint64_t bytes, const std::shared_ptr<Times>& of) {
+    writes_.push_back({node, to, bytes, of});
+  }
+  /// The chain at `start` has been started in that hub. Chains of one place are started one behind the other.
+  void started(unsigned hub, std::uint64_t start, const std::shared_ptr<Times>& of) {
+    chains_.push_back({hub, start, of});
+  }
+
+  /// When all is quiet: operations of which something has failed get an error. Returns a line for each failure, but for those behind
+  /// the first few. A chain that the host gave up is a failure only where an operation stands behind it.
+  std::string settle(Fabric& fabric) {
+    lines_.clear();
+    const Report report = fabric.report();
+    for (const auto& loss : report.losses) lose(loss);
+    for (const auto& chain : report.chains) end(chain);
+    for (const auto& chain : chains_)
+      if (chain.of->end >= 0 && chain.of->error.empty())
+        failed("hub " + std::to_string(chain.hub) + " has not ended the chain at " + hex(chain.start), *chain.of);
+    writes_.clear();
+    return shown();
+  }
+
+ private:
+  struct Write {
+    unsigned node;
+    std::uint64_t to, bytes;
+    std::shared_ptr<Times> of;
+  };
+  struct Chain {
+    unsigned hub;
+    std::uint64_t start;
+    std::shared_ptr<Times> of;
+  };
+
+  void failed(const std::string& why, Times& of) {
+    if (of.error.empty()) of.error = why;
+    lines_.push_back(why + "; it is " + of.what);
+  }
+  void lose(const Loss& loss) {
+    Times* first = nullptr;
+    for (const auto& write : writes_) {
+      if ((loss.source && loss.source->node != write.node) || loss.address + loss.bytes <= write.to ||
+          loss.address >= write.to + write.bytes)
+        continue;
+      if (write.of->error.empty()) write.of->error = loss.what;
+      if (!first) first = write.of.get();
+    }
+    if (first)
+      failed(loss.what, *first);
+    else
+      lines_.push_back(loss.what);
+  }
+  void end(const ChainEnd& chain) {
+    const auto known = std::ranges::find_if(
+        chains_, [&](const Chain& started) { return started.hub == chain.hub && started.start == chain.start; });
+    if (known != chains_.end()) {
+      if (!chain.what.empty()) failed(chain.what, *known->of);
+      chains_.erase(known);
+    } else if (!chain.what.empty() && !chain.aborted) {
+      lines_.push_back(chain.what);
+    }
+  }
+  [[nodiscard]] std::string shown() const {
+    constexpr std::size_t kShown = 8;
+    std::string all;
+    for (std::size_t i = 0; i < std::min(lines_.size(), kShown); ++i) all += (i > 0 ? "\n" : "") + lines_[i];
+    if (lines_.size() > kShown) all += "\nand " + std::to_string(lines_.size() - kShown) + " more";
+    return all;
+  }
+
+  std::vector<Write> writes_;
+  std::vector<Chain> chains_;  ///< whose end has not been seen
+  std::vector<std::string> lines_;
+};
+
+}  // namespace thalweg::peach2
