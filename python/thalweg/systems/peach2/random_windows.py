@@ -48,12 +48,17 @@ class Rings:
         return first + (node - first + step) % self.size, other
 
 
+def way(table: Sequence[Window], page: int) -> int | None:
+    """The port of the first window that has a page."""
+    return next((port for port, mask, lower, upper in table if lower <= page & mask <= upper), None)
+
+
 def lands(rings: Rings, tables: Sequence[Sequence[Window]], node: int, came: int, page: int) -> bool:
     """Whether a write from a node's port to a page of some node's gets there. It is refused on its way, or dropped, where not."""
     for _ in range(rings.nodes + 1):
         if page // _HUB_PAGES == node * 32 + 31:
             return True
-        to = next((port for port, mask, lower, upper in tables[node] if lower <= page & mask <= upper), None)
+        to = way(tables[node], page)
         if to is None or to == came:
             return False
         if to == NORTH:
@@ -71,7 +76,7 @@ def random_tables(draw: random.Random, rings: Rings, most: int, pages: range) ->
     for node in range(rings.nodes):
         ring = node // rings.size
         base = _ways(draw, rings, node, cuts[ring], most - 4)
-        first = [_elsewhere(draw, rings, ports, pages) for _ in range(draw.choice((0, 0, 1, 2)))]
+        first = [elsewhere(draw, rings, ports, pages) for _ in range(draw.choice((0, 0, 1, 2)))]
         last = [(draw.choice(ports), draw.choice((_ALL_PAGES, 0)), 0, rings.nodes * _NODE_PAGES - 1)] * draw.randrange(
             3
         )
@@ -102,10 +107,23 @@ def _ways(draw: random.Random, rings: Rings, node: int, cut: int, most: int) -> 
     return windows
 
 
-def _elsewhere(draw: random.Random, rings: Rings, ports: Sequence[int], pages: range) -> Window:
+def elsewhere(draw: random.Random, rings: Rings, ports: Sequence[int], pages: range) -> Window:
+    """For a few pages of a memory that is not a processor's."""
     memory = draw.choice((_MEMORY_PAGES, 2 * _MEMORY_PAGES, _NODE_PAGES - _HUB_PAGES))
     lower = draw.randrange(rings.nodes) * _NODE_PAGES + memory + draw.choice(pages)
     return draw.choice(ports), _ALL_PAGES, lower, lower + draw.choice((0, 0, 1, 3))
+
+
+def few(window: Window) -> bool:
+    """Whether it is one that `elsewhere` makes."""
+    _, mask, lower, upper = window
+    return mask == _ALL_PAGES and upper - lower < 4
+
+
+def register_of(window: Window) -> tuple[int, int]:
+    """What is written into its register, as in sim/peach2/control.hpp."""
+    to, mask, lower, upper = window
+    return lower | upper << 32, mask | to << 32 | 1 << 40
 
 
 def load_random(draw: random.Random, hubs: Hubs, pages: range) -> Tables:

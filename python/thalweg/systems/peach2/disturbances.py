@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What disturbs random programs: windows that are rewritten under traffic, registers that other nodes write, operations that nobody
+waits for, chains that are given up in the middle, hosts that are reset alone, members of a group that do not come. And what has to go on
+behind all that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thalweg.errors import FabricStopped
+from thalweg.systems.peach2 import raw
+from thalweg.systems.peach2.hubs import Node, WritesLost
+from thalweg.systems.peach2.random_windows import EAST, ENGINE, NORTH, PAGE, SOUTH, WEST, elsewhere, few, register_of
+
+if TYPE_CHECKING:
+    from thalweg.systems.peach2.programs import Program
+
+
+def owner(program: Program, hub: Node) -> Node:
+    """A node that the hub's host lets write its registers, from the next run on."""
+    by = program.draw.choice(program.hubs.nodes)
+    program.owners[hub.number].add(by.number)
+    program.did(hub.let_write(sorted(program.owners[hub.number])))
+    return by
+
+
+def rewrite_windows(program: Program) -> None:
+    """A hub's own DMA controller, with its host's leave, replaces a window that sends a few pages elsewhere, while packets come: by
+    which of the two a packet of these pages goes is not known."""
+    if program.tables is None:
+        return
+    hub = program.draw.choice(program.hubs.nodes)
+    table = program.tables[hub.number]
+    if not few(table[0]):
+        return
+    ports = (NORTH, EAST, WEST, SOUTH)[: 2 + program.rings.count + (program.rings.count == 1)]
+    window = elsewhere(program.draw, program.rings, ports, program.pages)
+    for _, _, lower, upper in (table[0], window):
+        program.unsure.update(range(lower, upper + 1))
+    table[0] = window
+    program.owners[hub.number].add(hub.number)
+    program.did(hub.let_write(sorted(program.owners[hub.number])))
+    value = np.array(register_of(window), np.uint64).tobytes()
+    line = program.lines(hub, 1)
+    program.did(hub.work(program.draw.randrange(20_000)))
+    program.did(raw.write_chain(hub, line, (raw.window_at(hub, 0), program.written(hub.processor, value), len(value))))
+    program.did(raw.start(hub, raw.line_at(hub, line)))
+    for node in program.draw.sample(program.hubs.nodes, 2):
+        program.transfer(node)
+
+
+def trespass(program: Program) -> None:
+    """A node gives up another hub's chains without that host's leave: it is refused, and says so."""
+    by, hub = program.draw.sample(program.hubs.nodes, 2)
+    if by.number in program.owners[hub.number]:
+        return
+    operation = raw.give_up(by, hub, program.draw.randint(1, 3), program.draw.randrange(4))
+    program.did(operation)
+    program.trespasses.append(operation)
+
+
+def leave(program: Program) -> None:
+    """Puts that nobody waits for, at the end of a phase. Where windows send their source's page elsewhere, they are refused."""
+    nodes = program.draw.sample(program.hubs.nodes, program.draw.randint(1, len(program.hubs.nodes)))
+    for node in nodes:
+        memory = program.draw.choice((node.processor, *node.gpus, node.hub))
+        data = program.bytes(4 * program.draw.randint(1, 1000))
+        source = program.written(memory, data)
+        pages = range(source // PAGE, (source + len(data) - 1) // PAGE + 1)
+        # A source of which windows may be rewritten is another question, and so is what is lost besides.
+        if not program.unsure.isdisjoint(pages):
+            continue
+        refused = any(not program.readable(node.number, page) for page in pages)
+        to = program.draw.choice((node.processor, program.draw.choice(program.hubs.nodes).processor))
+        target = program.target(to, data, (node.number, ENGINE))
+        put = node.put(to.address(target.at), source, len(data), program.draw.choice(("ram", "host")), wait=False)
+        program.did(put, target)
+        program.left.append((put, refused))
+
+
+def last_phase(program: Program) -> None:
+    """Nodes that may do it give up chains of others at any time, hosts are reset alone, and a member of a group may not come. Processors
+    may wait for ever."""
+    draw = program.draw
+    program.by_itself = True
+    pairs = []
+    for _ in range(draw.randint(1, 3)):
+        hub = draw.choice(program.hubs.nodes)
+        pairs.append((owner(program, hub), hub))
+    restarted = draw.sample(program.hubs.nodes, draw.choice((0, 1, 1, 2)))
+    for node in restarted:
+        program.did(node.time_out(draw.choice((20, 50, 100))))
+    if not program.run():
+        return
+    for node in draw.sample(program.hubs.nodes, len(program.hubs.nodes)):
+        for _ in range(draw.randint(1, 3)):
+            program.transfer(node)
+    for group, how in program.groups:
+        program.reduce_in(group, how, missing=draw.choice((None, *group.nodes)))
+    for by, hub in pairs:
+        program.did(by.work(draw.randrange(20_000)))
+        program.did(raw.give_up(by, hub, draw.randrange(4), draw.choice((0, 0, 1, 2, 3))))
+        program.transfer(by)
+    leave(program)
+    for node in restarted:
+        program.did(node.work(draw.randrange(5_000)))
+        program.did(node.restart_host())
+    program.run()
+
+
+def go_on(program: Program) -> None:
+    """Whatever has happened, a put of each node ends, and is right. All is quiet: no answer is on its way any more."""
+    hubs = program.hubs
+    for node in hubs.nodes:
+        program.did(node.reset())
+    program.run()
+    for node in hubs.nodes:
+        data = program.bytes(256)
+        target = program.target(node.processor, data, None)
+        put = node.put(node.processor.address(target.at), program.written(node.processor, data), len(data))
+        program.did(put, target)
+        for again in range(2):
+            try:
+                hubs.run()
+            except WritesLost:  # of what was started before
+                pass
+            except FabricStopped as stopped:
+                program.wrong.append(f"after it had stopped, a put of node {node.number} does not end: {stopped}")
+            if put.done or again:
+                break
+        if not put.done:
+            program.wrong.append(f"after the program, a put of node {node.number} is not done: {put.error}")
+
+
+def unsaid(program: Program) -> list[str]:
+    """What should have been reported and was not, or the other way round."""
+    wrong = [*program.wrong]
+    for operation in program.trespasses:
+        if operation._times.end >= 0 and "not opened to that node" not in operation.error:
+            wrong.append("a node has written a register of a hub whose host has not let it")
+    for operation, refused in program.left:
+        if program.said or program.by_itself or program.unsure:
+            if refused and operation.done:
+                wrong.append("a put is done whose read is refused")
+        elif ("a read was refused" in operation.error) != refused:
+            wrong.append(f"a put whose read is {'' if refused else 'not '}refused says {operation.error!r}")
+    return wrong
