@@ -62,30 +62,16 @@ module tw_hub
     input  logic [         127:0] bus_memory_reply_data_i
 );
   localparam int unsigned IndexBits = $clog2(Windows);
-  // A packet of an odd number of units can have as many words as half of its units and 2 1/2: a header, and lines of which the first
-  // and the last hold one double word.
-  localparam int unsigned LinkWords = (5 * Packets + Units) / 2;
   localparam int unsigned NoteBits = $bits(note_t);
   localparam int unsigned PlacesBits = $clog2(Places);
   localparam int unsigned EventBits = PlacesBits + 16 + NoteBits;
   localparam int unsigned CrossingDepth = 16;
   localparam int unsigned FewDepth = 8;
-  localparam int unsigned ContextBits = $clog2(Contexts);
-  localparam int unsigned PlaceBits = $clog2(Sums);
-  localparam int unsigned RecordBits = $clog2(Records);
-  localparam int unsigned BeatBits = AddressBits - 4;
 
-  // --- Ports: what comes in, through the switch, out
+  // --- Ports
 
-  logic [Ports-1:0] in_valid, in_ready, in_last;
-  word_t [Ports-1:0] in_data;
-  logic [Ports-1:0] shown, taken, shown_last;
-  word_t [Ports-1:0] shown_data;
-  logic [Ports-1:0][2:0] shown_to;
-  logic [Ports-1:0] out_valid, out_ready, out_last;
-  word_t [Ports-1:0] out_data;
-  logic [Ports-1:0] freed;
-  logic [Ports-1:0][UnitsBits-1:0] freed_units;
+  logic  [Ports-1:Links] in_valid, in_ready, in_last, out_valid, out_ready, out_last;
+  word_t [Ports-1:Links] in_data, out_data;
   logic [Ports-1:0] refused, refused_read;
   refusal_e [Ports-1:0] refused_reason;
   source_t [Ports-1:0] refused_source;
@@ -97,86 +83,44 @@ module tw_hub
   logic [IndexBits-1:0] load_index;
   window_t load_window;
 
-  for (genvar p = 0; p < Ports; p++) begin : ports
-    localparam logic Inside = p >= Links;
-    tw_ingress #(
-        .Port   (3'(p)),
-        .Reads  (p == 32'(North) || p == 32'(Engine) || p == 32'(Results)),
-        .Answers(p == 32'(North) || p == 32'(Bus) || p == 32'(Side)),
-        .Words  (Inside ? 2 * 10 : LinkWords),
-        .Packets(Inside ? 8 : Packets),
-        .Windows(Windows)
-    ) ingress (
-        .clk_i           (net_clk_i),
-        .rst_i           (net_rst_i),
-        .own_i           (net_own_i),
-        .base_i          (net_base_i),
-        .owners_i        (owners_q),
-        .load_valid_i    (load),
-        .load_index_i    (load_index),
-        .load_window_i   (load_window),
-        .in_valid_i      (in_valid[p]),
-        .in_ready_o      (in_ready[p]),
-        .in_data_i       (in_data[p]),
-        .in_last_i       (in_last[p]),
-        .out_valid_o     (shown[p]),
-        .out_ready_i     (taken[p]),
-        .out_data_o      (shown_data[p]),
-        .out_last_o      (shown_last[p]),
-        .out_to_o        (shown_to[p]),
-        .freed_valid_o   (freed[p]),
-        .freed_units_o   (freed_units[p]),
-        .refused_valid_o (refused[p]),
-        .refused_reason_o(refused_reason[p]),
-        .refused_read_o  (refused_read[p]),
-        .refused_source_o(refused_source[p]),
-        .refused_address_o(refused_address[p])
-    );
-  end
-
-  tw_stream_switch #(
-      .Inputs (Ports),
-      .Outputs(Ports),
-      .Width  (WordBits)
-  ) packets (
-      .clk_i      (net_clk_i),
-      .rst_i      (net_rst_i),
-      .in_valid_i (shown),
-      .in_ready_o (taken),
-      .in_data_i  (shown_data),
-      .in_last_i  (shown_last),
-      .in_to_i    (shown_to),
-      .out_valid_o(out_valid),
-      .out_ready_i(out_ready),
-      .out_data_o (out_data),
-      .out_last_o (out_last)
+  tw_hub_ports #(
+      .Windows(Windows),
+      .Packets(Packets),
+      .Units  (Units),
+      .Links  (Links)
+  ) ports (
+      .clk_i              (net_clk_i),
+      .rst_i              (net_rst_i),
+      .own_i              (net_own_i),
+      .base_i             (net_base_i),
+      .owners_i           (owners_q),
+      .load_valid_i       (load),
+      .load_index_i       (load_index),
+      .load_window_i      (load_window),
+      .link_in_valid_i    (net_in_valid_i),
+      .link_in_data_i     (net_in_data_i),
+      .link_in_last_i     (net_in_last_i),
+      .link_freed_valid_o (net_freed_valid_o),
+      .link_freed_units_o (net_freed_units_o),
+      .link_out_valid_o   (net_out_valid_o),
+      .link_out_data_o    (net_out_data_o),
+      .link_out_last_o    (net_out_last_o),
+      .link_credit_valid_i(net_credit_valid_i),
+      .link_credit_units_i(net_credit_units_i),
+      .in_valid_i         (in_valid),
+      .in_ready_o         (in_ready),
+      .in_data_i          (in_data),
+      .in_last_i          (in_last),
+      .out_valid_o        (out_valid),
+      .out_ready_i        (out_ready),
+      .out_data_o         (out_data),
+      .out_last_o         (out_last),
+      .refused_o          (refused),
+      .refused_read_o     (refused_read),
+      .refused_reason_o   (refused_reason),
+      .refused_source_o   (refused_source),
+      .refused_address_o  (refused_address)
   );
-
-  assign in_valid[Links-1:0] = net_in_valid_i;
-  assign in_data[Links-1:0] = net_in_data_i;
-  assign in_last[Links-1:0] = net_in_last_i;
-  assign net_freed_valid_o = freed[Links-1:0];
-  assign net_freed_units_o = freed_units[Links-1:0];
-  for (genvar l = 0; l < Links; l++) begin : links
-    tw_egress #(
-        .Rate   (l == 32'(South) ? 32 : 16),
-        .Packets(Packets),
-        .Units  (Units)
-    ) egress (
-        .clk_i         (net_clk_i),
-        .rst_i         (net_rst_i),
-        .in_valid_i    (out_valid[l]),
-        .in_ready_o    (out_ready[l]),
-        .in_data_i     (out_data[l]),
-        .in_last_i     (out_last[l]),
-        .out_valid_o   (net_out_valid_o[l]),
-        .out_data_o    (net_out_data_o[l]),
-        .out_last_o    (net_out_last_o[l]),
-        .told_valid_i  (net_in_valid_i[l] && net_in_last_i[l]),
-        .credit_valid_i(net_credit_valid_i[l]),
-        .credit_units_i(net_credit_units_i[l])
-    );
-  end
 
   // --- The DMA controller
 
@@ -187,97 +131,32 @@ module tw_hub
   logic [Channels-1:0][AddressBits-1:0] fault_address;
   logic [Channels-1:0][AddressBits-1:0] start_address;
 
-  for (genvar c = 0; c < Channels; c++) begin : channels
-    localparam int unsigned Own = c == 0 ? 32'(Engine) : 32'(Results);
-    logic read_valid, write_valid, read_ready, write_ready, write_last;
-    word_t read_data, write_data;
-    logic chunk_valid;
-    logic [AddressBits-3:0] chunk_to;
-    logic [6:0] chunk_dwords;
-    logic fetched, written, answered, failed, quiet, waits, abandon, clear;
-    dma_descriptor_t descriptor;
-
-    tw_dma_reader #(
-        .Reads(Reads),
-        .SideTag(c == 1)
-    ) reader (
-        .clk_i             (net_clk_i),
-        .rst_i             (net_rst_i),
-        .own_i             (net_own_i),
-        .start_valid_i     (start[c]),
-        .start_ready_o     (start_ready[c]),
-        .start_address_i   (start_address[c]),
-        .out_valid_o       (read_valid),
-        .out_ready_i       (read_ready),
-        .out_data_o        (read_data),
-        .chunk_valid_o     (chunk_valid),
-        .chunk_to_o        (chunk_to),
-        .chunk_dwords_o    (chunk_dwords),
-        .descriptor_valid_i(fetched),
-        .descriptor_i      (descriptor),
-        .written_i         (written),
-        .refused_i         (refused[Own] && refused_read[Own]),
-        .answered_i        (answered),
-        .failed_i          (failed),
-        .quiet_i           (quiet),
-        .waits_i           (waits),
-        .abort_i           (commanded && abort[c]),
-        .purge_i           (commanded && purge[c]),
-        .timeout_i         (timeout_q),
-        .abandon_o         (abandon),
-        .clear_o           (clear),
-        .finished_o        (finished[c]),
-        .fault_valid_o     (fault[c]),
-        .fault_reason_o    (fault_reason[c]),
-        .fault_address_o   (fault_address[c])
-    );
-    tw_dma_writer #(
-        .Words (10 * Reads + 2),
-        .Chunks(Reads),
-        .SideTag(c == 1)
-    ) writer (
-        .clk_i             (net_clk_i),
-        .rst_i             (net_rst_i),
-        .own_i             (net_own_i),
-        .in_valid_i        (out_valid[Own]),
-        .in_ready_o        (out_ready[Own]),
-        .in_data_i         (out_data[Own]),
-        .in_last_i         (out_last[Own]),
-        .chunk_valid_i     (chunk_valid),
-        .chunk_to_i        (chunk_to),
-        .chunk_dwords_i    (chunk_dwords),
-        .abandon_i         (abandon),
-        .clear_i           (clear),
-        .out_valid_o       (write_valid),
-        .out_ready_i       (write_ready),
-        .out_data_o        (write_data),
-        .out_last_o        (write_last),
-        .descriptor_valid_o(fetched),
-        .descriptor_o      (descriptor),
-        .written_o         (written),
-        .answered_o        (answered),
-        .failed_o          (failed),
-        .quiet_o           (quiet),
-        .waits_o           (waits)
-    );
-    tw_stream_switch #(
-        .Inputs (2),
-        .Outputs(1),
-        .Width  (WordBits)
-    ) engine (
-        .clk_i      (net_clk_i),
-        .rst_i      (net_rst_i),
-        .in_valid_i ({write_valid, read_valid}),
-        .in_ready_o ({write_ready, read_ready}),
-        .in_data_i  ({write_data, read_data}),
-        .in_last_i  ({write_last, 1'b1}),
-        .in_to_i    ('0),
-        .out_valid_o(in_valid[Own]),
-        .out_ready_i(in_ready[Own]),
-        .out_data_o (in_data[Own]),
-        .out_last_o (in_last[Own])
-    );
-  end
+  tw_hub_dma #(
+      .Reads(Reads)
+  ) dma (
+      .clk_i          (net_clk_i),
+      .rst_i          (net_rst_i),
+      .own_i          (net_own_i),
+      .start_valid_i  (start),
+      .start_ready_o  (start_ready),
+      .start_address_i(start_address),
+      .refused_i      (refused[Results:Engine] & refused_read[Results:Engine]),
+      .abort_i        (commanded ? abort : '0),
+      .purge_i        (commanded ? purge : '0),
+      .timeout_i      (timeout_q),
+      .in_valid_i     (out_valid[Results:Engine]),
+      .in_ready_o     (out_ready[Results:Engine]),
+      .in_data_i      (out_data[Results:Engine]),
+      .in_last_i      (out_last[Results:Engine]),
+      .out_valid_o    (in_valid[Results:Engine]),
+      .out_ready_i    (in_ready[Results:Engine]),
+      .out_data_o     (in_data[Results:Engine]),
+      .out_last_o     (in_last[Results:Engine]),
+      .finished_o     (finished),
+      .fault_o        (fault),
+      .fault_reason_o (fault_reason),
+      .fault_address_o(fault_address)
+  );
 
   // --- What happened
 
@@ -433,69 +312,30 @@ module tw_hub
 
   // --- The bus
 
-  logic [Lanes-1:0] beat_valid, beat_ready, beat_write;
-  logic reply_valid, reply_side;
-  logic [Lanes-1:0][BeatBits-1:0] beat_address;
-  logic [Lanes-1:0][127:0] beat_data;
-  logic [Lanes-1:0][15:0] beat_enable;
-  logic [BeatBits-1:0] stray_address;
-  logic [127:0] reply_data;
-  logic calculates, calculator_ready, ram_write, register_write, register_ready, stray, dropped, done;
-  logic [ContextBits-1:0] calculator_context, done_context, setup_context;
-  logic [PlaceBits-1:0] calculator_place;
-  logic [RecordBits-1:0] calculator_read;
-  logic [RamBits-1:0] ram_address;
-  logic [7:0] register_address;
-  logic [127:0] calculator_data, ram_data_q, register_data;
-  logic setup_valid, setup_tree;
-  logic [31:0] setup_beats;
-  operator_e setup_operation;
-  datatype_e setup_datatype;
-  logic [1:0] setup_record;
-  logic [Contexts-1:0] kept;
-
-  for (genvar l = 0; l < Lanes; l++) begin : lanes
-    tw_bus_bridge #(
-        .Reads(BusReads)
-    ) bridge (
-        .clk_i         (bus_clk_i),
-        .rst_i         (bus_rst_i),
-        .own_i         (net_own_i),
-        .in_valid_i    (bus_in_valid[l]),
-        .in_ready_o    (bus_in_ready[l]),
-        .in_data_i     (bus_in_data[l]),
-        .in_last_i     (bus_in_last[l]),
-        .out_valid_o   (bus_out_valid[l]),
-        .out_ready_i   (bus_out_ready[l]),
-        .out_data_o    (bus_out_data[l]),
-        .out_last_o    (bus_out_last[l]),
-        .beat_valid_o  (beat_valid[l]),
-        .beat_ready_i  (beat_ready[l]),
-        .beat_write_o  (beat_write[l]),
-        .beat_address_o(beat_address[l]),
-        .beat_data_o   (beat_data[l]),
-        .beat_enable_o (beat_enable[l]),
-        .reply_valid_i (reply_valid && 32'(reply_side) == l),
-        .reply_data_i  (reply_data)
-    );
-  end
-  tw_bus #(
-      .RamBits (RamBits),
-      .Contexts(Contexts),
-      .Sums    (Sums),
-      .Records (Records)
+  tw_hub_bus #(
+      .Windows  (Windows),
+      .BusReads (BusReads),
+      .RamBits  (RamBits),
+      .Contexts (Contexts),
+      .Sums     (Sums),
+      .Records  (Records),
+      .Latency  (Latency),
+      .Pairs    (Pairs),
+      .Starts   (Starts),
+      .Lanes    (Lanes),
+      .EventBits(EventBits)
   ) bus (
       .clk_i               (bus_clk_i),
       .rst_i               (bus_rst_i),
-      .beat_valid_i        (beat_valid),
-      .beat_ready_o        (beat_ready),
-      .beat_write_i        (beat_write),
-      .beat_address_i      (beat_address),
-      .beat_data_i         (beat_data),
-      .beat_enable_i       (beat_enable),
-      .reply_valid_o       (reply_valid),
-      .reply_side_o        (reply_side),
-      .reply_data_o        (reply_data),
+      .own_i               (net_own_i),
+      .in_valid_i          (bus_in_valid),
+      .in_ready_o          (bus_in_ready),
+      .in_data_i           (bus_in_data),
+      .in_last_i           (bus_in_last),
+      .out_valid_o         (bus_out_valid),
+      .out_ready_i         (bus_out_ready),
+      .out_data_o          (bus_out_data),
+      .out_last_o          (bus_out_last),
       .memory_valid_o      (bus_memory_valid_o),
       .memory_ready_i      (bus_memory_ready_i),
       .memory_write_o      (bus_memory_write_o),
@@ -504,113 +344,20 @@ module tw_hub
       .memory_enable_o     (bus_memory_enable_o),
       .memory_reply_valid_i(bus_memory_reply_valid_i),
       .memory_reply_data_i (bus_memory_reply_data_i),
-      .calculator_valid_o  (calculates),
-      .calculator_ready_i  (calculator_ready),
-      .calculator_context_o(calculator_context),
-      .calculator_place_o  (calculator_place),
-      .calculator_read_o   (calculator_read),
-      .calculator_data_i   (calculator_data),
-      .ram_write_o         (ram_write),
-      .ram_address_o       (ram_address),
-      .ram_data_i          (ram_data_q),
-      .register_write_o    (register_write),
-      .register_ready_i    (register_ready),
-      .register_address_o  (register_address),
-      .register_data_i     (register_data),
-      .stray_valid_o       (stray),
-      .stray_address_o     (stray_address)
+      .window_valid_o      (window_valid),
+      .window_ready_i      (window_ready),
+      .window_index_o      (window_index),
+      .window_o            (window),
+      .start_valid_o       (started),
+      .start_ready_i       (started_ready),
+      .start_address_o     (started_address),
+      .command_valid_o     (command_valid),
+      .command_ready_i     (command_ready),
+      .command_abort_o     (command_abort),
+      .command_purge_o     (command_purge),
+      .command_owners_o    (command_owners),
+      .command_timeout_o   (command_timeout),
+      .event_valid_i       (told),
+      .event_i             (told_event)
   );
-
-  // A memory for each byte of a beat, as each is written by itself.
-  for (genvar i = 0; i < 16; i++) begin : ram
-    (* ram_style = "block" *) logic [7:0] bytes_q[2**RamBits];
-    initial for (int k = 0; k < 2 ** RamBits; k++) bytes_q[k] = '0;
-    always_ff @(posedge bus_clk_i) begin
-      if (ram_write && bus_memory_enable_o[i]) bytes_q[ram_address] <= bus_memory_data_o[8*i+:8];
-      ram_data_q[8*i+:8] <= bytes_q[ram_address];
-    end
-  end
-
-  tw_calculator #(
-      .Contexts(Contexts),
-      .Sums    (Sums),
-      .Records (Records),
-      .Latency (Latency),
-      .Pairs   (Pairs)
-  ) calculator (
-      .clk_i            (bus_clk_i),
-      .rst_i            (bus_rst_i),
-      .setup_valid_i    (setup_valid),
-      .setup_context_i  (setup_context),
-      .setup_beats_i    (setup_beats),
-      .setup_operation_i(setup_operation),
-      .setup_datatype_i (setup_datatype),
-      .setup_record_i   (setup_record),
-      .setup_tree_i     (setup_tree),
-      .write_valid_i    (calculates),
-      .write_ready_o    (calculator_ready),
-      .write_context_i  (calculator_context),
-      .write_place_i    (calculator_place),
-      .write_data_i     (bus_memory_data_o),
-      .read_context_i   (calculator_context),
-      .read_beat_i      (calculator_read),
-      .read_data_o      (calculator_data),
-      .done_valid_o     (done),
-      .done_context_o   (done_context),
-      .kept_i           (kept),
-      .stray_o          (dropped)
-  );
-  tw_control #(
-      .Windows (Windows),
-      .Contexts(Contexts),
-      .Starts  (Starts)
-  ) control (
-      .clk_i             (bus_clk_i),
-      .rst_i             (bus_rst_i),
-      .register_write_i  (register_write),
-      .register_ready_o  (register_ready),
-      .register_address_i(register_address),
-      .register_data_i   (bus_memory_data_o),
-      .register_enable_i (bus_memory_enable_o),
-      .register_data_o   (register_data),
-      .window_valid_o    (window_valid),
-      .window_ready_i    (window_ready),
-      .window_index_o    (window_index),
-      .window_o          (window),
-      .start_valid_o     (started[0]),
-      .start_ready_i     (started_ready[0]),
-      .start_address_o   (started_address[0]),
-      .command_valid_o   (command_valid),
-      .command_ready_i   (command_ready),
-      .command_abort_o   (command_abort),
-      .command_purge_o   (command_purge),
-      .command_owners_o  (command_owners),
-      .command_timeout_o (command_timeout),
-      .chain_valid_o     (started[1]),
-      .chain_ready_i     (started_ready[1]),
-      .chain_address_o   (started_address[1]),
-      .kept_o            (kept),
-      .setup_valid_o     (setup_valid),
-      .setup_context_o   (setup_context),
-      .setup_beats_o     (setup_beats),
-      .setup_operation_o (setup_operation),
-      .setup_datatype_o  (setup_datatype),
-      .setup_record_o    (setup_record),
-      .setup_tree_o      (setup_tree),
-      .done_valid_i      (done),
-      .done_context_i    (done_context),
-      .dropped_i         (dropped),
-      .stray_valid_i     (stray),
-      .stray_address_i   (stray_address),
-      .event_valid_i     (told),
-      .event_place_i     (told_event[EventBits-1-:PlacesBits]),
-      .event_count_i     (told_event[NoteBits+:16]),
-      .event_note_i      (told_event[NoteBits-1:0])
-  );
-
-`ifndef SYNTHESIS
-  always_ff @(posedge net_clk_i) begin
-    if (!net_rst_i) credits_suffice : assert ((net_in_valid_i & ~in_ready[Links-1:0]) == '0);
-  end
-`endif
 endmodule

@@ -11,7 +11,7 @@ _SHARED = ("spec/generated/sv", "rtl/common", "rtl/link", "rtl/reduce", "rtl/red
 
 def rtl_folders(folder: str) -> list[str]:
     """Of a module of rtl/`folder`; '' stands for one of no system."""
-    own = [] if folder in (*LEAVES, "") else [f"spec/generated/sv/{folder}", f"rtl/{folder}"]
+    own = [] if folder in (*LEAVES, "") else [f"spec/generated/sv/{folder}", f"rtl/{folder}", f"rtl/{folder}/parts"]
     return [*_SHARED, *own]
 
 
