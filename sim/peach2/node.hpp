@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cluster/assembly.hpp"
 #include "common/ring.hpp"
@@ -66,6 +68,13 @@ class Node final : public AssembledNode {
   [[nodiscard]] Processor& processor() { return *processor_; }
   [[nodiscard]] SparseMemory& memory() { return memory_; }
   [[nodiscard]] HubModel& hub() { return *hub_; }
+  /// Writes that left by a port that is joined to nothing, since this was called last: port, whose, and where to.
+  struct Astray {
+    unsigned port = 0;
+    Source source;
+    std::uint64_t address = 0;
+  };
+  [[nodiscard]] std::vector<Astray> take_astray() { return std::exchange(astray_, {}); }
   /// What moved on the ring's links, on the hub's bus and into the host: it grows as long as anybody works, but for a processor
   /// that asks its hub.
   [[nodiscard]] std::uint64_t moved() const { return moved_ + hub_->beats_taken() + host_.served(); }
@@ -83,9 +92,15 @@ class Node final : public AssembledNode {
     hub_->begin(net_.clock.edge(cycle));
     std::array<std::optional<HubWord>, kLinks> words;
     std::array<Hub::LinkIn, kLinks> links;
+    bool open = false;
     for (unsigned l = 0; l < kLinks; ++l) {
       const auto& end = ports_[l].end;
-      if (!end.in) continue;
+      if (!end.in) {
+        links[l].credit = std::exchange(open_[l].credit, std::nullopt);
+        if (const auto* word = hub_->out(l)) leaves(l, *word);
+        open |= open_[l].credit.has_value();
+        continue;
+      }
       end.write(cycle, hub_->out(l), hub_->freed(l));
       words[l] = end.in->words.take(cycle);
       if (words[l]) links[l].word = &*words[l];
@@ -93,7 +108,19 @@ class Node final : public AssembledNode {
       moved_ += l != kNorth && words[l].has_value();
     }
     hub_->step_net(cycle, links);
-    return !hub_->net_idle(cycle + 1);
+    return open || !hub_->net_idle(cycle + 1);
+  }
+  /// By a port that is joined to nothing: it holds up nobody, and is told.
+  void leaves(unsigned port, const HubWord& word) {
+    auto& [first, units, credit] = open_[port];
+    if (first) {
+      const auto header = peach2::header(word.data);
+      units = peach2::units(spec::pcie_memory_write::length(header));
+      astray_.push_back({port, source_of(header[0]), spec::pcie_memory_write::address(header) * 4});
+    }
+    first = word.last;
+    if (word.last) credit = units;
+    ++moved_;
   }
 
   bool bus(Tick cycle) {
@@ -137,6 +164,13 @@ class Node final : public AssembledNode {
   LinkEnd at_north_;
   Ring<std::pair<Tick, Word<128>>> replies_;
   std::uint64_t moved_ = 0;
+  struct Open {
+    bool first = true;
+    unsigned units = 0;
+    std::optional<unsigned> credit{};
+  };
+  std::array<Open, kLinks> open_;  ///< ports that are joined to nothing
+  std::vector<Astray> astray_;
   Step at_net_{*this, &Node::net}, at_bus_{*this, &Node::bus}, at_host_{*this, &Node::host};
   std::optional<Processor> processor_;
 };

@@ -262,6 +262,10 @@ void Fabric::report(unsigned node, Report& to) {
     to.losses.push_back({hub + beats(untaken, "for its calculator") + ": context " +
                              std::to_string(untaken.address % kCalculatorBytes / context) + " takes none",
                          std::nullopt, untaken.address, untaken.bytes});
+  for (const auto& [port, source, address] : this->node(node).take_astray())
+    to.losses.push_back({hub + "sent a write of " + who(source) + " to " + hex(address) + " out of " +
+                             kPortNames[port] + ", which is joined to nothing",
+                         source, address});
   for (const auto& [source, address] : this->node(node).host().take_unclaimed())
     to.losses.push_back({"the host of node " + std::to_string(node) + " dropped a write of " + who(source) + " to " +
                              hex(address) + ", where it has no memory",

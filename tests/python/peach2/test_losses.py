@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from thalweg.errors import FabricStopped
 from thalweg.systems.peach2 import raw
 from thalweg.systems.peach2.hubs import Hubs, Node, Operation, Reduction, WritesLost
+from thalweg.systems.peach2.random_windows import register_of
 
 PAGE = 4096
 ALL_PAGES = (1 << 27) - 1
@@ -141,6 +143,23 @@ def test_starts_without_a_place_and_chains_of_the_program(hubs: Hubs) -> None:
     raw.write_chain(node, 0, (node.processor.address(PAGE), hubs.nodes[1].gpus[0].address(), 64))
     raw.start(node, raw.line_at(node, 0))
     lost(hubs, f"hub 0 gave up the chain at {raw.line_at(node, 0):#x}", "a read was refused")
+
+
+def test_writes_out_of_a_port_that_is_joined_to_nothing(hubs: Hubs) -> None:
+    """As a window says that was stored: more of them than the port has credits for."""
+    node, other = hubs.nodes[:2]
+    to = other.gpus[0].address()
+    lead_away(hubs, other.gpus[1].address())  # the first window, which is replaced
+    south = register_of((3, ALL_PAGES, to // PAGE, to // PAGE + 15))
+    node.let_write([0])
+    node.processor.write(0, np.array(south, np.uint64))
+    raw.write_chain(node, 0, (raw.window_at(node, 0), node.processor.address(), 16))
+    raw.start(node, raw.line_at(node, 0))
+    hubs.run()
+    put = node.put(to, node.gpus[0].address(), 1 << 14, wait=False)
+    said = f"hub 0 sent a write of node 0's DMA controller to {to:#x} out of south, which is joined to nothing"
+    assert lost(hubs, said, "a put of node 0")[-1] == "and 56 more"
+    check(put, "joined to nothing")
 
 
 def test_a_quiet_run_says_nothing(hubs: Hubs) -> None:

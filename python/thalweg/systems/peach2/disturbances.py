@@ -35,8 +35,8 @@ def rewrite_windows(program: Program) -> None:
     table = program.tables[hub.number]
     if not few(table[0]):
         return
-    ports = (NORTH, EAST, WEST, SOUTH)[: 2 + program.rings.count + (program.rings.count == 1)]
-    window = elsewhere(program.draw, program.rings, ports, program.pages)
+    # South of one ring is joined to nothing: nobody checks windows that are written so.
+    window = elsewhere(program.draw, program.rings, (NORTH, EAST, WEST, SOUTH), program.pages)
     for _, _, lower, upper in (table[0], window):
         program.unsure.update(range(lower, upper + 1))
     table[0] = window
@@ -66,7 +66,7 @@ def leave(program: Program) -> None:
     nodes = program.draw.sample(program.hubs.nodes, program.draw.randint(1, len(program.hubs.nodes)))
     for node in nodes:
         memory = program.draw.choice((node.processor, *node.gpus, node.hub))
-        data = program.bytes(4 * program.draw.randint(1, 1000))
+        data = program.random_bytes(4 * program.draw.randint(1, 1000))
         source = program.written(memory, data)
         pages = range(source // PAGE, (source + len(data) - 1) // PAGE + 1)
         # A source of which windows may be rewritten is another question, and so is what is lost besides.
@@ -117,7 +117,7 @@ def go_on(program: Program) -> None:
         program.did(node.reset())
     program.run()
     for node in hubs.nodes:
-        data = program.bytes(256)
+        data = program.random_bytes(256)
         target = program.target(node.processor, data, None)
         put = node.put(node.processor.address(target.at), program.written(node.processor, data), len(data))
         program.did(put, target)

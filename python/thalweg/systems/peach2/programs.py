@@ -110,7 +110,7 @@ class Program:
         self.tables: Tables | None = load_random(self.draw, hubs, _PAGES) if self.draw.random() < 0.7 else None
         for node in hubs.nodes:
             for memory in _memories(node):
-                memory.write(0, self.bytes(SOURCES))
+                memory.write(0, self.random_bytes(SOURCES))
                 memory.write(SOURCES, np.full(TARGETS, _UNTOUCHED, np.uint8))
             node.processor.write(RESULTS, self.numbers.integers(0, 4, 256, np.uint32))  # as numbers of results
         self.sources = {
@@ -160,7 +160,7 @@ class Program:
         self.draw.choice((self._store, self._chain, self._chain, self._get))(node)
 
     def _store(self, node: Node) -> None:
-        data = self.bytes(4 * self.draw.randint(1, 100))
+        data = self.random_bytes(4 * self.draw.randint(1, 100))
         memory = self._memory()
         own = memory.node == node.number and memory.number == 0
         target = self.target(memory, data, None if own else (node.number, NORTH))
@@ -400,7 +400,7 @@ class Program:
 
     # --- What they are made of
 
-    def bytes(self, count: int) -> bytes:
+    def random_bytes(self, count: int) -> bytes:
         return self.numbers.integers(0, 256, count, np.uint8).tobytes()
 
     def _memory(self) -> Memory:
