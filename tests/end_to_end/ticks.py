@@ -82,6 +82,7 @@ def mpi_fpga() -> Iterator[Case]:
             yield Case(
                 f"bench {collective} --cluster {torus} --sizes 8,256K --faults {faults}", collective == "allreduce"
             )
+    yield Case(f"bench allreduce --cluster {torus} --sizes 8,256K --faults reset=0-1@8,rebuild_us=40", True)
     yield Case(f"bench faults --cluster {torus} --rates 1e-4,1e-6 --cycles 200000", False)
     yield Case(f"bench jobs --cluster {torus} --operations allreduce,allgather --sizes 8,64K", True)
     yield Case(f"run -n 8 --cluster {torus} --compute none -- osu -m 8:4K", False)

@@ -216,6 +216,13 @@ def test_model_knows_no_faults() -> None:
     assert "--engine model" in text
 
 
+@pytest.mark.parametrize("engine", ["rtl", "rtl-routers"])
+def test_the_hardware_refuses_resets_of_one_end(engine: str) -> None:
+    code, text = _bench("barrier", "--cluster", "line:2", "--engine", engine, "--faults", "reset=0-1@5")
+    assert code == 2
+    assert "\n" not in text and f"the engine {engine} has no resets" in text and "use the engine sim" in text
+
+
 @pytest.mark.parametrize("cluster", ["torus:4x4", "mpi-fpga-torus-2x2x2"])
 def test_goodput(cluster: str) -> None:
     """docs/links.md: (1 - p) / (1 + p a); the deviation of so short a run is about 1 % of it."""
