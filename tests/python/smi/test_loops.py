@@ -22,6 +22,10 @@ NESTS = 200
 CLANG = (compile.clang(), compile.clang(True))
 
 
+#: Kinds of loops whose last turn finds that it is over.
+LEFT_INSIDE = ("forever", "goto_first", "goto_out")
+
+
 @dataclass
 class Loop:
     """Turns of a body: `unroll` of them (0: all) begin together, `interval` cycles after those before."""
@@ -38,7 +42,7 @@ class Loop:
     def cycles(self) -> int:
         """By what is documented of loops, and no simulation: of the body one after the other."""
         body = sum(loop.cycles() for loop in self.body)
-        if self.kind in ("forever", "goto_first"):  # a last turn finds that it is over
+        if self.kind in LEFT_INSIDE:  # a last turn finds that it is over
             whole, last = self.turns, 1
         else:
             whole, last = self.turns, 0
@@ -111,13 +115,17 @@ class Writer:
         value = self.constant(loop.interval)
         spellings = [f"#pragma ii {value}", f"#pragma clang loop pipeline_initiation_interval({value})"]
         spellings += [f"[[intel::ii({value})]]", f"[[intel::initiation_interval({value})]]"]
+        macro = self.name("II_")
+        self.before.append(f"#define {macro}_TEXT(text) _Pragma(#text)")
+        spellings.append(f"{macro}_TEXT(ii {value})")
         return self.random.choice(spellings)
 
     def loop(self, deep: int) -> Loop:
         choose = self.random
         kinds = ["up", "down", "while", "do", "forever", "goto_last", "goto_first", "early"]
+        kinds += ["overflow", "continued", "goto_out", "runtime"]
         made = Loop(choose.choice(kinds + ["range"] * 2 * (self.language == "cpp")), choose.randint(0, 9))
-        if made.kind in ("do", "goto_last", "range"):
+        if made.kind in ("do", "goto_last", "range", "continued"):
             made.turns = max(made.turns, 1)
         if deep:
             made.body = [self.loop(deep - 1) for _ in range(choose.choice([0, 1, 1, 1, 2]))]
@@ -144,6 +152,26 @@ class Writer:
         return made
 
     def text(self, loop: Loop) -> str:
+        """The loop, in a statement that takes no cycles, or in a function of its own."""
+        match self.random.choice(["plain"] * 5 + ["switch", "else", "called", "recursive"]):
+            case "switch":
+                return f"switch (x < 0) {{ case 0: {{ {self.plain(loop)} }} case 2: x++; break; default: x--; }}"
+            case "else":
+                return f"if (x < 0) x = 0; else {{ {self.plain(loop)} }}"
+            case "called":
+                function, body = self.name("called"), self.plain(loop)
+                self.before.append(f"static int {function}(int x) {{ {body} return x; }}")
+                return f"x = {function}(x);"
+            case "recursive":
+                function, body = self.name("recursive"), self.plain(loop)
+                self.before.append(
+                    f"static int {function}(int x, int deep) {{ if (deep) return {function}(x, deep - 1); {body} return x; }}"
+                )
+                return f"x = {function}(x, 3);"
+            case _:
+                return self.plain(loop)
+
+    def plain(self, loop: Loop) -> str:
         i, n = self.name("i"), loop.turns
         body = " ".join(self.text(each) for each in loop.body) or "x++;"
         said = "\n" + "\n".join(loop.said) + "\n"
@@ -158,6 +186,14 @@ class Writer:
                 return f"{{ int {i} = {n}; {said}do {{ {body} }} while (--{i}); }}"
             case "forever":
                 return f"{{ int {i} = {n}; {said}for (;;) {{ if (!{i}--) break; {body} }} }}"
+            case "overflow":
+                return f"{{ unsigned char {i} = {(256 - n) % 256}; {said}for (; {i} && {n}; {i}++) {{ {body} }} }}"
+            case "continued":
+                return f"{{ int {i} = {n}; {said}do {{ {body} if (x >= 0) continue; x = 0; }} while (--{i} > 0); }}"
+            case "goto_out":
+                return f"{{ int {i} = {n}; {said}for (;;) {{ if ({i}-- == 0) goto out{i}; {body} }} out{i}: x++; }}"
+            case "runtime":
+                return f"{{ volatile int bound{i} = {n}; {said}for (int {i} = 0; {i} < bound{i}; {i}++) {{ {body} }} }}"
             case "goto_last":
                 return f"{{ int {i} = {n}; again{i}: x++; {body} if (--{i}) goto again{i}; }}"
             case "goto_first":

@@ -418,7 +418,7 @@ TEST(Reduce, DefinedOrderCostsLittle) {
       std::printf("8 ranks, %u elements, tiles of %u%s: %lld cycles in one order, %lld in any\n", kCount, tile,
                   strict ? ", one by one" : "", static_cast<long long>(cycles[0]), static_cast<long long>(cycles[1]));
       EXPECT_LE(static_cast<double>(cycles[0]), 1.3 * static_cast<double>(cycles[1]));
-      const unsigned an_element = strict ? 20 : tile == 32 ? 12 : 8;
+      const unsigned an_element = strict ? 16 : tile == 32 ? 12 : 8;
       EXPECT_LE(cycles[0], kCount * an_element);
     }
 }
