@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
+from thalweg.rtl import yosys
 from thalweg.rtl.project import Project
 
 ROOT = Path(__file__).parents[2]
@@ -53,3 +54,10 @@ def test_header_says_how_it_behaves(module: Path) -> None:
         words = ["No registers."]
     for said in (*words, "Critical path: "):
         assert said in header, f"the header of {module.name} does not say {said.strip()}"
+
+
+@pytest.mark.parametrize("system", sorted({module.parent.name for module in MODULES}))
+def test_folders_for_yosys_are_there(system: str) -> None:
+    """Yosys refuses a folder that is missing, such as the parts of a system that has none."""
+    folders = yosys.folders(ROOT, system)
+    assert str(ROOT / "rtl/common") in folders and all(Path(folder).is_dir() for folder in folders)

@@ -40,7 +40,8 @@ def sources(root: Path, folder: str, *files: Path) -> list[str]:
 
 
 def folders(root: Path, folder: str, further: Iterable[str] = ()) -> list[str]:
-    return [str(root / part) for part in (*rtl_folders(folder), *further)]
+    """Those that there are: a system may have no parts, and Yosys refuses a folder that is missing."""
+    return [str(root / part) for part in (*rtl_folders(folder), *further) if (root / part).is_dir()]
 
 
 def start(program: str, request: Request, failure: str, seconds: int | None = None) -> None:
