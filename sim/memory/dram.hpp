@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time that a channel of DRAM takes: bursts on its data bus, rows that are opened and closed, bank groups, activations.
+// The time that a channel of DRAM takes: bursts on its data bus, rows that are opened and closed, bank groups, activates, the bus's turns
+// between reads and writes, refresh.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/require.hpp"
@@ -24,16 +27,25 @@ struct DramTiming {
   double tras = 0;              ///< from an activate to a precharge, at least
   double trtp = 0;              ///< from a read to a precharge
   double twr = 0;               ///< from the end of a write's data to a precharge
-  double tcwl = 0;              ///< from a write to its data
+  double tcl = 0;               ///< CL, from a read to its data
+  double tcwl = 0;              ///< CWL, from a write to its data
+  double twtr = 0;              ///< from the end of a write's data to a read (of another group)
+  double trtw = 0;              ///< that the data bus is idle from a read's data to a write's
   double tccd_l = 0;            ///< between column commands to one group
   double trrd = 0;              ///< between activates
   double tfaw = 0;              ///< in which there are at most four activates
+  double trefi = 0;             ///< between refreshes; 0: there are none
+  double trfc = 0;              ///< of a refresh
+  unsigned starvation = 10;     ///< commands that may overtake one that waits: the controller's limit
 };
 
 /// Each resource (data bus, activates, group, bank) does its own work in the order in which it is asked for, and none waits for what
-/// another one does for somebody else. A bank opens rows one after the other; an access to a row that is open, or whose turn has not ended,
-/// needs no other one. That is a controller that reorders without limit, open rows first: accesses that are asked for together take the
-/// time of the resource that has most to do. Refresh and the bus's turns between reads and writes are not modelled.
+/// another one does for somebody else: accesses that are asked for together take the time of the resource that has most to do. A bank opens
+/// rows one after the other, and the data bus has batches of reads and of writes. An access joins a row or a batch that has not ended, and
+/// overtakes those that wait for the next one; `starvation` accesses do so at most.
+///
+/// Refresh: at the end of each tREFI all banks are precharged, refreshed and opened again. Nothing else is done meanwhile, so the rest of the
+/// model counts time without it.
 ///
 /// An address is, from its lowest bits: byte of a burst, group, column, bank of the group, row. Rows stay open.
 class Dram {
@@ -49,9 +61,12 @@ class Dram {
     require(timing.bytes_per_cycle > 0 && power(timing.burst_bytes) && power(timing.row_bytes) &&
                 power(timing.groups) && power(timing.banks) && timing.row_bytes >= timing.burst_bytes,
             "a DRAM's bursts, rows, bank groups and banks are powers of two, and a row holds a burst at least");
-    for (const double time : {timing.trcd, timing.trp, timing.tras, timing.trtp, timing.twr, timing.tcwl, timing.tccd_l,
-                              timing.trrd, timing.tfaw})
+    for (const double time :
+         {timing.trcd, timing.trp, timing.tras, timing.trtp, timing.twr, timing.tcl, timing.tcwl, timing.twtr,
+          timing.trtw, timing.tccd_l, timing.trrd, timing.tfaw, timing.trefi, timing.trfc})
       require(time >= 0, "a DRAM's times are not negative");
+    if (timing.trefi > 0) between_ = timing.trefi - (timing.trp + timing.trfc + timing.trcd);
+    require(between_ > 0, "a DRAM's refresh, with its tRP and tRCD, takes less than tREFI");
     burst_bits_ = bits(timing.burst_bytes);
     group_bits_ = bits(timing.groups);
     column_bits_ = bits(timing.row_bytes / timing.burst_bytes);
@@ -66,10 +81,11 @@ class Dram {
   /// closed took none to open: that is part of a memory's latency.
   double access(double now, std::uint64_t address, std::uint64_t bytes, bool writes) {
     const auto last = (address + bytes - 1) >> burst_bits_;
-    double done = now;
+    const double asked = without_refresh(now);
+    double done = asked;
     for (auto number = address >> burst_bits_; number <= last; ++number)
-      done = std::max(done, burst(now, number, writes));
-    return done;
+      done = std::max(done, burst(asked, number, writes));
+    return with_refresh(done);
   }
 
  private:
@@ -79,18 +95,40 @@ class Dram {
   struct Turn {
     std::uint64_t row = kClosed;
     double column = 0;  ///< its next column command, less tRCD
+    double closes = 0;  ///< a precharge, at the earliest
+    unsigned overtaken = 0;
+  };
+  /// Bursts of one direction on the data bus.
+  struct Batch {
+    bool writes = false;
+    double ends = -std::numeric_limits<double>::infinity();
+    unsigned overtaken = 0;
   };
   struct Bank {
-    std::array<Turn, kTurns> turns;  ///< the last ones
+    std::array<Turn, kTurns> turns;  ///< the last ones, in a ring
     unsigned last = 0;
-    double closes = 0;  ///< a precharge after the last one, at the earliest
 
     /// The turn that an access joins at `now`; null: none.
-    Turn* find(std::uint64_t row, double now) {
+    Turn* find(std::uint64_t row, double now, unsigned starvation) {
       if (turns[last].row == row) return &turns[last];
       for (Turn& turn : turns)
-        if (turn.row == row && turn.column > now) return &turn;
+        if (turn.row == row && turn.column > now && turn.overtaken < starvation) {
+          ++turn.overtaken;
+          return &turn;
+        }
       return nullptr;
+    }
+    /// A turn can't end before; those after it move by as much.
+    void keep_open(const Turn& kept, double until) {
+      const double later = until - kept.closes;
+      if (later <= 0) return;
+      auto i = static_cast<unsigned>(&kept - turns.data());
+      turns[i].closes = until;
+      while (i != last) {
+        i = (i + 1) % kTurns;
+        turns[i].column += later;
+        turns[i].closes += later;
+      }
     }
   };
 
@@ -102,33 +140,58 @@ class Dram {
     return begins;
   }
 
+  /// Time less that of the refreshes before it, and back.
+  [[nodiscard]] double without_refresh(double time) const {
+    if (timing_.trefi == 0) return time;
+    const double periods = std::floor(time / timing_.trefi);
+    return periods * between_ + std::min(time - periods * timing_.trefi, between_);
+  }
+  [[nodiscard]] double with_refresh(double time) const {
+    if (timing_.trefi == 0) return time;
+    return time + std::max(0.0, std::ceil(time / between_) - 1) * (timing_.trefi - between_);
+  }
+
+  /// The data bus's next burst: when it begins.
+  double bus(double now, bool writes) {
+    if (writes != batch_.writes) {
+      if (before_.ends > now && before_.overtaken < timing_.starvation) {
+        ++before_.overtaken;
+        batch_.ends += burst_cycles_;
+        return next(before_.ends, now, burst_cycles_);
+      }
+      before_ = batch_;
+      batch_ = {writes, batch_.ends + (writes ? timing_.trtw : timing_.twtr + timing_.tcl)};
+    }
+    return next(batch_.ends, now, burst_cycles_);
+  }
   double burst(double now, std::uint64_t number, bool writes) {
     const auto group = number & (timing_.groups - 1);
     const auto of_group = number >> (group_bits_ + column_bits_);
     const auto row = of_group >> bank_bits_;
     Bank& bank = banks_[(of_group & (timing_.banks - 1)) << group_bits_ | group];
-    const double moves = next(bus_, now, burst_cycles_);
-    Turn* open = bank.find(row, now);
+    const double moves = this->bus(now, writes);
+    Turn* open = bank.find(row, now, timing_.starvation);
     if (!open) open = &activate(bank, row, now);
     const double column = std::max(next(groups_[group], now, timing_.tccd_l), open->column);
     open->column = column + timing_.tccd_l;
     const double recovers = writes ? timing_.tcwl + burst_cycles_ + timing_.twr : timing_.trtp;
-    if (open == &bank.turns[bank.last]) bank.closes = std::max(bank.closes, column + timing_.trcd + recovers);
+    bank.keep_open(*open, column + timing_.trcd + recovers);
     return std::max(moves, column) + burst_cycles_;
   }
   Turn& activate(Bank& bank, std::uint64_t row, double now) {
-    const bool closed = bank.turns[bank.last].row == kClosed;
-    const double precharged = closed ? now : std::max(now, bank.closes) + timing_.trp;
+    const Turn& before = bank.turns[bank.last];
+    const double precharged = before.row == kClosed ? now : std::max(now, before.closes) + timing_.trp;
     const double activated = std::max(next(activates_, now, activate_cycles_), precharged);
     bank.last = (bank.last + 1) % kTurns;
-    bank.closes = activated + timing_.tras;
-    return bank.turns[bank.last] = {row, activated};
+    return bank.turns[bank.last] = {row, activated, activated + timing_.tras};
   }
 
   DramTiming timing_;
   double burst_cycles_, activate_cycles_;
   unsigned burst_bits_, group_bits_, column_bits_, bank_bits_;
-  double bus_ = 0, activates_ = 0;
+  double between_ = 1;  ///< refreshes, time for everything else
+  double activates_ = 0;
+  Batch before_, batch_;        ///< the last two; at first there is none
   std::vector<double> groups_;  ///< of each: when it takes a column command
   std::vector<Bank> banks_;     ///< [bank of a group][group]
 };

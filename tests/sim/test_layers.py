@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LEAVES = {
     "core": set[str](),
     "cluster": {"core"},
-    "memory": {"core"},
+    "memory": {"core", "cluster"},
     "common": {"core"},
     "link": {"core", "common"},
     "switch": {"core", "common", "link"},

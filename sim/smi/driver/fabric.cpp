@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/require.hpp"
+#include "memory/dram_values.hpp"
 #include "smi/node.hpp"
 
 namespace thalweg::smi {
@@ -20,27 +21,6 @@ unsigned circuits_of(const Values& values) {
   if (values.get<std::string>("switching") != "circuit") return 0;
   const auto most = values.get<unsigned>("circuit_packets");
   return most > 0 ? most : kWholeMessages;
-}
-
-DramTiming dram_of(const Values& values, double hertz) {
-  const auto number = [&](const std::string& name) { return values.get<unsigned>("dram_" + name); };
-  const auto cycles = [&](const std::string& name) {
-    return values.get<double>("dram_" + name + "_ns") * 1e-9 * hertz;
-  };
-  return {.bytes_per_cycle = values.get<double>("bank_gb") * 1e9 / hertz,
-          .burst_bytes = number("burst_bytes"),
-          .row_bytes = number("row_bytes"),
-          .groups = number("groups"),
-          .banks = number("banks"),
-          .trcd = cycles("trcd"),
-          .trp = cycles("trp"),
-          .tras = cycles("tras"),
-          .trtp = cycles("trtp"),
-          .twr = cycles("twr"),
-          .tcwl = cycles("tcwl"),
-          .tccd_l = cycles("tccd_l"),
-          .trrd = cycles("trrd"),
-          .tfaw = cycles("tfaw")};
 }
 
 }  // namespace
@@ -85,7 +65,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
                         .latency = number("latency"),
                         .any_order = values.get<bool>("any_order")};
           m.banks = {.number = number("banks"),
-                     .dram = dram_of(values, m.hertz),
+                     .dram = dram_of(values, values.get<double>("bank_gb"), m.hertz),
                      .latency = std::max<Tick>(1, std::llround(values.get<double>("bank_ns") * 1e-9 * m.hertz))};
           const NodeModel::Config config{.rank = rank,
                                          .links = number("links"),

@@ -78,10 +78,16 @@ def test_the_simulator_gets_all_values() -> None:
         "dram_tras_ns": 32.0,
         "dram_trtp_ns": 7.5,
         "dram_twr_ns": 15.0,
+        "dram_tcl_ns": 14.16,
         "dram_tcwl_ns": 10.0,
+        "dram_twtr_ns": 2.5,
+        "dram_trtw_ns": 1.67,
         "dram_tccd_l_ns": 5.0,
         "dram_trrd_ns": 3.33,
         "dram_tfaw_ns": 21.0,
+        "dram_trefi_ns": 7800.0,
+        "dram_trfc_ns": 350.0,
+        "dram_starvation": 10,
     }
 
 
@@ -157,6 +163,7 @@ def test_wrong_topology_files_are_named(change: str | dict[str, Any], what: str,
             "banks = 4\ndram_row_bytes = 64\ndram_burst_bytes = 128\n",
             "a row holds a burst of 128 bytes at least",
         ),
+        ("banks = 4\n", "banks = 4\ndram_trefi_ns = 300\n", "a refresh with its tRP and tRCD takes 378.32 ns"),
         ("size = [2, 4]", "size = [16, 32]", "512 nodes; a rank is a byte, so there may be 256"),
     ],
 )

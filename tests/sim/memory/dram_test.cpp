@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <stdexcept>
 
@@ -20,12 +21,16 @@ constexpr DramTiming kDdr4{.bytes_per_cycle = 19.2,
                            .tras = 32,
                            .trtp = 7.5,
                            .twr = 15,
+                           .tcl = 14.16,
                            .tcwl = 10,
+                           .twtr = 2.5,
+                           .trtw = 1.67,
                            .tccd_l = 5,
                            .trrd = 3.33,
                            .tfaw = 21};
 constexpr double kBurst = 64 / 19.2;
-constexpr std::uint64_t kRow = 4 * 4 * 8192;  ///< from a row of a bank to its next one
+constexpr double kTurns = 1.67 + 2.5 + 14.16;  ///< of the data bus, to writes and back
+constexpr std::uint64_t kRow = 4 * 4 * 8192;   ///< from a row of a bank to its next one
 
 /// That of `number` accesses of four bytes, asked for at once.
 template <class Address>
@@ -43,7 +48,7 @@ TEST(Dram, ConsecutiveBytesTakeTheBusAlone) {
   }
   Dram pieces(kDdr4);
   double done = 0;
-  for (std::uint64_t at = 0; at < 1 << 20; at += 1024) done = pieces.access(0, at, 1024, at / 1024 % 2);
+  for (std::uint64_t at = 0; at < 1 << 20; at += 1024) done = pieces.access(0, at, 1024, true);
   EXPECT_NEAR(done, (1 << 20) / 19.2, 1e-6);
 }
 
@@ -72,25 +77,72 @@ TEST(Dram, RowsOfAllBanksAreOpenedFourInAWindow) {
 }
 
 /// A read and a write stream through the same banks, in bursts of 1 KiB. Where each is asked for when the one before has been moved, each opens
-/// its row again; where several wait, those of a row go together, and the bus is never idle.
+/// its row again; where several wait, those of a row go together, and the bus is idle only for its turns.
 TEST(Dram, StreamsInOneBankCloseEachOthersRowsUnlessTheyWait) {
-  constexpr unsigned kTurns = 32;
+  constexpr unsigned kPairs = 32;
   for (const bool wait : {false, true}) {
     Dram dram(kDdr4);
     double now = 0;
-    for (unsigned i = 0; i < kTurns; ++i)
+    for (unsigned i = 0; i < kPairs; ++i)
       for (const bool writes : {false, true}) {
         const double done = dram.access(now, writes * 64 * kRow + 1024ULL * i, 1024, writes);
         now = wait ? std::max(now, done - 300) : done;
       }
     if (wait) {
-      EXPECT_NEAR(now + 300, kTurns * 2048 / 19.2, 60);
+      EXPECT_NEAR(now + 300, kPairs * (2048 / 19.2 + kTurns), 60);
     } else {
       // A bank has four columns of each; the last one's way to the precharge, and that.
       const double reads = 3 * 5 + 14.16 + 7.5 + 14.16, writes = 3 * 5 + 14.16 + 10 + kBurst + 15 + 14.16;
-      EXPECT_NEAR(now, kTurns * (reads + writes), 60);
+      EXPECT_NEAR(now, kPairs * std::max(reads + writes, 2048 / 19.2 + kTurns), 60);
     }
   }
+}
+
+/// Reads and writes in open rows, one access after the other: the bus turns twice for each pair.
+TEST(Dram, TheBusIsIdleForItsTurns) {
+  Dram dram(kDdr4);
+  double now = 0;
+  for (unsigned i = 0; i < 100; ++i)
+    for (const bool writes : {false, true}) now = dram.access(now, 0, 1024, writes);
+  EXPECT_NEAR(now, 100 * 2048 / 19.2 + 99 * kTurns + 1.67, 1e-6);
+}
+
+/// Loads and stores of a burst each that are all asked for at once. While a batch waits, ten of the one before may overtake it; eleven had
+/// come before it began to wait.
+TEST(Dram, WaitingReadsAndWritesGoInBatchesOfTheControllersLimit) {
+  Dram dram(kDdr4);
+  double done = 0;
+  constexpr unsigned kPairs = 2100;
+  for (unsigned i = 0; i < kPairs; ++i)
+    for (const bool writes : {false, true}) done = std::max(done, dram.access(0, 64ULL * (i % 16), 4, writes));
+  EXPECT_NEAR(done, 2 * kPairs * kBurst + kPairs / 21 * kTurns, kTurns);
+}
+
+/// The same of two rows of a bank: each is open for 21 columns.
+TEST(Dram, WaitingRowsTakeTurnsOfTheControllersLimit) {
+  constexpr unsigned kNumber = 4200;
+  const double done = together(kNumber, false, [](unsigned i) { return kRow * (i % 2) + 256 * (i % 30); });
+  EXPECT_NEAR(done, kNumber / 21 * (20 * 5 + 14.16 + 7.5 + 14.16), 200);
+}
+
+/// DDR4 of 8 Gbit: 350 ns of each 7.8 us, and the rows are closed before and opened after.
+TEST(Dram, RefreshTakesItsShare) {
+  auto timing = kDdr4;
+  timing.trefi = 7800;
+  timing.trfc = 350;
+  constexpr double kRefresh = 14.16 + 350 + 14.16;
+  Dram stream(timing);
+  double done = 0;
+  for (std::uint64_t at = 0; at < 1 << 20; at += 1024) done = stream.access(0, at, 1024, false);
+  const double moving = (1 << 20) / 19.2, refreshes = std::floor(moving / (7800 - kRefresh));
+  EXPECT_EQ(refreshes, 7);
+  EXPECT_NEAR(done, moving + refreshes * kRefresh, 1e-6);
+
+  Dram seldom(timing);
+  EXPECT_NEAR(seldom.access(1000, 0, 64, false), 1000 + kBurst, 1e-6);
+  EXPECT_NEAR(seldom.access(7800 - kRefresh - kBurst, 0, 64, false), 7800 - kRefresh, 1e-6);
+  EXPECT_NEAR(seldom.access(7800 - 100, 64, 64, false), 7800 + kBurst, 1e-6);  // asked for in a refresh
+  EXPECT_NEAR(seldom.access(78'000, 0, 64, false), 78'000 + kBurst, 1e-6);
 }
 
 /// Random loads are below no resource's time, and not far above the largest one's.
@@ -115,6 +167,9 @@ TEST(Dram, SizesArePowersOfTwo) {
   EXPECT_THROW(Dram{timing}, std::invalid_argument);
   timing = kDdr4;
   timing.trp = -1;
+  EXPECT_THROW(Dram{timing}, std::invalid_argument);
+  timing = kDdr4;
+  timing.trefi = timing.trfc = 100;
   EXPECT_THROW(Dram{timing}, std::invalid_argument);
 }
 

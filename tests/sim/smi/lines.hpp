@@ -45,10 +45,16 @@ inline Description line_of(unsigned ranks, const LineValues& line = {}) {
                            {"dram_tras_ns", 32.0},
                            {"dram_trtp_ns", 7.5},
                            {"dram_twr_ns", 15.0},
+                           {"dram_tcl_ns", 14.16},
                            {"dram_tcwl_ns", 10.0},
+                           {"dram_twtr_ns", 2.5},
+                           {"dram_trtw_ns", 1.67},
                            {"dram_tccd_l_ns", 5.0},
                            {"dram_trrd_ns", 3.33},
-                           {"dram_tfaw_ns", 21.0}};
+                           {"dram_tfaw_ns", 21.0},
+                           {"dram_trefi_ns", 7800.0},
+                           {"dram_trfc_ns", 350.0},
+                           {"dram_starvation", std::int64_t{10}}};
   for (unsigned r = 0; r < ranks; ++r) description.nodes.push_back({"smi", Values("rank " + std::to_string(r), node)});
   for (unsigned r = 0; r + 1 < ranks; ++r)
     description.links.push_back(

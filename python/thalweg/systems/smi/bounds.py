@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from thalweg.cluster import dram
 from thalweg.systems.smi import routes
 from thalweg.systems.smi.cluster import Cluster
 
@@ -55,8 +56,8 @@ def collective_us(cluster: Cluster, operation: str, elements: int, size: int, fa
 
 
 def memory_us(cluster: Cluster, points: int, banks: int) -> float:
-    """Of a step of a rank's points, each of which is read and written once."""
-    return 2 * POINT_BYTES * points / (banks * cluster.node.bank_gb * 1e3)
+    """Of a step of a rank's points, each of which is read and written once, in the bursts of load and store units."""
+    return 2 * POINT_BYTES * points / (banks * dram.copy_gb(cluster.node, cluster.node.bank_gb) * 1e3)
 
 
 def halos_us(cluster: Cluster, grid: tuple[int, int], nx: int, ny: int, banks: int) -> float:

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from thalweg.cluster import Shown
+from thalweg.cluster import Shown, dram
 from thalweg.cluster.file import Place, layers
-from thalweg.cluster.kinds import LinkTable, Made, NodeTable, Uniform
+from thalweg.cluster.kinds import LinkTable, Made, Uniform
 from thalweg.cluster.toml_lines import KeyPath
 from thalweg.errors import InputError
 from thalweg.resources import resource
@@ -29,7 +29,7 @@ Protocol = Literal["eager", "degree", "synchronous"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 
-class Node(NodeTable):
+class Node(dram.Ddr4):
     kind: Literal["smi"]
     clock: str = Field(description="of kernels and transport")
     links: int = Field(
@@ -71,22 +71,6 @@ class Node(NodeTable):
     banks: int = Field(4, ge=1, le=64, description="of memory")
     bank_gb: float = Field(gt=0, le=1e4, description="GB/s of a bank")
     bank_ns: float = Field(ge=0, le=1e6, description="from a read to its data")
-
-    # Inside a bank: DDR4-2400 of eight devices of 8 bits, as a module of 64 bits has them. Sizes and times of JEDEC JESD79-4: x8 devices of
-    # 4 groups of 4 banks and pages of 1 KiB, bursts of 8, speed bin 2400T (17-17-17), CWL 12; tRRD_S and tFAW of pages of 1 KiB.
-    dram_burst_bytes: int = Field(64, ge=8, le=1024, description="that a column command moves; a power of two")
-    dram_row_bytes: int = Field(8192, ge=64, le=1 << 20, description="of a row of all devices; a power of two")
-    dram_groups: int = Field(4, ge=1, le=64, description="of DRAM banks; a power of two")
-    dram_banks: int = Field(4, ge=1, le=64, description="DRAM banks of a group; a power of two")
-    dram_trcd_ns: float = Field(14.16, ge=0, le=1e6, description="tRCD, from an activate to a column command")
-    dram_trp_ns: float = Field(14.16, ge=0, le=1e6, description="tRP, from a precharge to an activate")
-    dram_tras_ns: float = Field(32, ge=0, le=1e6, description="tRAS, from an activate to a precharge")
-    dram_trtp_ns: float = Field(7.5, ge=0, le=1e6, description="tRTP, from a read to a precharge")
-    dram_twr_ns: float = Field(15, ge=0, le=1e6, description="tWR, from the end of a write's data to a precharge")
-    dram_tcwl_ns: float = Field(10, ge=0, le=1e6, description="CWL, from a write to its data")
-    dram_tccd_l_ns: float = Field(5, ge=0, le=1e6, description="tCCD_L, between column commands to a group")
-    dram_trrd_ns: float = Field(3.33, ge=0, le=1e6, description="tRRD_S, between activates")
-    dram_tfaw_ns: float = Field(21, ge=0, le=1e6, description="tFAW, in which four rows are activated at most")
 
     def elements_per_packet(self, size: int) -> int:
         """Of `size` bytes, at most, behind a header."""
@@ -163,14 +147,8 @@ class Cluster(Uniform[Node, Serial]):
                 f"the ports of a node that are joined go up to L{self.topology.link_ports - 1}, and a node has {self.node.links} links",
                 f"node.{self.node_name}.links",
             )
-        for name in ("dram_burst_bytes", "dram_row_bytes", "dram_groups", "dram_banks"):
-            if (value := getattr(self.node, name)) & (value - 1):
-                raise wrong(f"{name} is {value}; it is a power of two", f"node.{self.node_name}.{name}")
-        if self.node.dram_row_bytes < self.node.dram_burst_bytes:
-            raise wrong(
-                f"dram_row_bytes is {self.node.dram_row_bytes}; a row holds a burst of {self.node.dram_burst_bytes} bytes at least",
-                f"node.{self.node_name}.dram_row_bytes",
-            )
+        for name, what in dram.faults(self.node):
+            raise wrong(what, f"node.{self.node_name}.{name}")
         if self.node.packet_bytes % 8:
             raise wrong(
                 f"packet_bytes is {self.node.packet_bytes}; it is a multiple of 8",

@@ -16,6 +16,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from thalweg.bench.operation import peer_at
+from thalweg.cluster import dram
 from thalweg.errors import CheckFailed, InputError
 from thalweg.reproduce import Evaluation as OfPaper
 from thalweg.reproduce import Part, Row, short
@@ -281,7 +282,7 @@ class Evaluation(OfPaper):
     def _strong_us(self, banks: int, grid: Grid) -> tuple[float, float]:
         """With memory as the preset has it, all steps simulated; and with what STREAM measured, all steps by a step's time."""
         whole = self._domain.us(self.torus, grid, banks, STEPS)
-        stream = self.torus.with_node(bank_gb=self.stream_gb(banks))
+        stream = self.torus.with_node(bank_gb=self.stream_gb(banks), **dram.NO_LOSSES)
         step, around = self._domain.step_us(stream, grid, banks, COUNTS)
         return whole, around + STEPS * step
 
