@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "cluster/assembly.hpp"
-#include "common/ring.hpp"
 #include "core/clock.hpp"
 #include "memory/sparse.hpp"
+#include "peach2/board_memory.hpp"
 #include "peach2/host.hpp"
 #include "peach2/hub_model.hpp"
 #include "peach2/lane.hpp"
@@ -23,8 +23,8 @@ namespace thalweg::peach2 {
 class Node final : public AssembledNode {
  public:
   struct Config {
-    Tick host_latency = 1;    ///< of the link to the host, in cycles of the packets' clock
-    Tick memory_latency = 1;  ///< of the hub's memory, in cycles of the bus
+    Tick host_latency = 1;  ///< of the link to the host, in cycles of the packets' clock
+    BoardMemory::Config memory;
     Host::Config host;
     Processor::Config processor;
   };
@@ -38,12 +38,11 @@ class Node final : public AssembledNode {
   };
 
   Node(const Config& config, unsigned number, std::unique_ptr<HubModel> hub, Domain& net, Domain& bus)
-      : memory_latency_(config.memory_latency),
-        hub_(std::move(hub)),
+      : hub_(std::move(hub)),
         net_(net),
         bus_(bus),
         host_(config.host, number),
-        memory_("the memory of hub " + std::to_string(number), kMemoryBytes),
+        memory_(config.memory, "the memory of hub " + std::to_string(number)),
         to_host_(config.host_latency),
         to_hub_(config.host_latency) {
     for (Step* step : {&at_net_, &at_host_}) step->id = net.scheduler.add(*step);
@@ -66,7 +65,7 @@ class Node final : public AssembledNode {
   [[nodiscard]] Port& port(unsigned number) override { return ports_.at(number + kEast); }
   [[nodiscard]] Host& host() { return host_; }
   [[nodiscard]] Processor& processor() { return *processor_; }
-  [[nodiscard]] SparseMemory& memory() { return memory_; }
+  [[nodiscard]] SparseMemory& memory() { return memory_.bytes(); }
   [[nodiscard]] HubModel& hub() { return *hub_; }
   /// Writes that left by a port that is joined to nothing, since this was called last: port, whose, and where to.
   struct Astray {
@@ -125,25 +124,9 @@ class Node final : public AssembledNode {
 
   bool bus(Tick cycle) {
     hub_->begin(bus_.clock.edge(cycle));
-    std::optional<Word<128>> reply;
-    if (!replies_.empty() && replies_.front().first == cycle) {
-      reply = replies_.front().second;
-      replies_.pop();
-    }
-    if (const auto* beat = hub_->memory()) {
-      const std::uint64_t at = beat->address * 16 % kMemoryBytes;
-      Word<128> word;
-      const auto bytes = std::as_writable_bytes(std::span(word));
-      memory_.read(at, bytes);
-      if (beat->write) {
-        Hub::write(word, *beat);
-        memory_.write(at, bytes);
-      } else {
-        replies_.push_growing({cycle + memory_latency_, word});
-      }
-    }
-    hub_->step_bus(cycle, true, reply ? &*reply : nullptr);
-    return !replies_.empty() || !hub_->bus_idle(cycle + 1);
+    const bool ready = memory_.step(cycle, hub_->memory());
+    hub_->step_bus(cycle, ready, memory_.reply());
+    return !memory_.idle() || !hub_->bus_idle(cycle + 1);
   }
 
   bool host(Tick cycle) {
@@ -154,15 +137,13 @@ class Node final : public AssembledNode {
     return !host_.idle();
   }
 
-  Tick memory_latency_;
   std::unique_ptr<HubModel> hub_;
   Domain &net_, &bus_;
   Host host_;
-  SparseMemory memory_;
+  BoardMemory memory_;
   Lane to_host_, to_hub_;
   std::array<Port, kLinks> ports_;
   LinkEnd at_north_;
-  Ring<std::pair<Tick, Word<128>>> replies_;
   std::uint64_t moved_ = 0;
   struct Open {
     bool first = true;

@@ -9,7 +9,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from thalweg.cluster.kinds import LinkTable, Made, NodeTable, Uniform
+from thalweg.cluster import dram
+from thalweg.cluster.kinds import LinkTable, Made, Uniform
 from thalweg.errors import InputError
 from thalweg.spec import Datatype, Operator
 
@@ -25,7 +26,7 @@ def pair_of(text: str) -> tuple[Operator, Datatype]:
     return Operator[op.upper()], Datatype[datatype.upper()]
 
 
-class Node(NodeTable):
+class Node(dram.Ddr3):
     kind: Literal["peach2"]
     clock: str = Field(description="of packets, links and hosts")
     bus_clock: str = Field(description="of the bus: memory, calculator, registers")
@@ -45,6 +46,8 @@ class Node(NodeTable):
     starts: int = Field(8, ge=1, le=16, description="of chains of descriptors, that wait")
     host_link_ns: float = Field(ge=1, le=1e6, description="of the link to the host, one way")
     memory_ns: float = Field(ge=1, le=1e6, description="of the hub's memory, from a read to its data")
+    memory_gb: float = Field(gt=0, le=1e3, description="GB/s of the data bus of the hub's memory")
+    memory_commands: int = Field(ge=1, le=64, description="that the controller of the hub's memory keeps")
     processor_read_ns: float = Field(
         ge=0, le=1e6, description="from a read at the root complex to the processor's memory's first byte there"
     )
@@ -98,6 +101,8 @@ class Cluster(Uniform[Node, Pcie]):
                 raise self.file.wrong(
                     f"{name} is {value}; it is a power of two from {least} to 64", f"node.{self.node_name}.{name}"
                 )
+        for name, what in dram.faults(self.node):
+            raise self.file.wrong(what, f"node.{self.node_name}.{name}")
         for pair in self.node.pairs:
             try:
                 pair_of(pair)

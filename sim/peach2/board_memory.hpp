@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The DRAM of a hub's board behind its controller, as the hub's bus sees it. A model alone: the hardware ends at the bus.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "common/ring.hpp"
+#include "core/types.hpp"
+#include "memory/dram.hpp"
+#include "memory/sparse.hpp"
+#include "peach2/bus.hpp"
+#include "peach2/hub.hpp"
+#include "peach2/word.hpp"
+
+namespace thalweg::peach2 {
+
+/// The controller keeps some commands, and makes one of consecutive beats in one burst of the DRAM. Replies come in the order of reads.
+class BoardMemory {
+ public:
+  /// In cycles of the bus.
+  struct Config {
+    Tick latency = 1;  ///< from a read to its data, where nothing waits
+    unsigned commands = 8;
+    DramTiming dram;
+  };
+
+  BoardMemory(const Config& config, std::string name)
+      : config_(config), dram_(config.dram), bytes_(std::move(name), kMemoryBytes) {}
+
+  [[nodiscard]] SparseMemory& bytes() { return bytes_; }
+  [[nodiscard]] bool idle() const { return replies_.empty(); }
+
+  /// One clock edge: a beat that is shown, or null. Can it be taken?
+  bool step(Tick cycle, const BusBeat* beat) {
+    reply_.reset();
+    if (!replies_.empty() && replies_.front().first == cycle) {
+      reply_ = replies_.front().second;
+      replies_.pop();
+    }
+    while (!moved_.empty() && moved_.front() <= static_cast<double>(cycle)) moved_.pop();
+    if (!beat) return moved_.size() < config_.commands;
+    const std::uint64_t at = beat->address * sizeof(Word<128>) % kMemoryBytes, burst = at / config_.dram.burst_bytes;
+    const bool joins = !moved_.empty() && burst == burst_ && beat->write == writes_;
+    if (!joins && moved_.size() >= config_.commands) return false;
+    if (!joins) {
+      done_ = dram_.access(static_cast<double>(cycle), at, 1, beat->write);
+      moved_.push_growing(done_);
+      burst_ = burst;
+      writes_ = beat->write;
+    }
+    serve(cycle, at, *beat);
+    return true;
+  }
+  /// What a read that was taken before gets in this cycle; null: nothing.
+  [[nodiscard]] const Word<128>* reply() const { return reply_ ? &*reply_ : nullptr; }
+
+ private:
+  void serve(Tick cycle, std::uint64_t at, const BusBeat& beat) {
+    Word<128> word;
+    const auto bytes = std::as_writable_bytes(std::span(word));
+    bytes_.read(at, bytes);
+    if (beat.write) {
+      Hub::write(word, beat);
+      bytes_.write(at, bytes);
+      return;
+    }
+    const double burst = config_.dram.burst_bytes / config_.dram.bytes_per_cycle;
+    const double waits = std::max(0.0, done_ - burst - static_cast<double>(cycle));
+    last_ = std::max(last_ + 1, cycle + static_cast<Tick>(std::ceil(waits)) + config_.latency);
+    replies_.push_growing({last_, word});
+  }
+
+  Config config_;
+  Dram dram_;
+  SparseMemory bytes_;
+  Ring<double> moved_;       ///< of commands under way: when the DRAM has done them
+  double done_ = 0;          ///< the last command's,
+  std::uint64_t burst_ = 0;  ///< its burst,
+  bool writes_ = false;      ///< and direction
+  Ring<std::pair<Tick, Word<128>>> replies_;
+  Tick last_ = 0;
+  std::optional<Word<128>> reply_;
+};
+
+}  // namespace thalweg::peach2

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does a hub's memory take the time of its DRAM, and answer reads with what was written, in order? Expected are closed forms of DDR3-1066.
+#include "peach2/board_memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <vector>
+
+#include "../../seed.hpp"
+
+namespace thalweg::peach2 {
+namespace {
+
+constexpr double kPerNs = 0.15;  // cycles of the bus
+BoardMemory::Config config(double trefi_ns = 0) {
+  return {.latency = 17,
+          .commands = 8,
+          .dram = {.bytes_per_cycle = 8.528 / kPerNs,
+                   .groups = 1,
+                   .banks = 8,
+                   .trcd = 13.125 * kPerNs,
+                   .trp = 13.125 * kPerNs,
+                   .tras = 37.5 * kPerNs,
+                   .trtp = 7.5 * kPerNs,
+                   .twr = 15 * kPerNs,
+                   .tcl = 13.125 * kPerNs,
+                   .tcwl = 11.25 * kPerNs,
+                   .twtr = 7.5 * kPerNs,
+                   .trtw = 3.75 * kPerNs,
+                   .tccd_l = 7.5 * kPerNs,
+                   .trrd = 10 * kPerNs,
+                   .tfaw = 50 * kPerNs,
+                   .trefi = trefi_ns * kPerNs,
+                   .trfc = 110 * kPerNs}};
+}
+BusBeat beat(std::uint64_t address, bool write = false, std::uint64_t value = 0) {
+  BusBeat made{};
+  made.write = write;
+  made.address = address / 16;
+  made.enable = 0xFFFF;
+  made.data = {value, ~value};
+  return made;
+}
+
+/// Gives the beats as fast as they are taken; the cycle of the last reply, or in which the last one was taken.
+Tick run(BoardMemory& memory, const std::vector<BusBeat>& beats) {
+  std::size_t next = 0;
+  for (Tick cycle = 0;; ++cycle) {
+    if (memory.step(cycle, next < beats.size() ? &beats[next] : nullptr) && next < beats.size()) ++next;
+    if (next == beats.size() && memory.idle()) return cycle;
+  }
+}
+
+TEST(BoardMemory, AReadThatWaitsForNothingTakesItsLatency) {
+  BoardMemory memory(config(), "m");
+  EXPECT_EQ(run(memory, {beat(64)}), 17);
+}
+
+/// The DRAM is faster than the bus, and the controller keeps enough commands to bridge a refresh.
+TEST(BoardMemory, AStreamMovesABeatACycle) {
+  constexpr unsigned kBeats = 50'000;
+  std::vector<BusBeat> beats;
+  for (unsigned i = 0; i < kBeats; ++i) beats.push_back(beat(16ULL * i));
+  BoardMemory memory(config(), "m");
+  const Tick plain = run(memory, beats);
+  EXPECT_NEAR(static_cast<double>(plain), kBeats - 1 + 17, 2);  // rows that are opened
+  BoardMemory refreshed(config(7800), "m");
+  EXPECT_NEAR(static_cast<double>(run(refreshed, beats)), static_cast<double>(plain), (110 + 2 * 13.125) * kPerNs + 1);
+}
+
+TEST(BoardMemory, AReadInARefreshWaits) {
+  BoardMemory memory(config(7800), "m");
+  constexpr Tick kPeriod = 1170;  // 7.8 us
+  for (const Tick asked : {kPeriod - 30, kPeriod - 10}) {
+    const auto read = beat(64);
+    ASSERT_TRUE(memory.step(asked, &read));
+    Tick cycle = asked;
+    while (!memory.idle()) memory.step(++cycle, nullptr);
+    EXPECT_EQ(cycle, 17 + (asked == kPeriod - 30 ? asked : kPeriod));
+  }
+}
+
+TEST(BoardMemory, RowsOfOneBankTakeItsCycle) {
+  std::vector<BusBeat> beats;
+  for (unsigned i = 0; i < 200; ++i) beats.push_back(beat(std::uint64_t{8 * 8192} * i));
+  BoardMemory memory(config(), "m");
+  EXPECT_NEAR(static_cast<double>(run(memory, beats)), 17 + 199 * (37.5 + 13.125) * kPerNs, 2);
+}
+
+/// Reads and writes of few places, in random order: each read has what was written before it.
+TEST(BoardMemory, RepliesAreInOrderAndOfWhatWasWritten) {
+  std::mt19937_64 random(test_seed());
+  BoardMemory memory(config(7800), "m");
+  std::map<std::uint64_t, std::uint64_t> written;
+  std::vector<std::uint64_t> expected;
+  std::size_t replies = 0;
+  BusBeat shown = beat(0, true, 1);
+  for (Tick cycle = 0; cycle < 20'000 || !memory.idle(); ++cycle) {
+    const bool shows = cycle < 20'000;
+    const bool taken = memory.step(cycle, shows ? &shown : nullptr);
+    if (const auto* reply = memory.reply()) {
+      ASSERT_LT(replies, expected.size());
+      EXPECT_EQ((*reply)[0], expected[replies++]);
+    }
+    if (!shows || !taken) continue;
+    if (shown.write)
+      written[shown.address] = shown.data[0];
+    else
+      expected.push_back(written[shown.address]);
+    shown = beat(random() % 64 * 16 + random() % 4 * 65536, random() % 2 == 0, random());
+  }
+  EXPECT_EQ(replies, expected.size());
+  EXPECT_GT(replies, 1000u);
+}
+
+}  // namespace
+}  // namespace thalweg::peach2
