@@ -126,6 +126,23 @@ def test_scattered_loads_take_whole_bursts(
     assert least - 13 <= result.cycles <= 1.01 * least + 50
 
 
+def test_the_same_accesses_take_the_same_time_in_each_language(tmp_path: Path) -> None:
+    """A stream that is read and written, and scattered loads; longer than a refresh."""
+    text = """#include <smi.h>
+    __kernel void app(const int N, __global volatile const int* in, __global int* out) {
+      for (int i = 0; i < N; ++i) out[i] = in[i] + in[(i * 8191) % N];
+    }"""
+    numbers = np.arange(4096, dtype=np.int32)
+    cycles = set()
+    for suffix in (".cl", ".c", ".cpp"):
+        (tmp_path / suffix[1:]).mkdir()
+        memory = {"in": numbers, "out": np.zeros_like(numbers)}
+        result, arrays = alone(tmp_path / suffix[1:], text, suffix, N=4096, **memory)
+        assert np.array_equal(arrays["out"], numbers + np.arange(4096) * 8191 % 4096)
+        cycles.add(result.cycles)
+    assert len(cycles) == 1 and min(cycles) > 4096
+
+
 def test_channels_between_kernels(tmp_path: Path) -> None:
     text = """
     channel float4 wide[2] __attribute__((depth(16)));
