@@ -291,7 +291,7 @@ std::string Fabric::waiting() {
   for (unsigned n = 0; n < nodes(); ++n) {
     const auto& processor = node(n).processor();
     if (processor.idle()) continue;
-    const double us = static_cast<double>(now() - since_start(processor.since())) / cycles_per_second_ * 1e6;
+    const double us = static_cast<double>(since_start(processor.since())) / cycles_per_second_ * 1e6;
     lines += (lines.empty() ? "" : "\n") + processor.waits() + ", since " + std::to_string(us) + " us";
   }
   if (lines.empty()) return lines;

@@ -231,3 +231,20 @@ def test_goodput(cluster: str) -> None:
     p = 1 - (1 - 1e-5) ** row["frame_bits"]
     a = 2 * Cluster.load(cluster).link_latency + 8
     assert row["goodput"] == pytest.approx((1 - p) / (1 + p * a), rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("reset=0-1@10,reset=0-1@20", "reset_at_us of the link from node 0 to node 1 is given twice"),
+        ("down=0-1@5:15,down=1-0@30:40", "down_at_us of the link from node 1 to node 0 is given twice"),
+    ],
+)
+def test_no_fault_takes_the_place_of_another(given: str, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        Cluster.load("ring:4", given)
+
+
+def test_both_ends_may_be_reset_and_a_link_cut_and_reset() -> None:
+    for given in ("reset=0-1@5,reset=1-0@10", "down=0-1@5:15,reset=0-1@1"):
+        assert Cluster.load("ring:4", given).has_faults

@@ -24,6 +24,7 @@ faults_option = click.option(
 """Decorator: adds `--faults` as the argument `faults: str | None`, for `Cluster.load`."""
 
 RATES = ("bit_error_rate", "frames_lost", "frames_duplicated")
+KEYS = (*RATES, "down_at_us", "up_at_us", "reset_at_us")
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Wire:
 
     def over(self, table: LinkFaultsTable) -> Wire:
         """This, where the table says nothing else."""
-        said = {key: getattr(table, key) for key in (*RATES, "down_at_us", "up_at_us", "reset_at_us")}
+        said = {key: getattr(table, key) for key in KEYS}
         return replace(self, **{key: value for key, value in said.items() if value is not None})
 
 
@@ -56,20 +57,30 @@ def of_links(topology: Topology, table: FaultsTable) -> list[tuple[Wire, Wire]]:
     """For each link of the topology the faults from its first node to its second, and back. Raises WrongLink."""
     common = Wire(*(getattr(table, key) for key in RATES))
     wires = [[common, common] for _ in topology.links]
+    said: set[tuple[int, int, str]] = set()
     for index, entry in enumerate(table.links):
         a, b = entry.nodes
         if entry.up_at_us is not None and (entry.down_at_us is None or entry.up_at_us <= entry.down_at_us):
             raise WrongLink(index, "up_at_us", f"up_at_us is {entry.up_at_us:g}; a link comes up after down_at_us")
         found = False
-        for wire, (node_a, port_a, node_b, port_b) in zip(wires, topology.links.tolist(), strict=True):
+        for link, (node_a, port_a, node_b, port_b) in enumerate(topology.links.tolist()):
             # A link between a ring's two nodes, or of a node to itself, may fit both ways.
             for way, (first, port, second) in enumerate(((node_a, port_a, node_b), (node_b, port_b, node_a))):
                 if (first, second) != (a, b) or entry.port not in (None, port):
                     continue
                 found = True
-                wire[way] = wire[way].over(entry)
+                ways = {way: entry}
                 if not entry.one_way:
-                    wire[1 - way] = wire[1 - way].over(entry.model_copy(update={"reset_at_us": None}))
+                    ways[1 - way] = entry.model_copy(update={"reset_at_us": None})
+                for each, fault in ways.items():
+                    for key in KEYS:
+                        if getattr(fault, key) is None:
+                            continue
+                        if (link, each, key) in said:
+                            what = f"{key} of the link from node {(a, b)[each != way]} to node {(b, a)[each != way]} is given twice"
+                            raise WrongLink(index, key, f"{what}; each link has one of each fault in a run")
+                        said.add((link, each, key))
+                    wires[link][each] = wires[link][each].over(fault)
         if not found:
             raise WrongLink(
                 index,

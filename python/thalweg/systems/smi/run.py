@@ -209,7 +209,7 @@ class Run:
         assert isinstance(self.cluster, Cluster)
         if not 0 <= bank < self.cluster.node.banks:
             raise InputError(f"bank {bank}; a rank of {self.cluster.name} has {self.cluster.node.banks}")
-        made = Buffer(rank, name or f"buffer {len(self._buffers)}", bank, np.ascontiguousarray(array))
+        made = Buffer(rank, name or str(len(self._buffers)), bank, np.ascontiguousarray(array))
         self._buffers.append(made)
         return made
 
