@@ -82,6 +82,8 @@ class SimulatedServer {
     result["joined"] = outcome.joined;
     result["messages"] = outcome.messages;
     result["unreceived"] = outcome.unreceived;
+    result["failed_collectives"] = outcome.failed_collectives;
+    result["first_failure"] = outcome.first_failure;
     result["message_bytes"] = outcome.message_bytes;
     nb::dict calls;
     for (const auto& [function, count] : outcome.calls) calls[function.c_str()] = count;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/processor_time.hpp"
 
-#include <algorithm>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
 #include <system_error>
+
+#include "launch/stat_file.hpp"
 
 namespace thalweg::launch {
 
@@ -19,14 +17,11 @@ std::int64_t processor_ns(std::int32_t process) {
 }
 
 bool any_thread_runs(std::int32_t process) {
-  std::error_code none;
-  const std::filesystem::directory_iterator threads("/proc/" + std::to_string(process) + "/task", none);
-  return std::any_of(begin(threads), end(threads), [](const auto& thread) {
-    std::ifstream file(thread.path() / "stat");
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const auto name = text.rfind(")");  // which may hold anything
-    return name != std::string::npos && text.compare(name, 3, ") R") == 0;
-  });
+  std::error_code gone;  // the end of the process ends the list
+  for (std::filesystem::directory_iterator thread("/proc/" + std::to_string(process) + "/task", gone);
+       !gone && thread != std::filesystem::directory_iterator{}; thread.increment(gone))
+    if (fields_from_state(thread->path() / "stat").starts_with('R')) return true;
+  return false;
 }
 
 }  // namespace thalweg::launch

@@ -8,18 +8,21 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
-#include <sstream>
+#include <thread>
 #include <utility>
+
+#include "launch/stat_file.hpp"
 
 namespace thalweg::launch {
 namespace {
 
-constexpr int kEndMilliseconds = 1000;  // between closing its files and its end a process only gives back memory
+constexpr int kEndMilliseconds = 10'000;  // between closing its files and its end a process only gives back memory
+constexpr int kWaitMilliseconds = 1000;   // while its parent waits for it neither of the two ways has its status
 
 std::string file_of(int process, const char* name) {
   return "/proc/" + std::to_string(process) + "/" + name;
@@ -49,16 +52,9 @@ std::optional<int> status_after_wait(int descriptor) {
 }
 
 std::optional<int> status_before_wait(int process) {
-  std::ifstream file(file_of(process, "stat"));
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto name = text.rfind(')');  // which may hold anything
-  if (name == std::string::npos) return std::nullopt;
-  std::istringstream fields(text.substr(name + 1));
-  std::string state, last;
-  fields >> state;
-  while (fields >> last) continue;
-  if (state != "Z") return std::nullopt;
-  return std::stoi(last);
+  const std::string fields = fields_from_state(file_of(process, "stat"));
+  if (!fields.starts_with('Z')) return std::nullopt;
+  return std::atoi(fields.c_str() + fields.rfind(' '));  // the last one
 }
 
 }  // namespace
@@ -96,9 +92,12 @@ std::string WatchedProcess::end(bool exits) const {
     return program == program_ ? "closed its connection to the run, or executed its program anew"
                                : "executed another program, " + program + ",";
   if (!has_ended(kEndMilliseconds)) return unknown;
-  // Between the two its parent may wait for it.
-  auto status = status_before_wait(process_);
-  if (!status) status = status_after_wait(descriptor_);
+  std::optional<int> status;
+  for (int waited = 0; !status && waited < kWaitMilliseconds; ++waited) {
+    if (waited != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    status = status_before_wait(process_);
+    if (!status) status = status_after_wait(descriptor_);
+  }
   if (!status) return unknown;
   if (WIFSIGNALED(*status))
     return "was killed by signal " + std::to_string(WTERMSIG(*status)) + " (" + strsignal(WTERMSIG(*status)) + ")";

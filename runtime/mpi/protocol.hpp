@@ -40,6 +40,7 @@ enum class Action : std::uint8_t {
   try_probe,   ///< completes at once: bytes is kNothing where no message is there
   match,       ///< as probe, and takes the message: only the receive_matched that names it will get it
   try_match,
+  count_left,  ///< completes at once: bytes is the number of messages that have arrived on a communicator and that nobody took
   cancel,  ///< of the receive `peer_id`, which then completes as cancelled, unless it is matched already
 };
 
@@ -131,6 +132,7 @@ struct Reply {
   std::int32_t source = 0;  ///< rank of the communicator
   std::int32_t tag = 0;
   bool cancelled = false;
+  bool disagrees = false;         ///< collective: the ranks gave different sizes, and there is no result
   bool granted = false;           ///< creation: the communicator has a row in the network, or needs none
   bool shared = false;            ///< creation: several of its ranks are on one node
   std::uint32_t collectives = 0;  ///< creation: bit c: the network computes spec::Collective c on it
@@ -147,10 +149,11 @@ enum class State : std::uint32_t {
 
 struct Slot {
   std::atomic<State> state{State::running};
-  std::atomic<std::uint32_t> bell{0};      ///< rung when a parked rank is to look around; the futex that it sleeps on
-  std::atomic<std::uint32_t> exiting{0};   ///< the process calls exit
-  std::atomic<std::uint32_t> aborting{0};  ///< MPI_Abort was called, or MPI `failed`, with `abort_code`
-  bool failed = false;                     ///< an error was fatal
+  std::atomic<std::uint32_t> bell{0};       ///< rung when a parked rank is to look around; the futex that it sleeps on
+  std::atomic<std::uint32_t> exiting{0};    ///< the process calls exit
+  std::atomic<std::uint32_t> aborting{0};   ///< MPI_Abort was called, or MPI `failed`, with `abort_code`
+  std::atomic<std::uint32_t> disagrees{0};  ///< a reply said so, and that is fatal: the run is to end
+  bool failed = false;                      ///< an error was fatal
   std::int32_t abort_code = 0;
   std::uint32_t node = 0;  ///< that the rank is on
   // Why the rank is parked: until `need` of the named requests have completed, or until a time.

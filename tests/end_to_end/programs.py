@@ -107,6 +107,7 @@ def thalweg_run(
     *options: str,
     environment: dict[str, str] | None = None,
     timeout: float = 300,
+    place: Path | None = None,
 ) -> Run:
     file = folder / f"run-{uuid.uuid4()}.json"
     done = execute(
@@ -127,6 +128,7 @@ def thalweg_run(
         ],
         environment,
         timeout,
+        place,
     )
     report = json.loads(file.read_text()) if file.exists() else {}
     report.pop("thalweg", None)

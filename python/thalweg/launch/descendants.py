@@ -4,7 +4,33 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+_PR_SET_CHILD_SUBREAPER = 36
+_changing = threading.Lock()
+_adopters = 0
+
+
+@contextmanager
+def adopting() -> Iterator[None]:
+    """Meanwhile what a child of ours leaves behind when it ends becomes our child. This process then has to reap it: a program
+    that uses us as a library is made no parent of what it never started."""
+    _count_adopters(1)
+    try:
+        yield
+    finally:
+        _count_adopters(-1)
+
+
+def _count_adopters(more: int) -> None:
+    global _adopters
+    with _changing:
+        _adopters += more
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(_adopters > 0))
 
 
 def descendants(root: int) -> list[int]:

@@ -18,13 +18,14 @@ from typing import NoReturn
 
 from thalweg.commands import status_line
 from thalweg.launch import scratch
-from thalweg.launch.descendants import descendants
+from thalweg.launch.descendants import adopting, descendants
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _KILLING_S = 0.7  # at most
 _AGAIN_S = 0.01
 _SHOW_CURSOR = b"\r\x1b[K\x1b[?25h"  # a progress bar hides it
 
+_always = contextlib.ExitStack()  # as long as this process lives
 _held = threading.Lock()
 _held.acquire()
 
@@ -32,6 +33,7 @@ _held.acquire()
 def install() -> None:
     """From now on, in the main thread. SIGHUP stays ignored after nohup; SIGINT, which a script's background commands have ignored,
     does not: who sends it means us."""
+    _always.enter_context(adopting())
     heard, rung = os.pipe()
     os.set_blocking(rung, False)
     signal.set_wakeup_fd(rung, warn_on_full_buffer=False)
@@ -93,3 +95,6 @@ def _kill_all() -> None:
                 os.kill(process, signal.SIGKILL)
         quiet = 0 if alive else quiet + 1
         time.sleep(_AGAIN_S)
+    with contextlib.suppress(ChildProcessError):  # until there is none
+        while os.waitpid(-1, os.WNOHANG)[0] != 0:
+            pass

@@ -11,10 +11,10 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from thalweg.launch.descendants import descendants
+from thalweg.launch.descendants import adopting, descendants
 
 _PR_SET_PDEATHSIG = 1
 _GRACE_S = 5.0
@@ -46,7 +46,8 @@ class Processes:
         libc = ctypes.CDLL(None)
         self._mark = mark.encode()
         self._output = output
-        with output.own.open("wb") as own:
+        with contextlib.ExitStack() as until_started, output.own.open("wb") as own:
+            until_started.enter_context(adopting())
             self.launcher = subprocess.Popen(
                 command,
                 env=environment,
@@ -56,6 +57,7 @@ class Processes:
                 start_new_session=True,
                 preexec_fn=lambda: libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
             )
+            self._adopting = until_started.pop_all()
         self._readers = [
             threading.Thread(target=self._pass_on, args=(fifo, to, prefix.encode() if to == 1 else b""), name="output")
             for to, fifo in output.streams.items()
@@ -77,17 +79,20 @@ class Processes:
             return
         self.launcher.send_signal(signal.SIGPIPE)  # nobody reads what it passes on
 
-    def end(self) -> None:
-        """Kills all that still run, and waits until they are gone."""
+    def end(self, ranks: Sequence[int] = ()) -> None:
+        """Kills all that still run, and waits until they are gone; `ranks` are processes that may have ended before."""
         deadline = time.monotonic() + _GRACE_S
+        known = set(ranks)
         while (alive := self._alive()) and time.monotonic() < deadline:
+            known.update(alive)
             for process in alive:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
             time.sleep(0.01)
-            self._reap(alive)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.launcher.wait(_GRACE_S)
+        self._reap(known)
+        self._adopting.close()
         for fifo in self._output.streams.values():
             with contextlib.suppress(OSError):
                 os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))  # for a reader that still waits for a first word
@@ -104,9 +109,8 @@ class Processes:
         except OSError:
             return False
 
-    def _reap(self, processes: Sequence[int]) -> None:
-        """Takes the exit status of those that have become our children."""
-        for process in processes:
-            if process != self.launcher.pid:
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(process, os.WNOHANG)
+    def _reap(self, processes: Iterable[int]) -> None:
+        """Takes the exit status of those that have become our children, when what had started them ended before."""
+        for process in set(processes) - {self.launcher.pid}:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(process, os.WNOHANG)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import fcntl
 import itertools
 import os
@@ -25,7 +24,6 @@ from pathlib import Path
 
 _PREFIX = "thalweg."
 _SHARED_MEMORY = Path("/dev/shm")
-_PR_SET_CHILD_SUBREAPER = 36
 
 _making = threading.Lock()
 _numbers = itertools.count()
@@ -41,8 +39,6 @@ def folder() -> Path:
             around = Path(tempfile.gettempdir())
             for name in around.glob(f"{_PREFIX}*"):
                 _remove_if_left(name)
-            # What a child of ours leaves behind when it is killed becomes our child.
-            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
             own = _make(around)
             atexit.register(remove)
             tempfile.tempdir = os.environ["TMPDIR"] = str(own)

@@ -51,6 +51,22 @@ Reason outside_network(const CommunicatorInfo& communicator, spec::Collective co
   return communicator.shared ? Reason::shared_node : Reason::not_in_network;
 }
 
+/// Keeps the list of a part until its reply, for which the rank does not wait.
+class Unawaited final : public ReplyHandler {
+ public:
+  explicit Unawaited(std::shared_ptr<Piece> list) : list_(std::move(list)) {}
+  void on_reply(const Reply&) override { delete this; }
+
+ private:
+  std::shared_ptr<Piece> list_;
+};
+
+/// The error of a collective whose ranks disagree on a size. Where nobody would hear of it, the run says who they are.
+int disagreement(MPI_Comm comm) {
+  if (is_fatal(comm)) process().give_up();
+  return MPI_ERR_TRUNCATE;
+}
+
 /// A request of a collective, which keeps the communicator's row.
 std::unique_ptr<Request> request_on(MPI_Comm comm, const Form& form) {
   auto made = std::make_unique<Request>();
@@ -69,7 +85,7 @@ int in_network(MPI_Comm comm, Offload offload, Form form) {
     if (offload.send_bytes != 0)
       if (const int error = offload.fill(data.sent.data())) return error;
     Submission part = part_of(*communicator, offload, data);
-    process().call(part);
+    if (process().call(part).disagrees) return raise(comm, disagreement(comm));
     return offload.receive_bytes != 0 ? offload.empty(data.received.data()) : MPI_SUCCESS;
   }
   auto made = request_on(comm, form);
@@ -85,8 +101,9 @@ int in_network(MPI_Comm comm, Offload offload, Form form) {
     part.function = function;
     return process().post(part);
   };
-  made->finish = [data, kept](const Reply&) {
+  made->finish = [data, kept, comm](const Reply& reply) {
     const std::unique_ptr<Data> done = std::move(*data);
+    if (reply.disagrees) return Outcome{.error = disagreement(comm)};
     if (done->error != MPI_SUCCESS || kept->receive_bytes == 0) return Outcome{.error = done->error};
     return Outcome{.error = kept->empty(done->received.data())};
   };
@@ -108,7 +125,8 @@ int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collecti
     meet(*communicator);
   }
   begin_duplicates(comm);
-  if (const int error = process().natively(native)) return error;
+  const int error = process().natively(native);
+  if (error != MPI_SUCCESS && form.persistent) return error;
   if (form.persistent && !form.own)
     form.own = std::make_shared<CommunicatorInfo>(twin_of(*communicator, "", collective.reason));
   Submission part;
@@ -125,6 +143,11 @@ int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collecti
     std::ranges::copy(collective.list, reinterpret_cast<ListEntry*>(list->data()));
     part.send = list->offset();
     part.count = collective.list.size();
+  }
+  if (error != MPI_SUCCESS) {
+    // With the others it may have succeeded: they go on when this rank has taken part.
+    process().listen(process().post(part), new Unawaited(list));
+    return error;
   }
   if (form.request == nullptr) {
     process().call(part);

@@ -60,6 +60,13 @@ inline int unpack(const void* from, MPI_Count, void* to, MPI_Count count, MPI_Da
 }
 #endif
 
+/// Whether the end of a communicator is an error where messages are left on it that nobody received.
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40100000
+inline constexpr bool kEndFindsMessages = true;
+#else
+inline constexpr bool kEndFindsMessages = false;
+#endif
+
 /// Lets MPI send and take in what is queued there: it does where a request that never completes is looked at.
 inline void progress_mpi() {
   int flag = 0;

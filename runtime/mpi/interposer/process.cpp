@@ -212,6 +212,12 @@ void Process::fail(int code) {
   slot_->aborting = 1;
 }
 
+void Process::give_up() {
+  slot_->disagrees = 1;
+  launch::ring(header_->doorbell);
+  for (;;) pause();  // until the run kills it
+}
+
 void Process::exit() {
   if (joined() && getpid() == process_) slot_->exiting = 1;
 }

@@ -68,6 +68,8 @@ class Process {
   void abort(int code);
   /// MPI ends this process for an error.
   void fail(int code);
+  /// Ends the run for what the last reply said that the ranks disagree on.
+  [[noreturn]] void give_up();
   void exit();
   [[nodiscard]] bool joined() const { return slot_ != nullptr && !rests_; }
 

@@ -301,6 +301,17 @@ Request* find_request(MPI_Request handle) {
   return found == requests_by_handle().end() ? nullptr : found->second.get();
 }
 
+bool is_fatal(MPI_Comm communicator) {
+  MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
+  PMPI_Comm_get_errhandler(communicator, &handler);
+  bool fatal = handler == MPI_ERRORS_ARE_FATAL;
+#ifdef MPI_ERRORS_ABORT
+  fatal = fatal || handler == MPI_ERRORS_ABORT;
+#endif
+  if (!fatal) PMPI_Errhandler_free(&handler);
+  return fatal;
+}
+
 int raise(MPI_Comm communicator, int error) {
   if (communicator == MPI_COMM_NULL) {
     // MPI-4 has the handler of MPI_COMM_SELF, older programs set that of the world.
@@ -310,12 +321,7 @@ int raise(MPI_Comm communicator, int error) {
     communicator = of_world ? MPI_COMM_WORLD : own_communicator;
     if (own != MPI_ERRORS_ARE_FATAL) PMPI_Errhandler_free(&own);
   }
-  MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
-  PMPI_Comm_get_errhandler(communicator, &handler);
-  if (handler == MPI_ERRORS_ARE_FATAL)
-    process().fail(error_class(error));  // before MPI has the launcher kill all
-  else
-    PMPI_Errhandler_free(&handler);
+  if (is_fatal(communicator)) process().fail(error_class(error));  // before MPI has the launcher kill all
   PMPI_Comm_call_errhandler(communicator, error);
   return error;
 }

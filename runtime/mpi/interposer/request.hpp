@@ -69,6 +69,8 @@ int poll_native(Native native, const int* flag);
 
 /// Reports an error as MPI does: to the communicator's handler; one of no communicator's to the process's.
 int raise(MPI_Comm communicator, int error);
+/// True where an error ends the program: no handler of its own hears of it.
+bool is_fatal(MPI_Comm communicator);
 
 namespace on {
 

@@ -18,7 +18,43 @@ Origin tagged(const char* tag) {
   return {0, std::hash<std::string_view>{}(tag)};
 }
 
+namespace {
+
+/// The messages for this rank on a communicator that ends now, which nobody has received. One with requests ends later.
+std::uint64_t left_on(MPI_Comm comm) {
+  const CommunicatorInfo* communicator = known(comm);
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  if (!kEndFindsMessages || level == MPI_THREAD_MULTIPLE) return 0;  // MPICH then does not look
+  if (communicator == nullptr || communicator->use.use_count() != 1) return 0;
+  Submission part;
+  part.action = Action::count_left;
+  part.communicator = communicator->number;
+  return process().call(part).bytes;
+}
+
+int end_of(MPI_Comm comm, Native end) {
+  const std::uint64_t left = left_on(comm);
+  const int error = end();
+  if (error != MPI_SUCCESS || left == 0) return error;
+  int code = MPI_ERR_OTHER;
+  if (PMPI_Add_error_code(MPI_ERR_OTHER, &code) == MPI_SUCCESS)
+    PMPI_Add_error_string(
+        code, ("the communicator that ends has " + std::to_string(left) + " messages that nobody received").c_str());
+  return raise(MPI_COMM_NULL, code);
+}
+
+}  // namespace
+
 namespace on {
+
+int Comm_free(Native native, MPI_Comm comm) {
+  return end_of(comm, [&] { return process().aside(native); });
+}
+
+int Comm_disconnect(Native native, MPI_Comm comm) {
+  return end_of(comm, [&] { return Meet(native, comm); });
+}
 
 int Create(Native native, MPI_Comm parent, MPI_Comm* made, const char* function) {
   CommunicatorInfo* communicator = known(parent);
@@ -78,7 +114,7 @@ int Create_of(Native native, MPI_Group group, MPI_Comm* made, Origin origin, con
 
 int Comm_idup(Native native, MPI_Comm parent, MPI_Info info, MPI_Comm* made, MPI_Request* request) {
   CommunicatorInfo* communicator = known(parent);
-  if (communicator == nullptr || made == nullptr) return process().natively(native);
+  if (communicator == nullptr) return process().natively(native);
   // All members have called it when its creation is replied to: nobody has to wait for it before.
   auto wrapped = std::make_unique<Request>();
   auto copy = std::make_shared<CommunicatorInfo>(*communicator);

@@ -43,6 +43,9 @@ int Create_of(Native native, MPI_Group group, MPI_Comm* made, Origin origin, con
 /// One whose members are known when MPI has made it; those with one tag belong together. `own`: the communicator of its
 /// own group.
 int Create_apart(Native native, MPI_Comm* made, Origin origin, const char* function, MPI_Comm own = MPI_COMM_NULL);
+/// The end of a communicator, in which MPICH may wait for what is under way on it; it looks for messages that nobody received.
+int Comm_free(Native native, MPI_Comm comm);
+int Comm_disconnect(Native native, MPI_Comm comm);
 int Comm_idup(Native native, MPI_Comm parent, MPI_Info info, MPI_Comm* made, MPI_Request* request);
 /// A local call that changes what a duplicate of a communicator gets: one called for earlier does not see it.
 int On(Native native, MPI_Comm comm);

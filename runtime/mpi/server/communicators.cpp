@@ -21,10 +21,8 @@ std::string describe(const Submission& part, const std::vector<std::string>& fun
 
 bool agree(const Submission& a, const Submission& b, const std::vector<std::string>& functions) {
   if (a.action != b.action || a.collective != b.collective || a.pattern != b.pattern) return false;
-  // Of a v-form the engine compares what each rank has for each other one.
   if (a.action == Action::collective)
-    return a.op == b.op && a.type == b.type && a.root == b.root && a.vector == b.vector &&
-           (a.vector || a.count == b.count);
+    return a.op == b.op && a.type == b.type && a.root == b.root && a.vector == b.vector;
   return functions[a.function] == functions[b.function];
 }
 
@@ -45,11 +43,17 @@ Operation& Communicator::enter(std::uint32_t rank, const Submission& part, const
     fresh.lists.resize(members.size());
   }
   Operation& found = operation(number);
-  if (!agree(found.first, part, functions))
-    throw Disagreement{"the ranks disagree on collective " + std::to_string(number + 1) + " of " + name + ": rank " +
-                       std::to_string(members[found.first_rank]) + " calls " + describe(found.first, functions) +
-                       ", rank " + std::to_string(members[rank]) + " calls " + describe(part, functions)};
-  found.first.bytes = std::max(found.first.bytes, part.bytes);
+  const auto difference = [&] {
+    return "the ranks disagree on collective " + std::to_string(number + 1) + " of " + name + ": rank " +
+           std::to_string(members[found.first_rank]) + " calls " + describe(found.first, functions) + ", rank " +
+           std::to_string(members[rank]) + " calls " + describe(part, functions);
+  };
+  if (!agree(found.first, part, functions)) throw Disagreement{difference()};
+  // Of a v-form the engine compares what each rank has for each other one.
+  if (part.vector || part.action != Action::collective)
+    found.first.bytes = std::max(found.first.bytes, part.bytes);
+  else if (part.count != found.first.count && found.wrong.empty())
+    found.wrong = difference();
   found.ids[rank] = part.id;
   if (rank == 0) found.site = part.site;
   found.entered += 1;

@@ -28,6 +28,8 @@ struct Operation {
   Tick first_entry = kNever, last_entry = 0, last_done = 0;
   Tick entries = 0;                                   ///< sum of the times of entry
   std::string site;                                   ///< where rank 0 called it
+  std::string wrong;                                  ///< where the ranks disagree on a size: on which
+  std::deque<std::vector<std::byte>> stand_ins;       ///< memory in place of that of ranks whose size is another one
   std::shared_ptr<NodeCollective> on_nodes;           ///< where a node has several ranks
   spec::Algorithm algorithm = spec::Algorithm::tree;  ///< of what is in the network
 };
@@ -45,7 +47,8 @@ struct Communicator {
   std::deque<Operation> operations;    ///< those that are not done
 
   [[nodiscard]] std::uint32_t rank_of(std::uint32_t world_rank) const;
-  /// Adds a member's part, and returns its operation. Throws Disagreement where its arguments differ from the first's.
+  /// Adds a member's part, and returns its operation, `wrong` where its size differs from the first's. Throws Disagreement where
+  /// other arguments do.
   Operation& enter(std::uint32_t rank, const Submission& part, const std::vector<std::string>& functions);
   /// One member's part is done; returns the operation when it was the last, which is then forgotten here.
   std::optional<Operation> leave(std::uint64_t number, Tick at);

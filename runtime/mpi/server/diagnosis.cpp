@@ -70,6 +70,15 @@ std::string Server::waits_for(unsigned rank, const Submission& part) {
   return "a message from rank " + std::to_string(peer) + tag + where;
 }
 
+/// That of a collective which is not complete.
+std::optional<std::string> Server::disagreement() const {
+  for (const auto& [number, communicator] : communicators_)
+    for (const Operation& operation : communicator.operations)
+      if (!operation.wrong.empty()) return operation.wrong;
+  if (const auto mismatch = timeline_.engine().mismatch()) return "the ranks disagree on a collective: " + *mismatch;
+  return std::nullopt;
+}
+
 std::vector<std::string> Server::who_waits() {
   std::vector<std::pair<std::string, std::vector<unsigned>>> groups;
   std::vector<Tick> since;
@@ -81,6 +90,8 @@ std::vector<std::string> Server::who_waits() {
       what = "finished";
     } else if (slot.state.load() == State::outside) {
       what = "in " + options_.functions[slot.function] + ", of which the fabric knows nothing";
+    } else if (slot.disagrees.load() != 0) {
+      what = "in " + options_.functions[slot.function] + ", which failed";
     } else if (slot.state.load() != State::parked) {
       const bool lost = std::ranges::find(connections_.lost(), rank) != connections_.lost().end();
       const std::int64_t tenths = quiet_ns(rank) / 100'000'000;  // of a second

@@ -37,6 +37,10 @@ void Server::accept(unsigned rank, const Submission& part) {
     case Action::try_probe:
     case Action::try_match:
       return timeline_.at(part.at, [this, rank, part] { post(rank, part); });
+    case Action::count_left:
+      return timeline_.at(part.at, [this, rank, part] {
+        complete(rank, {.id = part.id, .at = part.at, .bytes = ranks_[rank].mailbox.left(part.communicator)});
+      });
     case Action::cancel:
       return timeline_.at(part.at, [this, rank, part] {
         if (ranks_[rank].mailbox.withdraw(part.peer_id))
@@ -141,24 +145,28 @@ spec::Algorithm Server::algorithm_of(const Communicator& communicator, const Col
 
 namespace {
 
-/// Where all blocks are equal, those that a rank gives are as long as those that it takes.
-void agree_with_itself(const Communicator& communicator, std::uint32_t member, const Submission& part,
-                       const std::string& function) {
-  if (part.vector) return;
+/// What a member gives and gets where all blocks have `bytes`.
+std::pair<std::uint64_t, std::uint64_t> given_and_taken(const Communicator& communicator, std::uint32_t member,
+                                                        const Submission& part, std::uint64_t bytes) {
   const auto kind = static_cast<spec::Collective>(part.collective);
   const bool at_root = member == part.root;
-  const auto bytes = [&](Holding holding) {
-    return holding == Holding::block_per_rank ? communicator.members.size() * part.bytes
-           : holding == Holding::block        ? part.bytes
+  const auto in_all = [&](Holding holding) {
+    return holding == Holding::block_per_rank ? communicator.members.size() * bytes
+           : holding == Holding::block        ? bytes
                                               : 0;
   };
-  const std::uint64_t given = bytes(gives(kind, at_root)), taken = bytes(gets(kind, member, at_root));
-  if (part.send_bytes == given && part.receive_bytes == taken) return;
-  throw Disagreement{
-      "rank " + std::to_string(communicator.members[member]) + " calls " + function + " on " + communicator.name +
-      " with " + std::to_string(part.send_bytes) + " bytes to send and " + std::to_string(part.receive_bytes) +
-      " to receive; for " + std::to_string(communicator.members.size()) + " ranks and blocks of " +
-      std::to_string(part.bytes) + " they would be " + std::to_string(given) + " and " + std::to_string(taken)};
+  return {in_all(gives(kind, at_root)), in_all(gets(kind, member, at_root))};
+}
+
+/// Where all blocks are equal, those that a rank gives are as long as those that it takes: what is wrong, or nothing.
+std::string disagreement_with_itself(const Communicator& communicator, std::uint32_t member, const Submission& part,
+                                     const std::string& function) {
+  const auto [given, taken] = given_and_taken(communicator, member, part, part.bytes);
+  if (part.send_bytes == given && part.receive_bytes == taken) return "";
+  return "rank " + std::to_string(communicator.members[member]) + " calls " + function + " on " + communicator.name +
+         " with " + std::to_string(part.send_bytes) + " bytes to send and " + std::to_string(part.receive_bytes) +
+         " to receive; for " + std::to_string(communicator.members.size()) + " ranks and blocks of " +
+         std::to_string(part.bytes) + " they would be " + std::to_string(given) + " and " + std::to_string(taken);
 }
 
 }  // namespace
@@ -183,11 +191,26 @@ void Server::collective(unsigned rank, const Submission& part) {
   };
   request.send_blocks = blocks(part.send_blocks);
   request.receive_blocks = blocks(part.receive_blocks);
-  agree_with_itself(communicator, member, part, options_.functions[part.function]);
+  if (!part.vector) fit(communicator, operation, part, request);
   if (communicator.places.shared()) return enter_node(communicator, operation, request, part.at);
-  submit(communicator, operation, request, part.bytes, part.at, [this, rank, part, number = operation.number](Tick at) {
+  const std::uint64_t bytes = part.vector ? part.bytes : operation.first.bytes;
+  submit(communicator, operation, request, bytes, part.at, [this, rank, part, number = operation.number](Tick at) {
     end_part(part.communicator, number, rank, part.id, at);
   });
+}
+
+/// A part whose size is not that of the first gets other memory, of that size: what the network does not end, it cannot
+/// take back, and the communicator is to be used again. Its result nobody sees.
+void Server::fit(const Communicator& communicator, Operation& operation, const Submission& part,
+                 CollectiveRequest& request) {
+  if (operation.wrong.empty())
+    operation.wrong = disagreement_with_itself(communicator, request.rank, part, options_.functions[part.function]);
+  const Submission& first = operation.first;
+  const auto [given, taken] = given_and_taken(communicator, request.rank, part, first.bytes);
+  if (part.count == first.count && part.send_bytes == given && part.receive_bytes == taken) return;
+  request.count = first.count;
+  request.send = operation.stand_ins.emplace_back(given);
+  request.receive = operation.stand_ins.emplace_back(taken);
 }
 
 /// Gives a node's part, whose blocks have `bytes`, to the engine.
@@ -234,11 +257,14 @@ void Server::start_software(const Communicator& communicator, Operation& operati
 }
 
 void Server::end_part(std::uint32_t number, std::uint64_t operation, unsigned rank, std::uint64_t id, Tick at) {
-  complete(rank, {.id = id, .at = at});
   Communicator& communicator = communicators_.at(number);
+  const std::string& wrong = communicator.operation(operation).wrong;
+  if (!wrong.empty()) ranks_[rank].disagreement = wrong;
+  complete(rank, {.id = id, .at = at, .disagrees = !wrong.empty()});
   const auto finished = communicator.leave(operation, at);
   if (!finished) return;
   const Submission& first = finished->first;
+  if (!finished->wrong.empty() && books_.failed_collectives++ == 0) books_.first_failure = finished->wrong;
   if (first.action != Action::meet) {
     const bool offloaded = first.action == Action::collective;
     CollectiveUse& use = books_.collectives[{

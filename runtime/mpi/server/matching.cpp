@@ -37,6 +37,10 @@ bool Mailbox::serve_arrived(const Post& post, Time until, const Serve& serve) {
   return true;
 }
 
+std::uint64_t Mailbox::left(std::uint32_t communicator) const {
+  return static_cast<std::uint64_t>(std::ranges::count(arrived_, communicator, &Message::communicator));
+}
+
 bool Mailbox::withdraw(std::uint64_t id) {
   return std::erase_if(posted_, [&](const Post& post) { return post.id == id; }) != 0;
 }

@@ -52,6 +52,8 @@ class Mailbox {
   bool try_post(const Post& post, const Serve& serve);
   /// Withdraws a post; false where it is not waiting any more.
   bool withdraw(std::uint64_t id);
+  /// Messages of a communicator that nobody has taken.
+  [[nodiscard]] std::uint64_t left(std::uint32_t communicator) const;
 
  private:
   bool serve_arrived(const Post& post, Time until, const Serve& serve);

@@ -90,10 +90,10 @@ Outcome Server::run() {
     }
     if (earliest != kNever) continue;
     if (std::ranges::any_of(ranks_, &Rank::parked) && !outside) {
-      const auto mismatch = timeline_.engine().mismatch();
+      const auto mismatch = disagreement();
       const auto failure = timeline_.engine().failure();
       books_.ending = mismatch ? Ending::disagreement : failure ? Ending::failure : Ending::deadlock;
-      books_.what = mismatch  ? "the ranks disagree on a collective: " + *mismatch
+      books_.what = mismatch  ? *mismatch
                     : failure ? *failure
                               : "the program is deadlocked: every rank waits, and nothing is on its way";
       break;
@@ -116,13 +116,15 @@ bool Server::over(Outcome& outcome) {
   };
   if (!connections_.refusal().empty()) return end(Ending::refused, connections_.refusal());
   for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+    if (memory_.slot(rank).disagrees.load() != 0) return end(Ending::disagreement, ranks_[rank].disagreement);
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
     if (const Slot& slot = memory_.slot(rank); slot.aborting.load() != 0) {
       outcome.aborter = rank;
       outcome.abort_code = slot.abort_code;
-      const std::string code = std::to_string(slot.abort_code);
-      return end(Ending::aborted, "rank " + std::to_string(rank) +
-                                      (slot.failed ? " was ended by MPI for a fatal error, with status " + code
-                                                   : " called MPI_Abort with code " + code));
+      const std::string how =
+          slot.failed ? " was ended by MPI for a fatal error, with status " + std::to_string(slot.abort_code & 0xFF)
+                      : " called MPI_Abort with code " + std::to_string(slot.abort_code);
+      return end(Ending::aborted, "rank " + std::to_string(rank) + how);
     }
   // A launcher kills the others when one dies: the first one names the cause.
   const auto died = std::ranges::find_if(connections_.lost(), [&](unsigned rank) {

@@ -96,7 +96,9 @@ struct Outcome {
   std::map<CollectiveKey, CollectiveUse> collectives;
   std::map<FallbackKey, std::uint64_t> fallbacks;
   std::uint64_t messages = 0, message_bytes = 0;
-  std::uint64_t unreceived = 0;  ///< of those, while it runs, and at its end
+  std::uint64_t unreceived = 0;          ///< of those, while it runs, and at its end
+  std::uint64_t failed_collectives = 0;  ///< ranks disagreed on a size, and the program went on
+  std::string first_failure;             ///< of those the first one
   std::vector<LinkUse> links;
   std::vector<Recovery> recoveries;
   std::vector<Unrouted> unrouted;
@@ -145,6 +147,7 @@ class Server {
     std::int64_t processor_ns = 0, last_ns = 0;
     std::chrono::steady_clock::time_point busy{};  ///< when it last used the processor, or MPI
     NativeCall native_call;
+    std::string disagreement;  ///< the last that it was told of
     Mailbox mailbox;
   };
   struct Channel {  ///< from one rank to another: messages are handed over in the order of sending
@@ -184,6 +187,7 @@ class Server {
   [[nodiscard]] spec::Algorithm algorithm_of(const Communicator& communicator, const CollectiveRequest& part,
                                              std::uint64_t bytes);
   void collective(unsigned rank, const Submission& part);
+  void fit(const Communicator& communicator, Operation& operation, const Submission& part, CollectiveRequest& request);
   void submit(const Communicator& communicator, Operation& operation, CollectiveRequest request, std::uint64_t bytes,
               Tick at, std::function<void(Tick)> done);
   void meet(unsigned rank, const Submission& part);
@@ -202,6 +206,7 @@ class Server {
   [[nodiscard]] Tick lookahead() const;
 
   // diagnosis.cpp
+  [[nodiscard]] std::optional<std::string> disagreement() const;
   [[nodiscard]] std::vector<std::string> who_waits();
   [[nodiscard]] std::string waits_for(unsigned rank, const Submission& part);
   [[nodiscard]] std::string in_microseconds(Tick at) const;

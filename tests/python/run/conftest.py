@@ -35,6 +35,7 @@ def run_program(tmp_path: Path) -> Program:
         arguments: tuple[str, ...] = (),
         cluster: str = "torus:2x2x2",
         timeout: float = 120,
+        folder: Path | None = None,
     ) -> Run:
         file = PROGRAMS / source
         if not source.endswith(".c"):
@@ -45,6 +46,6 @@ def run_program(tmp_path: Path) -> Program:
             [MPICC, "-O1", "-w", "-I", PROGRAMS, "-I", ROOT / "runtime/mpi/include", "-o", program, file], check=True
         )
         chosen = options if "--compute" in options else ("--compute", "none", *options)
-        return thalweg_run(tmp_path, ranks, cluster, [program, *arguments], *chosen, timeout=timeout)
+        return thalweg_run(tmp_path, ranks, cluster, [program, *arguments], *chosen, timeout=timeout, place=folder)
 
     return run

@@ -63,6 +63,27 @@ def test_statuses_bottom_and_buffers(run_program: Program, tmp_path: Path, ranks
     check(run_program, tmp_path, "small_print.c", ranks)
 
 
+def test_an_error_of_mpis_own_collective_on_one_rank(run_program: Program, tmp_path: Path) -> None:
+    """The others, with whom it succeeded, go on."""
+    check(run_program, tmp_path, "sizes.c", 2, "alone")
+
+
+@pytest.mark.parametrize(
+    ("call", "status"),
+    [
+        pytest.param("MPI_Send(x, 1, MPI_INT, 9, 0, MPI_COMM_WORLD)", 6, id="rank"),
+        pytest.param("MPI_Bcast(x, -1, MPI_INT, 0, MPI_COMM_WORLD)", 2, id="count"),
+        pytest.param("MPI_Comm_free(NULL)", 12, id="null"),
+    ],
+)
+def test_a_fatal_argument_has_the_status_of_its_class(run_program: Program, call: str, status: int) -> None:
+    """MPICH's mpi.h has the classes. With MPI alone it is often 9: the launcher may kill the rank before it exits."""
+    text = f"int main(int c, char** v) {{ int x[1]; begin(&c, &v); if (rank == 1) {call}; return end(); }}"
+    run = run_program(text, 3, "--timeout", "30")
+    assert run.exit_code == status, run.stderr
+    assert f"rank 1 was ended by MPI for a fatal error, with status {status}\n" in run.stderr
+
+
 @pytest.mark.parametrize(
     ("error", "status"), [pytest.param("truncate", 14, id="truncated"), pytest.param("bsend", 1, id="no-buffer")]
 )

@@ -21,12 +21,41 @@ BIN = Path(sys.executable).parent
 PROGRAMS = Path(__file__).parent / "programs"
 MAIN = "int main(int argc, char** argv) {{ begin(&argc, &argv); {} return end(); }}"
 
+WAITING = r"""
+#include <signal.h>
+#include <unistd.h>
+/* Of a rank that waits from now on, until the run ends. */
+static void note_that_this_rank_waits(void) {
+  char name[32];
+  snprintf(name, sizeof name, "waits.%d", rank);
+  FILE* file = fopen(name, "w");
+  fprintf(file, "/proc/%d/stat\n", getpid());
+  fclose(file);
+}
+/* Until all the others sleep there, however long a loaded machine takes. */
+static void let_others_wait(void) {
+  for (int other = 0; other < ranks; ++other) {
+    char name[32], state = 0;
+    snprintf(name, sizeof name, "waits.%d", other);
+    while (other != rank && state != 'S') {
+      FILE *file = fopen(name, "r"), *process = NULL;
+      char path[64] = "";
+      if (file && fscanf(file, "%63s", path) == 1) process = fopen(path, "r");
+      if (process) fscanf(process, "%*d %*s %c", &state), fclose(process);
+      if (file) fclose(file);
+      usleep(10000);
+    }
+  }
+  sleep(1);
+}
+"""
+
 
 @pytest.mark.parametrize(
     ("body", "said"),
     [
         pytest.param(
-            "if (rank == 2) { sleep(1); raise(9); }",
+            "if (rank == 2) { let_others_wait(); raise(9); } note_that_this_rank_waits();",
             ["rank 2 was killed", "waits for rank 2 on MPI_COMM_WORLD"],
             id="killed",
         ),
@@ -37,7 +66,7 @@ MAIN = "int main(int argc, char** argv) {{ begin(&argc, &argv); {} return end();
             id="killed-while-it-waits",
         ),
         pytest.param(
-            "if (rank == 1) { sleep(1); exit(0); }",
+            "if (rank == 1) { let_others_wait(); exit(0); } note_that_this_rank_waits();",
             ["rank 1 exited with status 0 before MPI_Finalize", "waits for rank 1 on MPI_COMM_WORLD"],
             id="exit",
         ),
@@ -99,8 +128,8 @@ MAIN = "int main(int argc, char** argv) {{ begin(&argc, &argv); {} return end();
         ),
     ],
 )
-def test_the_fabric_cannot_go_on(run_program: Program, body: str, said: list[str]) -> None:
-    run = run_program("#include <signal.h>\n#include <unistd.h>\n" + MAIN.format(body), 4, "--timeout", "20")
+def test_the_fabric_cannot_go_on(run_program: Program, tmp_path: Path, body: str, said: list[str]) -> None:
+    run = run_program(f"{WAITING}\n{MAIN.format(body)}", 4, "--timeout", "20", folder=tmp_path)
     assert run.exit_code == 124, run.stderr
     for words in said:
         assert words in run.stderr
@@ -115,6 +144,19 @@ def test_an_error_handler_hears_what_it_hears_by_mpi_alone(run_program: Program,
     run = run_program("refused.c", 2, "--timeout", "20")
     assert run.exit_code == 0, run.stderr
     assert sorted(run.stdout.splitlines()) == sorted(alone.stdout.splitlines())
+
+
+def test_an_error_handler_hears_of_sizes_that_differ_and_the_communicator_is_used_again(run_program: Program) -> None:
+    run = run_program("sizes.c", 4, "--timeout", "30")
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
+    assert "collectives failed with MPI_ERR_TRUNCATE; the first: rank 1 calls MPI_Gather on" in run.stderr
+    assert run.report["failed_collectives"] == 2 * 13
+
+
+@pytest.mark.parametrize(("ranks", "options"), [(4, ("--ranks-per-node", "2"))])
+def test_sizes_that_differ_on_a_node(run_program: Program, ranks: int, options: tuple[str, ...]) -> None:
+    run = run_program("sizes.c", ranks, "--timeout", "30", *options)
+    assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
 
 
 FORKED = "if (fork() == 0) for (;;) pause();"

@@ -78,6 +78,38 @@ static void collectives(MPI_Datatype raw) {
   }
 }
 
+/* Null pointers where a result is to be put. */
+static void nowhere(void) {
+  int flag;
+  MPI_Group group;
+  TRY(MPI_Comm_dup(c, NULL));
+  TRY(MPI_Comm_split(c, 0, 0, NULL));
+  TRY(MPI_Comm_free(NULL));
+  MPI_Comm_group(c, &group);
+  TRY(MPI_Comm_create(c, group, NULL));
+  TRY(MPI_Comm_create_group(c, group, 0, NULL));
+  MPI_Group_free(&group);
+  TRY(MPI_Irecv(x, 1, MPI_INT, 0, 0, c, NULL));
+  TRY(MPI_Ibarrier(c, NULL));
+  TRY(MPI_Iprobe(0, 0, c, NULL, MPI_STATUS_IGNORE));
+  TRY(MPI_Wait(NULL, MPI_STATUS_IGNORE));
+  TRY(MPI_Waitall(1, NULL, MPI_STATUSES_IGNORE));
+  TRY(MPI_Waitall(0, NULL, MPI_STATUSES_IGNORE));
+  TRY(MPI_Test(NULL, &flag, MPI_STATUS_IGNORE));
+  TRY(MPI_Testall(1, &q, NULL, MPI_STATUSES_IGNORE));
+}
+
+/* A communicator that ends with messages which nobody received. */
+static void left_over(void) {
+  MPI_Comm copy;
+  MPI_Comm_dup(c, &copy);
+  if (rank == 0) MPI_Send(x, 1, MPI_INT, 1, 0, copy);
+  MPI_Barrier(copy);
+  TRY(MPI_Comm_free(&copy));
+  MPI_Comm_dup(c, &copy);
+  TRY(MPI_Comm_free(&copy));
+}
+
 /* Data that MPI does not refuse. */
 static void allowed(void) {
   MPI_Datatype types[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL}, own;
@@ -154,6 +186,8 @@ int main(int argc, char** argv) {
     collectives(raw);
     allowed();
     requests();
+    nowhere();
+    left_over();
   }
   MPI_Errhandler_free(&own);
   MPI_Type_free(&raw);

@@ -120,7 +120,7 @@ def run_programs(
             status = _status(books, launchers, firsts, patience_s)
         finally:
             for processes in started:
-                processes.end()
+                processes.end(list(filter(None, server.processes())))
             scratch.remove_shared_memory()
         for said in (processes.said() for processes in started):
             # A banner of a bad termination has another exit code than what we say of the same end.

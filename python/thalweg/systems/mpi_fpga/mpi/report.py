@@ -73,6 +73,10 @@ class Report:
     message_bytes: int
     unreceived: int
     """Messages that no rank had received at the end."""
+    failed_collectives: int
+    """Those on whose size the ranks disagreed, where the program took the error and went on."""
+    first_failure: str
+    """Of those the first one: who called it with which size."""
     collectives: list[Row]
     """One row per function, communicator and way of execution; sizes together."""
     links: list[Row]
@@ -138,6 +142,8 @@ def report_of(
         messages=books["messages"],
         message_bytes=books["message_bytes"],
         unreceived=books["unreceived"],
+        failed_collectives=books["failed_collectives"],
+        first_failure=books["first_failure"],
         collectives=_collectives(books, bounds.Network.of(config), us),
         links=sorted(links, key=lambda link: (-link["flits"], link["node"], link["port"])),
         instances=instances.instances(books, config, program) if program else None,

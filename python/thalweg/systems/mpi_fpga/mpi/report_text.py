@@ -74,6 +74,8 @@ def facts(report: Report) -> list[str]:
         )
     if report.unreceived and not report.complaint:
         lines.append(f"warning: {report.unreceived} messages were sent and never received")
+    if failed := report.failed_collectives:
+        lines.append(f"warning: {failed} collectives failed with MPI_ERR_TRUNCATE; the first: {report.first_failure}")
     if loose := _in_another_order(report):
         lines.append(f"warning: {loose} calls were reduced by MPI, in an order that --reproducible does not fix")
     return lines

@@ -155,11 +155,10 @@ OUTSIDE = re.compile(
 """May block on what the fabric does not know: windows, files, other programs."""
 
 ASIDE = re.compile(
-    r"Win_((un)?lock|flush|sync)|R?(put|get|accumulate|get_accumulate)$|Fetch_and_op|Compare_and_swap|Comm_free$",
+    r"Win_((un)?lock|flush|sync)|R?(put|get|accumulate|get_accumulate)$|Fetch_and_op|Compare_and_swap$",
     re.IGNORECASE,
 )
-"""Nobody on the other side need do anything, so that a rank that is in one is as one that computes: one-sided calls, and
-the end of a communicator, in which MPICH may wait for what is under way on it."""
+"""One-sided calls: nobody on the other side need do anything, so that a rank that is in one is as one that computes."""
 
 HANDLERS = {
     **COLLECTIVES,
@@ -170,7 +169,8 @@ HANDLERS = {
     **REQUESTS,
     **COMMUNICATORS,
     **dict.fromkeys(MEET, "Meet(native, comm)"),
-    "Comm_disconnect": "Meet(native, *comm)",
+    "Comm_free": "Comm_free(native, *comm)",
+    "Comm_disconnect": "Comm_disconnect(native, *comm)",
     "Init": "Init(native)",
     "Init_thread": "Init_thread(required, provided, argc, argv)",
     "Query_thread": "Query_thread(provided)",
@@ -227,6 +227,19 @@ def declared_functions(preprocessed: str) -> list[Function]:
     return sorted((f for f in standard_functions() if f.name in declared), key=lambda f: f.name)
 
 
+_NEEDED = re.compile(r"MPI_(Comm|Request|Message|Session)\* |int\* (flag|index|outcount)$")
+_LISTS = {"array_of_requests", "array_of_indices"}
+"""Pointers that a handler uses, and lists of as many entries as the call's first argument says."""
+
+
+def _missing(function: Function) -> str:
+    """The condition under which MPI refuses a call for a null pointer, which no handler then sees."""
+    pointers = [f"{name} == nullptr" for name, declaration in function.parameters if _NEEDED.match(declaration)]
+    count = function.parameters[0][0] if function.parameters else ""
+    lists = [f"({count} > 0 && {name} == nullptr)" for name, _ in function.parameters if name in _LISTS]
+    return " || ".join(pointers + lists)
+
+
 def _wrapper(number: int, function: Function) -> str:
     parameters = ", ".join(declaration for _, declaration in function.parameters) or "void"
     arguments = ", ".join(name for name, _ in function.parameters)
@@ -237,8 +250,11 @@ def _wrapper(number: int, function: Function) -> str:
     )
     if handler is None:
         return f"{head}  return P{function.name}({arguments});\n}}\n"
+    missing = _missing(function)
+    refused = f"  if ({missing}) return P{function.name}({arguments});\n" if missing else ""
     native = f"  const auto native = [&] {{ return P{function.name}({arguments}); }};\n" if "native" in handler else ""
-    return f"{head}  const Call call({number}, __builtin_return_address(0));\n{native}  return on::{handler};\n}}\n"
+    call = f"  const Call call({number}, __builtin_return_address(0));\n"
+    return f"{head}{refused}{call}{native}  return on::{handler};\n}}\n"
 
 
 def conflicts(errors: str) -> set[str]:

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/stat_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace thalweg::launch {
+
+std::string fields_from_state(const std::string& stat_file) {
+  // Not by a stream: of a process that ends between opening and reading, its buffer throws.
+  const int file = open(stat_file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return "";
+  std::array<char, 4096> text;  // the kernel writes it in one piece of about 300 characters
+  const auto length = read(file, text.data(), text.size());
+  close(file);
+  if (length <= 0) return "";
+  const std::string all(text.data(), static_cast<std::size_t>(length));
+  const auto name = all.rfind(") ");
+  return name == std::string::npos ? "" : all.substr(name + 2);
+}
+
+}  // namespace thalweg::launch
