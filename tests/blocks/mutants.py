@@ -334,7 +334,7 @@ CPP = [
     Mutant("cpp_bus_bridge_lines_too_soon", "peach2/bus_bridge", "preset", "sim/peach2/bus_bridge.hpp",
            "(beat_out_.ready() && beats_ != 3)", "beat_out_.ready()"),
     Mutant("cpp_control_missed_not_counted", "peach2/control", "preset", "sim/peach2/control.hpp",
-           "missed_ += missed_start_.has_value();", "missed_ += missed_start_.has_value() && due_;"),
+           "missed_ += missed_start_.has_value();", "missed_ += missed_start_.has_value() && missed_ == 0;"),
     Mutant("cpp_dma_reader_next_while_reads_are_out", "peach2/dma_reader", "preset", "sim/peach2/dma_reader.hpp",
            "if (there && drained) follow(before);", "if (there) follow(before);"),
     Mutant("cpp_dma_writer_failed_taken", "peach2/dma_writer", "preset", "sim/peach2/dma_writer.hpp",
