@@ -39,6 +39,12 @@ def rewrite_windows(program: Program) -> None:
     window = elsewhere(program.draw, program.rings, (NORTH, EAST, WEST, SOUTH), program.pages)
     for _, _, lower, upper in (table[0], window):
         program.unsure.update(range(lower, upper + 1))
+    for target in program.targets:
+        first = target.memory.address(target.at)
+        if target.of and target.of._times.begin < 0:  # it comes while the window is replaced
+            target.maybe |= not program.unsure.isdisjoint(
+                range(first // PAGE, (first + len(target.data) - 1) // PAGE + 1)
+            )
     table[0] = window
     program.owners[hub.number].add(hub.number)
     program.did(hub.let_write(sorted(program.owners[hub.number])))
