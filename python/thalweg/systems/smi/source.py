@@ -21,7 +21,7 @@ Directives = Mapping[int, Sequence[str]]
 _SUFFIXES = {"cl": ".cl", "c": ".c", "c++": ".cpp"}
 _DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 _PRAGMA = re.compile(r"[ \t]*#[ \t]*pragma\b")
-_UNKNOWN_CHANNEL = "unknown type name 'channel'"
+_UNKNOWN_CHANNEL = re.compile(r"unknown type name 'channel'$|must use '\w+' tag to refer to type 'channel'$")
 _UNKNOWN_ATTRIBUTE = re.compile(r"unknown attribute '([\w:]+)' ignored")
 
 
@@ -131,7 +131,7 @@ class Source:
         return frontend.parse(self._name, "".join(text), self.language)
 
     def _unknown_channels(self) -> tuple[int, ...]:
-        return tuple(each.location.offset for each in self.unit.diagnostics if each.spelling == _UNKNOWN_CHANNEL)
+        return tuple(each.location.offset for each in self.unit.diagnostics if _UNKNOWN_CHANNEL.match(each.spelling))
 
     def _location(self, at: int) -> Any:
         unit = self.unit
