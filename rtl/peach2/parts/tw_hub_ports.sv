@@ -61,8 +61,10 @@ module tw_hub_ports
   logic [Ports-1:0][2:0] shown_to;
   logic [Ports-1:0] out_valid, out_ready, out_last;
   word_t [Ports-1:0] out_data;
-  logic [Ports-1:0] freed;
+  // verilator lint_off UNUSEDSIGNAL
+  logic [Ports-1:0] freed;  // only links return credits
   logic [Ports-1:0][UnitsBits-1:0] freed_units;
+  // verilator lint_on UNUSEDSIGNAL
 
   assign in_valid = {in_valid_i, link_in_valid_i};
   assign in_data = {in_data_i, link_in_data_i};
