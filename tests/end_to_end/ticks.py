@@ -94,7 +94,40 @@ def mpi_fpga() -> Iterator[Case]:
     )
 
 
-SYSTEMS: Mapping[str, Callable[[], Iterable[Case]]] = {"mpi_fpga": mpi_fpga}
+def peach2() -> Iterator[Case]:
+    """Puts by every way and to every distance; reductions by hubs, hosts and processors, of one node and of several."""
+    for cluster, most_hops, nodes in (("peach2-ring-4", 2, (2, 4)), ("peach2", 5, (2, 8, 16))):
+        ways = [f"--source {memory} --by dma" for memory in ("cpu", "gpu")]
+        ways += [*(f"{way} {more}" for way in ways for more in ("--descriptors host", f"--hops {most_hops}"))]
+        for way in (*ways, "--source cpu --by store", "--source gpu --by copies"):
+            yield Case(f"bench put --cluster {cluster} {way} --sizes 4,8,256,4K,64K", True)
+        for way in ("hub", "host", "cpu", *(f"hub --nodes {count}" for count in nodes)):
+            yield Case(f"bench reduce --cluster {cluster} --by {way} --sizes 32,1K,64K", True)
+
+
+def smi() -> Iterator[Case]:
+    """Messages of every size of element, distance and way of switching; every collective in every tree and order; in switches, too."""
+    noctua = "smi-noctua"
+    for cluster, arities in ((noctua, (0, 2)), ("smi-noctua-bus", (0, 2)), ("smi-torus-8x8", (2, 4))):
+        quick, sizes = cluster == noctua, "--sizes 64,4K"
+        for element, senders in itertools.product(("char", "int", "double"), (1, 4)):
+            yield Case(f"bench push --cluster {cluster} --element {element} --senders {senders} {sizes}", quick)
+        for operation, switching in itertools.product(
+            ("push", "latency"), ("packet", "circuit", "circuit --circuit-packets 7")
+        ):
+            yield Case(f"bench {operation} --cluster {cluster} --switching {switching} --hops 2 {sizes}", quick)
+        yield Case(f"bench injection --cluster {cluster} --messages 500", quick)
+        for arity in arities:
+            yield Case(f"bench broadcast --cluster {cluster} --arity {arity} --root 3 {sizes}", quick)
+            for order in ("one", "any"):
+                yield Case(f"bench reduce --cluster {cluster} --arity {arity} --{order}-order --root 3 {sizes}", quick)
+        for collective in ("scatter", "gather"):
+            yield Case(f"bench {collective} --cluster {cluster} --root 3 {sizes}", quick)
+    for collective in ("broadcast", "reduce", "scatter", "gather"):
+        yield Case(f"bench {collective} --cluster {noctua} --in-switch mpi-fpga-torus-2x2x2 --sizes 8,1K,64K", True)
+
+
+SYSTEMS: Mapping[str, Callable[[], Iterable[Case]]] = {"mpi_fpga": mpi_fpga, "peach2": peach2, "smi": smi}
 
 KEPT = (
     "share",
