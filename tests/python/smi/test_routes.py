@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from thalweg.cluster.topology import Topology, build
 from thalweg.errors import InputError
-from thalweg.systems.smi import routes
-from thalweg.systems.smi.routes import BadRoutes, Endpoint, Table
+from thalweg.systems.smi import router, routes, routes_proof
+from thalweg.systems.smi.routes import Endpoint, Table
+from thalweg.systems.smi.routes_proof import BadRoutes
 from thalweg.systems.smi.topology import read
 
 LINKS = 4
@@ -123,8 +124,8 @@ GRAPHS = {
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_proof_says_what_a_walk_of_every_packet_finds(name: str) -> None:
     topology = GRAPHS[name]
-    tables = routes.send_tables(routes.route(topology, LINKS))
-    proof = routes.prove(topology, tables)
+    tables = routes.send_tables(router.route(topology, LINKS))
+    proof = routes_proof.prove(topology, tables)
     graph = waits(topology, tables)
     assert nx.is_directed_acyclic_graph(graph)
     assert proof.dependencies == graph.number_of_edges()
@@ -157,20 +158,20 @@ def test_random_shortest_paths_pass_where_networkx_sees_no_cycle(seed: int) -> N
     tables = shortest_tables(topology, draw)
     graph = waits(topology, tables)
     if nx.is_directed_acyclic_graph(graph):
-        assert routes.prove(topology, tables).longer_pairs == 0
+        assert routes_proof.prove(topology, tables).longer_pairs == 0
     else:
         with pytest.raises(BadRoutes, match=r"^a cycle of \d+, each of which waits for the next: "):
-            routes.prove(topology, tables)
+            routes_proof.prove(topology, tables)
 
 
 def test_shortest_paths_on_the_torus_of_2_by_4_have_a_cycle_and_ours_none() -> None:
     fpgas = read(TORUS)
     assert fpgas.names[:3] == ("node-1:acl0", "node-1:acl1", "node-2:acl0")
     with pytest.raises(BadRoutes) as bad:
-        routes.prove(fpgas.topology, shortest_tables(fpgas.topology))
+        routes_proof.prove(fpgas.topology, shortest_tables(fpgas.topology))
     assert any(word.startswith("link ") for word in bad.value.cycle)
     assert str(bad.value).count("rank") >= len(bad.value.cycle)
-    proof = routes.prove(fpgas.topology, routes.send_tables(routes.route(fpgas.topology, LINKS)))
+    proof = routes_proof.prove(fpgas.topology, routes.send_tables(router.route(fpgas.topology, LINKS)))
     # No path is longer than a shortest one, nor a link busier than by all of them.
     assert (proof.longer_pairs, proof.longest_path) == (0, 3)
     assert proof.busiest_link == pytest.approx(proof.busiest_shortest)
@@ -193,7 +194,7 @@ def test_no_routes_of_a_ring_without_a_cycle_are_shorter(ranks: int) -> None:
                 nx.add_path(graph, way)
         if (best is None or hops < best) and nx.is_directed_acyclic_graph(graph):
             best = hops
-    proof = routes.prove(topology, routes.send_tables(routes.route(topology, LINKS)))
+    proof = routes_proof.prove(topology, routes.send_tables(router.route(topology, LINKS)))
     assert best is not None
     assert proof.average_path == pytest.approx(best / (ranks * (ranks - 1)))
 
@@ -201,14 +202,14 @@ def test_no_routes_of_a_ring_without_a_cycle_are_shorter(ranks: int) -> None:
 def test_routes_of_a_large_torus_are_nearly_as_short_as_can_be() -> None:
     """Dimension after dimension they have 18/7 in a ring of 8 (test_cluster), and 2 * 18/7 * 56/63 in the torus."""
     topology = build("torus", [8, 8])
-    proof = routes.prove(topology, routes.send_tables(routes.route(topology, LINKS)))
+    proof = routes_proof.prove(topology, routes.send_tables(router.route(topology, LINKS)))
     assert proof.average_shortest < proof.average_path < 2 * 18 / 7 * 56 / 63
     assert proof.busiest_link < 2 * proof.busiest_shortest
 
 
 def links_of_pair(topology: Topology, rank: int, destination: int) -> list[int]:
     """Of each send kernel, the link by which it leaves the rank."""
-    by = routes.route(topology, LINKS)
+    by = router.route(topology, LINKS)
     return by[rank, :, destination].tolist()
 
 
@@ -222,7 +223,7 @@ def test_two_cables_between_ranks_carry_half_of_the_send_kernels_each(links: tup
         # The first two send kernels, and the first pushes of a program that also pops, do not share a link.
         assert of[0] != of[1]
         assert of[0] != of[2]
-    proof = routes.prove(topology, routes.send_tables(routes.route(topology, LINKS)))
+    proof = routes_proof.prove(topology, routes.send_tables(router.route(topology, LINKS)))
     assert proof.busiest_link == 0.5
 
 
@@ -230,8 +231,8 @@ def test_cables_behind_the_first_hop_are_shared_too() -> None:
     """A line of three ranks, of which each neighbour is joined by two cables."""
     cables = [[0, 2, 1, 0], [0, 3, 1, 1], [1, 2, 2, 0], [1, 3, 2, 1]]
     topology = Topology("edges", (3,), 1, 3, 4, np.array(cables, np.int32))
-    tables = routes.send_tables(routes.route(topology, LINKS))
-    assert routes.prove(topology, tables).busiest_link == 0.5
+    tables = routes.send_tables(router.route(topology, LINKS))
+    assert routes_proof.prove(topology, tables).busiest_link == 0.5
     ways = [tuple(at for at in walk(topology, tables, 0, kernel, 2) if at[0] == "link") for kernel in range(LINKS)]
     assert sorted(map(ways.count, set(ways))) == [2, 2]
     assert {at[1:] for way in ways for at in way} == {(0, 2), (0, 3), (1, 2), (1, 3)}
@@ -246,7 +247,7 @@ def test_on_the_torus_of_2_by_4_neighbours_use_both_of_their_cables() -> None:
 
 def test_routes_are_the_same_every_time() -> None:
     topology = random_graph(12, 3)
-    assert (routes.route(topology, LINKS) == routes.route(topology, LINKS)).all()
+    assert (router.route(topology, LINKS) == router.route(topology, LINKS)).all()
 
 
 @pytest.mark.parametrize(
@@ -264,12 +265,12 @@ def test_routes_are_the_same_every_time() -> None:
 )
 def test_wrong_tables_are_named(change: tuple[int, int, int, int], what: str) -> None:
     topology = build("line", [4])
-    tables = routes.send_tables(routes.route(topology, LINKS))
+    tables = routes.send_tables(router.route(topology, LINKS))
     tables[change[:3]] = change[3]
     if what.endswith("loop"):
         tables[1, 1, 3] = 2  # send kernels 0 and 1 hand it to each other
     with pytest.raises(BadRoutes, match=what):
-        routes.prove(topology, tables)
+        routes_proof.prove(topology, tables)
 
 
 def test_a_table_that_goes_back_over_a_ring_is_a_cycle_of_links() -> None:
@@ -277,7 +278,7 @@ def test_a_table_that_goes_back_over_a_ring_is_a_cycle_of_links() -> None:
     same_way = np.where(np.eye(4, dtype=bool), -1, 0).astype(np.int8)
     tables = routes.send_tables(np.repeat(same_way[:, None, :], LINKS, axis=1))
     with pytest.raises(BadRoutes) as bad:
-        routes.prove(topology, tables)
+        routes_proof.prove(topology, tables)
     assert len([word for word in bad.value.cycle if word.startswith("link 0 of rank")]) == 4
 
 
@@ -326,12 +327,12 @@ def test_endpoints_that_cannot_be_are_named(endpoints: list[tuple[str, int]], wh
 
 def test_receive_kernels_that_hand_on_to_one_without_the_endpoint_are_named() -> None:
     topology = build("line", [2])
-    tables = routes.send_tables(routes.route(topology, LINKS))
+    tables = routes.send_tables(router.route(topology, LINKS))
     receive = [routes.receive_tables([Endpoint("pop", 3)], LINKS) for _ in range(2)]
-    routes.prove(topology, tables, receive)
+    routes_proof.prove(topology, tables, receive)
     receive[1][0, 6] = 0
     with pytest.raises(BadRoutes, match="rank 1: receive kernel 1 hands data of port 3 on to 0, which has no endpoint"):
-        routes.prove(topology, tables, receive)
+        routes_proof.prove(topology, tables, receive)
 
 
 # ---------------------------------------------------------------- kernels that poll
@@ -388,9 +389,9 @@ def stands_still(topology: Topology, tables: Table, cycles: int = 3000) -> bool:
 def test_where_shortest_paths_stand_still_ours_go_on() -> None:
     topology = build("torus", [2, 4])
     assert stands_still(topology, shortest_tables(topology))
-    assert not stands_still(topology, routes.send_tables(routes.route(topology, LINKS)))
+    assert not stands_still(topology, routes.send_tables(router.route(topology, LINKS)))
 
 
 def test_on_a_graph_of_any_shape_nothing_stands_still() -> None:
     topology = random_graph(8, 5)
-    assert not stands_still(topology, routes.send_tables(routes.route(topology, LINKS)), 1500)
+    assert not stands_still(topology, routes.send_tables(router.route(topology, LINKS)), 1500)

@@ -18,7 +18,7 @@ from thalweg.cluster.kinds import LinkTable, Made, Uniform
 from thalweg.cluster.toml_lines import KeyPath
 from thalweg.errors import InputError
 from thalweg.resources import resource
-from thalweg.systems.smi import metadata, routes, topology
+from thalweg.systems.smi import metadata, router, routes, routes_proof, topology
 
 MOST_RANKS = 256  #: a header's byte
 HEADER_BYTES = 4
@@ -171,13 +171,13 @@ class Cluster(Uniform[Node, Serial]):
 
     @cached_property
     def send_tables(self) -> routes.Table:
-        """Of each rank and link, by destination."""
-        return routes.send_tables(routes.route(self.topology, self.node.links))
+        """Tables of send kernels: rank, link, destination."""
+        return routes.send_tables(router.route(self.topology, self.node.links))
 
     @cached_property
-    def proof(self) -> routes.Proof:
-        """That of its routes. Raises BadRoutes."""
-        return routes.prove(self.topology, self.send_tables)
+    def proof(self) -> routes_proof.Proof:
+        """The proof of its routes. Raises BadRoutes."""
+        return routes_proof.prove(self.topology, self.send_tables)
 
     def shown(self) -> list[Shown]:
         covers = self.node.link_buffer / self.round_trip_packets

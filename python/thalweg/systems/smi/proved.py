@@ -12,7 +12,7 @@ from typing import Any
 from thalweg.cluster import Cluster as AnyCluster
 from thalweg.errors import InputError
 from thalweg.systems.smi import metadata as programs
-from thalweg.systems.smi import routes
+from thalweg.systems.smi import routes, routes_proof
 from thalweg.systems.smi.cluster import Cluster
 
 
@@ -25,7 +25,7 @@ class ProvedRoutes:
     receive: Sequence[
         routes.Table
     ]  #: of receive kernels, by rank: link, port * 2 + control; empty where no programs are known
-    proof: routes.Proof
+    proof: routes_proof.Proof
 
     def record(self) -> dict[str, Any]:
         """The proof as plain data."""
@@ -50,7 +50,7 @@ def prove(cluster: AnyCluster, *, metadata: Sequence[str | Path] = ()) -> Proved
     assert isinstance(cluster, Cluster)
     known = {Path(file).stem: programs.read(Path(file)) for file in metadata}
     receive = _receive(cluster, known) if known else []
-    proof = routes.prove(cluster.topology, cluster.send_tables, receive) if receive else cluster.proof
+    proof = routes_proof.prove(cluster.topology, cluster.send_tables, receive) if receive else cluster.proof
     return ProvedRoutes(cluster, cluster.send_tables, receive, proof)
 
 

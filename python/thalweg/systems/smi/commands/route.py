@@ -12,7 +12,7 @@ from thalweg.commands.output import json_option, write_json, writing
 from thalweg.errors import InputError
 from thalweg.systems.smi import proved
 from thalweg.systems.smi.cluster import Cluster
-from thalweg.systems.smi.routes import Proof
+from thalweg.systems.smi.routes_proof import Proof
 
 
 @click.command()
