@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
@@ -88,6 +88,10 @@ class ClusterFile(Generic[Values]):
         """
         paths = [tuple(int(part) if part.isdigit() else part for part in key.split(".")) for key in keys]
         return wrong_at(self.places, min(paths, key=self._remoteness), what, self.name)
+
+    def places_without(self, tables: Container[str]) -> dict[KeyPath, Place]:
+        """The places of all values outside these top-level tables, whose values come from somewhere else."""
+        return {path: place for path, place in self.places.items() if path[0] not in tables}
 
     def _remoteness(self, path: KeyPath) -> int:
         file = str(_place(self.places, path).file)

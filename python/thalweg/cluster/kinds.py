@@ -133,7 +133,9 @@ class Assembled:
         """Raises InputError."""
         values, places = cls._read(file)
         read = parse(KindsTable, values, places, str(file), file)
-        return cls._made(read, name or str(file))
+        made = cls._made(read, name or str(file))._loaded(file)
+        made.check()
+        return made
 
     @classmethod
     def _made(cls: type[Made], read: ClusterFile[KindsTable], name: str) -> Made:
@@ -156,6 +158,10 @@ class Assembled:
     def _read(cls, file: Path) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
         """The values of a file, and where each stands. Raises InputError."""
         return layers(file, None)
+
+    def _loaded(self: Made, file: Path) -> Made:
+        """This cluster with what its file says beyond the tables. Raises InputError."""
+        return self
 
     @classmethod
     def schema(cls) -> dict[str, Any]:
@@ -254,7 +260,7 @@ class Assembled:
             if isinstance(table, Mapping) and len(now.get(what, ())) == 1 and not table.keys() & now[what].keys():
                 table = {next(iter(now[what])): table}
             now = over(now, {what: table})
-        places = {path: place for path, place in self.file.places.items() if path[0] not in values}
+        places = self.file.places_without(values)
         made = type(self)._made(parse(KindsTable, now, places, name, self.file.plain), name)
         if "topology" in values:
             return made

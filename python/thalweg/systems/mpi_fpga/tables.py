@@ -181,14 +181,12 @@ def with_faults(file: ClusterFile, given: str) -> ClusterFile:
     else:
         values = {"faults": _faults_in_place(given)}
     merged = over(file.values.model_dump(exclude_none=True), values)
-    others = {path: place for path, place in file.places.items() if path[0] != "faults"}
-    return _parse(merged, others | places, f"--faults {given}")
+    return _parse(merged, file.places_without({"faults"}) | places, f"--faults {given}")
 
 
 def replaced(file: ClusterFile, now: ClusterTable, values: Mapping[str, Any], name: str) -> ClusterFile:
     """The same file with other values in some tables. Raises InputError."""
-    others = {path: place for path, place in file.places.items() if path[0] not in values}
-    return _parse(over(now.model_dump(exclude_none=True), dict(values)), others, name)
+    return _parse(over(now.model_dump(exclude_none=True), dict(values)), file.places_without(values), name)
 
 
 _CUT = re.compile(r"([0-9]{1,6})-([0-9]{1,6})@([0-9.]+)(?::([0-9.]+))?")

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from thalweg.cluster import dram
-from thalweg.cluster.kinds import LinkTable, Made, Uniform
+from thalweg.cluster.kinds import LinkTable, Uniform
 from thalweg.errors import InputError
 from thalweg.spec import Datatype, Operator
 
@@ -76,13 +75,6 @@ class Cluster(Uniform[Node, Pcie]):
     system = "peach2"
     NODES = {"peach2": Node}
     LINKS = {"pcie": Pcie}
-
-    @classmethod
-    def load_file(cls: type[Made], file: Path, name: str | None = None) -> Made:
-        made = super().load_file(file, name)
-        if isinstance(made, Cluster):
-            made.check()
-        return made
 
     def check(self) -> None:
         def wrong(what: str) -> InputError:

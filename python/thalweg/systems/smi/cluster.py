@@ -14,7 +14,7 @@ from pydantic import Field
 
 from thalweg.cluster import Shown, dram
 from thalweg.cluster.file import Place, layers
-from thalweg.cluster.kinds import LinkTable, Made, Uniform
+from thalweg.cluster.kinds import LinkTable, Uniform
 from thalweg.cluster.toml_lines import KeyPath
 from thalweg.errors import InputError
 from thalweg.resources import resource
@@ -108,20 +108,9 @@ class Cluster(Uniform[Node, Serial]):
     LINKS = {"serial": Serial}
 
     @classmethod
-    def load_file(cls: type[Made], file: Path, name: str | None = None) -> Made:
-        """A cluster file, whose [topology] may name a topology file as its `connections`; or one, of boards as in smi-noctua."""
-        made = super().load_file(file, name)
-        if not isinstance(made, Cluster):
-            return made
-        whole = made
-        if connections := _connections(file):
-            fpgas = topology.read(connections)
-            whole = dataclasses.replace(made, topology=fpgas.topology, fpgas=fpgas)
-        whole.check()
-        return whole
-
-    @classmethod
     def _read(cls, file: Path) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
+        """Of a cluster file, whose [topology] may name a topology file as its `connections`; or of a topology file, with the boards of
+        smi-noctua."""
         connections = _connections(file)
         values, places = layers(resource("clusters/smi-noctua.toml") if connections == file else file, None)
         if connections:
@@ -132,6 +121,12 @@ class Cluster(Uniform[Node, Serial]):
             if connections == file:
                 values["description"] = f"{len(topology.read(file).names)} FPGAs, connected as in {file.name}"
         return values, places
+
+    def _loaded(self, file: Path) -> Cluster:
+        if not (connections := _connections(file)):
+            return self
+        fpgas = topology.read(connections)
+        return dataclasses.replace(self, topology=fpgas.topology, fpgas=fpgas)
 
     def check(self) -> None:
         def wrong(what: str, key: str = "topology.shape") -> InputError:
