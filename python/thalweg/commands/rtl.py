@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, astuple
@@ -19,6 +20,7 @@ from thalweg.errors import CheckFailed, InputError
 from thalweg.launch import scratch
 from thalweg.resources import find_root
 from thalweg.rtl.coverage import coverage
+from thalweg.rtl.crossings import crossings as found_crossings
 from thalweg.rtl.project import Block, ParameterSet, Project, Result
 from thalweg.rtl.proof import Mutant, Proof, ProofSet, Prover
 from thalweg.rtl.proof import Result as ProofResult
@@ -233,6 +235,41 @@ def synth(
     except BuildError as error:
         click.echo(error.text, err=True)
         raise
+
+
+@command.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@json_option
+def crossings(folder: Path, json_file: Path | None) -> None:
+    """Check clocks and resets of an exported FOLDER.
+
+    Every value that goes from one clock to another has to go from a flip-flop into a synchronizer, or through an asynchronous FIFO;
+    every reset has to belong to the clock of the flip-flops that it resets.
+    """
+    with tempfile.TemporaryDirectory() as work:
+        try:
+            found = found_crossings(folder, Path(work) / "netlist.json")
+        except BuildError as error:
+            click.echo(error.text, err=True)
+            raise
+    print_table(
+        ("clock", "flip-flops", "memory bits", "of them reset", "by"),
+        (
+            (domain.clock, domain.flip_flops, domain.memory, sum(domain.resets.values()), ", ".join(domain.resets))
+            for domain in found.domains
+        ),
+        left=("clock", "by"),
+    )
+    if found.crossings:
+        click.echo()
+        print_table(
+            ("from", "its clock", "to", "and its", "through"),
+            ((c.start, c.start_clock, c.end, c.end_clock, c.fault or c.way) for c in found.crossings),
+            left=("from", "its clock", "to", "and its", "through"),
+        )
+    write_json(json_file, asdict(found))
+    if wrong := [crossing for crossing in found.crossings if crossing.fault]:
+        raise CheckFailed(f"{len(wrong)} of {len(found.crossings)} crossings are wrong")
 
 
 T = TypeVar("T")

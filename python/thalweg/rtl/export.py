@@ -8,6 +8,7 @@ and a core file for FuseSoC.
 from __future__ import annotations
 
 import csv
+import itertools
 import re
 import shutil
 import tempfile
@@ -29,10 +30,13 @@ class Port:
     inner: str
     bits: int
     is_output: bool
+    clock: str = ""
+    """Of a top with several clocks: the port's own, or "constant". `thalweg rtl crossings` reads it; a port without one is asynchronous."""
 
     def __str__(self) -> str:
+        clock = f'(* clock = "{self.clock}" *) ' if self.clock else ""
         kind = f"{'output' if self.is_output else 'input '} wire"
-        return f"{kind} {f'[{self.bits - 1}:0] ' if self.bits > 1 else ''}{self.name}"
+        return f"{clock}{kind} {f'[{self.bits - 1}:0] ' if self.bits > 1 else ''}{self.name}"
 
 
 @dataclass(frozen=True)
@@ -45,20 +49,24 @@ class Stream:
     ready: bool = True  #: it may wait; where it may not, there is no TREADY
     last: bool = True
     beside: dict[str, tuple[str, int]] = field(default_factory=dict)  #: further signals: that of the inside, and bits
+    clock: str = ""  #: of its ports
 
     @property
     def sends(self) -> bool:
         return self.name.startswith("m_")
 
     def ports(self) -> Iterator[Port]:
-        yield Port(f"{self.name}_tvalid", f"{self.inner}_valid", 1, self.sends)
+        def port(name: str, inner: str, bits: int, is_output: bool) -> Port:
+            return Port(f"{self.name}_{name}", f"{self.inner}_{inner}", bits, is_output, self.clock)
+
+        yield port("tvalid", "valid", 1, self.sends)
         if self.ready:
-            yield Port(f"{self.name}_tready", f"{self.inner}_ready", 1, not self.sends)
-        yield Port(f"{self.name}_tdata", f"{self.inner}_data", self.data, self.sends)
+            yield port("tready", "ready", 1, not self.sends)
+        yield port("tdata", "data", self.data, self.sends)
         if self.last:
-            yield Port(f"{self.name}_tlast", f"{self.inner}_last", 1, self.sends)
+            yield port("tlast", "last", 1, self.sends)
         for name, (inner, bits) in self.beside.items():
-            yield Port(f"{self.name}_{name}", f"{self.inner}_{inner}", bits, self.sends)
+            yield port(name, inner, bits, self.sends)
 
 
 def into(output: Path, write: Callable[[Path], None]) -> None:
@@ -168,15 +176,55 @@ def unread_fields(copied: Iterable[Path], system: str) -> str:
     return "".join(f'lint_off -rule UNUSEDSIGNAL -file "*/{name}"\n' for name in names)
 
 
-def write_project(root: Path, folder: Path, cluster: str, what: str, files: Sequence[str], waivers: str) -> None:
+def write_project(
+    root: Path,
+    folder: Path,
+    cluster: str,
+    what: str,
+    files: Sequence[str],
+    waivers: str,
+    clocks: Mapping[str, float],
+    asynchronous: Sequence[str] = (),
+) -> None:
     """What tools read of a folder whose top is thalweg_`what`: the list of `files`, the core file, what lint is to overlook, `waivers`
-    and what it overlooks anyway; with the licence, and the packets to the bit."""
+    and what it overlooks anyway, the constraints of `clocks` (ports, and MHz) and `asynchronous` inputs; with the licence, and the
+    packets to the bit."""
     top = f"thalweg_{what}"
     (folder / "files.f").write_text("".join(f"rtl/{name}\n" for name in files))
     (folder / f"{top}.core").write_text(_core(cluster, what, top, files))
     (folder / "lint.vlt").write_text((root / "rtl/lint.vlt").read_text() + waivers)
+    (folder / f"{top}.xdc").write_text(_xdc(top, tuple(clocks), asynchronous))
+    (folder / f"{top}.sdc").write_text(_sdc(clocks, asynchronous))
     for name in ("LICENSE", "docs/packets.md"):
         shutil.copy(root / name, folder)
+
+
+def _xdc(top: str, clocks: Sequence[str], asynchronous: Sequence[str]) -> str:
+    """For Vivado, for the cells of the top wherever it is: clocks are those that come to its ports."""
+    if len(clocks) == 1:
+        return "# One clock, to which all ports belong: nothing crosses.\n"
+    lines = [f"# read_xdc -ref {top} {top}.xdc, after the constraints that make the clocks"]
+    for clock in clocks:
+        lines.append(f"set {clock} [get_clocks -of_objects [get_ports {clock}]]")
+    for source, target in itertools.permutations(clocks, 2):
+        lines.append(
+            f"set_max_delay -datapath_only -from ${source} -to ${target} [get_property PERIOD ${source}]"
+        )  # so two bits of a Gray code are never two steps apart
+    lines += [f"set_false_path -from [get_ports {port}]" for port in asynchronous]
+    return "\n".join([*lines, ""])
+
+
+def _sdc(clocks: Mapping[str, float], asynchronous: Sequence[str]) -> str:
+    """For other tools, of the top by itself: with its clocks."""
+    lines = [
+        f"create_clock -name {clock} -period {1000 / mhz:.3f} [get_ports {clock}]" for clock, mhz in clocks.items()
+    ]
+    for source, target in itertools.permutations(clocks, 2):
+        between = f"-from [get_clocks {source}] -to [get_clocks {target}]"
+        lines.append(f"set_max_delay {1000 / clocks[source]:.3f} {between}")
+        lines.append(f"set_false_path -hold {between}")
+    lines += [f"set_false_path -from [get_ports {port}]" for port in asynchronous]
+    return "\n".join([*lines, ""])
 
 
 def _core(cluster: str, what: str, top: str, files: Iterable[str]) -> str:

@@ -324,7 +324,7 @@ module tw_unit
       .count_o()
   );
 
-  for (genvar p = 0; p < int'(UnitPorts); p++) begin : port
+  for (genvar p = 0; p < int'(UnitPorts); p++) begin : own_port
     // The relay counts what has come up to the cycle before: one flit more has a place.
     logic [$clog2(HostFlits+2)-1:0] count;
     assign room[p] = 32'(count) > HostFlits ? '0 : RoomBits'(HostFlits - 32'(count));

@@ -79,7 +79,7 @@ def _write(
 
     files = compiled(copied, [package.name, "tw_registers_pkg.sv", "tw_registers.sv"], TOP)
     waivers = (root / "rtl/mpi_fpga/top/registers.vlt").read_text()
-    write_project(root, folder, cluster.name, "node", files, waivers)
+    write_project(root, folder, cluster.name, "node", files, waivers, {"aclk": cluster.values.clock.frequency_mhz})
 
     tables = folder / "tables"
     tables.mkdir()

@@ -31,6 +31,7 @@ TOP = f"thalweg_{WHAT}"
 LINKS = ("north", "east", "west", "south")
 """By the numbers of tw_peach2_pkg; the last three are the ports of a cluster's links, in this order."""
 WORD_BYTES = 32
+NET, BUS = "net_aclk", "bus_aclk"
 
 
 def export(cluster: Cluster, output: Path) -> None:
@@ -42,24 +43,24 @@ def export(cluster: Cluster, output: Path) -> None:
 def link(name: str) -> list[Port]:
     """The ports of the top for a link."""
     streams = (
-        Stream(f"s_axis_{name}", "net_in", 8 * WORD_BYTES, ready=False),
-        Stream(f"m_axis_{name}_credit", "net_freed", 8, ready=False, last=False),
-        Stream(f"m_axis_{name}", "net_out", 8 * WORD_BYTES, ready=False),
-        Stream(f"s_axis_{name}_credit", "net_credit", 8, ready=False, last=False),
+        Stream(f"s_axis_{name}", "net_in", 8 * WORD_BYTES, ready=False, clock=NET),
+        Stream(f"m_axis_{name}_credit", "net_freed", 8, ready=False, last=False, clock=NET),
+        Stream(f"m_axis_{name}", "net_out", 8 * WORD_BYTES, ready=False, clock=NET),
+        Stream(f"s_axis_{name}_credit", "net_credit", 8, ready=False, last=False, clock=NET),
     )
     return [port for stream in streams for port in stream.ports()]
 
 
-CONSTANT = [Port("requester_id", "own", 16, False), Port("base_gbyte", "base", 9, False)]
+CONSTANT = [Port("requester_id", "own", 16, False, "constant"), Port("base_gbyte", "base", 9, False, "constant")]
 MEMORY = [
-    Port("mem_valid", "memory_valid", 1, True),
-    Port("mem_ready", "memory_ready", 1, False),
-    Port("mem_write", "memory_write", 1, True),
-    Port("mem_address", "memory_address", 25, True),
-    Port("mem_wdata", "memory_data", 128, True),
-    Port("mem_wstrb", "memory_enable", 16, True),
-    Port("mem_rvalid", "memory_reply_valid", 1, False),
-    Port("mem_rdata", "memory_reply_data", 128, False),
+    Port("mem_valid", "memory_valid", 1, True, BUS),
+    Port("mem_ready", "memory_ready", 1, False, BUS),
+    Port("mem_write", "memory_write", 1, True, BUS),
+    Port("mem_address", "memory_address", 25, True, BUS),
+    Port("mem_wdata", "memory_data", 128, True, BUS),
+    Port("mem_wstrb", "memory_enable", 16, True, BUS),
+    Port("mem_rvalid", "memory_reply_valid", 1, False, BUS),
+    Port("mem_rdata", "memory_reply_data", 128, False, BUS),
 ]
 
 
@@ -69,14 +70,14 @@ def top_level() -> str:
         TOP,
         "tw_top",
         "A hub of the cluster, by `thalweg rtl export`: README.md says what attaches where.",
-        {"net_aclk": ".net_clk_i(net_aclk)", "bus_aclk": ".bus_clk_i(bus_aclk)", "aresetn": ".rst_i(!aresetn)"},
+        {NET: f".net_clk_i({NET})", BUS: f".bus_clk_i({BUS})", "aresetn": ".rst_i(!aresetn)"},
         {
             "Constant": CONSTANT,
             **{
-                f"PLACE FOR THE VENDOR'S PCIe BLOCK to {to[name]}: packets and credits; net_aclk": link(name)
+                f"PLACE FOR THE VENDOR'S PCIe BLOCK to {to[name]}: packets and credits; {NET}": link(name)
                 for name in LINKS
             },
-            "PLACE FOR THE VENDOR'S MEMORY CONTROLLER; bus_aclk": MEMORY,
+            f"PLACE FOR THE VENDOR'S MEMORY CONTROLLER; {BUS}": MEMORY,
         },
     )
 
@@ -97,7 +98,8 @@ def _write(root: Path, cluster: Cluster, folder: Path) -> None:
     )
     top.write_text(top_level())
     files = compiled(copied, [package.name], TOP)
-    write_project(root, folder, cluster.name, WHAT, files, unread_fields(copied, "peach2"))
+    clocks = {NET: cluster.net_mhz, BUS: cluster.clocks[cluster.node.bus_clock].frequency_mhz}
+    write_project(root, folder, cluster.name, WHAT, files, unread_fields(copied, "peach2"), clocks, ["aresetn"])
 
     tables = folder / "tables"
     tables.mkdir()

@@ -63,7 +63,8 @@ def _write(root: Path, cluster: Cluster, program: Program, hardware: str, folder
     for path in copied:
         shutil.copy(path, rtl)
     (rtl / f"{TOP}.sv").write_text(hardware)
-    write_project(root, folder, cluster.name, WHAT, compiled(copied, [], TOP), unread_fields(copied, "smi"))
+    files, waivers = compiled(copied, [], TOP), unread_fields(copied, "smi")
+    write_project(root, folder, cluster.name, WHAT, files, waivers, {"aclk": cluster.mhz})
 
     tables = folder / "tables"
     tables.mkdir()
