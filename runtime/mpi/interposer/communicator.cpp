@@ -53,6 +53,14 @@ std::vector<std::uint32_t> in_world(MPI_Group group) {
   return {ranks.begin(), ranks.end()};
 }
 
+void set_members(CommunicatorInfo& info, std::vector<std::uint32_t> own, const std::vector<std::uint32_t>& others) {
+  info.peers = info.between ? others : own;
+  info.members = std::move(own);
+  if (!info.between) return;
+  const bool own_first = *std::ranges::min_element(info.members) < *std::ranges::min_element(others);
+  info.members.insert(own_first ? info.members.end() : info.members.begin(), others.begin(), others.end());
+}
+
 Origin next_on(CommunicatorInfo& parent) {
   return {parent.number, parent.created++, false};
 }
@@ -68,15 +76,6 @@ CommunicatorInfo place_on(MPI_Comm communicator) {
   PMPI_Comm_rank(communicator, &info.rank);
   PMPI_Comm_size(communicator, &info.size);
   return info;
-}
-
-/// `own` and `others` are the two groups; without a second one the members are `own`.
-void set_members(CommunicatorInfo& info, std::vector<std::uint32_t> own, std::vector<std::uint32_t> others) {
-  info.peers = info.between ? others : own;
-  info.members = std::move(own);
-  if (!info.between) return;
-  const bool own_first = *std::ranges::min_element(info.members) < *std::ranges::min_element(others);
-  info.members.insert(own_first ? info.members.end() : info.members.begin(), others.begin(), others.end());
 }
 
 /// Each member says which rank of the run it is.
@@ -130,7 +129,7 @@ void adopt_by_groups(MPI_Comm communicator, Origin origin, const char* made_by, 
     PMPI_Group_free(&group);
     if (!followed(groups[other])) return;
   }
-  set_members(info, std::move(groups[0]), std::move(groups[1]));
+  set_members(info, std::move(groups[0]), groups[1]);
   enter(communicator, info, origin, made_by);
 }
 

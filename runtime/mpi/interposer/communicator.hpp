@@ -34,6 +34,8 @@ Origin next_on(CommunicatorInfo& parent);
 
 /// The ranks of a group's members in the run.
 std::vector<std::uint32_t> in_world(MPI_Group group);
+/// Notes who is in it: the groups `own` and `others`, or `own` alone where it is no intercommunicator.
+void set_members(CommunicatorInfo& info, std::vector<std::uint32_t> own, const std::vector<std::uint32_t>& others);
 /// After MPI's beginning, and before its end: what is known of communicators is an attribute.
 void begin_communicators();
 void end_communicators();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mpi/interposer/buffers.hpp"
+#include "mpi/interposer/intercommunicators.hpp"
 #include "mpi/interposer/lifecycle.hpp"
 #include "mpi/interposer/message.hpp"
 #include "mpi/interposer/movements.hpp"

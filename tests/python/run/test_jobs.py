@@ -74,6 +74,18 @@ def test_each_takes_the_time_that_it_takes_alone(jobs: Jobs, neighbour: str, sha
     assert together["fallback"] == {}
 
 
+def test_what_a_job_does_inside_of_mpi_is_not_timed_by_others(
+    jobs: Jobs, build: Callable[[Path], str], neighbour: str
+) -> None:
+    common = ("--share", "sub-channels:1:3", "--compute", "none")
+    both = ("--", build(PROGRAMS / "between.c"), ":", neighbour)
+    alone = [jobs(*common, "--only", job, *both)[3] for job in ("0", "1")]
+    for _ in range(3):
+        code, output, errors, together = jobs(*common, *both)
+        assert (code, "0: all right" in output) == (0, True), errors
+        assert _times(together) == [time for report in alone for time in _times(report)]
+
+
 @pytest.mark.parametrize("algorithm", ["tree", "exchange"])
 @pytest.mark.parametrize("option", ["--algorithm", "--tuning"])
 def test_all_take_the_algorithms_that_are_wanted(

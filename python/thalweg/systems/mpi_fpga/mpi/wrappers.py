@@ -122,16 +122,13 @@ _MADE_OF_A_GROUP = {
     "Comm_create_group": "group, newcomm, tagged(tag, comm)",
     "Comm_create_from_group": "group, newcomm, tagged(stringtag)",
 }
-_MADE_APART = {
-    "Intercomm_create": 'newintercomm, {}, "MPI_Intercomm_create", local_comm',
-    "Intercomm_create_from_groups": 'newintercomm, tagged(stringtag), "MPI_Intercomm_create_from_groups"',
-}
-"""What only a group enters: its members block in MPI until the last has come, while the others go on."""
 
 COMMUNICATORS = {
     **{name: f'Create(native, {arguments}, "MPI_{name}")' for arguments, names in _MADE_OF.items() for name in names},
     **{name: f'Create_of(native, {made}, "MPI_{name}")' for name, made in _MADE_OF_A_GROUP.items()},
-    **{name: f"Create_apart(native, {made})" for name, made in _MADE_APART.items()},
+    "Intercomm_create": "Intercomm_create(native, local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)",
+    "Intercomm_create_from_groups": "Intercomm_create_from_groups(native, local_group, local_leader, remote_group, "
+    "remote_leader, stringtag, newintercomm)",
     "Dist_graph_create": "Dist_graph_create(native, comm_old, n, sources, degrees, destinations, weights, info, reorder, "
     "comm_dist_graph)",
     "Comm_dup": "Comm_dup(native, comm, newcomm)",

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Intercommunicators between halves, and what MPI itself does for all ranks together. */
+#include "check.h"
+
+static void greet(MPI_Comm between, int upper) {
+  const int one = 1;
+  int others = 0, place, size, from = -1;
+  MPI_Comm_rank(between, &place);
+  MPI_Comm_remote_size(between, &size);
+  CHECK(size == (upper ? ranks / 2 : ranks - ranks / 2));
+  MPI_Allreduce(&one, &others, 1, MPI_INT, MPI_SUM, between);
+  CHECK(others == size);
+  if (place < ranks / 2) {
+    MPI_Sendrecv(&rank, 1, MPI_INT, place, 3, &from, 1, MPI_INT, place, 3, between, MPI_STATUS_IGNORE);
+    CHECK(from == (upper ? place : ranks / 2 + place));
+  }
+  MPI_Comm_free(&between);
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  const int upper = rank >= ranks / 2;
+  MPI_Comm half, between;
+  MPI_Group world, groups[2];
+  int lower[1][3] = {{0, ranks / 2 - 1, 1}};
+  MPI_Comm_split(MPI_COMM_WORLD, upper, 0, &half);
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_range_incl(world, 1, lower, &groups[0]);
+  MPI_Group_range_excl(world, 1, lower, &groups[1]);
+  for (int i = 0; i < 3; i++) {
+    const int leader = upper ? ranks - 1 - ranks / 2 : ranks / 2 - 1, other = upper ? ranks / 2 - 1 : ranks - 1;
+    MPI_Intercomm_create(half, leader, MPI_COMM_WORLD, other, 9, &between);
+    greet(between, upper);
+    MPI_Intercomm_create_from_groups(groups[upper], 0, groups[!upper], 0, "halves", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
+                                     &between);
+    greet(between, upper);
+  }
+  MPI_Group_free(&groups[0]);
+  MPI_Group_free(&groups[1]);
+  MPI_Group_free(&world);
+  MPI_Comm_free(&half);
+  return end();
+}
