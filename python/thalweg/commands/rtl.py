@@ -223,7 +223,7 @@ def _show_coverage(project: Project, blocks: dict[str, Block], json_file: Path |
 def synth(
     blocks: tuple[str, ...], system: str | None, sets: tuple[str, ...], place: bool, json_file: Path | None
 ) -> None:
-    """Map blocks for UltraScale+ with Yosys, and count what they take.
+    """Map blocks for UltraScale+, and count what they take.
 
     That is LUTs, flip-flops, DSPs and block RAMs. Without names the blocks are those of rtl/synthesis.toml, without --set their parameter sets too. Where all blocks of a node
     are mapped, it is summed up.

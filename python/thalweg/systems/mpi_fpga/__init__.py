@@ -50,7 +50,7 @@ SYSTEM = System(
         ),
         "rtl cosim": Loaded(
             "commands.cosim:command",
-            "Hold a cluster's routers against the simulator's, in every cycle.",
+            "Hold a cluster's hardware against the simulator.",
         ),
         "rtl export": Loaded("commands.export:command", "Write a node as a folder of hardware that stands by itself."),
     },
