@@ -79,7 +79,8 @@ def _collectives(rows: Sequence[Row]) -> Figure:
             name = f"{'line' if cluster.endswith('bus') else 'torus'}, {ranks} ranks"
             axes.plot(sizes, [row.about["time_us"] for row in of], style, ms=4, label=name)
             if cluster == "smi-noctua":
-                axes.plot(sizes, [row.about["host_us"] for row in of], "k:", label=f"through hosts, {ranks} ranks")
+                hosts = [row.about["host_us"] for row in of]
+                axes.plot(sizes, hosts, "k:" if ranks == 4 else "k-.", label=f"through hosts, {ranks} ranks")
         axes.set_yscale("log")
         axes.set_title(operation)
         _sizes(axes, sizes)
@@ -115,8 +116,8 @@ def _strong(rows: Sequence[Row]) -> Figure:
     figure = Figure(figsize=(7.5, 4.5), layout="constrained")
     axes = figure.subplots()
     shown = {
-        "simulated, memory at its peak": [row.measured for row in points],
-        "simulated, memory as STREAM measured it": [row.about["stream_times"] for row in points],
+        "simulated, DRAM of the preset": [row.measured for row in points],
+        "simulated, memory at the rate that STREAM measured": [row.about["stream_times"] for row in points],
         "published": [row.published or 1 for row in points],
     }
     for number, (name, times) in enumerate(shown.items()):
@@ -140,7 +141,7 @@ def _weak(rows: Sequence[Row]) -> Figure:
         of = [row for row in points if row.about["ranks"] == ranks]
         axes.plot(sizes, [row.about["point_ns"] for row in of], "o-", ms=4, color=colour, label=f"{ranks} FPGAs")
         least = [max(row.about["memory_us"], row.about["halos_us"]) * 1e3 / row.about["size"] ** 2 for row in of]
-        axes.plot(sizes, least, ":", color=colour, label=f"{ranks} FPGAs, what memory and halos need")
+        axes.plot(sizes, least, ":", color=colour, label=f"{ranks} FPGAs, lower bound of memory and halos")
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()

@@ -4,8 +4,8 @@
 The path through hosts is a closed form: the latency that the paper measured, and each byte over PCI Express, the hosts' network and PCI
 Express again, one after the other, at the rates that these have by their standards.
 
-Strong scaling of the stencil is simulated with memory as fast as the preset has it, which is its peak, and as fast as it was measured on
-such boards; what then remains between a published speed-up and ours is printed, and nothing is chosen to explain it.
+Strong scaling of the stencil is simulated twice: with the preset's DRAM, and with the rate that STREAM measured on such boards. The factor
+that then remains between a published speed-up and ours is printed; no value is chosen to explain it.
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ class Evaluation(OfPaper):
         return self._strong_us(*STRONG[0])
 
     def _strong_us(self, banks: int, grid: Grid) -> tuple[float, float]:
-        """With memory as the preset has it, all steps simulated; and with what STREAM measured, all steps by a step's time."""
+        """Times with the preset's DRAM, from a simulation of all steps, and with the rate that STREAM measured, from the time of a step."""
         whole = self._domain.us(self.torus, grid, banks, STEPS)
         stream = self.torus.with_node(bank_gb=self.stream_gb(banks), **dram.NO_LOSSES)
         step, around = self._domain.step_us(stream, grid, banks, COUNTS)

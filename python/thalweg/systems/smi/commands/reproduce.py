@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from thalweg.cluster import dram
 from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
 from thalweg.errors import InputError
 from thalweg.reproduce import Row, short
@@ -137,7 +138,8 @@ def _print_programs(rows: Sequence[Row], evaluation: Evaluation) -> None:
         left=["banks and FPGAs"],
     )
     print_line(
-        f"measured: kernels of {evaluation.torus.mhz:g} MHz and banks of {node.bank_gb:g} GB/s, their peak; the preset "
+        f"measured: kernels of {evaluation.torus.mhz:g} MHz; banks of {node.bank_gb:g} GB/s, "
+        f"{dram.copy_gb(node, node.bank_gb):.2f} GB/s where 1 KByte is read and 1 KByte written in turn; the preset "
         f"{evaluation.torus.name} has the sources"
     )
     for banks, what in ((1, "of one bank"), (4, "of each of four banks")):
