@@ -2,6 +2,7 @@
 // Clusters of PEACH2 as a file would say them.
 #pragma once
 
+#include "../../dram.hpp"
 #include "cluster/assembly.hpp"
 
 namespace thalweg::peach2 {
@@ -11,51 +12,20 @@ inline Description rings_of(unsigned count, unsigned nodes, Tick bus_phase = 0) 
   Description description;
   description.ticks_per_second = 750'000'000;
   description.clocks = {{"net", {.period = 3}}, {"bus", {.period = 5, .phase = bus_phase}}};
-  const Values::Table node{{"clock", std::string("net")},
-                           {"bus_clock", std::string("bus")},
-                           {"windows", std::int64_t{16}},
-                           {"packets", std::int64_t{32}},
-                           {"units", std::int64_t{256}},
-                           {"reads", std::int64_t{16}},
-                           {"bus_reads", std::int64_t{4}},
-                           {"ram_bits", std::int64_t{11}},
-                           {"contexts", std::int64_t{4}},
-                           {"sums", std::int64_t{16}},
-                           {"records", std::int64_t{8}},
-                           {"latency", std::int64_t{8}},
-                           {"starts", std::int64_t{8}},
-                           {"host_link_ns", 140.0},
-                           {"memory_ns", 100.0},
-                           {"processor_read_ns", 267.0},
-                           {"processor_read_gb", 8.0},
-                           {"gpu_read_ns", 267.0},
-                           {"gpu_read_gb", 2.8},
-                           {"store_ns", 134.0},
-                           {"landing_ns", 134.0},
-                           {"poll_ns", 12.0},
-                           {"copy_start_ns", 10000.0},
-                           {"copy_gb", 6.0},
-                           {"memory_gb", 8.528},
-                           {"memory_commands", std::int64_t{8}},
-                           {"dram_burst_bytes", std::int64_t{64}},
-                           {"dram_row_bytes", std::int64_t{8192}},
-                           {"dram_groups", std::int64_t{1}},
-                           {"dram_banks", std::int64_t{8}},
-                           {"dram_trcd_ns", 13.125},
-                           {"dram_trp_ns", 13.125},
-                           {"dram_tras_ns", 37.5},
-                           {"dram_trtp_ns", 7.5},
-                           {"dram_twr_ns", 15.0},
-                           {"dram_tcl_ns", 13.125},
-                           {"dram_tcwl_ns", 11.25},
-                           {"dram_twtr_ns", 7.5},
-                           {"dram_trtw_ns", 3.75},
-                           {"dram_tccd_l_ns", 7.5},
-                           {"dram_trrd_ns", 10.0},
-                           {"dram_tfaw_ns", 50.0},
-                           {"dram_trefi_ns", 7800.0},
-                           {"dram_trfc_ns", 110.0},
-                           {"dram_starvation", std::int64_t{10}}};
+  Values::Table node{{"clock", std::string("net")},  {"bus_clock", std::string("bus")},
+                     {"windows", std::int64_t{16}},  {"packets", std::int64_t{32}},
+                     {"units", std::int64_t{256}},   {"reads", std::int64_t{16}},
+                     {"bus_reads", std::int64_t{4}}, {"ram_bits", std::int64_t{11}},
+                     {"contexts", std::int64_t{4}},  {"sums", std::int64_t{16}},
+                     {"records", std::int64_t{8}},   {"latency", std::int64_t{8}},
+                     {"starts", std::int64_t{8}},    {"host_link_ns", 140.0},
+                     {"memory_ns", 100.0},           {"processor_read_ns", 267.0},
+                     {"processor_read_gb", 8.0},     {"gpu_read_ns", 267.0},
+                     {"gpu_read_gb", 2.8},           {"store_ns", 134.0},
+                     {"landing_ns", 134.0},          {"poll_ns", 12.0},
+                     {"copy_start_ns", 10000.0},     {"copy_gb", 6.0},
+                     {"memory_gb", 8.528},           {"memory_commands", std::int64_t{8}}};
+  node.merge(ddr3_1066());
   for (unsigned n = 0; n < count * nodes; ++n)
     description.nodes.push_back({"peach2", Values("node " + std::to_string(n), node)});
   const auto join = [&](unsigned a, unsigned port_a, unsigned b, unsigned port_b) {

@@ -9,25 +9,19 @@
 #include <random>
 #include <stdexcept>
 
+#include "../../dram.hpp"
 #include "../../seed.hpp"
+#include "memory/dram_values.hpp"
 
 namespace thalweg {
 namespace {
 
-// A cycle is a nanosecond: DDR4-2400, eight devices of eight bits (JEDEC JESD79-4).
-constexpr DramTiming kDdr4{.bytes_per_cycle = 19.2,
-                           .trcd = 14.16,
-                           .trp = 14.16,
-                           .tras = 32,
-                           .trtp = 7.5,
-                           .twr = 15,
-                           .tcl = 14.16,
-                           .tcwl = 10,
-                           .twtr = 2.5,
-                           .trtw = 1.67,
-                           .tccd_l = 5,
-                           .trrd = 3.33,
-                           .tfaw = 21};
+// DDR4-2400 without refresh; a cycle is a nanosecond.
+const DramTiming kDdr4 = [] {
+  auto values = ddr4_2400();
+  values.insert_or_assign("dram_trefi_ns", 0.0);
+  return dram_of(Values("bank", values), 19.2, 1e9);
+}();
 constexpr double kBurst = 64 / 19.2;
 constexpr double kTurns = 1.67 + 2.5 + 14.16;  ///< of the data bus, to writes and back
 constexpr std::uint64_t kRow = 4 * 4 * 8192;   ///< from a row of a bank to its next one
@@ -129,7 +123,6 @@ TEST(Dram, WaitingRowsTakeTurnsOfTheControllersLimit) {
 TEST(Dram, RefreshTakesItsShare) {
   auto timing = kDdr4;
   timing.trefi = 7800;
-  timing.trfc = 350;
   constexpr double kRefresh = 14.16 + 350 + 14.16;
   Dram stream(timing);
   double done = 0;

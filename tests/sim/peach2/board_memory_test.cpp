@@ -8,32 +8,18 @@
 #include <random>
 #include <vector>
 
+#include "../../dram.hpp"
 #include "../../seed.hpp"
+#include "memory/dram_values.hpp"
 
 namespace thalweg::peach2 {
 namespace {
 
 constexpr double kPerNs = 0.15;  // cycles of the bus
 BoardMemory::Config config(double trefi_ns = 0) {
-  return {.latency = 17,
-          .commands = 8,
-          .dram = {.bytes_per_cycle = 8.528 / kPerNs,
-                   .groups = 1,
-                   .banks = 8,
-                   .trcd = 13.125 * kPerNs,
-                   .trp = 13.125 * kPerNs,
-                   .tras = 37.5 * kPerNs,
-                   .trtp = 7.5 * kPerNs,
-                   .twr = 15 * kPerNs,
-                   .tcl = 13.125 * kPerNs,
-                   .tcwl = 11.25 * kPerNs,
-                   .twtr = 7.5 * kPerNs,
-                   .trtw = 3.75 * kPerNs,
-                   .tccd_l = 7.5 * kPerNs,
-                   .trrd = 10 * kPerNs,
-                   .tfaw = 50 * kPerNs,
-                   .trefi = trefi_ns * kPerNs,
-                   .trfc = 110 * kPerNs}};
+  auto ddr3 = ddr3_1066();
+  ddr3.insert_or_assign("dram_trefi_ns", trefi_ns);
+  return {.latency = 17, .commands = 8, .dram = dram_of(Values("memory", ddr3), 8.528, kPerNs * 1e9)};
 }
 BusBeat beat(std::uint64_t address, bool write = false, std::uint64_t value = 0) {
   BusBeat made{};

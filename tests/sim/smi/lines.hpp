@@ -2,6 +2,7 @@
 // Lines of ranks as a cluster file would say them, and their tables.
 #pragma once
 
+#include "../../dram.hpp"
 #include "smi/driver/fabric.hpp"
 
 namespace thalweg::smi {
@@ -19,42 +20,24 @@ inline Description line_of(unsigned ranks, const LineValues& line = {}) {
   Description description;
   description.ticks_per_second = 250'000'000;
   description.clocks = {{"kernel", {}}};
-  const Values::Table node{{"links", std::int64_t{line.links}},
-                           {"clock", std::string("kernel")},
-                           {"packet_bytes", std::int64_t{32}},
-                           {"reads", line.reads},
-                           {"depth", line.depth},
-                           {"link_buffer", line.link_buffer},
-                           {"latency", std::int64_t{8}},
-                           {"tile", std::int64_t{32}},
-                           {"children", std::int64_t{15}},
-                           {"protocol", line.protocol},
-                           {"switching", line.switching},
-                           {"circuit_packets", line.circuit_packets},
-                           {"arity", std::int64_t{0}},
-                           {"any_order", false},
-                           {"banks", std::int64_t{4}},
-                           {"bank_gb", 16.0},
-                           {"bank_ns", 100.0},
-                           {"dram_burst_bytes", std::int64_t{64}},
-                           {"dram_row_bytes", std::int64_t{8192}},
-                           {"dram_groups", std::int64_t{4}},
-                           {"dram_banks", std::int64_t{4}},
-                           {"dram_trcd_ns", 14.16},
-                           {"dram_trp_ns", 14.16},
-                           {"dram_tras_ns", 32.0},
-                           {"dram_trtp_ns", 7.5},
-                           {"dram_twr_ns", 15.0},
-                           {"dram_tcl_ns", 14.16},
-                           {"dram_tcwl_ns", 10.0},
-                           {"dram_twtr_ns", 2.5},
-                           {"dram_trtw_ns", 1.67},
-                           {"dram_tccd_l_ns", 5.0},
-                           {"dram_trrd_ns", 3.33},
-                           {"dram_tfaw_ns", 21.0},
-                           {"dram_trefi_ns", 7800.0},
-                           {"dram_trfc_ns", 350.0},
-                           {"dram_starvation", std::int64_t{10}}};
+  Values::Table node{{"links", std::int64_t{line.links}},
+                     {"clock", std::string("kernel")},
+                     {"packet_bytes", std::int64_t{32}},
+                     {"reads", line.reads},
+                     {"depth", line.depth},
+                     {"link_buffer", line.link_buffer},
+                     {"latency", std::int64_t{8}},
+                     {"tile", std::int64_t{32}},
+                     {"children", std::int64_t{15}},
+                     {"protocol", line.protocol},
+                     {"switching", line.switching},
+                     {"circuit_packets", line.circuit_packets},
+                     {"arity", std::int64_t{0}},
+                     {"any_order", false},
+                     {"banks", std::int64_t{4}},
+                     {"bank_gb", 16.0},
+                     {"bank_ns", 100.0}};
+  node.merge(ddr4_2400());
   for (unsigned r = 0; r < ranks; ++r) description.nodes.push_back({"smi", Values("rank " + std::to_string(r), node)});
   for (unsigned r = 0; r + 1 < ranks; ++r)
     description.links.push_back(
