@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An operation of `thalweg bench` and of `thalweg.bench`: what it is planned with, the rows that it gives, and what makes them wrong.
+"""Operations of `thalweg bench` and of `thalweg.bench`: their options, their plans, and checks of their rows.
 
-A row is a dictionary of plain values, one measurement, which `--json` writes as it stands; times are in microseconds, sizes in bytes.
+A row is one measurement, a dictionary of plain values that `--json` writes unchanged. Times are in microseconds, sizes in bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def silent(_: float) -> None:
 
 
 class WrongRows(CheckFailed):
-    """Something was measured that cannot be right: a result, or a time below its bound."""
+    """A wrong measurement: a wrong result, or a time below its bound."""
 
     def __init__(self, what: str, rows: Sequence[Row]) -> None:
         super().__init__(what)
@@ -36,7 +36,7 @@ class WrongRows(CheckFailed):
 
 
 def check(rows: Sequence[Row]) -> None:
-    """Raises WrongRows where a result is not verified, or a time is below its bound."""
+    """Raises WrongRows if a result is not verified, or a time is below its bound."""
     if wrong := [row for row in rows if row["verified"] is False]:
         where = ", ".join(str(row["bytes"] if "load" not in row else row["load"]) for row in wrong)
         raise WrongRows(f"{rows[0]['operation']} gave wrong results at {where}", rows)
@@ -52,7 +52,7 @@ def check(rows: Sequence[Row]) -> None:
 
 
 def check_times(rows: Sequence[Row]) -> None:
-    """As `check`, of rows with one time and one bound."""
+    """Like `check`, for rows with one time and one bound."""
     for row in rows:
         what = f"{row['operation']} of {row['bytes']} bytes"
         if not row["verified"]:
@@ -65,7 +65,7 @@ def check_times(rows: Sequence[Row]) -> None:
 
 
 def peer_at(cluster: Cluster, hops: int) -> int:
-    """The first node that is `hops` links from node 0. Raises InputError."""
+    """The first node at a distance of `hops` links from node 0. Raises InputError."""
     distances = cluster.topology.distances[0]
     (found,) = (distances == hops).nonzero()
     if hops < 1 or not found.size:
@@ -77,7 +77,7 @@ def peer_at(cluster: Cluster, hops: int) -> int:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What happened when, and the flits that links carried: rows of node, port, flits."""
+    """A timeline, and the flits that links carried, in rows of node, port and flits."""
 
     timeline: Timeline
     links: Sequence[Row]
@@ -85,24 +85,24 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Plan:
-    """An operation on a cluster with all of its options, right as far as can be said before it is measured."""
+    """An operation on a cluster with valid options, ready to be measured."""
 
     cluster: Cluster
     title: str
     measure: Callable[[Progress, int], Iterable[Row]]
-    """Given who hears how far it is, and how many fabrics may run side by side. Raises FabricStopped where it never ends."""
+    """Called with the progress callback and the number of fabrics that may run in parallel. Raises FabricStopped if the operation never ends."""
     seeds: Mapping[str, int] = field(default_factory=dict)
     check: Callable[[Sequence[Row]], None] = check
     """Raises WrongRows."""
     record: Callable[[Sequence[Row]], Recorded] | None = None
-    """Does what was measured once more, and keeps what happened when; None where nothing is executed that has a timeline."""
+    """Repeats the measured operation and records its timeline; None if the operation has no timeline."""
 
     def rows(self, progress: Progress = silent, workers: int = 1) -> list[Row]:
         return list(self.measure(progress, workers))
 
 
 class Option(NamedTuple):
-    """What an operation can be given: the Python type as it is written, and the value that it has where nothing is given."""
+    """An option of an operation: its name, its Python type as text, and its default."""
 
     name: str
     type: str
@@ -111,8 +111,8 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True)
 class Operation:
-    """What a system can measure. `plan` takes a cluster, and raises InputError; its parameters that must be named, but for those
-    that it is `without`, are the options."""
+    """An operation that a system can measure. `plan` takes a cluster and options, and raises InputError. The options are its keyword-only
+    parameters, except those in `without`."""
 
     plan: Callable[..., Plan]
     without: Collection[str] = ()
@@ -126,7 +126,7 @@ class Operation:
 
 
 def listed(function: Callable[..., Any]) -> list[Option]:
-    """Its parameters that must be named."""
+    """The keyword-only parameters of a function."""
     return [
         Option(p.name, _TYPES.get(p.annotation, p.annotation), p.default)
         for p in inspect.signature(function).parameters.values()
@@ -135,7 +135,7 @@ def listed(function: Callable[..., Any]) -> list[Option]:
 
 
 _TYPES = {"Sizes": "str | int | Sequence[int]", "placements.Placement": "str | Sequence[int]"}
-"""Names of types in annotations, written out."""
+"""Aliases of types in annotations, and the types that they stand for."""
 
 
 def options_of(function: Callable[..., Any]) -> list[str]:
@@ -143,12 +143,12 @@ def options_of(function: Callable[..., Any]) -> list[str]:
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """Number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 Sizes = str | int | Sequence[int]
-"""In bytes: `4:1M`, doubling from the first to the last; a list such as `4,64,1K`, or of numbers; a number."""
+"""Sizes in bytes: `4:1M` (doubling from the first to the last), a list such as `4,64,1K` or of numbers, or a number."""
 
 _SIZE = re.compile(r"([0-9]{1,15})([KMG]?)", re.IGNORECASE)
 _UNIT = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -179,18 +179,18 @@ def parse_sizes(given: Sizes) -> list[int]:
 
 
 ENGINES = ("sim", "rtl")
-"""What a cluster's hardware may be: the simulator's models, or what is Verilated, in step with them."""
+"""Engines for a cluster's hardware: the simulator's models, or Verilated RTL in step with them."""
 
 
 def one_of(what: str, value: str, known: Iterable[str]) -> str:
-    """The value of an option. Raises InputError where it is none of those."""
+    """The value of an option. Raises InputError if it is not one of the known values."""
     if value not in (known := list(known)):
         raise InputError(f"{value!r} is no {what}; there are {', '.join(known)}")
     return value
 
 
 def at_least(what: str, value: int, least: int) -> int:
-    """The value of an option. Raises InputError where it is no whole number, or below."""
+    """The value of an option. Raises InputError if it is not a whole number of at least `least`."""
     if not isinstance(value, int) or value < least:
         raise InputError(f"{what} is {value!r}; it is a whole number, {least} or above")
     return value

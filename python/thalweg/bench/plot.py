@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of what `thalweg bench` measured: time over size beside its bound, latency over load, rates by share."""
+"""Plots of `thalweg bench`: time and bound over size, latency over load, rates by share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMATS = (".png", ".svg", ".pdf")
 
 
 def check_plot(path: Path) -> None:
-    """Raises InputError where no picture could be drawn into `path`."""
+    """Raises InputError if no plot can be drawn into `path`."""
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"{str(path)!r} names no kind of picture; it has to end in {', '.join(FORMATS)}")
     try:
@@ -28,7 +28,7 @@ def check_plot(path: Path) -> None:
 
 
 def plot(rows: Sequence[Row], path: Path, title: str = "") -> None:
-    """Draws the rows of one operation on one cluster, under a title where the rows say too little for one."""
+    """Plots the rows of one operation on one cluster. `title` replaces the title that follows from the rows."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
@@ -82,7 +82,7 @@ def _time_over_size(axes: Axes, rows: Sequence[Row]) -> None:
 
 
 def _lines(rows: Sequence[Row]) -> Iterator[tuple[Sequence[Row], str, str, str]]:
-    """Rows, their keys of time and of bound, and what the time is."""
+    """The lines of a plot: rows, the keys of their time and bound, and the label."""
     if "time_kernel_us" in rows[0]:
         yield rows, "time_kernel_us", "bound_kernel_us", "kernel to kernel"
         yield rows, "time_host_us", "bound_host_us", "host to host"
@@ -139,7 +139,7 @@ def _short(size: float) -> str:
 
 
 def _rate_by_share(axes: Axes, rows: Sequence[Row]) -> None:
-    """Groups of bars, one for each way of sharing: what each job keeps of its rate, at the largest size."""
+    """Draws a group of bars for each way of sharing: the share of its rate that each job keeps, at the largest size."""
     largest = [row for row in rows if row["bytes"] == max(row["bytes"] for row in rows)]
     shares = list(dict.fromkeys(row["share"] for row in largest))
     jobs = sorted({row["job"] for row in largest})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures many plans on all cores."""
+"""Measures several plans in parallel on all cores."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from thalweg.bench.operation import Plan, Progress, Row, cores, silent
 
-_plans: Sequence[Plan] = ()  #: in a process of the pool
+_plans: Sequence[Plan] = ()  #: of this process of the pool
 _threads = 1
 
 
 def measure(plans: Sequence[Plan], progress: Progress = silent) -> list[list[Row]]:
-    """The rows of each, side by side in processes: most of a short operation is Python's. `progress` hears of plans that are done.
+    """The rows of each plan. Plans run in parallel processes, because Python takes most of the time of a short operation. `progress` gets the share of finished plans.
 
-    They are forked, so that plans and their clusters need no copy, and a script no `if __name__ == "__main__"`. Raises as the first plan
-    that fails; the others are given up then.
+    The processes are forked, so plans and clusters are not copied, and a script needs no `if __name__ == "__main__"`. Raises the exception of the first plan
+    that fails, and cancels the others.
     """
     processes = min(cores(), len(plans))
     if processes <= 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters of every system: `load` finds one by the name of a preset, a file, or as a shape in place."""
+"""Clusters of every system: `load` takes the name of a preset, a file, or a shape such as `torus:8x8`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from thalweg.cluster.topology import Topology
 
 Shown = tuple[str, str, str]
-"""What a value is, the value, and a note."""
+"""The meaning of a value, the value, and a note."""
 
 
 class Cluster(Protocol):
-    """What every system's cluster says of itself."""
+    """The interface of every system's clusters."""
 
     @property
     def name(self) -> str: ...
@@ -31,22 +31,22 @@ class Cluster(Protocol):
     def topology(self) -> Topology: ...
     @property
     def kinds(self) -> Sequence[str]:
-        """The file's name of what stands at each node; empty where all are alike."""
+        """The name in the file of each node's kind; empty if all nodes are alike."""
 
     @property
     def link_kinds(self) -> Sequence[str]:
-        """The file's name of each link of the topology; empty where all are alike."""
+        """The name in the file of each link's kind; empty if all links are alike."""
 
     @property
     def description(self) -> Mapping[str, Any]:
-        """Every value, as plain data, and what follows from them."""
+        """Every value and every derived value, as plain data."""
 
     @property
     def seeds(self) -> Mapping[str, int]:
-        """Of what is random about the cluster itself."""
+        """Seeds of random properties of the cluster itself, by name."""
 
     def replace(self, **values: Mapping[str, Any]) -> Cluster:
-        """The same with other values, `link={"latency_ns": 300}`, under a name that tells them. Raises InputError."""
+        """A copy with other values, such as `link={"latency_ns": 300}`; its name lists them. Raises InputError."""
 
     def shown(self) -> Sequence[Shown]:
         """Its values, in the units of files and of the hardware."""
@@ -55,18 +55,18 @@ class Cluster(Protocol):
         """Lines for its drawing: ports and rates."""
 
     def checked(self) -> tuple[str, Mapping[str, Any]]:
-        """What was proved of it, in a few words and as plain data. Raises CheckFailed, or InputError, with what is wrong."""
+        """Proves the system's properties of the cluster; a summary, and the figures as plain data. Raises CheckFailed or InputError."""
 
 
 def load(name: str | Path, faults: str | None = None) -> Cluster:
-    """The cluster of that name, with what goes wrong on links. Raises InputError."""
+    """The cluster of a name, with the given faults of links (`--faults`). Raises InputError."""
     from thalweg.cluster.file import system_of
 
     return system_of(str(name)).clusters().load(name, faults)
 
 
 def load_file(file: Path) -> Cluster:
-    """The cluster of a file, whatever its name. Raises InputError."""
+    """The cluster of a file, even if the file has the name of a preset. Raises InputError."""
     from thalweg.cluster.file import system_of_file
 
     return system_of_file(file).clusters().load_file(file)

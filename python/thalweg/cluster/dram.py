@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster file says of a channel of DRAM (docs/kernels.md): sizes and times by JEDEC's names, with those of a standard where it says nothing."""
+"""The values of a DRAM channel in a cluster file (docs/kernels.md): sizes and times by JEDEC's names, with defaults from the standards."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STARVATION = 10
 """Of Intel's controllers (External memory interfaces Stratix 10 FPGA IP user guide, section 12.4.10; DDR3 with UniPHY is the same)."""
 
 NO_LOSSES = {"dram_trefi_ns": 0.0, "dram_trtw_ns": 0.0, "dram_twtr_ns": 0.0, "dram_tcl_ns": 0.0}
-"""Neither refresh nor turns of the data bus: for a rate that was measured, and has them in it."""
+"""No refresh and no turnarounds of the data bus, for a measured rate, which includes them."""
 
 
 class Ddr4(NodeTable):
@@ -90,20 +90,20 @@ class Ddr3(NodeTable):
 
 
 def read_gb(node: Ddr3 | Ddr4, peak_gb: float) -> float:
-    """GB/s of a long stream: the peak less refresh."""
+    """GB/s of a long stream: the peak minus the time of refreshes."""
     if not node.dram_trefi_ns:
         return peak_gb
     return peak_gb * (1 - (node.dram_trp_ns + node.dram_trfc_ns + node.dram_trcd_ns) / node.dram_trefi_ns)
 
 
 def copy_gb(node: Ddr3 | Ddr4, peak_gb: float, block: int = 1024) -> float:
-    """GB/s of what is read and written in turn, so many bytes each."""
+    """GB/s of alternately reading and writing `block` bytes."""
     turns = node.dram_trtw_ns + node.dram_twtr_ns + node.dram_tcl_ns
     return read_gb(node, 2 * block / (2 * block / peak_gb + turns))
 
 
 def faults(node: Ddr3 | Ddr4) -> Iterator[tuple[str, str]]:
-    """Values that don't go together: the name of one, and what is wrong."""
+    """Invalid combinations of values: the name of one of them, and the error."""
     for name in ("dram_burst_bytes", "dram_row_bytes", "dram_groups", "dram_banks"):
         value: int = getattr(node, name)
         if value & (value - 1):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clusters as SVG: nodes with number and coordinates, links coloured by dimension, and a legend with ports and rates.
 
-A grid is drawn two dimensions at a time: x to the right, y downwards, and a panel for each place in the other dimensions,
-whose links are short stubs with the number of the node that they lead to. Links that close a ring are arcs. A fat tree has its
-spines on top, and each leaf's hosts in columns below it.
+A grid is drawn as panels of two dimensions, x to the right and y downwards, with one panel for each coordinate in the other dimensions.
+Links between panels are short stubs with the number of the node at the other end. Links that close a ring are arcs. A fat tree has its
+spines at the top, and each leaf's hosts in columns below it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from thalweg.cluster import Cluster
 from thalweg.cluster.topology import Topology
 from thalweg.errors import one_line
 
-COLOURS = ("#2563eb", "#15803d", "#c2410c", "#7e22ce", "#be123c", "#0e7490")  # one for each dimension
-FILLS = ("#f8fafc", "#fef3c7", "#dcfce7", "#e0e7ff", "#fce7f3")  # one for each kind of node
+COLOURS = ("#2563eb", "#15803d", "#c2410c", "#7e22ce", "#be123c", "#0e7490")  # one per dimension
+FILLS = ("#f8fafc", "#fef3c7", "#dcfce7", "#e0e7ff", "#fce7f3")  # one per kind of node
 AXES = "xyzuvw"
 BOX_WIDTH, BOX_HEIGHT = 54, 36
 CELL_WIDTH, CELL_HEIGHT = 104, 88
@@ -31,9 +31,9 @@ Point = tuple[float, float]
 
 HOST_COLUMNS = 3  # below a leaf switch
 HOST_WIDTH, HOST_HEIGHT = BOX_WIDTH + 26, BOX_HEIGHT + 10
-LEVEL_HEIGHT = 190  # from a level of switches to the next one
+LEVEL_HEIGHT = 190  # between two levels of switches
 
-SPRING_NODES = 150  # an irregular graph beyond this is drawn on a circle
+SPRING_NODES = 150  # a larger irregular graph is drawn on a circle
 
 STYLE = """
 text { font-family: system-ui, 'DejaVu Sans', Arial, sans-serif; fill: #1f2937; }
@@ -50,15 +50,15 @@ text { font-family: system-ui, 'DejaVu Sans', Arial, sans-serif; fill: #1f2937; 
 """
 
 
-HEAT = ("#fcd34d", "#f59e0b", "#ea580c", "#b91c1c", "#7f1d1d")  # of a link's use, from little to much
+HEAT = ("#fcd34d", "#f59e0b", "#ea580c", "#b91c1c", "#7f1d1d")  # colours of a link's load, from low to high
 UNUSED = "#cbd5e1"
 
 
 @dataclass(frozen=True)
 class _Way:
-    """A link, or the part of it that is drawn at one place."""
+    """A link, or one stub of a link that leaves its panel."""
 
-    link: int  # in the order of the topology's
+    link: int  # its number in the topology
     path: str
     colour: str
     plane: int = 0
@@ -70,7 +70,7 @@ class _Way:
 
 @dataclass
 class _Drawing:
-    """Where the nodes' centres are, and what is drawn behind and beside them."""
+    """The centres of nodes, the marks behind and beside them, and the legend."""
 
     centres: list[Point]
     marks: list[str | _Way]
@@ -78,8 +78,8 @@ class _Drawing:
 
 
 def svg(cluster: Cluster, flits: Mapping[tuple[int, int], int] | None = None) -> str:
-    """The whole drawing as SVG text; the same for the same cluster. With the `flits` that links have carried, by the node and port that
-    sent them, links are coloured by their use."""
+    """The drawing as SVG text, always the same for a cluster. With `flits`, the number of flits that each node and port has sent, links are coloured
+    by their load."""
     topology = cluster.topology
     if topology.level:
         drawing = _fat_tree(topology)
@@ -110,7 +110,7 @@ def svg(cluster: Cluster, flits: Mapping[tuple[int, int], int] | None = None) ->
 
 
 class _Used:
-    """Links in colours of what they have carried in their busier direction."""
+    """Links coloured by the number of flits in their busier direction."""
 
     def __init__(self, topology: Topology, flits: Mapping[tuple[int, int], int]) -> None:
         self.links = topology.links.tolist()
@@ -162,7 +162,7 @@ def _box(topology: Topology, node: int, x: float, y: float, fill: str | None) ->
 
 
 def _name_links(cluster: Cluster, drawing: _Drawing) -> None:
-    """Says which of the file's links the shape's are, and draws those that are joined besides, bowed, in colours from the other end."""
+    """Adds the name of the shape's links to the legend, and draws further links as bows, in colours from the end of the list."""
     topology, names = cluster.topology, list(dict.fromkeys(cluster.link_kinds))
     drawing.keys[:] = [(colour, plane, f"link {names[0]}: {text}") for colour, plane, text in drawing.keys]
     first = len(topology.links) - topology.joined
@@ -187,12 +187,12 @@ def _path(path: str, colour: str, plane: int) -> str:
 
 
 def _grid(topology: Topology) -> _Drawing:
-    """Panels of the first two dimensions."""
+    """Draws panels of the first two dimensions."""
     columns = topology.size[0]
     rows = topology.size[1] if len(topology.size) > 1 else 1
     outer = topology.size[2:]
     panel_width, panel_height = columns * CELL_WIDTH + PANEL_GAP, rows * CELL_HEIGHT + PANEL_GAP
-    # The third dimension goes to the right, as far as the drawing stays wider than high, and the others downwards.
+    # Panels of the third dimension run to the right, in two rows if there are more than four; those of further dimensions run downwards.
     across = outer[0] if outer else 1
     if len(outer) == 1 and across > 4:
         across = math.ceil(across / 2)
@@ -234,7 +234,7 @@ def _grid(topology: Topology) -> _Drawing:
 
 
 def _way(start: Point, end: Point, dimension: int, wraps: bool, shift: float) -> str:
-    """A link within a panel: a line, or an arc above its row or left of its column where it closes the ring."""
+    """The path of a link within a panel: a line, or, if the link closes a ring, an arc above its row or left of its column."""
     (xa, ya), (xb, yb) = start, end
     if dimension == 0 and wraps:
         y, height = ya - BOX_HEIGHT / 2, ya - BOX_HEIGHT / 2 - 30 + shift
@@ -257,7 +257,7 @@ def _colour(dimension: int) -> str:
 
 
 def _stub(link: int, centre: Point, other: int, dimension: int, way: int, plane: int) -> _Way:
-    """A link that leaves its panel: from the box's right corners, upwards to larger and downwards to smaller coordinates."""
+    """A link that leaves its panel: a stub at the box's right corners, upwards for larger and downwards for smaller coordinates."""
     right, start_y = centre[0] + BOX_WIDTH / 2 - 4 * plane, centre[1] - way * (BOX_HEIGHT / 2 - 4)
     end_y = start_y - way * (7 + 12 * (dimension - 2))
     colour = _colour(dimension)
@@ -267,7 +267,7 @@ def _stub(link: int, centre: Point, other: int, dimension: int, way: int, plane:
 
 
 def _fat_tree(topology: Topology) -> _Drawing:
-    """Levels from the spines down, evenly spread; hosts in columns, each column on a line that comes from its leaf."""
+    """Draws levels evenly spaced from the spines down, and hosts in columns; a line from the leaf leads along each column."""
     level = topology.level
     height = max(level)
     leaves = level.count(1)
@@ -309,7 +309,7 @@ def _fat_tree(topology: Topology) -> _Drawing:
 
 
 def _graph(topology: Topology) -> _Drawing:
-    """Rings and large graphs on a circle, stars round their middle, others where springs between the nodes settle."""
+    """Draws rings and large graphs on a circle, stars around their centre, and other graphs by a spring layout."""
     nodes = topology.nodes
     pairs = [(a, b) for a, _, b, _ in topology.links.tolist()]
     if topology.shape == "star":
@@ -365,7 +365,7 @@ def _hosts(topology: Topology) -> str:
 def _legend(
     cluster: Cluster, keys: list[tuple[str, int, str]], fills: Mapping[str, str], top: float
 ) -> tuple[list[str], float, float]:
-    """What to draw, and the right and lower ends of it."""
+    """The marks of the legend, and the positions of its right and lower edges."""
     topology = cluster.topology
     lines = [
         f"{topology.nodes} nodes, {_hosts(topology)}{len(topology.links)} links, diameter {topology.diameter}",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cluster files: how one is read, and what all systems' have in common. Bad input is named with file, line, key and what would be
-right.
+"""Reading of cluster files, and the tables that all systems share. Errors name file, line, key and a valid value.
 
-A file is laid over its `base` (a path beside it), and that over its system's plain one. The models of tables hold no values.
+The values of a file override those of its `base` (a path relative to the file), which override the system's plain file. The models of tables
+hold no defaults of their own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from thalweg.errors import InputError
 from thalweg.resources import resource
 from thalweg.systems import System, systems
 
-FAT_TREE = ("radix", "oversubscription", "levels")  # keys of [topology] that only a fat tree has
+FAT_TREE = ("radix", "oversubscription", "levels")  # keys of [topology] for fat trees only
 
 _PLAINER = {
     "model_type": "be a table",
@@ -74,17 +74,17 @@ Values = TypeVar("Values", bound=Table)
 
 @dataclass(frozen=True)
 class ClusterFile(Generic[Values]):
-    """The values of a cluster and where each of them stands."""
+    """The values of a cluster and the place of each in the files."""
 
     values: Values
     name: str
     places: dict[KeyPath, Place]
-    plain: Path  #: the file that is below all others
+    plain: Path  #: the file with the lowest precedence
 
     def wrong(self, what: str, *keys: str) -> InputError:
-        """The error that says `what` of some values (`router.flow`, `topology.edges.2`); the caller raises it.
+        """An error `what` about the values of some keys (`router.flow`, `topology.edges.2`), for the caller to raise.
 
-        It names the line of the one that stands nearest to the user: in the file itself before its base, there before plain.
+        It names the line of the key that is closest to the user: in the file itself, else in its base, else in the plain file.
         """
         paths = [tuple(int(part) if part.isdigit() else part for part in key.split(".")) for key in keys]
         return wrong_at(self.places, min(paths, key=self._remoteness), what, self.name)
@@ -101,24 +101,24 @@ class ClusterFile(Generic[Values]):
 def parse(
     model: type[Values], values: dict[str, Any], places: dict[KeyPath, Place], name: str, plain: Path
 ) -> ClusterFile[Values]:
-    """Values that have been read, as a cluster file. Raises InputError for the first that is wrong."""
+    """The cluster file of values that `layers` has read. Raises InputError for the first invalid value."""
     return ClusterFile(validated(model, values, places, name), name, places, plain)
 
 
 def validated(model: type[Values], values: Any, places: dict[KeyPath, Place], name: str, at: KeyPath = ()) -> Values:
-    """The table that stands `at` a path of the file. Raises InputError for the first value that is wrong."""
+    """The table at the path `at` of the file. Raises InputError for the first invalid value."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
         problems = error.errors(include_url=False)
-        # What is missing comes last: it may be what a mistyped key was to be.
+        # Missing keys come last: the key may be there, but mistyped.
         first = min(problems, key=lambda problem: (problem["type"] == "missing", _place(places, at + problem["loc"])))
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise wrong_at(places, at + first["loc"], _what(model, first, at) + more, name) from None
 
 
 def topology_of(file: ClusterFile[Any]) -> Topology:
-    """What a file says of nodes and links. Raises InputError."""
+    """The topology of a file. Raises InputError."""
     table = file.values.topology
     if table.shape == "edges":
         if table.edges is None:
@@ -163,25 +163,25 @@ def topology_of(file: ClusterFile[Any]) -> Topology:
 
 
 def presets(system: str | None = None) -> list[str]:
-    """Names of the clusters that come with Thalweg, or of those of a system."""
+    """Names of the presets, of all systems or of one."""
     files = sorted(resource("clusters").glob("*.toml"))
     return [file.stem for file in files if system is None or system_of_file(file).name == system]
 
 
 def path_of(name: str) -> Path | None:
-    """The file of a preset, or of that name; None where there is none."""
+    """The file of a preset or at a path; None if there is none."""
     file = resource("clusters") / f"{name}.toml" if name in presets() else Path(name)
     return file if file.is_file() else None
 
 
 def system_of(name: str) -> System:
-    """That of a cluster, by its kinds of node; the default where it has none, or can't be read: who loads it says why."""
+    """The system of a cluster, by its kinds of nodes. The default system if it has none or cannot be read; loading it reports the error."""
     file = path_of(name)
     return system_of_file(file) if file else next(iter(systems().values()))
 
 
 def system_of_file(file: Path) -> System:
-    """That of its kinds of node. Raises InputError where a kind is none of any system."""
+    """The system of a file, by its kinds of nodes. Raises InputError for a kind that no system has."""
     known = list(systems().values())
     for system in known:
         if file.suffix in system.endings:
@@ -215,7 +215,7 @@ def _system_of_kind(
 def layers(
     file: Path | None, plain: Path | None, above: tuple[Path, ...] = ()
 ) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
-    """The values of a file over those of its bases and of the `plain` one, and where each stands."""
+    """The values of a file merged over those of its bases and of the `plain` file, and the place of each."""
     if file is None:
         if plain is None:
             return {}, {}
@@ -246,7 +246,7 @@ def over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 
 
 def named_after(name: str, tables: Mapping[str, Any]) -> str:
-    """Of a cluster whose tables have other values: `torus:2x2 with link.latency_ns = 300`."""
+    """The name of a cluster with changed values: `torus:2x2 with link.latency_ns = 300`."""
 
     def leaves(table: Mapping[str, Any], at: str) -> Iterator[str]:
         for key, value in table.items():
@@ -259,7 +259,7 @@ def named_after(name: str, tables: Mapping[str, Any]) -> str:
 
 
 def _place(places: dict[KeyPath, Place], path: KeyPath) -> Place:
-    """Where a value stands, or else what it belongs to; line 0 where it stands in no file."""
+    """The place of a value, else of the table that contains it; line 0 if it is in no file."""
     for length in range(len(path), 0, -1):
         if path[:length] in places:
             return places[path[:length]]
@@ -267,7 +267,7 @@ def _place(places: dict[KeyPath, Place], path: KeyPath) -> Place:
 
 
 def wrong_at(places: dict[KeyPath, Place], path: KeyPath, what: str, name: str) -> InputError:
-    """The error that says `what` of the value at a path."""
+    """An error `what` about the value at a path."""
     place = _place(places, path)
     return InputError(what, place.file, place.line) if place.line else InputError(what, name)
 
@@ -280,12 +280,12 @@ def _dotted(path: KeyPath) -> str:
 
 
 def _table_at(model: type[Table], path: KeyPath) -> type[BaseModel]:
-    """The model of the table that the path leads to."""
+    """The model of the table at a path."""
     table: Any = model
     for key in path:
-        if isinstance(key, int):  # an array's index leads to one of the tables in it
+        if isinstance(key, int):  # the index of an array selects one of its tables
             table = get_args(table)[0]
-        elif get_origin(table) is dict:  # a name to one of those that have names
+        elif get_origin(table) is dict:  # a name selects one of the named tables
             table = get_args(table)[1]
         else:
             table = table.model_fields[key].annotation
@@ -293,7 +293,7 @@ def _table_at(model: type[Table], path: KeyPath) -> type[BaseModel]:
 
 
 def _what(model: type[Table], problem: Any, at: KeyPath) -> str:
-    """What is wrong with a value, and what would be right, from what pydantic found in the table that stands there."""
+    """The error about a value with a valid alternative, from the problem that pydantic found in the table at `at`."""
     path: KeyPath = problem["loc"]
     key = path[-1] if path else ""
     if problem["type"] == "extra_forbidden":

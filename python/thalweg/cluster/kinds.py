@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters put together of kinds: what a file says of clocks, nodes and links, each kind with a table of its system's own.
+"""Clusters of kinds: a file defines clocks, nodes and links; each kind of node or link has a table defined by its system.
 
     [clock.net]                [node.hub]              [link.ring]             [topology]
     frequency_mhz = 250        kind = "..."            kind = "..."            shape = "ring"
-                               (what the kind has)     (what the kind has)     size = [4]
+                               (values of the kind)    (values of the kind)    size = [4]
                                                                                node = "hub"
                                                                                link = "ring"
                                                                                join = [{ link = "cable", ends = ["0.S", "2.S"] }]
 
-Every node of a shape is of one kind, but for its switches; links that are no part of the shape are joined, end by end. The
-simulator puts together one plain description of all of it (`Assembled.assembly`), whose values the kinds read.
+All nodes of a shape have one kind, except its switches. `join` adds links beyond the shape, each by its two ends. The
+simulator builds the cluster from one plain description (`Assembled.assembly`), whose values the kinds read.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from thalweg.cluster.topology import Topology
 from thalweg.errors import InputError
 
 Name = Annotated[str, Field(min_length=1)]
-MOST_TICKS = 2**63 // 3600  #: a second, so that 64 bits hold an hour
-LARGEST_DENOMINATOR = 10**6  #: of a frequency in MHz
+MOST_TICKS = 2**63 // 3600  #: ticks per second, so that 64 bits hold an hour
+LARGEST_DENOMINATOR = 10**6  #: of the fraction that a frequency in MHz is converted to
 
 
 class ClockTable(Table):
@@ -55,24 +55,24 @@ class ClockTable(Table):
 
     @property
     def hertz(self) -> Fraction:
-        """Exact for all decimal fractions of 6 places, 161.1328125 = 20625/128, and 333.3333333333333, which is 1000/3."""
+        """Exact for decimal fractions of up to 6 places, for 161.1328125 = 20625/128, and for 333.3333333333333 = 1000/3."""
         return Fraction(self.frequency_mhz).limit_denominator(LARGEST_DENOMINATOR) * 1_000_000
 
 
 class KindTable(Table):
-    """Of a node or a link; keys that end in `clock` name a clock."""
+    """The table of a node or a link. A key that ends in `clock` names a clock."""
 
     kind: Name
 
 
 class NodeTable(KindTable):
     ports: ClassVar[Mapping[str, str]] = {}
-    """Its link ports by name, and what each is, such as "PCIe root"; a shape takes the first ones."""
+    """Names of its link ports with their types, such as "PCIe root". A shape uses the first ports."""
 
 
 class LinkTable(KindTable):
     def refuses(self, one: str, other: str) -> bool:
-        """Can it not join ports that are these? Those of a sort can be joined, where a kind says nothing else."""
+        """True if this link cannot connect these two port types; by default the types must match."""
         return one != other
 
 
@@ -91,7 +91,7 @@ class KindsTopology(TopologyTable):
 
 
 class KindsTable(Table):
-    """A cluster file; what its nodes and links have is their kinds' tables."""
+    """A cluster file of a system with kinds of nodes and links."""
 
     description: str = Field("", pattern=r"^\P{C}*$", description="one line about the cluster")
     base: str | None = Field(None, description="file beside this one whose values hold where this one says nothing")
@@ -107,7 +107,7 @@ Made = TypeVar("Made", bound="Assembled")
 
 @dataclass(frozen=True, eq=False)
 class Assembled:
-    """A cluster of kinds (`Cluster` of thalweg.cluster). A system's own says which kinds there are, and what is proved of it."""
+    """A cluster of kinds (`Cluster` of thalweg.cluster). A system's subclass defines its kinds, its checks and its proofs."""
 
     name: str
     file: ClusterFile[KindsTable]
@@ -156,7 +156,7 @@ class Assembled:
 
     @classmethod
     def _read(cls, file: Path) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
-        """The values of a file, and where each stands. Raises InputError."""
+        """The values of a file and the place of each. Raises InputError."""
         return layers(file, None)
 
     def _loaded(self: Made, file: Path) -> Made:
@@ -202,13 +202,13 @@ class Assembled:
 
     @cached_property
     def kinds(self) -> Sequence[str]:
-        """The name in the file of what stands at each node."""
+        """The name in the file of each node's kind."""
         table, built = self.file.values.topology, self.topology
         return [table.node] * built.hosts + [table.switch or table.node] * (built.nodes - built.hosts)
 
     @cached_property
     def link_kinds(self) -> Sequence[str]:
-        """The name in the file of each link of the topology."""
+        """The name in the file of each link's kind."""
         table, built = self.file.values.topology, self.topology
         return [table.link] * (len(built.links) - built.joined) + [join.link for join in table.join]
 
@@ -237,16 +237,16 @@ class Assembled:
 
     @property
     def ticks_per_second(self) -> int:
-        """Of time: each clock's period is a whole number of them."""
+        """Ticks of simulated time per second; each clock's period is a whole number of ticks."""
         return _ticks_per_second(self.clocks)
 
     def ticks_of(self, clock: str) -> int:
-        """A clock's period."""
+        """The period of a clock in ticks."""
         return int(self.ticks_per_second / self.clocks[clock].hertz)
 
     def replace(self: Made, **values: Mapping[str, Any]) -> Made:
-        """The same with other values of its file, under a name that tells them: `link={"ring": {"latency_ns": 300}}`, or where there
-        is one link alone `link={"latency_ns": 300}`. Raises InputError."""
+        """A copy with other values: `link={"ring": {"latency_ns": 300}}`, or `link={"latency_ns": 300}` if there is only one link.
+        Its name lists the changes. Raises InputError."""
         changed = self._with(values, named_after(self.name, values))
         changed.check()
         return changed
@@ -267,17 +267,17 @@ class Assembled:
         return dataclasses.replace(self, name=name, file=made.file, nodes=made.nodes, links=made.links)
 
     def check(self) -> None:
-        """What the system asks of its clusters beyond their tables. Raises InputError."""
+        """Checks the system's requirements beyond the tables. Raises InputError."""
 
     def with_clock(self: Made, name: str, clock: ClockTable) -> Made:
-        """The same with one clock more, or another one of that name."""
+        """A copy with a clock added or replaced."""
         clocks = {**self.clocks, name: clock}
         values = self.file.values.model_copy(update={"clock": clocks})
         return dataclasses.replace(self, file=dataclasses.replace(self.file, values=values))
 
     @cached_property
     def assembly(self) -> dict[str, Any]:
-        """What the simulator puts together: clocks, and of each node and link its kind and the values that the kind reads."""
+        """The description from which the simulator builds the cluster: clocks, and kind and values of each node and link."""
 
         def part(what: str, name: str, number: int, table: KindTable) -> dict[str, Any]:
             values = table.model_dump(exclude={"kind"}, exclude_none=True)
@@ -303,10 +303,10 @@ OneSort = TypeVar("OneSort", bound="Uniform[Any, Any]")
 
 @dataclass(frozen=True, eq=False)
 class Uniform(Assembled, Generic[NodeOf, LinkOf]):
-    """A cluster whose nodes are of one sort, as are its links."""
+    """A cluster with one kind of node and one kind of link."""
 
     def check_one_sort(self) -> None:
-        """Raises InputError where there are several."""
+        """Raises InputError if the file has several."""
         if len(self.nodes) > 1 or len(self.links) > 1:
             what = "all nodes are of one sort here, and all links: give one [node.*] and one [link.*]"
             raise self.file.wrong(what, "topology.shape")
@@ -317,7 +317,7 @@ class Uniform(Assembled, Generic[NodeOf, LinkOf]):
 
     @property
     def node(self) -> NodeOf:
-        """What every node has."""
+        """The table of every node."""
         return cast(NodeOf, self.nodes[self.node_name])
 
     @property
@@ -325,19 +325,19 @@ class Uniform(Assembled, Generic[NodeOf, LinkOf]):
         return cast(LinkOf, next(iter(self.links.values())))
 
     def with_node(self: OneSort, **values: Any) -> OneSort:
-        """The same, with other values of the nodes."""
+        """A copy with other values of the nodes."""
         return self._with({"node": {self.node_name: values}}, self.name)
 
 
 def _ticks_per_second(clocks: Mapping[str, ClockTable]) -> int:
-    """A whole number of which all clocks' periods are whole ones: periods are denominators over numerators."""
+    """The smallest number of ticks per second of which every clock's period is a whole number. A period is a denominator over a numerator."""
     return math.lcm(*(clock.hertz.numerator for clock in clocks.values()))
 
 
 def _of_kinds(
     kinds: Mapping[str, type[KindOf]], what: str, tables: Mapping[str, Mapping[str, Any]], file: ClusterFile[KindsTable]
 ) -> Iterator[tuple[str, KindOf]]:
-    """The tables of [node.*] or [link.*], each as its kind has it. Raises InputError."""
+    """The tables of [node.*] or [link.*], validated by the models of their kinds. Raises InputError."""
     for name, table in tables.items():
         at = f"{what}.{name}"
         kind = table.get("kind")
@@ -359,7 +359,7 @@ def _one_of(known: Mapping[str, Any], name: str | None, path: str, what: str, fi
 
 
 def _joined(file: ClusterFile[KindsTable], nodes: Mapping[str, NodeTable], links: Mapping[str, LinkTable]) -> Topology:
-    """The shape with its further links. Raises InputError where ports are missing, taken, or can't be joined."""
+    """The shape with its further links. Raises InputError if a port is missing or used twice, or if a link cannot connect two ports."""
     table = file.values.topology
     built = topology_of(file)
 
@@ -369,7 +369,7 @@ def _joined(file: ClusterFile[KindsTable], nodes: Mapping[str, NodeTable], links
     used: dict[tuple[int, int], str] = {}
 
     def end(link: str, node: int, port: int, path: str) -> str:
-        """What the port is that a link ends at."""
+        """The type of the port at a link's end."""
         of = name_of(node)
         ports = list(nodes[of].ports.items())
         if port >= len(ports):

@@ -29,10 +29,10 @@ _FLAT = re.compile(r"\[[^\[\]{}\"'#\n]*\]")  # an array of plain values on one l
 
 
 def read(file: Path) -> tuple[dict[str, Any], dict[KeyPath, int]]:
-    """The values of a TOML file and the line of each key path, array elements by their index; of those of an array of plain
-    values on one line there is the array's alone.
+    """The values of a TOML file, and the line of each key path. An element of an array has its index in the path; the elements of an array
+    of plain values on one line have no lines of their own.
 
-    Raises InputError with the line where the file cannot be read or is no TOML.
+    Raises InputError, with the line, if the file cannot be read or is not TOML.
     """
     try:
         data = file.read_bytes()
@@ -61,14 +61,14 @@ def _syntax_error(message: str, text: str) -> tuple[str, int]:
 
 
 class _Scanner:
-    """Finds lines in text that tomllib has accepted, so that every construct may be taken to be complete."""
+    """Finds the lines of keys. tomllib has accepted the text, so every construct is complete."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._counted = 0, 1  # a place in the text, and the number of its line
+        self._counted = 0, 1  # an offset in the text, and the line number there
         self._lines: dict[KeyPath, int] = {}
-        self._tables: dict[KeyPath, int] = {}  # elements so far of each array of tables
+        self._tables: dict[KeyPath, int] = {}  # number of elements so far of each array of tables
 
     def scan(self) -> dict[KeyPath, int]:
         table: KeyPath = ()

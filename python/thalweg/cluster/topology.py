@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which nodes a cluster has and which of their ports are joined, with the closed forms of the regular shapes.
+"""Topologies: the nodes of a cluster and the links between their ports, with closed forms for the regular shapes.
 
-Nodes of a grid are numbered with the first dimension running fastest: node = x + y X + z X Y. Dimension d has two ports,
-2d towards larger coordinates and 2d + 1 towards smaller ones. A ring of two nodes has two links: port 2d of each is joined
+Nodes of a grid are numbered with the first dimension fastest: node = x + y X + z X Y. Dimension d has two ports,
+2d towards larger coordinates and 2d + 1 towards smaller ones. A ring of two nodes has two links: port 2d of each node is connected
 to port 2d + 1 of the other.
 
 A fat tree is the extended generalized fat tree of S. Ohring et al. ("On Generalized Fat Trees", IPPS 1995): hosts are numbered
-first, then the switches, leaves before spines. A switch's ports to what is below it come first, then those that lead up.
+first, then the switches, leaves before spines. A switch's ports downwards come first, then its ports upwards.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ GRIDS = ("line", "ring", "mesh", "torus")
 WRAPPED = ("ring", "torus")
 
 MAX_NODES = 4096  # a routing table is nodes x nodes entries, kept whole
-RADIX, OVERSUBSCRIPTION = 8, 3  # of a fat tree, where nothing is said; 3:1 as in the MPI-FPGA paper, section 6.2.2
-MAX_LINK_PORTS = 128  # ports are bytes, and as many local ports may come on top
+RADIX, OVERSUBSCRIPTION = 8, 3  # defaults of a fat tree; 3:1 as in the MPI-FPGA paper, section 6.2.2
+MAX_LINK_PORTS = 128  # a port number is a byte; a node may have as many local ports besides
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,17 +45,17 @@ class Topology:
     shape: str
     size: tuple[
         int, ...
-    ]  # nodes of each dimension of a grid, or of one of a prism's rings; else the number of nodes alone
-    planes: int  # copies of the shape's links, each on ports of its own
+    ]  # nodes of each dimension of a grid, nodes of one ring of a prism, otherwise the number of nodes
+    planes: int  # number of copies of the shape's links, each with its own ports
     nodes: int
-    link_ports: int  # of every node; some may be unconnected
-    links: NDArray[np.int32]  # a row for each link: node, its port, the other node, its port
+    link_ports: int  # of every node, including unconnected ones
+    links: NDArray[np.int32]  # a row per link: node, port, other node, other port
     level: tuple[int, ...] = ()  # of each node of a fat tree: 0 for hosts, 1 for leaf switches and so on
-    joined: int = 0  # links, the last ones, that are no part of the shape
+    joined: int = 0  # number of links beyond the shape's; they are the last ones
 
     @property
     def hosts(self) -> int:
-        """Nodes that have a host, and so a rank: the first ones. The others are switches alone."""
+        """Number of nodes with a host, which can have a rank. They are the first nodes; the others are switches."""
         return self.level.count(0) if self.level else self.nodes
 
     @property
@@ -65,7 +65,7 @@ class Topology:
 
     @property
     def shape_ports(self) -> int:
-        """Link ports of a node that the shape takes."""
+        """Number of link ports of a node that the shape uses."""
         return int(self.of_shape[:, [1, 3]].max()) + 1 if self.joined else self.link_ports
 
     @property
@@ -95,7 +95,7 @@ class Topology:
 
     @cached_property
     def coordinates(self) -> NDArray[np.int32]:
-        """(nodes, dimensions) of a grid; of another shape (nodes, 1), the node's number."""
+        """(nodes, dimensions) for a grid; for another shape (nodes, 1), the node's number."""
         ids = np.arange(self.nodes)
         columns = []
         for size in self.size:
@@ -105,7 +105,7 @@ class Topology:
 
     @cached_property
     def distances(self) -> NDArray[np.int32]:
-        """(nodes, nodes): fewest links between each two nodes; -1 where there is no way."""
+        """(nodes, nodes): length of a shortest path in links; -1 if there is no path."""
         far = np.iinfo(np.int32).max // 2
         distance = np.full((self.nodes, self.nodes), far, np.int32)
         np.fill_diagonal(distance, 0)
@@ -120,7 +120,7 @@ class Topology:
 
     @cached_property
     def unreachable(self) -> tuple[int, int] | None:
-        """Two nodes without a way between them, or None where the cluster is connected."""
+        """Two nodes without a path between them, or None if the cluster is connected."""
         reached = np.zeros(self.nodes, bool)
         front = np.array([0])
         while front.size:
@@ -131,7 +131,7 @@ class Topology:
 
     @cached_property
     def diameter(self) -> int:
-        """Most links on a shortest path between hosts: a closed form where the shape has one."""
+        """Length in links of the longest shortest path between hosts; a closed form if the shape has one."""
         match "edges" if self.joined else self.shape:
             case "line" | "mesh":
                 return sum(size - 1 for size in self.size)
@@ -146,7 +146,7 @@ class Topology:
 
     @cached_property
     def average_distance(self) -> float:
-        """Links of a shortest path, averaged over ordered pairs of different hosts: a closed form where there is one."""
+        """Average length in links of a shortest path between different hosts; a closed form if the shape has one."""
         n = self.hosts
         pairs = n * (n - 1)
         match "edges" if self.joined else self.shape:
@@ -179,7 +179,7 @@ def _grid_links(size: Sequence[int], wrapped: bool) -> NDArray[np.int32]:
 
 
 def _prism_links(ring: int) -> NDArray[np.int32]:
-    """A ring's ports are 0 and 1, as in a ring; each of its nodes has its like in the other one at port 2."""
+    """Each ring uses ports 0 and 1; port 2 connects node i of one ring to node i of the other."""
     one = _grid_links([ring], True)
     between = [(node, 2, node + ring, 2) for node in range(ring)]
     return np.concatenate([one, one + np.array([ring, 0, ring, 0]), between]).astype(np.int32)
@@ -198,8 +198,8 @@ def _edge_links(edges: Sequence[Sequence[int]], nodes: int) -> NDArray[np.int32]
 def _fat_tree(hosts: int, radix: int, oversubscription: int, levels: int | None) -> tuple[list[list[int]], list[int]]:
     """The links of a fat tree, and the level of each node.
 
-    A leaf switch has `oversubscription` times as many ports to hosts as upwards, switches between leaves and spines as many
-    up as down, spines down alone; there are as many levels as the hosts need, or as are said.
+    A leaf switch has `oversubscription` times as many ports to hosts as upwards. Switches between leaves and spines have as many
+    ports upwards as downwards, spines only ports downwards. `levels` defaults to the number that the hosts need.
     """
     up = radix // (oversubscription + 1)
     if up < 1:
@@ -207,7 +207,7 @@ def _fat_tree(hosts: int, radix: int, oversubscription: int, levels: int | None)
             f"a leaf of {radix} ports has none upwards at {oversubscription}:1; radix is at least {oversubscription + 1}"
         )
 
-    def shape(height: int) -> tuple[list[int], list[int]]:  # children and parents of a node, level by level
+    def shape(height: int) -> tuple[list[int], list[int]]:  # numbers of children and parents of a node, by level
         if height == 1:
             return [radix], [1]
         between = [radix // 2] * (height - 2)
@@ -220,8 +220,8 @@ def _fat_tree(hosts: int, radix: int, oversubscription: int, levels: int | None)
             f"{levels} levels of {radix} ports hold {math.prod(children)} hosts, not {hosts}; give it more levels"
         )
 
-    below = [math.prod(children[:level]) for level in range(height + 1)]  # hosts of a switch of each level
-    copies = [math.prod(parents[:level]) for level in range(height + 1)]  # switches of a level that have the same hosts
+    below = [math.prod(children[:level]) for level in range(height + 1)]  # number of hosts below a switch, by level
+    copies = [math.prod(parents[:level]) for level in range(height + 1)]  # number of switches with the same hosts
     count = [-(-hosts // below[level]) * copies[level] for level in range(height + 1)]
     first = [sum(count[:level]) for level in range(height + 1)]
     links = []
@@ -248,8 +248,10 @@ def build(
     """The topology of a shape.
 
     `size` is the nodes of each dimension of a mesh or torus, the hosts of a fat tree, the nodes of one ring of a
-    prism, and the number of nodes alone of the other shapes. Edges take their ports in the order of the list. The last three are a fat tree's: ports of a switch, a
-    leaf's ports to hosts over those upwards, and levels of switches, as many as it takes if not given. Raises ValueError, with what would be right, where a size is outside its range.
+    prism, or the number of nodes of another shape. `edges` take ports of their nodes in the order of the list.
+
+    For a fat tree, `radix` is the ports of a switch, `oversubscription` the ratio of a leaf's ports to hosts over its ports upwards, and `levels` the
+    levels of switches (default: as many as the hosts need). Raises ValueError, with the valid range, if a size is invalid.
     """
     if shape not in SHAPES:
         raise ValueError(f"{shape!r} is no shape; the shapes are {', '.join(SHAPES)}")

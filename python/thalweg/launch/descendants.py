@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processes that this one has started, and those that these have started."""
+"""The descendants of this process."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _adopters = 0
 
 @contextmanager
 def adopting() -> Iterator[None]:
-    """Meanwhile what a child of ours leaves behind when it ends becomes our child. This process then has to reap it: a program
-    that uses us as a library is made no parent of what it never started."""
+    """Makes this process the parent of orphaned descendants while the context lasts, so that it has to reap them. It does so only within the context, because a
+    program that uses Thalweg as a library does not expect children that it has not started."""
     _count_adopters(1)
     try:
         yield
@@ -34,12 +34,12 @@ def _count_adopters(more: int) -> None:
 
 
 def descendants(root: int) -> list[int]:
-    """The living processes below a process, each after the one that started it."""
+    """The living descendants of a process; each comes after its parent."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                # The command's name, in parentheses, may hold anything.
+                # The command's name, in parentheses, may contain any character.
                 state, parent, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
                 if state not in "ZX":
                     children.setdefault(int(parent), []).append(int(entry.name))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the command ends when SIGINT, SIGTERM or SIGHUP tells it to: at once, whatever it is doing, and with all that it started.
+"""Ends the command on SIGINT, SIGTERM or SIGHUP: immediately, whatever it is doing, together with all processes that it started.
 
-Nothing is unwound, and nothing has to look for signals, neither the simulator's loop nor a wait for a tool: the main thread stands
-still where it is, and a thread that the signal wakes kills the processes, removes the files and leaves.
+No stack is unwound, and neither the simulator's loop nor a wait for a tool has to check for signals. The signal handler blocks the main
+thread, and wakes a thread that kills the processes, removes the files and exits.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from thalweg.launch import scratch
 from thalweg.launch.descendants import adopting, descendants
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_KILLING_S = 0.7  # at most
+_KILLING_S = 0.7  # time limit
 _AGAIN_S = 0.01
-_SHOW_CURSOR = b"\r\x1b[K\x1b[?25h"  # a progress bar hides it
+_SHOW_CURSOR = b"\r\x1b[K\x1b[?25h"  # a progress bar hides the cursor
 
-_always = contextlib.ExitStack()  # as long as this process lives
+_always = contextlib.ExitStack()  # until this process ends
 _held = threading.Lock()
 _held.acquire()
 
 
 def install() -> None:
-    """From now on, in the main thread. SIGHUP stays ignored after nohup; SIGINT, which a script's background commands have ignored,
-    does not: who sends it means us."""
+    """Installs the handlers; call it in the main thread. SIGHUP stays ignored after nohup. SIGINT is handled even if it is ignored, as it is in background
+    commands of a script: its sender means this process."""
     _always.enter_context(adopting())
     heard, rung = os.pipe()
     os.set_blocking(rung, False)
@@ -44,7 +44,7 @@ def install() -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """Ends the process without the end of the interpreter, which hears no signals."""
+    """Ends the process without finalizing the interpreter, which would not react to signals."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
@@ -55,7 +55,7 @@ def leave(code: int) -> NoReturn:
 def _stand_still(number: int, _: FrameType | None) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     _held.acquire(timeout=2 * _KILLING_S)
-    os._exit(128 + number)  # the thread is not, or does not get done
+    os._exit(128 + number)  # the thread does not exist or does not finish
 
 
 def _listen(heard: int) -> None:
@@ -71,7 +71,7 @@ def _end() -> None:
     this = threading.get_ident()
 
     def hold(event: str, _: object) -> None:
-        # Pools of threads that wait for tools: none starts the next one, or opens a file.
+        # Stops the threads that wait for tools: none may start another tool or open a file.
         if threading.get_ident() != this:
             _held.acquire()
 
@@ -86,7 +86,7 @@ def _end() -> None:
 
 
 def _kill_all() -> None:
-    """The processes below this one, and those that were about to be started."""
+    """Kills all descendants, including those that were about to be started."""
     quiet, deadline = 0, time.monotonic() + _KILLING_S
     while quiet < 2 and time.monotonic() < deadline:
         alive = descendants(os.getpid())
@@ -95,6 +95,6 @@ def _kill_all() -> None:
                 os.kill(process, signal.SIGKILL)
         quiet = 0 if alive else quiet + 1
         time.sleep(_AGAIN_S)
-    with contextlib.suppress(ChildProcessError):  # until there is none
+    with contextlib.suppress(ChildProcessError):  # until there is no child
         while os.waitpid(-1, os.WNOHANG)[0] != 0:
             pass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders in which this user builds what it executes: no other user's, and one builder at a time."""
+"""Folders for building code that is then executed: they must belong to this user, and have one builder at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from thalweg.errors import InputError
 
 
 def own(path: Path) -> Path:
-    """The path of what will be executed. Raises InputError where it belongs to another user."""
+    """Checks the path of code that will be executed. Raises InputError if it belongs to another user."""
     if (owner := path.stat().st_uid) != os.geteuid():
         raise InputError(
             f"belongs to user {owner}, not to you ({os.geteuid()}), and would be executed: remove it", path
@@ -22,7 +22,7 @@ def own(path: Path) -> Path:
 
 
 def private(folder: Path) -> Path:
-    """The folder, made if it is not there, for this user alone. Raises InputError where it belongs to another one."""
+    """Creates the folder if it does not exist, accessible to this user only. Raises InputError if it belongs to another user."""
     folder.mkdir(parents=True, exist_ok=True)
     own(folder).chmod(0o700)
     return folder
@@ -30,7 +30,7 @@ def private(folder: Path) -> Path:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Builds in the folder while nobody else does, of this process or of another: tests of one clone run side by side."""
+    """Locks the folder against other builders, in this process and in others: several test runs may share one clone."""
     with (private(folder) / "lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which node each rank is on: `--placement`."""
+"""The node of each rank: `--placement`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from thalweg.errors import InputError
 BLOCK = "block"
 
 Placement = str | Sequence[int]
-"""`block`, `random:SEED`, or nodes: `3,0,2,1`, or a list of numbers."""
+"""`block`, `random:SEED`, or a list of nodes, as text (`3,0,2,1`) or as numbers."""
 
 
 def checked(placement: Placement) -> str:
-    """As `--placement` has it. Raises InputError where it is none."""
+    """The placement as text for `--placement`. Raises InputError if it is invalid."""
     text = placement if isinstance(placement, str) else ",".join(map(str, placement))
     if re.fullmatch(r"block|random:\d{1,18}|\d{1,6}(,\d{1,6})*", text) is None:
         raise InputError(f"{text!r} is not block, random:SEED, or a list of nodes such as 3,0,2,1")
@@ -27,7 +27,7 @@ def checked(placement: Placement) -> str:
 
 
 class PlacementType(click.ParamType[str]):
-    """Where ranks are: in the order of the nodes, shuffled by a seed, or a list of nodes."""
+    """The placement of ranks: in the order of nodes, shuffled with a seed, or a list of nodes."""
 
     name = "block|random:SEED|NODE,NODE,.."
 
@@ -49,12 +49,12 @@ option = click.option(
 
 
 def seeds(placement: str) -> dict[str, int]:
-    """That of a random placement, for `write_json`."""
+    """The seed of a random placement, for `write_json`."""
     return {"placement": int(placement.removeprefix("random:"))} if placement.startswith("random:") else {}
 
 
 def shared_nodes_of(placement: str, cluster: Cluster, ranks: int, per_node: int) -> list[int]:
-    """The node of each rank, where so many that follow each other share a node. Raises InputError where they do not fit."""
+    """The node of each rank if `per_node` consecutive ranks share a node. Raises InputError if they do not fit."""
     hosts, used = cluster.topology.hosts, -(-ranks // per_node)
     if used > hosts:
         raise InputError(
@@ -66,7 +66,7 @@ def shared_nodes_of(placement: str, cluster: Cluster, ranks: int, per_node: int)
 
 
 def nodes_of(placement: str, cluster: Cluster, ranks: int) -> list[int]:
-    """The node of each rank, all different. Raises InputError where the ranks do not fit."""
+    """The node of each rank, all different. Raises InputError if the ranks do not fit."""
     hosts = cluster.topology.hosts
     if not 1 <= ranks <= hosts:
         raise InputError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processes of a run: started so that they end with us, and all ended when the run is over."""
+"""The processes of a run. They are killed when this process dies, and when the run is over."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _RULE = rb"-{74}\n"
 _AMONG_RANKS = re.compile(
     _RULE + rb"(?:prterun|mpirun|mpiexec) (?:noticed|detected|has exited).*?\n" + _RULE, re.DOTALL
 )
-"""What Open MPI's launcher says of a bad termination, in one piece, where the ranks write their errors."""
+"""The message of Open MPI's launcher about a bad termination, written in one piece among the ranks' errors."""
 
 
 class Output:
-    """Where a launcher writes what its ranks write, so that its own words are apart: two FIFOs in a folder."""
+    """The FIFOs to which a launcher writes the output of its ranks, apart from its own messages."""
 
     def __init__(self, folder: Path) -> None:
         self.streams = {1: folder / "out", 2: folder / "err"}
@@ -36,13 +36,13 @@ class Output:
 
 
 class Processes:
-    """A launcher and everything below it. `mark` is a text that its environment holds and no other process's does."""
+    """A launcher and its descendants. `mark` is a text in their environment that no other process has."""
 
     def __init__(
         self, command: Sequence[str], environment: dict[str, str], mark: str, output: Output, prefix: str = ""
     ) -> None:
-        """Starts `command`, which puts its ranks' output there; it is killed when this process dies. The terminal's signals are
-        for us alone. Where there is a `prefix`, it has no input, and stands before each line of output."""
+        """Starts `command`, which writes its ranks' output to `output`. It is killed when this process dies, and does not receive the terminal's
+        signals. With a `prefix` it has no input, and each line of output begins with the prefix."""
         libc = ctypes.CDLL(None)
         self._mark = mark.encode()
         self._output = output
@@ -66,7 +66,7 @@ class Processes:
             reader.start()
 
     def said(self) -> str:
-        """The launcher's own words."""
+        """The launcher's own messages."""
         return self._output.own.read_text(errors="replace").strip()
 
     def _pass_on(self, fifo: Path, to: int, prefix: bytes) -> None:
@@ -77,10 +77,10 @@ class Processes:
                 while piece:
                     piece = piece[os.write(to, piece) :]
             return
-        self.launcher.send_signal(signal.SIGPIPE)  # nobody reads what it passes on
+        self.launcher.send_signal(signal.SIGPIPE)  # the output has no reader any more
 
     def end(self, ranks: Sequence[int] = ()) -> None:
-        """Kills all that still run, and waits until they are gone; `ranks` are processes that may have ended before."""
+        """Kills all processes that still run, and waits until they have ended; `ranks` may have ended before."""
         deadline = time.monotonic() + _GRACE_S
         known = set(ranks)
         while (alive := self._alive()) and time.monotonic() < deadline:
@@ -95,7 +95,7 @@ class Processes:
         self._adopting.close()
         for fifo in self._output.streams.values():
             with contextlib.suppress(OSError):
-                os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))  # for a reader that still waits for a first word
+                os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))  # for a reader that still waits for a writer
         for reader in self._readers:
             reader.join(_GRACE_S)
 
@@ -110,7 +110,7 @@ class Processes:
             return False
 
     def _reap(self, processes: Iterable[int]) -> None:
-        """Takes the exit status of those that have become our children, when what had started them ended before."""
+        """Reaps the processes that have become children of this process because their parents ended first."""
         for process in set(processes) - {self.launcher.pid}:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(process, os.WNOHANG)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that may take so much processor time, however busy the machine is with others."""
+"""Programs with a limit of processor time, which does not depend on the load of the machine."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-LIMITED = 'ulimit -c 0 && ulimit -S -t "$0" && exec "$@"'  # past the limit comes SIGXCPU
+LIMITED = 'ulimit -c 0 && ulimit -S -t "$0" && exec "$@"'  # SIGXCPU at the limit
 
 
 def run(
     command: Sequence[str | Path], seconds: int | None = None, input: str | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program that gets `input`; what it prints, errors too, is the result's stdout.
+    """Runs a program with the given `input`; the result's stdout has its output and its errors.
 
-    Raises subprocess.TimeoutExpired where it takes more than `seconds` of processor time, with all its threads; a program
-    that it starts has as much of its own.
+    Raises subprocess.TimeoutExpired if all its threads together take more than `seconds` of processor time. Each program
+    that it starts has the same limit for itself.
     """
     limited = command if seconds is None else ["sh", "-c", LIMITED, str(seconds), *command]
     done = subprocess.run(

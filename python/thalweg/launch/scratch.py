@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that are there only while a process runs: they are removed when it ends, or by the next one where it was killed.
+"""Temporary files of a process. They are removed when the process ends, or by the next process if it was killed.
 
-They are in a folder of the process's own, which it holds a lock on: who gets the lock knows that the process is gone, whatever has
-its number now. The temporary files of the tools that it starts are in it, too. Named after the folder are the shared memory of
-MPI's ranks, which the interposer sees to, and what is written beside a file to take its place.
+The files are in a folder of the process, on which it holds a lock. A process that gets the lock knows that the owner has ended, even if its process
+number is in use again. Temporary files of tools that the process starts are in the folder, too. Two kinds of files outside bear the folder's name: the
+shared memory of MPI's ranks, which the interposer names, and new versions of files, which are written beside the files that they replace.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _users_folder = os.environ.get("TMPDIR")
 
 
 def folder() -> Path:
-    """That of this process, made by the first call; those of processes that were killed are removed then."""
+    """The folder of this process. The first call creates it, and removes the folders of processes that were killed."""
     with _making:
         if _own_lock is None:
             around = Path(tempfile.gettempdir())
@@ -47,13 +47,13 @@ def folder() -> Path:
 
 
 def remove() -> None:
-    """Removes the folder of this process, if it has one, and what is named after it."""
+    """Removes the folder of this process, if it has one, and the files that bear its name."""
     if _own is not None:
         _remove_if_left(_own) if _own_lock is None else _remove(_own)
 
 
 def remove_shared_memory(of: Path | None = None) -> None:
-    """Removes what ranks of this process's runs left in shared memory."""
+    """Removes the shared memory that ranks of this process's runs have left."""
     name = (of or folder()).name
     for file in _SHARED_MEMORY.glob(f"{name}*"):
         with contextlib.suppress(OSError):
@@ -62,14 +62,14 @@ def remove_shared_memory(of: Path | None = None) -> None:
 
 
 def users_environment() -> dict[str, str]:
-    """The environment of this process, with its user's temporary folder: for programs that are no tools of ours."""
+    """The environment of this process with the user's own temporary folder, for the user's programs."""
     environment = {name: value for name, value in os.environ.items() if name != "TMPDIR"}
     return environment if _users_folder is None else {**environment, "TMPDIR": _users_folder}
 
 
 @contextmanager
 def in_place_of(path: Path) -> Iterator[Path]:
-    """The name of a file that takes the place of `path` at the end, whole, and not at all where an error ends it before."""
+    """The path of a new file that replaces `path` at the end of the context; after an error it is discarded."""
     path = path.absolute()
     number = next(_numbers)
     new = path.with_name(f".{path.name}.{folder().name}.{number}{path.suffix}")
@@ -84,7 +84,7 @@ def in_place_of(path: Path) -> Iterator[Path]:
 
 
 def _make(around: Path) -> Path:
-    """Makes the process's own folder, and locks it until the process is gone."""
+    """Creates the folder of this process, and locks it until the process ends."""
     global _own, _own_lock
     while _own_lock is None:
         _own = around / f"{_PREFIX}{secrets.token_hex(3)}"
@@ -96,7 +96,7 @@ def _make(around: Path) -> Path:
 
 
 def _lock(made: Path) -> int | None:
-    """A descriptor that has the folder's lock; None where another process has it, or the folder is not ours or gone."""
+    """A descriptor that holds the folder's lock; None if another process holds it, or if the folder is another user's or gone."""
     try:
         descriptor = os.open(made, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
@@ -123,7 +123,7 @@ def _remove_if_left(name: Path) -> None:
 
 
 def _marked(name: Path) -> Iterator[int]:
-    """The processes that were started to work in a folder: their environments say so."""
+    """The processes whose environment names the folder: they were started to work in it."""
     mark = f"={name}".encode()
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -139,7 +139,7 @@ def _discard(path: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    for each in (folder, *folder.glob(f"{_PREFIX}*")):  # a run that this process had started has its own in ours
+    for each in (folder, *folder.glob(f"{_PREFIX}*")):  # a run that this process started has its folder inside
         remove_shared_memory(each)
         for note in each.glob("beside.*"):
             with contextlib.suppress(OSError):
