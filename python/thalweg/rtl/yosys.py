@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Yosys on modules of the RTL, each time in a process of its own: a request goes in as JSON, and results are files.
+"""Runs Yosys on modules of the RTL. Each run is a process that reads a request as JSON and writes its results to files.
 
-What Yosys prints goes to the process's stdout.
+The output of Yosys goes to the process's stdout.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be read; what is to be done with it stands in the classes derived from this."""
+    """The design to read; derived classes say what to do with it."""
 
     top: str
     sources: list[str]
-    folders: list[str]  #: searched for the modules that the sources name
+    folders: list[str]  #: where Yosys searches for modules that the sources use
     parameters: dict[str, int | str]
 
 
@@ -35,19 +35,19 @@ Wanted = TypeVar("Wanted", bound=Request)
 
 
 def sources(root: Path, folder: str, *files: Path) -> list[str]:
-    """The packages of a module of rtl/`folder`, and the files `files`, which come before others of the same modules."""
+    """The packages of rtl/`folder`, then `files`, whose modules take precedence over others of the same names."""
     return [str(path) for path in [*packages(root, folder), *files]]
 
 
 def folders(root: Path, folder: str, further: Iterable[str] = ()) -> list[str]:
-    """Those that there are: a system may have no parts, and Yosys refuses a folder that is missing."""
+    """The existing folders of rtl/`folder`. A system may have no parts, and Yosys refuses a missing folder."""
     return [str(root / part) for part in (*rtl_folders(folder), *further) if (root / part).is_dir()]
 
 
 def start(program: str, request: Request, failure: str, seconds: int | None = None) -> None:
-    """Has the Python module `program` do what is requested.
+    """Runs the Python module `program` with a request.
 
-    Raises a BuildError that says `failure`, with the last that Yosys printed, and subprocess.TimeoutExpired after `seconds` of
+    Raises BuildError with the message `failure` and the end of Yosys's output, and subprocess.TimeoutExpired after `seconds` of
     processor time.
     """
     done = processor_time.run([sys.executable, "-m", program], seconds, json.dumps(asdict(request)))
@@ -57,12 +57,12 @@ def start(program: str, request: Request, failure: str, seconds: int | None = No
 
 
 def requested(kind: type[Wanted]) -> Wanted:
-    """What this process is to do."""
+    """The request to this process."""
     return kind(**json.load(sys.stdin))
 
 
 def read(request: Request, assertions: bool, whole: bool = True) -> tuple[ys.Design, Callable[[str], None]]:
-    """The design, elaborated, and what runs a command of Yosys on it: one module if `whole`, else one for each instance."""
+    """The elaborated design, as one module if `whole`, else as one module per instance; and a function that runs a command of Yosys on it."""
     from pyosys import libyosys as ys
 
     design = ys.Design()

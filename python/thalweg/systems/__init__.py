@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The systems that there are, and what each of them has: the commands ask here, and know none by name.
+"""The registry of systems. Commands find systems here, and know none by name.
 
-A system is a package in this folder, or one that is installed beside Thalweg and has an entry point of the group `thalweg.systems`,
-such as `relay = "relay:SYSTEM"`. Its description in `SYSTEM` is all that is read of it until it is used.
+A system is a package in this folder, or an installed package with an entry point of the group `thalweg.systems`,
+such as `relay = "relay:SYSTEM"`. Only its description `SYSTEM` is loaded before the system is used.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ GROUP = "thalweg.systems"
 
 @dataclass(frozen=True)
 class Loaded:
-    """A command of a system's package, which is loaded when it is called: `module:name`, or `module:table` where a table has it by
-    its name; a line that says what it does; and what it is in Python (thalweg.interface), which the command calls: of an operation
-    that is an `Operation` (thalweg.bench.operation), of others a function."""
+    """A command of a system, which is loaded when it is called.
+
+    `where` is `module:name` in the system's package, or `module:table` for a dictionary that has the command under its name. `help` is a line of
+    description. `python` is where its Python function is (thalweg.interface), which the command calls; for an operation this is an `Operation`
+    (thalweg.bench.operation)."""
 
     where: str
     help: str = ""
@@ -51,25 +53,25 @@ class Clusters(Protocol):
 
 @dataclass(frozen=True)
 class System:
-    """What a system has; names of things are as people type them."""
+    """The description of a system; names are as users type them."""
 
     name: str
     about: str
-    package: str  #: the Python package that has it all
-    node_kinds: frozenset[str]  #: what a cluster file's [node.*] calls those of this system
-    endings: frozenset[str] = frozenset()  #: of files that are its clusters and no TOML, such as `.json`
-    operations: Mapping[str, Loaded] = field(default_factory=dict)  #: of `thalweg bench`: commands of click
-    commands: Mapping[str, Loaded] = field(default_factory=dict)  #: others, such as `run` and `rtl cosim`
+    package: str  #: its Python package
+    node_kinds: frozenset[str]  #: kinds of [node.*] in its cluster files
+    endings: frozenset[str] = frozenset()  #: endings of its cluster files that are not TOML, such as `.json`
+    operations: Mapping[str, Loaded] = field(default_factory=dict)  #: commands of `thalweg bench`
+    commands: Mapping[str, Loaded] = field(default_factory=dict)  #: other commands, such as `run` and `rtl cosim`
     cluster: str = "cluster:Cluster"  #: the class of its clusters, with `load` and `load_file`
-    default: bool = False  #: clusters whose files name no kind of node are of this one
+    default: bool = False  #: the system of cluster files without kinds of nodes
 
     @property
     def word(self) -> str:
-        """That which finds everything of it in the tree."""
+        """The name of its folders and modules."""
         return self.name.replace("-", "_")
 
     def find(self, where: str) -> Any:
-        """What stands at `module:name` of its package."""
+        """The object `module:name` of its package."""
         module, _, name = where.partition(":")
         return getattr(importlib.import_module(f"{self.package}.{module}"), name)
 
@@ -78,12 +80,12 @@ class System:
         return found
 
     def command(self, table: Mapping[str, Loaded], name: str) -> click.Command:
-        """That of one of its tables. Raises InputError where it has none of that name."""
+        """A command of one of its tables. Raises InputError for an unknown name."""
         command: click.Command = self._one(self._entry(table, name).where, name)
         return command
 
     def python(self, table: Mapping[str, Loaded], name: str) -> Any:
-        """What the same is in Python. Raises InputError where it is a command alone."""
+        """The Python function of a command. Raises InputError if it has none."""
         if where := self._entry(table, name).python:
             return self._one(where, name)
         raise InputError(f"{name} of {self.name} is a command alone, and no function")
@@ -101,7 +103,7 @@ class System:
 
 @cache
 def systems() -> dict[str, System]:
-    """All of them by name, the default first. Raises InputError where an installed one can't be loaded."""
+    """All systems by name, the default first. Raises InputError if an installed system cannot be loaded."""
     found = [
         importlib.import_module(f"{__name__}.{info.name}").SYSTEM
         for info in pkgutil.iter_modules(__path__)
@@ -114,7 +116,7 @@ def systems() -> dict[str, System]:
 def _installed(entry: EntryPoint) -> System:
     try:
         system = entry.load()
-    except Exception as error:  # whatever its code raises
+    except Exception as error:  # its code may raise any exception
         raise InputError(f"system {entry.name} ({entry.value}) can't be loaded: {error}") from error
     if not isinstance(system, System):
         raise InputError(f"system {entry.name} ({entry.value}) is no thalweg.systems.System")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The RTL engine: a cluster whose routers are the hardware's, Verilated and loaded into the simulator; and beside its collective
-units those of the hardware, with the same inputs, all of whose outputs are compared.
+"""The RTL engine: a cluster with Verilated routers, loaded into the simulator. A Verilated collective unit runs beside each of
+the simulator's units with the same inputs, and all outputs are compared.
 
 Hosts and links are the simulator's.
 """
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     Pairs = Mapping[Datatype, Collection[Operator]]
 
 
-MOST_EDGES = 32  #: of a row
+MOST_EDGES = 32  #: of a row of the communicator table
 
 
 def shared_libraries(root: Path | None = None) -> Project:
-    """The sources, built as code that a running process can load."""
+    """The project whose libraries a running process can load."""
     from thalweg.rtl.project import Project
 
-    scratch.folder()  # has the temporary files of the tools
+    scratch.folder()  # for temporary files of the tools
     project = Project(root)
     project.build /= "engine"
     return project
 
 
 def router_parameters(config: FabricConfig) -> dict[str, int | str]:
-    """Those of the tw_vc_router of a cluster's nodes. Raises InputError where it has none that fit."""
+    """The parameters of tw_vc_router for a cluster's nodes. Raises InputError if the hardware does not support the cluster."""
     router = config.router
     rates = {(link.rate_flits, link.rate_cycles) for link in config.links}
     if len(rates) > 1:
@@ -80,10 +80,10 @@ def router_parameters(config: FabricConfig) -> dict[str, int | str]:
 
 
 def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[str, int | str]:
-    """Those of the tw_collective_unit of a cluster's nodes. `pairs`: the operators that its lanes have; None: all.
+    """The parameters of tw_collective_unit for a cluster's nodes. `pairs`: the operators of its lanes; None: all operators.
 
-    Rows have as many edges as the communicator of all hosts needs, with some to spare for one whose trees go around a link that
-    failed; a row that needs more is refused when it is loaded.
+    A row has the edges that the communicator of all hosts needs, and a few more for trees that avoid a failed link. A row that needs more
+    is refused when it is loaded.
     """
     from thalweg import _sim
 
@@ -93,7 +93,7 @@ def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[st
     doublings = max(1, (hosts - 1).bit_length())
     by_rank = collective.trees.name == "by_rank"
     ports = router.local_ports - 1
-    fillers = 3 * doublings - 2  # processes of a scan up to the last that fills a stage: none other has as many
+    fillers = 3 * doublings - 2  # processes of a scan that fill stages: more than in any other collective
     if by_rank:
         edges = min(MOST_EDGES, max(2 * doublings, ports))
     else:
@@ -139,18 +139,18 @@ def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[st
 
 
 def _edges(config: FabricConfig) -> int:
-    """Of the communicator of all hosts."""
+    """The number of edges of the communicator of all hosts."""
     from thalweg import _sim
 
     try:
         rows = _sim.Group(config, list(range(config.nodes - config.switches))).rows
-    except ValueError:  # some node would need more than there can be
+    except ValueError:  # a node would need more edges than a row can have
         return MOST_EDGES
     return max(row.used.bit_length() for _, row in rows)
 
 
 def own_bytes(pairs: Pairs) -> dict[Operator, int]:
-    """The user's own operators among them, with the bytes of an element of each. Raises InputError where one has several sizes."""
+    """The user's own operators in `pairs`, with the bytes of their elements. Raises InputError if an operator has several sizes."""
     own: dict[Operator, int] = {}
     for kind, operators in pairs.items():
         for op in operators:
@@ -162,9 +162,9 @@ def own_bytes(pairs: Pairs) -> dict[Operator, int]:
 
 
 def unit_library(project: Project, parameters: dict[str, int | str], waves: bool = False) -> Path:
-    """That of the collective unit with these parameters. Raises BuildError where a tool refuses."""
+    """The library of the collective unit with these parameters. Raises BuildError if a tool fails."""
     glue = project.root / "rtl/mpi_fpga/collective_unit.cpp"
-    # A node's lanes are dozens, and most of the unit. What rests by itself is not in the waves.
+    # A node has dozens of lanes, which are most of the unit. Models of their own skip idle lanes, but waves do not include them.
     parts = ["tw_lane"] if waves else ["tw_aggregation_unit", "tw_lane"]
     return project.build_library("tw_collective_unit", glue, parameters, waves=waves, parts=parts)
 
@@ -173,8 +173,8 @@ ENGINES = ("sim", "rtl", "rtl-routers")
 
 
 def with_engine(cluster: Cluster, engine: str) -> Cluster:
-    """The cluster with the hardware of one of the ENGINES; another one leaves it as it is. Raises as in_rtl does, and InputError where
-    an end of a link is reset alone: after a recovery times were seen to differ by cycles from the simulator's."""
+    """The cluster with the hardware of one of the ENGINES; unchanged for an engine without RTL. Raises as in_rtl does, and InputError if
+    an end of a link is reset alone, because times after such a recovery differ by cycles from the simulator's."""
     if not engine.startswith("rtl"):
         return cluster
     if any(wire.reset_at_us is not None for link in cluster.faults for wire in link):
@@ -192,12 +192,12 @@ def in_rtl(
     units: bool = False,
     pairs: Pairs | None = None,
 ) -> Cluster:
-    """The same cluster with the hardware's routers, which are built where they have not been built yet.
+    """A copy of the cluster with RTL routers, which are built if necessary.
 
-    With `compares` the simulator's router runs beside each one; the first difference ends what the fabric does, as
-    RtlDifference. With `units` the hardware's collective unit runs beside each of the simulator's, its lanes with the
-    operators of `pairs` (None: all, whose compilation takes minutes), and is compared likewise. `project`: the sources.
-    `recording`: of the waves of one router, or unit where there are units. Raises InputError where there is no such hardware, and BuildError where a tool refuses.
+    With `compares` the simulator's router runs beside each RTL router; the first difference ends the simulation with
+    RtlDifference. With `units` the RTL collective unit runs beside each of the simulator's units and is compared in the same way. Its lanes have the
+    operators of `pairs` (None: all, which takes minutes to compile). `project` has the sources. `recording` records the waves of one router, or
+    with `units` of one unit. Raises InputError if the hardware does not support the cluster, and BuildError if a tool fails.
     """
     from thalweg import _sim
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the network did for a program, as plain data."""
+"""The report of a run of an MPI program, as plain data."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _REASONS = {
 
 
 _BLOCKS = {"gather": 1, "allgather": 1, "scatter": 1, "reduce_scatter": 1, "alltoall": 2}
-"""Of the collectives with a block for each rank: the block of a node has as many as it has ranks, to this power."""
+"""Collectives with a block for each rank. The block of a node is the block of a rank times the number of its ranks to this power."""
 
 
 def _place(use: dict[str, Any]) -> str:
-    """Where collectives are executed; those of ranks that all share a node are done in its memory."""
+    """Where a collective was executed: in memory if all its ranks share a node."""
     if not use["offloaded"]:
         return "software"
     return "network" if len(set(use["nodes"])) > 1 else "memory"
@@ -44,47 +44,47 @@ def _place(use: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Report:
-    """A run's figures; times are in microseconds, of virtual time."""
+    """The figures of a run. Times are virtual, in microseconds."""
 
     cluster: Cluster
     nodes: list[int]
-    """That of each rank."""
+    """The node of each rank."""
     reproducible: bool
     exit_code: int
-    """The program's own status, or 124 where the fabric could not go on."""
+    """The program's own status, or 124 if the fabric could not proceed."""
     complaint: list[str]
-    """Why it ended early, and who waits for whom; empty where it did not."""
+    """Why the run ended early, and which ranks wait for which; empty if it did not."""
     virtual_time_us: float
     ends_us: list[float]
-    """Of each rank."""
+    """The end of each rank."""
     recoveries: list[Row]
-    """The links without which the fabric began again."""
+    """Restarts of the fabric, with the links that were given up."""
     unrouted: list[Row]
-    """Nodes that dropped packets without a route, and the flits of these."""
+    """Nodes that dropped packets without a route, and the number of these packets' flits."""
     calls: dict[str, int]
-    """Of each function of MPI."""
+    """Calls of each MPI function."""
     offloaded: dict[str, int]
-    """Calls of collectives that were executed in the network, by function."""
+    """Calls of collectives executed in the network, by function."""
     in_memory: dict[str, int]
-    """Those on communicators whose ranks all share a node."""
+    """Calls of collectives on communicators whose ranks all share a node, by function."""
     fallback: dict[str, int]
-    """Those that were left to software, by reason."""
+    """Calls of collectives left to software, by reason."""
     messages: int
     message_bytes: int
     unreceived: int
-    """Messages that no rank had received at the end."""
+    """Messages that no rank has received."""
     failed_collectives: int
-    """Those on whose size the ranks disagreed, where the program took the error and went on."""
+    """Collectives on whose size the ranks disagreed and whose error the program handled."""
     first_failure: str
-    """Of those the first one: who called it with which size."""
+    """The first failed collective: the ranks and their sizes."""
     collectives: list[Row]
-    """One row per function, communicator and way of execution; sizes together."""
+    """One row per function, communicator and place of execution, over all sizes."""
     links: list[Row]
-    """Those that carried something, the busiest first."""
+    """Links that carried flits, the busiest first."""
     instances: list[Row] | None = None
-    """One row for each place that calls a collective, where they were asked for."""
+    """One row per call site of a collective, if requested."""
     timeline: Timeline | None = None
-    """What happened when, where it was to be recorded."""
+    """The timeline, if it was recorded."""
 
     @property
     def ranks(self) -> int:
@@ -96,11 +96,11 @@ class Report:
 
     @property
     def software_time_us(self) -> float | None:
-        """About what the run would take with all collectives in software; known with the instances."""
+        """Estimated time of the run with all collectives in software; None without instances."""
         return None if self.instances is None else instances.in_software_us(self.instances, self.virtual_time_us)
 
     def as_json(self) -> dict[str, Any]:
-        """All but the ranks' ends and the timeline, as `--json` has it."""
+        """The report for `--json`, without the ranks' ends and the timeline."""
         left_out = ("cluster", "ends_us", "instances", "timeline")
         values = {"ranks": self.ranks, "cluster": self.cluster.name, "engine": self.cluster.engine}
         values |= {each.name: getattr(self, each.name) for each in fields(self) if each.name not in left_out}
@@ -118,7 +118,7 @@ def report_of(
     program: Path | None = None,
     timeline: Timeline | None = None,
 ) -> Report:
-    """Of what the server counted; with the instances of a collective where the `program` is given."""
+    """The report of the server's counts; with `program`, including call sites of collectives."""
     books = result.books
     us = 1e6 / config.ticks_per_second
     fallback: Counter[str] = Counter()
@@ -152,7 +152,7 @@ def report_of(
 
 
 def _calls(books: Row, place: str) -> dict[str, int]:
-    """Of collectives that were executed there, by function."""
+    """Calls of collectives executed at a place, by function."""
     counts: Counter[str] = Counter()
     for use in books["collectives"]:
         if _place(use) == place:
@@ -161,7 +161,7 @@ def _calls(books: Row, place: str) -> dict[str, int]:
 
 
 def _collectives(books: Row, network: bounds.Network, us: float) -> list[Row]:
-    """One row per function, communicator and way of execution; sizes together."""
+    """One row per function, communicator and place of execution, over all sizes."""
     rows: dict[tuple[str, str, bool], Row] = {}
     for use in books["collectives"]:
         key = (use["function"], use["communicator"], use["offloaded"])
@@ -200,16 +200,17 @@ def _collectives(books: Row, network: bounds.Network, us: float) -> list[Row]:
 
 
 def _bound(use: Row, network: bounds.Network, us: float) -> float | None:
-    """The least time that these operations could take after their last rank had come; none for software's and of v-forms.
+    """Lower bound of the time from the last rank's entry to the operations' end; None in software and for v-forms.
 
-    A whole operation has its bound from the first rank's entry on, and ranks waited at least as long as the first did.
+    There is also a bound for the time from the first rank's entry. Subtracting the ranks' total waiting time, which is at least the first rank's, makes
+    it a bound from the last rank's entry.
     """
     if _place(use) != "network" or use["vector"]:
         return None
     nodes, hosts = use["nodes"], list(dict.fromkeys(use["nodes"]))
     collective, size = use["collective"], use["bytes"]
     if len(hosts) < len(nodes):
-        # That of what the nodes do; blocks of different sizes have none.
+        # The bound of the collective between nodes; there is none if their blocks differ in size.
         collective = "exscan" if collective == "scan" else collective
         shares = {nodes.count(host) for host in hosts}
         if collective in _BLOCKS and len(shares) > 1:

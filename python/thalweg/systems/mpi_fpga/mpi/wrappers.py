@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates the interposer's C wrappers from the MPI Forum's machine-readable API.
 
-Every function of the standard that the MPI library at hand declares gets a wrapper that counts its calls. What becomes of
-the call is said by `HANDLERS`: an expression in which `native` is the library's own function with the call's arguments.
-A function that no table names goes straight to the library.
+Every function of the standard that the MPI library in use declares gets a wrapper that counts its calls and calls a handler.
+`HANDLERS` has the handler: an expression in which `native` calls the library's own function with the same arguments.
+A function that is in no table calls the library directly.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ COLLECTIVES = {
     "Neighbor_alltoallv": _NEIGHBOURS.format(count="sendcounts[i]", type="sendtype"),
     "Neighbor_alltoallw": _NEIGHBOURS.format(count="sendcounts[i]", type="sendtypes[i]"),
 }
-"""The blocking ones; the non-blocking and the persistent form of each have the same handler, with their request last."""
+"""Blocking collectives. The non-blocking and the persistent form of each have the same handler, with the request as last argument."""
 
 SENDS = {"": "standard", "b": "buffered", "r": "standard", "s": "synchronous"}
-"""Modes of sending. Every message is copied: a buffered one only has to have room where the program wants it."""
+"""Modes of sends. Every message is copied; a buffered send also needs room in the attached buffer."""
 
 _RECEIVE = "buf, count, datatype, source, tag, comm"
 
@@ -143,19 +143,19 @@ COMMUNICATORS = {
 }
 
 MEET = ["Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "File_open"]
-"""Collective over a communicator, and not known to the fabric: the members meet before MPI executes the call."""
+"""Collective calls that the fabric does not know: the members of the communicator synchronize before MPI executes the call."""
 
 OUTSIDE = re.compile(
     r"Win_(free|fence|start|complete|wait)|File_(?!open|get|call|create|iread|iwrite|.*errhandler)"
     r"|Comm_(spawn|accept|connect|join)"
 )
-"""May block on what the fabric does not know: windows, files, other programs."""
+"""Calls that may block on windows, files or other programs, which the fabric does not know."""
 
 ASIDE = re.compile(
     r"Win_((un)?lock|flush|sync)|R?(put|get|accumulate|get_accumulate)$|Fetch_and_op|Compare_and_swap$",
     re.IGNORECASE,
 )
-"""One-sided calls: nobody on the other side need do anything, so that a rank that is in one is as one that computes."""
+"""One-sided calls. They need no action of another rank, so a rank in such a call counts as computing."""
 
 HANDLERS = {
     **COLLECTIVES,
@@ -179,10 +179,10 @@ HANDLERS = {
     "Wtime": "Wtime()",
     "Wtick": "Wtick()",
 }
-"""Handler of each function, in namespace `on` of the interposer; its large-count form has the same."""
+"""Handler of each function and of its large-count form, in namespace `on` of the interposer."""
 
 SKIPPED = re.compile(r"T_|Pcontrol$|Aint_|.*_(c2f|f2c|toint|fromint|f082c|c2f08|f082f|f2f08)$")
-"""The tools interface, which may be called at any time; a variable list of arguments; what is a macro in some libraries."""
+"""Functions without a wrapper: the tools interface, which may be called at any time; functions with variable arguments; and names that are macros in some libraries."""
 
 
 @dataclass(frozen=True)
@@ -190,16 +190,16 @@ class Function:
     """One C function of the standard, in its plain or its large-count form."""
 
     name: str
-    """As C spells it, `MPI_Allreduce_c`."""
+    """Its name in C, such as `MPI_Allreduce_c`."""
     base: str
-    """Without prefix and without `_c`."""
+    """The name without `MPI_` and without `_c`."""
     parameters: tuple[tuple[str, str], ...]
     """(name, declaration)"""
     result: str
 
 
 def sources() -> list[Path]:
-    """What the wrappers come from: this file and the Forum's API."""
+    """The files that determine the wrappers: this one and the Forum's API."""
     api = find_spec("pympistandard")
     assert api and api.origin
     folder = Path(api.origin).parent
@@ -207,8 +207,8 @@ def sources() -> list[Path]:
 
 
 def standard_functions() -> Iterator[Function]:
-    """Every C function of the standard that is wrapped where the library has it."""
-    import pympistandard  # takes as long to load as a command to start
+    """Every C function of the standard that gets a wrapper if the library has it."""
+    import pympistandard  # slow to load, so not at the top of this file
 
     pympistandard.use_api_version()
     for procedure in pympistandard.PROCEDURES.values():
@@ -219,18 +219,18 @@ def standard_functions() -> Iterator[Function]:
 
 
 def declared_functions(preprocessed: str) -> list[Function]:
-    """The functions of the standard that a library declares, by its preprocessed `mpi.h`, in the order of their names."""
+    """The functions of the standard that a library's preprocessed `mpi.h` declares, sorted by name."""
     declared = set(re.findall(r"\bP(MPI_\w+)\s*\(", preprocessed))
     return sorted((f for f in standard_functions() if f.name in declared), key=lambda f: f.name)
 
 
 _NEEDED = re.compile(r"MPI_(Comm|Request|Message|Session)\* |int\* (flag|index|outcount)$")
 _LISTS = {"array_of_requests", "array_of_indices"}
-"""Pointers that a handler uses, and lists of as many entries as the call's first argument says."""
+"""Arrays whose length is the call's first argument; `_NEEDED` matches the pointers that a handler uses."""
 
 
 def _missing(function: Function) -> str:
-    """The condition under which MPI refuses a call for a null pointer, which no handler then sees."""
+    """The condition under which MPI refuses a call because of a null pointer; such a call does not reach the handler."""
     pointers = [f"{name} == nullptr" for name, declaration in function.parameters if _NEEDED.match(declaration)]
     count = function.parameters[0][0] if function.parameters else ""
     lists = [f"({count} > 0 && {name} == nullptr)" for name, _ in function.parameters if name in _LISTS]
@@ -255,12 +255,12 @@ def _wrapper(number: int, function: Function) -> str:
 
 
 def conflicts(errors: str) -> set[str]:
-    """The functions that a library declares otherwise than the standard does, by what the compiler says of the wrappers."""
+    """The functions that a library declares differently from the standard, from the compiler's errors about the wrappers."""
     return set(re.findall(r"conflicting declaration of C function .*?\b(MPI_\w+)\(", errors))
 
 
 def generate(functions: list[Function], without: Set[str] = frozenset()) -> str:
-    """The text of the file that defines the wrappers; function i counts and posts as number i."""
+    """The source of the wrappers. Function i of the list has the number i in counts and in posted calls."""
     lines = [
         "// SPDX-License-Identifier: Apache-2.0",
         "// Generated by thalweg/mpi/wrappers.py.",
