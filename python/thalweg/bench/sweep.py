@@ -14,10 +14,11 @@ _threads = 1
 
 
 def measure(plans: Sequence[Plan], progress: Progress = silent) -> list[list[Row]]:
-    """The rows of each plan. Plans run in parallel processes, because Python takes most of the time of a short operation. `progress` gets the share of finished plans.
+    """The rows of each plan. Plans run in parallel processes, because Python takes most of the time of a short operation. `progress`
+    gets the share of finished plans.
 
-    The processes are forked, so plans and clusters are not copied, and a script needs no `if __name__ == "__main__"`. Raises the exception of the first plan
-    that fails, and cancels the others.
+    The processes are forked, so plans and clusters are not copied, and a script needs no `if __name__ == "__main__"`. Raises the
+    exception of the first plan that fails, and cancels the others.
     """
     processes = min(cores(), len(plans))
     if processes <= 1:

@@ -78,8 +78,8 @@ class _Drawing:
 
 
 def svg(cluster: Cluster, flits: Mapping[tuple[int, int], int] | None = None) -> str:
-    """The drawing as SVG text, always the same for a cluster. With `flits`, the number of flits that each node and port has sent, links are coloured
-    by their load."""
+    """The drawing as SVG text, always the same for a cluster. With `flits`, the number of flits that each node and port has sent, links
+    are coloured by their load."""
     topology = cluster.topology
     if topology.level:
         drawing = _fat_tree(topology)

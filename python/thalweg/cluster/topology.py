@@ -250,8 +250,9 @@ def build(
     `size` is the nodes of each dimension of a mesh or torus, the hosts of a fat tree, the nodes of one ring of a
     prism, or the number of nodes of another shape. `edges` take ports of their nodes in the order of the list.
 
-    For a fat tree, `radix` is the ports of a switch, `oversubscription` the ratio of a leaf's ports to hosts over its ports upwards, and `levels` the
-    levels of switches (default: as many as the hosts need). Raises ValueError, with the valid range, if a size is invalid.
+    For a fat tree, `radix` is the ports of a switch, `oversubscription` the ratio of a leaf's ports to hosts over its ports upwards,
+    and `levels` the levels of switches (default: as many as the hosts need). Raises ValueError, with the valid range, if a size is
+    invalid.
     """
     if shape not in SHAPES:
         raise ValueError(f"{shape!r} is no shape; the shapes are {', '.join(SHAPES)}")

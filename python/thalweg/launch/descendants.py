@@ -17,8 +17,8 @@ _adopters = 0
 
 @contextmanager
 def adopting() -> Iterator[None]:
-    """Makes this process the parent of orphaned descendants while the context lasts, so that it has to reap them. It does so only within the context, because a
-    program that uses Thalweg as a library does not expect children that it has not started."""
+    """Makes this process the parent of orphaned descendants while the context lasts, so that it has to reap them. It does so only
+    within the context, because a program that uses Thalweg as a library does not expect children that it has not started."""
     _count_adopters(1)
     try:
         yield

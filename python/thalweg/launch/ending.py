@@ -31,8 +31,8 @@ _held.acquire()
 
 
 def install() -> None:
-    """Installs the handlers; call it in the main thread. SIGHUP stays ignored after nohup. SIGINT is handled even if it is ignored, as it is in background
-    commands of a script: its sender means this process."""
+    """Installs the handlers; call it in the main thread. SIGHUP stays ignored after nohup. SIGINT is handled even if it is ignored, as
+    it is in background commands of a script: its sender means this process."""
     _always.enter_context(adopting())
     heard, rung = os.pipe()
     os.set_blocking(rung, False)

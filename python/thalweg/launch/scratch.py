@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Temporary files of a process. They are removed when the process ends, or by the next process if it was killed.
 
-The files are in a folder of the process, on which it holds a lock. A process that gets the lock knows that the owner has ended, even if its process
-number is in use again. Temporary files of tools that the process starts are in the folder, too. Two kinds of files outside bear the folder's name: the
-shared memory of MPI's ranks, which the interposer names, and new versions of files, which are written beside the files that they replace.
+The files are in a folder of the process, on which it holds a lock. A process that gets the lock knows that the owner has ended, even if
+its process number is in use again. Temporary files of tools that the process starts are in the folder, too. Two kinds of files outside
+bear the folder's name: the shared memory of MPI's ranks, which the interposer names, and new versions of files, which are written
+beside the files that they replace.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def own_bytes(pairs: Pairs) -> dict[Operator, int]:
 def unit_library(project: Project, parameters: dict[str, int | str], waves: bool = False) -> Path:
     """The library of the collective unit with these parameters. Raises BuildError if a tool fails."""
     glue = project.root / "rtl/mpi_fpga/collective_unit.cpp"
-    # A node has dozens of lanes, which are most of the unit. Models of their own skip idle lanes, but waves do not include them.
+    # A node has dozens of lanes, which are most of the unit: as a part they are compiled once. Waves leave out parts, so with waves there are fewer.
     parts = ["tw_lane"] if waves else ["tw_aggregation_unit", "tw_lane"]
     return project.build_library("tw_collective_unit", glue, parameters, waves=waves, parts=parts)
 
@@ -194,10 +194,10 @@ def in_rtl(
 ) -> Cluster:
     """A copy of the cluster with RTL routers, which are built if necessary.
 
-    With `compares` the simulator's router runs beside each RTL router; the first difference ends the simulation with
-    RtlDifference. With `units` the RTL collective unit runs beside each of the simulator's units and is compared in the same way. Its lanes have the
-    operators of `pairs` (None: all, which takes minutes to compile). `project` has the sources. `recording` records the waves of one router, or
-    with `units` of one unit. Raises InputError if the hardware does not support the cluster, and BuildError if a tool fails.
+    With `compares` the simulator's router runs beside each RTL router; the first difference ends the simulation with RtlDifference.
+    With `units` the RTL collective unit runs beside each of the simulator's units and is compared in the same way. Its lanes have the
+    operators of `pairs` (None: all, which takes minutes to compile). `project` has the sources. `recording` records the waves of one
+    router, or with `units` of one unit. Raises InputError if the hardware does not support the cluster, and BuildError if a tool fails.
     """
     from thalweg import _sim
 

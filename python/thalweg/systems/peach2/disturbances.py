@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What disturbs random programs: windows that are rewritten under traffic, registers that other nodes write, operations that nobody
-waits for, chains that are given up in the middle, hosts that are reset alone, members of a group that do not come. And what has to go on
-behind all that."""
+"""Disturbances of random programs: windows rewritten under traffic, register writes by other nodes, operations that nobody
+waits for, chains given up in the middle, hosts reset alone, and missing members of groups. After them a put of each node has to
+complete."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def owner(program: Program, hub: Node) -> Node:
-    """A node that the hub's host lets write its registers, from the next run on."""
+    """Lets a random node write the hub's registers, from the next run on, and returns that node."""
     by = program.draw.choice(program.hubs.nodes)
     program.owners[hub.number].add(by.number)
     program.did(hub.let_write(sorted(program.owners[hub.number])))
@@ -27,21 +27,21 @@ def owner(program: Program, hub: Node) -> Node:
 
 
 def rewrite_windows(program: Program) -> None:
-    """A hub's own DMA controller, with its host's leave, replaces a window that sends a few pages elsewhere, while packets come: by
-    which of the two a packet of these pages goes is not known."""
+    """Lets a hub's own DMA controller replace a window that routes a few pages elsewhere, while packets arrive. It is not known which of the two
+    windows routes a packet of these pages."""
     if program.tables is None:
         return
     hub = program.draw.choice(program.hubs.nodes)
     table = program.tables[hub.number]
     if not few(table[0]):
         return
-    # South of one ring is joined to nothing: nobody checks windows that are written so.
+    # With one ring the port SOUTH has no link, and nothing checks windows that are written by a store.
     window = elsewhere(program.draw, program.rings, (NORTH, EAST, WEST, SOUTH), program.pages)
     for _, _, lower, upper in (table[0], window):
         program.unsure.update(range(lower, upper + 1))
     for target in program.targets:
         first = target.memory.address(target.at)
-        if target.of and target.of._times.begin < 0:  # it comes while the window is replaced
+        if target.of and target.of._times.begin < 0:  # it may arrive while the window is replaced
             target.maybe |= not program.unsure.isdisjoint(
                 range(first // PAGE, (first + len(target.data) - 1) // PAGE + 1)
             )
@@ -58,7 +58,7 @@ def rewrite_windows(program: Program) -> None:
 
 
 def trespass(program: Program) -> None:
-    """A node gives up another hub's chains without that host's leave: it is refused, and says so."""
+    """Lets a node try to give up chains of another hub without permission. The hub has to refuse the write and report it."""
     by, hub = program.draw.sample(program.hubs.nodes, 2)
     if by.number in program.owners[hub.number]:
         return
@@ -68,14 +68,14 @@ def trespass(program: Program) -> None:
 
 
 def leave(program: Program) -> None:
-    """Puts that nobody waits for, at the end of a phase. Where windows send their source's page elsewhere, they are refused."""
+    """Starts unawaited puts at the end of a phase. They are refused if windows route the pages of their sources elsewhere."""
     nodes = program.draw.sample(program.hubs.nodes, program.draw.randint(1, len(program.hubs.nodes)))
     for node in nodes:
         memory = program.draw.choice((node.processor, *node.gpus, node.hub))
         data = program.random_bytes(4 * program.draw.randint(1, 1000))
         source = program.written(memory, data)
         pages = range(source // PAGE, (source + len(data) - 1) // PAGE + 1)
-        # A source of which windows may be rewritten is another question, and so is what is lost besides.
+        # Not for sources whose windows may be rewritten: the result would be unknown.
         if not program.unsure.isdisjoint(pages):
             continue
         refused = any(not program.readable(node.number, page) for page in pages)
@@ -87,8 +87,8 @@ def leave(program: Program) -> None:
 
 
 def last_phase(program: Program) -> None:
-    """Nodes that may do it give up chains of others at any time, hosts are reset alone, and a member of a group may not come. Processors
-    may wait for ever."""
+    """Nodes with permission give up chains of other hubs at any time, hosts are reset alone, and a member of a group may be missing. Processors
+    may wait forever."""
     draw = program.draw
     program.by_itself = True
     pairs = []
@@ -117,7 +117,7 @@ def last_phase(program: Program) -> None:
 
 
 def go_on(program: Program) -> None:
-    """Whatever has happened, a put of each node ends, and is right. All is quiet: no answer is on its way any more."""
+    """Checks that after everything a put of each node completes and is right. No answer is in flight any more."""
     hubs = program.hubs
     for node in hubs.nodes:
         program.did(node.reset())
@@ -130,7 +130,7 @@ def go_on(program: Program) -> None:
         for again in range(2):
             try:
                 hubs.run()
-            except WritesLost:  # of what was started before
+            except WritesLost:  # about operations that were started before
                 pass
             except FabricStopped as stopped:
                 program.wrong.append(f"after it had stopped, a put of node {node.number} does not end: {stopped}")
@@ -141,7 +141,7 @@ def go_on(program: Program) -> None:
 
 
 def unsaid(program: Program) -> list[str]:
-    """What should have been reported and was not, or the other way round."""
+    """Missing and wrong reports."""
     wrong = [*program.wrong]
     for operation in program.trespasses:
         if operation._times.end >= 0 and "not opened to that node" not in operation.error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs on PEACH2's nodes: puts, chains of copies, notices and reductions, in simulated time.
+"""Programs on PEACH2's nodes in simulated time: puts, gets, chains of copies, stores and reductions.
 
     hubs = Hubs("peach2")
     a, b = hubs.nodes[:2]
@@ -8,9 +8,9 @@
     hubs.run()
     print(put.time_us, b.gpus[0].read(0, numbers.size, numbers.dtype))
 
-Operations of a node come one behind the other, those of different nodes at once; `run` lets them happen. Addresses are numbers
-that all nodes share. What is written or read from here takes no time. What can't be is refused with InputError, one line that names
-the argument, and changes nothing.
+Operations of one node run one after another, operations of different nodes concurrently; `run` executes them. All nodes share one address
+space. `Memory.write` and `Memory.read` take no simulated time. A wrong argument raises InputError, one line that names
+the argument, and has no effect.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ from thalweg.systems.peach2.arguments import bytes_of, listed, real, rows, shown
 from thalweg.systems.peach2.cluster import Cluster, pair_of
 
 Sources = Sequence[tuple[int, int]]
-"""Addresses, and how many bytes each."""
+"""Pairs of an address and a number of bytes."""
 
 
 class WritesLost(FabricStopped):
-    """Writes were refused or dropped: a line for each. The operations that they are of have it as their `error`, and are not done."""
+    """Writes were refused or dropped; the message has a line for each. The line is also the `error` of the write's operation, which is
+    not `done`."""
 
 
 @contextmanager
 def _said() -> Iterator[None]:
-    """What the simulator refuses is bad input; that it can't go on is what it says."""
+    """Translates the simulator's exceptions: refused arguments into InputError, others into the classes of thalweg.errors."""
     try:
         yield
     except (ValueError, IndexError) as error:
@@ -55,24 +56,24 @@ def _said() -> Iterator[None]:
 
 
 class Operation:
-    """Something that a node's processor does."""
+    """An operation of a node's processor."""
 
     def __init__(self, hubs: Hubs, times: _sim.Peach2Times) -> None:
         self._hubs, self._times = hubs, times
 
     @property
     def done(self) -> bool:
-        """It has ended, and nothing that it wrote was refused or dropped."""
+        """True if it has ended, and none of its writes was refused or dropped."""
         return self._times.end >= 0 and not self._times.error
 
     @property
     def error(self) -> str:
-        """Which of its writes was refused or dropped first, where and why; or nothing."""
+        """The first of its writes that was refused or dropped, where and why; else empty."""
         return self._times.error
 
     @property
     def begin(self) -> int:
-        """In cycles of the packets' clock, since the cluster's start. Raises InputError where it has not been run."""
+        """Cycles of the packets' clock since the cluster's start. Raises InputError before the operation has run."""
         return self._run(self._times.begin)
 
     @property
@@ -99,7 +100,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Memory:
-    """Of a node: the processor's, a GPU's, the hub's own. A program has `size` bytes of it: the library keeps the last 2 MByte of a
+    """A memory of a node: its processor's, a GPU's or its hub's. A program may use `size` bytes; the library reserves the last 2 MByte of a
     processor's 8 GByte."""
 
     hubs: Hubs
@@ -116,7 +117,7 @@ class Memory:
         return _SIZES[self.number]
 
     def address(self, at: int = 0) -> int:
-        """For all nodes."""
+        """The address of a byte, valid on all nodes."""
         if whole("the place in a memory", at) > self.size:
             raise InputError(f"the place in a memory is {at}; a program has {self.size} bytes of this one")
         if self.number == _sim.PEACH2_HUB_MEMORY:
@@ -129,7 +130,7 @@ class Memory:
             self.hubs._sim.write(self.node, self.number, whole("the place in a memory", at), data)
 
     def read(self, at: int, count: int, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
-        """At most 1 GByte."""
+        """`count` values from byte `at` on, at most 1 GByte."""
         kind = type_of("dtype", dtype)
         place, size = (
             whole("the place in a memory", at),
@@ -157,7 +158,7 @@ def _named(memory: object) -> str:
 
 @dataclass(frozen=True)
 class Reduction:
-    """What a calculator does: records of `record_bytes` combined field by field, or all fields to one, `tree`."""
+    """A reduction by a calculator: it combines records of `record_bytes` field by field, or with `tree` all fields into one."""
 
     op: str = "sum"
     type: str = "float32"
@@ -200,7 +201,7 @@ class Group:
         self._hubs, self._sim = hubs, sim
 
     def reduce(self, node: int, sources: Sources) -> Operation:
-        """A node brings its records; it goes on when the result of all is in its processor's memory. All nodes of the group have to."""
+        """Contributes a node's records, and waits until the result is in its processor's memory. All nodes of the group have to take part."""
         number, brought = whole("node", node), _sources(sources)
         with _said():
             return Operation(self._hubs, self._hubs._sim.reduce_in(self._sim, number, brought))
@@ -228,19 +229,19 @@ class Node:
         return Memory(self.hubs, self.number, _sim.PEACH2_HUB_MEMORY)
 
     def store(self, to: int, values: ArrayLike) -> Operation:
-        """The processor writes them itself, 64 bytes at a time: to another node, to a hub, or into its own memory, which takes no time. At
-        most 16 MByte."""
+        """The processor writes at most 16 MByte itself, 64 bytes at a time: to another node, to a hub, or into its own memory, which takes
+        no time."""
         return self._op(self._sim.store, whole("to", to), bytes_of("values", values))
 
     def wait_for(self, at: int, value: int) -> Operation:
-        """Until the 32 bits at a place of the processor's memory are `value`."""
+        """Waits until the 32 bits at `at` in the processor's memory are `value`."""
         return self._op(self._sim.wait_for, whole("at", at), whole("value", value))
 
     def work(self, ns: float) -> Operation:
         return self._op(self._sim.work, real("ns", ns))
 
     def copy(self, to: Memory, to_at: int, source: Memory, source_at: int, count: int) -> Operation:
-        """Between memories of the node, by its processor's and GPU's own means."""
+        """Copies between memories of the node without the hub, as its processor and GPUs do."""
         for memory in (to, source):
             if not isinstance(memory, Memory) or memory.hubs is not self.hubs or memory.node != self.number:
                 raise InputError(f"a copy of node {self.number} is between its own memories, not {_named(memory)}")
@@ -248,56 +249,58 @@ class Node:
         return self._op(self._sim.copy, to.number, places[0], source.number, places[1], whole("count", count))
 
     def put(self, to: int, source: int, count: int, descriptors: str = "ram", wait: bool = True) -> Operation:
-        """The hub's DMA controller copies bytes from this node's memory to wherever; with `wait` the processor goes on when that is done."""
+        """The hub's DMA controller copies bytes of this node's memories to any address; with `wait` the processor waits for the end."""
         return self.chain([(to, source, count)], descriptors, wait)
 
     def get(self, to: int, source: int, count: int) -> Operation:
-        """Bytes of another node's memory to this node's: its hub writes them, as this node's processor tells it to."""
+        """Copies bytes of another node's memory to this node's. The other node's hub writes them, started by this node's processor."""
         return self._op(self._sim.get, whole("to", to), whole("source", source), whole("count", count))
 
     def chain(self, copies: Sequence[tuple[int, int, int]], descriptors: str = "ram", wait: bool = True) -> Operation:
-        """Copies one after the other, each (to, source, bytes); their descriptors are in the hub's working RAM or in the `host`'s memory."""
+        """Runs copies (to, source, bytes) one after another. Their descriptors are in the hub's working RAM (`ram`) or in the host's
+        memory (`host`)."""
         made = rows("copies", copies, ("to", "source", "bytes"))
         if not isinstance(descriptors, str) or descriptors not in ("ram", "host"):
             raise InputError(f"descriptors in {shown(descriptors)}; they are in ram or host")
         return self._op(self._sim.chain, made, descriptors == "host", truth("wait", wait))
 
     def reduce(self, to: int, sources: Sources, how: Reduction | None = None, by_hub: bool = True) -> Operation:
-        """The calculator reduces records, and its result is copied to an address: started by the hub itself, or by the processor, which
-        looks for it. A context is used by this, by a group, or by a program that writes to it itself, by one of them alone."""
+        """The calculator reduces records, and the result is copied to an address. With `by_hub` the hub starts the copy, otherwise the
+        processor, which polls for the result. A context may be used by this method, by one group, or by writes of a program, but not by
+        several of them."""
         to, brought = whole("to", to), _sources(sources)
         return self._op(self._sim.reduce, to, brought, _how(how).sim(self.hubs.cluster), truth("by_hub", by_hub))
 
     def abort(self, channel: int = 0) -> Operation:
-        """The hub gives up a chain of descriptors, and counts it in `given_up`: that of channel 0, which the host started, or of 1, which a
-        result did."""
+        """The hub gives up the running chain of a channel and counts it in `given_up`. Channel 0 runs chains that the host starts, channel 1
+        those that results start."""
         if whole("channel", channel) > 1:
             raise InputError(f"channel {channel}; 0 has the chains that the host starts, 1 those of results")
         return self._op(self._sim.abort, channel)
 
     def reset(self) -> Operation:
-        """The hub gives up the chains of both channels, and those that wait."""
+        """The hub gives up the running and the waiting chains of both channels."""
         return self._op(self._sim.reset)
 
     def time_out(self, us: float) -> Operation:
-        """From then on the hub gives up a chain of which a read has no answer for so long, rounded up to 1,024 cycles; 0, as at first: never.
-        The host may hold answers back as long as its link's packets wait for room, so it takes more than that. Chains that are started
-        behind it are given up too, until the answers have come after all, or `reset` says that none will."""
+        """Sets the time for which the hub waits for the answer to a read before it gives up the chain; it is rounded up to 1,024
+        cycles. 0, the default, waits forever. Choose more than the time for which packets on the host's link may wait for room, as
+        answers wait as long. The hub also gives up later chains, until all answers have arrived or `reset` says that none will."""
         return self._op(self._sim.timeout, real("us", us))
 
     def restart_host(self) -> Operation:
-        """The host's root complex is reset by itself: reads that it has not answered get no answer any more."""
+        """Resets the host's root complex alone. Reads without an answer never get one."""
         return self._op(self._sim.restart_host)
 
     def let_write(self, nodes: Sequence[int]) -> Operation:
-        """Packets of these nodes may write the hub's registers; of others than its host's they may only start chains."""
+        """Permits these nodes to write the hub's registers. Other nodes, except its own host, may only start chains."""
         members = [whole("nodes", node) for node in listed("nodes", nodes)]
         for number in members:
             _check_node(self.hubs, number)
         return self._op(self._sim.owners, sum(1 << number for number in set(members)))
 
     def counts(self) -> Mapping[str, Any]:
-        """What the hub's registers have counted."""
+        """The counters in the hub's registers."""
         with _said():
             return dict(self._sim.counts(self.number))
 
@@ -311,9 +314,9 @@ class Node:
 
 
 class Hubs:
-    """A cluster of PEACH2, simulated. Raises InputError.
+    """A simulated cluster of PEACH2. Raises InputError.
 
-    `engine`: the simulator's hubs, `sim`, or the hardware's, `rtl`, Verilated and in step with them.
+    `engine`: `sim` for the simulator's hubs, `rtl` for Verilated hubs in step with them.
     """
 
     def __init__(self, cluster: Cluster | str | Path, engine: str = "sim") -> None:
@@ -329,15 +332,16 @@ class Hubs:
         self.cycles_per_us = self._sim.cycles_per_second / 1e6
 
     def group(self, nodes: Sequence[int], at: int, how: Reduction | None = None) -> Group:
-        """Nodes that reduce together, the first one the root; each has results at `at` of its processor's memory. An operation of all of
-        them: each goes on when those that it will write to are set up."""
+        """A group of nodes that reduce together. The first one is the root. Each gets results at `at` in its processor's memory. All
+        nodes take part: each of them waits until the calculators that it will write to are set up."""
         members = [whole("nodes", node) for node in listed("nodes", nodes)]
         at = whole("at", at)
         with _said():
             return Group(self, members, at, self._sim.group(members, at, _how(how).sim(self.cluster)))
 
     def load_windows(self, windows: Sequence[Sequence[tuple[int, int, int, int]]]) -> None:
-        """Of each hub: (port, mask, lower, upper), in pages of 4 KByte. Raises InputError where they lead round, or nowhere."""
+        """Loads the windows of each hub: (port, mask, lower, upper), in pages of 4 KByte. Raises InputError if packets could loop,
+        deadlock, or leave by a port without a link."""
         tables = [rows("windows", of_hub, ("port", "mask", "lower", "upper")) for of_hub in listed("windows", windows)]
         for hub, of_hub in enumerate(tables):
             for index, window in enumerate(of_hub):
@@ -348,7 +352,7 @@ class Hubs:
         self.run()
 
     def run(self) -> None:
-        """Until all processors have done what they have to. Raises FabricStopped, with who waits for what, and WritesLost, with what was
-        refused or dropped where."""
+        """Runs until all operations have ended. Raises FabricStopped, which says what each processor waits for, and WritesLost, which
+        says which writes were refused or dropped where."""
         with _said():
             self._sim.run()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs on a cluster of hubs, and what is right, computed by the processor: each write is where it should be, or it is reported.
+"""Random programs on a cluster of hubs, and their expected results, computed by the processor: each write arrives, or its loss is reported.
 
-Every operation has a target of its own, and sources that nobody writes to, so that what it leaves doesn't depend on times. Windows
-overlap and send some pages elsewhere; groups have their results at the same places; contexts, types and operators are any. What
-disturbs them is in `disturbances`.
+Every operation has a target of its own, and sources that nobody writes to, so that its result does not depend on timing. Windows
+overlap and route some pages elsewhere. Groups have their results at the same addresses. Programs use all contexts, types and operators.
+`disturbances` has what disturbs them.
 """
 
 from __future__ import annotations
@@ -24,42 +24,42 @@ from thalweg.systems.peach2.hubs import Group, Hubs, Memory, Node, Operation, Re
 from thalweg.systems.peach2.random_windows import ENGINE, NORTH, PAGE, Rings, Tables, lands, load_random, way
 
 SOURCES = 1 << 14
-"""Bytes from 0 on in each memory, which nobody writes to."""
+"""Size of the area of sources in each memory, from byte 0 on. Nobody writes to it."""
 TARGETS = 1 << 16
-"""Bytes behind them, where each operation has a place of its own."""
+"""Size of the area of targets behind it, in which each operation has its own place."""
 RESULTS = 1 << 20
-"""Where groups have results, in processors' memories."""
+"""Address of the results of groups in processors' memories."""
 AREA = SOURCES + TARGETS
 _BURST = 8 << 10
-"""Bytes: twice what a link's end keeps."""
+"""Bytes of a burst: twice the buffer at a link's end."""
 _PAGES = range(SOURCES // PAGE, AREA // PAGE)
 _UNTOUCHED = 0xA5
 
 
 def with_phase(cluster: Cluster, phase: int) -> Cluster:
-    """The bus's first edge `phase` ticks of all clocks later."""
+    """A copy of the cluster in which the first edge of the bus's clock is `phase` ticks later."""
     name = cluster.node.bus_clock
     clock = cluster.clocks[name].model_copy(update={"phase_ns": phase * 1e9 / cluster.ticks_per_second})
     return cluster.with_clock(name, clock)
 
 
 def with_all_pairs(cluster: Cluster) -> Cluster:
-    """Calculators that have every operator and type."""
+    """A copy of the cluster whose calculators have every operator and type."""
     nodes = {name: node.model_copy(update={"pairs": arithmetic.PAIRS}) for name, node in cluster.nodes.items()}
     return replace(cluster, nodes=nodes)
 
 
 @dataclass
 class Target:
-    """Bytes that an operation should leave somewhere."""
+    """The bytes that an operation should write to a place."""
 
     memory: Memory
     at: int
     data: bytes
-    lost: list[bool]  #: of each double word: its page goes elsewhere
-    sure: bool = True  #: it is there when the operation is done
-    told: bool = True  #: its operation is told of what is lost: not of a chain that the program starts itself
-    maybe: bool = False  #: windows of its pages are rewritten, so that it is there, or reported
+    lost: list[bool]  #: for each double word, whether windows route its page elsewhere
+    sure: bool = True  #: the bytes have to be there when the operation is done
+    told: bool = True  #: its operation reports losses; false for chains that the program starts by a store
+    maybe: bool = False  #: windows of its pages are rewritten, so the bytes are there, or their loss is reported
     of: Operation | None = None
 
     @property
@@ -69,23 +69,21 @@ class Target:
 
 @dataclass
 class Outcome:
-    said: list[str]  #: where runs stopped
-    times: list[
-        tuple[int, int, str]
-    ]  #: of each operation, and its error; negative where it has not begun, or not ended
+    said: list[str]  #: messages of runs that stopped
+    times: list[tuple[int, int, str]]  #: begin, end and error of each operation; negative before the begin or the end
     counts: list[dict[str, Any]]
     memories: list[bytes]
-    lost: int  #: double words that windows send elsewhere
+    lost: int  #: number of double words that windows route elsewhere
     wrong: list[str] = field(default_factory=list)
 
     @property
     def refused(self) -> int:
-        """Packets."""
+        """Number of refused packets."""
         return sum(count for of_hub in self.counts for count, *_ in of_hub["refused"])
 
 
 class Program:
-    """Made from a seed, a phase after the other; each is run before the next one is drawn."""
+    """A program drawn from a seed, phase by phase; each phase runs before the next one is drawn."""
 
     def __init__(self, hubs: Hubs, seed: int) -> None:
         self.hubs, self.draw = hubs, random.Random(seed)
@@ -95,24 +93,22 @@ class Program:
         self.targets: list[Target] = []
         self.said: list[str] = []
         self.used = {(m.node, m.number): SOURCES for node in hubs.nodes for m in _memories(node)}
-        self.used_lines = [0] * len(hubs.nodes)  #: of the working RAM
-        self.by_itself = (
-            False  #: it has started chains itself, of which some are wrong, or too many, or has given up some
-        )
+        self.used_lines = [0] * len(hubs.nodes)  #: lines of the working RAM in use, by node
+        self.by_itself = False  #: whether it has started wrong or too many chains by stores, or has given up chains
         self.unsure: set[int] = set()  #: pages whose windows have been rewritten
-        self.owners: list[set[int]] = [set() for _ in hubs.nodes]  #: nodes that may write a hub's registers
-        self.left: list[tuple[Operation, bool]] = []  #: that nobody waits for, and whether its read is refused
+        self.owners: list[set[int]] = [set() for _ in hubs.nodes]  #: nodes that may write the registers, by hub
+        self.left: list[tuple[Operation, bool]] = []  #: unawaited puts, and whether their reads are refused
         self.trespasses: list[Operation] = []
-        self.wrong: list[str] = []  #: found while it ran
+        self.wrong: list[str] = []  #: errors found during the run
         self.pages = _PAGES
-        self.reducing: list[list[int]] = [[] for _ in hubs.nodes]  #: contexts of a node's reductions
+        self.reducing: list[list[int]] = [[] for _ in hubs.nodes]  #: contexts of reductions, by node
         self.contexts = {node.number: list(range(hubs.cluster.node.contexts)) for node in hubs.nodes}
         self.tables: Tables | None = load_random(self.draw, hubs, _PAGES) if self.draw.random() < 0.7 else None
         for node in hubs.nodes:
             for memory in _memories(node):
                 memory.write(0, self.random_bytes(SOURCES))
                 memory.write(SOURCES, np.full(TARGETS, _UNTOUCHED, np.uint8))
-            node.processor.write(RESULTS, self.numbers.integers(0, 4, 256, np.uint32))  # as numbers of results
+            node.processor.write(RESULTS, self.numbers.integers(0, 4, 256, np.uint32))  # like result numbers
         self.sources = {
             (m.node, m.number): m.read(0, SOURCES).tobytes() for node in hubs.nodes for m in _memories(node)
         }
@@ -121,7 +117,7 @@ class Program:
     # --- Phases
 
     def phase(self) -> bool:
-        """False where it is the last one, as processors wait for what does not come."""
+        """Runs a phase. False if it has to be the last one, because processors wait for something that never happens."""
         for _ in range(self.draw.randint(1, 4)):
             for node in self.draw.sample(self.hubs.nodes, len(self.hubs.nodes)):
                 if self.draw.random() < 0.3:
@@ -149,7 +145,7 @@ class Program:
     def run(self) -> bool:
         try:
             self.hubs.run()
-        except WritesLost:  # as windows lead elsewhere: the operations have it as their error
+        except WritesLost:  # because of windows; the operations have the error
             return True
         except FabricStopped as stopped:
             self.said.append(str(stopped))
@@ -179,7 +175,7 @@ class Program:
         self.did(node.chain(copies, self.draw.choice(("ram", "host")), self.draw.random() < 0.7), *targets)
 
     def _burst(self) -> None:
-        """Nodes fill one hub's memory at once, faster than its bus takes it: links run out of credits."""
+        """Several nodes write to one hub's memory faster than its bus accepts, so that links run out of credits."""
         hub = self.draw.choice(self.hubs.nodes).hub
         if self.used[hub.node, hub.number] > AREA - 3 * _BURST - PAGE:
             return
@@ -223,7 +219,7 @@ class Program:
         self.did(node.reduce(memory.address(target.at), sources, how, self.draw.random() < 0.7), target)
 
     def _group(self) -> tuple[Group, Reduction] | None:
-        """Where there are contexts for one."""
+        """A random group, if there are enough free contexts."""
         hubs, draw = self.hubs, self.draw
         members = draw.sample(range(len(hubs.nodes)), draw.randint(1, len(hubs.nodes)))
         how = replace(self._how(0), tree=False)
@@ -245,8 +241,8 @@ class Program:
         return hubs.group(members, RESULTS + draw.choice((0, 4, 16)), how), how
 
     def reduce_in(self, group: Group, how: Reduction, missing: int | None = None) -> None:
-        """What all members see behind it; nothing of it is lost, as windows lead elsewhere for targets alone. `missing`: a member that does
-        not come."""
+        """Reduces in a group, and copies the result of each member to a target. Windows route only targets elsewhere, so nothing of the
+        reduction is lost. `missing`: a member that does not take part."""
         parts, operations = [], []
         for member in group.nodes:
             if member == missing:
@@ -265,11 +261,11 @@ class Program:
             target = self.target(memory, parts[0], None)
             self.did(node.copy(memory, target.at, node.processor, group.at, how.record_bytes), target)
 
-    # --- What a program does by itself, at the hub's addresses
+    # --- Accesses to a hub's own addresses
 
     def _pour(self) -> Iterator[None]:
-        """Nodes write into a context at once, to the same places, after reductions and a part of one that is given up. Each step is run
-        before the next one."""
+        """Several nodes write into a context concurrently, to the same places, after other reductions and an unfinished one that is
+        given up. Each step runs before the next one is drawn."""
         yield
         hub = self.draw.choice(self.hubs.nodes)
         pairs = [pair for pair in self.hubs.cluster.node.pairs if pair in arithmetic.EXACT]
@@ -304,7 +300,7 @@ class Program:
         yield
 
     def _stream(self) -> Iterator[None]:
-        """Nodes write records without a pause into a context whose hub copies each result into another one, which reduces these."""
+        """Nodes write records without pause into a context. The hub copies each result into another context, which reduces the results."""
         hub = self.draw.choice(self.hubs.nodes)
         pairs = [pair for pair in self.hubs.cluster.node.pairs if pair in arithmetic.EXACT]
         free = self.contexts[hub.number]
@@ -326,7 +322,7 @@ class Program:
             memory = self.draw.choice(_memories(node)[:3])
             elements = how.record_bytes * records * count // arithmetic.type_of(kind).itemsize
             parts.append(arithmetic.whole_values(self.numbers, kind, elements))
-            # No packet ends within a record, so that each reduction has whole ones; they begin at any place.
+            # No packet ends within a record, so each reduction has whole records; they begin at any place.
             source = self.written(memory, parts[-1], how.record_bytes)
             first = self.draw.randrange(self.hubs.cluster.node.sums * 16 // how.record_bytes) * how.record_bytes
             self.did(node.put(at + first, source, len(parts[-1])))
@@ -337,7 +333,7 @@ class Program:
         yield
 
     def _write_beats(self, at: int, node: Node, how: Reduction, piece: int, count: int) -> bytes:
-        """`count` pieces of records to any of the first places of a context."""
+        """Writes `count` pieces of records to random ones of a context's first places."""
         data, copies = b"", []
         memory = self.draw.choice(_memories(node)[:3])
         for _ in range(count):
@@ -349,7 +345,7 @@ class Program:
         return data
 
     def _flood(self) -> None:
-        """More starts than a hub may have room for: it counts those that it misses."""
+        """Starts more chains than a hub may have room for; it counts those that it misses."""
         node = self.draw.choice(self.hubs.nodes)
         source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
         memory = self._memory()
@@ -363,7 +359,7 @@ class Program:
         self.did(node.work(40_000))
 
     def _misdescribe(self) -> None:
-        """A chain whose second descriptor is none: what the first one copies is there or not."""
+        """Starts a chain whose second descriptor is invalid. The copy of the first one may or may not happen."""
         node = self.draw.choice(self.hubs.nodes)
         source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
         memory = self._memory()
@@ -376,7 +372,7 @@ class Program:
         self.did(raw.start(node, raw.line_at(node, line)))
 
     def _round(self) -> None:
-        """A chain without an end, which the processor makes the hub give up."""
+        """Starts a chain without an end, and lets the hub give it up."""
         node = self.draw.choice(self.hubs.nodes)
         source, at, data = self._source(node, 4 * self.draw.randint(1, 64))
         memory = self._memory()
@@ -390,15 +386,15 @@ class Program:
         if self.draw.random() < 0.5:
             self.did(node.abort())
             self.did(node.work(self.draw.randrange(5_000)))
-        self.did(node.reset())  # of this chain in any case: what was given up before may have been another one
+        self.did(node.reset())  # ends this chain in any case, as the abort may have ended another one
 
     def lines(self, node: Node, count: int) -> int:
-        """The first of some lines of the working RAM."""
+        """Allocates lines of the working RAM, and returns the first one."""
         first = self.used_lines[node.number]
         self.used_lines[node.number] += count
         return first
 
-    # --- What they are made of
+    # --- Random parts
 
     def random_bytes(self, count: int) -> bytes:
         return self.numbers.integers(0, 256, count, np.uint8).tobytes()
@@ -419,7 +415,7 @@ class Program:
         return arithmetic.reduced(data, how.op, how.type, how.record_bytes, self.hubs.cluster.node.sums, how.tree)
 
     def _records(self, node: Node, how: Reduction) -> tuple[list[tuple[int, int]], bytes]:
-        """Written to a place that is free."""
+        """Writes random records to free places of a node's memories; their sources and their data."""
         sources, data = [], b""
         for _ in range(self.draw.choice((1, 1, 2))):
             count = how.record_bytes * self.draw.choice((1, 2, self.draw.randint(1, 20)))
@@ -430,7 +426,7 @@ class Program:
         return sources, data
 
     def written(self, memory: Memory, data: bytes, step: int = 16) -> int:
-        """The address of data in a place of their own, at a multiple of `step`."""
+        """Writes data to a free place at a multiple of `step`, and returns its address."""
         at = self._place(memory, len(data), step)
         memory.write(at, data)
         self.targets.append(Target(memory, at, data, [False] * (len(data) // 4)))
@@ -445,7 +441,7 @@ class Program:
         return at
 
     def target(self, memory: Memory, data: bytes, came: tuple[int, int] | None) -> Target:
-        """`came`: the node and the port from which it is written, by packets."""
+        """Allocates a target. `came`: the node and the port at which the packets that write it enter."""
         at = self._place(memory, len(data))
         lost = [False] * -(-len(data) // 4)
         maybe = False
@@ -460,7 +456,7 @@ class Program:
         return target
 
     def readable(self, node: int, page: int) -> bool:
-        """Whether the node's DMA controller reads a page of its own node's."""
+        """True if the node's DMA controller can read a page of its own node."""
         hub = page // (1 << 18) % 32 == 31
         return hub or self.tables is None or way(self.tables[node], page) == NORTH
 
@@ -468,14 +464,14 @@ class Program:
         if self.tables is not None:
             return lands(self.rings, self.tables, node, port, page)
         hub = page // (1 << 18) % 32 == 31
-        return hub or (page >> 23, port) != (node, NORTH)  # what comes from the host does not go back to it
+        return hub or (page >> 23, port) != (node, NORTH)  # a hub does not send a packet of the host back to it
 
     def did(self, operation: Operation, *targets: Target) -> None:
         self.operations.append(operation)
         for target in targets:
             target.of = operation
 
-    # --- What is right
+    # --- Checks
 
     def outcome(self) -> Outcome:
         memories = [memory.read(0, AREA) for node in self.hubs.nodes for memory in _memories(node)]
@@ -499,7 +495,7 @@ class Program:
         return outcome
 
     def _wrong(self, memories: dict[tuple[int, int], NDArray[np.uint8]]) -> list[str]:
-        """Of what should be there and is not, and of what should not be there."""
+        """Missing and unexpected bytes of memories."""
         rest = {key: memory.copy() for key, memory in memories.items()}
         wrong = []
         for target in self.targets:
@@ -509,7 +505,7 @@ class Program:
             old = np.full(size, _UNTOUCHED, np.uint8)
             lost = np.repeat(target.lost, 4)[:size]
             ended, error = (target.of._times.end >= 0, target.of.error) if target.of else (True, "")
-            # Of an operation with an error nothing is sure where chains are given up; else all that windows do not lead elsewhere.
+            # An operation with an error guarantees nothing if chains are given up; otherwise it guarantees what windows do not route elsewhere.
             done = ended and target.sure and not (error and (self.said or self.by_itself or "chain" in error))
             if lost.any() and target.told and ended and not error and not target.maybe:
                 wrong.append(
@@ -534,7 +530,7 @@ def _memories(node: Node) -> Sequence[Memory]:
 
 
 def run(cluster: Cluster, engine: str, seed: int) -> Outcome:
-    """The program of a seed. Raises CheckFailed where the hardware differs, or where something is wrong and not reported."""
+    """Runs the program of a seed. Raises CheckFailed if the hardware differs, or if something is wrong and not reported."""
     draw = random.Random(seed)
     cluster = with_phase(cluster, draw.randrange(cluster.ticks_of(cluster.node.bus_clock)))
     program = Program(Hubs(cluster, engine), seed)

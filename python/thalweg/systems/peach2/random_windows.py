@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random windows for the hubs of a ring or of two, and where a write goes by them."""
+"""Random windows for the hubs of one or two rings, and the routes of writes through them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _NODE_PAGES = 1 << 23  # 32 GByte
 _MEMORY_PAGES = 1 << 21
 _HUB_PAGES = 1 << 18
 _NUMBER = 0x7800000
-"""A mask: the node's number alone."""
+"""A mask that selects the node's number."""
 
 
 @dataclass(frozen=True)
 class Rings:
-    """Cables of one ring of `size` nodes or of two."""
+    """The cables of `count` rings of `size` nodes."""
 
     count: int
     size: int
@@ -40,7 +40,7 @@ class Rings:
         return self.count * self.size
 
     def behind(self, node: int, port: int) -> tuple[int, int]:
-        """The node behind a port, and the port by which that is reached."""
+        """The node at the other end of a port's cable, and its port."""
         if port == SOUTH:
             return (node + self.size) % self.nodes, SOUTH
         first = node // self.size * self.size
@@ -49,12 +49,12 @@ class Rings:
 
 
 def way(table: Sequence[Window], page: int) -> int | None:
-    """The port of the first window that has a page."""
+    """The port of the first window that matches a page."""
     return next((port for port, mask, lower, upper in table if lower <= page & mask <= upper), None)
 
 
 def lands(rings: Rings, tables: Sequence[Sequence[Window]], node: int, came: int, page: int) -> bool:
-    """Whether a write from a node's port to a page of some node's gets there. It is refused on its way, or dropped, where not."""
+    """True if a write to a page, entering a node by the port `came`, arrives. Otherwise it is refused or dropped on its way."""
     for _ in range(rings.nodes + 1):
         if page // _HUB_PAGES == node * 32 + 31:
             return True
@@ -68,8 +68,9 @@ def lands(rings: Rings, tables: Sequence[Sequence[Window]], node: int, came: int
 
 
 def random_tables(draw: random.Random, rings: Rings, most: int, pages: range) -> Tables:
-    """Ways that need no cable between two neighbours of a ring, in any order; in front of them a few of `pages` of memories that are not a
-    processor's go elsewhere, and behind them others, for which nothing is left, have every page."""
+    """Random tables of all hubs. In each ring one cable is not used, so that routes form no cycle; the windows are in random order.
+    Some windows before them route a few of `pages` of memories other than processors' elsewhere. Windows after them match every page,
+    but have no effect."""
     cuts = [draw.randrange(rings.size) for _ in range(rings.count)]
     ports = (NORTH, EAST, WEST, SOUTH)[: 4 if rings.count == 2 else 3]
     tables = []
@@ -108,26 +109,26 @@ def _ways(draw: random.Random, rings: Rings, node: int, cut: int, most: int) -> 
 
 
 def elsewhere(draw: random.Random, rings: Rings, ports: Sequence[int], pages: range) -> Window:
-    """For a few pages of a memory that is not a processor's."""
+    """A window that routes a few pages of a memory, not a processor's, to a random port."""
     memory = draw.choice((_MEMORY_PAGES, 2 * _MEMORY_PAGES, _NODE_PAGES - _HUB_PAGES))
     lower = draw.randrange(rings.nodes) * _NODE_PAGES + memory + draw.choice(pages)
     return draw.choice(ports), _ALL_PAGES, lower, lower + draw.choice((0, 0, 1, 3))
 
 
 def few(window: Window) -> bool:
-    """Whether it is one that `elsewhere` makes."""
+    """True for windows that `elsewhere` makes."""
     _, mask, lower, upper = window
     return mask == _ALL_PAGES and upper - lower < 4
 
 
 def register_of(window: Window) -> tuple[int, int]:
-    """What is written into its register, as in sim/peach2/control.hpp."""
+    """The value of a window's register, as in sim/peach2/control.hpp."""
     to, mask, lower, upper = window
     return lower | upper << 32, mask | to << 32 | 1 << 40
 
 
 def load_random(draw: random.Random, hubs: Hubs, pages: range) -> Tables:
-    """Loads random tables, without those that lead round or let packets wait for each other in a circle."""
+    """Loads random tables; skips tables with loops or possible deadlocks."""
     rings = Rings.of(hubs.cluster)
     while True:
         tables = random_tables(draw, rings, hubs.cluster.node.windows, pages)

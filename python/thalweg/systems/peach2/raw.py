@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What random programs do at a hub's own addresses: a context's register, descriptors in the working RAM, starts."""
+"""Accesses of random programs to a hub's own addresses: registers of contexts, descriptors in the working RAM, starts of chains."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from thalweg.systems.peach2.cluster import pair_of
 from thalweg.systems.peach2.hubs import Hubs, Node, Operation, Reduction
 from thalweg.systems.peach2.spec import DmaDescriptor
 
-# As in sim/peach2/bus.hpp and control.hpp.
+# From sim/peach2/bus.hpp and control.hpp.
 _CALCULATOR, _RAM, _START, _ABORT, _CONTEXTS = 1 << 29, 3 << 28, 64, 66, 80
 _LINE = 32
 
@@ -22,8 +22,8 @@ def calculator(hubs: Hubs, node: Node, context: int) -> int:
 
 
 def set_up(node: Node, how: Reduction, beats: int, chain: int | None = None, by: Node | None = None) -> Operation:
-    """The context takes reductions of so many beats; each result starts a chain where there is one. Another node that does it needs the
-    host's leave."""
+    """Sets up a context for reductions of `beats` beats; each result starts `chain`, if given. `by` is the node that writes the register; a node
+    other than the hub's own needs permission."""
     op, kind = pair_of(f"{how.op} {how.type}")
     record = (how.record_bytes // 16).bit_length() - 1
     lower = beats | op << 32 | kind << 40 | record << 48 | how.tree << 56
@@ -32,7 +32,7 @@ def set_up(node: Node, how: Reduction, beats: int, chain: int | None = None, by:
 
 
 def line_at(node: Node, line: int) -> int:
-    """The address of a line of the working RAM's quarter that a program has."""
+    """The address of a line in the quarter of the working RAM that belongs to programs."""
     quarter = (16 << node.hubs.cluster.node.ram_bits) // 4
     return _sim.peach2_hub_address(node.number, _RAM + quarter + _LINE * line)
 
@@ -42,7 +42,7 @@ def start(node: Node, chain: int) -> Operation:
 
 
 def give_up(by: Node, hub: Node, channels: int, waiting: int) -> Operation:
-    """The chains of some channels, a bit each, and those that wait for some."""
+    """Gives up the running chains of some channels, and the waiting chains of some channels; both are bit masks."""
     return by.store(_sim.peach2_register_address(hub.number, _ABORT), np.array([channels | waiting << 8], np.uint64))
 
 
@@ -52,13 +52,13 @@ def window_at(node: Node, index: int) -> int:
 
 
 def write_chain(node: Node, line: int, copy: tuple[int, int, int]) -> Operation:
-    """A descriptor: (to, source, bytes)."""
+    """Writes a chain of one descriptor for a copy (to, source, bytes)."""
     to, source, count = copy
     return node.store(line_at(node, line), DmaDescriptor(source, to, 0, count, True).pack())
 
 
 def write_wrong_chain(draw: random.Random, node: Node, line: int, copy: tuple[int, int, int]) -> Operation:
-    """A copy, and behind it what is no descriptor."""
+    """Writes a chain of a valid descriptor and an invalid one."""
     to, source, count = copy
     first, second = line_at(node, line), line_at(node, line + 1)
     other = (node.number + 1) % len(node.hubs.nodes)
@@ -72,16 +72,16 @@ def write_wrong_chain(draw: random.Random, node: Node, line: int, copy: tuple[in
             DmaDescriptor(source, 1 << 45, 0, count, True),
             DmaDescriptor(source, to, second + 4, count, False),
             DmaDescriptor(source, to, 1 << 40, count, False),
-            DmaDescriptor(_sim.peach2_memory_address(other, 1, 0), to, 0, count, True),  # reads go to no other node
+            DmaDescriptor(_sim.peach2_memory_address(other, 1, 0), to, 0, count, True),  # reads are local
             DmaDescriptor(
                 source, _sim.peach2_hub_address(other, _RAM + (1 << 27) - 64), 0, 4, True
-            ),  # nothing is there
+            ),  # an address without memory
         )
     )
     return node.store(first, DmaDescriptor(source, to, second, count, False).pack() + wrong.pack())
 
 
 def write_round_chain(node: Node, line: int, copy: tuple[int, int, int]) -> Operation:
-    """The same copy again and again."""
+    """Writes a chain that repeats one copy without end."""
     to, source, count = copy
     return node.store(line_at(node, line), DmaDescriptor(source, to, line_at(node, line), count, False).pack())

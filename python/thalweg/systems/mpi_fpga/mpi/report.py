@@ -202,8 +202,8 @@ def _collectives(books: Row, network: bounds.Network, us: float) -> list[Row]:
 def _bound(use: Row, network: bounds.Network, us: float) -> float | None:
     """Lower bound of the time from the last rank's entry to the operations' end; None in software and for v-forms.
 
-    There is also a bound for the time from the first rank's entry. Subtracting the ranks' total waiting time, which is at least the first rank's, makes
-    it a bound from the last rank's entry.
+    There is also a bound for the time from the first rank's entry. Subtracting the ranks' total waiting time, which is at least the
+    first rank's, makes it a bound from the last rank's entry.
     """
     if _place(use) != "network" or use["vector"]:
         return None

@@ -182,7 +182,8 @@ HANDLERS = {
 """Handler of each function and of its large-count form, in namespace `on` of the interposer."""
 
 SKIPPED = re.compile(r"T_|Pcontrol$|Aint_|.*_(c2f|f2c|toint|fromint|f082c|c2f08|f082f|f2f08)$")
-"""Functions without a wrapper: the tools interface, which may be called at any time; functions with variable arguments; and names that are macros in some libraries."""
+"""Functions without a wrapper: the tools interface, which may be called at any time; functions with variable arguments; and names that
+are macros in some libraries."""
 
 
 @dataclass(frozen=True)
