@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What attributes of kernels, channels and variables say, those that compilers for FPGAs know and clang does not. Each is honoured, refused by
-name, or has no influence on what is simulated. Those of loops are in pragmas.py.
+"""Attributes of kernels, channels and variables that compilers for FPGAs know and clang does not. Each attribute is honoured, refused by
+name, or has no effect on the simulation. pragmas.py has the attributes of loops.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from thalweg.systems.smi.source import Attribute, Source
 
 AUTORUN = "autorun"
 _DEPTH = "depth"
-#: A kernel is one work item at offset 0, its clock is the cluster's, and its buffers are in the banks that the host gives them.
+#: Without effect: a kernel is one work item at offset 0, its clock is the cluster's, and the host chooses the banks of its buffers.
 _OF_KERNELS = frozenset(
     (
         AUTORUN,
@@ -30,7 +30,7 @@ _OF_KERNELS = frozenset(
         "align",
     )
 )
-#: Arrays and variables of a kernel's own take no time, however they are built.
+#: Without effect: accesses to a kernel's own arrays and variables take no time.
 _OF_MEMORY = frozenset(
     (
         "memory",
@@ -61,7 +61,7 @@ _OF_OTHER_COMPILERS = frozenset(("optimize", "noclone", "noipa", "externally_vis
 _WITHOUT_INFLUENCE = _OF_KERNELS | _OF_MEMORY | _OF_OTHER_COMPILERS | {_DEPTH}
 _REPLICATED = "kernels are not replicated: start one for each compute unit"
 _ITEMS = "a kernel is one work item: write the loop over work items"
-#: Of these nothing but 1 is simulated.
+#: Only the value 1 is simulated.
 _ONE = {"num_compute_units": _REPLICATED, "num_simd_work_items": _ITEMS, "reqd_work_group_size": _ITEMS}
 _REFUSED = {
     "io": "the board's own channels are not simulated: write a kernel for their other end",
@@ -74,7 +74,7 @@ _REFUSED = {
 
 
 def check(source: Source, of_loops: frozenset[int], kernels: Sequence[Any]) -> list[str]:
-    """Lines that the language's compiler has to check. Raises InputError with the line of an attribute that is not simulated."""
+    """Static assertions for the compiler about values of attributes. Raises InputError, with the line, for an attribute that is not simulated."""
     lines: list[str] = []
     for attribute in [*source.attributes, *(each for kernel in kernels for each in _known(source, kernel))]:
         name = _plain(attribute.name)
@@ -92,7 +92,7 @@ def check(source: Source, of_loops: frozenset[int], kernels: Sequence[Any]) -> l
 
 
 def of_kernel(source: Source, cursor: Any) -> Iterator[Attribute]:
-    """Those that stand before a kernel's body."""
+    """The attributes before a kernel's body."""
     first = cursor.extent.start.offset
     body = next(child for child in cursor.get_children() if child.kind.name == "COMPOUND_STMT").extent.start.offset
     before = source.ends[bisect_left(source.ends, first + 1) - 1] if source.ends and source.ends[0] <= first else 0
@@ -105,7 +105,7 @@ def of_kernel(source: Source, cursor: Any) -> Iterator[Attribute]:
 
 
 def depth_of_channel(source: Source, cursor: Any, declared: Sequence[Any]) -> Attribute | None:
-    """`declared`: all channels. A depth before the first name of a declaration is all names'."""
+    """The depth attribute of a channel. `declared` has all channels. A depth before the first name of a declaration holds for all its names."""
     at = cursor.location.offset
     begin = max(channel for channel in source.channels if channel <= at)
     names = sorted(each.location.offset for each in declared if each.location.offset >= begin)
@@ -119,7 +119,7 @@ def depth_of_channel(source: Source, cursor: Any, declared: Sequence[Any]) -> At
 
 
 def _known(source: Source, kernel: Any) -> Iterator[Attribute]:
-    """Those of a kernel that clang knows."""
+    """The attributes of a kernel that clang knows."""
     for child in kernel.get_children():
         if child.kind.is_attribute() and child.extent.end.offset > child.extent.start.offset:
             at = child.extent.start.offset
@@ -135,7 +135,7 @@ def _plain(name: str) -> str:
 
 
 def _parts(words: Sequence[str]) -> list[str]:
-    """At commas outside of brackets."""
+    """The words split at commas outside of brackets."""
     parts: list[list[str]] = [[]]
     depth = 0
     for word in words:
@@ -148,7 +148,7 @@ def _parts(words: Sequence[str]) -> list[str]:
 
 
 def no_vector_is_printed(source: Source) -> None:
-    """OpenCL's %v4f is none of the processor's printf. Raises InputError with the line of a call that has a vector."""
+    """Raises InputError, with the line, for a printf of a vector: the processor's printf does not have OpenCL's %v4f."""
     if "printf" not in source.text:
         return
     for declaration in source.declarations():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The front end of a compiler, libclang, as it reads the sources of kernels."""
+"""libclang, the compiler front end that reads sources of kernels."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from typing import Any
 
 from thalweg.errors import InputError
 
-#: by a file's end
+#: Languages by the ending of a file.
 LANGUAGES = {".cl": "cl", ".c": "c", ".cpp": "c++", ".cc": "c++", ".cxx": "c++"}
 CLANG = os.environ.get("THALWEG_CLANG") or "clang"
-#: What kernels are compiled for.
+#: The target that kernels are compiled for.
 TARGET = "x86_64-unknown-linux-gnu"
-#: A kernel's own variables, whatever they are called.
+#: Removes the words for local memory: a kernel's variables are all its own.
 SPACES = ("-D__local=", "-Dlocal=")
-#: What stands for the word `channel` in a text that libclang reads, and marks the variables that it declares; of as many letters.
+#: Replaces the word `channel` in the text for libclang, and marks the variables that it declares. It has the same length.
 CHANNEL = "smi__ch"
-#: Annotations of kernels and of channels.
+#: Annotations that mark kernels and channels.
 KERNEL_MARK, CHANNEL_MARK = "smi kernel", "smi channel"
-_VECTORS = "/smi_vectors.h"  # of no disk
+_VECTORS = "/smi_vectors.h"  # exists only in memory
 
 
 def language_of(source: Path) -> str:
-    """Raises InputError where a file is no source of kernels."""
+    """The language of a source. Raises InputError for an unknown ending."""
     if language := LANGUAGES.get(source.suffix):
         return language
     raise InputError(f"{source} is no source of kernels: {', '.join(LANGUAGES)}")
 
 
 def cindex() -> Any:
-    """The module. Raises InputError where libclang is not installed."""
+    """The Python module of libclang. Raises InputError if it is not installed."""
     try:
         from clang import cindex
     except ImportError as error:
@@ -47,8 +47,8 @@ def cindex() -> Any:
 
 @cache
 def headers() -> tuple[str, ...]:
-    """Where the compiler's own headers are, such as stddef.h, which libclang comes without, as its arguments: those of the clang that
-    compiles kernels, or gcc's. None where neither is installed."""
+    """Arguments for the compiler's own headers, such as stddef.h, which libclang does not include: those of the clang that
+    compiles kernels, or gcc's. Empty if neither is installed."""
     for program, question, inside, option in (
         (CLANG, "-print-resource-dir", "include/stddef.h", "-resource-dir"),
         ("gcc", "-print-file-name=include", "stddef.h", "-idirafter"),
@@ -61,7 +61,7 @@ def headers() -> tuple[str, ...]:
 
 
 def arguments(language: str) -> list[str]:
-    """Of libclang, for a language: OpenCL's functions and types, and in C and C++ OpenCL's words."""
+    """libclang's arguments for a language, with OpenCL's functions and types, and in C and C++ OpenCL's keywords."""
     common = ["-x", language, "-target", TARGET, "-ferror-limit=0", *headers()]
     common.append(f'-D{CHANNEL}=__attribute__((annotate("{CHANNEL_MARK}")))')
     mark = f'__attribute__((annotate("{KERNEL_MARK}")))'
@@ -78,7 +78,7 @@ def _has_opencl() -> bool:
 
 
 def parse(name: str, text: str | None, language: str, more: Sequence[str] = ()) -> Any:
-    """The translation unit of a text, or of the file of that name."""
+    """The translation unit of a text, or without a text of the file `name`."""
     files = [(_VECTORS, _vectors())] if language == "cl" else []
     if text is not None:
         files.append((name, text))
@@ -94,14 +94,14 @@ def _vectors() -> str:
 
 
 def is_marked(cursor: Any, mark: str) -> bool:
-    """Whether a declaration has an annotation."""
+    """True if a declaration has the annotation."""
     return any(
         child.kind == cindex().CursorKind.ANNOTATE_ATTR and child.spelling == mark for child in cursor.get_children()
     )
 
 
 def presumed(location: Any) -> tuple[str, int]:
-    """File and line of a location, by line markers."""
+    """File and line of a location by line markers."""
     module = cindex()
     name, line, column = module._CXString(), ctypes.c_uint(), ctypes.c_uint()
     module.conf.lib.clang_getPresumedLocation(location, ctypes.byref(name), ctypes.byref(line), ctypes.byref(column))
@@ -109,7 +109,7 @@ def presumed(location: Any) -> tuple[str, int]:
 
 
 def is_true(cursor: Any) -> bool:
-    """Whether an expression is a constant that is not 0."""
+    """True if an expression is a constant other than 0."""
     library = cindex().conf.lib
     evaluate, kind, value, dispose = (
         getattr(library, f"clang_{name}")
@@ -127,7 +127,7 @@ def is_true(cursor: Any) -> bool:
 
 
 def words(lines: Sequence[str]) -> list[list[str]]:
-    """The tokens of each of these lines."""
+    """The tokens of each line."""
     found: list[list[str]] = [[] for _ in lines]
     if lines:
         unit = parse("/smi_lines.cpp", "\n".join(lines) + "\n", "c++")
@@ -137,7 +137,7 @@ def words(lines: Sequence[str]) -> list[list[str]]:
 
 
 def raw_strings(text: str) -> list[tuple[int, int]]:
-    """Where raw strings of a text in C++ begin and end."""
+    """Begin and end of each raw string of several lines in a C++ text."""
     unit = parse("/smi_strings.cpp", re.sub(r"[^\x00-\x7f]", "_", text), "c++")
     literal = cindex().TokenKind.LITERAL
     of = (token.extent for token in unit.get_tokens(extent=unit.cursor.extent) if token.kind == literal)

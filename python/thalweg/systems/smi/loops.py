@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loops of a preprocessed source, found by libclang, and what makes their turns take cycles (runtime/smi/device/loops.h).
+"""Finds the loops of a preprocessed source with libclang, and inserts code that makes their iterations take cycles
+(runtime/smi/device/loops.h).
 
-Loops are those of the syntax tree: `for`, `while`, `do`, and labels that a `goto` jumps back to. What libclang does not read as one of them,
-though a keyword of loops is there, is refused, and so is a loop that is entered elsewhere than at its head.
+Loops are those of the syntax tree: `for`, `while`, `do`, and labels that a `goto` jumps back to. A keyword of loops that libclang does not read
+as a loop is refused, and so is a loop that can be entered elsewhere than at its head.
 """
 
 from __future__ import annotations
@@ -18,36 +19,36 @@ from thalweg.systems.smi import pragmas
 from thalweg.systems.smi.pragmas import Operand, Said
 from thalweg.systems.smi.source import Source, Token
 
-#: The expressions with their macros expanded.
+#: Expands the macros in expressions.
 Expand = Callable[[Sequence[Operand]], Mapping[Operand, str]]
 
 _CANDIDATE = re.compile(r"\b(for|while|do|goto)\b")
 _CONSTANT = "a loop's unroll factor and interval are constants from 1 to 2147483647"
-_CLOSES, _STATEMENT_AFTER, _STATEMENT_BEFORE = range(3)  # which of two insertions at one place is first
+_CLOSES, _STATEMENT_AFTER, _STATEMENT_BEFORE = range(3)  # order of insertions at the same offset
 
 
 def as_it_is(operands: Sequence[Operand]) -> dict[Operand, str]:
-    """Of a text without macros."""
+    """Expands nothing, for a text without macros."""
     return {operand: operand.text for operand in operands}
 
 
 @dataclass(frozen=True)
 class Inserted:
     text: str
-    loops: tuple[tuple[str, int], ...]  #: file and line of each loop whose turns take cycles
-    consumed: frozenset[int]  #: places of the words that say something of a loop
+    loops: tuple[tuple[str, int], ...]  #: file and line of each loop whose iterations take cycles
+    consumed: frozenset[int]  #: offsets of the words that apply to loops
 
 
 @dataclass(frozen=True)
 class _Statement:
-    """A loop, a goto or a label, and the statements that it is in, from outside."""
+    """A loop, a goto, a label or a case, and the statements around it, outermost first."""
 
     kind: str
     at: int
     end: int
     around: tuple[Any, ...]
-    to: int = -1  #: of a goto: where its label is
-    tail: int = -1  #: of a do: where the body ends
+    to: int = -1  #: for a goto: the offset of its label
+    tail: int = -1  #: for a do: the end of its body
 
     def loops(self) -> list[int]:
         return [each.at for each in self.around if each.kind in _LOOPS]
@@ -58,7 +59,7 @@ class _Around:
     kind: str
     at: int
     end: int
-    children: tuple[tuple[int, int], ...] = ()  #: of a compound statement
+    children: tuple[tuple[int, int], ...] = ()  #: begins and ends of the statements of a compound statement
 
 
 _LOOPS = {"FOR_STMT": "for", "WHILE_STMT": "while", "DO_STMT": "do", "CXX_FOR_RANGE_STMT": "for"}
@@ -67,7 +68,7 @@ _NESTS = frozenset(("NAMESPACE", "LINKAGE_SPEC", "CLASS_DECL", "STRUCT_DECL", "C
 
 @dataclass
 class _Function:
-    """A declaration that has loops in it."""
+    """The statements of a declaration that contains loops."""
 
     tokens: list[Token]
     loops: dict[int, _Statement] = field(default_factory=dict)
@@ -78,7 +79,7 @@ class _Function:
 
 
 def insert(source: Source, expand: Expand) -> Inserted:
-    """Raises InputError with the line of what is not understood."""
+    """Inserts the code for all loops. Raises InputError, with the line, for a loop or a pragma that it does not understand."""
     return _Inserter(source, expand).inserted()
 
 
@@ -131,7 +132,7 @@ class _Inserter:
     def _at(self, at: int) -> _Placed:
         return _Placed(*self.where(at))
 
-    # Finding.
+    # Finding loops.
 
     def _functions(self, candidates: list[int]) -> list[_Function]:
         unit = self.source.unit
@@ -153,7 +154,7 @@ class _Inserter:
         return functions
 
     def _declarations(self, declarations: Iterable[Any], candidates: list[int]) -> Iterator[Any]:
-        """Those that have a candidate in them."""
+        """The declarations that contain a candidate."""
         for child in declarations:
             extent = child.extent
             first, last = extent.start.offset, extent.end.offset
@@ -194,7 +195,7 @@ class _Inserter:
             self._collect(child, around, function)
 
     def _check_keywords(self, function: _Function, unit: Any) -> None:
-        """Whether each keyword of a loop is a loop's."""
+        """Checks that each keyword of loops belongs to a loop that was found."""
         tails = set()
         for loop in function.loops.values():
             if loop.kind == "do":
@@ -208,7 +209,7 @@ class _Inserter:
                 raise self._not_read(token.at, unit)
 
     def _not_read(self, at: int, unit: Any) -> InputError:
-        """Nearly always something is not declared: then the compiler's message is the better one."""
+        """The error for a loop that was not read. If the compiler has an error, such as an undeclared name, that message is better."""
         errors = [each for each in unit.diagnostics if each.severity >= 3 and each.location.file is not None]
         if errors:
             first = errors[0].location
@@ -216,10 +217,10 @@ class _Inserter:
             return InputError(f"{file}:{line}:{first.column}: error: {errors[0].spelling}")
         return self.source.refuse(at, "a loop that is not understood")
 
-    # Checking.
+    # Checking entries into loops.
 
     def _check_entries(self, function: _Function) -> None:
-        """A turn begins at a loop's head: there is no other way in."""
+        """Checks that loops are entered only at their heads, where an iteration begins."""
         for at in function.indirect:
             raise self.source.refuse(
                 at, "a computed goto: the loops that it makes are not known before the program runs"
@@ -236,7 +237,7 @@ class _Inserter:
                 raise self.source.refuse(goto.at, "goto jumps into a loop")
 
     def _heads(self, function: _Function) -> list[_Statement]:
-        """Labels that are jumped back to."""
+        """The labels that a goto jumps back to: heads of loops."""
         heads = [
             function.labels[at] for at in sorted({goto.to for goto in function.gotos.values() if goto.to < goto.at})
         ]
@@ -252,10 +253,10 @@ class _Inserter:
         return heads
 
     def _region(self, function: _Function, head: _Statement) -> int:
-        """Where the last goto to it ends."""
+        """The end of the last goto back to a head."""
         return max(goto.end for goto in function.gotos.values() if goto.to == head.at and goto.at > head.at)
 
-    # What is said of a loop.
+    # Attributes and pragmas of a loop.
 
     def _said(self, function: _Function, loop: _Statement) -> Said:
         tokens = function.tokens
@@ -282,7 +283,7 @@ class _Inserter:
         return said
 
     def _attribute(self, tokens: Sequence[Token], end: int) -> int:
-        """Where an attribute begins that ends before a token; the token itself, where there is none."""
+        """The index of the first token of an attribute that ends before token `end`; `end` if there is none."""
         opens = {")": "(", "]": "["}
         if end < 4 or tokens[end - 1].text not in opens or tokens[end - 2].text != tokens[end - 1].text:
             return end
@@ -311,7 +312,7 @@ class _Inserter:
                 if isinstance(what, Said) and what.by:
                     raise InputError(f"{next(iter(what.by.values()))} is before no loop")
 
-    # Inserting.
+    # Inserting code.
 
     def _loop(
         self, loop: _Statement, said: Said, values: Mapping[Operand, str], number: int, tokens: Sequence[Token]
@@ -373,7 +374,7 @@ class _Inserter:
                 self.edits.append((self._statement_end(tokens, goto.end), _CLOSES, " }"))
 
     def _statement_end(self, tokens: Sequence[Token], end: int) -> int:
-        """With the semicolon that is not of its extent."""
+        """The end of a statement including its semicolon, which is not in its extent."""
         after = bisect_left(tokens, end, key=lambda token: token.at)
         return tokens[after].end if after < len(tokens) and tokens[after].text == ";" else end
 
@@ -393,7 +394,7 @@ class _Inserter:
 
 
 class _Placed:
-    """Says of what is wrong where it is."""
+    """A context that adds file and line to an InputError."""
 
     def __init__(self, file: str, line: int) -> None:
         self.place = f"{file}:{line}"

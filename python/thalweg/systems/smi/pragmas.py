@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pragmas and attributes of the usual compilers say of a loop's cycles. Each is honoured, refused by name, or has no influence.
+"""Pragmas and attributes of loops, as the usual compilers have them. Each is honoured, refused by name, or has no effect.
 
-A factor or an interval is an expression here, of the language that the loop is in: its compiler evaluates it.
+A factor or an interval is an expression in the language of the loop; the compiler evaluates it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from thalweg.errors import InputError
 
-#: Turns take what their interval says: dependences and the order of loops that nest don't change it here.
+#: Without effect: only its interval determines the cycles of an iteration, not dependences or the order of nested loops.
 _WITHOUT_INFLUENCE = frozenset(
     (
         "ivdep",
@@ -40,7 +40,7 @@ _WITHOUT_INFLUENCE = frozenset(
 _OF_CLANG_WITHOUT_INFLUENCE = frozenset(
     ("vectorize", "vectorize_width", "vectorize_predicate", "interleave", "interleave_count", "distribute")
 )
-#: What other pragmas begin with that are no loop's, wherever they stand.
+#: First words of pragmas that never apply to a loop.
 _OF_NO_LOOP = frozenset(
     (
         "OPENCL",
@@ -92,7 +92,7 @@ VENDORS = ("intel::", "INTEL::", "intelfpga::", "altera::")
 
 @dataclass(frozen=True)
 class Operand:
-    """An expression; `pragma`: of which pragma of the text it is, as its macros are not expanded; -1: of none."""
+    """An expression. `pragma` is the number of its pragma in the text, whose macros are not expanded yet; -1 if it is from no pragma."""
 
     text: str
     pragma: int = -1
@@ -100,15 +100,15 @@ class Operand:
 
 @dataclass
 class Said:
-    """Of a loop."""
+    """The unroll factor and the interval that pragmas and attributes give a loop."""
 
-    unroll: Operand | None = None  #: factor; without a text: whole
+    unroll: Operand | None = None  #: factor; an empty text unrolls the whole loop
     interval: Operand | None = None
     pipeline: tuple[Operand, Operand] | None = None  #: interval and depth
-    by: dict[str, str] = field(default_factory=dict)  #: the pragma or attribute of each of these
+    by: dict[str, str] = field(default_factory=dict)  #: the pragma or attribute that set each value
 
     def add(self, other: Said) -> None:
-        """Raises InputError where both say something of the same."""
+        """Adds the values of another pragma or attribute. Raises InputError if both set the same value."""
         for what, name in other.by.items():
             if what in self.by:
                 raise InputError(f"{name} and {self.by[what]} say two things of one loop")
@@ -119,7 +119,7 @@ class Said:
 
     @property
     def whole(self) -> bool:
-        """Raises InputError where a loop that is unrolled as a whole has an interval."""
+        """True if the loop is unrolled as a whole. Raises InputError if it has an interval as well."""
         whole = self.unroll is not None and not self.unroll.text
         if whole and "interval" in self.by:
             raise InputError(f"{self.by['interval']} is of a loop that {self.by['unroll']} unrolls as a whole")
@@ -127,14 +127,15 @@ class Said:
 
 
 def of_pragma(words: Sequence[str], number: int) -> Said | bool:
-    """What the words after `pragma` say; True: nothing that has an influence on a loop, False: nobody knows. Raises InputError."""
+    """The values that a pragma sets, from the words after `pragma`; True if it has no effect on loops, False if it is unknown. Raises
+    InputError."""
     name = ":".join(words[:2]) if words[:1] in (["GCC"], ["clang"]) else "".join(words[:1])
     called, rest = f"#pragma {name.replace(':', ' ')}", list(words[1 + (":" in name) :])
     if name in ("unroll", "GCC:unroll"):
         text = " ".join(rest)
         if name == "GCC:unroll" and not text:
             raise InputError("#pragma GCC unroll has a number of turns")
-        if name == "GCC:unroll":  # 0 and 1 are no unrolling
+        if name == "GCC:unroll":  # 0 and 1 mean no unrolling
             text = f"({text}) == 0 ? 1 : ({text})"
         return Said(unroll=Operand(text, number), by={"unroll": called})
     if name == "nounroll":
@@ -153,12 +154,12 @@ def of_pragma(words: Sequence[str], number: int) -> Said | bool:
 
 
 def is_of_loops(words: Sequence[str]) -> bool:
-    """Those that stay where they are are no loop's."""
+    """True if a pragma may apply to a loop; other pragmas stay in the text."""
     return ":".join(words[:2]) not in _OF_NO_LOOP and "".join(words[:1]) not in _OF_NO_LOOP
 
 
 def of_attributes(words: Sequence[str]) -> Said:
-    """What the words within [[ ]] or __attribute__(( )) before a loop say. Raises InputError where one of them is not known."""
+    """The values that attributes of a loop set, from the words within [[ ]] or __attribute__(( )). Raises InputError for an unknown attribute."""
     said = Said()
     for name, operand in _calls(words, ","):
         plain = name
@@ -177,7 +178,7 @@ def of_attributes(words: Sequence[str]) -> Said:
 
 
 def says_something(name: str) -> bool:
-    """Whether an attribute of that name is one of loops that have to be before one."""
+    """True for attributes that must be before a loop."""
     return name in ("opencl_unroll_hint", "__opencl_unroll_hint__")
 
 
@@ -207,7 +208,7 @@ def _of_clang(words: Sequence[str], number: int) -> Said | bool:
 
 
 def _calls(words: Sequence[str], separator: str = "") -> Iterator[tuple[str, str | None]]:
-    """Of `name(operand) name ...`, or with a separator; names may be qualified."""
+    """Names and operands of `name(operand) name ...`, or of such a list with separators; names may be qualified."""
     at = 0
     while at < len(words):
         if separator and words[at] == separator:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the simulator has to know of a preprocessed source of kernels, and what goes into it: what makes turns of loops take cycles
-(loops.py), and calls of the kernels with packed arguments. Lines stay as they are.
+"""Rewrites a preprocessed source of kernels: inserts code that makes iterations of loops take cycles (loops.py), and functions that call the
+kernels with packed arguments. Line numbers do not change. Also describes the kernels for the simulator.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _QUALIFIERS = frozenset(
 
 @dataclass(frozen=True)
 class Argument:
-    """Of a kernel."""
+    """An argument of a kernel."""
 
     name: str
-    type: str  #: without qualifiers: `float4`, `SMI_Comm`; of a pointer, that which it points to
+    type: str  #: without qualifiers: `float4`, `SMI_Comm`; for a pointer, the type that it points to
     pointer: bool = False
 
 
@@ -50,20 +50,20 @@ class KernelText:
     arguments: tuple[Argument, ...]
     file: str
     line: int
-    endless: bool  #: its body has a loop without an end
-    autorun: bool  #: starts by itself, as kernels with that attribute do
+    endless: bool  #: whether its body has an infinite loop
+    autorun: bool  #: whether it starts by itself, because of that attribute
 
 
 @dataclass(frozen=True)
 class Rewritten:
     text: str
     kernels: tuple[KernelText, ...]
-    loops: tuple[tuple[str, int], ...]  #: file and line of each loop whose turns take cycles
+    loops: tuple[tuple[str, int], ...]  #: file and line of each loop whose iterations take cycles
 
 
 def rewrite(text: str, language: str = "c", expand: loops.Expand = as_it_is) -> Rewritten:
-    """Of a preprocessed source, with line markers; `expand` replaces macros in expressions of pragmas. Raises InputError where a
-    loop is not understood, or an attribute is one that is not simulated."""
+    """Rewrites a preprocessed source with line markers. `expand` replaces macros in expressions of pragmas. Raises InputError for a
+    loop that it does not understand, and for an attribute that is not simulated."""
     source = Source(text, language)
     inserted = loops.insert(source, expand)
     kernels = [
@@ -85,7 +85,7 @@ def rewrite(text: str, language: str = "c", expand: loops.Expand = as_it_is) -> 
 
 
 def _functions(declarations: Iterable[Any]) -> Iterator[Any]:
-    """Definitions, also within `extern "C"` and namespaces."""
+    """The definitions of functions, including those within `extern "C"` and namespaces."""
     for cursor in declarations:
         if cursor.kind.name == "FUNCTION_DECL":
             if cursor.is_definition():
@@ -143,13 +143,13 @@ def _caller(source: Source, kernel: KernelText, cursor: Any) -> list[str]:
         star = "*" if after.startswith("[") else ""
         lines.append(f"typedef {' '.join(before.split())} {star}{kind}{'' if star else after};")
         passed.append(f"*({kind}*)arguments[{i}]")
-    lines.append(f'# {kernel.line} "{kernel.file}"')  # what is inlined may have no other line
+    lines.append(f'# {kernel.line} "{kernel.file}"')  # inlined code may have no other line
     lines.append(f"void smi__call_{kernel.name}(void** arguments) {{ {kernel.name}({', '.join(passed)}); }}")
     return lines
 
 
 def _endless(source: Source, cursor: Any) -> bool:
-    """Whether a statement of a kernel's body is a loop that nothing ends."""
+    """True if a statement of a kernel's body is, or contains in an `if`, an infinite loop."""
     children = list(cursor.get_children())
     if cursor.kind.name == "IF_STMT":
         return any(_endless(source, child) for child in children)
@@ -165,7 +165,7 @@ def _endless(source: Source, cursor: Any) -> bool:
 
 
 def _without_condition(source: Source, loop: Any, children: Sequence[Any]) -> bool:
-    """Whether the condition of a `for` is not there, or always true."""
+    """True if the condition of a `for` is missing or always true."""
     depth, ends = 0, list[int]()
     for token in source.tokens(loop.extent.start.offset, children[-1].extent.start.offset):
         depth += (token.text in "([{") - (token.text in ")]}")
@@ -178,7 +178,7 @@ def _without_condition(source: Source, loop: Any, children: Sequence[Any]) -> bo
 
 
 def _is_left(loop: Any) -> bool:
-    """By return, break, or goto to what is not in it."""
+    """True if a return, a break, or a goto out of the loop leaves it."""
     first, last = loop.extent.start.offset, loop.extent.end.offset
 
     def leaves(cursor: Any, breaks: bool) -> bool:
@@ -200,7 +200,7 @@ def _is_left(loop: Any) -> bool:
 
 
 def _channels(source: Source) -> list[str]:
-    """A function that tells the runtime which channels there are."""
+    """The source of a function that registers the channels with the runtime."""
     calls: list[str] = []
     declared = [
         cursor

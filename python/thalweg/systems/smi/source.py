@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A preprocessed source of kernels as libclang reads it: its syntax tree, tokens, pragmas, and the attributes that a compiler for
-FPGAs knows and clang does not.
+"""A preprocessed source of kernels, read by libclang: its syntax tree, its tokens, its pragmas, and the attributes that compilers for
+FPGAs know and clang does not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from thalweg.errors import InputError
 from thalweg.systems.smi import frontend, pragmas
 
-#: The words after `pragma`, by where a line begins that is a directive.
+#: By the offset of each directive's line: the words after `pragma`; empty for other directives.
 Directives = Mapping[int, Sequence[str]]
 
 _SUFFIXES = {"cl": ".cl", "c": ".c", "c++": ".cpp"}
@@ -38,7 +38,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Attribute:
-    """One that clang does not know, or one of kernels; `words`: what is in its brackets."""
+    """An attribute that clang does not know, or one of a kernel. `words` are the tokens in its brackets."""
 
     name: str
     at: int
@@ -46,14 +46,14 @@ class Attribute:
 
 
 class Source:
-    """`text` is what a preprocessor made, with line markers."""
+    """`text` is the output of a preprocessor, with line markers."""
 
     def __init__(self, text: str, language: str) -> None:
         self.text, self.language = text, language
         self.directives: Directives = self._directives()
         self.lines = sorted((at, self.line_end(at)) for at in self.directives)
         self.places = sorted(at for at, words in self.directives.items() if words)
-        self.channels: tuple[int, ...] = ()  #: where the word `channel` begins a declaration
+        self.channels: tuple[int, ...] = ()  #: offsets of the word `channel` at the begin of declarations
         self.unit = self._parsed()
         self.channels = self._unknown_channels()
         if self.channels:
@@ -64,7 +64,7 @@ class Source:
         return len(self.text) if end < 0 else end
 
     def where(self, at: int) -> tuple[str, int]:
-        """File and line of a place in the text, by its line markers."""
+        """File and line of an offset in the text, by its line markers."""
         return frontend.presumed(self._location(at))
 
     def refuse(self, at: int, what: str) -> InputError:
@@ -72,7 +72,7 @@ class Source:
         return InputError(f"{file}:{line}: {what}")
 
     def tokens(self, first: int, last: int) -> list[Token]:
-        """Those that begin there, without comments and directives. `first` is the begin of one."""
+        """The tokens that begin from `first` to `last`, without comments and directives. A token begins at `first`."""
         kinds = frontend.cindex().TokenKind
         between = frontend.cindex().SourceRange.from_locations(self._location(first), self._location(last))
         found: list[Token] = []
@@ -86,7 +86,7 @@ class Source:
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
-        """Those that clang ignores, as it does not know them."""
+        """The attributes that clang ignores because it does not know them."""
         found = []
         for message in self.unit.diagnostics:
             if match := _UNKNOWN_ATTRIBUTE.match(message.spelling):
@@ -95,7 +95,7 @@ class Source:
 
     @cached_property
     def ends(self) -> list[int]:
-        """Where declarations end, without the attributes behind them."""
+        """The offsets of the ends of declarations, without the attributes after them."""
         return sorted(child.extent.end.offset for child in self.declarations())
 
     def attribute(self, at: int, name: str) -> Attribute:
@@ -110,7 +110,7 @@ class Source:
         return Attribute(name, at, tuple(words[inside:-1]))
 
     def declarations(self) -> Iterator[Any]:
-        """Of the text itself, without those of the language."""
+        """The declarations of the text itself, without those of libclang's headers."""
         for child in self.unit.cursor.get_children():
             if child.location.file is not None and child.location.file.name == self._name:
                 yield child
@@ -120,7 +120,8 @@ class Source:
         return f"/smi{_SUFFIXES[self.language]}"
 
     def _parsed(self) -> Any:
-        """Without pragmas of loops; the word `channel` is an attribute, of as many letters."""
+        """The translation unit of the text, in which pragmas of loops are blank, and an attribute of the same length replaces the word
+        `channel`."""
         text = list(re.sub(r"[^\x00-\x7f]", "_", self.text))  # libclang counts bytes
         for at, words in self.directives.items():
             if words and pragmas.is_of_loops(words):
@@ -142,7 +143,7 @@ class Source:
         return line >= 0 and at < self.lines[line][1]
 
     def _directives(self) -> dict[int, list[str]]:
-        """By place: of a pragma its words, of others none. A preprocessor leaves no comments, but raw strings, which may have such lines."""
+        """The words of each directive by its offset; empty for other directives than pragmas. Lines within raw strings are not directives."""
         matches = list(_DIRECTIVE.finditer(self.text))
         strings = frontend.raw_strings(self.text) if self.language == "c++" and 'R"' in self.text else []
         matches = [each for each in matches if not any(first < each.start() < last for first, last in strings)]
