@@ -112,7 +112,6 @@ def test_lint(block: Block, parameters: ParameterSet) -> None:
         ("common/async_fifo", {"Depth": 1}, "power of two, at least 2"),
         ("common/async_fifo", {"Stages": 1}, "Stages must be at least 2"),
         ("common/level_sync", {"Width": 0}, "Width must be at least 1"),
-        ("common/pulse_sync", {"Stages": 1}, "Stages must be at least 2"),
         ("common/reset_sync", {"Stages": 1}, "Stages must be at least 2"),
         ("common/arbiter", {"Inputs": 0}, "Inputs must be at least 1"),
         ("common/crc32", {"Width": 0}, "Width must be at least 1"),

@@ -10,7 +10,6 @@
 #include "../../seed.hpp"
 #include "common/async_fifo.hpp"
 #include "common/level_sync.hpp"
-#include "common/pulse_sync.hpp"
 
 namespace thalweg {
 namespace {
@@ -155,7 +154,7 @@ TEST_P(Crossing, WordsArriveWhenPointersDo) {
   EXPECT_LE(sink.steps, 2 * kWords);    // one in which it came too soon, and one in which it was popped
 }
 
-TEST_P(Crossing, LevelsAndPulsesArriveWhenFlipFlopsHaveThem) {
+TEST_P(Crossing, LevelsArriveWhenFlipFlopsHaveThem) {
   Domains domains;
   Domain& to = domains.add(reader);
   struct : Component {
@@ -164,40 +163,24 @@ TEST_P(Crossing, LevelsAndPulsesArriveWhenFlipFlopsHaveThem) {
   } woken;
   LevelSync<unsigned> level(stages, reader);
   level.reader.bind(to, to.scheduler.add(woken));
-  PulseSync pulse(stages, writer, reader);
 
   std::mt19937 random(seed);
   unsigned written = 0, old_written = 0;
-  bool sent = false, old_sent = false, seen = false, old_seen = false;
   std::vector<unsigned> levels(stages);
-  std::vector<bool> there(stages), back(stages);
   std::vector<Tick> changes;
   unsigned before = 0;
   every_edge(
       10'000,
       [&](Tick cycle, bool) {
         old_written = written;
-        old_sent = sent;
-        old_seen = seen;
         if (random() % 4 == 0) level.write(writer.edge(cycle), written = static_cast<unsigned>(random() % 3));
-        ASSERT_EQ(pulse.ready(cycle), back.back() == sent);
-        if (random() % 2 && pulse.ready(cycle)) {
-          sent = !sent;
-          pulse.send(cycle);
-        }
-        back.pop_back();
-        back.insert(back.begin(), old_seen);
       },
       [&](Tick cycle, bool both) {
         ASSERT_EQ(level.read(cycle), levels.back());
-        ASSERT_EQ(pulse.pulse(cycle), there.back() != seen);
         if (levels.back() != before) changes.push_back(cycle);
         before = levels.back();
-        seen = there.back();
         levels.pop_back();
         levels.insert(levels.begin(), both ? old_written : written);
-        there.pop_back();
-        there.insert(there.begin(), both ? old_sent : sent);
       });
   domains.advance(10'000);
   EXPECT_TRUE(std::ranges::includes(woken.cycles, changes));
