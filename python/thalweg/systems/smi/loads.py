@@ -11,7 +11,7 @@ from thalweg.systems.smi.routes import TO_LINK, Table, ends, kernel_behind
 
 
 def by_tables(topology: Topology, tables: Table) -> NDArray[np.float64]:
-    """(ranks, links): pairs whose packets a link carries, each send kernel of a rank counting for its share."""
+    """(ranks, links): pairs of ranks whose packets a link carries; each of a rank's send kernels has the same share of a pair."""
     ranks = topology.nodes
     links = tables.shape[1]
     peer, peer_link = ends(topology, links)

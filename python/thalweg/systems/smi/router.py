@@ -26,20 +26,20 @@ Edge = tuple[int, int]
 
 
 def route(topology: Topology, links: int) -> NDArray[np.int8]:
-    """The link by which packets leave a rank, (ranks, links, ranks): rank, send kernel, destination; -1 for the rank's own.
+    """(ranks, links, ranks): the link by which packets leave a rank, by rank, send kernel, destination; -1 if the destination is the rank.
 
-    `links`: send kernels of a rank, as many as the topology's links at least. A topology always has the same routes.
+    `links` is the number of send kernels of a rank, at least the topology's links. The routes of a topology are always the same.
     """
     trees = _trees(topology)
     return spread(topology, trees, links)
 
 
 def _trees(topology: Topology) -> list[Tree]:
-    """One path from each rank to each destination.
+    """A tree of paths for each destination.
 
-    The search starts from trees of paths, one a destination, whose turns close no cycle. Then one destination after the other gets another
-    tree: shorter, or of links with less load, as long as no cycle closes. The best of several starts is improved further by changing some
-    destinations at once.
+    The search starts from trees whose turns form no cycle. Then each destination in turn gets another tree if it is better, with
+    shorter paths or less load, and forms no cycle. The best of several starts is improved further by changing several destinations at
+    once.
     """
     best: _Router | None = None
     for trees in _begun(topology):
@@ -71,7 +71,7 @@ def _begun(topology: Topology) -> Iterator[list[Tree]]:
 
 
 def _dimension_order(topology: Topology) -> list[Tree]:
-    """One dimension after the other, in each of whose rings another rank is never passed, so that the load is even."""
+    """Dimension-order routes. Each ring of a dimension leaves out another rank, which its paths do not pass, so that the load is even."""
     ranks, size = topology.nodes, topology.size
     rings: dict[int, list[Tree]] = {
         length: _trees(build("ring" if topology.is_wrapped else "line", [length])) for length in set(size)
@@ -91,14 +91,14 @@ def _dimension_order(topology: Topology) -> list[Tree]:
 
 
 def _up_down(topology: Topology, order: Sequence[int]) -> list[Tree]:
-    """Up is towards the first of the order. Down where there is a way that only goes down, since a packet may have gone down already;
-    else up."""
+    """Up*/down* routes; up leads towards the begin of the order. A packet goes down if a path that only goes down exists, since it may have gone
+    down already; else it goes up."""
     peer = topology.peer.tolist()
     place = {rank: number for number, rank in enumerate(order)}
     ups = [
         [link for link, other in enumerate(peer[rank]) if other >= 0 and place[other] < place[rank]] for rank in order
     ]
-    downs: list[list[Edge]] = [[] for _ in order]  # (rank, link) that lead down to a rank
+    downs: list[list[Edge]] = [[] for _ in order]  # by rank: each (rank, link) that leads down to it
     for rank in order:
         for link, other in enumerate(peer[rank]):
             if other >= 0 and place[rank] < place[other]:
@@ -108,12 +108,12 @@ def _up_down(topology: Topology, order: Sequence[int]) -> list[Tree]:
         tree, far = [-1] * topology.nodes, [-1] * topology.nodes
         far[destination] = 0
         front = [destination]
-        for there in front:  # which grows
+        for there in front:  # grows during the loop
             for rank, link in downs[there]:
                 if far[rank] < 0:
                     tree[rank], far[rank] = link, far[there] + 1
                     front.append(rank)
-        for rank, above in zip(order, ups, strict=True):  # those above come first
+        for rank, above in zip(order, ups, strict=True):  # upper ranks come first
             if far[rank] < 0:
                 far[rank], tree[rank] = min((far[peer[rank][link]] + 1, link) for link in above)
         trees.append(tree)
@@ -121,12 +121,12 @@ def _up_down(topology: Topology, order: Sequence[int]) -> list[Tree]:
 
 
 class _Router:
-    """Trees of paths, one a destination, with what turns they make: from one link's direction, rank * links + link, to the next."""
+    """Trees of paths, one per destination, and their turns: pairs of consecutive directed links, each the number rank * links + link."""
 
     def __init__(self, topology: Topology, trees: list[Tree]) -> None:
         self.ranks, self.links = topology.nodes, topology.link_ports
         self.peer = topology.peer.tolist()
-        self.coming: list[list[Edge]] = [[] for _ in range(self.ranks)]  # of a rank: (rank, link) that lead to it
+        self.coming: list[list[Edge]] = [[] for _ in range(self.ranks)]  # by rank: each (rank, link) that leads to it
         for rank, peers in enumerate(self.peer):
             for link, other in enumerate(peers):
                 if other >= 0:
@@ -154,9 +154,9 @@ class _Router:
         return self.hops == self.least_hops and max(self.load) <= self.even_load
 
     def pass_over(self) -> None:
-        """Others for one destination after the other, as often as that helps."""
+        """Tries another tree for each destination in turn, and repeats that while it helps."""
         for _ in range(_PASSES):
-            # Those whose paths are the longest beyond what they could be come first.
+            # Destinations with the most excess length of paths come first.
             excess = [sum(far) - sum(row) for far, row in zip(self.far, self.shortest, strict=True)]
             before = self.cost
             for destination in sorted(range(self.ranks), key=lambda d: (-excess[d], d)):
@@ -165,7 +165,7 @@ class _Router:
                 break
 
     def try_some(self) -> None:
-        """Others for some destinations at once, drawn by chance, the same on every run."""
+        """Tries other trees for random sets of destinations, the same ones in every run."""
         random = Random(0)
         for _ in range(min(_TRIES, _TRIED_RANKS // self.ranks)):
             if self.is_best:
@@ -173,7 +173,7 @@ class _Router:
             self._try(random.sample(range(self.ranks), random.randint(1, max(1, self.ranks // 3))))
 
     def _try(self, destinations: Sequence[int]) -> None:
-        """Others for some trees, where all together are better then."""
+        """Replaces the trees of some destinations if that lowers the cost or keeps it."""
         before, trees = self.cost, [self.trees[destination] for destination in destinations]
         for destination in destinations:
             self._count(destination, -1)
@@ -203,7 +203,7 @@ class _Router:
         self._count(destination, 1)
 
     def _count(self, destination: int, by: int) -> None:
-        """Adds a tree's turns and load, or takes them away."""
+        """Adds (`by` = 1) or removes (-1) a tree's turns and load."""
         tree, far = self.trees[destination], self.far[destination]
         passing = [1] * self.ranks
         for rank in sorted(range(self.ranks), key=far.__getitem__, reverse=True):
@@ -220,7 +220,7 @@ class _Router:
                     del self.turns[turn]
 
     def _grow(self, destination: int) -> Tree | None:
-        """A tree for a destination beside those that there are, from the destination outwards; None where it can't reach all."""
+        """Grows a tree for a destination, from the destination outwards, next to the existing trees; None if it cannot reach all ranks."""
         reach = _Reach(self.ranks * self.links, self.turns)
         tree = [-1] * self.ranks
         done = {destination}
@@ -241,13 +241,13 @@ class _Router:
                     if there == destination or reach.add(rank * self.links + link, there * self.links + tree[there]):
                         tree[rank] = link
                         front.append(rank)
-                        break  # whoever is not reached from here may be from farther out
+                        break  # ranks that are not reached from here may be reached from farther out
             done.update(front)
         return tree if len(done) == self.ranks else None
 
 
 class _Reach:
-    """Which link's direction leads to which by turns, as bits; turns that would close a cycle are refused."""
+    """The directed links that each directed link reaches by turns, as bits. It refuses turns that would close a cycle."""
 
     def __init__(self, links: int, turns: Mapping[Edge, int]) -> None:
         after: list[list[int]] = [[] for _ in range(links)]
@@ -272,7 +272,7 @@ class _Reach:
                 pending.pop()
 
     def add(self, tail: int, head: int) -> bool:
-        """Adds the turn and returns True, or leaves all as it is and returns False."""
+        """Adds the turn and returns True; changes nothing and returns False if the turn would close a cycle."""
         if tail == head or self.reach[head] >> tail & 1:
             return False
         more = self.reach[head] | 1 << head

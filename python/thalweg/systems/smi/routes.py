@@ -42,13 +42,13 @@ class Endpoint:
 
 
 def neighbour(own: int, other: int, first: int) -> int:
-    """The number of the output to another kernel of the rank; those are in ascending order, from `first` on."""
+    """The number of the output to another kernel of the rank; these outputs are in ascending order from `first` on."""
     return first + other - (other > own)
 
 
 def send_tables(leaves_by: NDArray[np.int8]) -> Table:
-    """(ranks, links, SEND_ENTRIES) from the link that a packet leaves a rank by: (ranks, links, ranks), rank, send kernel, destination;
-    NO_ROUTE for ranks that the cluster does not have, whose packets are dropped and counted."""
+    """(ranks, links, SEND_ENTRIES): the tables for given links by which packets leave a rank (`router.route`). Ranks that the cluster does not
+    have get NO_ROUTE: their packets are dropped and counted."""
     ranks, links, _ = leaves_by.shape
     tables = np.full((ranks, links, SEND_ENTRIES), NO_ROUTE, np.uint8)
     for own in range(links):
@@ -59,7 +59,7 @@ def send_tables(leaves_by: NDArray[np.int8]) -> Table:
 
 
 def receive_tables(endpoints: Sequence[Endpoint], links: int) -> Table:
-    """(links, RECEIVE_ENTRIES) of a rank that has these endpoints. Raises InputError where two would take a port's packets."""
+    """(links, RECEIVE_ENTRIES): the tables of a rank with these endpoints. Raises InputError if two endpoints take the packets of one port."""
     tables = np.zeros((links, RECEIVE_ENTRIES), np.uint8)
     takers: dict[tuple[int, bool], Endpoint] = {}
     for number, endpoint in enumerate(endpoints):
@@ -81,20 +81,20 @@ def receive_tables(endpoints: Sequence[Endpoint], links: int) -> Table:
 
 
 def link_of(tables: Table, rank: int, kernel: int, destination: int) -> int:
-    """The link by which a packet leaves that is in a send kernel."""
+    """The link by which a packet in a send kernel leaves the rank."""
     output = tables[rank, kernel, destination]
     found: int = kernel if output == TO_LINK else int(kernel_behind(kernel, output))
     return found
 
 
 def kernel_behind(own: Any, output: Any) -> Any:
-    """The send kernel that an output leads to, the inverse of `neighbour`."""
+    """The send kernel that an output leads to; the inverse of `neighbour`."""
     other = output.astype(np.int64) - (TO_RECEIVE + 1)
     return other + (other >= own)
 
 
 def ends(topology: Topology, links: int) -> tuple[Links, Links]:
-    """(ranks, links): rank and link at each link's other end, -1 where there is none."""
+    """(ranks, links): rank and link at each link's other end; -1 if it is not connected."""
     pad = ((0, 0), (0, links - topology.link_ports))
     peer = np.pad(topology.peer, pad, constant_values=-1)
     peer_link = np.pad(topology.peer_port, pad, constant_values=-1)

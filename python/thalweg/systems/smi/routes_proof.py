@@ -24,7 +24,7 @@ from thalweg.systems.smi.routes import SEND_ENTRIES, TO_LINK, TO_RECEIVE, Links,
 
 
 class BadRoutes(CheckFailed):
-    """Tables that failed; `cycle` has the FIFOs and links that wait in a circle."""
+    """Tables that failed the proof; `cycle` has the FIFOs and links of a wait-for cycle."""
 
     def __init__(self, what: str, cycle: Sequence[str] = ()) -> None:
         super().__init__(what)
@@ -33,28 +33,28 @@ class BadRoutes(CheckFailed):
 
 @dataclass(frozen=True)
 class Proof:
-    """Figures of tables that passed; paths are counted in links, over ordered pairs of different ranks."""
+    """Figures of tables that passed the proof. Lengths of paths are in links, over ordered pairs of different ranks."""
 
     ranks: int
     links: int
-    channels: int  #: links' directions, and FIFOs between kernels
-    dependencies: int  #: which of them wait for which
+    channels: int  #: directed links, and FIFOs between kernels
+    dependencies: int  #: pairs of channels of which one may wait for the other
     longest_path: int
     longest_shortest: int
     average_path: float
     average_shortest: float
-    longer_pairs: int  #: whose path is no shortest one
-    busiest_link: float  #: packets a cycle, when every rank sends one a cycle, evenly to all others
-    busiest_shortest: float  #: the same by shortest paths, evenly over all of a pair's
+    longer_pairs: int  #: pairs whose path is not a shortest one
+    busiest_link: float  #: packets a cycle if every rank sends one a cycle, evenly to all others
+    busiest_shortest: float  #: the same if packets are spread evenly over all shortest paths
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def prove(topology: Topology, tables: Table, receive: Iterable[Table] = ()) -> Proof:
-    """Checks send kernels' tables, and those of receive kernels of each rank where there are any; raises BadRoutes.
+    """Proves the tables of send kernels, and the tables of each rank's receive kernels, if given. Raises BadRoutes.
 
-    Whatever the tables are: they are followed from every send kernel, to which an endpoint may be connected.
+    The proof assumes nothing about the tables. It follows them from every send kernel, as an endpoint may be connected to each.
     """
     if tables.shape[0] != topology.nodes or tables.shape[1] < topology.link_ports or tables.shape[2] != SEND_ENTRIES:
         raise ValueError(f"tables of shape {tables.shape} for {topology.nodes} ranks of {topology.link_ports} links")
@@ -84,7 +84,7 @@ def prove(topology: Topology, tables: Table, receive: Iterable[Table] = ()) -> P
 
 
 class _Channels:
-    """The vertices of the dependency graph: each link's direction, by the send kernel that fills it, and the FIFOs of a rank."""
+    """The vertices of the dependency graph: directed links, by the send kernel that fills them, and the FIFOs of ranks."""
 
     SORTS = ("link", "receive to send", "send to receive", "send to send", "receive to receive")
 
@@ -92,7 +92,7 @@ class _Channels:
         self.peer, self.peer_link = ends(topology, links)
         self.ranks, self.links = topology.nodes, links
         self.count = self.ranks * links * links * len(self.SORTS)
-        # One is left out of each rank's sort from a kernel to another: that to itself.
+        # No kernel has a FIFO to itself.
         self.used = 2 * len(topology.links) + self.ranks * (2 * links + 2 * links * (links - 1))
 
     def number(self, sort: int, rank: Any, one: Any, other: Any = 0) -> Any:
@@ -112,7 +112,7 @@ class _Channels:
         return f"rank {rank}, {'send' if sort == 3 else 'receive'} kernel {one} to {other}"
 
     def edges(self, tables: Table) -> NDArray[np.int64]:
-        """A row for each that waits for another: from every send kernel to every destination."""
+        """(edges, 2): pairs of channels of which the first may wait for the second, for packets from every send kernel to every destination."""
         ranks = self.ranks
         rank, kernel, destination = (
             axis.ravel() for axis in np.meshgrid(range(ranks), range(self.links), range(ranks), indexing="ij")
@@ -124,11 +124,11 @@ class _Channels:
         def edge(tail: Any, head: Any) -> None:
             found.append(np.stack(np.broadcast_arrays(tail, head), axis=-1).reshape(-1, 2))
 
-        # Through another send kernel of the rank.
+        # To another send kernel of the rank.
         on = output > TO_RECEIVE
         r, d = rank[on], destination[on]
         edge(first[on], self._first(tables, r, kernel_behind(kernel[on], output[on]), d))
-        # Over the link, and through the rank behind it.
+        # Over the link, and through the rank at its end.
         over = (output == TO_LINK) & (rank != destination)
         r, i, d, link = rank[over], kernel[over], destination[over], first[over]
         there, at = self.peer[r, i], self.peer_link[r, i]
@@ -136,7 +136,7 @@ class _Channels:
         to_send = self.number(1, there[passes], at[passes])
         edge(link[passes], to_send)
         edge(to_send, self._first(tables, there[passes], at[passes], d[passes]))
-        # At its end, to whatever receive kernel has the port's endpoint.
+        # At the destination, to any receive kernel, as each may have the port's endpoint.
         for other in range(self.links):
             for tail, r, i in (
                 (link[~passes], there[~passes], at[~passes]),
@@ -147,7 +147,7 @@ class _Channels:
         return np.unique(np.concatenate(found).astype(np.int64), axis=0)
 
     def _first(self, tables: Table, rank: Any, kernel: Any, destination: Any) -> Any:
-        """What a packet in a send kernel goes into."""
+        """The channel that a packet in a send kernel enters next."""
         output = tables[rank, kernel, destination]
         neighbours = self.number(3, rank, kernel, kernel_behind(kernel, np.maximum(output, 2)))
         return np.where(
@@ -158,7 +158,8 @@ class _Channels:
 
 
 def _followed(topology: Topology, tables: Table) -> tuple[Links, int]:
-    """(ranks, links, ranks): links from each send kernel to each destination, and the most. Raises BadRoutes where one isn't reached."""
+    """(ranks, links, ranks): length of the path from each send kernel to each destination; and the longest. Raises BadRoutes for an
+    unreachable destination."""
     ranks = topology.nodes
     links = tables.shape[1]
     peer, peer_link = ends(topology, links)
@@ -194,7 +195,7 @@ def _followed(topology: Topology, tables: Table) -> tuple[Links, int]:
 
 
 def _check_receive(rank: int, tables: Table) -> None:
-    """What receive kernels hand on to another one is taken there. Raises BadRoutes."""
+    """Checks that packets which a receive kernel passes to another one have an endpoint there. Raises BadRoutes."""
     links = len(tables)
     for own, entry in np.argwhere((tables > 0) & (tables < links)).tolist():
         other = int(tables[own, entry]) - 1
