@@ -203,16 +203,32 @@ void RtlRouter::connect_output(unsigned port, FlitWire to, unsigned depth, RateL
 }
 
 bool RtlRouter::step(Tick now) {
+  for (; next_ < now && quiet_ <= settling_; ++next_) settle(next_);
+  next_ = now + 1;
   take_arrivals(now);
+  clock(now);
+  hand_on(now);
+  return inside_ > 0 && (++quiet_ <= settling_ || gated_);
+}
+
+void RtlRouter::clock(Tick now) {
   if (recording_ && now >= recording_->from) model_->record(std::exchange(recording_, nullptr)->file);
   try {
     model_->clock(now, on_wires_, shown_);
   } catch (const std::logic_error& failed) {
     throw RtlDifference("vc_router", self_, now, failed.what());
   }
-  hand_on(now);
   if (config_.flow == FlowControl::credits) on_wires_.back = {};
-  return ++quiet_ <= settling_ || (gated_ && inside_ > 0);
+}
+
+/// A cycle that was slept.
+void RtlRouter::settle(Tick now) {
+  ++quiet_;
+  on_wires_.valid = 0;
+  const auto back = config_.flow == FlowControl::credits ? decltype(shown_.back){} : shown_.back;
+  clock(now);
+  if (shown_.valid || shown_.ejected || shown_.back != back)
+    throw RtlDifference("vc_router", self_, now, "a router without flits shows something");
 }
 
 void RtlRouter::take_arrivals(Tick now) {

@@ -27,8 +27,9 @@ struct RtlDifference : std::runtime_error {
 };
 
 /// A flit that is on an input port's wires in tick t is what the model sees before its edge t; what the model's registers show
-/// after it is on the wires in tick t + 1. A model at whose ports nothing has happened for as long as a flit takes through it
-/// stays as it is, so it sleeps.
+/// after it is on the wires in tick t + 1. It sleeps where the simulator's router does: without flits, or while none can leave.
+/// A model at whose ports nothing has happened for as long as a flit takes through it stays as it is; cycles before that, which
+/// change what is within the model alone, are clocked when it wakes.
 class RtlRouter final : public VcRouter::Stages {
  public:
   /// `own`: the simulator's router, to compare with; null: none. `recording`: of the model's signals; null: none.
@@ -57,6 +58,8 @@ class RtlRouter final : public VcRouter::Stages {
   /// Cycles after which a flit that could go on has left: it takes six, and two more until its room is told.
   static constexpr unsigned kThrough = 8;
 
+  void clock(Tick now);
+  void settle(Tick now);
   void take_arrivals(Tick now);
   void hand_on(Tick now);
 
@@ -78,6 +81,7 @@ class RtlRouter final : public VcRouter::Stages {
   std::array<std::uint16_t, RouterModel::kMaxPorts> stops_{};  ///< at each input port, as told last
   std::uint64_t inside_ = 0, unrouted_ = 0;                    ///< flits
   unsigned settling_ = 0, quiet_ = 0;                          ///< cycles
+  Tick next_ = 0;                                              ///< the cycle that has not been clocked
   bool gated_ = false;                                         ///< there are outputs that are not always ready
 };
 

@@ -6,6 +6,7 @@ A failure names the seed; THALWEG_SEED=<seed> starts there again.
 
 from __future__ import annotations
 
+import random
 import shutil
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from fst import Waves
 from programs import ROOT, Thalweg
 from thalweg.spec import Datatype, Operator
-from thalweg.systems.mpi_fpga import cosim
+from thalweg.systems.mpi_fpga import bench, cosim
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.rtl_engine import in_rtl, shared_libraries
 
@@ -86,6 +87,23 @@ def test_a_router_that_wakes_is_compared_in_the_cycles_that_it_slept() -> None:
 def test_clusters_are_equal_on_links_that_fail(faults: str, runs: int, seed: int) -> None:
     """The replay holds the router back; after a cut routers are reset and get the tables of other routes."""
     assert any(outcome.recoveries for outcome in check(TORUS, runs, seed, faults)) == (faults == CUT)
+
+
+@pytest.mark.slow
+def test_benches_take_the_same_time_where_links_fail_at_any_time(seed: int) -> None:
+    """A bench begins when the fabric has come to rest, and faults at a time of their own: so the times are the same only if the
+    hardware's routers rest as early as the simulator's."""
+    draw = random.Random(seed)
+    for _ in range(2):
+        faults = f"bit_error_rate=1e-6,down=0-1@{draw.uniform(0.1, 6):.3f},silence_us={draw.uniform(1.8, 3):.3f}"
+        faults += f",rebuild_us={draw.uniform(0, 2):.3f}"
+        cluster = Cluster.load(TORUS, faults)
+        rows = [
+            next(iter(bench.measure_collective(bench.CollectivePlan(each, "allreduce", 8, [65536], "exchange"))))
+            for each in (cluster, in_rtl(cluster, compares=False))
+        ]
+        assert rows[0]["recoveries_kernel"], faults
+        assert rows[1] == {**rows[0], "engine": "rtl-routers"}, faults
 
 
 @pytest.mark.long

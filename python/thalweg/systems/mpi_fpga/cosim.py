@@ -5,7 +5,7 @@ programs.
 A run makes communicators of random nodes, and on them collectives of all kinds, several at once, of random sizes, types,
 algorithms and roots, whose ranks come at random times; besides messages between nodes. It is executed twice, by the simulator
 alone and with the hardware's routers beside the simulator's: their ports are compared in every cycle, and at the end the times of
-all completions and what the ranks have in their memories.
+all completions, the cycle from which on the fabric rests, and what the ranks have in their memories.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ WAVE_CYCLES = 256
 class Outcome:
     """What a run was, and what came of it: handles, times, memories, and links that it lost."""
 
-    cycles: int
+    cycles: int  #: until the fabric came to rest
     operations: int
     completions: list[tuple[int, int, str]]
     memories: list[np.ndarray]
@@ -90,10 +90,7 @@ class _Random:
             self.next(until)
 
     def next(self, until: int) -> None:
-        """To the next completion, or until then. When the fabric becomes idle is the routers' own affair.
-
-        Raises FabricStopped where a link is down that there is no way around.
-        """
+        """To the next completion, or until then. Raises FabricStopped where a link is down that there is no way around."""
         if self.fabric.failure:
             raise FabricStopped(f"seed {self.seed}: {self.fabric.failure}")
         for completion in self.fabric.advance(until):
@@ -162,6 +159,8 @@ class _Random:
         )
 
     def run(self, cycles: int) -> Outcome:
+        from thalweg import _sim
+
         made: list[tuple[int, list[int]]] = []
         while self.fabric.now < cycles:
             if len(made) < 3 and (found := self.communicator()):
@@ -176,6 +175,8 @@ class _Random:
             self.finish()
             if self.below(4) == 0:
                 self.fabric.free_communicator(made.pop(self.below(len(made)))[0])
+        while not self.fabric.idle:
+            self.next(_sim.NEVER)
         recoveries = [(r.link, r.reset, r.silent_since, r.given_up, r.resumed) for r in self.fabric.recoveries]
         return Outcome(self.fabric.now, self.operations, self.completions, self.memories, recoveries)
 
@@ -235,6 +236,10 @@ def compare(
             pairs = enumerate(itertools.zip_longest(expected.completions, got.completions))
             index, (sim, rtl) = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
             raise CheckFailed(f"seed {run}: completion {index} is {sim} in the simulator, {rtl} with the RTL's routers")
+        if expected.cycles != got.cycles:
+            raise CheckFailed(
+                f"seed {run}: the fabric rests from cycle {expected.cycles} on, with the RTL's routers from {got.cycles}"
+            )
         if expected.recoveries != got.recoveries:
             raise CheckFailed(f"seed {run}: links were given up at other times with the hardware's routers")
         if not all(np.array_equal(a, b) for a, b in zip(expected.memories, got.memories, strict=True)):
