@@ -159,10 +159,12 @@ struct Slot {
   // Why the rank is parked: until `need` of the named requests have completed, or until a time.
   Time clock = 0;  ///< in: when it parked; out: when it goes on
   Time until = kForever;
+  std::uint64_t happened = 0;  ///< out: requests that have completed, and messages that have come
   std::uint64_t wait_ids = 0;  ///< offset of the requests' numbers
   std::uint32_t wait_count = 0;
   std::uint32_t need = 0;
   std::uint16_t function = 0;            ///< of the call that parked
+  bool alert = false;                    ///< it goes on as soon as anything `happened`, too
   bool yields = false;                   ///< it waits for nothing, and only lets the others get on
   bool was_outside = false;              ///< of one that yields: it has ended a call that the fabric knows nothing of
   std::atomic<bool> looks_after{false};  ///< it has the MPI library take in what is queued there

@@ -28,9 +28,11 @@ constexpr long kNap = 500'000'000;              // ns between two looks whether 
 constexpr long kNativeNap = 20'000;             // ns between two looks after the MPI library while others need it,
 constexpr long kLongestNativeNap = 1'000'000;   // doubled up to here
 constexpr Time kShareOfWait = 32;               // so that a wait is at most a 32nd longer than it was to be
-constexpr unsigned kFreeLooks = 64;             // at the clock: a program may time so many pieces of its work
-constexpr unsigned kAsides = 256;               // calls of MPI aside, until the others get on
-constexpr rlim_t kDescriptors = 4096;           // a launcher hands some 4 a rank down
+constexpr Time kShareOfPolls = 1024;            // the same of polls, of which each costs a look of the server
+constexpr double kLongestPollSeconds = 1e-3;  // so that a program which polls for ever does not leave the range of time
+constexpr unsigned kFreeLooks = 64;           // at the clock: a program may time so many pieces of its work
+constexpr unsigned kAsides = 256;             // calls of MPI aside, until the others get on
+constexpr rlim_t kDescriptors = 4096;         // a launcher hands some 4 a rank down
 
 [[noreturn]] void end_process(const char* what) {
   std::fprintf(stderr, "thalweg: %s\n", what);
@@ -281,7 +283,13 @@ Time Process::poll_ticks() const {
 }
 
 void Process::poll(std::span<const std::uint64_t> ids) {
-  park(ids, 1, clock_ + poll_ticks());
+  if (idle_since_ < 0 || happened_ != slot_->happened) idle_since_ = clock_;
+  happened_ = slot_->happened;
+  const Time longest = static_cast<Time>(kLongestPollSeconds * ticks_per_second_);
+  const Time share = ticks_per_ns_ == 0 ? std::min((clock_ - idle_since_) / kShareOfPolls, longest) : 0;
+  slot_->alert = share > poll_ticks();
+  park(ids, 1, clock_ + std::max(share, poll_ticks()));
+  slot_->alert = false;
 }
 
 void Process::park(std::span<const std::uint64_t> ids, std::uint32_t need, Time until) {
@@ -343,6 +351,7 @@ void Process::look_after_mpi() {
 }
 
 void Process::begin_native() {
+  idle_since_ = -1;  // MPI itself may find something
   if (header_->native.fetch_add(1) != 0) return;
   for (std::uint32_t rank = 0; rank < header_->ranks; ++rank)
     if (slot(rank).state.load() == State::parked) launch::ring(slot(rank).bell);

@@ -100,7 +100,8 @@ class Process {
   void care_for(Chores* chores) { chores_ = chores; }
   /// Parks until `need` of the requests have been replied to, or until `until`.
   void park(std::span<const std::uint64_t> ids, std::uint32_t need, Time until);
-  /// An unsuccessful poll: a little time passes, others get their turn.
+  /// An unsuccessful poll: a little time passes, others get their turn. Where a rank's own work takes no time, one whose polls
+  /// have long found nothing waits for longer, until something happens that a poll could find.
   void poll(std::span<const std::uint64_t> ids);
 
   /// Until end_native() MPI may need other ranks' MPI to go on: those that are parked look after it meanwhile.
@@ -180,8 +181,10 @@ class Process {
   std::uint16_t function_ = 0;
   const void* site_ = nullptr;
   Chores* chores_ = nullptr;
-  unsigned looks_ = 0;   ///< at the clock, which showed nothing but them since
-  Time looked_at_ = -1;  ///< the clock after the last one
+  Time idle_since_ = -1;        ///< its first poll since when nothing has happened
+  std::uint64_t happened_ = 0;  ///< until then
+  unsigned looks_ = 0;          ///< at the clock, which showed nothing but them since
+  Time looked_at_ = -1;         ///< the clock after the last one
   Time looking_since_ = 0;
   unsigned asides_ = 0;  ///< calls aside since the rank last parked
   std::uint64_t next_id_ = 1;

@@ -326,6 +326,7 @@ void Server::transfer(unsigned from, unsigned to, std::uint64_t bytes, Tick at, 
 
 void Server::deliver(Message message, Tick at) {
   message.arrived = at;
+  note_event(message.receiver, at);
   ranks_[message.receiver].mailbox.arrive(
       message, [this](const Post& post, const Message& served) { serve(served.receiver, post, served); });
 }

@@ -279,8 +279,16 @@ void Server::complete(unsigned rank, const Reply& reply) {
   const bool awaited = owner.parked && found->second.awaited == owner.epoch;
   owner.pending.erase(found);
   owner.outbox.push_back(reply);
-  progressed_ = progressed_ || reply.bytes != kNothing;  // but for an unsuccessful probe
   if (awaited && owner.missing > 0 && --owner.missing == 0) wake(rank, reply.at);
+  if (reply.bytes == kNothing) return;  // an unsuccessful probe
+  progressed_ = true;
+  note_event(rank, reply.at);
+}
+
+void Server::note_event(unsigned rank, Tick at) {
+  Slot& slot = memory_.slot(rank);
+  slot.happened += 1;
+  if (ranks_[rank].parked && slot.alert) wake(rank, at);
 }
 
 void Server::wake(unsigned rank, Tick at) {

@@ -166,6 +166,7 @@ class Server {
   [[nodiscard]] bool somebody_may_come_back();
   void park(unsigned rank);
   void wake(unsigned rank, Tick at);
+  void note_event(unsigned rank, Tick at);
   void hand_over(unsigned rank);
   void hand_over_to_parked();
   void release_ready();

@@ -94,6 +94,64 @@ def test_a_fatal_error_has_its_own_status(run_program: Program, error: str, stat
     assert f"thalweg: rank 1 was ended by MPI for a fatal error, with status {status}" in run.stderr
 
 
+@pytest.mark.parametrize(
+    "looks", ["MPI_Test(&request, &found, &status)", "MPI_Iprobe(1, 1, MPI_COMM_WORLD, &found, &status)"]
+)
+def test_polls_up_to_a_deadline_end_and_miss_nothing(run_program: Program, looks: str) -> None:
+    """A message that comes after half a second is seen when a rank that waits for it has it; one that never does, at the deadline."""
+    body = (
+        r"""
+        static double waited_from;
+        static int poll_until(double deadline, MPI_Request request, MPI_Request never) {
+          int found = 0, other = 0;
+          MPI_Status status;
+          while (!found && MPI_Wtime() - waited_from < deadline) {
+            MPI_Test(&never, &other, MPI_STATUS_IGNORE);
+            CHECK(!other);
+            LOOKS;
+          }
+          return found;
+        }
+        int main(int c, char** v) {
+          begin(&c, &v);
+          int x = 0, y = 0;
+          MPI_Request request = MPI_REQUEST_NULL, never;
+          MPI_Irecv(&y, 1, MPI_INT, 1 - rank, 9, MPI_COMM_WORLD, &never);
+          for (int polls = 0; polls < 2; polls++) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            waited_from = MPI_Wtime();
+            if (rank == 1) {
+              while (MPI_Wtime() - waited_from < 0.5) continue;
+              MPI_Send(&rank, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+            } else if (polls) {
+              if (strstr("LOOKS", "Test")) MPI_Irecv(&x, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, &request);
+              CHECK(poll_until(1, request, never));
+              printf("%.9f\n", MPI_Wtime() - waited_from);
+              if (!strstr("LOOKS", "Test")) MPI_Recv(&x, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            } else {
+              MPI_Recv(&x, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+              printf("%.9f\n", MPI_Wtime() - waited_from);
+            }
+          }
+          waited_from = MPI_Wtime();
+          if (rank == 0) {
+            int found = 0;
+            while (!found && MPI_Wtime() - waited_from < 1) MPI_Test(&never, &found, MPI_STATUS_IGNORE);
+            printf("%.9f\n", MPI_Wtime() - waited_from);
+          }
+          MPI_Cancel(&never);
+          MPI_Wait(&never, MPI_STATUS_IGNORE);
+          return end();
+        }"""
+    ).replace("LOOKS", looks)
+    run = run_program(body, 2, "--timeout", "20")
+    assert run.exit_code == 0, run.stdout + run.stderr
+    blocked, polled, ended = (float(word) for word in run.stdout.split()[:3])
+    assert polled == pytest.approx(blocked, abs=1.5e-6)
+    assert 1 <= ended < 1.001
+    assert run_program(body, 2).stdout == run.stdout
+
+
 def test_a_wait_for_the_time_ends_and_is_the_same_in_every_run(run_program: Program) -> None:
     """Ten milliseconds: 64 looks of one tick, which has 4 ns here; then each of a 32nd of the wait so far; at last each of 0.5 us."""
     body = r"""
