@@ -38,6 +38,29 @@ static void result_waits(void) {
   MPI_Win_unlock_all(window);
 }
 
+/* What the last rank has put and flushed is in rank 0's memory by the time that a message says so. */
+static void flushed_is_there(void) {
+  MPI_Win_lock_all(0, window);
+  for (int i = 1; i <= TURNS; i++) {
+    if (rank == ranks - 1) {
+      MPI_Put(&i, 1, MPI_INT, 0, 3, 1, MPI_INT, window);
+      MPI_Win_flush(0, window);
+      MPI_Send(NULL, 0, MPI_INT, 1, 2, MPI_COMM_WORLD);
+    }
+    if (rank == 1) {
+      MPI_Recv(NULL, 0, MPI_INT, ranks - 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(NULL, 0, MPI_INT, 0, 2, MPI_COMM_WORLD);
+    }
+    if (rank == 0) {
+      MPI_Recv(NULL, 0, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Win_sync(window);
+      CHECK(*(volatile int*)&at[3] == i);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Win_unlock_all(window);
+}
+
 /* Each rank holds the lock while a message to itself, and time, goes by. */
 static void holder_waits(void) {
   int value, other, sum;
@@ -60,11 +83,12 @@ static void holder_waits(void) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  MPI_Win_allocate(3 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &at, &window);
-  at[0] = at[1] = at[2] = 0;
+  MPI_Win_allocate(4 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &at, &window);
+  at[0] = at[1] = at[2] = at[3] = 0;
   MPI_Barrier(MPI_COMM_WORLD);
   target_waits();
   result_waits();
+  flushed_is_there();
   holder_waits();
   MPI_Win_free(&window);
   return end();
