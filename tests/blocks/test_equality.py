@@ -6,6 +6,7 @@ A failure names the seed of the run; THALWEG_SEED=<seed> starts there again.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +101,26 @@ def test_the_prelude_is_read_compiled(programs: Project) -> None:
 @pytest.mark.parametrize(("block", "parameters"), VARIANTS)
 def test_lint(block: Block, parameters: ParameterSet) -> None:
     assert PROJECT.lint(block, parameters) == ""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("folder", ["peach2", "smi"])
+def test_every_waiver_is_needed(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line of a system's lint.vlt: a signal that it names is not used in some parameter set."""
+    monkeypatch.setattr("thalweg.rtl.project.waivers", lambda root, _: [root / "rtl/lint.vlt"])
+    said = "".join(
+        PROJECT.lint(block, parameters)
+        for block in PROJECT.blocks()
+        if block.folder == folder
+        for parameters in block.sets
+    )
+    lines = (PROJECT.root / "rtl" / folder / "lint.vlt").read_text().splitlines()
+    waived = [line.split('"') for line in lines if line.startswith("lint_off")]
+    assert waived
+    for rule, file, _, message, _ in waived:
+        kind, name = rule.split()[2], message.strip("*")
+        pattern = rf"%Warning-{kind}: \S*{re.escape(file.removeprefix('*'))}:[^\n]*{re.escape(name)}"
+        assert re.search(pattern, said), f"{kind} of {file}, {name} is not reported"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from thalweg.cli import main
 from thalweg.errors import InputError
+from thalweg.rtl.levels import Levels, levels
 from thalweg.rtl.mapping import equal_modules
 from thalweg.rtl.synth import Node, Resources, Synthesizer, count, slowest, tree
 
@@ -145,13 +147,105 @@ def test_slowest_of_two_clocks() -> None:
     assert (found.start, found.end, found.mhz) == ("rd_q", "rd_q", 200.0)
 
 
-def test_what_is_shown_exists() -> None:
+def test_nodes_are_made_of_what_is_mapped() -> None:
     synthesizer = Synthesizer(ROOT)
-    there = {(block.name, parameters.name) for block in synthesizer.project.blocks() for parameters in block.sets}
-    shown = {(block, name) for block, names in synthesizer.shown.items() for name in names}
-    assert shown <= there
+    mapped = {(block.name, parameters.name) for block, parameters in synthesizer.select([], [])}
     for node in synthesizer.nodes:
-        assert node.parts.keys() <= shown
+        assert node.parts.keys() <= mapped
+
+
+def cell(kind: str, direction: dict[str, str], connections: dict[str, list[int]], **parameters: str) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "port_directions": direction,
+        "connections": connections,
+        "parameters": parameters,
+        "attributes": {"src": "tw_x.sv:7.1-7.9"},
+    }
+
+
+def register(data: int, out: int) -> dict[str, Any]:
+    directions = {"C": "input", "D": "input", "Q": "output"}
+    return cell("FDRE", directions, {"C": [1], "D": [data], "Q": [out]})
+
+
+def lut(out: int, *inputs: int) -> dict[str, Any]:
+    names = [f"I{number}" for number in range(len(inputs))]
+    directions = {**dict.fromkeys(names, "input"), "O": "output"}
+    return cell(f"LUT{len(inputs)}", directions, {**{n: [i] for n, i in zip(names, inputs, strict=True)}, "O": [out]})
+
+
+def module(cells: dict[str, Any], **names: int) -> dict[str, Any]:
+    ports = {
+        "clk_i": {"direction": "input", "bits": [1]},
+        "in_i": {"direction": "input", "bits": [2]},
+        "out_o": {"direction": "output", "bits": [3]},
+    }
+    bits = {**{name: port["bits"][0] for name, port in ports.items()}, **names}
+    return {"ports": ports, "cells": cells, "netnames": {name: {"bits": [bit]} for name, bit in bits.items()}}
+
+
+def test_levels_of_known_logic() -> None:
+    """in_i, three LUTs and a multiplexer of the slice, a_q, one LUT, out_o."""
+    directions = {"I0": "input", "I1": "input", "S": "input", "O": "output"}
+    cells = {
+        "l1": lut(10, 2, 12),
+        "l2": lut(11, 10),
+        "l3": lut(13, 11, 2),
+        "mux": cell("MUXF7", directions, {"I0": [13], "I1": [2], "S": [2], "O": [14]}),
+        "a": register(14, 12),
+        "l4": lut(3, 12),
+    }
+    assert levels(module(cells, a_q=12)) == Levels(
+        luts=3, carries=0, start="in_i", end="a_q", fan_out=4, fan_out_net="in_i", bare_rams=0
+    )
+
+
+def test_levels_through_memories() -> None:
+    """A memory of LUTs shows what its address says at once; a block RAM does not, and is bare where its output meets logic."""
+    small = {"ADDRA": "input", "DIA": "input", "WCLK": "input", "DOA": "output"}
+    large = {"ADDRARDADDR": "input", "CLKARDCLK": "input", "DOUTADOUT": "output"}
+    cells = {
+        "l1": lut(10, 2),
+        "ram": cell("RAM32M", small, {"ADDRA": [10], "DIA": [2], "WCLK": [1], "DOA": [11]}),
+        "block": cell("RAMB36E2", large, {"ADDRARDADDR": [11], "CLKARDCLK": [1], "DOUTADOUT": [12]}, DOA_REG="0"),
+        "l2": lut(3, 12),
+    }
+    found = levels(module(cells, word=12))
+    assert (found.luts, found.start, found.end, found.bare_rams) == (2, "in_i", "word", 1)
+    cells["block"]["parameters"]["DOA_REG"] = "1"
+    assert levels(module(cells)).bare_rams == 0
+
+
+BUDGETED = {
+    f"{block.name}-{parameters.name}": (block, parameters)
+    for block, parameters in Synthesizer(ROOT).select([], [])
+    if parameters.levels is not None
+}
+QUICK = {"common/async_fifo-flit32", "common/skid-flit", "link/flow-margin", "switch/poller-five"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in QUICK else pytest.mark.long) for name in BUDGETED]
+)
+def test_within_the_budget_of_levels(name: str) -> None:
+    block, parameters = BUDGETED[name]
+    assert parameters.levels is not None
+    assert Synthesizer(ROOT).levels(block, parameters).luts <= parameters.levels
+
+
+@pytest.mark.slow
+def test_a_path_too_long_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (flow,) = Synthesizer(ROOT).select(["flow"], ["margin"])
+    budget = flow[1].levels
+    assert budget is not None
+    short = (flow[0], replace(flow[1], levels=budget - 1))
+    monkeypatch.setattr(Synthesizer, "select", lambda *_: [short])
+    assert main(["rtl", "synth", "flow", "--set", "margin", "--levels"]) == 1
+    output = capsys.readouterr()
+    assert "held_q" in output.out and "more levels than the budget: link/flow (margin)" in output.err
 
 
 @pytest.mark.parametrize("arguments", [["fifi"], ["fifo", "--set", "flit9"]])

@@ -219,19 +219,31 @@ def _show_coverage(project: Project, blocks: dict[str, Block], json_file: Path |
     "--set", "sets", multiple=True, metavar="NAME", help="A parameter set of the blocks' tests; several times."
 )
 @click.option("--place", is_flag=True, help="Instead, place and route on an ECP5: how fast is each block, and why?")
+@click.option(
+    "--levels",
+    is_flag=True,
+    help="Instead, find the path with the most LUTs, and fail where it has more than its budget.",
+)
 @json_option
 def synth(
-    blocks: tuple[str, ...], system: str | None, sets: tuple[str, ...], place: bool, json_file: Path | None
+    blocks: tuple[str, ...],
+    system: str | None,
+    sets: tuple[str, ...],
+    place: bool,
+    levels: bool,
+    json_file: Path | None,
 ) -> None:
     """Map blocks for UltraScale+, and count what they take.
 
-    That is LUTs, flip-flops, DSPs and block RAMs. Without names the blocks are those of rtl/synthesis.toml, without --set their parameter sets too. Where all blocks of a node
-    are mapped, it is summed up.
+    That is LUTs, flip-flops, DSPs and block RAMs. Without names and --set these are the parameter sets that their block.toml says are
+    mapped. Where all blocks of a node are mapped, it is summed up.
     """
+    if place and levels:
+        raise InputError("--place and --levels are different reports: ask for one of them")
     synthesizer = Synthesizer()
     chosen = [variant for variant in synthesizer.select(blocks, sets) if _of(system, variant[0].folder)]
     try:
-        (_place if place else _map)(synthesizer, chosen, json_file)
+        (_place if place else _levels if levels else _map)(synthesizer, chosen, json_file)
     except BuildError as error:
         click.echo(error.text, err=True)
         raise
@@ -319,6 +331,27 @@ def _place(synthesizer: Synthesizer, chosen: Chosen, json_file: Path | None) -> 
     )
     rows = [{"block": block, "set": name, **asdict(path)} for (block, name), path in found.items()]
     write_json(json_file, rows)
+
+
+def _levels(synthesizer: Synthesizer, chosen: Chosen, json_file: Path | None) -> None:
+    found = _each(synthesizer.levels, chosen, "mapping")
+    budgets = {(block.name, parameters.name): parameters.levels for block, parameters in chosen}
+    print_table(
+        ("block", "set", "levels", "budget", "carries", "from", "to", "fan-out", "of", "bare RAMs"),
+        (
+            (*names, of.luts, budgets[names], of.carries, of.start, of.end, of.fan_out, of.fan_out_net, of.bare_rams)
+            for names, of in found.items()
+        ),
+        left=("block", "set", "from", "to", "of"),
+    )
+    rows = [
+        {"block": block, "set": name, "budget": budgets[block, name], **asdict(of)}
+        for (block, name), of in found.items()
+    ]
+    write_json(json_file, rows)
+    deep = [name for name, of in found.items() if (budget := budgets[name]) is not None and of.luts > budget]
+    if deep:
+        raise CheckFailed(f"more levels than the budget: {', '.join(f'{block} ({name})' for block, name in deep)}")
 
 
 def _print_node(node: Node, resources: dict[tuple[str, str], Resources]) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from thalweg.errors import InputError
 from thalweg.rtl import yosys as rtl_yosys
+from thalweg.rtl.yosys import Bit, net_names
 
 CONSTANT = "constant"
 """The clock of a port whose value does not change while the hardware runs."""
@@ -31,9 +32,6 @@ FLIP_FLOPS = {
 LATCHES = {"$dlatch", "$adlatch", "$sr", "$dlatchsr", "$ff"}
 RESET_WORDS = {"rst", "reset", "resetn", "aresetn"}  #: words of names of resets
 RESETS = ("ARST", "SRST", "ALOAD", "SET", "CLR")
-
-Bit = int | str
-"""Of a netlist: a number names a net, a string is a constant."""
 
 
 @dataclass(frozen=True)
@@ -88,14 +86,11 @@ class Netlist:
 
     def __init__(self, module: Mapping[str, Any]) -> None:
         self.cells: dict[str, Any] = module["cells"]
-        self.names: dict[Bit, str] = {}
+        self.names = net_names(module)
         self.synchronizers: set[Bit] = set()
         self.drivers: dict[Bit, str] = {}  #: of a net the cell, or the input port as " NAME"
         self.outputs: dict[str, list[Bit]] = {}
-        for name, wire in module["netnames"].items():
-            for bit in wire["bits"]:
-                if not wire.get("hide_name") and (bit not in self.names or len(name) < len(self.names[bit])):
-                    self.names[bit] = name
+        for wire in module["netnames"].values():
             if "ASYNC_REG" in wire["attributes"]:
                 self.synchronizers.update(wire["bits"])
         for name, cell in self.cells.items():

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from thalweg.errors import InputError
 from thalweg.launch import scratch
-from thalweg.rtl.folders import rtl_folders
+from thalweg.rtl.folders import rtl_folders, waivers
 
 
 @dataclass(frozen=True)
@@ -170,29 +170,23 @@ def core_name(cluster: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", Path(cluster).stem.lower()).strip("-")
 
 
-def unread_fields(copied: Iterable[Path], system: str) -> str:
-    """Waivers for the files of rtl/`system`, which rtl/lint.vlt has for the folder: a header's fields are not all read by everybody."""
-    names = (path.name for path in copied if path.parent.name == system)
-    return "".join(f'lint_off -rule UNUSEDSIGNAL -file "*/{name}"\n' for name in names)
-
-
 def write_project(
     root: Path,
     folder: Path,
     cluster: str,
+    system: str,
     what: str,
     files: Sequence[str],
-    waivers: str,
     clocks: Mapping[str, float],
     asynchronous: Sequence[str] = (),
+    further_waivers: str = "",
 ) -> None:
-    """What tools read of a folder whose top is thalweg_`what`: the list of `files`, the core file, what lint is to overlook, `waivers`
-    and what it overlooks anyway, the constraints of `clocks` (ports, and MHz) and `asynchronous` inputs; with the licence, and the
-    packets to the bit."""
+    """What tools read of a folder whose top is thalweg_`what`: the list of `files`, the core file, what lint is to overlook in them, the
+    constraints of `clocks` (ports, and MHz) and `asynchronous` inputs; with the licence, and the packets to the bit."""
     top = f"thalweg_{what}"
     (folder / "files.f").write_text("".join(f"rtl/{name}\n" for name in files))
     (folder / f"{top}.core").write_text(_core(cluster, what, top, files))
-    (folder / "lint.vlt").write_text((root / "rtl/lint.vlt").read_text() + waivers)
+    (folder / "lint.vlt").write_text("".join(path.read_text() for path in waivers(root, system)) + further_waivers)
     (folder / f"{top}.xdc").write_text(_xdc(top, tuple(clocks), asynchronous))
     (folder / f"{top}.sdc").write_text(_sdc(clocks, asynchronous))
     for name in ("LICENSE", "docs/packets.md"):

@@ -24,3 +24,8 @@ def folder_of(root: Path, file: Path) -> str:
 def packages(root: Path, folder: str) -> list[Path]:
     """The packages that a module of rtl/`folder` may name."""
     return [path for part in rtl_folders(folder) for path in sorted((root / part).glob("*_pkg.sv"))]
+
+
+def waivers(root: Path, folder: str) -> list[Path]:
+    """What Verilator's lint is to overlook: everywhere, and in rtl/`folder`."""
+    return [path for path in (root / "rtl/lint.vlt", root / "rtl" / folder / "lint.vlt") if path.exists()]

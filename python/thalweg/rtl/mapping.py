@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps a block to an FPGA's cells: writes the number of cells of each type in each of its modules as JSON, or the netlist for place
-and route.
+"""Maps a block to an FPGA's cells: writes the number of cells of each type in each of its modules and the levels of its logic as JSON,
+or the netlist for place and route.
 
 A program for `thalweg.rtl.yosys`.
 """
@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thalweg.rtl import yosys as rtl_yosys
+from thalweg.rtl.levels import levels
 
 if TYPE_CHECKING or __name__ == "__main__":
     from pyosys import libyosys as ys
@@ -27,7 +28,7 @@ INSIDE = "_inside"  #: ends the name of what lies between a port's register and 
 @dataclass(frozen=True)
 class Request(rtl_yosys.Request):
     parts: list[str]  #: modules that stay modules, mapped once for all instances that are equal
-    cells: str  #: file for the number of cells of each type, after mapping for UltraScale+, by module
+    cells: str  #: file for `cells`, the number of each type after mapping for UltraScale+, by module, and `levels`
     netlist: str  #: or else: file for the netlist for ECP5
 
 
@@ -50,7 +51,19 @@ def main() -> None:
         run(f"tee -q -o {report} stat -json")
         modules = json.loads(report.read_text())["modules"]
         counts = {name.removeprefix("\\"): module["num_cells_by_type"] for name, module in modules.items()}
-        Path(request.cells).write_text(json.dumps(counts))
+        Path(request.cells).write_text(json.dumps({"cells": counts, "levels": _levels(run, request)}))
+
+
+def _levels(run: Callable[[str], None], request: Request) -> dict[str, Any]:
+    """Of the whole, without the borders of modules."""
+    run("setattr -mod -unset keep_hierarchy *")
+    run("flatten")
+    run("opt_clean")
+    netlist = Path(request.cells).with_suffix(".netlist")
+    run(f"write_json {netlist}")
+    found = levels(json.loads(netlist.read_text())["modules"][request.top])
+    netlist.unlink()
+    return asdict(found)
 
 
 def equal_modules(text: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ from thalweg.errors import InputError
 from thalweg.launch import processor_time
 from thalweg.launch.locks import alone, own
 from thalweg.resources import find_root
-from thalweg.rtl.folders import folder_of, packages, rtl_folders
+from thalweg.rtl.folders import folder_of, packages, rtl_folders, waivers
 from thalweg.rtl.parts import Part, parameters_of, source, stand_in
 from thalweg.rtl.ports import Module, header, read_module
 from thalweg.rtl.tools import (
@@ -62,6 +62,8 @@ class ParameterSet:
     silent: list[str] = field(default_factory=list)  #: outputs that never move with these
     long: bool = False  #: tested in the long run alone
     clocks: dict[str, float] = field(default_factory=dict)  #: MHz of each, of a module with several
+    mapped: bool = False  #: to an FPGA's cells, where no block is named
+    levels: int | None = None  #: LUTs that may lie one after another once it is mapped
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ class Project:
         return [
             *(word for part in (*rtl_folders(folder), *further) for word in ("-y", str(self.root / part))),
             *("--top-module", module),
-            str(self.root / "rtl/lint.vlt"),
+            *(str(path) for path in waivers(self.root, folder)),
             *(str(path) for path in packages(self.root, folder)),
             str(file),
         ]

@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from thalweg.errors import InputError
+from thalweg.rtl import levels as rtl_levels
 from thalweg.rtl import mapping as rtl_mapping
 from thalweg.rtl import yosys as rtl_yosys
+from thalweg.rtl.levels import Levels
 from thalweg.rtl.mapping import INSIDE, Request
 from thalweg.rtl.project import Block, ParameterSet, Project
 from thalweg.rtl.tools import BuildError
@@ -46,6 +48,8 @@ WITHIN_SLICES = {
     "GND",
     "VCC",
 }  # lie beside the LUTs and flip-flops that they serve
+
+PROGRAMS = [Path(part.__file__ or "") for part in (rtl_mapping, rtl_levels, rtl_yosys)]  # results depend on them, too
 
 DEVICE = (
     "--85k",
@@ -110,7 +114,6 @@ class Synthesizer:
         self.root = self.project.root
         self.build = (build or self.root / "build/synth").resolve()
         data = tomllib.loads((self.root / "rtl/synthesis.toml").read_text())
-        self.shown: dict[str, list[str]] = data["blocks"]
         self.nodes = [
             Node(
                 node["name"],
@@ -122,15 +125,14 @@ class Synthesizer:
         ]
 
     def select(self, names: Iterable[str], sets: Iterable[str]) -> list[tuple[Block, ParameterSet]]:
-        """The blocks `names`, or those of rtl/synthesis.toml, in the parameter sets `sets`, or in its own (all, where it has none)."""
-        wanted = set(sets)
-        blocks = [self.project.block(name) for name in tuple(names) or self.shown]
-        chosen = [
-            (block, parameters)
-            for block in blocks
-            for parameters in block.sets
-            if parameters.name in (wanted or self.shown.get(block.name, [parameters.name]))
-        ]
+        """The blocks `names`, or all, in the parameter sets `sets`, or in those that are `mapped` (of a named block that has none: all)."""
+        wanted, named = set(sets), tuple(names)
+        blocks = [self.project.block(name) for name in named] if named else self.project.blocks()
+        chosen = []
+        for block in blocks:
+            mapped = [parameters for parameters in block.sets if parameters.mapped]
+            offered = block.sets if wanted or (named and not mapped) else mapped
+            chosen += [(block, parameters) for parameters in offered if not wanted or parameters.name in wanted]
         missing = wanted - {parameters.name for _, parameters in chosen}
         if missing:
             there = ", ".join(f"{block.name} ({', '.join(each.name for each in block.sets)})" for block in blocks)
@@ -139,11 +141,15 @@ class Synthesizer:
 
     def resources(self, block: Block, parameters: ParameterSet) -> Resources:
         """What the block takes of an UltraScale+ FPGA."""
-        return tree(self._cells(block, parameters), block.module)
+        return tree(self._mapped(block, parameters)["cells"], block.module)
+
+    def levels(self, block: Block, parameters: ParameterSet) -> Levels:
+        """How deep the logic of the block is, mapped for an UltraScale+ FPGA."""
+        return Levels(**self._mapped(block, parameters)["levels"])
 
     def parts(self, block: Block, parameters: ParameterSet) -> list[tuple[int, str, Resources]]:
         """Of a block that is put together of others: how many, of which, and what they take. The last row is what connects them."""
-        cells = self._cells(block, parameters)
+        cells = self._mapped(block, parameters)["cells"]
         rows = [
             (number, rtl_mapping.module_of(part).removeprefix("tw_"), number * tree(cells, part))
             for part, number in cells[block.module].items()
@@ -152,9 +158,9 @@ class Synthesizer:
         own = {cell: number for cell, number in cells[block.module].items() if cell not in cells}
         return [*sorted(rows, key=lambda row: -row[2].lut), (1, "what connects them", count(own))]
 
-    def _cells(self, block: Block, parameters: ParameterSet) -> dict[str, dict[str, int]]:
+    def _mapped(self, block: Block, parameters: ParameterSet) -> dict[str, Any]:
         tools = {"pyosys": _version("pyosys", "Yosys")}
-        file = self._folder(block, parameters) / "cells.json"
+        file = self._folder(block, parameters) / "mapped.json"
         return self._kept(block, parameters, file, tools, lambda: self._map(block, parameters, cells=str(file)))
 
     def critical_path(self, block: Block, parameters: ParameterSet) -> CriticalPath:
@@ -179,7 +185,7 @@ class Synthesizer:
     ) -> dict[str, Any]:
         """What `work` writes to `file`, or wrote there from the same sources with the same tools."""
         text = json.dumps([block.module, parameters.parameters, tools, DEVICE, TARGET_MHZ])
-        files = [*self.project.module(block, parameters).files, Path(rtl_mapping.__file__), Path(rtl_yosys.__file__)]
+        files = [*self.project.module(block, parameters).files, *PROGRAMS]
         key = hashlib.sha256(b"\0".join([text.encode(), *(source.read_bytes() for source in files)])).hexdigest()
         stamp = file.with_suffix(".key")
         if not (file.exists() and stamp.exists() and stamp.read_text() == key):

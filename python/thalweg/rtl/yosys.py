@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from thalweg.launch import processor_time
 from thalweg.rtl.folders import packages, rtl_folders
@@ -29,6 +29,20 @@ class Request:
     sources: list[str]
     folders: list[str]  #: where Yosys searches for modules that the sources use
     parameters: dict[str, int | str]
+
+
+Bit = int | str
+"""Of a netlist in Yosys' JSON: a number names a net, a string is a constant."""
+
+
+def net_names(module: Mapping[str, Any]) -> dict[Bit, str]:
+    """The shortest of the names that the RTL has for each net of a flat module in Yosys' JSON, of whole signals."""
+    names: dict[Bit, str] = {}
+    for name, wire in module["netnames"].items():
+        for bit in () if name.startswith("$") else wire["bits"]:
+            if bit not in names or len(name) < len(names[bit]):
+                names[bit] = name
+    return names
 
 
 Wanted = TypeVar("Wanted", bound=Request)

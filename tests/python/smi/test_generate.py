@@ -30,6 +30,7 @@ PROGRAM = {
 }
 SOURCES = [
     ROOT / "rtl/lint.vlt",
+    ROOT / "rtl/smi/lint.vlt",
     ROOT / "spec/generated/sv/tw_spec_pkg.sv",
     ROOT / "spec/generated/sv/smi/tw_smi_spec_pkg.sv",
     ROOT / "rtl/reduce/tw_reduce_pkg.sv",

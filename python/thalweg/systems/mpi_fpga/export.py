@@ -79,7 +79,8 @@ def _write(
 
     files = compiled(copied, [package.name, "tw_registers_pkg.sv", "tw_registers.sv"], TOP)
     waivers = (root / "rtl/mpi_fpga/top/registers.vlt").read_text()
-    write_project(root, folder, cluster.name, "node", files, waivers, {"aclk": cluster.values.clock.frequency_mhz})
+    clocks = {"aclk": cluster.values.clock.frequency_mhz}
+    write_project(root, folder, cluster.name, "mpi_fpga", "node", files, clocks, further_waivers=waivers)
 
     tables = folder / "tables"
     tables.mkdir()

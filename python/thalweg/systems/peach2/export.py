@@ -18,7 +18,6 @@ from thalweg.rtl.export import (
     flat_top,
     into,
     needed,
-    unread_fields,
     write_project,
     write_table,
 )
@@ -99,7 +98,7 @@ def _write(root: Path, cluster: Cluster, folder: Path) -> None:
     top.write_text(top_level())
     files = compiled(copied, [package.name], TOP)
     clocks = {NET: cluster.net_mhz, BUS: cluster.clocks[cluster.node.bus_clock].frequency_mhz}
-    write_project(root, folder, cluster.name, WHAT, files, unread_fields(copied, "peach2"), clocks, ["aresetn"])
+    write_project(root, folder, cluster.name, "peach2", WHAT, files, clocks, ["aresetn"])
 
     tables = folder / "tables"
     tables.mkdir()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from thalweg.resources import find_root
-from thalweg.rtl.export import compiled, core_name, into, needed, unread_fields, write_project, write_table
+from thalweg.rtl.export import compiled, core_name, into, needed, write_project, write_table
 from thalweg.spec import Datatype, Operator
 from thalweg.systems.smi import generate, routes, top
 from thalweg.systems.smi.cluster import Cluster, Node
@@ -63,8 +63,7 @@ def _write(root: Path, cluster: Cluster, program: Program, hardware: str, folder
     for path in copied:
         shutil.copy(path, rtl)
     (rtl / f"{TOP}.sv").write_text(hardware)
-    files, waivers = compiled(copied, [], TOP), unread_fields(copied, "smi")
-    write_project(root, folder, cluster.name, WHAT, files, waivers, {"aclk": cluster.mhz})
+    write_project(root, folder, cluster.name, "smi", WHAT, compiled(copied, [], TOP), {"aclk": cluster.mhz})
 
     tables = folder / "tables"
     tables.mkdir()
