@@ -76,8 +76,10 @@ def test_heat(system_mpi: Mpi, heat: Path, thalweg: Thalweg, tmp_path: Path) -> 
 
 
 def test_places_of_calls_in_fortran(system_mpi: Mpi, thalweg: Thalweg, tmp_path: Path) -> None:
-    source = ROOT / "examples/heat/heat.f90"
-    program = tmp_path / "heat"
+    source, program = tmp_path / "heat.f90", tmp_path / "heat"
+    text = (ROOT / "examples/heat/heat.f90").read_text()
+    assert text.count("step = 1, 2000") == 1
+    source.write_text(text.replace("step = 1, 2000", "step = 1, 20"))
     subprocess.run([str(system_mpi.fortran), "-g", "-O2", "-w", source, "-o", program], check=True)
     run = thalweg(RANKS, CLUSTER, [program], "--instances", "--compute", "none", "--mpi", "/usr")
     assert run.exit_code == 0, run.stderr
