@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/microseconds.hpp"
 #include "core/random.hpp"
 #include "core/require.hpp"
 #include "switch/ejection.hpp"
@@ -120,14 +121,13 @@ std::string link_name(const LinkConfig& link) {
   return "the link between " + port_name(link.node_a, link.port_a) + " and " + port_name(link.node_b, link.port_b);
 }
 
-std::string describe_failure(const JoinedLink& joined) {
+std::string describe_failure(const JoinedLink& joined, std::int64_t ticks_per_second) {
+  const auto us = [&](Tick at) { return in_microseconds(at, static_cast<double>(ticks_per_second)); };
   const auto& [config, link] = joined;
-  if (link->silent_since() != kNever)
-    return link_name(config) + " is down since cycle " + std::to_string(link->silent_since());
+  if (link->silent_since() != kNever) return link_name(config) + " is down since " + us(link->silent_since());
   if (const auto& reset = link->lost_by())
     return link_name(config) + " has lost flits, as its end at node " +
-           std::to_string(reset->end == 0 ? config.node_a : config.node_b) + " was reset alone in cycle " +
-           std::to_string(reset->at);
+           std::to_string(reset->end == 0 ? config.node_a : config.node_b) + " was reset alone at " + us(reset->at);
   return "";
 }
 

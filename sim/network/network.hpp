@@ -2,6 +2,7 @@
 // The plain network: routers joined by links. What stands on the routers' local ports is the caller's.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,7 +37,7 @@ struct JoinedLink {
 };
 
 /// Why the link stands still, with its name; empty: it does not.
-[[nodiscard]] std::string describe_failure(const JoinedLink& link);
+[[nodiscard]] std::string describe_failure(const JoinedLink& link, std::int64_t ticks_per_second);
 
 /// Joins routers[i], node i's, by the configuration's links. Each router's inbox is bound to its component before. The links on
 /// which faults happen, to be kept as long as the routers.

@@ -395,7 +395,8 @@ class Run {
 
   void describe_stuck() {
     for (const JoinedLink& link : links_)
-      if (const std::string failure = describe_failure(link); !failure.empty()) stuck_.push_back(failure);
+      if (const std::string failure = describe_failure(link, fabric_.ticks_per_second); !failure.empty())
+        stuck_.push_back(failure);
     for (NodeId node = 0; node < fabric_.nodes; ++node)
       if (const auto flits = nodes_[node].router.flits_unrouted())
         stuck_.push_back("node " + std::to_string(node) + " dropped " + std::to_string(flits) +

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who waits for whom, on what, since when: what a person reads when a program cannot go on.
 #include <algorithm>
-#include <cstdio>
 
+#include "core/microseconds.hpp"
 #include "mpi/server/server.hpp"
 
 namespace thalweg::mpi {
@@ -23,13 +23,6 @@ std::string rank_list(const std::vector<unsigned>& ranks) {
 }
 
 }  // namespace
-
-std::string Server::in_microseconds(Tick at) const {
-  std::array<char, 48> text;
-  std::snprintf(text.data(), text.size(), "%.3f us",
-                static_cast<double>(at) * 1e6 / static_cast<double>(timeline_.engine().ticks_per_second()));
-  return text.data();
-}
 
 /// What keeps `rank` from the completion of `part`.
 std::string Server::waits_for(unsigned rank, const Submission& part) {
@@ -125,10 +118,11 @@ std::vector<std::string> Server::who_waits() {
       since[index] = std::min(since[index], waiting.since);
     }
   }
+  const auto ticks_per_second = static_cast<double>(timeline_.engine().ticks_per_second());
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     std::string line = rank_list(groups[i].second) + ": " + groups[i].first;
-    if (since[i] >= 0) line += ", since " + in_microseconds(since[i]);
+    if (since[i] >= 0) line += ", since " + in_microseconds(since[i], ticks_per_second);
     lines.push_back(line);
   }
   return lines;

@@ -210,7 +210,6 @@ class Server {
   [[nodiscard]] std::optional<std::string> disagreement() const;
   [[nodiscard]] std::vector<std::string> who_waits();
   [[nodiscard]] std::string waits_for(unsigned rank, const Submission& part);
-  [[nodiscard]] std::string in_microseconds(Tick at) const;
 
   ServerOptions options_;
   const bool one_rank_a_node_;

@@ -15,7 +15,7 @@ void Fabric::give_up_links() {
   bool fewer = false;
   for (const JoinedLink& joined : links_) {
     const auto& [config, link] = joined;
-    const std::string failure = describe_failure(joined);
+    const std::string failure = describe_failure(joined, config_.ticks_per_second);
     if (failure.empty()) continue;
     if (!failure_) failure_ = failure;
     const auto& reset = link->lost_by();

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/microseconds.hpp"
 #include "core/require.hpp"
 #include "memory/dram_values.hpp"
 
@@ -291,8 +292,8 @@ std::string Fabric::waiting() {
   for (unsigned n = 0; n < nodes(); ++n) {
     const auto& processor = node(n).processor();
     if (processor.idle()) continue;
-    const double us = static_cast<double>(since_start(processor.since())) / cycles_per_second_ * 1e6;
-    lines += (lines.empty() ? "" : "\n") + processor.waits() + ", since " + std::to_string(us) + " us";
+    lines += (lines.empty() ? "" : "\n") + processor.waits() + ", since " +
+             in_microseconds(since_start(processor.since()), cycles_per_second_);
   }
   if (lines.empty()) return lines;
   for (unsigned n = 0; n < nodes(); ++n) node(n).processor().abandon();

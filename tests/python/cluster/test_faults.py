@@ -164,7 +164,7 @@ def test_link_that_stays_down_is_named() -> None:
     code, text = _bench("latency", "--cluster", "line:2", "--sizes", "1M", "--faults", "down=0-1@2")
     assert (code, text) == (
         3,
-        "the link between port 0 of node 0 and port 1 of node 1 is down since cycle 501, and "
+        "the link between port 0 of node 0 and port 1 of node 1 is down since 2.004 us, and "
         "there is no way around it from node 0 to node 1",
     )
 
@@ -207,7 +207,7 @@ def test_reset_is_of_one_end() -> None:
 def test_reset_ends_plain_traffic() -> None:
     code, text = _bench("traffic", "--cluster", "ring:4", "--load", "0.2", "--faults", "reset=0-1@2")
     assert code == 3
-    assert "has lost flits, as its end at node 0 was reset alone in cycle 500" in text
+    assert "has lost flits, as its end at node 0 was reset alone at 2.000 us" in text
 
 
 def test_model_knows_no_faults() -> None:

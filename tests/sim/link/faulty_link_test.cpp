@@ -174,9 +174,9 @@ TEST(FaultyLink, NoticesAReset) {
       EXPECT_EQ(lost->at, 500);
       EXPECT_GT(rig.delivered(1).size(), 100u);
       EXPECT_LT(rig.delivered(1).size(), 520u);
-      EXPECT_EQ(describe_failure(rig.links()[0]),
+      EXPECT_EQ(describe_failure(rig.links()[0], config.ticks_per_second),
                 "the link between port 0 of node 0 and port 1 of node 1 has lost flits, as its end at node " +
-                    std::to_string(end) + " was reset alone in cycle 500");
+                    std::to_string(end) + " was reset alone at 2.000 us");
     }
 }
 

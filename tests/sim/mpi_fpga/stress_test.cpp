@@ -230,7 +230,7 @@ void run(std::uint64_t seed, bool personal, Links links, Count& count) {
     EXPECT_EQ(links, Links::cut);
     EXPECT_TRUE(std::ranges::any_of(config.links, [&](const LinkConfig& link) {
       return (link.from_a.down_at != kNever || link.from_b.down_at != kNever) &&
-             world.fabric.failure()->starts_with(link_name(link) + " is down since cycle ");
+             world.fabric.failure()->starts_with(link_name(link) + " is down since ");
     })) << *world.fabric.failure();
     EXPECT_TRUE(world.fabric.failure()->ends_with(", and there is no way"));
     return true;
