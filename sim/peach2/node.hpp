@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,10 @@ class Node final : public AssembledNode {
     Domain* domain = nullptr;
     ComponentId component = 0;
     LinkEnd end;
+    /// Packets sent whose credits have not come back: none in a quiet ring, unless a hub was reset alone. Counted beside the hub,
+    /// which forgets.
+    std::int64_t outstanding = 0;
+    std::int64_t reported = 0;  ///< of these
   };
 
   Node(const Config& config, unsigned number, std::unique_ptr<HubModel> hub, Domain& net, Domain& bus)
@@ -104,6 +109,8 @@ class Node final : public AssembledNode {
       words[l] = end.in->words.take(cycle);
       if (words[l]) links[l].word = &*words[l];
       links[l].credit = end.out->credits.take(cycle);
+      ports_[l].outstanding += hub_->out(l) && hub_->out(l)->last;
+      ports_[l].outstanding -= links[l].credit.has_value();
       moved_ += l != kNorth && words[l].has_value();
     }
     hub_->step_net(cycle, links);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -228,14 +229,15 @@ void Fabric::run() {
     still = now == before && !works() ? still + 1 : 0;
     if (still > kPatience) {
       const auto waits = waiting();
-      throw Stuck(waits.empty() ? "nothing moves any more: no processor waits, but a hub waits for answers or for room"
-                                : waits);
+      throw Stuck((waits.empty() ? "nothing moves any more: no processor waits, but a hub waits for answers or for room"
+                                 : waits) +
+                  outstanding_credits());
     }
     if (now != before) moved = time.now();
     before = now;
   }
   time.advance(std::max(time.now(), moved + 2 * stride));
-  if (auto waits = waiting(); !waits.empty()) throw Stuck(waits);
+  if (const auto waits = waiting(); !waits.empty()) throw Stuck(waits + outstanding_credits());
 }
 
 Report Fabric::report() {
@@ -270,6 +272,13 @@ void Fabric::report(unsigned node, Report& to) {
     to.losses.push_back({hub + "sent a write of " + who(source) + " to " + hex(address) + " out of " +
                              kPortNames[port] + ", which is joined to nothing",
                          source, address});
+  for (unsigned p = kEast; p < kLinks; ++p) {
+    auto& port = this->node(node).port(p - kEast);
+    if (std::exchange(port.reported, port.outstanding) != port.outstanding && port.outstanding != 0)
+      to.losses.push_back(
+          {credits_of(node, p) + ": a hub that is reset alone forgets them; reset its neighbours with it",
+           std::nullopt});
+  }
   for (const auto& [source, address] : this->node(node).host().take_unclaimed())
     to.losses.push_back({"the host of node " + std::to_string(node) + " dropped a write of " + who(source) + " to " +
                              hex(address) + ", where it has no memory",
@@ -285,6 +294,24 @@ void Fabric::report(unsigned node, Report& to) {
     end.aborted = fault && fault->reason == ChainFault::aborted;
     to.chains.push_back(std::move(end));
   }
+}
+
+std::string Fabric::outstanding_credits() {
+  std::string lines;
+  for (unsigned n = 0; n < nodes(); ++n)
+    for (unsigned p = kEast; p < kLinks; ++p)
+      if (node(n).port(p - kEast).outstanding != 0) lines += "\n" + credits_of(n, p);
+  return lines;
+}
+
+std::string Fabric::credits_of(unsigned node, unsigned port) {
+  const auto outstanding = this->node(node).port(port - kEast).outstanding;
+  const std::string number = std::to_string(std::abs(outstanding)), to = std::to_string(wiring_[node][port]->node);
+  return "hub " + std::to_string(node) +
+         (outstanding > 0
+              ? " waits for hub " + to + " to return the credits of " + number + " packets sent out of "
+              : " has got credits from hub " + to + " for " + number + " packets that it has not sent out of ") +
+         kPortNames[port];
 }
 
 std::string Fabric::waiting() {

@@ -92,6 +92,10 @@ class Fabric {
   Fabric(const Description& description, const MakeHub& make_hub, std::unique_ptr<Made> made);
 
   [[nodiscard]] std::string waiting();
+  /// Of a hub's port, some of whose credits are outstanding: who waits for whom.
+  [[nodiscard]] std::string credits_of(unsigned node, unsigned port);
+  /// A line for each such port, each behind a line break.
+  [[nodiscard]] std::string outstanding_credits();
   void report(unsigned node, Report& to);
 
   Hub::Config config_;
