@@ -18,7 +18,10 @@ class Circuit final : public HubCircuit {
     top::set_resets(model_, false);
     evaluate(0);
   }
-  ~Circuit() override { model_.final(); }
+  ~Circuit() override {
+    Verilated::threadContextp(&context_);  // where scopes end: that of the last one made may be gone
+    model_.final();
+  }
 
   void edges(bool net, bool bus, const Inputs& in, Outputs& out) override {
     for (unsigned l = 0; l < kLinks; ++l) {

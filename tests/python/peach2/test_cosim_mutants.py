@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import shutil
+import subprocess
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -84,6 +86,16 @@ KINDS = {
     "a tree's padding": (("rtl_calculator_tree_padding",), "tree_padding_of_one_byte"),
 }
 """Of each kind: the mutants that the test of a block kills (tests/blocks/test_mutants.py), and that which random programs kill here."""
+ENDS = """
+import gc, sys
+from thalweg.systems.peach2 import rtl_engine
+from thalweg.systems.peach2.hubs import Hubs
+rtl_engine.library = lambda _: sys.argv[1]
+first, second = Hubs("peach2-ring-4", "rtl"), Hubs("peach2-ring-4", "rtl")
+for which in ("second", "first"):
+    del globals()[which]
+    gc.collect()
+"""
 NUMBER = 'import "DPI-C" pure function int mutant_number();\n'
 SET = """
 static int number;
@@ -159,3 +171,10 @@ def test_caught(name: str, library: Path, cluster: Cluster, monkeypatch: pytest.
             break
     print(f"after {each - seed + 1} programs: {said}")
     assert (said is not None) == (name != ""), f"{name or 'no mutant'}, from seed {seed} on: {said}"
+
+
+@pytest.mark.long
+def test_clusters_end_in_any_order(library: Path) -> None:
+    """A model whose module calls C has scopes, which end in a context: in its own, not in that of a cluster that is gone."""
+    ended = subprocess.run([sys.executable, "-c", ENDS, str(library)], capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 0, ended.stderr

@@ -15,7 +15,10 @@ class Model final : public relay::NodeModel {
     top::set_resets(model_, false);
     evaluate(0);
   }
-  ~Model() override { model_.final(); }
+  ~Model() override {
+    Verilated::threadContextp(&context_);  // where scopes end: that of the last one made may be gone
+    model_.final();
+  }
 
   void edges(bool net, bool core, const Inputs& in, Outputs& out) override {
     in_.net_in_valid_i.set(in.in_valid);
