@@ -169,8 +169,9 @@ struct Slot {
   bool was_outside = false;              ///< of one that yields: it has ended a call that the fabric knows nothing of
   std::atomic<bool> looks_after{false};  ///< it has the MPI library take in what is queued there
   // Of a running one, as far as the run needs to know without its help.
-  std::atomic<std::uint64_t> borders{0};  ///< calls entered and left: odd inside of one
-  std::atomic<Time> resumed{0};           ///< its clock when it last left a call
+  std::atomic<std::uint64_t> borders{0};     ///< calls entered and left: odd inside of one
+  std::atomic<std::uint64_t> file_calls{0};  ///< of which each gets it further, though it takes no virtual time
+  std::atomic<Time> resumed{0};              ///< its clock when it last left a call
   std::uint64_t inline_ids[kWaitIds] = {};
   std::atomic<std::uint64_t> calls[kFunctions] = {};
   launch::Ring<Submission, kRing> submissions;

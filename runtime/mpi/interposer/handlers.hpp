@@ -13,3 +13,4 @@
 #include "mpi/interposer/sessions.hpp"
 #include "mpi/interposer/software.hpp"
 #include "mpi/interposer/topology.hpp"
+#include "mpi/interposer/windows_and_files.hpp"

@@ -61,6 +61,9 @@ class Process {
   /// Joins the run that the environment names, if any, or comes back to it. Called once MPI is initialised, as rank `rank` of
   /// a program of `size` ranks.
   void join(int rank, int size);
+  void count_file_call() {
+    if (joined()) slot_->file_calls.fetch_add(1);
+  }
   /// Leaves it; called after PMPI_Finalize.
   void finish();
   /// Leaves it until it joins again, or its process ends.

@@ -53,7 +53,13 @@ int Comm_free(Native native, MPI_Comm comm) {
 }
 
 int Comm_disconnect(Native native, MPI_Comm comm) {
-  return end_of(comm, [&] { return Meet(native, comm); });
+  return end_of(comm, [&] {
+    const CommunicatorInfo* communicator = known(comm);
+    if (communicator == nullptr) return process().outside(native);
+    meet(*communicator);
+    begin_duplicates(comm);
+    return process().natively(native);
+  });
 }
 
 int Create(Native native, MPI_Comm parent, MPI_Comm* made, const char* function) {
@@ -143,19 +149,16 @@ int On(Native native, MPI_Comm comm) {
   return native();
 }
 
-int Meet(Native native, MPI_Comm comm) {
-  const CommunicatorInfo* communicator = known(comm);
-  if (communicator == nullptr) return process().outside(native);
-  meet(*communicator);
-  begin_duplicates(comm);
-  return process().natively(native);
-}
-
 int Outside(Native native) {
   return process().outside(native);
 }
 
 int Aside(Native native) {
+  return process().aside(native);
+}
+
+int File_alone(Native native) {
+  process().count_file_call();
   return process().aside(native);
 }
 

@@ -49,12 +49,12 @@ int Comm_disconnect(Native native, MPI_Comm comm);
 int Comm_idup(Native native, MPI_Comm parent, MPI_Info info, MPI_Comm* made, MPI_Request* request);
 /// A local call that changes what a duplicate of a communicator gets: one called for earlier does not see it.
 int On(Native native, MPI_Comm comm);
-/// Any other call that is collective over a communicator: its members meet first.
-int Meet(Native native, MPI_Comm comm);
 /// A call that may block on what the fabric does not know.
 int Outside(Native native);
 /// One of one-sided communication, for which the other side need do nothing.
 int Aside(Native native);
+/// One of a file for which no other rank need do anything.
+int File_alone(Native native);
 int Win_test(Native native, const int* flag);
 
 }  // namespace on

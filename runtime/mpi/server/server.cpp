@@ -46,6 +46,7 @@ Outcome Server::run() {
       looked = now;
       connections_.poll(0);
       if (over(books_)) break;
+      progressed_ = somebody_used_files() || progressed_;
     }
     if (std::exchange(progressed_, false)) progress = now;
     if (helps_) help_those_that_look_after();
@@ -223,6 +224,12 @@ bool Server::somebody_yields() {
   return std::ranges::any_of(std::views::iota(0U, options_.ranks()), [&](unsigned rank) {
     return memory_.slot(rank).state.load() == State::parked && memory_.slot(rank).yields;
   });
+}
+
+bool Server::somebody_used_files() {
+  std::uint64_t calls = 0;
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank) calls += memory_.slot(rank).file_calls.load();
+  return std::exchange(file_calls_, calls) != calls;
 }
 
 /// Whether a rank has ended its sessions, but not its process.

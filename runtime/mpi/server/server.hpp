@@ -163,6 +163,7 @@ class Server {
   [[nodiscard]] std::int64_t quiet_ns(unsigned rank);
   [[nodiscard]] Tick earliest_of_running();
   [[nodiscard]] bool somebody_yields();
+  [[nodiscard]] bool somebody_used_files();
   [[nodiscard]] bool somebody_may_come_back();
   void park(unsigned rank);
   void wake(unsigned rank, Tick at);
@@ -226,8 +227,9 @@ class Server {
   std::unordered_map<std::uint64_t, Channel> channels_;
   Outcome books_;
   bool progressed_ = false;
-  bool created_ = false;  ///< a communicator is complete that some of its members may not wait for
-  bool helps_ = false;    ///< ranks look after the MPI library because one of them needs it
+  std::uint64_t file_calls_ = 0;  ///< of all ranks, at the last look
+  bool created_ = false;          ///< a communicator is complete that some of its members may not wait for
+  bool helps_ = false;            ///< ranks look after the MPI library because one of them needs it
   std::atomic<bool> stop_{false};
   std::atomic<Tick> now_{0};  ///< the timeline's, for other threads
 };

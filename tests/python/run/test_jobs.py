@@ -75,10 +75,10 @@ def test_each_takes_the_time_that_it_takes_alone(jobs: Jobs, neighbour: str, sha
 
 
 def test_what_a_job_does_inside_of_mpi_is_not_timed_by_others(
-    jobs: Jobs, build: Callable[[Path], str], neighbour: str
+    jobs: Jobs, build: Callable[[Path], str], neighbour: str, tmp_path: Path
 ) -> None:
     common = ("--share", "sub-channels:1:3", "--compute", "none")
-    both = ("--", build(PROGRAMS / "between.c"), ":", neighbour)
+    both = ("--", build(PROGRAMS / "between.c"), str(tmp_path / "written"), ":", neighbour)
     alone = [jobs(*common, "--only", job, *both)[3] for job in ("0", "1")]
     for _ in range(3):
         code, output, errors, together = jobs(*common, *both)

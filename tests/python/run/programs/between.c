@@ -17,6 +17,34 @@ static void greet(MPI_Comm between, int upper) {
   MPI_Comm_free(&between);
 }
 
+/* Each rank puts its number at its right neighbour, and writes it to a file; ranks come at different times. */
+static void write_together(const char* name) {
+  const int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
+  int* at;
+  MPI_Win window;
+  MPI_File file;
+  MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &at, &window);
+  MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+  for (int turn = 0; turn < 3; turn++) {
+    const int mine = 100 * turn + rank;
+    int read = -1;
+    MPI_Win_fence(0, window);
+    for (const double until = MPI_Wtime() + 1e-6 * rank; MPI_Wtime() < until;);
+    MPI_Put(&mine, 1, MPI_INT, right, 0, 1, MPI_INT, window);
+    MPI_Win_fence(0, window);
+    CHECK(*at == 100 * turn + left);
+    for (const double until = MPI_Wtime() + 1e-6 * (ranks - rank); MPI_Wtime() < until;);
+    MPI_File_write_at_all(file, rank * sizeof(int), &mine, 1, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_sync(file);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File_sync(file);
+    MPI_File_read_at(file, left * sizeof(int), &read, 1, MPI_INT, MPI_STATUS_IGNORE);
+    CHECK(read == 100 * turn + left);
+  }
+  MPI_File_close(&file);
+  MPI_Win_free(&window);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   const int upper = rank >= ranks / 2;
@@ -39,5 +67,6 @@ int main(int argc, char** argv) {
   MPI_Group_free(&groups[1]);
   MPI_Group_free(&world);
   MPI_Comm_free(&half);
+  write_together(argv[1]);
   return end();
 }

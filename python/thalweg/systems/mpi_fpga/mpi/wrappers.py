@@ -142,20 +142,39 @@ COMMUNICATORS = {
     ),
 }
 
-MEET = ["Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "File_open"]
-"""Collective calls that the fabric does not know: the members of the communicator synchronize before MPI executes the call."""
+_FORMS = ["_all", "_at_all", "_ordered"]
 
-OUTSIDE = re.compile(
-    r"Win_(free|fence|start|complete|wait)|File_(?!open|get|call|create|iread|iwrite|.*errhandler)"
-    r"|Comm_(spawn|accept|connect|join)"
-)
-"""Calls that may block on windows, files or other programs, which the fabric does not know."""
+OPENED = {
+    **{f"Win_{made}": "win" for made in ["create", "allocate", "allocate_shared", "create_dynamic"]},
+    "File_open": "fh",
+}
+"""What ranks of a communicator open together, and MPI keeps: the handle."""
+
+TOGETHER = {
+    "Win_fence": "Together(native, win)",
+    "Win_free": "Close(native, win)",
+    "File_close": "Close(native, fh)",
+    **{
+        f"File_{name}": "Together(native, fh)"
+        for name in [
+            *["set_size", "preallocate", "set_info", "set_view", "set_atomicity", "sync", "seek_shared"],
+            *(f"{way}{form}{part}" for way in ("read", "write") for form in _FORMS for part in ("", "_begin", "_end")),
+        ]
+    },
+}
+"""Collective over a window or a file: the ranks meet before MPI executes the call."""
+
+OUTSIDE = re.compile(r"Win_(start|complete|wait)|Comm_(spawn|accept|connect|join)")
+"""May block on what the fabric does not know: epochs of windows that a part of their ranks opens, other programs."""
 
 ASIDE = re.compile(
     r"Win_((un)?lock|flush|sync)|R?(put|get|accumulate|get_accumulate)$|Fetch_and_op|Compare_and_swap$",
     re.IGNORECASE,
 )
 """One-sided calls. They need no action of another rank, so a rank in such a call counts as computing."""
+
+FILE_ALONE = re.compile(r"File_(delete|seek|(read|write)(_at|_shared)?$)")
+"""Calls on files that need no action of another rank either."""
 
 HANDLERS = {
     **COLLECTIVES,
@@ -165,7 +184,8 @@ HANDLERS = {
     **BUFFERS,
     **REQUESTS,
     **COMMUNICATORS,
-    **dict.fromkeys(MEET, "Meet(native, comm)"),
+    **{name: f'Open(native, comm, {handle}, "MPI_{name}")' for name, handle in OPENED.items()},
+    **TOGETHER,
     "Comm_free": "Comm_free(native, *comm)",
     "Comm_disconnect": "Comm_disconnect(native, *comm)",
     "Init": "Init(native)",
@@ -225,7 +245,7 @@ def declared_functions(preprocessed: str) -> list[Function]:
     return sorted((f for f in standard_functions() if f.name in declared), key=lambda f: f.name)
 
 
-_NEEDED = re.compile(r"MPI_(Comm|Request|Message|Session)\* |int\* (flag|index|outcount)$")
+_NEEDED = re.compile(r"MPI_(Comm|Request|Message|Session|Win|File)\* |int\* (flag|index|outcount)$")
 _LISTS = {"array_of_requests", "array_of_indices"}
 """Arrays whose length is the call's first argument; `_NEEDED` matches the pointers that a handler uses."""
 
@@ -242,7 +262,7 @@ def _wrapper(number: int, function: Function) -> str:
     parameters = ", ".join(declaration for _, declaration in function.parameters) or "void"
     arguments = ", ".join(name for name, _ in function.parameters)
     head = f"THALWEG_EXPORT {function.result} {function.name}({parameters}) {{\n  process().count({number});\n"
-    unknown = {"Outside(native)": OUTSIDE, "Aside(native)": ASIDE}
+    unknown = {"Outside(native)": OUTSIDE, "Aside(native)": ASIDE, "File_alone(native)": FILE_ALONE}
     handler = HANDLERS.get(function.base) or next(
         (h for h, names in unknown.items() if names.match(function.base)), None
     )
