@@ -18,7 +18,7 @@ QUICK = {
     "MPIR_CVAR_NOLOCAL": "1",
     "MPIR_CVAR_CH4_NETMOD": "ofi",
     "FI_PROVIDER": "tcp",
-    "MPIR_CVAR_CH4_OFI_ENABLE_RMA": "0",
+    "FI_TCP_MAX_INJECT": "0",
 }
 """More ranks than cores: MPICH's shared memory spins, its sockets sleep."""
 

@@ -61,10 +61,10 @@ class MpiLibrary:
         """What lets many ranks share few processors: each sleeps in the kernel while it waits for a message. MPICH's then
         cannot `share_memory` in windows.
 
-        Its writes to windows are messages that the target acknowledges: those of libfabric are flushed before they are there."""
+        No write to a window is injected: a flush does not wait until an injected one is in the target's memory."""
         if self.family == "mpich":
             local = {} if share_memory else {"MPIR_CVAR_NOLOCAL": "1"}
-            transport = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "MPIR_CVAR_CH4_OFI_ENABLE_RMA": "0"}
+            transport = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_MAX_INJECT": "0"}
             return {**local, **transport}
         place = str(scratch.folder())
         return {
