@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "clusters.hpp"
 #include "peach2/driver/fabric.hpp"
 
 namespace thalweg::peach2 {
@@ -56,65 +57,10 @@ class Forgetful final : public HubModel {
   std::function<void(HubModel&)> bind_;
 };
 
-Description ring() {
-  const auto whole = [](std::int64_t value) { return Values::Value(value); };
-  const Values::Table hub{{"dram_burst_bytes", whole(64)},
-                          {"dram_row_bytes", whole(8192)},
-                          {"dram_groups", whole(1)},
-                          {"dram_banks", whole(8)},
-                          {"dram_trcd_ns", 13.125},
-                          {"dram_trp_ns", 13.125},
-                          {"dram_tras_ns", 37.5},
-                          {"dram_trtp_ns", 7.5},
-                          {"dram_twr_ns", 15.0},
-                          {"dram_tcl_ns", 13.125},
-                          {"dram_tcwl_ns", 11.25},
-                          {"dram_twtr_ns", 7.5},
-                          {"dram_trtw_ns", 3.75},
-                          {"dram_tccd_l_ns", 7.5},
-                          {"dram_trrd_ns", 10.0},
-                          {"dram_tfaw_ns", 50.0},
-                          {"dram_trefi_ns", 7800.0},
-                          {"dram_trfc_ns", 110.0},
-                          {"dram_starvation", whole(10)},
-                          {"clock", std::string("net")},
-                          {"bus_clock", std::string("bus")},
-                          {"windows", whole(16)},
-                          {"packets", whole(32)},
-                          {"units", whole(256)},
-                          {"reads", whole(16)},
-                          {"bus_reads", whole(4)},
-                          {"ram_bits", whole(11)},
-                          {"contexts", whole(4)},
-                          {"sums", whole(16)},
-                          {"records", whole(8)},
-                          {"latency", whole(8)},
-                          {"starts", whole(8)},
-                          {"host_link_ns", 140.0},
-                          {"memory_ns", 110.0},
-                          {"memory_gb", 8.528},
-                          {"memory_commands", whole(8)},
-                          {"processor_read_ns", 240.0},
-                          {"processor_read_gb", 8.0},
-                          {"gpu_read_ns", 240.0},
-                          {"gpu_read_gb", 2.8},
-                          {"store_ns", 120.0},
-                          {"landing_ns", 120.0},
-                          {"poll_ns", 12.0},
-                          {"copy_start_ns", 10000.0},
-                          {"copy_gb", 6.0}};
-  Description made{
-      .ticks_per_second = 750'000'000, .clocks = {{"net", {3, 0}}, {"bus", {5, 0}}}, .nodes = {}, .links = {}};
-  for (unsigned n = 0; n < kNodes; ++n) {
-    made.nodes.push_back({"peach2", Values("node", hub)});
-    made.links.push_back({"pcie", Values("link", {{"latency_ns", 140.0}}), n, 0, (n + 1) % kNodes, 1});
-  }
-  return made;
-}
-
 struct Rig {
   unsigned packets = 0;  ///< that come until the hub of node 1 is reset
-  Fabric fabric{ring(), [this](const Hub::Config& config, std::uint16_t own, unsigned node, Domain& net, Domain& bus) {
+  Fabric fabric{rings_of(1, kNodes),
+                [this](const Hub::Config& config, std::uint16_t own, unsigned node, Domain& net, Domain& bus) {
                   return node == 1 ? std::make_unique<Forgetful>(config, own, packets)
                                    : Fabric::sim_hub(config, own, node, net, bus);
                 }};
