@@ -126,6 +126,11 @@ module tw_top
 
   always_ff @(posedge clk_i) if (entry_valid) first_channels_q[IndexBits'(entry_index)] <= entry.first_channel;
 
+  // A packet without a way takes any channel, and the router drops and counts it.
+  wire in_table = 32'(host_in_data_i[15:0]) < Nodes;
+  wire [3:0] written = first_channels_q[in_table ? IndexBits'(host_in_data_i[15:0]) : '0];
+  wire [3:0] first_channel = in_table && 32'(written) < Vcs ? written : '0;
+
   assign status.routes.wr_ack  = entry_valid;
   assign status.routes.rd_ack  = control.routes.req && !control.routes.req_is_wr;
   assign status.routes.rd_data = '0;
@@ -317,7 +322,7 @@ module tw_top
       .stream_ready_o(host_in_ready_o),
       .stream_data_i(host_in_data_i),
       .stream_last_i(host_in_last_i),
-      .stream_vc_i(first_channels_q[IndexBits'(host_in_data_i[15:0])]),
+      .stream_vc_i(first_channel),
       .flit_valid_o(in_valid[LinkPorts]),
       .flit_o(in_flit[LinkPorts]),
       .back_i(in_back[LinkPorts])
