@@ -73,6 +73,7 @@ class Stimulus {
       : writes_(run.pick(500, 100)),
         starts_(run.pick(20, 300)),
         ready_(run.pick(1000, 500, 20)),
+        begins_(run.pick(1000, 20, 2)),  // of its own: whom windows wait for holds up writes, and so starts
         often_(run.pick(10, 300)) {}
 
   void drive(const Outputs&, const bisim::Draws& draws, Inputs& next) {
@@ -86,7 +87,7 @@ class Stimulus {
     blocks::fill(next.register_data_i, bus);
     next.window_ready_i.set(takers.chance(ready_));
     next.command_ready_i.set(takers.chance(ready_));
-    next.start_ready_i.set(takers.chance(ready_));
+    next.start_ready_i.set(takers.chance(begins_));
     next.chain_ready_i.set(takers.chance(ready_));
     next.done_valid_i.set(happens.chance(often_));
     next.done_context_i.set(happens.below(Parameters::Contexts));
@@ -100,7 +101,7 @@ class Stimulus {
   }
 
  private:
-  unsigned writes_, starts_, ready_, often_;
+  unsigned writes_, starts_, ready_, begins_, often_;
 };
 
 }  // namespace
