@@ -37,7 +37,7 @@ class Whole : public Clocked {
   void edge(thalweg::Tick now, bool other) {
     now_ = now;
     clock(other);
-    if (!bisim::assertion_failure().empty()) throw std::logic_error(bisim::assertion_failure());
+    bisim::throw_assertion_failure();
   }
 
   /// Outputs are there that depend on the inputs; before the edge.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Verilated tw_hub as a hub of the simulator's nodes.
+#include "bisim/runtime.hpp"
 #include "peach2/hub_circuit.hpp"
 #include "top.hpp"
 
@@ -59,6 +60,7 @@ class Circuit final : public HubCircuit {
     model_.eval();
     top::set_clocks(model_, clocks);
     model_.eval();
+    bisim::throw_assertion_failure();
   }
 
   VerilatedContext context_;

@@ -51,6 +51,10 @@ std::string& bisim::assertion_failure() {
   return text;
 }
 
+void bisim::throw_assertion_failure() {
+  if (!assertion_failure().empty()) throw std::logic_error(assertion_failure());
+}
+
 int bisim_printf(const char* format, ...) {
   char text[512];
   std::va_list arguments;

@@ -9,6 +9,9 @@ namespace bisim {
 /// Text of the first assertion that failed since this was cleared; empty where none did.
 std::string& assertion_failure();
 
+/// Throws std::logic_error with that text where there is one.
+void throw_assertion_failure();
+
 }  // namespace bisim
 
 /// Takes the place of printf in the Verilator runtime.

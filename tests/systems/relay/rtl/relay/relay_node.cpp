@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Verilated tw_relay_node as a node of the simulator.
+#include "bisim/runtime.hpp"
 #include "relay/node_model.hpp"
 #include "top.hpp"
 
@@ -43,6 +44,7 @@ class Model final : public relay::NodeModel {
     model_.eval();
     top::set_clocks(model_, clocks);
     model_.eval();
+    bisim::throw_assertion_failure();
   }
 
   VerilatedContext context_;
