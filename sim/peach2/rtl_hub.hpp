@@ -32,7 +32,7 @@ class RtlHub final : public HubModel {
   }
   void begin(Tick tick) override {
     if (tick == due_) return;  // edges at one instant are one evaluation
-    if (net_due_ || bus_due_) circuit_->edges(net_due_, bus_due_, in_, out_);
+    if (net_due_ || bus_due_) clock_hardware();
     net_due_ = bus_due_ = false;
     due_ = tick;
     compare();
@@ -87,6 +87,15 @@ class RtlHub final : public HubModel {
     if (now <= awake_until_) other.domain->wake(other.component, other.domain->clock.cycle_after(now));
   }
 
+  /// An assertion of the hardware that fails is a difference, too.
+  void clock_hardware() {
+    try {
+      circuit_->edges(net_due_, bus_due_, in_, out_);
+    } catch (const std::logic_error& failed) {
+      throw HubDifference(where() + failed.what());
+    }
+  }
+
   void compare() {
     for (unsigned l = 0; l < kLinks; ++l) {
       const auto* word = sim_.out(l);
@@ -109,10 +118,11 @@ class RtlHub final : public HubModel {
   }
   void check(bool same, const char* port, int link = -1) const {
     if (same) return;
-    std::string where = "cycle ";
-    where += std::to_string(net_.domain->clock.cycle_from(due_)) + ", hub " + std::to_string(node_) + ", " + port;
-    if (link >= 0) where += " of link " + std::to_string(link);
-    throw HubDifference(where + ": simulator and hardware differ");
+    const std::string of = link < 0 ? "" : " of link " + std::to_string(link);
+    throw HubDifference(where() + port + of + ": simulator and hardware differ");
+  }
+  [[nodiscard]] std::string where() const {
+    return "cycle " + std::to_string(net_.domain->clock.cycle_from(due_)) + ", hub " + std::to_string(node_) + ", ";
   }
 
   SimHub sim_;
