@@ -86,7 +86,7 @@ def _end() -> None:
 
 
 def _kill_all() -> None:
-    """Kills all descendants, including those that were about to be started."""
+    """Kills all descendants, and looks again until none is left: one may have started another in between."""
     quiet, deadline = 0, time.monotonic() + _KILLING_S
     while quiet < 2 and time.monotonic() < deadline:
         alive = descendants(os.getpid())

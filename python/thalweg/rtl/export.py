@@ -194,7 +194,7 @@ def write_project(
 
 
 def _xdc(top: str, clocks: Sequence[str], asynchronous: Sequence[str]) -> str:
-    """For Vivado, for the cells of the top wherever it is: clocks are those that come to its ports."""
+    """Constraints for Vivado. They apply to each instance of the top in a larger design, and use the clocks that drive its ports."""
     if len(clocks) == 1:
         return "# One clock, to which all ports belong: nothing crosses.\n"
     lines = [f"# read_xdc -ref {top} {top}.xdc, after the constraints that make the clocks"]

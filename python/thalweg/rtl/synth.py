@@ -125,7 +125,9 @@ class Synthesizer:
         ]
 
     def select(self, names: Iterable[str], sets: Iterable[str]) -> list[tuple[Block, ParameterSet]]:
-        """The blocks `names`, or all, in the parameter sets `sets`, or in those that are `mapped` (of a named block that has none: all)."""
+        """The blocks `names`, or all blocks, each with its parameter sets that are in `sets`.
+
+        Without `sets`: with those that are `mapped`. A block that is named and has no such set comes with all of its sets."""
         wanted, named = set(sets), tuple(names)
         blocks = [self.project.block(name) for name in named] if named else self.project.blocks()
         chosen = []

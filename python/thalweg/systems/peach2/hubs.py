@@ -272,8 +272,8 @@ class Node:
         return self._op(self._sim.reduce, to, brought, _how(how).sim(self.hubs.cluster), truth("by_hub", by_hub))
 
     def abort(self, channel: int = 0) -> Operation:
-        """The hub gives up the running chain of a channel and counts it in `given_up`. Channel 0 runs chains that the host starts, channel 1
-        those that results start."""
+        """The hub gives up the running chain of a channel and counts it in `given_up`. Channel 0 runs the chains that
+        the host starts. Channel 1 runs the chains that the hub starts by itself when a result is ready."""
         if whole("channel", channel) > 1:
             raise InputError(f"channel {channel}; 0 has the chains that the host starts, 1 those of results")
         return self._op(self._sim.abort, channel)

@@ -58,7 +58,7 @@ class Target:
     data: bytes
     lost: list[bool]  #: for each double word, whether windows route its page elsewhere
     sure: bool = True  #: the bytes have to be there when the operation is done
-    told: bool = True  #: its operation reports losses; false for chains that the program starts by a store
+    told: bool = True  #: whether an operation reports it when lost; no operation stands for a chain that a store starts
     maybe: bool = False  #: windows of its pages are rewritten, so the bytes are there, or their loss is reported
     of: Operation | None = None
 
