@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/blocked.hpp"
 #include "mpi_fpga/rtl_unit.hpp"
 #include "mpi_fpga/unit_model.hpp"
 #include "mpi_fpga/unit_sizes.hpp"
@@ -134,6 +135,12 @@ void bind_config(nb::module_& module) {
     } catch (const RtlDifference& found) {
       PyErr_SetObject(error("RtlDifference").ptr(),
                       nb::make_tuple(found.what(), found.block, found.node, found.cycle).ptr());
+    } catch (const Stuck& stuck) {
+      nb::list all;
+      for (const auto& wait : stuck.blocked)
+        all.append(error("Blocked")(wait.who, wait.what, wait.on, wait.why,
+                                    static_cast<double>(wait.since) * 1e6 / stuck.ticks_per_second, wait.where));
+      PyErr_SetObject(error("FabricStopped").ptr(), nb::make_tuple(stuck.what(), all).ptr());
     } catch (const RtlTooSmall& refused) {
       PyErr_SetString(error("InputError").ptr(), refused.what());
     }

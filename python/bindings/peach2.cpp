@@ -123,7 +123,9 @@ class Hubs {
     } catch (const Stuck& stuck) {
       const auto lost = front_.settle();
       front_.recover();
-      throw Stuck(stuck.what() + (lost.empty() ? "" : "\n" + lost));
+      Stuck with_losses(stuck.what() + (lost.empty() ? "" : "\n" + lost), stuck.blocked);
+      with_losses.ticks_per_second = stuck.ticks_per_second;
+      throw with_losses;
     }
     if (const auto lost = front_.settle(); !lost.empty()) throw WritesLost(lost);
   }
@@ -195,7 +197,6 @@ class Hubs {
 }  // namespace
 
 void bind_peach2(nb::module_& module) {
-  nb::exception<Stuck>(module, "Peach2Stuck");
   nb::exception<WritesLost>(module, "Peach2WritesLost");
   nb::exception<HubDifference>(module, "Peach2Difference");
 

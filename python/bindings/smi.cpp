@@ -122,7 +122,12 @@ class Run {
   }
   void run() {
     nb::gil_scoped_release released;
-    program_->run();
+    try {
+      program_->run();
+    } catch (Stuck& stuck) {
+      stuck.ticks_per_second = fabric_.hertz() * static_cast<double>(fabric_.clock().clock.period);
+      throw;
+    }
   }
   void limit(std::uint64_t cycle) { program_->limit(static_cast<Tick>(cycle)); }
   void watch(unsigned patience) { guard_->watch(patience); }
@@ -160,7 +165,6 @@ class Run {
 
 void bind_smi(nb::module_& module) {
   nb::exception<Misuse>(module, "SmiMisuse");
-  nb::exception<Deadlock>(module, "SmiDeadlock");
   nb::exception<NodeDifference>(module, "SmiDifference");
 
   nb::class_<Run>(module, "SmiRun")

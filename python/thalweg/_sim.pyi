@@ -863,9 +863,6 @@ class SharedFabric:
     def job_link_use(self, job: int) -> list[LinkUse]:
         """Flits of a job sent by each link port."""
 
-class Peach2Stuck(Exception):
-    pass
-
 class Peach2WritesLost(Exception):
     pass
 
@@ -1072,9 +1069,6 @@ class MpiServer:
         """Process numbers of the ranks that have come, 0 for the others."""
 
 class SmiMisuse(Exception):
-    pass
-
-class SmiDeadlock(Exception):
     pass
 
 class SmiDifference(Exception):

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -44,11 +46,29 @@ class RtlDifference(CheckFailed):
         self.cycle = cycle
 
 
+@dataclass(frozen=True)
+class Blocked:
+    """A kernel or processor that waits."""
+
+    who: str  #: "kernel app of rank 1", "the processor of node 0"
+    what: str  #: what it waits for: "to pop from rank 0, port 3, element 1 of 8", "for 5 at 64 of its memory"
+    on: str  #: whose turn it is, named as in that one's `who`; empty where it is not known
+    why: str  #: more about it, or nothing
+    since_us: float
+    where: str  #: "app.cl:12", the line that waits; empty where there is none
+
+
 class FabricStopped(ThalwegError):
-    """The simulated fabric could not go on: a deadlock, a rank that died or never came."""
+    """The simulated fabric could not go on: a deadlock, a rank that died or never came.
+
+    `blocked` has the kernels of SMI and the processors of PEACH2 that wait, of which the text has a line each."""
 
     exit_code = 3
     run_exit_code = 124
+
+    def __init__(self, text: str, blocked: Sequence[Blocked] = ()) -> None:
+        super().__init__(text)
+        self.blocked = list(blocked)
 
 
 def one_line(text: str) -> str:

@@ -155,8 +155,8 @@ void Program::run() {
     if (!kernels_.run(limited ? clock.phase + (limit_ + 1) * clock.period : kNever)) throw Late(late());
   } catch (const Late&) {
     throw;
-  } catch (const Deadlock&) {
-    throw Deadlock(report());
+  } catch (const Stuck&) {
+    throw stuck();
   }
   warn_of_unread();
 }

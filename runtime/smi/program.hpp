@@ -24,9 +24,9 @@
 namespace thalweg::smi {
 
 /// A kernel has not ended by the limit.
-class Late : public Deadlock {
+class Late : public Stuck {
  public:
-  using Deadlock::Deadlock;
+  using Stuck::Stuck;
 };
 
 class Program {
@@ -80,7 +80,7 @@ class Program {
 
   /// The same of C++ code, which calls smi_calls().
   void start(unsigned rank, const std::string& kernel, std::function<void()> call, bool serves = false);
-  /// Until all that don't serve have ended. Throws Misuse, or Deadlock with who waits for whom, or that says who has not ended by the
+  /// Until all that don't serve have ended. Throws Misuse, or Stuck with who waits for whom, or that says who has not ended by the
   /// limit.
   void run();
   /// The last cycle in which a kernel that does not serve may end.
@@ -160,16 +160,16 @@ class Program {
   void check_limit(const Running& running, std::span<void* const> code, Tick cycle) const;
   [[nodiscard]] std::string late(const Running& running, std::span<void* const> code) const;
   [[nodiscard]] std::string late() const;
-  [[nodiscard]] std::string report() const;
+  [[nodiscard]] Stuck stuck() const;
   [[nodiscard]] std::vector<const Running*> circle() const;
-  [[nodiscard]] std::string waits(const Running& running) const;
-  [[nodiscard]] const Running* waited_for(const Running& running, std::string& why) const;
-  [[nodiscard]] const Running* waited_for_to_push(const Running& running, std::string& why) const;
-  [[nodiscard]] const Running* waited_for_to_pop(const Running& running, std::string& why) const;
-  [[nodiscard]] const Running* waited_for_by_all(const Running& running, std::string& why) const;
-  [[nodiscard]] const Running* waited_for_by_network(std::string& why) const;
+  [[nodiscard]] Blocked blocked(const Running& running) const;
+  [[nodiscard]] const Running* waited_for(const Running& running, Blocked& blocked) const;
+  [[nodiscard]] const Running* waited_for_to_push(const Running& running, Blocked& blocked) const;
+  [[nodiscard]] const Running* waited_for_to_pop(const Running& running, Blocked& blocked) const;
+  [[nodiscard]] const Running* waited_for_by_all(const Running& running, Blocked& blocked) const;
+  [[nodiscard]] const Running* waited_for_by_network(Blocked& blocked) const;
   [[nodiscard]] const PortState* port_of(unsigned rank, EndpointKind kind, unsigned port) const;
-  [[nodiscard]] const Running* kernel_of(unsigned rank, EndpointKind kind, unsigned port, std::string& why) const;
+  [[nodiscard]] const Running* kernel_of(unsigned rank, EndpointKind kind, unsigned port, Blocked& blocked) const;
   [[nodiscard]] const Running* only_kernel_of(unsigned rank, const Running* but = nullptr) const;
   [[nodiscard]] std::uint64_t under_way(unsigned from, unsigned to, unsigned port) const;
   void wait_for_pop(Running& running, PortState& state, const smi__place& place);

@@ -38,10 +38,10 @@ const Program::Running* Program::only_kernel_of(unsigned rank, const Running* bu
 }
 
 /// Who uses a port, has opened it, or is the only one who can.
-const Program::Running* Program::kernel_of(unsigned rank, EndpointKind kind, unsigned port, std::string& why) const {
+const Program::Running* Program::kernel_of(unsigned rank, EndpointKind kind, unsigned port, Blocked& blocked) const {
   const auto* state = port_of(rank, kind, port);
   if (state && (state->user || state->opener)) return state->user ? state->user : state->opener;
-  why += "; no kernel of rank " + std::to_string(rank) + " has opened that port for " + kind_name(kind);
+  blocked.because("no kernel of rank " + std::to_string(rank) + " has opened that port for " + kind_name(kind));
   return state ? only_kernel_of(rank) : nullptr;
 }
 
@@ -66,7 +66,7 @@ std::uint64_t Program::under_way(unsigned from, unsigned to, unsigned port) cons
 
 /// Where packets stand still though both of their kernels wait for them: the kernel that does not take what has come to its port, which
 /// fills the network; of several, the one with the most for its buffer.
-const Program::Running* Program::waited_for_by_network(std::string& why) const {
+const Program::Running* Program::waited_for_by_network(Blocked& blocked) const {
   const Running* found = nullptr;
   double most = 0;
   std::string of;
@@ -84,28 +84,28 @@ const Program::Running* Program::waited_for_by_network(std::string& why) const {
       const auto full = static_cast<double>(elements) / (state.port.endpoint.buffer * per_packet);
       if (full <= most) continue;
       most = full;
-      of = "; the network is full of elements for port " + std::to_string(port) + " of rank " + std::to_string(rank);
-      std::string not_open;
-      found = kernel_of(rank, EndpointKind::pop, port, not_open);
+      of = "the network is full of elements for port " + std::to_string(port) + " of rank " + std::to_string(rank);
+      Blocked ignored;
+      found = kernel_of(rank, EndpointKind::pop, port, ignored);
     }
-  why += of;
+  if (!of.empty()) blocked.because(of);
   return found;
 }
 
-const Program::Running* Program::waited_for_to_push(const Running& running, std::string& why) const {
+const Program::Running* Program::waited_for_to_push(const Running& running, Blocked& blocked) const {
   const auto& state = *running.now.port;
   const auto& channel = state.now;
   const auto port = state.port.endpoint.port;
   if (config_.synchronous) {
-    why += "; it returns when the element is popped (protocol synchronous)";
+    blocked.because("it returns when the element is popped (protocol synchronous)");
     const auto peer = static_cast<unsigned>(channel.peer);
     const auto* other = port_of(peer, EndpointKind::pop, port);
     const bool takes = other && other->in_call() && static_cast<unsigned>(other->now.peer) == running.rank;
-    return takes ? waited_for_by_network(why) : kernel_of(peer, EndpointKind::pop, port, why);
+    return takes ? waited_for_by_network(blocked) : kernel_of(peer, EndpointKind::pop, port, blocked);
   }
   if (config_.eager && channel.count > state.port.endpoint.buffer * most_elements(config_.packet_bytes, channel.size))
-    why += "; the channel is eager, and its message of " + std::to_string(channel.count) +
-           " elements is larger than the buffers on its way";
+    blocked.because("the channel is eager, and its message of " + std::to_string(channel.count) +
+                    " elements is larger than the buffers on its way");
   // The one that it pushes to, or, where that has got all, one of those before, whose credits are missing.
   std::vector<unsigned> peers{static_cast<unsigned>(channel.peer)};
   for (const auto& [peer, elements] : state.passed) peers.push_back(peer);
@@ -113,34 +113,34 @@ const Program::Running* Program::waited_for_to_push(const Running& running, std:
     const auto* other = port_of(peer, EndpointKind::pop, port);
     const bool takes = other && other->in_call() && static_cast<unsigned>(other->now.peer) == running.rank;
     if (!other || (!takes && under_way(running.rank, peer, port) > 0))
-      return kernel_of(peer, EndpointKind::pop, port, why);
+      return kernel_of(peer, EndpointKind::pop, port, blocked);
   }
-  return waited_for_by_network(why);
+  return waited_for_by_network(blocked);
 }
 
-const Program::Running* Program::waited_for_to_pop(const Running& running, std::string& why) const {
+const Program::Running* Program::waited_for_to_pop(const Running& running, Blocked& blocked) const {
   const auto& channel = running.now.port->now;
   const auto port = running.now.port->port.endpoint.port;
   const auto peer = static_cast<unsigned>(channel.peer);
   const auto* other = port_of(peer, EndpointKind::push, port);
   const bool gives = other && other->in_call() && static_cast<unsigned>(other->now.peer) == running.rank;
-  if (gives || under_way(peer, running.rank, port) > 0) return waited_for_by_network(why);
+  if (gives || under_way(peer, running.rank, port) > 0) return waited_for_by_network(blocked);
   if (other && other->unfinished && !other->circuit && static_cast<unsigned>(other->now.peer) == running.rank)
     if (const auto kept = (other->now.done - other->flushed) % other->per_packet)
-      why += "; rank " + std::to_string(peer) + " has pushed it into a packet that is not full (" +
-             std::to_string(kept) + " of " + std::to_string(other->per_packet) +
-             " elements): SMI_Push_flush(channel, data, 1) instead of SMI_Push sends it";
-  return kernel_of(peer, EndpointKind::push, port, why);
+      blocked.because("rank " + std::to_string(peer) + " has pushed it into a packet that is not full (" +
+                      std::to_string(kept) + " of " + std::to_string(other->per_packet) +
+                      " elements): SMI_Push_flush(channel, data, 1) instead of SMI_Push sends it");
+  return kernel_of(peer, EndpointKind::push, port, blocked);
 }
 
 /// A rank that has not begun it, or has stopped in the middle.
-const Program::Running* Program::waited_for_by_all(const Running& running, std::string& why) const {
+const Program::Running* Program::waited_for_by_all(const Running& running, Blocked& blocked) const {
   const auto& channel = running.now.port->now;
   const auto port = running.now.port->port.endpoint.port;
   const auto kind = endpoint_kind(channel.kind);
   if (const auto missing = agreement_.missing(channel.kind, port, running.rank); !missing.empty()) {
-    why += "; not all ranks have begun it";
-    return kernel_of(missing.front(), kind, port, why);
+    blocked.because("not all ranks have begun it");
+    return kernel_of(missing.front(), kind, port, blocked);
   }
   const Running* found = nullptr;
   std::uint32_t fewest = ~std::uint32_t{0};
@@ -150,49 +150,47 @@ const Program::Running* Program::waited_for_by_all(const Running& running, std::
     fewest = state->now.done;
     found = state->user;
   }
-  return found ? found : waited_for_by_network(why);
+  return found ? found : waited_for_by_network(blocked);
 }
 
 /// Whom it waits for, as far as that can be said, and how.
-const Program::Running* Program::waited_for(const Running& running, std::string& why) const {
+const Program::Running* Program::waited_for(const Running& running, Blocked& blocked) const {
   const auto& wait = running.kernel->waits();
   if (!running.now.port) {
-    why = std::string(wait.to) + " " + wait.other->stream();
+    blocked.what = std::string("to ") + wait.to + " " + wait.other->stream();
     if (const auto* other = wait.other->kernel()) return static_cast<const Running*>(other->context());
-    why += ", whose other end no kernel uses";
+    blocked.because("no kernel uses its other end");
     return only_kernel_of(running.rank, &running);
   }
   if (*running.now.note) {
-    why = running.now.note;
+    blocked.what = std::string("to ") + running.now.note;
     return nullptr;
   }
   const auto& channel = running.now.port->now;
   const auto of = ", port " + std::to_string(running.now.port->port.endpoint.port) + ", " + element(channel);
   if (channel.kind == SMI__SEND) {
-    why = "push to rank " + std::to_string(channel.peer) + of;
-    return waited_for_to_push(running, why);
+    blocked.what = "to push to rank " + std::to_string(channel.peer) + of;
+    return waited_for_to_push(running, blocked);
   }
   if (channel.kind == SMI__RECEIVE) {
-    why = "pop from rank " + std::to_string(channel.peer) + of;
-    return waited_for_to_pop(running, why);
+    blocked.what = "to pop from rank " + std::to_string(channel.peer) + of;
+    return waited_for_to_pop(running, blocked);
   }
-  why = kind_name(endpoint_kind(channel.kind)) + of + ", root " + std::to_string(channel.rank(channel.root));
-  return waited_for_by_all(running, why);
+  blocked.what = std::string("to ") + kind_name(endpoint_kind(channel.kind)) + of + ", root " +
+                 std::to_string(channel.rank(channel.root));
+  return waited_for_by_all(running, blocked);
 }
 
-std::string Program::waits(const Running& running) const {
-  std::string why;
-  const auto* other = waited_for(running, why);
-  std::string text = "rank " + std::to_string(running.rank) + ", kernel " + running.name + ", waits since cycle " +
-                     std::to_string((running.kernel->waits().since - clock_.clock.phase) / clock_.clock.period) +
-                     " to " + why;
-  if (other) {
-    text += ", for kernel " + other->name + " of rank " + std::to_string(other->rank);
-    if (other->is_over) text += ", which has ended";
+Blocked Program::blocked(const Running& running) const {
+  Blocked blocked{
+      .who = running.kernel->name(), .since = running.kernel->waits().since, .where = line(running.now.place)};
+  if (const auto* other = waited_for(running, blocked)) {
+    blocked.on = other->kernel->name();
+    if (other->is_over) blocked.because("that has ended");
   }
   if (const auto* state = running.now.port; state && state->port.waits)
-    if (const auto endpoint = state->port.waits(); !endpoint.empty()) text += "; its port waits for " + endpoint;
-  return text + " (" + running.now.place.file + ":" + std::to_string(running.now.place.line) + ")";
+    if (const auto endpoint = state->port.waits(); !endpoint.empty()) blocked.because("its port waits for " + endpoint);
+  return blocked;
 }
 
 /// The kernels that wait for each other in a circle; none where there is no such circle.
@@ -200,8 +198,8 @@ std::vector<const Program::Running*> Program::circle() const {
   std::vector<const Running*> way;
   for (const auto& running : running_) {
     way.clear();
-    std::string why;
-    for (const auto* at = &running; at && !at->is_over && at->kernel->waits().to; at = waited_for(*at, why)) {
+    Blocked blocked;
+    for (const auto* at = &running; at && !at->is_over && at->kernel->waits().to; at = waited_for(*at, blocked)) {
       const auto met = std::find(way.begin(), way.end(), at);
       if (met != way.end()) return {met, way.end()};
       way.push_back(at);
@@ -210,23 +208,24 @@ std::vector<const Program::Running*> Program::circle() const {
   return {};
 }
 
-std::string Program::report() const {
+Stuck Program::stuck() const {
   const auto round = circle();
   std::string text = "nothing can go on";
-  std::size_t lines = 0, left_out = 0;
+  std::vector<Blocked> all;
+  const auto add = [&](const Running& running) -> std::string {
+    const auto& last = all.emplace_back(blocked(running));
+    return last.line("cycle " + std::to_string((last.since - clock_.clock.phase) / clock_.clock.period));
+  };
   for (const auto& running : running_) {
     if (running.is_over || !running.kernel->waits().to || running.kernel->serves()) continue;
     if (std::find(round.begin(), round.end(), &running) != round.end()) continue;
-    if (lines++ < kLines)
-      text += "\n  " + waits(running);
-    else
-      ++left_out;
+    const auto said = add(running);
+    if (all.size() <= kLines) text += "\n  " + said;
   }
-  if (left_out) text += "\n  and " + std::to_string(left_out) + " more";
-  if (round.empty()) return text;
-  text += "\n  in a circle:";
-  for (const auto* running : round) text += "\n    " + waits(*running);
-  return text;
+  if (all.size() > kLines) text += "\n  and " + std::to_string(all.size() - kLines) + " more";
+  if (!round.empty()) text += "\n  in a circle:";
+  for (const auto* running : round) text += "\n    " + add(*running);
+  return Stuck(text, std::move(all));
 }
 
 std::uint64_t Program::PortState::moved(unsigned other) const {

@@ -131,7 +131,7 @@ bool Kernels::run(Tick until) {
   constexpr Tick kStretch = Tick{1} << 40;
   while (running_) {
     const auto due = time_.next_due();
-    if (due == kNever) throw Deadlock(waiting());
+    if (due == kNever) throw stuck();
     if (due >= until) {
       time_.advance(until);
       return false;
@@ -143,16 +143,17 @@ bool Kernels::run(Tick until) {
 
 namespace {
 
-std::string line(const Kernel& kernel) {
+Blocked blocked(const Kernel& kernel) {
   const auto& wait = kernel.waits();
-  auto text =
-      kernel.name() + " waits since tick " + std::to_string(wait.since) + " to " + wait.to + " " + wait.other->stream();
-  if (wait.other->who().empty())
-    text += ", whose other end nobody has used";
-  else
-    text += ", for " + wait.other->who();
-  if (const auto* other = wait.other->kernel(); other && other->ended()) text += ", which has ended";
-  return text + " (" + wait.where.file + ":" + std::to_string(wait.where.line) + ")";
+  const auto* other = wait.other->kernel();
+  return {.who = kernel.name(),
+          .what = std::string("to ") + wait.to + " " + wait.other->stream(),
+          .on = wait.other->who(),
+          .why = wait.other->who().empty() ? "nobody has used its other end"
+                 : other && other->ended() ? "that has ended"
+                                           : "",
+          .since = wait.since,
+          .where = wait.where.text()};
 }
 
 /// The kernels that wait for each other in a circle, from the one that is reached first; empty if there is none.
@@ -168,24 +169,22 @@ std::vector<const Kernel*> circle(const Kernel& from) {
 
 }  // namespace
 
-std::string Kernels::waiting() const {
+Stuck Kernels::stuck() const {
   std::string text = "nothing can go on";
   const Kernel* first = nullptr;
-  std::size_t left_out = 0, lines = 0;
+  std::vector<Blocked> all;
   for (const auto& kernel : kernels_) {
     if (kernel.serves() || kernel.ended() || !kernel.waits().to) continue;
     if (!first && !circle(kernel).empty()) first = &kernel;
-    if (lines++ < kLines)
-      text += "\n  " + line(kernel);
-    else
-      ++left_out;
+    all.push_back(blocked(kernel));
+    if (all.size() <= kLines) text += "\n  " + all.back().line("tick " + std::to_string(all.back().since));
   }
-  if (left_out) text += "\n  and " + std::to_string(left_out) + " more";
-  if (!first) return text;
+  if (all.size() > kLines) text += "\n  and " + std::to_string(all.size() - kLines) + " more";
+  if (!first) return Stuck(text, all);
   const auto round = circle(*first);
   text += "\n  in a circle: ";
   for (const auto* kernel : round) text += kernel->name() + " waits for ";
-  return text + round.front()->name();
+  return Stuck(text + round.front()->name(), all);
 }
 
 }  // namespace thalweg

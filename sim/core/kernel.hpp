@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/blocked.hpp"
 #include "core/clock.hpp"
 #include "core/fiber.hpp"
 
@@ -28,6 +29,8 @@ struct Where {
 
   Where(const char* in_file, unsigned at_line) : file(in_file), line(at_line) {}
   Where(const std::source_location& place) : file(place.file_name()), line(place.line()) {}
+
+  [[nodiscard]] std::string text() const { return std::string(file) + ":" + std::to_string(line); }
 };
 
 /// What can be used once a cycle by its kernel: the tick of its last use.
@@ -174,12 +177,6 @@ class Pipeline {
   int unwinding_ = std::uncaught_exceptions();
 };
 
-/// Nothing can go on: what() is a line for each kernel that waits, and who waits for whom in a circle.
-class Deadlock : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 /// The kernels of a simulation.
 class Kernels {
  public:
@@ -193,16 +190,17 @@ class Kernels {
   /// Starts in its clock's next cycle. Between two advances, or in a step; the reference stays valid.
   Kernel& add(std::string name, Domain& domain, std::function<void()> body, const Kernel::Options& options = {});
 
-  /// Until all that don't serve have ended: true; or until tick `until`: false. Throws Deadlock, or what a kernel threw.
+  /// Until all that don't serve have ended: true; or until tick `until`: false. Throws Stuck, or what a kernel threw.
   bool run(Tick until = kNever);
 
   /// Those that don't serve and have not ended.
   [[nodiscard]] std::size_t running() const { return running_; }
-  /// Who waits for whom, where nothing can go on: a line each.
-  [[nodiscard]] std::string waiting() const;
 
  private:
   friend Kernel;
+
+  /// Nothing can go on: a line for each kernel that waits, and who waits for whom in a circle.
+  [[nodiscard]] Stuck stuck() const;
 
   Domains& time_;
   Tick ahead_;

@@ -92,17 +92,16 @@ class Processor final : public Component, public Host::Listener {
     due_ = kNever;
     answer_ = false;
   }
-  /// What it waits for, where it waits for others.
-  [[nodiscard]] std::string waits() const {
-    if (queue_.empty()) return "";
+  /// What it waits for; only where it is not idle.
+  [[nodiscard]] Blocked blocked() const {
     const auto& front = queue_.front();
-    if (front.kind == Kind::await)
-      return name_ + " waits for " + std::to_string(front.value) + " at " + std::to_string(front.address) +
-             " of its memory";
-    if (front.kind == Kind::await_register)
-      return name_ + " waits for " + std::to_string(front.value) + " in the hub at " + hex(front.address);
-    if (front.kind == Kind::load) return name_ + " waits for an answer from the hub at " + hex(front.address);
-    return name_ + " works";
+    const auto value = std::to_string(front.value);
+    return {.who = name_,
+            .what = front.kind == Kind::await
+                        ? "for " + value + " at " + std::to_string(front.address) + " of its memory"
+                    : front.kind == Kind::await_register ? "for " + value + " in the hub at " + hex(front.address)
+                    : front.kind == Kind::load           ? "for an answer from the hub at " + hex(front.address)
+                                                         : "to end what it does"};
   }
   /// Since which cycle.
   [[nodiscard]] Tick since() const { return begun_; }

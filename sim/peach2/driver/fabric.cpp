@@ -227,17 +227,12 @@ void Fabric::run() {
     time.advance(due + stride - (due - begin) % stride);
     const std::uint64_t now = progress();
     still = now == before && !works() ? still + 1 : 0;
-    if (still > kPatience) {
-      const auto waits = waiting();
-      throw Stuck((waits.empty() ? "nothing moves any more: no processor waits, but a hub waits for answers or for room"
-                                 : waits) +
-                  outstanding_credits());
-    }
+    if (still > kPatience) throw stuck(waiting());
     if (now != before) moved = time.now();
     before = now;
   }
   time.advance(std::max(time.now(), moved + 2 * stride));
-  if (const auto waits = waiting(); !waits.empty()) throw Stuck(waits + outstanding_credits());
+  if (auto waits = waiting(); !waits.empty()) throw stuck(std::move(waits));
 }
 
 Report Fabric::report() {
@@ -314,15 +309,25 @@ std::string Fabric::credits_of(unsigned node, unsigned port) {
          kPortNames[port];
 }
 
-std::string Fabric::waiting() {
-  std::string lines;
+std::vector<Blocked> Fabric::waiting() {
+  std::vector<Blocked> all;
   for (unsigned n = 0; n < nodes(); ++n) {
     const auto& processor = node(n).processor();
     if (processor.idle()) continue;
-    lines += (lines.empty() ? "" : "\n") + processor.waits() + ", since " +
-             in_microseconds(since_start(processor.since()), cycles_per_second_);
+    all.push_back(processor.blocked());
+    all.back().since = since_start(processor.since()) * net_->clock.period;
   }
-  if (lines.empty()) return lines;
+  return all;
+}
+
+Stuck Fabric::stuck(std::vector<Blocked> waits) {
+  if (waits.empty())
+    return Stuck("nothing moves any more: no processor waits, but a hub waits for answers or for room" +
+                 outstanding_credits());
+  const auto ticks_per_second = cycles_per_second_ * static_cast<double>(net_->clock.period);
+  std::string lines;
+  for (const auto& wait : waits)
+    lines += (lines.empty() ? "" : "\n") + wait.line(in_microseconds(wait.since, ticks_per_second));
   for (unsigned n = 0; n < nodes(); ++n) node(n).processor().abandon();
   for (unsigned n = 0; n < nodes(); ++n) {
     const auto counts = this->counts(n);
@@ -341,7 +346,9 @@ std::string Fabric::waiting() {
                std::to_string(counts.dropped) + " in its calculator";
     if (counts.missed) lines += hub + "had no place for " + std::to_string(counts.missed) + " starts of chains";
   }
-  return lines;
+  Stuck stuck(lines + outstanding_credits(), std::move(waits));
+  stuck.ticks_per_second = ticks_per_second;
+  return stuck;
 }
 
 Counts Fabric::counts(unsigned number) {

@@ -11,16 +11,11 @@
 #include <vector>
 
 #include "cluster/assembly.hpp"
+#include "core/blocked.hpp"
 #include "peach2/driver/routes.hpp"
 #include "peach2/node.hpp"
 
 namespace thalweg::peach2 {
-
-/// Processors wait, and nothing moves: what() is a line for each of them, and for each hub that refused something.
-class Stuck : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// What a hub has counted.
 struct Counts {
@@ -79,7 +74,7 @@ class Fabric {
 
   /// Throws std::invalid_argument, one line, where windows lead round, wait for each other, or lead nowhere.
   void load(const Tables& tables);
-  /// Until all processors have done what they have to, and everything is quiet. Throws Stuck.
+  /// Until all processors have done what they have to, and everything is quiet. Throws Stuck: processors wait, and nothing moves.
   void run();
   /// What was refused, dropped or given up, and which chains have ended, since this was called last, as the model has seen each; the
   /// registers have counts, and the last one alone.
@@ -91,7 +86,10 @@ class Fabric {
   struct Made;
   Fabric(const Description& description, const MakeHub& make_hub, std::unique_ptr<Made> made);
 
-  [[nodiscard]] std::string waiting();
+  /// The processors that wait for what does not come.
+  [[nodiscard]] std::vector<Blocked> waiting();
+  /// A line for each of those, whose work is abandoned, for each hub that refused something, and for credits that are outstanding.
+  [[nodiscard]] Stuck stuck(std::vector<Blocked> waits);
   /// Of a hub's port, some of whose credits are outstanding: who waits for whom.
   [[nodiscard]] std::string credits_of(unsigned node, unsigned port);
   /// A line for each such port, each behind a line break.

@@ -110,5 +110,10 @@ def test_an_operation_that_the_lanes_have_not_is_refused() -> None:
 def test_who_waits_is_said() -> None:
     hubs = Hubs("peach2-ring-4")
     hubs.nodes[2].wait_for(64, 1)
-    with pytest.raises(FabricStopped, match="the processor of node 2 waits for 1 at 64 of its memory"):
+    with pytest.raises(
+        FabricStopped, match="the processor of node 2 waits since .* us for 1 at 64 of its memory"
+    ) as stopped:
         hubs.run()
+    (waits,) = stopped.value.blocked
+    assert (waits.who, waits.what, waits.on) == ("the processor of node 2", "for 1 at 64 of its memory", "")
+    assert f"since {waits.since_us:.3f} us" in str(stopped.value)

@@ -39,7 +39,7 @@ def test_a_group_of_which_a_node_did_not_come(missing: int, before: int) -> None
     for number in group.nodes:
         if number != missing:
             group.reduce(number, [(hubs.nodes[number].gpus[0].address(), 32)])
-    stopped(hubs, "the processor of node . waits for")
+    stopped(hubs, "the processor of node . waits since .* for")
     with pytest.raises(InputError, match="the group is void"):
         group.reduce(missing, [(hubs.nodes[missing].gpus[0].address(), 32)])
     for context, record in ((0, 32), (2, 64)):
@@ -63,7 +63,7 @@ def test_operations_after_a_wait_for_nothing(by_hub: bool) -> None:
     all_sorts()
     node.wait_for(0, 1)
     all_sorts()
-    stopped(hubs, "the processor of node 0 waits for 1 at 0 of its memory")
+    stopped(hubs, "the processor of node 0 waits since .* us for 1 at 0 of its memory")
     for _ in range(2):
         all_sorts()
         hubs.run()

@@ -24,11 +24,11 @@ def circle_of(lines: Sequence[str]) -> list[Waits]:
     found = []
     for line in lines[lines.index("  in a circle:") + 1 :]:
         match = re.match(
-            r"    rank (\d+), kernel (\w+), waits since cycle \d+ to (.*?)(?:, element .*|, for .*|, whose .*| \(.*)$",
+            r"    kernel (\w+) of rank (\d+) waits since cycle \d+ to (.*?)(?:, element .*|, for .*|; .*| \(.*)$",
             line,
         )
         assert match, line
-        found.append(Waits(int(match[1]), match[2], match[3]))
+        found.append(Waits(int(match[2]), match[1], match[3]))
     return found
 
 

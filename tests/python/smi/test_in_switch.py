@@ -179,7 +179,7 @@ def test_a_rank_that_does_not_come_is_named(tmp_path: Path) -> None:
     for rank, count in enumerate((9, 9, 0)):
         numbers = run.buffer(rank, np.ones(9, np.int32))
         run.kernel(source, "app", rank, n=count, root=0, out=numbers, **{"in": numbers})
-    with pytest.raises(Stuck, match=r"rank 0, kernel app, .* reduce, port 0, .*rank 2 in the switches: "):
+    with pytest.raises(Stuck, match=r"kernel app of rank 0 .* reduce, port 0, .*rank 2 in the switches: "):
         run.run()
 
 

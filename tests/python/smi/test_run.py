@@ -225,7 +225,7 @@ def test_packets_without_a_route_are_reported(tmp_path: Path) -> None:
     lost = "packets dropped by rank 0, whose send tables have no output for their rank"
     warnings = lossy(tmp_path, popped=0).run().warnings
     assert sum(bool(re.fullmatch(f"([5-9]|10) {lost}", warning)) for warning in warnings) == 1, warnings
-    with pytest.raises(Stuck, match="rank 1, kernel app, waits") as stuck:
+    with pytest.raises(Stuck, match="kernel app of rank 1 waits") as stuck:
         lossy(tmp_path, popped=70).run()
     assert stuck.value.lines[-1] == f"  10 {lost}"
 
@@ -367,8 +367,11 @@ def test_a_deadlock(tmp_path: Path) -> None:
         run.run()
     round_ = stuck.value.lines[stuck.value.lines.index("  in a circle:") + 1 :]
     assert len(round_) == 2
-    assert "rank 0, kernel app, waits" in round_[0] and "pop from rank 1, port 0" in round_[0]
-    assert f"({source}:5)" in round_[0] and "rank 1, kernel app" in round_[1]
+    assert "kernel app of rank 0 waits" in round_[0] and "pop from rank 1, port 0" in round_[0]
+    assert f"({source}:5)" in round_[0] and "kernel app of rank 1" in round_[1]
+    a, b = stuck.value.blocked
+    assert (a.on, b.on) == (b.who, a.who) == ("kernel app of rank 1", "kernel app of rank 0")
+    assert a.what == "to pop from rank 1, port 0, element 1 of 1" and a.where == f"{source}:5" and a.since_us == 0
 
 
 @pytest.mark.parametrize(

@@ -159,9 +159,10 @@ TEST(Peach2, SaysWhoWaits) {
     fabric.run();
     FAIL();
   } catch (const Stuck& stuck) {
-    EXPECT_NE(std::string(stuck.what()).find("the processor of node 1 waits for 5 at 64 of its memory"),
-              std::string::npos)
-        << stuck.what();
+    ASSERT_EQ(stuck.blocked.size(), 1U);
+    EXPECT_EQ(stuck.blocked[0].who, "the processor of node 1");
+    EXPECT_EQ(stuck.blocked[0].what, "for 5 at 64 of its memory");
+    EXPECT_NE(std::string(stuck.what()).find(" us for 5 at 64 of its memory"), std::string::npos) << stuck.what();
   }
   // A chain that a program writes itself: reads go no further than the own host.
   EXPECT_THROW(hubs.put(0, memory_address(0, kProcessor), memory_address(1, kProcessor), 64), std::invalid_argument);

@@ -392,11 +392,11 @@ TEST_F(ProgramTest, ReportsTheCircleOfADeadlock) {
       Handle out(SMI__SEND, 1, kInt, next, 3, world(), 11);
       out.push<int>(in.pop<int>(kInt, 12), kInt, 13);
     });
-  const auto said = failure<Deadlock>();
+  const auto said = failure<Stuck>();
   const auto round = said.substr(said.find("in a circle:"));
   EXPECT_TRUE(has(
       round,
-      "rank 0, kernel app, waits since cycle 0 to pop from rank 2, port 3, element 1 of 1, for kernel app of rank 2"))
+      "kernel app of rank 0 waits since cycle 0 to pop from rank 2, port 3, element 1 of 1, for kernel app of rank 2"))
       << said;
   EXPECT_TRUE(has(round, "for kernel app of rank 0")) << said;
   EXPECT_TRUE(has(round, "for kernel app of rank 1")) << said;

@@ -182,13 +182,13 @@ TEST_P(Both, WaitsSayWhoForWhomOnWhatSinceWhenAndWhere) {
   try {
     s.kernels.run();
     FAIL() << "no deadlock";
-  } catch (const Deadlock& deadlock) {
+  } catch (const Stuck& deadlock) {
     const std::string here = __FILE__;
     EXPECT_EQ(std::string(deadlock.what()),
               "nothing can go on\n  one waits since tick 8 to pop from back, for two (" + here + ":" +
                   std::to_string(line + 5) + ")\n  two waits since tick 2 to pop from there, for one (" + here + ":" +
                   std::to_string(line + 9) +
-                  ")\n  three waits since tick 2 to push into spare, whose other end nobody has used (a.cl:40)"
+                  ")\n  three waits since tick 2 to push into spare; nobody has used its other end (a.cl:40)"
                   "\n  in a circle: one waits for two waits for one");
   }
 }
@@ -219,7 +219,7 @@ TEST(Kernel, IsEndedWithWhatItHolds) {
       (void)a.pop();
     });
     s.kernels.add("never begins", s.clock, [] {});
-    EXPECT_THROW(s.kernels.run(), Deadlock);
+    EXPECT_THROW(s.kernels.run(), Stuck);
     EXPECT_EQ(held.use_count(), 2);
   }
   EXPECT_EQ(held.use_count(), 1);

@@ -189,7 +189,7 @@ Outcome run(const Program& p, Tick ahead) {
     }));
   try {
     kernels.run();
-  } catch (const Deadlock&) {
+  } catch (const Stuck&) {
   }
   for (const auto* kernel : all) outcome.waits.push_back(kernel->ended() ? -1 : kernel->waits().since);
   return outcome;

@@ -49,8 +49,6 @@ def _said() -> Iterator[None]:
         raise InputError(str(error)) from None
     except _sim.Peach2Difference as error:
         raise CheckFailed(str(error)) from None
-    except _sim.Peach2Stuck as error:
-        raise FabricStopped(str(error)) from None
     except _sim.Peach2WritesLost as error:
         raise WritesLost(str(error)) from None
 

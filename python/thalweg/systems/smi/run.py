@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from thalweg import _sim
 from thalweg.bench.operation import ENGINES, one_of
-from thalweg.errors import CheckFailed, FabricStopped, InputError
+from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
 from thalweg.launch import scratch
 from thalweg.systems.smi import metadata, routes, rtl_engine
 from thalweg.systems.smi.apart import run_apart
@@ -67,8 +67,8 @@ class WrongUse(CheckFailed):
 class Stuck(FabricStopped):
     """Nothing can go on; `lines` say which kernel waits for which, and where they wait in a circle."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
+    def __init__(self, text: str, blocked: Sequence[Blocked] = ()) -> None:
+        super().__init__(text, blocked)
         self.lines = text.splitlines()
 
 
@@ -306,9 +306,9 @@ class Run:
             run.run()
         except _sim.SmiMisuse as error:
             raise WrongUse(str(error)) from None
-        except _sim.SmiDeadlock as error:
+        except FabricStopped as error:
             lost = _dropped(run, self.cluster.topology.nodes)
-            raise Stuck("\n  ".join([str(error), *lost])) from None
+            raise Stuck("\n  ".join([str(error), *lost]), error.blocked) from None
         except _sim.SmiDifference as error:
             raise CheckFailed(str(error)) from None
         except ValueError as error:

@@ -131,7 +131,7 @@ def command(
     except Stuck as stuck:
         for line in stuck.lines[1:]:
             print(_broken(line), file=sys.stderr)
-        raise FabricStopped(stuck.lines[0]) from None
+        raise FabricStopped(stuck.lines[0], stuck.blocked) from None
     for warning in result.warnings:
         print(f"thalweg: warning: {warning}", file=sys.stderr)
     print_table(
