@@ -13,12 +13,12 @@ namespace thalweg {
 
 /// A kernel, processor or rank that waits.
 struct Blocked {
-  std::string who;    ///< "kernel app of rank 1"
-  std::string what;   ///< "to pop from rank 0, port 3, element 1 of 8", "for 5 at 64 of its memory"
-  std::string on;     ///< whose turn it is, named as that one's `who`; empty where it is not known
-  std::string why;    ///< more about it
-  Tick since = 0;     ///< in ticks from the begin
-  std::string where;  ///< "app.cl:12", the line that waits; empty where there is none
+  std::string who{};    ///< "kernel app of rank 1"
+  std::string what{};   ///< "to pop from rank 0, port 3, element 1 of 8", "for 5 at 64 of its memory"
+  std::string on{};     ///< whose turn it is, named as that one's `who`; empty where it is not known
+  std::string why{};    ///< more about it
+  Tick since = 0;       ///< in ticks from the begin
+  std::string where{};  ///< "app.cl:12", the line that waits; empty where there is none
 
   void because(const std::string& reason) { why += (why.empty() ? "" : "; ") + reason; }
   /// A line for people, in which the time stands as `time` says it.

@@ -106,7 +106,8 @@ std::vector<std::string> Server::who_waits() {
         }
         what += (named++ ? "; " : "") + waits_for(rank, found->second.part);
       }
-      if (named == 0) what += "nothing in particular (it polls)";
+      if (named == 0)
+        what += slot.wait_count > 0 ? "an operation that has not begun" : "nothing in particular (it polls)";
     }
     const auto same = std::ranges::find(groups, what, [](const auto& group) { return group.first; });
     const auto index = static_cast<std::size_t>(same - groups.begin());

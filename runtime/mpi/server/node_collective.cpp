@@ -68,8 +68,9 @@ std::optional<std::string> NodeCollective::enter(const CollectiveRequest& part, 
     if (!parts_[other]) continue;
     for (const auto& [from, to] : {std::pair{part.rank, other}, std::pair{other, part.rank}})
       if (const auto has = given(from, to), takes = expected(from, to); has != takes)
-        return "rank " + std::to_string(from) + " has " + std::to_string(*has) + " elements for rank " +
-               std::to_string(to) + ", which takes " + std::to_string(*takes);
+        return "rank " + std::to_string(from) + " has " + std::to_string(*has) +
+               (part.type == spec::Datatype::byte ? " bytes" : " elements") + " for rank " + std::to_string(to) +
+               ", which takes " + std::to_string(*takes);
   }
   const std::uint32_t host = places_.host_of(part.rank);
   if (++hosts_[host].entered == places_.ranks_on(host).size()) take_in(host);

@@ -312,7 +312,8 @@ std::optional<std::string> Fabric::disagreement(const Entered& operation, std::u
       taken = to.receive[giver].count;
   }
   if (given == taken) return std::nullopt;
-  return text("rank ", giver, " has ", given, " elements for rank ", receiver, ", which takes ", taken);
+  return text("rank ", giver, " has ", given, any.type == spec::Datatype::byte ? " bytes" : " elements", " for rank ",
+              receiver, ", which takes ", taken);
 }
 
 /// The first difference between a rank's part and those that came before.

@@ -295,7 +295,7 @@ std::string Fabric::outstanding_credits() {
   std::string lines;
   for (unsigned n = 0; n < nodes(); ++n)
     for (unsigned p = kEast; p < kLinks; ++p)
-      if (node(n).port(p - kEast).outstanding != 0) lines += "\n" + credits_of(n, p);
+      if (node(n).port(p - kEast).outstanding != 0) lines.append("\n").append(credits_of(n, p));
   return lines;
 }
 

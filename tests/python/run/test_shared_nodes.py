@@ -238,7 +238,7 @@ def test_runs_are_alike(run_program: Program) -> None:
         (
             "int x[9], y[9], n[4] = {1, 1, 1, 1}, at[4] = {0, 2, 4, 6}; "
             "MPI_Gatherv(x, rank == 3 ? 2 : 1, MPI_INT, y, n, at, MPI_INT, 0, MPI_COMM_WORLD);",
-            "rank 3 has 8 elements for rank 0, which takes 4",
+            "rank 3 has 8 bytes for rank 0, which takes 4",
         ),
         (
             "int x = 1, y; if (rank != 3) MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); "

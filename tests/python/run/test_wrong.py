@@ -112,7 +112,7 @@ static void let_others_wait(void) {
         pytest.param(
             "int x[9], y[9], n[4] = {1, 1, 1, 1}, at[4] = {0, 2, 4, 6}; "
             "MPI_Gatherv(x, rank == 2 ? 2 : 1, MPI_INT, y, n, at, MPI_INT, 0, MPI_COMM_WORLD);",
-            ["the ranks disagree on a collective", "rank 2 has 8 elements for rank 0, which takes 4"],
+            ["the ranks disagree on a collective", "rank 2 has 8 bytes for rank 0, which takes 4"],
             id="other-block",
         ),
         pytest.param(

@@ -374,6 +374,13 @@ def test_a_deadlock(tmp_path: Path) -> None:
     assert a.what == "to pop from rank 1, port 0, element 1 of 1" and a.where == f"{source}:5" and a.since_us == 0
 
 
+def test_a_source_without_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "none.cl"
+    source.write_text("")
+    assert main(["smi", "run", "-n", "2", "--cluster", "smi-noctua", str(source)]) == InputError.exit_code
+    assert f"{source} has no kernel" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "text, says",
     [

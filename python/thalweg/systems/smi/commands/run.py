@@ -188,7 +188,10 @@ def _everything(run: Run, sources: tuple[Path, ...], settings: tuple[str, ...]) 
     kernels = []
     known: set[str] = set()
     for source in sources:
-        for kernel in run.source(source).kernels.values():
+        found = run.source(source).kernels
+        if not found:
+            raise InputError(f"{source} has no kernel")
+        for kernel in found.values():
             names = {argument.name for argument in kernel.arguments}
             known |= names
             arguments = {name: value for name, value in given.items() if name in names}
