@@ -282,13 +282,13 @@ Time Process::poll_ticks() const {
   return std::max<Time>(1, static_cast<Time>(kPollSeconds * ticks_per_second_));
 }
 
-void Process::poll(std::span<const std::uint64_t> ids) {
+void Process::poll(std::span<const std::uint64_t> ids, Time next) {
   if (idle_since_ < 0 || happened_ != slot_->happened) idle_since_ = clock_;
   happened_ = slot_->happened;
   const Time longest = static_cast<Time>(kLongestPollSeconds * ticks_per_second_);
   const Time share = ticks_per_ns_ == 0 ? std::min((clock_ - idle_since_) / kShareOfPolls, longest) : 0;
   slot_->alert = share > poll_ticks();
-  park(ids, 1, clock_ + std::max(share, poll_ticks()));
+  park(ids, 1, std::min(next, clock_ + std::max(share, poll_ticks())));
   slot_->alert = false;
 }
 

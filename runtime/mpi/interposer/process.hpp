@@ -104,8 +104,9 @@ class Process {
   /// Parks until `need` of the requests have been replied to, or until `until`.
   void park(std::span<const std::uint64_t> ids, std::uint32_t need, Time until);
   /// An unsuccessful poll: a little time passes, others get their turn. Where a rank's own work takes no time, one whose polls
-  /// have long found nothing waits for longer, until something happens that a poll could find.
-  void poll(std::span<const std::uint64_t> ids);
+  /// have long found nothing waits for longer, until something happens that a poll could find. It ends at `next` at the latest, when a
+  /// completion that is known already comes to be.
+  void poll(std::span<const std::uint64_t> ids, Time next = kForever);
 
   /// Until end_native() MPI may need other ranks' MPI to go on: those that are parked look after it meanwhile.
   void begin_native();

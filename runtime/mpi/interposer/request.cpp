@@ -94,6 +94,13 @@ class Mixed {
       if (request && request->active && request->done) next = std::min(next, request->done_at);
     return next;
   }
+  /// The same of those that are not complete yet: the server tells of completions somewhat ahead of their time.
+  [[nodiscard]] Time next_to_complete() const {
+    Time next = kForever;
+    for (const Request* request : ours_)
+      if (request && request->done && !request->complete()) next = std::min(next, request->done_at);
+    return next;
+  }
   MPI_Request* natives() { return natives_.data(); }
   /// Natives may have been completed: their handles go back into the program's array.
   void store_natives() {
@@ -132,7 +139,7 @@ class Mixed {
   }
   /// What is MPI's own may need the other ranks' MPI to get on.
   void poll() {
-    const auto look = [&] { return process().poll(awaited()), MPI_SUCCESS; };
+    const auto look = [&] { return process().poll(awaited(), next_to_complete()), MPI_SUCCESS; };
     any_native_ ? process().natively(look) : look();
   }
 
@@ -467,7 +474,8 @@ int Request_free(Native native, MPI_Request* request) {
 int Request_get_status(Native native, MPI_Request request, int* flag, MPI_Status* status) {
   Request* ours = request == MPI_REQUEST_NULL ? nullptr : find_request(request);
   if (ours == nullptr) return poll_native(native, flag);
-  if (!ours->complete()) process().poll(std::span(&ours->id, ours->done ? 0 : 1));
+  if (!ours->complete())
+    process().poll(std::span(&ours->id, ours->done ? 0 : 1), ours->done ? ours->done_at : kForever);
   *flag = ours->complete();
   if (*flag) write_status(status, ours->active ? ours->outcome : Outcome{});
   return MPI_SUCCESS;

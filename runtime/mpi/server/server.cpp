@@ -256,6 +256,15 @@ void Server::take_parked() {
   }
 }
 
+/// When the first of what a rank waits for, and has not been told of, was complete; its own time where it has been told of all.
+Tick Server::first_reply(const Rank& of, const Slot& slot) {
+  const auto ids = memory_.at<const std::uint64_t>(slot.wait_ids, slot.wait_count);
+  Tick first = kNever;
+  for (const Reply& reply : of.outbox)
+    if (std::ranges::find(ids, reply.id) != ids.end()) first = std::min(first, reply.at);
+  return first == kNever ? slot.clock : std::max(slot.clock, first);
+}
+
 void Server::park(unsigned rank) {
   Rank& parked = ranks_[rank];
   Slot& slot = memory_.slot(rank);
@@ -273,7 +282,8 @@ void Server::park(unsigned rank) {
     }
   const std::uint32_t done = slot.wait_count - open;
   parked.missing = slot.need > done ? slot.need - done : 0;
-  if (parked.missing == 0 && (slot.until == kForever || slot.need != 0)) return wake(rank, slot.clock);
+  if (parked.missing == 0 && slot.until == kForever) return wake(rank, slot.clock);
+  if (parked.missing == 0 && slot.need != 0) return wake(rank, std::min(slot.until, first_reply(parked, slot)));
   if (slot.until != kForever)
     timeline_.at(slot.until, [this, rank, epoch = parked.epoch, until = slot.until] {
       if (ranks_[rank].parked && ranks_[rank].epoch == epoch) wake(rank, until);

@@ -166,6 +166,7 @@ class Server {
   [[nodiscard]] bool somebody_used_files();
   [[nodiscard]] bool somebody_may_come_back();
   void park(unsigned rank);
+  [[nodiscard]] Tick first_reply(const Rank& of, const Slot& slot);
   void wake(unsigned rank, Tick at);
   void note_event(unsigned rank, Tick at);
   void hand_over(unsigned rank);

@@ -86,6 +86,35 @@ def test_what_a_job_does_inside_of_mpi_is_not_timed_by_others(
         assert _times(together) == [time for report in alone for time in _times(report)]
 
 
+_POLLED = """#include <mpi.h>
+int main(int argc, char** argv) {
+  static int given[2048], taken[2048];
+  MPI_Init(&argc, &argv);
+  for (int i = 0; i < 20; i++) {
+    int done = 0;
+    MPI_Request request;
+    MPI_Iallreduce(given, taken, 1 << i % 12, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    while (argc > 1 && !done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (!done) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  MPI_Finalize();
+}
+"""
+
+
+def test_polls_end_when_the_operation_does(jobs: Jobs, build: Callable[[Path], str], tmp_path: Path) -> None:
+    """Polling takes as long as waiting does, whatever the other job does meanwhile."""
+    source = tmp_path / "polled.c"
+    source.write_text(_POLLED)
+    program = build(source)
+    common = ("--share", "time-slots:1:2", "--compute", "none")
+    waits, polls = [
+        _times(jobs(*common, *only, "--", program, *words, ":", program, *words)[3])
+        for words, only in (((), ("--only", "1")), (("poll",), ()))
+    ]
+    assert polls[1] == waits[0]
+
+
 @pytest.mark.parametrize("algorithm", ["tree", "exchange"])
 @pytest.mark.parametrize("option", ["--algorithm", "--tuning"])
 def test_all_take_the_algorithms_that_are_wanted(
