@@ -35,11 +35,11 @@ def test_blocks_of_different_sizes(run_program: Program, ranks: int, per_node: i
 
 
 def test_persistent_collectives(run_program: Program) -> None:
-    """Each has a row of its own, on both nodes: with those of two halves at once there are not always enough."""
+    """Each takes a row of both nodes, and two more for its rings while some are free: of 32, two halves at once may find none."""
     run = run_program("persistent.c", 4, PER_NODE, "2")
     assert (run.exit_code, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
     assert run.report["fallback"].keys() <= {"no row free in the network's tables"}
-    assert sum(run.report["fallback"].values()) < 0.01 * sum(run.report["offloaded"].values())
+    assert sum(run.report["fallback"].values()) < 0.05 * sum(run.report["offloaded"].values())
 
 
 def test_no_row_is_needed_on_one_node_and_one_on_each_of_several(run_program: Program, tmp_path: Path) -> None:
