@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/types.hpp"
 
@@ -14,11 +15,25 @@ namespace thalweg {
 class RateLimit {
  public:
   RateLimit() = default;
-  RateLimit(unsigned flits, unsigned cycles) : flits_(flits), cycles_(cycles), level_(cycles + flits - 1) {}
+  RateLimit(unsigned flits, unsigned cycles) : flits_(flits), cycles_(cycles), level_(cycles_ + flits_ - 1) {}
+  /// Of figures of any size: reduced, and made smaller where they still do not fit (an error of 2^-31 at most). A rate above one flit a
+  /// cycle is one.
+  [[nodiscard]] static RateLimit of(Tick flits, Tick cycles) {
+    if (flits >= cycles) return {};
+    const Tick divisor = std::gcd(flits, cycles);
+    flits /= divisor;
+    cycles /= divisor;
+    for (; cycles > kMost; cycles /= 2) flits = std::max<Tick>(1, flits / 2);
+    return {static_cast<unsigned>(flits), static_cast<unsigned>(cycles)};
+  }
 
   [[nodiscard]] bool limits() const { return flits_ < cycles_; }
   [[nodiscard]] unsigned cycles() const { return static_cast<unsigned>(cycles_); }
   [[nodiscard]] bool ready(Tick now) const { return level_at(now) >= cycles_; }
+  /// The first cycle from `now` on that is ready, if nothing is sent before.
+  [[nodiscard]] Tick next(Tick now) const {
+    return now + (std::max<Tick>(0, cycles_ - level_at(now)) + flits_ - 1) / flits_;
+  }
   /// A flit is sent in cycle `now`; only when ready(now).
   void send(Tick now) {
     level_ = level_at(now) - cycles_;
@@ -26,7 +41,12 @@ class RateLimit {
   }
 
  private:
-  [[nodiscard]] Tick level_at(Tick now) const { return std::min(level_ + flits_ * (now - at_), cycles_ + flits_ - 1); }
+  static constexpr Tick kMost = INT32_MAX;  ///< products fit into a Tick
+
+  /// It is full after `cycles`, at the latest.
+  [[nodiscard]] Tick level_at(Tick now) const {
+    return std::min(level_ + flits_ * std::min(now - at_, cycles_), cycles_ + flits_ - 1);
+  }
 
   Tick flits_ = 1, cycles_ = 1;
   Tick level_ = 1;

@@ -208,7 +208,7 @@ class CollectiveUnit {
     PacketLengths lengths;       ///< of a stream's packets
     bool upwards_first = false;  ///< the way up goes before others
     std::uint64_t burst = 0;     ///< packets that a process takes so at a time
-    Lane combine = nullptr;
+    LaneFunction combine = nullptr;
     unsigned lane_latency = 0;
     const UserUnits* units = nullptr;
     std::array<Execution, Program::kMaxProcesses> execution;

@@ -12,14 +12,19 @@
 
 #include "cluster/assembly.hpp"
 #include "core/clock.hpp"
+#include "link/lane.hpp"
 #include "memory/sparse.hpp"
 #include "peach2/board_memory.hpp"
 #include "peach2/host.hpp"
 #include "peach2/hub_model.hpp"
-#include "peach2/lane.hpp"
 #include "peach2/processor.hpp"
 
 namespace thalweg::peach2 {
+
+/// Of a link of PCI Express. Rates and what is carried beside data are the egress's, and so is the account of credits: each is the units of
+/// a packet that has left the reader.
+using LinkLane = Lane<HubWord>;
+using LinkEnd = LaneEnd<LinkLane>;
 
 class Node final : public AssembledNode {
  public:
@@ -33,8 +38,6 @@ class Node final : public AssembledNode {
   struct Port : LinkPort {
     [[nodiscard]] std::string carries() const override { return sort; }
     std::string sort;
-    Domain* domain = nullptr;
-    ComponentId component = 0;
     LinkEnd end;
     /// Packets sent whose credits have not come back: none in a quiet ring, unless a hub was reset alone. Counted beside the hub,
     /// which forgets.
@@ -47,22 +50,17 @@ class Node final : public AssembledNode {
         net_(net),
         bus_(bus),
         host_(config.host, number),
-        memory_(config.memory, "the memory of hub " + std::to_string(number)),
-        to_host_(config.host_latency),
-        to_hub_(config.host_latency) {
+        memory_(config.memory, "the memory of hub " + std::to_string(number)) {
     for (Step* step : {&at_net_, &at_host_}) step->id = net.scheduler.add(*step);
     at_bus_.id = bus.scheduler.add(at_bus_);
     hub_->bind(net, at_net_.id, bus, at_bus_.id);
     static constexpr std::array kSorts{"north", "end point", "root complex", "south"};
     for (unsigned l = 0; l < kLinks; ++l) {
       ports_[l].sort = kSorts[l];
-      ports_[l].domain = &net;
-      ports_[l].component = at_net_.id;
+      ports_[l].end = {.domain = &net, .component = at_net_.id};
     }
-    ports_[kNorth].end = {&to_host_, &to_hub_};
-    ports_[kNorth].end.bind(net, at_net_.id);
-    at_north_ = {&to_hub_, &to_host_};
-    at_north_.bind(net, at_host_.id);
+    host_end_ = {.domain = &net, .component = at_host_.id};
+    host_link_.emplace(config.host_latency, ports_[kNorth].end, host_end_);
     processor_.emplace(config.processor, "the processor of node " + std::to_string(number), host_, net, at_host_.id);
   }
 
@@ -92,6 +90,11 @@ class Node final : public AssembledNode {
     ComponentId id = 0;
   };
 
+  static void write(const LinkEnd& end, Tick cycle, const HubWord* word, const std::optional<unsigned>& freed) {
+    if (word) end.out->words.write(cycle, *word);
+    if (freed) end.in->credits.write(cycle, *freed);
+  }
+
   bool net(Tick cycle) {
     hub_->begin(net_.clock.edge(cycle));
     std::array<std::optional<HubWord>, kLinks> words;
@@ -105,7 +108,7 @@ class Node final : public AssembledNode {
         open |= open_[l].credit.has_value();
         continue;
       }
-      end.write(cycle, hub_->out(l), hub_->freed(l));
+      write(end, cycle, hub_->out(l), hub_->freed(l));
       words[l] = end.in->words.take(cycle);
       if (words[l]) links[l].word = &*words[l];
       links[l].credit = end.out->credits.take(cycle);
@@ -137,9 +140,9 @@ class Node final : public AssembledNode {
   }
 
   bool host(Tick cycle) {
-    at_north_.write(cycle, host_.out(), host_.freed());
-    const auto word = at_north_.in->words.take(cycle);
-    const auto credit = at_north_.out->credits.take(cycle);
+    write(host_end_, cycle, host_.out(), host_.freed());
+    const auto word = host_end_.in->words.take(cycle);
+    const auto credit = host_end_.out->credits.take(cycle);
     host_.step(cycle, word ? &*word : nullptr, credit);
     return !host_.idle();
   }
@@ -148,9 +151,9 @@ class Node final : public AssembledNode {
   Domain &net_, &bus_;
   Host host_;
   BoardMemory memory_;
-  Lane to_host_, to_hub_;
   std::array<Port, kLinks> ports_;
-  LinkEnd at_north_;
+  LinkEnd host_end_;
+  std::optional<LanePair<LinkLane>> host_link_;
   std::uint64_t moved_ = 0;
   struct Open {
     bool first = true;
@@ -164,17 +167,10 @@ class Node final : public AssembledNode {
 };
 
 /// What joins two nodes.
-class Cable final : public AssembledLink {
- public:
-  Cable(Tick latency, Node::Port& one, Node::Port& other) : there_(latency), back_(latency) {
-    one.end = {&there_, &back_};
-    other.end = {&back_, &there_};
-    one.end.bind(*one.domain, one.component);
-    other.end.bind(*other.domain, other.component);
-  }
+struct Cable final : AssembledLink {
+  Cable(Tick latency, Node::Port& one, Node::Port& other) : lanes(latency, one.end, other.end) {}
 
- private:
-  Lane there_, back_;
+  LanePair<LinkLane> lanes;
 };
 
 }  // namespace thalweg::peach2

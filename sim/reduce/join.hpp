@@ -27,8 +27,8 @@ namespace thalweg {
 
 /// Writes the join of the operands, `bytes` each, to `result`, which may be the first of them; `scratch` has room for as
 /// much. Nothing else may overlap.
-inline void join(Lane combine, std::span<const std::byte* const> operands, std::size_t elements, std::size_t bytes,
-                 std::byte* result, std::byte* scratch) {
+inline void join(LaneFunction combine, std::span<const std::byte* const> operands, std::size_t elements,
+                 std::size_t bytes, std::byte* result, std::byte* scratch) {
   const auto fold = [&](std::span<const std::byte* const> chain, std::byte* into) {
     if (into != chain.front()) std::copy_n(chain.front(), bytes, into);
     for (const std::byte* operand : chain.subspan(1)) combine(into, operand, elements);

@@ -209,7 +209,7 @@ void locate(std::byte* __restrict accumulator, const std::byte* __restrict opera
 }
 
 template <class T>
-Lane arithmetic(Operator op) {
+LaneFunction arithmetic(Operator op) {
   switch (op) {
     case Operator::sum:
       return each<T, Sum>;
@@ -225,7 +225,7 @@ Lane arithmetic(Operator op) {
 }
 
 template <class T>
-Lane bitwise(Operator op) {
+LaneFunction bitwise(Operator op) {
   switch (op) {
     case Operator::band:
       return each<T, BitAnd>;
@@ -239,7 +239,7 @@ Lane bitwise(Operator op) {
 }
 
 template <class T>
-Lane integer(Operator op) {
+LaneFunction integer(Operator op) {
   switch (op) {
     case Operator::land:
       return each<T, LogicalAnd>;
@@ -250,17 +250,17 @@ Lane integer(Operator op) {
     default:
       break;
   }
-  const Lane found = bitwise<T>(op);
+  const LaneFunction found = bitwise<T>(op);
   return found ? found : arithmetic<T>(op);
 }
 
 template <class T>
-Lane complex(Operator op) {
-  return op == Operator::sum ? each<Complex<T>, Sum> : Lane{};
+LaneFunction complex(Operator op) {
+  return op == Operator::sum ? each<Complex<T>, Sum> : LaneFunction{};
 }
 
 template <class Value, class Index, std::size_t IndexAt, std::size_t Size>
-Lane location(Operator op) {
+LaneFunction location(Operator op) {
   if (op == Operator::minloc) return locate<Value, Index, IndexAt, Size, false>;
   if (op == Operator::maxloc) return locate<Value, Index, IndexAt, Size, true>;
   return nullptr;
@@ -268,7 +268,7 @@ Lane location(Operator op) {
 
 }  // namespace
 
-Lane lane(Operator op, Datatype type) {
+LaneFunction lane(Operator op, Datatype type) {
   if (!spec::supported(op, type)) return nullptr;
   switch (type) {
     case Datatype::byte:
@@ -317,7 +317,7 @@ Lane lane(Operator op, Datatype type) {
   return nullptr;
 }
 
-Lane lane(const std::vector<UserOperator>& own, Operator op, Datatype type) {
+LaneFunction lane(const std::vector<UserOperator>& own, Operator op, Datatype type) {
   const UserOperator* user = user_operator(own, op);
   return user ? user->combine : lane(op, type);
 }
@@ -339,7 +339,7 @@ void FlitLane::step(const FlitPair* pair) {
 }
 
 FlitLane::Result FlitLane::combined(const FlitPair& pair) const {
-  const Lane combine = lane(own_, pair.op, pair.type);
+  const LaneFunction combine = lane(own_, pair.op, pair.type);
   const std::size_t from = pair.head ? 8 : 0;
   const std::size_t elements = (pair.bytes - from) / spec::size_of(pair.type);
   Result result{pair.a, pair.tag};

@@ -26,12 +26,12 @@
 namespace thalweg {
 
 /// Combines `elements` elements at `operand` into those at `accumulator`. The two must not overlap.
-using Lane = void (*)(std::byte* accumulator, const std::byte* operand, std::size_t elements);
+using LaneFunction = void (*)(std::byte* accumulator, const std::byte* operand, std::size_t elements);
 
 /// The lane of an (operator, type) pair; null where the hardware has none (spec::supported).
-[[nodiscard]] Lane lane(spec::Operator op, spec::Datatype type);
+[[nodiscard]] LaneFunction lane(spec::Operator op, spec::Datatype type);
 /// Where the user has operators of their own, too.
-[[nodiscard]] Lane lane(const std::vector<UserOperator>& own, spec::Operator op, spec::Datatype type);
+[[nodiscard]] LaneFunction lane(const std::vector<UserOperator>& own, spec::Operator op, spec::Datatype type);
 
 /// A pair of flits that goes into a lane.
 struct FlitPair {

@@ -29,7 +29,7 @@ class NodeCollective : public std::enable_shared_from_this<NodeCollective> {
   using Done = std::function<void(std::uint32_t rank, Tick at)>;
   struct Setting {
     Timeline& timeline;
-    Lane combine = nullptr;  ///< what a reduction does with two elements
+    LaneFunction combine = nullptr;  ///< what a reduction does with two elements
     Submit submit;
     Done done;
   };

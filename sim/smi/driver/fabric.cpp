@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "core/require.hpp"
@@ -23,11 +24,19 @@ unsigned circuits_of(const Values& values) {
   return most > 0 ? most : kWholeMessages;
 }
 
+/// Packets a cycle: exact to a bit a second.
+RateLimit rate_of(const Values& link, unsigned packet_bytes, Tick ticks_per_second, Tick period) {
+  const auto bits_per_second = std::max<Tick>(1, std::llround(link.get<double>("gbit_s") * 1e9));
+  const auto divisor = std::gcd(ticks_per_second, period);
+  return RateLimit::of(bits_per_second * (period / divisor), Tick{8} * packet_bytes * (ticks_per_second / divisor));
+}
+
 }  // namespace
 
 /// What the kinds say while the cluster is put together.
 struct Fabric::Made {
   Domain* clock = nullptr;
+  Tick ticks_per_second = 1;
   double hertz = 0;
   unsigned link_buffer = 2;
   Channels channels;
@@ -46,6 +55,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
         require(endpoints.size() == description.nodes.size() && endpoints.size() <= kMostRanks,
                 "there are " + std::to_string(description.nodes.size()) + " ranks, of " + std::to_string(kMostRanks) +
                     " at most, and programs for " + std::to_string(endpoints.size()));
+        m.ticks_per_second = description.ticks_per_second;
         const auto ticks = static_cast<double>(description.ticks_per_second);
         m.kinds.nodes["smi"] = [&m, &endpoints, &make_node, ticks](const Values& values, unsigned rank,
                                                                    const Clocks& clocks) {
@@ -82,7 +92,7 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
         m.kinds.links["serial"] = [&m](const Values& values, LinkPort& a, LinkPort& b, const Clocks&) {
           const LinkLane::Config config{
               .latency = std::max<Tick>(1, std::llround(values.get<double>("latency_ns") * 1e-9 * m.hertz)),
-              .packet_cycles = m.channels.packet_bytes * 8 * m.hertz / (values.get<double>("gbit_s") * 1e9),
+              .rate = rate_of(values, m.channels.packet_bytes, m.ticks_per_second, m.clock->clock.period),
               .buffer = m.link_buffer};
           return std::make_unique<SerialLink>(config, dynamic_cast<SerialPort&>(a), dynamic_cast<SerialPort&>(b));
         };

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "assembly.hpp"
+#include "core/require.hpp"
 #include "relay/node.hpp"
 
 namespace nb = nanobind;
@@ -21,12 +22,15 @@ namespace {
 
 struct Cable final : AssembledLink {
   Cable(const Values& values, Node::Port& from, Node::Port& to)
-      : fifo(values.get<std::size_t>("depth"), kStages, from.domain.clock, to.domain.clock) {
-    from.fifo = to.fifo = &fifo;
-    fifo.writer.bind(from.domain, from.node.at_net());
-    fifo.reader.bind(to.domain, to.node.at_net());
+      : lane({.latency = values.get<Tick>("latency"),
+              .rate = RateLimit(1, values.get<unsigned>("interval")),
+              .buffer = values.get<unsigned>("depth")}) {
+    require(&from.domain == &to.domain, values.of() + ": both ends have the same clock");
+    from.lane = to.lane = &lane;
+    lane.bind_writer(from.domain, from.node.at_net());
+    lane.bind_reader(to.domain, to.node.at_net());
   }
-  AsyncFifo<Word> fifo;
+  Lane lane;
 };
 
 Kinds kinds(const std::string& library) {

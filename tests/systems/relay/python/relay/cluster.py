@@ -22,7 +22,9 @@ class Relay(NodeTable):
 
 class Cable(LinkTable):
     kind: Literal["cable"]
-    depth: int = Field(4, ge=1, le=64, description="words on the way")
+    latency: int = Field(3, ge=1, le=100, description="cycles, each way")
+    interval: int = Field(2, ge=1, le=100, description="cycles from a word to the next one")
+    depth: int = Field(4, ge=1, le=64, description="words at the reader's end")
 
     def refuses(self, one: str, other: str) -> bool:
         return {one, other} != {"relay out", "relay in"}

@@ -11,6 +11,7 @@
 #include "cluster/assembly.hpp"
 #include "common/async_fifo.hpp"
 #include "core/clock.hpp"
+#include "link/lane.hpp"
 #include "relay/node_model.hpp"
 
 namespace relay {
@@ -22,6 +23,7 @@ using Word = std::uint64_t;
 constexpr unsigned kSumBits = 56;
 constexpr Word kSum = (Word{1} << kSumBits) - 1;
 constexpr unsigned kStages = 2;  ///< of every crossing
+using Lane = thalweg::CreditedLane<Word>;
 
 class Node : public thalweg::AssembledNode {
  public:
@@ -35,7 +37,7 @@ class Node : public thalweg::AssembledNode {
     bool output;
     Domain& domain;
     Node& node;
-    AsyncFifo<Word>* fifo = nullptr;
+    Lane* lane = nullptr;
   };
 
   Node(unsigned number, Domain& net, Domain& core)
@@ -71,8 +73,8 @@ class Node : public thalweg::AssembledNode {
   virtual bool net(Tick cycle) = 0;
   virtual bool core(Tick cycle) = 0;
 
-  [[nodiscard]] AsyncFifo<Word>& out() { return *ports_[0].fifo; }
-  [[nodiscard]] AsyncFifo<Word>& in() { return *ports_[1].fifo; }
+  [[nodiscard]] Lane& out() { return *ports_[0].lane; }
+  [[nodiscard]] Lane& in() { return *ports_[1].lane; }
   [[nodiscard]] bool host_has(Tick cycle) const { return !host_.empty() && host_.front().from <= cycle; }
 
   unsigned number_;
@@ -96,17 +98,20 @@ class SimNode final : public Node {
   }
 
  private:
-  static bool pass(AsyncFifo<Word>& from, AsyncFifo<Word>& to, Tick cycle) {
-    if (!from.valid(cycle)) return false;
-    if (!to.ready(cycle)) return to.await_place(), false;
-    to.push(cycle, from.front());
-    from.pop(cycle);
-    return true;
-  }
-
   bool net(Tick cycle) override {
-    const bool came = pass(in(), to_core_, cycle), went = pass(to_net_, out(), cycle);
-    return came || went;
+    const Word* came = in().front(cycle);
+    const bool comes = came && to_core_.ready(cycle), goes = to_net_.valid(cycle) && out().ready(cycle);
+    if (comes) {
+      to_core_.push(cycle, *came);
+      in().pop(cycle);
+    } else if (came) {
+      to_core_.await_place();
+    }
+    if (goes) {
+      out().write(cycle, to_net_.front());
+      to_net_.pop(cycle);
+    }
+    return comes || goes;
   }
 
   bool core(Tick cycle) override {
@@ -139,11 +144,12 @@ class RtlNode final : public Node {
  private:
   bool net(Tick cycle) override {
     settle(net_.clock.edge(cycle));
-    inputs_.in_valid = in().valid(cycle);
+    const Word* came = in().front(cycle);
+    inputs_.in_valid = came != nullptr;
     inputs_.out_ready = out().ready(cycle);
-    if (inputs_.in_valid) inputs_.in_data = in().front();
-    if (inputs_.in_valid && outputs_.in_ready) in().pop(cycle);
-    if (outputs_.out_valid && inputs_.out_ready) out().push(cycle, outputs_.out_data);
+    if (came) inputs_.in_data = *came;
+    if (came && outputs_.in_ready) in().pop(cycle);
+    if (outputs_.out_valid && inputs_.out_ready) out().write(cycle, outputs_.out_data);
     return net_due_ = true;
   }
 

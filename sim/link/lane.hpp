@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// One direction of a link between two components of one clock: words with a latency and, the other way, credits with the same.
+// Where the hardware is simulated up to the link's wires, its own blocks keep rate and account of credits (Lane); where it ends
+// before, the lane does (CreditedLane).
+//
+// Links between MPI-FPGA's routers are made of other wires (buffer.hpp, endpoint.hpp), with the same arithmetic of rate (rate.hpp)
+// and credits (flow.hpp). A router has up to 128 channels and is stepped in every cycle of a loaded network: it learns of all that
+// arrives in a cycle from one word of its inbox, and a word is written into its place in the buffer when it is sent. With a lane for
+// each link it would look at every link in every cycle, and move each word once more.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "common/ring.hpp"
+#include "core/clock.hpp"
+#include "link/flow.hpp"
+#include "link/rate.hpp"
+
+namespace thalweg {
+
+/// A value arrives `latency` cycles after it was written, in order, and wakes its reader.
+template <class T>
+class Delay {
+ public:
+  /// Holds `most` values, those in flight and those that have arrived.
+  Delay(Tick latency, std::size_t most) : latency_(latency), values_(most) {}
+
+  Waker reader;
+
+  void write(Tick now, const T& value) {
+    values_.push({now + latency_, value});
+    reader.wake(now + latency_);
+  }
+  /// The first value if it has arrived, or nullptr.
+  [[nodiscard]] const T* front(Tick now) const {
+    return !values_.empty() && values_.front().first <= now ? &values_.front().second : nullptr;
+  }
+  /// Only where front().
+  void pop() { values_.pop(); }
+  [[nodiscard]] std::optional<T> take(Tick now) {
+    const T* first = front(now);
+    if (!first) return std::nullopt;
+    const T value = *first;
+    pop();
+    return value;
+  }
+
+ private:
+  Tick latency_;
+  Ring<std::pair<Tick, T>> values_;
+};
+
+/// Its writer keeps rate and account of credits, and its reader takes each word when it arrives. At most one word and one credit a
+/// cycle.
+template <class T>
+struct Lane {
+  explicit Lane(Tick latency) : Lane(latency, static_cast<std::size_t>(latency) + 1) {}
+  /// Holds `most` words.
+  Lane(Tick latency, std::size_t most) : words(latency, most), credits(latency, most) {}
+
+  void bind_writer(Domain& domain, ComponentId component) { credits.reader.bind(domain, component); }
+  void bind_reader(Domain& domain, ComponentId component) { words.reader.bind(domain, component); }
+
+  Delay<T> words;
+  Delay<unsigned> credits;
+};
+
+/// A lane with a rate, and a credit for each word that the buffer at its reader's end holds, so that it loses none.
+template <class T>
+class CreditedLane {
+ public:
+  struct Config {
+    Tick latency = 1;     ///< cycles, each way
+    RateLimit rate{};     ///< of words
+    unsigned buffer = 2;  ///< words at the reader's end
+  };
+  explicit CreditedLane(const Config& config)
+      : lane_(config.latency, config.buffer), rate_(config.rate), flow_(FlowControl::credits, config.buffer) {}
+
+  void bind_writer(Domain& domain, ComponentId component) { lane_.bind_writer(domain, component); }
+  void bind_reader(Domain& domain, ComponentId component) { lane_.bind_reader(domain, component); }
+
+  /// Whether it accepts a word in this cycle. If not, the writer is woken when it does.
+  [[nodiscard]] bool ready(Tick now) {
+    while (lane_.credits.take(now)) flow_.event();
+    if (!flow_.ready()) return false;  // a credit wakes
+    if (rate_.ready(now)) return true;
+    lane_.credits.reader.wake(rate_.next(now));
+    return false;
+  }
+  /// Only where ready().
+  void write(Tick now, const T& word) {
+    rate_.send(now);
+    flow_.send();
+    lane_.words.write(now, word);
+  }
+
+  /// The first word that has arrived, or nullptr. The reader is woken when it arrives.
+  [[nodiscard]] const T* front(Tick now) const { return lane_.words.front(now); }
+  /// Only where front().
+  void pop(Tick now) {
+    lane_.words.pop();
+    lane_.credits.write(now, 1);
+  }
+
+ private:
+  Lane<T> lane_;
+  RateLimit rate_;
+  FlowSender flow_;
+};
+
+/// One end of a link of two lanes: what a component writes and reads. Null while nothing is joined.
+template <class LaneOf>
+struct LaneEnd {
+  Domain* domain = nullptr;
+  ComponentId component = 0;
+  LaneOf *out = nullptr, *in = nullptr;
+};
+
+/// Both directions of a link, alike.
+template <class LaneOf>
+class LanePair {
+ public:
+  /// Joins two ends, whose components must be known. `config`: of each lane.
+  template <class Config>
+  LanePair(const Config& config, LaneEnd<LaneOf>& one, LaneEnd<LaneOf>& other) : there_(config), back_(config) {
+    join(one, there_, back_);
+    join(other, back_, there_);
+  }
+  LanePair(const LanePair&) = delete;
+  LanePair& operator=(const LanePair&) = delete;
+
+ private:
+  static void join(LaneEnd<LaneOf>& end, LaneOf& out, LaneOf& in) {
+    end.out = &out;
+    end.in = &in;
+    out.bind_writer(*end.domain, end.component);
+    in.bind_reader(*end.domain, end.component);
+  }
+
+  LaneOf there_, back_;
+};
+
+}  // namespace thalweg
