@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from thalweg.cluster import Cluster, load
+from thalweg.cluster import Cluster, load, mixed
 from thalweg.cluster.file import presets as presets
 from thalweg.errors import InputError
 from thalweg.systems import System, systems
@@ -133,6 +133,8 @@ def _loaded(cluster: AnyCluster) -> Cluster:
 def _system(cluster: Cluster) -> System:
     if system := systems().get(getattr(cluster, "system", "")):
         return system
+    if isinstance(cluster, mixed.Cluster):
+        return cluster.of
     raise InputError(f"{cluster!r} is no cluster: thalweg.cluster has them, by names such as torus:4x4")
 
 

@@ -87,6 +87,7 @@ def svg(cluster: Cluster, flits: Mapping[tuple[int, int], int] | None = None) ->
         drawing = _grid(topology) if topology.is_grid and topology.shape != "ring" else _graph(topology)
     kinds = list(dict.fromkeys(cluster.kinds))
     fills = {name: FILLS[index % len(FILLS)] for index, name in enumerate(kinds)} if len(kinds) > 1 else {}
+    _place_further(topology, drawing)
     boxes = [
         _box(topology, node, x, y, fills[cluster.kinds[node]] if fills else None)
         for node, (x, y) in enumerate(drawing.centres)
@@ -148,11 +149,18 @@ def _title(cluster: Cluster) -> str:
     return one_line(f"{cluster.name}: {cluster.about}" if cluster.about else cluster.name)
 
 
+def _place_further(topology: Topology, drawing: _Drawing) -> None:
+    """Places nodes beyond the shape's in a row below it."""
+    left = min(x for x, _ in drawing.centres)
+    below = max(y for _, y in drawing.centres) + 1.5 * CELL_HEIGHT
+    drawing.centres += [(left + index * CELL_WIDTH, below) for index in range(topology.added)]
+
+
 def _box(topology: Topology, node: int, x: float, y: float, fill: str | None) -> str:
     left, top = x - BOX_WIDTH / 2, y - BOX_HEIGHT / 2
     style = f' style="fill:{fill}"' if fill else ""
     text = f'<rect class="node" x="{left:.1f}" y="{top:.1f}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="6"{style}/>'
-    if len(topology.size) < 2:
+    if len(topology.size) < 2 or node >= topology.shape_nodes:
         return text + f'<text class="id" x="{x:.1f}" y="{y + 5:.1f}">{node}</text>'
     place = ",".join(map(str, topology.coordinates[node]))
     return (
@@ -198,14 +206,14 @@ def _grid(topology: Topology) -> _Drawing:
         across = math.ceil(across / 2)
 
     centres = []
-    for node in range(topology.nodes):
+    for node in range(topology.shape_nodes):
         column, row, panel = node % columns, node // columns % rows, node // (columns * rows)
         panel_left = MARGIN + panel % across * panel_width
         panel_top = MARGIN + 40 + panel // across * panel_height
         centres.append((panel_left + (column + 0.5) * CELL_WIDTH, panel_top + (row + 0.5) * CELL_HEIGHT))
 
     marks: list[str | _Way] = []
-    for first in range(0, topology.nodes if outer else 0, columns * rows):
+    for first in range(0, topology.shape_nodes if outer else 0, columns * rows):
         left, top = centres[first][0] - CELL_WIDTH / 2, centres[first][1] - CELL_HEIGHT / 2
         name = ", ".join(f"{_axis(2 + index)} = {value}" for index, value in enumerate(topology.coordinates[first][2:]))
         marks.append(
@@ -276,7 +284,7 @@ def _fat_tree(topology: Topology) -> _Drawing:
     leaf_width = columns * HOST_WIDTH + PANEL_GAP
     width = max(leaves * leaf_width, *(level.count(rank) * CELL_WIDTH for rank in range(1, height + 1)))
     top = MARGIN + 70
-    centres: list[Point] = [(0.0, 0.0)] * topology.nodes
+    centres: list[Point] = [(0.0, 0.0)] * topology.shape_nodes
     for rank in range(1, height + 1):
         switches = [node for node, of in enumerate(level) if of == rank]
         for index, node in enumerate(switches):
@@ -310,8 +318,8 @@ def _fat_tree(topology: Topology) -> _Drawing:
 
 def _graph(topology: Topology) -> _Drawing:
     """Draws rings and large graphs on a circle, stars around their centre, and other graphs by a spring layout."""
-    nodes = topology.nodes
-    pairs = [(a, b) for a, _, b, _ in topology.links.tolist()]
+    nodes = topology.shape_nodes
+    pairs = [(a, b) for a, _, b, _ in topology.links.tolist() if max(a, b) < nodes]
     if topology.shape == "star":
         places = {0: (0.0, 0.0)} | _circle(range(1, nodes))
     elif topology.shape == "prism":

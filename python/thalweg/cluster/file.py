@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
@@ -86,12 +86,18 @@ class ClusterFile(Generic[Values]):
 
         It names the line of the key that is closest to the user: in the file itself, else in its base, else in the plain file.
         """
-        paths = [tuple(int(part) if part.isdigit() else part for part in key.split(".")) for key in keys]
+        paths = [self._path(key) for key in keys]
         return wrong_at(self.places, min(paths, key=self._remoteness), what, self.name)
 
     def places_without(self, tables: Container[str]) -> dict[KeyPath, Place]:
         """The places of all values outside these top-level tables, whose values come from somewhere else."""
         return {path: place for path, place in self.places.items() if path[0] not in tables}
+
+    def _path(self, key: str) -> KeyPath:
+        path: KeyPath = ()
+        for part in key.split("."):  # a number is an index, or a key of a table
+            path = (*path, int(part) if part.isdigit() and (*path, part) not in self.places else part)
+        return path
 
     def _remoteness(self, path: KeyPath) -> int:
         file = str(_place(self.places, path).file)
@@ -181,7 +187,9 @@ def system_of(name: str) -> System:
 
 
 def system_of_file(file: Path) -> System:
-    """The system of a file, by its kinds of nodes. Raises InputError for a kind that no system has."""
+    """The system of a file: the one that has all its kinds of nodes, or a mixed one. Raises InputError for a kind that is none."""
+    from thalweg.cluster import leaves, mixed
+
     known = list(systems().values())
     for system in known:
         if file.suffix in system.endings:
@@ -190,25 +198,30 @@ def system_of_file(file: Path) -> System:
         values, places = layers(file, None)
     except (InputError, OSError):
         return known[0]
-    found = known[0]
+    kinds = sorted({*leaves.NODES, *(kind for system in known for kind in system.node_kinds)})
     tables = values.get("node")
+    found = set()
     for name, table in tables.items() if isinstance(tables, dict) else ():
         if isinstance(table, dict):
-            found = _system_of_kind(table.get("kind"), known, places, ("node", name), str(file))
-    return found
-
-
-def _system_of_kind(
-    kind: Any, known: Sequence[System], places: dict[KeyPath, Place], path: KeyPath, name: str
-) -> System:
+            found.add(kind_of(table, kinds, places, ("node", name), str(file)))
     for system in known:
-        if isinstance(kind, str) and kind in system.node_kinds:
+        if found <= system.node_kinds:
             return system
-    kinds = sorted(kind for system in known for kind in system.node_kinds)
+    return mixed.Mixed([system for system in known if found & system.node_kinds])
+
+
+def kind_of(
+    table: Mapping[str, Any], kinds: Collection[str], places: dict[KeyPath, Place], path: KeyPath, name: str
+) -> str:
+    """The kind of the table at a path. Raises InputError if it is missing or is none of the kinds."""
+    kind = table.get("kind")
+    if isinstance(kind, str) and kind in kinds:
+        return kind
+    known = f"the kinds are {', '.join(kinds)}"
     if kind is None:
-        raise wrong_at(places, path, f"'kind' is missing {_in(path)}; the kinds are {', '.join(kinds)}", name)
+        raise wrong_at(places, path, f"'kind' is missing {_in(path)}; {known}", name)
     near = difflib.get_close_matches(str(kind), kinds, n=1)
-    right = f"did you mean {near[0]!r}?" if near else f"the kinds are {', '.join(kinds)}"
+    right = f"did you mean {near[0]!r}?" if near else known
     raise wrong_at(places, (*path, "kind"), f"{_dotted(path)}.kind {kind!r} is none; {right}", name)
 
 
@@ -312,7 +325,7 @@ def _what(model: type[Table], problem: Any, at: KeyPath) -> str:
     given = given if len(given) <= 40 else given[:37] + "..."
     if problem["type"] == "list_type" and isinstance(problem["input"], int):
         return f"{_dotted(at + path)} is {given}; write [{given}] ({meaning})"
-    right = re.sub(r"^(Input|List) should | after validation, not .*$", "", problem["msg"])
+    right = re.sub(r"^\w+ should | after validation, not .*$", "", problem["msg"])
     right = _PLAINER.get(problem["type"], right)
     return f"{_dotted(at + path)} is {given}; it should {right} ({meaning})"
 

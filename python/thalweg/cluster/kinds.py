@@ -6,9 +6,11 @@
                                (values of the kind)    (values of the kind)    size = [4]
                                                                                node = "hub"
                                                                                link = "ring"
-                                                                               join = [{ link = "cable", ends = ["0.S", "2.S"] }]
+                                                                               nodes = { "3" = "other", "4-5" = "host" }
+                               join = [{ link = "cable", ends = ["0.S", "4.pcie"] }]
 
-All nodes of a shape have one kind, except its switches. `join` adds links beyond the shape, each by its two ends. The
+`node` stands at each place of the shape (`switch` at its switches), unless `nodes` names another one; numbers beyond the shape add nodes. `join`
+adds links beyond the shape, each by its two ends. The
 simulator builds the cluster from one plain description (`Assembled.assembly`), whose values the kinds read.
 """
 
@@ -16,10 +18,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import count, groupby
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 
@@ -32,6 +36,7 @@ from thalweg.cluster.file import (
     Place,
     Table,
     TopologyTable,
+    kind_of,
     layers,
     named_after,
     over,
@@ -41,11 +46,12 @@ from thalweg.cluster.file import (
     validated,
 )
 from thalweg.cluster.toml_lines import KeyPath
-from thalweg.cluster.topology import Topology
+from thalweg.cluster.topology import MAX_NODES, Topology
 from thalweg.errors import InputError
 
 Name = Annotated[str, Field(min_length=1)]
 MOST_TICKS = 2**63 // 3600  #: ticks per second, so that 64 bits hold an hour
+PLACES = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 LARGEST_DENOMINATOR = 10**6  #: of the fraction that a frequency in MHz is converted to
 
 
@@ -66,8 +72,13 @@ class KindTable(Table):
 
 
 class NodeTable(KindTable):
-    ports: ClassVar[Mapping[str, str]] = {}
-    """Names of its link ports with their types, such as "PCIe root". A shape uses the first ports."""
+    PORTS: ClassVar[Mapping[str, str]] = {}
+    """Names of its link ports with their types, such as "PCIe root"."""
+
+    @property
+    def port_types(self) -> Mapping[str, str]:
+        """The type of each port, by name. A shape uses the first ports."""
+        return self.PORTS
 
 
 class LinkTable(KindTable):
@@ -86,6 +97,10 @@ class JoinTable(Table):
 class KindsTopology(TopologyTable):
     node: Name = Field(description="which of the file's nodes stands at each place")
     switch: Name | None = Field(None, description="which of them stands where the shape has switches")
+    nodes: dict[str, Name] = Field(
+        {},
+        description='which of them stands at other places, by "NUMBER" or "FIRST-LAST"; numbers beyond the shape add nodes',
+    )
     link: Name = Field(description="which of the file's links joins them")
     join: list[JoinTable] = Field([], description="further links, each with two ends")
 
@@ -114,6 +129,8 @@ class Assembled:
     nodes: Mapping[str, NodeTable]
     links: Mapping[str, LinkTable]
     topology: Topology
+    node_names: Sequence[str]  #: name in the file of each node
+    link_names: Sequence[str]  #: name in the file of each link
 
     system: ClassVar[str]
     NODES: ClassVar[Mapping[str, type[NodeTable]]]
@@ -139,8 +156,9 @@ class Assembled:
 
     @classmethod
     def _made(cls: type[Made], read: ClusterFile[KindsTable], name: str) -> Made:
-        nodes = dict(_of_kinds(cls.NODES, "node", read.values.node, read))
-        links = dict(_of_kinds(cls.LINKS, "link", read.values.link, read))
+        node_kinds, link_kinds = cls._kinds(read)
+        nodes = dict(_of_kinds(node_kinds, "node", read.values.node, read))
+        links = dict(_of_kinds(link_kinds, "link", read.values.link, read))
         for what, tables in (("node", nodes), ("link", links)):
             for key in ("node", "switch") if what == "node" else ("link",):
                 _one_of(tables, getattr(read.values.topology, key), f"topology.{key}", f"{what}s", read)
@@ -152,7 +170,26 @@ class Assembled:
                 f"that share factors, for ticks of {MOST_TICKS / 1e12:.0f} THz at most",
                 "clock",
             )
-        return cls(name, read, nodes, links, _joined(read, nodes, links))
+        return cls(name, read, nodes, links, *_joined(read, nodes, links))
+
+    @classmethod
+    def part_of(cls: type[Made], whole: Assembled) -> Made:
+        """The nodes of this class's kinds in a larger cluster, renumbered in their order, and the links between them."""
+        kinds = tuple(cls.NODES.values())
+        own = [node for node, name in enumerate(whole.node_names) if isinstance(whole.nodes[name], kinds)]
+        topology, kept = whole.topology.part(own)
+        names = [whole.node_names[node] for node in own]
+        joined = [name for name, each in zip(whole.link_names, kept, strict=True) if each]
+        nodes = {name: table for name, table in whole.nodes.items() if name in names}
+        links = {name: table for name, table in whole.links.items() if name in joined}
+        return cls(f"{cls.system} in {whole.name}", whole.file, nodes, links, topology, names, joined)
+
+    @classmethod
+    def _kinds(
+        cls, read: ClusterFile[KindsTable]
+    ) -> tuple[Mapping[str, type[NodeTable]], Mapping[str, type[LinkTable]]]:
+        """The kinds of nodes and of links that a file may name. Raises InputError."""
+        return cls.NODES, cls.LINKS
 
     @classmethod
     def _read(cls, file: Path) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
@@ -200,17 +237,13 @@ class Assembled:
             "links": len(self.topology.links),
         }
 
-    @cached_property
+    @property
     def kinds(self) -> Sequence[str]:
-        """The name in the file of each node's kind."""
-        table, built = self.file.values.topology, self.topology
-        return [table.node] * built.hosts + [table.switch or table.node] * (built.nodes - built.hosts)
+        return self.node_names
 
-    @cached_property
+    @property
     def link_kinds(self) -> Sequence[str]:
-        """The name in the file of each link's kind."""
-        table, built = self.file.values.topology, self.topology
-        return [table.link] * (len(built.links) - built.joined) + [join.link for join in table.join]
+        return self.link_names
 
     def shown(self) -> Sequence[Shown]:
         rows: list[Shown] = [
@@ -220,17 +253,11 @@ class Assembled:
         for what, tables in (("node", self.nodes), ("link", self.links)):
             for name, table in tables.items():
                 rows.append((f"{what} {name}", table.kind, ""))
-                for key, field in type(table).model_fields.items():
-                    if key != "kind":
-                        rows.append((f"  {key}", f"{getattr(table, key)}", field.description or ""))
+                rows += _values(table)
         return rows
 
     def legend(self) -> Sequence[str]:
-        ports = {
-            name: ", ".join(f"{port} ({what})" for port, what in table.ports.items())
-            for name, table in self.nodes.items()
-        }
-        return [f"node {name}: {table.kind}, ports {ports[name]}" for name, table in self.nodes.items()]
+        return [f"node {name}: {table.kind}, ports {_ports(table)}" for name, table in self.nodes.items()]
 
     def checked(self) -> tuple[str, Mapping[str, Any]]:
         return f"{len(self.clocks)} clocks in ticks of {self.ticks_per_second / 1e9:g} GHz", {}
@@ -283,10 +310,10 @@ class Assembled:
             values = table.model_dump(exclude={"kind"}, exclude_none=True)
             return {"kind": table.kind, "of": f"{what} {number} ({name})", "values": values}
 
-        nodes = [part("node", name, i, self.nodes[name]) for i, name in enumerate(self.kinds)]
+        nodes = [part("node", name, i, self.nodes[name]) for i, name in enumerate(self.node_names)]
         links = [
             part("link", name, i, self.links[name]) | {"ends": ends}
-            for i, (name, ends) in enumerate(zip(self.link_kinds, self.topology.links.tolist(), strict=True))
+            for i, (name, ends) in enumerate(zip(self.link_names, self.topology.links.tolist(), strict=True))
         ]
         ticks = self.ticks_per_second
         clocks = [
@@ -340,12 +367,7 @@ def _of_kinds(
     """The tables of [node.*] or [link.*], validated by the models of their kinds. Raises InputError."""
     for name, table in tables.items():
         at = f"{what}.{name}"
-        kind = table.get("kind")
-        if not isinstance(kind, str) or kind not in kinds:
-            known = f"the kinds of {what} are {', '.join(kinds)}"
-            if kind is None:
-                raise file.wrong(f"'kind' is missing in [{at}]; {known}", at)
-            raise file.wrong(f"{at}.kind is {kind!r}; {known}", f"{at}.kind")
+        kind = kind_of(table, kinds, file.places, (what, name), file.name)
         made = validated(kinds[kind], table, file.places, file.name, (what, name))
         for key, value in made:
             if key.endswith("clock"):
@@ -358,23 +380,67 @@ def _one_of(known: Mapping[str, Any], name: str | None, path: str, what: str, fi
         raise file.wrong(f"{path} names {name!r}; the {what} are {', '.join(known)}", path)
 
 
-def _joined(file: ClusterFile[KindsTable], nodes: Mapping[str, NodeTable], links: Mapping[str, LinkTable]) -> Topology:
-    """The shape with its further links. Raises InputError if a port is missing or used twice, or if a link cannot connect two ports."""
+def _values(table: Table, at: str = "  ") -> Iterator[Shown]:
+    for key, field in type(table).model_fields.items():
+        value = getattr(table, key)
+        if isinstance(value, Table):
+            yield from _values(value, f"{at}{key}.")
+        elif key != "kind":
+            shown = ", ".join(f"{name} {of}" for name, of in value.items()) if isinstance(value, dict) else f"{value}"
+            yield f"{at}{key}", shown, field.description or ""
+
+
+def _ports(table: NodeTable) -> str:
+    """Its ports with their types; of many of one type in a row the first and the last."""
+    rows = [
+        (what, [port for port, _ in each]) for what, each in groupby(table.port_types.items(), lambda port: port[1])
+    ]
+    return ", ".join(
+        f"{ports[0]} to {ports[-1]} ({what})" if len(ports) > 8 else ", ".join(f"{port} ({what})" for port in ports)
+        for what, ports in rows
+    )
+
+
+def _placed(file: ClusterFile[KindsTable], nodes: Mapping[str, NodeTable], built: Topology) -> dict[int, str]:
+    """The nodes of [topology] `nodes`, by their numbers. Raises InputError."""
+    placed: dict[int, str] = {}
+    for text, name in file.values.topology.nodes.items():
+        path = f"topology.nodes.{text}"
+        _one_of(nodes, name, path, "nodes", file)
+        found = PLACES.fullmatch(text)
+        if not found or int(found[1]) > int(found[2] or found[1]):
+            raise file.wrong(
+                f"topology.nodes has {text!r}; a key is a node's number, or the first and the last as in '4-7'", path
+            )
+        for number in range(int(found[1]), int(found[2] or found[1]) + 1):
+            if number in placed:
+                raise file.wrong(f"topology.nodes has node {number} twice, as {placed[number]} and {name}", path)
+            if number >= MAX_NODES:
+                raise file.wrong(f"topology.nodes has node {number}; there may be {MAX_NODES}", path)
+            placed[number] = name
+    for number, expected in zip(sorted(n for n in placed if n >= built.nodes), count(built.nodes)):
+        if number != expected:
+            what = f"topology.nodes has node {number} and no node {expected}; numbers beyond the shape follow its last, {built.nodes - 1}"
+            raise file.wrong(what, "topology.nodes")
+    return placed
+
+
+def _joined(
+    file: ClusterFile[KindsTable], nodes: Mapping[str, NodeTable], links: Mapping[str, LinkTable]
+) -> tuple[Topology, list[str], list[str]]:
+    """The shape with its further nodes and links, and the name of each node and link. Raises InputError if a port is missing or used
+    twice, if a link cannot connect two ports, or if a node is not connected."""
     table = file.values.topology
     built = topology_of(file)
-
-    def name_of(node: int) -> str:
-        return table.node if node < built.hosts else table.switch or table.node
-
+    placed = _placed(file, nodes, built)
+    names = [table.node] * built.hosts + [table.switch or table.node] * (built.nodes - built.hosts)
+    added = sum(number >= len(names) for number in placed)
+    names = [placed.get(number, own) for number, own in enumerate([*names, *[""] * added])]
     used: dict[tuple[int, int], str] = {}
 
     def end(link: str, node: int, port: int, path: str) -> str:
         """The type of the port at a link's end."""
-        of = name_of(node)
-        ports = list(nodes[of].ports.items())
-        if port >= len(ports):
-            has = f"{len(ports)} ({', '.join(nodes[of].ports)})" if ports else "none"
-            raise file.wrong(f"a {table.shape} takes {built.link_ports} ports of each node; {of} has {has}", path)
+        ports = list(nodes[names[node]].port_types.items())
         if (node, port) in used:
             raise file.wrong(f"port {ports[port][0]} of node {node} has two links, {used[node, port]} and {link}", path)
         used[node, port] = link
@@ -389,24 +455,36 @@ def _joined(file: ClusterFile[KindsTable], nodes: Mapping[str, NodeTable], links
             )
         return [ends[0][0], ends[0][1], ends[1][0], ends[1][1]]
 
+    for node, number in built.links.reshape(-1, 2).tolist():
+        types = nodes[names[node]].port_types
+        if number >= len(types):
+            has = f"{len(types)} ({', '.join(types)})" if types else "none"
+            what = f"a {table.shape} takes {built.link_ports} ports of each node; {names[node]} has {has}"
+            raise file.wrong(what, "topology.nodes" if node in placed else "topology.node")
     for a, port_a, b, port_b in built.links.tolist():
-        join(table.link, [(a, port_a), (b, port_b)], "topology.node")
+        join(table.link, [(a, port_a), (b, port_b)], "topology.nodes" if {a, b} & placed.keys() else "topology.node")
     more = []
     for index, joined in enumerate(table.join):
         path = f"topology.join.{index}"
         ends = []
         for text in joined.ends:
-            number, port = text.split(".")
-            node = int(number)
-            if node >= built.nodes:
-                raise file.wrong(f"{path} joins node {node}; the last one is {built.nodes - 1}", path)
-            names = list(nodes[name_of(node)].ports)
-            if port not in names:
-                raise file.wrong(f"node {node} ({name_of(node)}) has no port {port!r}; it has {', '.join(names)}", path)
-            ends.append((node, names.index(port)))
+            node, port = int(text.partition(".")[0]), text.partition(".")[2]
+            if node >= len(names):
+                raise file.wrong(f"{path} joins node {node}; the last one is {len(names) - 1}", path)
+            ports = list(nodes[names[node]].port_types)
+            if port not in ports:
+                raise file.wrong(f"node {node} ({names[node]}) has no port {port!r}; it has {', '.join(ports)}", path)
+            ends.append((node, ports.index(port)))
         more.append(join(joined.link, ends, path))
-    if not more:
-        return built
-    together = np.concatenate([built.links, np.array(more, np.int32)])
-    ports = int(together[:, [1, 3]].max()) + 1
-    return dataclasses.replace(built, links=together, link_ports=ports, joined=len(more))
+    if more:
+        together = np.concatenate([built.links, np.array(more, np.int32)])
+        link_ports = int(together[:, [1, 3]].max()) + 1
+        built = dataclasses.replace(built, links=together, link_ports=link_ports, joined=len(more))
+    if added:
+        level = (*built.level, *[-1] * added) if built.level else ()
+        built = dataclasses.replace(built, nodes=len(names), level=level, added=added)
+        if built.unreachable is not None:
+            raise file.wrong(
+                f"no link leads to node {built.unreachable[1]} ({names[built.unreachable[1]]})", "topology.nodes"
+            )
+    return built, names, [table.link] * (len(built.links) - len(more)) + [each.link for each in table.join]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -52,11 +52,17 @@ class Topology:
     links: NDArray[np.int32]  # a row per link: node, port, other node, other port
     level: tuple[int, ...] = ()  # of each node of a fat tree: 0 for hosts, 1 for leaf switches and so on
     joined: int = 0  # number of links beyond the shape's; they are the last ones
+    added: int = 0  # number of nodes beyond the shape's; they are the last ones, and have level -1 beside a fat tree
 
     @property
     def hosts(self) -> int:
         """Number of nodes with a host, which can have a rank. They are the first nodes; the others are switches."""
         return self.level.count(0) if self.level else self.nodes
+
+    @property
+    def shape_nodes(self) -> int:
+        """Number of the shape's own nodes."""
+        return self.nodes - self.added
 
     @property
     def of_shape(self) -> NDArray[np.int32]:
@@ -85,6 +91,23 @@ class Topology:
     def peer_port(self) -> NDArray[np.int32]:
         """(nodes, link ports): the port at the other end of each port's link, or -1."""
         return self._ends(3)
+
+    def part(self, nodes: Sequence[int]) -> tuple[Topology, NDArray[np.bool_]]:
+        """The topology of some nodes, renumbered in their order, and which links it keeps: those between them, at their ports.
+
+        It is a list of edges, unless the nodes are the shape's own.
+        """
+        number = np.full(self.nodes, -1, np.int32)
+        number[list(nodes)] = np.arange(len(nodes))
+        kept = (number[self.links[:, 0]] >= 0) & (number[self.links[:, 2]] >= 0)
+        links = self.links[kept]
+        links[:, [0, 2]] = number[links[:, [0, 2]]]
+        ports = int(links[:, [1, 3]].max(initial=-1)) + 1
+        if list(nodes) != list(range(self.shape_nodes)):
+            return Topology("edges", (len(nodes),), 1, len(nodes), ports, links), kept
+        joined = int(kept[len(kept) - self.joined :].sum())
+        level, ports = self.level[: len(nodes)], ports if joined else self.shape_ports
+        return replace(self, nodes=len(nodes), links=links, link_ports=ports, level=level, joined=joined, added=0), kept
 
     def _ends(self, column: int) -> NDArray[np.int32]:
         table = np.full((self.nodes, self.link_ports), -1, np.int32)

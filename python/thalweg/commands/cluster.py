@@ -100,4 +100,5 @@ def _shape(cluster: Cluster) -> str:
     built = cluster.topology
     size = "x".join(map(str, built.size))
     planes = f", {built.planes} planes" if built.planes > 1 else ""
-    return f"{built.shape} {size}{planes}" if built.shape != "edges" else f"a list of edges{planes}"
+    further = f" and {built.added} further node{'s' * (built.added > 1)}" if built.added else ""
+    return (f"{built.shape} {size}{planes}" if built.shape != "edges" else f"a list of edges{planes}") + further

@@ -21,13 +21,13 @@ class Hub(NodeTable):
     clock: str = Field(description="of its router")
     host_clock: str = Field(description="of its host's side")
     buffer_words: int = Field(16, ge=1, le=1024, description="words of each input")
-    ports: ClassVar[Mapping[str, str]] = {"E": "PCIe root", "W": "PCIe endpoint", "S": "PCIe side"}
+    PORTS: ClassVar[Mapping[str, str]] = {"E": "PCIe root", "W": "PCIe endpoint", "S": "PCIe side"}
 
 
 class Leaf(NodeTable):
     kind: Literal["leaf"]
     clock: str = Field(description="of all of it")
-    ports: ClassVar[Mapping[str, str]] = {"up": "PCIe side"}
+    PORTS: ClassVar[Mapping[str, str]] = {"up": "PCIe side"}
 
 
 class Cable(LinkTable):
@@ -51,7 +51,7 @@ class Cluster(Assembled):
 class Wide(NodeTable):
     kind: Literal["wide"]
     clock: str = Field(description="of all of it")
-    ports: ClassVar[Mapping[str, str]] = dict.fromkeys("ABC", "PCIe side")
+    PORTS: ClassVar[Mapping[str, str]] = dict.fromkeys("ABC", "PCIe side")
 
 
 class Mixed(Assembled):
@@ -140,8 +140,8 @@ def test_ticks_are_exact(tmp_path: Path, net: str, host: str, ticks: int, period
 
 WRONG = {
     'kind = "hub"': {
-        'kind = "huhb"': (8, "node.hub.kind is 'huhb'; the kinds of node are hub, leaf"),
-        "": (7, "'kind' is missing in [node.hub]; the kinds of node are hub, leaf"),
+        'kind = "huhb"': (8, "node.hub.kind 'huhb' is none; did you mean 'hub'?"),
+        "": (7, "'kind' is missing in [node.hub]; the kinds are hub, leaf"),
         'kind = "leaf"': (10, "'host_clock' is no key in [node.hub]; did you mean 'clock'?"),
     },
     'host_clock = "host"': {

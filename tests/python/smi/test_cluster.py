@@ -152,7 +152,7 @@ def test_wrong_topology_files_are_named(change: str | dict[str, Any], what: str,
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        ('shape = "torus"', 'shape = "star"', "a star takes 7 ports of each node; board has 4"),
+        ('shape = "torus"', 'shape = "star"', "a star takes 7 ports of each node; board has 5"),
         ("links = 4 ", "links = 3 ", "the ports of a node that are joined go up to L3, and a node has 3 links"),
         ("packet_bytes = 32 ", "packet_bytes = 30 ", "packet_bytes is 30; it is a multiple of 8"),
         ("reads = 8 ", "reads = 0 ", "node.board.reads is 0"),

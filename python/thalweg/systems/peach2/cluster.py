@@ -60,7 +60,7 @@ class Node(dram.Ddr3):
     copy_gb: float = Field(gt=0, le=1e3, description="GB/s of such a copy")
     sum_gb: float = Field(gt=0, le=1e3, description="GB/s at which the processor sums records in its memory")
 
-    ports: ClassVar[Mapping[str, str]] = {"E": "end point", "W": "root complex", "S": "south"}
+    PORTS: ClassVar[Mapping[str, str]] = {"E": "end point", "W": "root complex", "S": "south", "N": "PCIe"}
 
 
 class Pcie(LinkTable):

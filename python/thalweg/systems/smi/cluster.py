@@ -88,9 +88,10 @@ class Node(dram.Ddr4):
             return self.packet_bytes - HEADER_BYTES
         return self.packet_bytes * self.circuits / (self.circuits + 1)
 
-    ports: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("L0", "L1", "L2", "L3"), "serial"
-    )  #: as many as `links` at most
+    PORTS: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("L0", "L1", "L2", "L3"), "serial"),  #: as many as `links` at most
+        "host": "PCIe",
+    }
 
 
 class Serial(LinkTable):

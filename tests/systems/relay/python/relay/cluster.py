@@ -17,7 +17,7 @@ class Relay(NodeTable):
     clock: str = Field(description="of its links' side")
     core_clock: str = Field(description="of what adds")
     depth: int = Field(8, ge=2, le=64, multiple_of=2, description="words of each crossing")
-    ports: ClassVar[Mapping[str, str]] = {"E": "relay out", "W": "relay in"}
+    PORTS: ClassVar[Mapping[str, str]] = {"E": "relay out", "W": "relay in"}
 
 
 class Cable(LinkTable):

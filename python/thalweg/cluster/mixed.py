@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clusters whose nodes are of several systems or of none, such as external hosts (thalweg.cluster.leaves).
+
+Such a cluster is shown, drawn and checked, and each system checks its own part. Operations take clusters of one system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NoReturn
+
+from thalweg.cluster import leaves
+from thalweg.cluster.file import ClusterFile
+from thalweg.cluster.kinds import Assembled, KindsTable, LinkTable, NodeTable
+from thalweg.errors import InputError
+from thalweg.systems import Loaded, System, systems
+
+
+class Mixed(System):
+    """The system of a mixed cluster: it has no operations and no commands."""
+
+    def __init__(self, of: Sequence[System] = ()) -> None:
+        names = " and ".join([*(system.name for system in of), *(["no system"] if len(of) < 2 else [])])
+        super().__init__(NAME, f"nodes of {names}", "thalweg.cluster", frozenset(), cluster="mixed:Cluster")
+
+    def _entry(self, table: Mapping[str, Loaded], name: str) -> NoReturn:
+        what = f"{name} takes a cluster of one system; this one has {self.about}, and can be shown, drawn and checked"
+        raise InputError(what)
+
+
+NAME = "mixed"
+
+
+class Cluster(Assembled):
+    system = NAME
+
+    @classmethod
+    def _kinds(
+        cls, read: ClusterFile[KindsTable]
+    ) -> tuple[Mapping[str, type[NodeTable]], Mapping[str, type[LinkTable]]]:
+        of = [known for _, known in _classes({table.get("kind") for table in read.values.node.values()})]
+        return _all(leaves.NODES, *(known.NODES for known in of)), _all(leaves.LINKS, *(known.LINKS for known in of))
+
+    @property
+    def of(self) -> Mixed:
+        return Mixed([system for system, _ in _classes(self._used)])
+
+    @property
+    def _used(self) -> set[str]:
+        """The kinds of its nodes."""
+        return {self.nodes[name].kind for name in self.node_names}
+
+    @cached_property
+    def parts(self) -> Mapping[str, Assembled]:
+        """The part of each system that is a cluster of its own: two nodes or more, each of which its links reach."""
+        parts = {system.name: known.part_of(self) for system, known in _classes(self._used)}
+        return {name: part for name, part in parts.items() if part.topology.nodes > 1 and not part.topology.unreachable}
+
+    def check(self) -> None:
+        for part in self.parts.values():
+            part.check()
+
+    def checked(self) -> tuple[str, Mapping[str, Any]]:
+        said, proofs = [super().checked()[0]], {}
+        for name, part in self.parts.items():
+            what, proofs[name] = part.checked()
+            own = f"{part.topology.nodes} nodes of {name}"
+            said.append(own if what == said[0] else f"{own}, {what}")
+        return "; ".join(said), proofs
+
+
+def _classes(kinds: set[Any]) -> Iterator[tuple[System, type[Assembled]]]:
+    """The systems that have some of these kinds of nodes, with the classes of their clusters."""
+    for system in systems().values():
+        if kinds & system.node_kinds - leaves.NODES.keys():
+            known = system.clusters()
+            if not (isinstance(known, type) and issubclass(known, Assembled)):
+                raise InputError(f"nodes of {system.name} are in clusters of their own alone, not beside others")
+            yield system, known
+
+
+def _all(*tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Raises InputError where two systems have a kind of the same name."""
+    merged: dict[str, Any] = {}
+    for table in tables:
+        for kind, model in table.items():
+            if merged.setdefault(kind, model) is not model:
+                raise InputError(f"two systems have a kind {kind!r}, so that they can't be in one cluster")
+    return merged
