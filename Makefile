@@ -49,7 +49,7 @@ examples:  ## run the examples in README and docs, and write what they print int
 
 tune:  ## measure anew which algorithms are the fastest on the presets (clusters/tuning); minutes
 	@tools/setup run
-	@for file in clusters/mpi-fpga-*.toml clusters/thalweg-*.toml; do name=$$(basename $$file .toml); \
+	@for file in clusters/tuning/*.toml; do name=$$(basename $$file .toml); \
 	  $(BIN)/thalweg tune --cluster $$name -o clusters/tuning/$$name.toml || exit; done
 
 clean:  ## remove everything that was built or installed here

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does a forbidden include fail to compile? A leaf knows leaves that it is built on and no system, a system no other system; a front
-knows its system, and nothing that is simulated knows what runs on it. in_switch, where two systems meet, knows both."""
+knows its system, and nothing that is simulated knows what runs on it. in_switch, where two systems meet, knows both.
+
+Systems and their fronts are found from their folders: the system of tests/systems/relay, laid into a copy of the tree, is one of them."""
 
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +17,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+RELAY = ROOT / "tests/systems/relay"
 LEAVES = {
     "core": set[str](),
     "cluster": {"core"},
@@ -26,33 +31,30 @@ LEAVES = {
     "queue": {"core"},
 }
 """What each may include besides itself."""
+SIMULATED = {path.name: path for root in (ROOT, RELAY) for path in (root / "sim").iterdir() if path.is_dir()}
+RUNNING = {path.name: path for path in (ROOT / "runtime").iterdir() if path.is_dir()}
+SYSTEMS = sorted(SIMULATED.keys() - LEAVES.keys())
 FRONTS = {
     "mpi": {"mpi_fpga", "launch", "queue"},
-    "peach2_front": {"peach2"},
-    "smi_front": {"smi"},
     "in_switch": {"mpi_fpga", "smi", "smi_front"},
+    **{f"{system}_front": {system} for system in SYSTEMS if system in RUNNING},
 }
-PLACES = {
-    f"{path.name}_front" if f"{path.name}_front" in FRONTS and tree == "runtime" else path.name: path
-    for tree in ("sim", "runtime")
-    for path in (ROOT / tree).iterdir()
-    if path.is_dir()
-}
+PLACES = SIMULATED | {f"{name}_front" if name in SYSTEMS else name: path for name, path in RUNNING.items()}
 """By the names of their libraries: a front that has its system's word for a folder has another one there."""
 FOLDERS = sorted(PLACES)
-SIMULATED = {folder for folder in LEAVES if PLACES[folder].parent.name == "sim"}
-SYSTEMS = [folder for folder in FOLDERS if folder not in {*LEAVES, *FRONTS}]
 
 
 @pytest.fixture(scope="session")
 def compilers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """How the build compiles a file of each folder, without the file."""
     folder = tmp_path_factory.mktemp("build")
+    for tree in (ROOT / "sim", ROOT / "runtime", RELAY / "sim"):
+        shutil.copytree(tree, folder / tree.name, copy_function=os.symlink, dirs_exist_ok=True)
     for name in FOLDERS:  # a library of headers alone has no command of its own: each gets a file
         (folder / f"{name}.cpp").touch()
     (folder / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.22)\nproject(layers CXX)\nset(CMAKE_EXPORT_COMPILE_COMMANDS ON)\n"
-        f"add_library(thalweg_options INTERFACE)\nadd_subdirectory({ROOT}/sim sim)\nadd_subdirectory({ROOT}/runtime runtime)\n"
+        "add_library(thalweg_options INTERFACE)\nadd_subdirectory(sim)\nadd_subdirectory(runtime)\n"
         + "".join(
             f"add_library(user_of_{name} OBJECT {name}.cpp)\ntarget_link_libraries(user_of_{name} thalweg_{name})\n"
             for name in FOLDERS
@@ -85,21 +87,16 @@ def seen(compiler: list[str], headers: dict[str, str]) -> set[str]:
 
 
 def test_there_is_no_folder_that_is_neither_leaf_nor_system() -> None:
-    assert (
-        sorted(
-            path.name for path in (ROOT / "python/thalweg/systems").iterdir() if path.is_dir() and path.name[0] != "_"
-        )
-        == SYSTEMS
-    )
+    packages = [*(ROOT / "python/thalweg/systems").glob("*/__init__.py"), *RELAY.glob("python/*/__init__.py")]
+    assert sorted(package.parent.name for package in packages) == SYSTEMS
 
 
 HEADERS = {name: f"{place.name}/{sorted(place.glob('*.hpp'))[0].name}" for name, place in PLACES.items()}
 
 
 def may_include(folder: str) -> set[str]:
-    if folder in FRONTS:
-        return SIMULATED | FRONTS[folder]
-    return LEAVES.get(folder, SIMULATED)
+    leaves = SIMULATED.keys() & LEAVES.keys()
+    return leaves | FRONTS[folder] if folder in FRONTS else LEAVES.get(folder, leaves)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
