@@ -104,7 +104,7 @@ def test_lint(block: Block, parameters: ParameterSet) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("folder", ["peach2", "smi"])
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in PROJECT.root.glob("rtl/*/lint.vlt")))
 def test_every_waiver_is_needed(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line of a system's lint.vlt: a signal that it names is not used in some parameter set."""
     monkeypatch.setattr("thalweg.rtl.project.waivers", lambda root, _: [root / "rtl/lint.vlt"])

@@ -16,7 +16,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("system", ticks.SYSTEMS)
 def test_every_case_is_written_down(system: str) -> None:
-    assert list(ticks.read(system)) == [case.command for case in ticks.SYSTEMS[system]()]
+    assert list(ticks.read(system)) == [case.command for case in ticks.cases(system)]
 
 
 @pytest.mark.slow
@@ -24,6 +24,6 @@ def test_every_case_is_written_down(system: str) -> None:
 @pytest.mark.parametrize("system", ticks.SYSTEMS)
 def test_times_stay(system: str, quick: bool, programs: dict[str, Path]) -> None:
     expected = ticks.read(system)
-    commands = [case.command for case in ticks.SYSTEMS[system]() if case.quick or not quick]
+    commands = [case.command for case in ticks.cases(system) if case.quick or not quick]
     measured = {command: ticks.measured(command, programs) for command in commands}
     assert measured == {command: expected[command] for command in commands}

@@ -40,7 +40,7 @@ def test_version() -> None:
 @installed
 def test_data_is_installed_whole() -> None:
     data = Path(thalweg.__file__).parent / "data"
-    for folder in ("clusters", "rtl", "runtime/mpi", "spec/generated/cpp", "spec/generated/sv"):
+    for folder in ("clusters", "rtl", "runtime", "spec/generated/cpp", "spec/generated/sv"):
         files = {
             p.relative_to(ROOT) for p in (ROOT / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts
         }
@@ -76,6 +76,9 @@ def test_a_wheel_lints_and_exports_the_hardware(tmp_path: Path) -> None:
     away.mkdir()
     packages = next(environment.glob("lib/python*/site-packages"))
     subprocess.run([*pip, "install", "--no-deps", "--target", packages, *tmp_path.glob("*.whl")], check=True)
+    sets = {path.relative_to(ROOT) for path in ROOT.glob("tests/blocks/*/*/block.toml")}
+    data = packages / "thalweg/data"
+    assert {path.relative_to(data) for path in (data / "tests").rglob("*") if path.is_file()} == sets
     extension = importlib.import_module("thalweg._sim").__file__
     assert extension
     shutil.copy(extension, packages / "thalweg")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import importlib.util
 import json
 import os
@@ -16,28 +17,17 @@ from typing import Any
 import pytest
 from thalweg import spec
 from thalweg.systems.mpi_fpga import spec as mpi_fpga
-from thalweg.systems.peach2 import spec as peach2
-from thalweg.systems.smi import spec as smi
 
 ROOT = Path(__file__).resolve().parents[3]
 VECTORS: dict[str, list[dict[str, Any]]] = json.loads((ROOT / "spec/generated/vectors.json").read_text())["formats"]
+SYSTEMS = sorted(path.parent.name for path in (ROOT / "spec").glob("*/packets"))
+MODULES = {"": spec} | {word: importlib.import_module(f"thalweg.systems.{word}.spec") for word in SYSTEMS}
 FORMATS: dict[str, Any] = {
-    "pcie_memory_write": spec.PcieMemoryWrite,
-    "pcie_memory_read": spec.PcieMemoryRead,
-    "pcie_completion": spec.PcieCompletion,
-    "network_header": mpi_fpga.NetworkHeader,
-    "processor_header": mpi_fpga.ProcessorHeader,
-    "descriptor": mpi_fpga.Descriptor,
-    "credit": mpi_fpga.Credit,
-    "personal_header": mpi_fpga.PersonalHeader,
-    "relay_header": mpi_fpga.RelayHeader,
-    "relay_credit": mpi_fpga.RelayCredit,
-    "dma_descriptor": peach2.DmaDescriptor,
-    "smi_header": smi.SmiHeader,
-    "smi_circuit": smi.SmiCircuit,
+    path.stem: getattr(module, path.stem.title().replace("_", ""))
+    for word, module in MODULES.items()
+    for path in (ROOT / "spec" / word / "packets").glob("*.toml")
 }
 NETWORK_ORDER = {"pcie_memory_write", "pcie_memory_read", "pcie_completion"}
-SYSTEMS = ["mpi_fpga", "peach2", "smi"]
 PYTHON = ["python/thalweg/spec.py", *(f"python/thalweg/systems/{word}/spec.py" for word in SYSTEMS)]
 PACKAGES = [
     "spec/generated/sv/tw_spec_pkg.sv",
@@ -74,6 +64,23 @@ def test_a_stale_file_is_found(tmp_path: Path, name: Path) -> None:
     result = generate(copy, "--check")
     assert result.returncode == 1
     assert result.stderr == f"{name} is stale: run python3 spec/generate.py\n"
+
+
+def test_a_system_is_found_by_its_folder(tmp_path: Path) -> None:
+    """Its formats go into a module, a package and a header of its own, and all that was there stays."""
+    copy = copy_of_spec(tmp_path)
+    shutil.copytree(copy / "spec/peach2", copy / "spec/another")
+    (copy / "spec/another/packets/dma_descriptor.toml").rename(copy / "spec/another/packets/order.toml")
+    own = [
+        "python/thalweg/systems/another/spec.py",
+        "spec/generated/sv/another/tw_another_spec_pkg.sv",
+        "spec/generated/cpp/thalweg_another_spec.hpp",
+    ]
+    assert generate(copy).returncode == 0
+    for name in own:
+        assert "order" in (copy / name).read_text().lower()
+    for name in (*PYTHON, *PACKAGES):
+        assert (copy / name).read_text() == (ROOT / name).read_text()
 
 
 @pytest.mark.parametrize(
