@@ -6,13 +6,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mutants import RTL, Mutant, mirror
+from mutants import MUTANTS, Mutant, mirror
 from thalweg.rtl.equivalence import equivalent
 from thalweg.rtl.project import Project
 
 ROOT = Path(__file__).parents[2]
 FIFO, ARBITER, ROUTE = "rtl/common/tw_fifo.sv", "rtl/common/tw_arbiter.sv", "rtl/switch/tw_route.sv"
-SMALL = [mutant for mutant in RTL if mutant.block.startswith("common/") or mutant.block in ("link/flow", "link/rate")]
+SMALL = [
+    mutant
+    for mutant in MUTANTS.values()
+    if mutant.side == "rtl" and (mutant.block.startswith("common/") or mutant.block in ("link/flow", "link/rate"))
+]
 SLOW = ("common/crc32", "common/fifo")
 
 

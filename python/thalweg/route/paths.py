@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a routing table leads: the next node of each pair, how far it is, and sums along all paths at once."""
+"""Where a routing table leads: the next place of each packet, how far it is, and sums along all paths at once.
+
+A place is where a table decides: a node, or one of a node's inputs where each has a table of its own. Arrays have the shape (places,
+destinations).
+"""
 
 from __future__ import annotations
 
@@ -8,69 +12,90 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-Nodes = NDArray[np.int32]
+Places = NDArray[np.int32]
 
 
 class Paths:
-    """The paths of a table of ports; arrays of shape (nodes, nodes), row node, column destination."""
+    """The paths that a table makes, by place and destination."""
 
-    def __init__(self, port: NDArray[np.uint8], peer: Nodes) -> None:
-        """`peer[node, port]` is the node behind a port, -1 where there is none."""
-        self.nodes = nodes = len(port)
-        everyone = np.arange(nodes)
+    def __init__(self, following: NDArray[np.integer]) -> None:
+        """`following[place, destination]` is the next place: the place itself where a packet has arrived, -1 where it cannot go on."""
+        self.next: Places = following.astype(np.int32)
+        self.places, self.destinations = following.shape
+        self.arrived: NDArray[np.bool_] = following == np.arange(self.places)[:, None]
+        self._follow = (self.next.astype(np.int64) * self.destinations + np.arange(self.destinations)).ravel()
+        self.steps: Places = self._steps()
+        """Steps to the destination; -1 where following the table never gets there."""
+        self.longest = int(self.steps.max(initial=0))
+
+    @classmethod
+    def by_ports(cls, port: NDArray[np.uint8], peer: Places) -> Paths:
+        """Of a table of ports, by node and destination. `peer[node, port]` is the node behind a port, -1 where there is none."""
+        everyone = np.arange(len(port))
         within = port < peer.shape[1]
-        self.next: Nodes = np.where(within, peer[everyone[:, None], np.where(within, port, 0)], -1).astype(np.int32)
-        """The node after this one; -1 where the table names no linked port. At the destination, itself."""
-        self.next[everyone, everyone] = everyone
-        self._follow = (self.next.astype(np.int64) * nodes + everyone).ravel()
-        self.hops: Nodes = self._hops()
-        """Links to the destination; -1 where following the table never gets there."""
-        self.longest = int(self.hops.max())
+        following = np.where(within, peer[everyone[:, None], np.where(within, port, 0)], -1)
+        following[everyone, everyone] = everyone
+        return cls(following)
 
-    def _hops(self) -> Nodes:
-        hops = np.full(self.nodes * self.nodes, -1, np.int32)
-        hops[:: self.nodes + 1] = 0
-        pending = np.flatnonzero((hops < 0) & (self.next.ravel() >= 0))
+    def after(self, of_next: NDArray[np.generic]) -> NDArray[np.generic]:
+        """An array's values at the next place, for the same destination; undefined where there is none."""
+        return of_next.ravel()[self._follow].reshape(self.next.shape)
+
+    def _steps(self) -> Places:
+        steps = np.where(self.arrived, 0, -1).astype(np.int32).ravel()
+        pending = np.flatnonzero((steps < 0) & (self.next.ravel() >= 0))
         level = 0
         while len(pending):
-            arrives = hops[self._follow[pending]] == level
+            arrives = steps[self._follow[pending]] == level
             if not arrives.any():
                 break
             level += 1
-            hops[pending[arrives]] = level
+            steps[pending[arrives]] = level
             pending = pending[~arrives]
-        return hops.reshape(self.nodes, self.nodes)
+        return steps.reshape(self.next.shape)
 
     def nearest_first(self) -> Iterator[NDArray[np.int64]]:
-        """The pairs node x nodes + destination that are 1, 2, ... links apart."""
-        flat = self.hops.ravel()
+        """The pairs place x destinations + destination that are 1, 2, ... steps apart."""
+        flat = self.steps.ravel()
         order = np.argsort(flat, kind="stable")
         ends = np.searchsorted(flat[order], np.arange(1, self.longest + 2))
         for first, last in zip(ends, ends[1:], strict=False):
             yield order[first:last]
 
-    def through(self, sources: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """For each node and destination, how many of the chosen sources' paths pass the node or start there."""
-        count = sources.ravel().astype(np.int64)
+    def farthest_first(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """The same pairs from the farthest on, and where each goes on from."""
         for pairs in reversed(list(self.nearest_first())):
-            count += np.bincount(self._follow[pairs], weights=count[pairs], minlength=len(count)).astype(np.int64)
-        return count.reshape(self.nodes, self.nodes)
+            yield pairs, self._follow[pairs]
+
+    def through(self, sources: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """For each place and destination, how many of the chosen sources' paths pass the place or start there."""
+        count = sources.ravel().astype(np.int64)
+        for pairs, following in self.farthest_first():
+            count += np.bincount(following, weights=count[pairs], minlength=len(count)).astype(np.int64)
+        return count.reshape(self.next.shape)
 
     def passing(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """For each source and destination, whether the path has a marked step, its own first one included."""
+        """For each place and destination, whether the path has a marked step, its own first one included."""
         flat = marked.ravel().copy()
         for pairs in self.nearest_first():
             flat[pairs] |= flat[self._follow[pairs]]
-        return flat.reshape(self.nodes, self.nodes)
+        return flat.reshape(self.next.shape)
+
+    def marked(self, marked: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """For each place and destination, how many marked steps the path has."""
+        count = (marked & ~self.arrived).ravel().astype(np.int32)
+        for pairs in self.nearest_first():
+            count[pairs] += count[self._follow[pairs]]
+        return count.reshape(self.next.shape)
 
     def follow(self, source: int, destination: int) -> list[int]:
-        """The nodes from source to destination, both included; a path that does not arrive ends where it repeats."""
-        nodes = [source]
-        while nodes[-1] != destination:
-            following = int(self.next[nodes[-1], destination])
+        """The places from source to destination, both included; a path that does not arrive ends where it repeats."""
+        places = [source]
+        while not self.arrived[places[-1], destination]:
+            following = int(self.next[places[-1], destination])
             if following < 0:
                 break
-            nodes.append(following)
-            if following in nodes[:-1]:
+            places.append(following)
+            if following in places[:-1]:
                 break
-        return nodes
+        return places

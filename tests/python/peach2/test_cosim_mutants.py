@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Would random programs see a bug in the hardware's hub? Each mutant is one small bug; it is caught when cosimulation finds a
 difference. All of them are in one library, which is told which one it is to have. KINDS says for each kind of bug which mutants of a block
-(tests/blocks/mutants.py) and which of whole clusters have to be found."""
+(tests/blocks/peach2/*/block.toml) and which of whole clusters have to be found."""
 
 from __future__ import annotations
 
