@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,10 +43,23 @@ def find_cycle(vertices: int, edges: NDArray[np.int64]) -> list[int] | None:
 class AcyclicGraph:
     """A graph that refuses the edge that would close a cycle (Pearce and Kelly's dynamic topological order, 2006)."""
 
-    def __init__(self, vertices: int) -> None:
-        self._place = list(range(vertices))
+    def __init__(self, vertices: int, edges: Iterable[tuple[int, int]] = ()) -> None:
+        """`edges` form no cycle."""
         self._after: list[list[int]] = [[] for _ in range(vertices)]
         self._before: list[list[int]] = [[] for _ in range(vertices)]
+        for tail, head in edges:
+            self._after[tail].append(head)
+            self._before[head].append(tail)
+        incoming = [len(before) for before in self._before]
+        order = [vertex for vertex in range(vertices) if not incoming[vertex]]
+        for vertex in order:  # grows during the loop
+            for head in self._after[vertex]:
+                incoming[head] -= 1
+                if not incoming[head]:
+                    order.append(head)
+        self._place = [0] * vertices
+        for place, vertex in enumerate(order):
+            self._place[vertex] = place
 
     def add(self, tail: int, head: int) -> bool:
         """Adds the edge and returns True, or leaves the graph as it is and returns False."""

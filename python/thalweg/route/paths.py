@@ -37,9 +37,10 @@ class Paths:
         following[everyone, everyone] = everyone
         return cls(following)
 
-    def after(self, of_next: NDArray[np.generic]) -> NDArray[np.generic]:
-        """An array's values at the next place, for the same destination; undefined where there is none."""
-        return of_next.ravel()[self._follow].reshape(self.next.shape)
+    def following(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The next place of pairs place x destinations + destination, with the same destination; undefined where there is none."""
+        after: NDArray[np.int64] = self._follow[pairs]
+        return after
 
     def _steps(self) -> Places:
         steps = np.where(self.arrived, 0, -1).astype(np.int32).ravel()
@@ -65,7 +66,7 @@ class Paths:
     def farthest_first(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """The same pairs from the farthest on, and where each goes on from."""
         for pairs in reversed(list(self.nearest_first())):
-            yield pairs, self._follow[pairs]
+            yield pairs, self.following(pairs)
 
     def through(self, sources: NDArray[np.bool_]) -> NDArray[np.int64]:
         """For each place and destination, how many of the chosen sources' paths pass the place or start there."""

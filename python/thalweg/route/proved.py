@@ -13,7 +13,8 @@ from thalweg.cluster import Cluster
 from thalweg.errors import InputError
 from thalweg.route import table as route_table
 from thalweg.route.proof import Proof
-from thalweg.route.routing import ALGORITHMS, Routes
+from thalweg.route.routes import Routes
+from thalweg.route.routing import ALGORITHMS
 
 
 class Routed(Cluster, Protocol):

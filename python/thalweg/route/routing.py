@@ -1,46 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routing tables: at each node, for each destination, the port to leave by and the route class of the next input buffer.
+"""The router: algorithms that choose tables for a topology.
 
 Dimension order with two classes in a ring (Dally and Seitz, 1987) for grids; for any graph up*/down* (Schroeder et al., Autonet, 1991) and
 DFSSSP (Domke, Hoefler and Nagel, IPDPS 2011): shortest paths spread over the links by weights, and cycles broken by moving
-paths into further layers. No table leaves unproved: thalweg.proof checks what these functions return.
+paths into further layers. Paths for hardware without virtual channels, which are searched, are in thalweg.route.trees. No table leaves
+unproved: thalweg.route.proof checks what these functions return.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thalweg.cluster.topology import Topology
 from thalweg.route.acyclic import AcyclicGraph
-from thalweg.route.paths import Paths
-
-Bytes = NDArray[np.uint8]
-
-KEEP_CLASS = 0xFF  # of a table's entry: the packet stays in the class that it has
-NO_ROUTE = 0xFF  # of a table's entry: the destination cannot be reached
-
-
-@dataclass(frozen=True, eq=False)
-class Routes:
-    """Tables of shape (nodes, nodes), row node, column destination; a node's entry for itself is unused."""
-
-    algorithm: str
-    port: Bytes  # link port to leave by, or NO_ROUTE
-    route_class: Bytes  # class of the buffer at the link's other end, or KEEP_CLASS
-    layer: Bytes  # row source: the class that its packets start in
-    classes: int  # route classes that the tables use
-
-    @property
-    def nodes(self) -> int:
-        return int(self.port.shape[0])
-
-
-class NoRoutes(ValueError):
-    """The algorithm has no routes for this topology; the text says why and what has."""
+from thalweg.route.paths import Paths, Places
+from thalweg.route.routes import (
+    KEEP_CLASS,
+    NO_ROUTE,
+    Bytes,
+    NoRoutes,
+    Routes,
+    by_dimension,
+    in_one_layer,
+    require_connected,
+    towards_neighbours,
+)
 
 
 def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
@@ -55,31 +42,30 @@ def dimension_order(topology: Topology, max_classes: int = 2) -> Routes:
     if not topology.is_grid:
         raise NoRoutes(f"a {topology.shape} has no dimensions; give it dfsssp or up-down")
     here = topology.coordinates
-    nodes = topology.nodes
-    port = np.full((nodes, nodes), NO_ROUTE, np.uint8)
-    route_class = np.zeros((nodes, nodes), np.uint8)
-    undecided = ~np.eye(nodes, dtype=bool)
     has_rings = topology.is_wrapped and max(topology.size) > 2
     if has_rings and max_classes < 2:
         raise NoRoutes(
             "rings need 2 route classes, and there are virtual channels for 1; give the router twice as many"
         )
-    for dimension, size in enumerate(topology.size):
-        position, target = here[:, dimension, None], here[None, :, dimension]
-        if topology.is_wrapped:
-            ahead = (target - position) % size
-            parity = here.sum(axis=1) - (here[:, dimension] if size == 2 else 0)
-            up = (2 * ahead < size) | ((2 * ahead == size) & (parity % 2 == 0)[None, :])
-            crosses = (2 * position < size) != (2 * target < size)
-        else:
-            up = target > position
-            crosses = np.ones((nodes, nodes), bool)
-        turn = undecided & (position != target)
-        port[turn] = np.where(up, 2 * dimension, 2 * dimension + 1)[turn]
-        if has_rings:
-            route_class[turn] = (~crosses)[turn]
-        undecided &= ~turn
-    return _in_one_layer("dimension-order", _on_planes(topology, port), route_class, 2 if has_rings else 1)
+
+    def up(dimension: int, position: Places, target: Places) -> Any:
+        if not topology.is_wrapped:
+            return target > position
+        size = topology.size[dimension]
+        ahead = (target - position) % size
+        parity = here.sum(axis=1) - (here[:, dimension] if size == 2 else 0)
+        return (2 * ahead < size) | ((2 * ahead == size) & (parity % 2 == 0)[None, :])
+
+    def stays(dimension: int, position: Places, target: Places) -> Any:
+        size = topology.size[dimension]
+        return (2 * position < size) == (2 * target < size)
+
+    def port_of(dimension: int, position: Places, target: Places) -> Any:
+        return np.where(up(dimension, position, target), 2 * dimension, 2 * dimension + 1)
+
+    port = by_dimension(here, port_of, NO_ROUTE)
+    route_class = by_dimension(here, stays, 0) if has_rings else np.zeros_like(port)
+    return in_one_layer("dimension-order", _on_planes(topology, port), route_class, 2 if has_rings else 1)
 
 
 def up_down(topology: Topology, max_classes: int = 1) -> Routes:
@@ -88,7 +74,7 @@ def up_down(topology: Topology, max_classes: int = 1) -> Routes:
     The root is a node in the middle of the graph; in a fat tree, up is towards the spines, whatever their number. Of equally
     long ways the one whose link has fewer routes is taken.
     """
-    _require_connected(topology)
+    require_connected(topology)
     if topology.level:
         depth = -np.array(topology.level)
     else:
@@ -122,7 +108,7 @@ def up_down(topology: Topology, max_classes: int = 1) -> Routes:
         # Spines have no way up to each other: theirs turn at the first leaf, which no way between hosts does.
         lost = (port == NO_ROUTE) & ~np.eye(nodes, dtype=bool)
         port[lost] = np.broadcast_to(port[:, topology.hosts, None], port.shape)[lost]
-    return _in_one_layer("up-down", port, np.zeros_like(port), 1)
+    return in_one_layer("up-down", port)
 
 
 def dfsssp(topology: Topology, max_classes: int = 2) -> Routes:
@@ -130,7 +116,7 @@ def dfsssp(topology: Topology, max_classes: int = 2) -> Routes:
 
     Raises NoRoutes where more than `max_classes` layers are needed.
     """
-    _require_connected(topology)
+    require_connected(topology)
     port = _balanced_shortest_paths(topology)
     layer, layers = _layers(topology, port, max_classes)
     return Routes("dfsssp", port, np.full_like(port, KEEP_CLASS), layer, layers)
@@ -160,31 +146,11 @@ def route(topology: Topology, algorithm: str | None, max_classes: int) -> Routes
         return up_down(topology, max_classes)
 
 
-def towards_neighbours(topology: Topology, port: Bytes, paths: Paths) -> Bytes:
-    """The tables' ports, but where several links lead to the next node, that over which packets for that node itself go."""
-    here = np.arange(topology.nodes)[:, None]
-    direct = port[here, paths.next]
-    leads = (direct < topology.link_ports) & (
-        topology.peer[here, np.minimum(direct, topology.link_ports - 1)] == paths.next
-    )
-    return np.where(leads, direct, port)
-
-
-def _in_one_layer(algorithm: str, port: Bytes, route_class: Bytes, classes: int) -> Routes:
-    return Routes(algorithm, port, route_class, np.zeros_like(port), classes)
-
-
 def _on_planes(topology: Topology, port: Bytes) -> Bytes:
     """Moves the routes to a destination to the plane of its number, so that destinations share the planes evenly."""
     ports = topology.link_ports // topology.planes
     plane = np.arange(topology.nodes) % topology.planes
     return np.where(port == NO_ROUTE, port, port + plane * ports).astype(np.uint8)
-
-
-def _require_connected(topology: Topology) -> None:
-    if topology.unreachable is not None:
-        a, b = topology.unreachable
-        raise NoRoutes(f"there is no way from node {a} to node {b}; every node needs a link")
 
 
 def _balanced_shortest_paths(topology: Topology) -> Bytes:
@@ -218,7 +184,7 @@ def _layers(topology: Topology, port: Bytes, most: int) -> tuple[Bytes, int]:
     a cycle, and hands the paths that have it to the next layer.
     """
     nodes = topology.nodes
-    paths = Paths(port, topology.peer)
+    paths = Paths.by_ports(port, topology.peer)
     node, destination = np.divmod(np.arange(nodes * nodes), nodes)
     channel = node * topology.link_ports + towards_neighbours(topology, port, paths).ravel()
     turns = np.flatnonzero((node != destination) & (paths.next.ravel() != destination))

@@ -9,7 +9,7 @@ import numpy as np
 
 from thalweg.cluster.topology import Topology
 from thalweg.errors import InputError
-from thalweg.route.routing import KEEP_CLASS, NO_ROUTE, Routes
+from thalweg.route.routes import KEEP_CLASS, NO_ROUTE, Routes
 
 COLUMNS = ("node", "destination", "port", "class", "layer")
 KEEP = "keep"  # in the column class: the packet stays in the class that it has

@@ -87,7 +87,10 @@ def test_a_table_with_a_cycle_is_rejected(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     "change, what",
     [
-        (("0,2,0,0,0", "0,2,1,0,0"), "node 2 cannot be reached from node 0: packets go round in a loop: nodes 0 3 0"),
+        (
+            ("0,2,0,0,0", "0,2,1,0,0"),
+            "node 2 cannot be reached from node 0: packets go round in a loop: node 0, node 3, node 0",
+        ),
         (("0,2,0,0,0\n", ""), "node 2 cannot be reached from node 0: node 0 has no route to it"),
     ],
 )

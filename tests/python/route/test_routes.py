@@ -18,18 +18,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from thalweg.cluster.topology import Topology, build
 from thalweg.route.acyclic import AcyclicGraph, find_cycle
-from thalweg.route.proof import BadRoutes, prove, slot_graph
-from thalweg.route.routing import (
-    ALGORITHMS,
-    KEEP_CLASS,
-    NO_ROUTE,
-    NoRoutes,
-    Routes,
-    dfsssp,
-    dimension_order,
-    route,
-    up_down,
-)
+from thalweg.route.proof import BadRoutes, Proof
+from thalweg.route.proof import prove as prove_tables
+from thalweg.route.routes import KEEP_CLASS, NO_ROUTE, NoRoutes, Routes
+from thalweg.route.routing import ALGORITHMS, dfsssp, dimension_order, route, up_down
+from thalweg.route.trees import tree_search
+from thalweg.systems.mpi_fpga.slots import prove, slot_graph
 
 SHAPES = [
     ("line", (2,)),
@@ -50,6 +44,14 @@ SHAPES = [
     ("star", (9,)),
 ]
 CHANNELS = 16
+ROUTERS = {**ALGORITHMS, "tree-search": tree_search}
+
+
+def proved(topology: Topology, routes: Routes) -> Proof:
+    """With slots and relays where the algorithm is one for them."""
+    if routes.algorithm in ALGORITHMS:
+        return prove(topology, routes, masks(routes), CHANNELS, slot_packets=1)
+    return prove_tables(topology, routes, masks(routes), CHANNELS)
 
 
 def masks(routes: Routes) -> list[list[int]]:
@@ -183,35 +185,35 @@ def test_two_planes_are_two_networks() -> None:
 
 
 @pytest.mark.parametrize("shape, size", SHAPES)
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ROUTERS)
 def test_routes_reach_and_do_not_deadlock(shape: str, size: tuple[int, ...], algorithm: str) -> None:
     topology = build(shape, size)
     if algorithm == "dimension-order" and shape == "star":
         with pytest.raises(NoRoutes, match="dfsssp"):
             dimension_order(topology)
         return
-    routes = ALGORITHMS[algorithm](topology, 8)
+    routes = ROUTERS[algorithm](topology, 8)
     reached, waits = walk(topology, routes)
     assert reached
     assert nx.is_directed_acyclic_graph(waits)
-    proof = prove(topology, routes, masks(routes), CHANNELS, slot_packets=1)
+    proof = proved(topology, routes)
     assert proof.dependencies == waits.number_of_edges()
     length = lengths(topology, routes)
     assert proof.longest_path == length.max()
     assert proof.average_path == pytest.approx(length.sum() / (topology.nodes * (topology.nodes - 1)))
-    if algorithm != "up-down":
+    if algorithm in ("dimension-order", "dfsssp"):
         assert (length == shortest(topology)).all()
 
 
 @pytest.mark.slow
-@given(connected_graphs(), st.sampled_from(["up-down", "dfsssp"]))
+@given(connected_graphs(), st.sampled_from(["up-down", "dfsssp", "tree-search"]))
 @settings(max_examples=120, deadline=None)
 def test_random_graphs_never_deadlock(topology: Topology, algorithm: str) -> None:
-    routes = ALGORITHMS[algorithm](topology, 8)
+    routes = ROUTERS[algorithm](topology, 8)
     reached, waits = walk(topology, routes)
     assert reached
     assert nx.is_directed_acyclic_graph(waits)
-    proof = prove(topology, routes, masks(routes), CHANNELS, slot_packets=1)
+    proof = proved(topology, routes)
     assert proof.dependencies == waits.number_of_edges()
     if algorithm == "dfsssp":
         assert (lengths(topology, routes) == shortest(topology)).all()
@@ -493,6 +495,6 @@ def test_a_cluster_that_is_cut_has_no_routes(topology: Topology) -> None:
     alone = build(
         "edges", [topology.nodes + 1], [(a, b) for a, _, b, _ in topology.links.tolist()][: topology.nodes - 1]
     )
-    for algorithm in (up_down, dfsssp):
+    for algorithm in (up_down, dfsssp, tree_search):
         with pytest.raises(NoRoutes, match=f"node {topology.nodes}"):
             algorithm(alone)

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from thalweg.cluster.topology import Topology, build
 from thalweg.errors import InputError
-from thalweg.systems.smi import router, routes, routes_proof
+from thalweg.route.proof import BadRoutes
+from thalweg.systems.smi import routes, routes_proof
 from thalweg.systems.smi.routes import Endpoint, Table
-from thalweg.systems.smi.routes_proof import BadRoutes
 from thalweg.systems.smi.topology import read
 
 LINKS = 4
@@ -124,7 +124,7 @@ GRAPHS = {
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_proof_says_what_a_walk_of_every_packet_finds(name: str) -> None:
     topology = GRAPHS[name]
-    tables = routes.send_tables(router.route(topology, LINKS))
+    tables = routes.send_tables(routes.leaves_by(topology, LINKS))
     proof = routes_proof.prove(topology, tables)
     graph = waits(topology, tables)
     assert nx.is_directed_acyclic_graph(graph)
@@ -148,7 +148,7 @@ def test_the_proof_says_what_a_walk_of_every_packet_finds(name: str) -> None:
         for at in walk(topology, tables, rank, kernel, destination):
             if at[0] == "link":
                 load[at] = load.get(at, 0) + 1 / LINKS
-    assert proof.busiest_link == pytest.approx(max(load.values()) / (topology.nodes - 1))
+    assert proof.uniform_load == pytest.approx(max(load.values()) / (topology.nodes - 1))
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -160,7 +160,7 @@ def test_random_shortest_paths_pass_where_networkx_sees_no_cycle(seed: int) -> N
     if nx.is_directed_acyclic_graph(graph):
         assert routes_proof.prove(topology, tables).longer_pairs == 0
     else:
-        with pytest.raises(BadRoutes, match=r"^a cycle of \d+, each of which waits for the next: "):
+        with pytest.raises(BadRoutes, match=r"^a cycle of \d+ links and FIFOs, each of which waits for the next: "):
             routes_proof.prove(topology, tables)
 
 
@@ -171,10 +171,10 @@ def test_shortest_paths_on_the_torus_of_2_by_4_have_a_cycle_and_ours_none() -> N
         routes_proof.prove(fpgas.topology, shortest_tables(fpgas.topology))
     assert any(word.startswith("link ") for word in bad.value.cycle)
     assert str(bad.value).count("rank") >= len(bad.value.cycle)
-    proof = routes_proof.prove(fpgas.topology, routes.send_tables(router.route(fpgas.topology, LINKS)))
+    proof = routes_proof.prove(fpgas.topology, routes.send_tables(routes.leaves_by(fpgas.topology, LINKS)))
     # No path is longer than a shortest one, nor a link busier than by all of them.
     assert (proof.longer_pairs, proof.longest_path) == (0, 3)
-    assert proof.busiest_link == pytest.approx(proof.busiest_shortest)
+    assert proof.uniform_load == pytest.approx(proof.even_load)
 
 
 @pytest.mark.parametrize("ranks", [3, 4, 5])
@@ -194,7 +194,7 @@ def test_no_routes_of_a_ring_without_a_cycle_are_shorter(ranks: int) -> None:
                 nx.add_path(graph, way)
         if (best is None or hops < best) and nx.is_directed_acyclic_graph(graph):
             best = hops
-    proof = routes_proof.prove(topology, routes.send_tables(router.route(topology, LINKS)))
+    proof = routes_proof.prove(topology, routes.send_tables(routes.leaves_by(topology, LINKS)))
     assert best is not None
     assert proof.average_path == pytest.approx(best / (ranks * (ranks - 1)))
 
@@ -202,14 +202,14 @@ def test_no_routes_of_a_ring_without_a_cycle_are_shorter(ranks: int) -> None:
 def test_routes_of_a_large_torus_are_nearly_as_short_as_can_be() -> None:
     """Dimension after dimension they have 18/7 in a ring of 8 (test_cluster), and 2 * 18/7 * 56/63 in the torus."""
     topology = build("torus", [8, 8])
-    proof = routes_proof.prove(topology, routes.send_tables(router.route(topology, LINKS)))
+    proof = routes_proof.prove(topology, routes.send_tables(routes.leaves_by(topology, LINKS)))
     assert proof.average_shortest < proof.average_path < 2 * 18 / 7 * 56 / 63
-    assert proof.busiest_link < 2 * proof.busiest_shortest
+    assert proof.uniform_load < 2 * proof.even_load
 
 
 def links_of_pair(topology: Topology, rank: int, destination: int) -> list[int]:
     """Of each send kernel, the link by which it leaves the rank."""
-    by = router.route(topology, LINKS)
+    by = routes.leaves_by(topology, LINKS)
     return by[rank, :, destination].tolist()
 
 
@@ -223,16 +223,16 @@ def test_two_cables_between_ranks_carry_half_of_the_send_kernels_each(links: tup
         # The first two send kernels, and the first pushes of a program that also pops, do not share a link.
         assert of[0] != of[1]
         assert of[0] != of[2]
-    proof = routes_proof.prove(topology, routes.send_tables(router.route(topology, LINKS)))
-    assert proof.busiest_link == 0.5
+    proof = routes_proof.prove(topology, routes.send_tables(routes.leaves_by(topology, LINKS)))
+    assert proof.uniform_load == 0.5
 
 
 def test_cables_behind_the_first_hop_are_shared_too() -> None:
     """A line of three ranks, of which each neighbour is joined by two cables."""
     cables = [[0, 2, 1, 0], [0, 3, 1, 1], [1, 2, 2, 0], [1, 3, 2, 1]]
     topology = Topology("edges", (3,), 1, 3, 4, np.array(cables, np.int32))
-    tables = routes.send_tables(router.route(topology, LINKS))
-    assert routes_proof.prove(topology, tables).busiest_link == 0.5
+    tables = routes.send_tables(routes.leaves_by(topology, LINKS))
+    assert routes_proof.prove(topology, tables).uniform_load == 0.5
     ways = [tuple(at for at in walk(topology, tables, 0, kernel, 2) if at[0] == "link") for kernel in range(LINKS)]
     assert sorted(map(ways.count, set(ways))) == [2, 2]
     assert {at[1:] for way in ways for at in way} == {(0, 2), (0, 3), (1, 2), (1, 3)}
@@ -247,7 +247,7 @@ def test_on_the_torus_of_2_by_4_neighbours_use_both_of_their_cables() -> None:
 
 def test_routes_are_the_same_every_time() -> None:
     topology = random_graph(12, 3)
-    assert (router.route(topology, LINKS) == router.route(topology, LINKS)).all()
+    assert (routes.leaves_by(topology, LINKS) == routes.leaves_by(topology, LINKS)).all()
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_routes_are_the_same_every_time() -> None:
 )
 def test_wrong_tables_are_named(change: tuple[int, int, int, int], what: str) -> None:
     topology = build("line", [4])
-    tables = routes.send_tables(router.route(topology, LINKS))
+    tables = routes.send_tables(routes.leaves_by(topology, LINKS))
     tables[change[:3]] = change[3]
     if what.endswith("loop"):
         tables[1, 1, 3] = 2  # send kernels 0 and 1 hand it to each other
@@ -327,7 +327,7 @@ def test_endpoints_that_cannot_be_are_named(endpoints: list[tuple[str, int]], wh
 
 def test_receive_kernels_that_hand_on_to_one_without_the_endpoint_are_named() -> None:
     topology = build("line", [2])
-    tables = routes.send_tables(router.route(topology, LINKS))
+    tables = routes.send_tables(routes.leaves_by(topology, LINKS))
     receive = [routes.receive_tables([Endpoint("pop", 3)], LINKS) for _ in range(2)]
     routes_proof.prove(topology, tables, receive)
     receive[1][0, 6] = 0
@@ -389,9 +389,9 @@ def stands_still(topology: Topology, tables: Table, cycles: int = 3000) -> bool:
 def test_where_shortest_paths_stand_still_ours_go_on() -> None:
     topology = build("torus", [2, 4])
     assert stands_still(topology, shortest_tables(topology))
-    assert not stands_still(topology, routes.send_tables(router.route(topology, LINKS)))
+    assert not stands_still(topology, routes.send_tables(routes.leaves_by(topology, LINKS)))
 
 
 def test_on_a_graph_of_any_shape_nothing_stands_still() -> None:
     topology = random_graph(8, 5)
-    assert not stands_still(topology, routes.send_tables(router.route(topology, LINKS)), 1500)
+    assert not stands_still(topology, routes.send_tables(routes.leaves_by(topology, LINKS)), 1500)

@@ -24,10 +24,9 @@ from thalweg.cluster import Shown, topology
 from thalweg.cluster.file import named_after, path_of, presets, topology_of
 from thalweg.cluster.topology import Topology
 from thalweg.errors import InputError
-from thalweg.route import proof, routing
-from thalweg.route.proof import Proof
-from thalweg.route.routing import NoRoutes, Routes
-from thalweg.systems.mpi_fpga import check, show, tables
+from thalweg.route import routing
+from thalweg.route.routes import NoRoutes, Routes
+from thalweg.systems.mpi_fpga import check, show, slots, tables
 from thalweg.systems.mpi_fpga.faults import Wire, of_links
 from thalweg.systems.mpi_fpga.limits import (
     FLIT_BYTES,
@@ -37,6 +36,7 @@ from thalweg.systems.mpi_fpga.limits import (
     ROUTER_PORTS,
     UNIT_PORTS,
 )
+from thalweg.systems.mpi_fpga.slots import Proof
 from thalweg.systems.mpi_fpga.tables import ClusterFile, ClusterTable
 
 if TYPE_CHECKING:
@@ -251,9 +251,9 @@ class Cluster:
         return [[((1 << share) - 1) << (share * c) for c in range(routes.classes)]] * 2
 
     def prove(self, routes: Routes, collectives: bool = True) -> Proof:
-        """Checks tables for this cluster; thalweg.proof says what. Raises CheckFailed with what is wrong."""
+        """Checks tables for this cluster; thalweg.route.proof and slots.py say what. Raises CheckFailed with what is wrong."""
         values = self.values
-        return proof.prove(
+        return slots.prove(
             self.topology,
             routes,
             self.vc_mask(routes, collectives),
@@ -262,12 +262,12 @@ class Cluster:
             self._slots(self._config(routes)) if collectives and values.collective.trees == "topology" else None,
         )
 
-    def _slots(self, config: FabricConfig) -> proof.Slots:
+    def _slots(self, config: FabricConfig) -> slots.Slots:
         """Those of the communicator of all hosts: none where no row of the table holds its edges, and it has no slots."""
         from thalweg import _sim
 
         try:
-            return proof.group_slots(_sim.Group(config, list(range(self.topology.hosts))))
+            return slots.group_slots(_sim.Group(config, list(range(self.topology.hosts))))
         except ValueError:
             return {}
 
@@ -401,8 +401,8 @@ class Cluster:
         config.links = list(itertools.compress(config.links, left))
         by_links = self.values.collective.trees == "topology"
         if by_links:
-            proof.check_slots(self._slots(self._config(self.routes)))
-        proof.prove(
+            slots.check_slots(self._slots(self._config(self.routes)))
+        slots.prove(
             rest,
             routes,
             self.vc_mask(self.routes, collectives=True),

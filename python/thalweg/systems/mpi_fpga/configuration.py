@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.errors import InputError
-from thalweg.route.routing import KEEP_CLASS, NO_ROUTE
+from thalweg.route.routes import KEEP_CLASS, NO_ROUTE
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.limits import FLIT_BYTES, MOST_FAULTY_LATENCY
 from thalweg.systems.mpi_fpga.rtl_engine import router_parameters, unit_parameters

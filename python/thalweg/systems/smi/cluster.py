@@ -18,7 +18,7 @@ from thalweg.cluster.kinds import LinkTable, Uniform
 from thalweg.cluster.toml_lines import KeyPath
 from thalweg.errors import InputError
 from thalweg.resources import resource
-from thalweg.systems.smi import metadata, router, routes, routes_proof, topology
+from thalweg.systems.smi import metadata, routes, routes_proof, topology
 
 MOST_RANKS = 256  #: a header's byte
 HEADER_BYTES = 4
@@ -168,7 +168,7 @@ class Cluster(Uniform[Node, Serial]):
     @cached_property
     def send_tables(self) -> routes.Table:
         """Tables of send kernels: rank, link, destination."""
-        return routes.send_tables(router.route(self.topology, self.node.links))
+        return routes.send_tables(routes.leaves_by(self.topology, self.node.links))
 
     @cached_property
     def proof(self) -> routes_proof.Proof:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Route tables of SMI: the format of the tables of send and receive kernels (docs/smi.md), and the endpoints of a rank.
 
-`router` chooses the routes; `routes_proof` proves tables, wherever they come from.
+Paths come from the router (thalweg.route.trees), `spread` over the links of a rank; `routes_proof` proves tables, wherever they come from.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from thalweg.cluster.topology import Topology
 from thalweg.errors import InputError
+from thalweg.route.trees import tree_search, trees_of
+from thalweg.systems.smi.spread import spread
 
 SEND_ENTRIES, RECEIVE_ENTRIES = 256, 512  #: bytes of a table
 TO_LINK, TO_RECEIVE = 0, 1  #: outputs of a send kernel; outputs from 2 on lead to the other send kernels
@@ -46,8 +48,16 @@ def neighbour(own: int, other: int, first: int) -> int:
     return first + other - (other > own)
 
 
+def leaves_by(topology: Topology, links: int) -> NDArray[np.int8]:
+    """(ranks, links, ranks): the link by which packets leave a rank, by rank, send kernel, destination; -1 if the destination is the rank.
+
+    `links` is the number of send kernels of a rank, at least the topology's links. The routes of a topology are always the same.
+    """
+    return spread(topology, trees_of(tree_search(topology).port), links)
+
+
 def send_tables(leaves_by: NDArray[np.int8]) -> Table:
-    """(ranks, links, SEND_ENTRIES): the tables for given links by which packets leave a rank (`router.route`). Ranks that the cluster does not
+    """(ranks, links, SEND_ENTRIES): the tables for given links by which packets leave a rank (`leaves_by`). Ranks that the cluster does not
     have get NO_ROUTE: their packets are dropped and counted."""
     ranks, links, _ = leaves_by.shape
     tables = np.full((ranks, links, SEND_ENTRIES), NO_ROUTE, np.uint8)

@@ -1,54 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proof of SMI's route tables: every packet arrives, and no packets wait for each other in a cycle.
+"""Proof of SMI's route tables: every packet arrives, and no packets wait for each other in a cycle (thalweg.route.proof).
 
 A packet passes through FIFOs: endpoint -> send kernel -> (FIFO to another send kernel ->) link -> receive kernel. At its destination it
-continues -> (FIFO to another receive kernel ->) endpoint; at a rank on its way -> FIFO to the send kernel. Kernels skip an input whose
-packet cannot leave, so a FIFO waits for another one only where its first packet goes there. The proof assumes that endpoints take what
-arrives: kernels have to pop what is pushed to them.
+continues -> (FIFO to another receive kernel ->) endpoint; at a rank on its way -> FIFO to the send kernel. So the places of its path are
+kernels. Kernels skip an input whose packet cannot leave, so a FIFO waits for another one only where its first packet goes there. The
+proof assumes that endpoints take what arrives: kernels have to pop what is pushed to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.cluster.topology import Topology
-from thalweg.errors import CheckFailed
-from thalweg.route.acyclic import find_cycle
-from thalweg.systems.smi import loads
-from thalweg.systems.smi.routes import SEND_ENTRIES, TO_LINK, TO_RECEIVE, Links, Table, ends, kernel_behind
-
-
-class BadRoutes(CheckFailed):
-    """Tables that failed the proof; `cycle` has the FIFOs and links of a wait-for cycle."""
-
-    def __init__(self, what: str, cycle: Sequence[str] = ()) -> None:
-        super().__init__(what)
-        self.cycle = list(cycle)
+from thalweg.route import loads, proof
+from thalweg.route.paths import Paths
+from thalweg.route.proof import BadRoutes
+from thalweg.systems.smi.routes import SEND_ENTRIES, TO_LINK, TO_RECEIVE, Table, ends, kernel_behind
 
 
 @dataclass(frozen=True)
-class Proof:
-    """Figures of tables that passed the proof. Lengths of paths are in links, over ordered pairs of different ranks."""
-
-    ranks: int
-    links: int
-    channels: int  #: directed links, and FIFOs between kernels
-    dependencies: int  #: pairs of channels of which one may wait for the other
-    longest_path: int
+class Proof(proof.Proof):
     longest_shortest: int
-    average_path: float
     average_shortest: float
     longer_pairs: int  #: pairs whose path is not a shortest one
-    busiest_link: float  #: packets a cycle if every rank sends one a cycle, evenly to all others
-    busiest_shortest: float  #: the same if packets are spread evenly over all shortest paths
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    even_load: float  #: `uniform_load` if packets are spread evenly over all shortest paths
 
 
 def prove(topology: Topology, tables: Table, receive: Iterable[Table] = ()) -> Proof:
@@ -56,142 +35,110 @@ def prove(topology: Topology, tables: Table, receive: Iterable[Table] = ()) -> P
 
     The proof assumes nothing about the tables. It follows them from every send kernel, as an endpoint may be connected to each.
     """
-    if tables.shape[0] != topology.nodes or tables.shape[1] < topology.link_ports or tables.shape[2] != SEND_ENTRIES:
-        raise ValueError(f"tables of shape {tables.shape} for {topology.nodes} ranks of {topology.link_ports} links")
-    graph = _Channels(topology, tables.shape[1])
-    hops, longest = _followed(topology, tables)
-    edges = graph.edges(tables)
+    ranks, links = topology.nodes, tables.shape[1]
+    if tables.shape[0] != ranks or links < topology.link_ports or tables.shape[2] != SEND_ENTRIES:
+        raise ValueError(f"tables of shape {tables.shape} for {ranks} ranks of {topology.link_ports} links")
+    made = _Kernels(topology, tables)
+    paths, channel, sources = made.paths, made.channel, made.sources
+    proof.check_arrival(paths, made.place, "rank {}".format, made.why)
     for rank, of_rank in enumerate(receive):
         _check_receive(rank, of_rank)
-    if cycle := find_cycle(graph.count, edges):
-        names = [graph.name(channel) for channel in cycle]
-        raise BadRoutes(f"a cycle of {len(names)}, each of which waits for the next: {'; '.join(names)}", names)
-    others = ~np.eye(topology.nodes, dtype=bool)
-    worst = hops.max(axis=1)
+    edges = proof.distinct(np.concatenate([proof.dependencies(paths, channel, sources), made.at_destination()]))
+    proof.check_acyclic(made.channels, edges, "links and FIFOs", made.name)
+    others = ~np.eye(ranks, dtype=bool)
+    hops = paths.marked(channel < made.kernels)[: made.kernels].reshape(ranks, links, ranks)
+    of_links = proof.loads(paths, channel, made.between_ranks)[: made.kernels]
     return Proof(
-        ranks=topology.nodes,
+        algorithm="tables of send kernels",
+        nodes=ranks,
         links=len(topology.links),
-        channels=graph.used,
+        channels=2 * len(topology.links) + 2 * ranks * links * links,
+        route_classes=1,
         dependencies=len(edges),
-        longest_path=longest,
-        longest_shortest=topology.diameter,
+        cycles=0,
+        longest_path=int(hops.max()),
         average_path=float(hops.mean(axis=1)[others].mean()),
+        uniform_load=float(of_links.max() / links / (ranks - 1)),
+        longest_shortest=topology.diameter,
         average_shortest=float(topology.distances[others].mean()),
-        longer_pairs=int((worst > topology.distances)[others].sum()),
-        busiest_link=float(loads.by_tables(topology, tables).max() / (topology.nodes - 1)),
-        busiest_shortest=float(loads.by_shortest_paths(topology).max() / (topology.nodes - 1)),
+        longer_pairs=int((hops.max(axis=1) > topology.distances)[others].sum()),
+        even_load=float(loads.by_shortest_paths(topology).max() / (ranks - 1)),
     )
 
 
-class _Channels:
-    """The vertices of the dependency graph: directed links, by the send kernel that fills them, and the FIFOs of ranks."""
+class _Kernels:
+    """The places of packets, send kernels and then receive kernels, numbered rank * links + link, and the channels that they enter:
 
-    SORTS = ("link", "receive to send", "send to receive", "send to send", "receive to receive")
+    links, by the send kernel that fills them, and the FIFOs from receive to send, send to receive, send to send, receive to receive
+    kernels, numbered ((sort * ranks + rank) * links + own) * links + other, but for links, which come first, rank * links + link.
+    """
 
-    def __init__(self, topology: Topology, links: int) -> None:
-        self.peer, self.peer_link = ends(topology, links)
-        self.ranks, self.links = topology.nodes, links
-        self.count = self.ranks * links * links * len(self.SORTS)
-        # No kernel has a FIFO to itself.
-        self.used = 2 * len(topology.links) + self.ranks * (2 * links + 2 * links * (links - 1))
+    def __init__(self, topology: Topology, tables: Table) -> None:
+        self.ranks, self.links = topology.nodes, tables.shape[1]
+        self.peer, self.peer_link = (of.ravel() for of in ends(topology, self.links))
+        self.kernels = self.ranks * self.links
+        self.channels = 5 * self.kernels * self.links
+        self.output = tables[:, :, : self.ranks].reshape(self.kernels, self.ranks)
+        kernel, destination = np.arange(self.kernels)[:, None], np.arange(self.ranks)
+        rank, own = np.divmod(kernel, self.links)
+        self.is_own = rank == destination
+        over = self.output == TO_LINK
+        here = self.output == TO_RECEIVE
+        other = kernel_behind(own, np.maximum(self.output, TO_RECEIVE + 1))
+        receive = self.kernels
+        behind = np.where(self.peer < 0, -1, receive + self.peer * self.links + self.peer_link)[:, None]
+        to_send = np.where(self.output <= self.links, rank * self.links + other, -1)
+        going = np.where(
+            self.is_own, np.where(here, receive + kernel, -1), np.where(here, -1, np.where(over, behind, to_send))
+        )
+        self.paths = Paths(np.concatenate([going, np.where(self.is_own, receive + kernel, kernel)]))
+        leaving = np.where(
+            over, kernel, np.where(here, self._fifo(2, kernel, own), self._fifo(3, kernel, other % self.links))
+        )
+        self.channel = np.concatenate([leaving, np.broadcast_to(self._fifo(1, kernel, own), leaving.shape)])
+        self.sources = np.concatenate([np.ones_like(self.is_own), np.zeros_like(self.is_own)])
+        self.between_ranks = np.concatenate([~self.is_own, np.zeros_like(self.is_own)])
 
-    def number(self, sort: int, rank: Any, one: Any, other: Any = 0) -> Any:
-        return ((sort * self.ranks + rank) * self.links + one) * self.links + other
+    def _fifo(self, sort: int, kernel: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+        number: NDArray[np.int64] = (sort * self.kernels + kernel) * self.links + other
+        return number
+
+    def at_destination(self) -> NDArray[np.int64]:
+        """(edges, 2): a packet's last channel may wait for each other receive kernel of the rank, as each may have the port's endpoint."""
+        last = np.flatnonzero(self.paths.steps[: self.kernels].ravel() == 1)
+        at = self.paths.next.ravel()[last] - self.kernels
+        other = np.arange(self.links)
+        tail, head = np.broadcast_arrays(self.channel.ravel()[last, None], self._fifo(4, at[:, None], other))
+        edges: NDArray[np.int64] = np.stack([tail, head], axis=-1)[at[:, None] % self.links != other]
+        return edges
+
+    def place(self, place: int) -> str:
+        rank, kernel = divmod(place % self.kernels, self.links)
+        return f"{'send' if place < self.kernels else 'receive'} kernel {kernel} of rank {rank}"
+
+    def why(self, place: int, destination: int) -> str:
+        if self.is_own[place, destination]:
+            return "it sends it away again"
+        match self.output[place, destination]:
+            case 1:
+                return "it takes it for its own"
+            case 0:
+                return "it sends it to a link that is not there"
+        return f"it has no output above {self.links}"
 
     def name(self, channel: int) -> str:
+        if channel < self.kernels:
+            rank, own = divmod(channel, self.links)
+            return f"link {own} of rank {rank} to rank {self.peer[channel]}"
         rest, other = divmod(channel, self.links)
-        rest, one = divmod(rest, self.links)
+        rest, own = divmod(rest, self.links)
         sort, rank = divmod(rest, self.ranks)
         match sort:
-            case 0:
-                return f"link {one} of rank {rank} to rank {self.peer[rank, one]}"
             case 1:
-                return f"rank {rank}, receive kernel {one} to its send kernel"
+                return f"rank {rank}, receive kernel {own} to its send kernel"
             case 2:
-                return f"rank {rank}, send kernel {one} to its receive kernel"
-        return f"rank {rank}, {'send' if sort == 3 else 'receive'} kernel {one} to {other}"
-
-    def edges(self, tables: Table) -> NDArray[np.int64]:
-        """(edges, 2): pairs of channels of which the first may wait for the second, for packets from every send kernel to every destination."""
-        ranks = self.ranks
-        rank, kernel, destination = (
-            axis.ravel() for axis in np.meshgrid(range(ranks), range(self.links), range(ranks), indexing="ij")
-        )
-        first = self._first(tables, rank, kernel, destination)
-        output = tables[rank, kernel, destination]
-        found: list[Any] = []
-
-        def edge(tail: Any, head: Any) -> None:
-            found.append(np.stack(np.broadcast_arrays(tail, head), axis=-1).reshape(-1, 2))
-
-        # To another send kernel of the rank.
-        on = output > TO_RECEIVE
-        r, d = rank[on], destination[on]
-        edge(first[on], self._first(tables, r, kernel_behind(kernel[on], output[on]), d))
-        # Over the link, and through the rank at its end.
-        over = (output == TO_LINK) & (rank != destination)
-        r, i, d, link = rank[over], kernel[over], destination[over], first[over]
-        there, at = self.peer[r, i], self.peer_link[r, i]
-        passes = there != d
-        to_send = self.number(1, there[passes], at[passes])
-        edge(link[passes], to_send)
-        edge(to_send, self._first(tables, there[passes], at[passes], d[passes]))
-        # At the destination, to any receive kernel, as each may have the port's endpoint.
-        for other in range(self.links):
-            for tail, r, i in (
-                (link[~passes], there[~passes], at[~passes]),
-                (first[output == TO_RECEIVE], rank[output == TO_RECEIVE], kernel[output == TO_RECEIVE]),
-            ):
-                away = i != other
-                edge(tail[away], self.number(4, r[away], i[away], other))
-        return np.unique(np.concatenate(found).astype(np.int64), axis=0)
-
-    def _first(self, tables: Table, rank: Any, kernel: Any, destination: Any) -> Any:
-        """The channel that a packet in a send kernel enters next."""
-        output = tables[rank, kernel, destination]
-        neighbours = self.number(3, rank, kernel, kernel_behind(kernel, np.maximum(output, 2)))
-        return np.where(
-            output == TO_LINK,
-            self.number(0, rank, kernel),
-            np.where(output == TO_RECEIVE, self.number(2, rank, kernel), neighbours),
-        )
-
-
-def _followed(topology: Topology, tables: Table) -> tuple[Links, int]:
-    """(ranks, links, ranks): length of the path from each send kernel to each destination; and the longest. Raises BadRoutes for an
-    unreachable destination."""
-    ranks = topology.nodes
-    links = tables.shape[1]
-    peer, peer_link = ends(topology, links)
-    start = np.meshgrid(range(ranks), range(links), range(ranks), indexing="ij")
-    rank, kernel, destination = (axis.copy() for axis in start)
-    hops = np.zeros(rank.shape, np.int32)
-
-    def wrong(where: NDArray[np.bool_], what: str) -> None:
-        if where.any():
-            r, i, d = (int(axis[0]) for axis in np.nonzero(where))
-            at = f"send kernel {kernel[r, i, d]} of rank {rank[r, i, d]}"
-            raise BadRoutes(f"rank {d} cannot be reached from send kernel {i} of rank {r}: {at} {what}")
-
-    own = np.arange(ranks)
-    wrong(np.where(rank == destination, tables[rank, kernel, destination] != TO_RECEIVE, False), "sends it away again")
-    pending = rank != destination
-    for _ in range(ranks * links * 2):
-        if not pending.any():
-            return hops, int(hops.max())
-        output = tables[rank, kernel, destination]
-        wrong(pending & (output == TO_RECEIVE), "takes it for its own")
-        wrong(pending & (output > links), f"has no output above {links}")
-        over = pending & (output == TO_LINK)
-        wrong(over & (peer[rank, kernel] < 0), "sends it to a link that is not there")
-        on = pending & (output > TO_RECEIVE)
-        there, at = peer[rank, kernel], peer_link[rank, kernel]
-        turned = kernel_behind(kernel, np.maximum(output, 2))
-        rank, kernel = np.where(over, there, rank), np.where(over, at, np.where(on, turned, kernel))
-        hops += over
-        pending &= rank != own
-    r, i, d = (int(axis[0]) for axis in np.nonzero(pending))
-    raise BadRoutes(f"rank {d} cannot be reached from send kernel {i} of rank {r}: packets go round in a loop")
+                return f"rank {rank}, send kernel {own} to its receive kernel"
+        return f"rank {rank}, {'send' if sort == 3 else 'receive'} kernel {own} to {other}"
 
 
 def _check_receive(rank: int, tables: Table) -> None:

@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.cluster.topology import Topology
-
-Tree = list[int]
-"""The link by which each rank sends a destination's packets, -1 at the destination."""
+from thalweg.route.trees import Tree
 
 _PASSES = 2  #: over all ranks and destinations, at most
 _MANY = 64  #: ranks; more of them spread packets over parallel cables only, so that routes take seconds

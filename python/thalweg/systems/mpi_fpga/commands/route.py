@@ -12,8 +12,8 @@ from thalweg.commands import completion
 from thalweg.commands.output import json_option, write_json, write_text
 from thalweg.errors import InputError
 from thalweg.route import proved
-from thalweg.route.proof import Proof
 from thalweg.route.routing import ALGORITHMS
+from thalweg.systems.mpi_fpga.slots import Proof
 
 
 @click.command()
@@ -38,6 +38,7 @@ def command(
         except OSError as error:
             raise InputError(f"cannot be a directory: {error.strerror}", out) from error
     found = proved.prove(load(cluster), routing, table)
+    assert isinstance(found.proof, Proof)
     _print(found.proof, check)
     if out:
         for name, text in found.files().items():
@@ -52,12 +53,12 @@ def _print(proof: Proof, check: bool) -> None:
         ("routes", f"{proof.algorithm}, {proof.nodes} nodes, {proof.links} links"),
         ("longest path", f"{proof.longest_path} links, {proof.average_path:.3f} on average"),
         ("busiest link", f"{proof.uniform_load:.3f} flits a cycle when every node sends 1, evenly to all others"),
-        ("route classes", f"{proof.route_classes}; {proof.buffers // (2 * proof.links)} virtual channels"),
+        ("route classes", f"{proof.route_classes}; {proof.channels // (2 * proof.links)} virtual channels"),
     ]
     if check:
         lines += [
             ("reached", f"{pairs} of {pairs} pairs, without loops"),
-            ("buffers", f"{proof.buffers}, links x 2 directions x virtual channels"),
+            ("buffers", f"{proof.channels}, links x 2 directions x virtual channels"),
             ("dependencies", f"{proof.dependencies} between buffers, {proof.cycles} cycles"),
             ("slots", f"{proof.slots} of tree and exchange edges, {proof.slot_dependencies} dependencies, 0 cycles"),
         ]

@@ -56,10 +56,10 @@ def command(cluster: str, check: bool, metadata: tuple[Path, ...], out: Path | N
 
 
 def _print(proof: Proof, check: bool) -> None:
-    pairs = proof.ranks * (proof.ranks - 1)
+    pairs = proof.nodes * (proof.nodes - 1)
     longer = proof.average_path / proof.average_shortest - 1
     lines = [
-        ("routes", f"{proof.ranks} ranks, {proof.links} links, no virtual channels"),
+        ("routes", f"{proof.nodes} ranks, {proof.links} links, no virtual channels"),
         (
             "average path",
             f"{proof.average_path:.3f} links; by shortest paths {proof.average_shortest:.3f}, {longer:+.1%}",
@@ -68,8 +68,8 @@ def _print(proof: Proof, check: bool) -> None:
         ("longer", f"{proof.longer_pairs} of {pairs} pairs"),
         (
             "busiest link",
-            f"{proof.busiest_link:.3f} packets a cycle when every rank sends 1, evenly to all others; "
-            f"by all shortest paths {proof.busiest_shortest:.3f}",
+            f"{proof.uniform_load:.3f} packets a cycle when every rank sends 1, evenly to all others; "
+            f"by all shortest paths {proof.even_load:.3f}",
         ),
     ]
     if check:

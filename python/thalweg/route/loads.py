@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads of links when each node sends a packet to each other node, whatever the tables."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.cluster.topology import Topology
+
+
+def by_shortest_paths(topology: Topology) -> NDArray[np.float64]:
+    """(nodes, link ports): packets that each link carries if each node sends one to each other node, and each pair's packets are spread evenly over
+    the links that bring them nearer."""
+    peer = topology.peer
+    distance = topology.distances
+    flow = 1.0 - np.eye(topology.nodes)  # at a node, to a destination
+    load = np.zeros(peer.shape)
+    nearer = (peer[:, :, None] >= 0) & (distance[peer] == distance[:, None, :] - 1)
+    ways = np.maximum(nearer.sum(axis=1), 1)
+    for far in range(int(distance.max()), 0, -1):
+        share = np.where(distance == far, flow / ways, 0)
+        for link in range(topology.link_ports):
+            part = np.where(nearer[:, link], share, 0)
+            load[:, link] += part.sum(axis=1)
+            joined = peer[:, link] >= 0
+            np.add.at(flow, peer[joined, link], part[joined])
+    return load
