@@ -7,13 +7,11 @@ What the command line does, as functions: docs/python.md. They are loaded when t
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thalweg.interface import bench as bench
-    from thalweg.interface import cluster as cluster
+    from thalweg.interface import load as load
+    from thalweg.interface import measure as measure
     from thalweg.interface import operations as operations
     from thalweg.interface import presets as presets
     from thalweg.interface import reproduce as reproduce
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from thalweg.interface import run as run
     from thalweg.interface import sweep as sweep
 
-__all__ = ["bench", "cluster", "operations", "presets", "reproduce", "routes", "run", "sweep"]
+__all__ = ["load", "measure", "operations", "presets", "reproduce", "routes", "run", "sweep"]
 
 
 def __getattr__(name: str) -> Any:
@@ -32,14 +30,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _Package(ModuleType):
-    """Its functions have the names of commands, and some packages in here have them, too: an import of those does not hide these."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in __all__ and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -2,6 +2,7 @@
 """What `import thalweg` gives: the commands as functions, which ask the registry of systems for what is a system's own.
 
 Errors are those of thalweg.errors. Rows are dictionaries of plain values, as `--json` of the command has them: pandas.DataFrame(rows).
+No package of thalweg has the name of a function here.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from thalweg.cluster import Cluster, load, mixed
+from thalweg.cluster import Cluster, mixed
+from thalweg.cluster import load as load
 from thalweg.cluster.file import presets as presets
 from thalweg.errors import InputError
 from thalweg.systems import System, systems
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from thalweg.route.proved import ProvedRoutes
 
 AnyCluster = Cluster | str | Path
-"""A cluster, or what `cluster` loads."""
+"""A cluster, or what `load` takes."""
 
 
 class RunReport(Protocol):
@@ -45,12 +47,6 @@ class RunReport(Protocol):
         """What `thalweg run --json` writes."""
 
 
-def cluster(name: str | Path, faults: str | None = None) -> Cluster:
-    """The cluster of a preset's name, of a file, or of a shape in place such as `torus:8x8`; with `faults` with what goes wrong on its
-    links, as `thalweg bench --faults` has it."""
-    return load(name, faults)
-
-
 def routes(cluster: AnyCluster, *, routing: str | None = None, table: str | Path | None = None) -> ProvedRoutes:
     """Its routes, proved; of the algorithm `routing` or the `table` in a file instead of its own. Raises CheckFailed where they are wrong."""
     of = _loaded(cluster)
@@ -65,9 +61,9 @@ def operations(cluster: AnyCluster) -> dict[str, list[Option]]:
     return {name: system.python(system.operations, name).listed() for name in system.operations}
 
 
-def bench(operation: str, cluster: AnyCluster, **options: Any) -> list[Row]:
-    """Measures an operation: the rows of `thalweg bench`, with its options by their names. Raises WrongRows, which has the rows, where
-    one cannot be right."""
+def measure(operation: str, cluster: AnyCluster, **options: Any) -> list[Row]:
+    """Measures an operation: the rows of `thalweg bench`, with its options by their names. Raises InputError, and WrongRows, which has the
+    rows, if a result is wrong or a time is below its bound."""
     from thalweg.bench.operation import cores
 
     plan = _plan(operation, _loaded(cluster), options)
@@ -83,7 +79,7 @@ def sweep(
     progress: Progress | None = None,
     **options: Any,
 ) -> list[Row]:
-    """What `bench` measures, on all cores: each operation on each cluster with each combination of the options that are lists, but
+    """What `measure` gives, on all cores: each operation on each cluster with each combination of the options that are lists, but
     `sizes`, which are measured one after the other.
 
     Rows are in that order, the last option running fastest, and each has a column for whatever was varied, unless it says itself what it is
@@ -135,7 +131,7 @@ def _system(cluster: Cluster) -> System:
         return system
     if isinstance(cluster, mixed.Cluster):
         return cluster.of
-    raise InputError(f"{cluster!r} is no cluster: thalweg.cluster has them, by names such as torus:4x4")
+    raise InputError(f"{cluster!r} is no cluster: thalweg.load gives one, by names such as torus:4x4")
 
 
 def _plan(name: str, cluster: Cluster, options: Mapping[str, Any]) -> Plan:

@@ -42,7 +42,7 @@ class Case:
 SYSTEMS = sorted(file.stem for file in FILES.glob("*.py"))
 
 KEPT = (
-    "share",
+    "sharing",
     "job",
     "function",
     "algorithm",
@@ -51,12 +51,10 @@ KEPT = (
     "bit_error_rate",
     "calls",
     "time_kernel_us",
-    "time_host_us",
     "time_whole_us",
     "time_alone_us",
-    "time_together_us",
-    "virtual_time_us",
     "time_us",
+    "virtual_time_us",
     "packets",
     "cycles",
     "flit_hops",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations of `thalweg bench` and of `thalweg.bench`: their options, their plans, and checks of their rows.
+"""Operations of `thalweg bench` and of `thalweg.measure`: their options, their plans, their rows, and checks of these.
 
-A row is one measurement, a dictionary of plain values that `--json` writes unchanged. Times are in microseconds, sizes in bytes.
+An operation measures; its `Plan` makes rows of the measurements, the same for all systems (docs/python.md, "Rows").
 """
 
 from __future__ import annotations
@@ -13,11 +13,35 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from thalweg.bench.plot import Drawing, time_over_size
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
 from thalweg.trace.timeline import Timeline
 
 Row = dict[str, Any]
+"""A row of a result: plain values, which `--json` writes unchanged. Times are in microseconds, sizes in bytes."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One measurement of an operation, in a form that all systems share."""
+
+    bytes: int
+    """The size, as the operation's option `sizes` has it; 0 where the operation has none."""
+    time_us: float
+    """The simulated time from the operation's begin to the event that `Plan.until` names."""
+    bound_us: float | None
+    """A time that no implementation on this cluster can be below; None where none is proved."""
+    verified: bool | None
+    """Whether the result is right; None where nothing was executed."""
+    own: Row = field(default_factory=dict)
+    """The operation's own columns. A second time and its bound are named alike: `time_kernel_us`, `bound_kernel_us`."""
+
+
+def share(time_us: float, bound_us: float | None) -> float | None:
+    """The part of a time that its bound explains; None without a bound, and for no time."""
+    return None if bound_us is None or not time_us else bound_us / time_us
+
 
 Progress = Callable[[float], None]
 """Called with the fraction of the work that is done."""
@@ -38,30 +62,17 @@ class WrongRows(CheckFailed):
 def check(rows: Sequence[Row]) -> None:
     """Raises WrongRows if a result is not verified, or a time is below its bound."""
     if wrong := [row for row in rows if row["verified"] is False]:
-        where = ", ".join(str(row["bytes"] if "load" not in row else row["load"]) for row in wrong)
+        where = ", ".join(str(row.get("load", row["bytes"])) for row in wrong)
         raise WrongRows(f"{rows[0]['operation']} gave wrong results at {where}", rows)
     for row in rows:
-        for end in ("kernel", "host"):
-            time, bound = row[f"time_{end}_us"], row[f"bound_{end}_us"]
-            if bound is not None and time < bound:
+        for name in row:
+            bound = row[name] if name.startswith("bound") else None
+            if bound is not None and (time := row[name.replace("bound", "time")]) < bound:
                 raise WrongRows(
                     f"{row['operation']} of {row['bytes']} bytes took {time:.4g} us, which is below its bound of "
                     f"{bound:.4g} us: one of the two is wrong",
                     rows,
                 )
-
-
-def check_times(rows: Sequence[Row]) -> None:
-    """Like `check`, for rows with one time and one bound."""
-    for row in rows:
-        what = f"{row['operation']} of {row['bytes']} bytes"
-        if not row["verified"]:
-            raise WrongRows(f"{what} gave a wrong result", rows)
-        if row["time_us"] < row["bound_us"]:
-            raise WrongRows(
-                f"{what} took {row['time_us']:.4g} us, which is below its bound of {row['bound_us']:.4g} us: one of the two is wrong",
-                rows,
-            )
 
 
 def peer_at(cluster: Cluster, hops: int) -> int:
@@ -88,17 +99,41 @@ class Plan:
     """An operation on a cluster with valid options, ready to be measured."""
 
     cluster: Cluster
+    operation: str
     title: str
-    measure: Callable[[Progress, int], Iterable[Row]]
+    """What is measured where, without the operation's end."""
+    until: str
+    """The event that ends the time: `the last element is popped`."""
+    measure: Callable[[Progress, int], Iterable[Measured]]
     """Called with the progress callback and the number of fabrics that may run in parallel. Raises FabricStopped if the operation never ends."""
     seeds: Mapping[str, int] = field(default_factory=dict)
     check: Callable[[Sequence[Row]], None] = check
     """Raises WrongRows."""
-    record: Callable[[Sequence[Row]], Recorded] | None = None
-    """Repeats the measured operation and records its timeline; None if the operation has no timeline."""
+    record: Callable[[Sequence[Row]], Recorded] | str = "it has no timeline"
+    """Repeats the measured operation and records its timeline; a text says why there is none."""
+    draw: Drawing = time_over_size
+    """What `--plot` draws."""
+
+    @property
+    def heading(self) -> str:
+        return f"{self.title}; times in us, until {self.until}"
 
     def rows(self, progress: Progress = silent, workers: int = 1) -> list[Row]:
-        return list(self.measure(progress, workers))
+        """A row for each measurement: the columns that all operations have, then the operation's own."""
+        return [
+            {
+                "cluster": self.cluster.name,
+                "operation": self.operation,
+                "bytes": one.bytes,
+                "time_us": one.time_us,
+                "until": self.until,
+                "bound_us": one.bound_us,
+                "share": share(one.time_us, one.bound_us),
+                "verified": one.verified,
+                **one.own,
+            }
+            for one in self.measure(progress, workers)
+        ]
 
 
 class Option(NamedTuple):

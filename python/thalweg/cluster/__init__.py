@@ -59,7 +59,8 @@ class Cluster(Protocol):
 
 
 def load(name: str | Path, faults: str | None = None) -> Cluster:
-    """The cluster of a name, with the given faults of links (`--faults`). Raises InputError."""
+    """The cluster of a preset's name, of a file, or of a shape in place such as `torus:8x8`; with the given faults of links, as
+    `thalweg bench --faults` has them. Raises InputError."""
     from thalweg.cluster.file import system_of
 
     return system_of(str(name)).clusters().load(name, faults)

@@ -22,6 +22,5 @@ class _Operations(click.Group):
 def command() -> None:
     """Measure one operation on a cluster, verified, beside the time that nothing can beat.
 
-    Times are kernel to kernel, from node to node, and host to host, through PCIe; share is bound / time. A bound is printed
-    where one is proved: for rings, tori, lines, stars and fat trees.
+    The first line says which event ends the time; share is bound / time. A bound is printed where one is proved.
     """

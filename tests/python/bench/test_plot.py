@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import thalweg
 from thalweg import cli
-from thalweg.bench.plot import plot
+from thalweg.bench.plot import plot, time_over_size
 
 CASES = [
     ("peach2-ring-4", "put", "8,64", "put from CPU to CPU by DMA"),
@@ -39,6 +39,7 @@ def test_a_programs_own_pictures_stay(tmp_path: Path) -> None:
     import matplotlib
 
     before = matplotlib.get_backend()
-    plot(thalweg.bench("put", "peach2-ring-4", sizes=[8, 16]), tmp_path / "put.png")
+    rows = thalweg.measure("put", "peach2-ring-4", sizes=[8, 16])
+    plot(rows, tmp_path / "put.png", "put", time_over_size)
     assert matplotlib.get_backend() == before
     assert (tmp_path / "put.png").read_bytes().startswith(b"\x89PNG")

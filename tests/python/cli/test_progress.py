@@ -114,7 +114,7 @@ def test_bars_move_within_a_size_and_never_back() -> None:
     assert rising(seen) and len(seen) > 50
     seen.clear()
     assert all(
-        row["verified"] for row in bench_messages.measure_messages(cluster, "bandwidth", [8, 1 << 16], 2, seen.append)
+        one.verified for one in bench_messages.measure_messages(cluster, "bandwidth", [8, 1 << 16], 2, seen.append)
     )
     assert rising(seen) and len(seen) > 50
     seen.clear()

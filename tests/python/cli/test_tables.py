@@ -124,11 +124,11 @@ def test_the_presets(columns: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 def test_benches(columns: int) -> None:
-    header = ["bytes", "algorithm", "kernel", "bound", "share", "host", "bound", "share", "verified"]
+    header = ["bytes", "time", "bound", "share", "kernel", "bound", "share", "algorithm", "verified"]
     _check(
         ["bench", "allreduce", "--cluster", "torus:4x4", "--sizes", "4,1M"], columns, [*header, "4", "1048576", "yes"]
     )
-    header = ["load", "accepted", "latency", "hops", "Mflit-hops/s", "Mrouter-cycles/s", "verified"]
+    header = ["load", "bytes", "time", "bound", "share", "accepted", "latency", "hops", "verified"]
     _check(["bench", "traffic", "--cluster", "torus:4x4", "--cycles", "1000"], columns, [*header, "0.2", "yes"])
 
 

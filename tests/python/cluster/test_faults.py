@@ -226,11 +226,11 @@ def test_the_hardware_refuses_resets_of_one_end(engine: str) -> None:
 @pytest.mark.parametrize("cluster", ["torus:4x4", "mpi-fpga-torus-2x2x2"])
 def test_goodput(cluster: str) -> None:
     """docs/links.md: (1 - p) / (1 + p a); the deviation of so short a run is about 1 % of it."""
-    (row,) = bench_faults.measure_faults(Cluster.load(cluster), [1e-5], 1_000_000)
-    assert row["verified"]
-    p = 1 - (1 - 1e-5) ** row["frame_bits"]
+    (one,) = bench_faults.measure_faults(Cluster.load(cluster), [1e-5], 1_000_000)
+    assert one.verified
+    p = 1 - (1 - 1e-5) ** one.own["frame_bits"]
     a = 2 * Cluster.load(cluster).link_latency + 8
-    assert row["goodput"] == pytest.approx((1 - p) / (1 + p * a), rel=0.03)
+    assert one.own["goodput"] == pytest.approx((1 - p) / (1 + p * a), rel=0.03)
 
 
 @pytest.mark.parametrize(

@@ -238,5 +238,5 @@ def test_a_kind_of_no_system_is_said(tmp_path: Path, kind: str, says: str) -> No
     file = tmp_path / "c.toml"
     file.write_text(f"[node.board]\n{kind}\n")
     with pytest.raises(InputError) as wrong:
-        thalweg.cluster(file)
+        thalweg.load(file)
     assert str(wrong.value).startswith(f"{file}:{says}")

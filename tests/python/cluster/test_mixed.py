@@ -74,11 +74,11 @@ def test_an_operation_says_that_it_takes_one_system(command: list[str], capsys: 
 def test_python_says_the_same() -> None:
     assert thalweg.operations(FILE) == {}
     with pytest.raises(InputError, match="put takes a cluster of one system; this one has nodes of peach2 and smi"):
-        thalweg.bench("put", FILE)
+        thalweg.measure("put", FILE)
 
 
 def test_its_values_may_vary() -> None:
-    far = thalweg.cluster(FILE).replace(link={"qsfp": {"latency_ns": 1000}}, node={"board": {"banks": 2}})
+    far = thalweg.load(FILE).replace(link={"qsfp": {"latency_ns": 1000}}, node={"board": {"banks": 2}})
     assert far.name == f"{FILE} with link.qsfp.latency_ns = 1000 and node.board.banks = 2"
     with pytest.raises(InputError, match="did you mean 'latency_ns'"):
         far.replace(link={"slot": {"latncy_ns": 1}})
@@ -95,7 +95,7 @@ def test_one_systems_nodes_may_have_hosts(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match="put takes a cluster of one system; this one has nodes of peach2 and no system"
     ):
-        thalweg.bench("put", file)
+        thalweg.measure("put", file)
 
 
 NODES = '{ "4-6" = "board", "7" = "server" }'

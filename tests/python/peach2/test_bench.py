@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[3]
     ids=str,
 )
 def test_a_put_is_right_and_above_its_bound(options: dict[str, str]) -> None:
-    rows = thalweg.bench("put", "peach2", sizes="4:64K", **options)
+    rows = thalweg.measure("put", "peach2", sizes="4:64K", **options)
     assert all(row["verified"] for row in rows)
     times = [round(row["time_us"], 6) for row in rows]
     assert times == sorted(times)
@@ -38,20 +38,20 @@ def test_a_put_is_right_and_above_its_bound(options: dict[str, str]) -> None:
 @pytest.mark.slow
 def test_a_long_put_takes_nearly_all_that_a_link_can_carry() -> None:
     """Published for this hub between processors' memories: 3.5 GB/s, 95 % of what packets of 256 bytes leave of eight lanes."""
-    rows = thalweg.bench("put", "peach2", sizes="1M:16M")
+    rows = thalweg.measure("put", "peach2", sizes="1M:16M")
     assert Cluster.load("peach2").payload_gb() == pytest.approx(3.66, abs=0.005)
     assert all(0.95 <= row["share_of_payload"] < 1 for row in rows)
-    assert thalweg.bench("put", "peach2", source="gpu", sizes="16M")[0]["gb_per_s"] == pytest.approx(2.8, rel=0.01)
+    assert thalweg.measure("put", "peach2", source="gpu", sizes="16M")[0]["gb_per_s"] == pytest.approx(2.8, rel=0.01)
 
 
 def test_a_store_of_8_bytes_takes_what_is_published() -> None:
     """Between neighbours 0.8 us and 0.96 us (T. Hanawa et al., 2013: two papers)."""
-    assert thalweg.bench("put", "peach2", by="store", sizes="8")[0]["time_us"] == pytest.approx(0.88, rel=0.1)
+    assert thalweg.measure("put", "peach2", by="store", sizes="8")[0]["time_us"] == pytest.approx(0.88, rel=0.1)
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 4, 8, 16])
 def test_nodes_reduce_within_a_third_of_the_bound(nodes: int) -> None:
-    for row in thalweg.bench("reduce", "peach2", nodes=nodes, sizes="32,1K,64K,256K"):
+    for row in thalweg.measure("reduce", "peach2", nodes=nodes, sizes="32,1K,64K,256K"):
         assert row["verified"]
         assert row["bytes"] < 1 << 16 or row["time_us"] <= 1.3 * row["bound_us"]
 
@@ -64,7 +64,7 @@ def test_the_bound_of_a_reduction_is_its_bytes_over_the_bus() -> None:
 
 @pytest.mark.parametrize("by", ["host", "cpu"])
 def test_other_ways_of_a_reduction(by: str) -> None:
-    hub, other = (thalweg.bench("reduce", "peach2", by=way, sizes="1K")[0] for way in ("hub", by))
+    hub, other = (thalweg.measure("reduce", "peach2", by=way, sizes="1K")[0] for way in ("hub", by))
     assert other["verified"] and other["time_us"] > hub["time_us"]
 
 
@@ -88,7 +88,7 @@ def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
 )
 def test_what_cannot_be_is_said(operation: str, options: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        thalweg.bench(operation, "peach2", **options)
+        thalweg.measure(operation, "peach2", **options)
 
 
 def test_windows_that_lead_round_are_refused() -> None:

@@ -17,7 +17,7 @@ from thalweg.systems.smi.reproduce import Evaluation
 def test_polling_and_links_set_the_rate_of_injection() -> None:
     """Table 4 of the paper: R packets in R + 4 cycles. A link of 40 Gb/s takes a packet of 32 bytes in 6.4 ns."""
     link = 32 * 8 / 40 * 0.2596
-    for row in thalweg.bench("injection", "smi-noctua", reads="1,4,8,16", messages=1000):
+    for row in thalweg.measure("injection", "smi-noctua", reads="1,4,8,16", messages=1000):
         assert row["cycles"] == pytest.approx(max((row["reads"] + 4) / row["reads"], link), rel=0.01)
 
 
@@ -32,17 +32,17 @@ def test_polling_and_links_set_the_rate_of_injection() -> None:
 )
 def test_options_that_do_not_fit_are_refused(operation: str, options: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
-        thalweg.bench(operation, "smi-noctua", **options)
+        thalweg.measure(operation, "smi-noctua", **options)
 
 
 def test_a_kernel_pushes_an_element_a_cycle() -> None:
-    (row,) = thalweg.bench("push", "smi-noctua", sizes="64K")
+    (row,) = thalweg.measure("push", "smi-noctua", sizes="64K")
     assert row["verified"] and row["time_us"] == pytest.approx(row["bound_us"], rel=0.02)
 
 
 def test_four_kernels_use_both_cables_to_a_neighbour() -> None:
     """A link of 40 Gb/s carries 24 bytes of doubles in 32; ranks 0 and 1 have two."""
-    (row,) = thalweg.bench("push", "smi-noctua", sizes="256K", element="double", senders=4)
+    (row,) = thalweg.measure("push", "smi-noctua", sizes="256K", element="double", senders=4)
     assert row["verified"]
     assert row["bound_us"] - 0.73 == pytest.approx(256 * 1024 * 8e-3 / 60, rel=0.01)
     assert 1.4 * 30 < row["gbit_per_s"] < 60
@@ -54,7 +54,7 @@ def test_circuits_pay_where_links_are_slower_than_kernels() -> None:
     links = {name: link.model_copy(update={"gbit_s": 8.0}) for name, link in noctua.links.items()}
     slow = dataclasses.replace(noctua, links=links)
     for switching, packets, rate in (("packet", 0, 7), ("circuit", 0, 8), ("circuit", 15, 7.5)):
-        (row,) = thalweg.bench("push", slow, sizes="64K", switching=switching, circuit_packets=packets)
+        (row,) = thalweg.measure("push", slow, sizes="64K", switching=switching, circuit_packets=packets)
         assert row["verified"] and row["time_us"] == pytest.approx(row["bound_us"], rel=0.02)
         assert 64 * 1024 * 8e-3 / (row["time_us"] - slow.link.latency_ns / 1e3) == pytest.approx(rate, rel=0.02)
 
@@ -64,7 +64,7 @@ def test_a_short_message_waits_for_a_circuit() -> None:
     noctua = Cluster.load("smi-noctua")
     waits = 16384 / 4 / 2 / noctua.mhz
     times = {
-        (switching, packets): thalweg.bench(
+        (switching, packets): thalweg.measure(
             "latency", noctua, sizes="16K", switching=switching, circuit_packets=packets
         )[0]["time_us"]
         for switching, packets in (("packet", 0), ("circuit", 0), ("circuit", 15))
@@ -81,7 +81,7 @@ def test_bandwidth_does_not_depend_on_the_distance() -> None:
     """Section 5.3.1: at least 91 % of 35 Gb/s; and of the 30 that three doubles a packet leave."""
     for element, senders, peak in (("float", 4, 35), ("double", 2, 30)):
         rates = [
-            thalweg.bench("push", "smi-noctua-bus", element=element, senders=senders, hops=hops, sizes="4M")[0][
+            thalweg.measure("push", "smi-noctua-bus", element=element, senders=senders, hops=hops, sizes="4M")[0][
                 "gbit_per_s"
             ]
             for hops in (1, 4, 7)
@@ -104,7 +104,7 @@ def test_latency_follows_from_one_hop() -> None:
 def test_collectives_give_each_kernel_its_elements(operation: str) -> None:
     for options in ({}, {"root": 2, "ranks": 5}, {"element": "double", "ranks": 3}, {"element": "char", "root": 7}):
         sizes = "8,56,792" if options.get("element") == "double" else "4,28,404"
-        rows = thalweg.bench(operation, "smi-noctua", sizes=sizes, **options)
+        rows = thalweg.measure(operation, "smi-noctua", sizes=sizes, **options)
         assert all(row["verified"] and row["time_us"] >= row["bound_us"] for row in rows)
 
 
@@ -114,16 +114,16 @@ def test_a_result_takes_the_way_through_the_port_on_any_number_of_ranks() -> Non
     hold up the root's. Tiles of 32 are what 900 cycles there and back bring."""
     for ranks, tile, cycles in ((2, 128, 16), (8, 128, 16), (8, 32, 900 / 32)):
         board = Cluster.load("smi-noctua").with_node(tile=tile)
-        short, long = (row["time_us"] for row in thalweg.bench("reduce", board, ranks=ranks, sizes="2K,4K"))
+        short, long = (row["time_us"] for row in thalweg.measure("reduce", board, ranks=ranks, sizes="2K,4K"))
         assert (long - short) * 259.6 / 512 == pytest.approx(cycles, rel=0.02)
 
 
 @pytest.mark.slow
 def test_trees_are_faster_from_some_size_on_and_one_order_costs_little() -> None:
     """A linear root sends each packet to 7 children, a tree's to 2, and each place again: 7 / 4 where only that counts."""
-    rows = thalweg.bench("trees", "smi-noctua", sizes="256,4K,64K")
+    rows = thalweg.measure("trees", "smi-noctua", sizes="256,4K,64K")
     assert operations.faster_from(rows, "broadcast") == 4096 and operations.faster_from(rows, "reduce") == 4096
-    by = {(row["operation"], row["bytes"]): row for row in rows}
+    by = {(row["collective"], row["bytes"]): row for row in rows}
     assert 1.3 < by["broadcast", 65536]["times_as_fast"] < 7 / 4
     assert by["reduce", 256]["times_as_fast"] < 1 < by["reduce", 65536]["times_as_fast"]
-    assert all(1 <= row["order_costs"] <= 1.3 for row in rows if row["operation"] == "reduce")
+    assert all(1 <= row["order_costs"] <= 1.3 for row in rows if row["collective"] == "reduce")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures one operation on the simulator: collectives, and messages between two ranks.
 
-Each measurement is a row (thalweg.bench.operation); sizes are those of one rank's block where the ranks have different ones, of the
+Sizes are those of one rank's block where the ranks have different ones, of the
 whole buffer otherwise.
 """
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from thalweg.bench.operation import Progress, Row, silent
+from thalweg.bench.operation import Measured, Progress, share, silent
 from thalweg.errors import FabricStopped, InputError
 from thalweg.launch import placement
 from thalweg.spec import OPERATORS, SIZE, Datatype, Operator
@@ -101,8 +101,7 @@ def network_of(config: FabricConfig, cluster: Cluster) -> bounds.Network | None:
     return bounds.Network.of(config) if cluster.topology.shape in bounds.SHAPES else None
 
 
-def row_of(
-    operation: str,
+def measured(
     cluster: Cluster,
     ranks: int,
     size: int,
@@ -110,20 +109,17 @@ def row_of(
     limits: Sequence[float | None],
     verified: bool | None,
     **more: object,
-) -> Row:
+) -> Measured:
     """`times` and their bounds in us, kernel to kernel and host to host; `verified` is None where nothing was executed."""
-    row: Row = {
-        "operation": operation,
+    (kernel, host), (kernel_bound, host_bound) = times, limits
+    own = {
         "engine": cluster.engine,
-        "cluster": cluster.name,
         "ranks": ranks,
-        "bytes": size,
+        "time_kernel_us": kernel,
+        "bound_kernel_us": kernel_bound,
+        "share_kernel": share(kernel, kernel_bound),
     }
-    for end, time, bound in zip(("kernel", "host"), times, limits, strict=True):
-        row[f"time_{end}_us"] = time
-        row[f"bound_{end}_us"] = bound
-        row[f"share_{end}"] = None if bound is None or not time else bound / time
-    return {**row, "verified": verified, **more}
+    return Measured(size, host, host_bound, verified, own | more)
 
 
 def collective_limits(network: bounds.Network | None, plan: CollectivePlan, size: int, us: float) -> list[float | None]:
@@ -245,10 +241,10 @@ def _run_collective(
     return Timed(ticks, results, busiest, fabric.parts(context, algorithm), fabric.recoveries)
 
 
-def measure_collective(plan: CollectivePlan, progress: Progress = silent, workers: int = 1) -> Iterator[Row]:
-    """A row for each size, from an idle network, all ranks starting at once. `auto` is the algorithm that is fastest there.
+def measure_collective(plan: CollectivePlan, progress: Progress = silent, workers: int = 1) -> Iterator[Measured]:
+    """Each size, from an idle network, all ranks starting at once. `auto` is the algorithm that is fastest there.
 
-    So many `workers` run fabrics side by side; rows are the same for any number. Raises FabricStopped where an operation never ends.
+    So many `workers` run fabrics side by side; results are the same for any number. Raises FabricStopped where an operation never ends.
     """
     config = plan.cluster.fabric_config()
     network = network_of(config, plan.cluster)
@@ -286,12 +282,11 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
         given: Sequence[np.ndarray],
         kernel: tuple[int, bool, list[Recovery]],
         through_host: Future[Timed],
-    ) -> Row:
+    ) -> Measured:
         ticks, verified, recovered = kernel
         host = through_host.result()
         verified = verified and right(plan, best, given, host)
-        made = row_of(
-            plan.operation,
+        made = measured(
             plan.cluster,
             plan.ranks,
             size,
@@ -304,7 +299,7 @@ def measure_collective(plan: CollectivePlan, progress: Progress = silent, worker
         return with_recoveries(made, [recovered, host.recoveries], us)
 
     with ThreadPoolExecutor(workers) as pool:
-        rows: deque[Callable[[], Row]] = deque()  # whose runs through the host are under way
+        rows: deque[Callable[[], Measured]] = deque()  # whose runs through the host are under way
         for index, size in enumerate(plan.measured_sizes):
             check_memory(plan, size)
             given = operands(plan, size)
@@ -386,9 +381,9 @@ def host_time(plan: CollectivePlan, size: int, algorithms: Sequence[Algorithm]) 
     )
 
 
-def with_recoveries(row: Row, recoveries: Sequence[Sequence[Recovery]], us: float) -> Row:
-    """The row, and the links that were given up in it, kernel to kernel and host to host."""
-    for end, of_end in zip(("kernel", "host"), recoveries, strict=True):
+def with_recoveries(one: Measured, recoveries: Sequence[Sequence[Recovery]], us: float) -> Measured:
+    """The measurement, with the links that were given up in it, kernel to kernel and host to host."""
+    for name, of_end in zip(("recoveries_kernel", "recoveries"), recoveries, strict=True):
         if of_end:
-            row[f"recoveries_{end}"] = recovery_rows(of_end, us)
-    return row
+            one.own[name] = recovery_rows(of_end, us)
+    return one

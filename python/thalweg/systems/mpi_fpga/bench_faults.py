@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what a link with bit errors delivers: two routers that always have flits for each other, over one such link.
-
-Rows are those of thalweg.bench.operation.
-"""
+"""Measures what a link with bit errors delivers: two routers that always have flits for each other, over one such link."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from thalweg.bench.operation import Progress, Row, silent
+from thalweg.bench.operation import Measured, Progress, silent
 from thalweg.cluster import topology
 from thalweg.errors import FabricStopped
 from thalweg.systems.mpi_fpga.cluster import Cluster
@@ -37,8 +34,8 @@ def expected(frame_error_rate: float, latency: int) -> float:
 
 def measure_faults(
     cluster: Cluster, rates: Sequence[float], cycles: int, seed: int = 1, progress: Progress = silent
-) -> Iterator[Row]:
-    """A row for each bit error rate, on the cluster's own kind of router and link, both directions busy, with buffers so deep
+) -> Iterator[Measured]:
+    """Each bit error rate, on the cluster's own kind of router and link, both directions busy, with buffers so deep
     that they are not what limits.
 
     `goodput` is flits that arrive for each frame that the link can carry. Raises FabricStopped where nothing moves any more.
@@ -85,10 +82,9 @@ def measure_faults(
         p = 1 - (1 - rate) ** bits
         goodput = result.accepted_load / float(cluster.link_rate)
         wanted = expected(p, cluster.link_latency)
-        yield {
-            "operation": "faults",
+        time_us = result.cycles * 1e6 / config.ticks_per_second
+        own = {
             "engine": "sim",
-            "cluster": cluster.name,
             "bit_error_rate": rate,
             "frame_bits": bits,
             "frame_error_rate": p,
@@ -98,5 +94,6 @@ def measure_faults(
             "expected": wanted,
             "difference": goodput / wanted - 1,
             "cpu_s": result.cpu_s,
-            "verified": result.verified,
         }
+        arrived = round(result.accepted_load * result.cycles) * FLIT_BYTES
+        yield Measured(arrived, time_us, goodput * time_us, result.verified, own)

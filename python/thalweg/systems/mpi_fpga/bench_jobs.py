@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures jobs that share one fabric: each one's collective with the fabric to itself, with its share alone, and together.
-
-Rows are those of thalweg.bench.operation; times are kernel to kernel, in microseconds.
-"""
+"""Measures jobs that share one fabric: each one's collective with the fabric to itself, with its share alone, and together. Times are kernel to kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg.bench.operation import Progress, Row, silent
+from thalweg.bench.operation import Measured, Progress, silent
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.mpi_fpga import bench, bench_data
 from thalweg.systems.mpi_fpga.bench import CollectivePlan
@@ -149,13 +146,14 @@ def _run(fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int]) -> d
     return done
 
 
-def measure_jobs(plan: JobsPlan, progress: Progress = silent) -> Iterator[Row]:
-    """A row for each size and job. `verified`: its result is right, the same to the bit in all runs, and with a share the
+def measure_jobs(plan: JobsPlan, progress: Progress = silent) -> Iterator[Measured]:
+    """Each job at each size. `verified`: its result is right, the same to the bit in all runs, and with a share the
     others cost it no cycle. Raises FabricStopped where an operation never ends, InputError where nothing can be shared so."""
     from thalweg import _sim
 
     config = plan.cluster.fabric_config()
     us = 1e6 / config.ticks_per_second
+    network = bench.network_of(config, plan.cluster)
     kernel = _sim.Endpoint.kernel
     jobs = range(len(plan.operations))
 
@@ -180,20 +178,19 @@ def measure_jobs(plan: JobsPlan, progress: Progress = silent) -> Iterator[Row]:
                 for a, b, c in zip(whole.results, alone.results, shared.results, strict=True)
             )
             undisturbed = plan.share is None or shared.ticks == alone.ticks
-            yield {
-                "operation": plan.operations[job],
+            own = {
+                "collective": plan.operations[job],
                 "engine": "sim",
-                "cluster": plan.cluster.name,
-                "share": str(plan.share or UNSHARED),
+                "sharing": str(plan.share or UNSHARED),
                 "job": job,
                 "part": plan.share.weights[job] / plan.share.parts if plan.share else None,
                 "ranks": len(plan.nodes[job]),
-                "bytes": size,
                 "algorithm": plan.job(job).algorithm,
                 "time_whole_us": whole.ticks * us,
                 "time_alone_us": alone.ticks * us,
-                "time_together_us": shared.ticks * us,
                 "rate": whole.ticks / shared.ticks,
                 "link": shared.busiest / shared.ticks / float(plan.cluster.link_rate) if plan.share else None,
-                "verified": equal and undisturbed and all(run.right for run in (whole, alone, shared)),
             }
+            right = equal and undisturbed and all(run.right for run in (whole, alone, shared))
+            bound, _ = bench.collective_limits(network, plan.job(job), size, us)
+            yield Measured(size, shared.ticks * us, bound, right, own)

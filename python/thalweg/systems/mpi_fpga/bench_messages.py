@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between two nodes: measured, verified, and the rows of them beside their bounds."""
+"""Messages between two nodes: measured and verified, beside their bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from thalweg.bench.operation import Progress, Row, peer_at, silent
+from thalweg.bench.operation import Measured, Progress, peer_at, silent
 from thalweg.systems.mpi_fpga import bounds
-from thalweg.systems.mpi_fpga.bench import finish, looks_at, network_of, row_of, with_recoveries
+from thalweg.systems.mpi_fpga.bench import finish, looks_at, measured, network_of, with_recoveries
 from thalweg.systems.mpi_fpga.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ def messages_of(operation: str) -> int:
 
 def measure_messages(
     cluster: Cluster, operation: str, sizes: Sequence[int], hops: int, progress: Progress = silent
-) -> Iterator[Row]:
-    """A row for each size of messages from node 0 to one that is `hops` links away.
+) -> Iterator[Measured]:
+    """Each size of messages from node 0 to one that is `hops` links away.
 
     `latency`: one message. `bandwidth`: `WINDOW` of them, given to the fabric at once; times are of all.
     """
@@ -60,11 +60,11 @@ def measure_messages(
             detour = 0 if fabric.recoveries else detour
             verified = verified and fabric.idle and not detour and flits * bounds.FLIT_BYTES >= size * messages
         progress((index + 1) / len(sizes))
-        row = message_row(operation, cluster, size, times, limits, verified, hops=hops)
-        yield with_recoveries(row, recoveries, us)
+        one = measured_message(operation, cluster, size, times, limits, verified, hops=hops)
+        yield with_recoveries(one, recoveries, us)
 
 
-def message_row(
+def measured_message(
     operation: str,
     cluster: Cluster,
     size: int,
@@ -72,10 +72,9 @@ def message_row(
     limits: Sequence[float | None],
     verified: bool | None,
     **more: object,
-) -> Row:
-    """A row of `latency` or `bandwidth`; the latter says what rate its times make."""
-    row = row_of(operation, cluster, 2, size, times, limits, verified, **more)
+) -> Measured:
+    """Of `latency` or `bandwidth`; the latter says what rate its times make."""
     if operation == "bandwidth":
-        for end, time in zip(("kernel", "host"), times, strict=True):
-            row[f"bandwidth_{end}_gbps"] = size * WINDOW * 8 / time / 1e3
-    return row
+        for name, time in zip(("gbit_per_s_kernel", "gbit_per_s"), times, strict=True):
+            more[name] = size * WINDOW * 8 / time / 1e3
+    return measured(cluster, 2, size, times, limits, verified, **more)

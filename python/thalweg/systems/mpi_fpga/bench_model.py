@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of `thalweg bench --engine model`: closed forms beside the same bounds; nothing is executed, nothing verified."""
+"""`thalweg bench --engine model`: closed forms beside the same bounds; nothing is executed, nothing verified."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from thalweg.bench.operation import Row, peer_at
+from thalweg.bench.operation import Measured, peer_at
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import bounds, model
-from thalweg.systems.mpi_fpga.bench import CollectivePlan, collective_limits, network_of, row_of
-from thalweg.systems.mpi_fpga.bench_messages import WINDOW, message_row
+from thalweg.systems.mpi_fpga.bench import CollectivePlan, collective_limits, measured, network_of
+from thalweg.systems.mpi_fpga.bench_messages import WINDOW, measured_message
 from thalweg.systems.mpi_fpga.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ def _config(cluster: Cluster) -> FabricConfig:
     return cluster.fabric_config()
 
 
-def collective_rows(plan: CollectivePlan) -> Iterator[Row]:
-    """A row for each size; `software_us` is what the messages of software would take, host to host."""
+def collective_rows(plan: CollectivePlan) -> Iterator[Measured]:
+    """Each size; `software_us` is what the messages of software would take, host to host."""
     config = _config(plan.cluster)
     bounded, network = network_of(config, plan.cluster), bounds.Network.of(config)
     us = 1e6 / config.ticks_per_second
@@ -33,8 +33,7 @@ def collective_rows(plan: CollectivePlan) -> Iterator[Row]:
     software = model.parameters(network, members, True, config.host.message_overhead)
     for size in plan.measured_sizes:
         times = [us * model.in_switch_ticks(plan.operation, size, parameters) for parameters in in_switch]
-        yield row_of(
-            plan.operation,
+        yield measured(
             plan.cluster,
             plan.ranks,
             size,
@@ -46,8 +45,8 @@ def collective_rows(plan: CollectivePlan) -> Iterator[Row]:
         )
 
 
-def message_rows(cluster: Cluster, operation: str, sizes: Sequence[int], hops: int) -> Iterator[Row]:
-    """A row for each size of messages from node 0 to one that is `hops` links away."""
+def message_rows(cluster: Cluster, operation: str, sizes: Sequence[int], hops: int) -> Iterator[Measured]:
+    """Each size of messages from node 0 to one that is `hops` links away."""
     config = _config(cluster)
     bounded, network = network_of(config, cluster), bounds.Network.of(config)
     us = 1e6 / config.ticks_per_second
@@ -59,4 +58,4 @@ def message_rows(cluster: Cluster, operation: str, sizes: Sequence[int], hops: i
         if bounded:
             limits = [us * bounds.message_ticks(bounded, 0, peer, size * messages, host) for host in (False, True)]
         times = [us * p.message(size * messages) for p in parameters]
-        yield message_row(operation, cluster, size, times, limits, None, engine="model", hops=hops)
+        yield measured_message(operation, cluster, size, times, limits, None, engine="model", hops=hops)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures random traffic on the plain network of a cluster, without collectives.
-
-Rows are those of thalweg.bench.operation.
-"""
+"""Measures random traffic on the plain network of a cluster, without collectives."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from thalweg.bench.operation import Progress, Row, silent
+from thalweg.bench.operation import Measured, Progress, silent
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.mpi_fpga import bounds
 from thalweg.systems.mpi_fpga.cluster import Cluster
@@ -33,8 +30,8 @@ class TrafficPlan:
     seed: int = 1
 
 
-def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = silent) -> Row:
-    """One row: `load` flits a node and cycle are offered. Raises FabricStopped where the network is stuck."""
+def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = silent) -> Measured:
+    """`load` flits a node and cycle are offered. Raises FabricStopped where the network is stuck."""
     from thalweg import _sim
 
     traffic = _sim.TrafficConfig()
@@ -49,18 +46,16 @@ def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = silent)
         progress(done / total)
         return True
 
+    config = plan.cluster.fabric_config(collectives=False)
     try:
-        result = _sim.run_traffic(plan.cluster.fabric_config(collectives=False), traffic, advanced)
+        result = _sim.run_traffic(config, traffic, advanced)
     except ValueError as error:
         raise InputError(str(error)) from None
     if result.stuck:
         raise FabricStopped("nothing moves any more: " + "; ".join(result.stuck))
-    return {
-        "operation": "traffic",
+    own = {
         "engine": "sim",
-        "cluster": plan.cluster.name,
         "ranks": plan.cluster.topology.nodes,
-        "bytes": plan.packet * bounds.FLIT_BYTES,
         "pattern": plan.pattern,
         "packet_flits": plan.packet,
         "seed": plan.seed,
@@ -75,19 +70,16 @@ def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = silent)
         "flit_hops": result.flit_hops,
         "router_cycles": result.router_cycles,
         "cpu_s": result.cpu_s,
-        "time_kernel_us": None,
-        "bound_kernel_us": None,
-        "time_host_us": None,
-        "bound_host_us": None,
         "complete": result.complete,
-        "verified": result.verified,
     }
+    time_us = result.average_latency_cycles * 1e6 / config.ticks_per_second
+    return Measured(plan.packet * bounds.FLIT_BYTES, time_us, None, result.verified, own)
 
 
-def sweep_traffic(plan: TrafficPlan, progress: Progress = silent) -> Iterator[Row]:
-    """Rows from load 0.05 to saturation: in steps of 0.05, then halving the last one down to 0.005.
+def sweep_traffic(plan: TrafficPlan, progress: Progress = silent) -> Iterator[Measured]:
+    """Loads from 0.05 to saturation: in steps of 0.05, then halving the last one down to 0.005.
 
-    The row of the highest load whose latency is at most three times that at 0.05 has `saturation` set.
+    The highest load whose latency is at most three times that at 0.05 has `saturation` set.
     """
     most, halvings = round(1 / LOW_LOAD), int(math.log2(LOW_LOAD / FINEST_LOAD))
 
@@ -95,22 +87,21 @@ def sweep_traffic(plan: TrafficPlan, progress: Progress = silent) -> Iterator[Ro
         """Of the loads that there may be, up to 1 and then in between, so many are over."""
         return lambda done: progress((before + done) / (most + halvings))
 
+    def latency_of(one: Measured) -> float:
+        return float(one.own["average_latency_cycles"])
+
     low = measure_traffic(plan, LOW_LOAD, part(0))
     yield low
     best, step = low, LOW_LOAD
     while step >= FINEST_LOAD:
-        load = round(best["load"] + step, 6)
-        before = best["load"] / LOW_LOAD if step == LOW_LOAD else most - 1 + math.log2(LOW_LOAD / step)
-        row = measure_traffic(plan, load, part(before)) if load <= 1 else None
-        beyond = (
-            row is None
-            or not row["complete"]
-            or row["average_latency_cycles"] > SATURATED * low["average_latency_cycles"]
-        )
-        if row is not None:
-            yield row
-        if not beyond and row is not None:
-            best = row
+        load = round(best.own["load"] + step, 6)
+        before = best.own["load"] / LOW_LOAD if step == LOW_LOAD else most - 1 + math.log2(LOW_LOAD / step)
+        one = measure_traffic(plan, load, part(before)) if load <= 1 else None
+        beyond = one is None or not one.own["complete"] or latency_of(one) > SATURATED * latency_of(low)
+        if one is not None:
+            yield one
+        if not beyond and one is not None:
+            best = one
         if beyond or step < LOW_LOAD:
             step /= 2
-    best["saturation"] = True
+    best.own["saturation"] = True

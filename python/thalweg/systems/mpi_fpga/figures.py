@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thalweg.reproduce import Row, short
-from thalweg.reproduce.plots import save
+from thalweg.papers import Row, short
+from thalweg.papers.plots import save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from thalweg.bench.operation import (
+    Measured,
     Operation,
     Plan,
     Progress,
@@ -14,6 +15,7 @@ from thalweg.bench.operation import (
     Sizes,
     WrongRows,
     at_least,
+    check,
     one_of,
     parse_sizes,
     peer_at,
@@ -31,6 +33,7 @@ from thalweg.systems.mpi_fpga import (
     bench_traffic,
     bounds,
     choice,
+    plots,
     timelines,
 )
 from thalweg.systems.mpi_fpga.bench import SEED
@@ -51,6 +54,7 @@ SHARES = (bench_jobs.UNSHARED, "sub-channels:2:2", "sub-channels:1:3", "time-slo
 RATES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 
 _CLOSED = ": closed forms (LogGP), nothing executed"
+_NOT_EXECUTED = "--engine model executes nothing"
 
 
 def _engine(cluster: Cluster, engine: str) -> Cluster:
@@ -97,7 +101,7 @@ def collective(
         where,
     )
 
-    def measure(progress: Progress, workers: int) -> Iterator[Row]:
+    def measure(progress: Progress, workers: int) -> Iterator[Measured]:
         if engine == MODEL:
             return bench_model.collective_rows(plan)
         return bench.measure_collective(plan, progress, 1 if cluster.routers else workers)
@@ -109,24 +113,37 @@ def collective(
         about += f": {op} of {type}"
     about += f", root {root}" if operation in bench_data.ROOTED else ""
     about += ", reproducible" if reproducible else ""
-    title = about + _CLOSED * (engine == MODEL) + "; times in us"
-    record = None if engine == MODEL else partial(timelines.of_collective, plan)
-    return Plan(cluster, title, measure, {"data": seed, **placements.seeds(where)}, record=record)
+    return Plan(
+        cluster,
+        operation,
+        about + _CLOSED * (engine == MODEL),
+        "the last rank's part ends at its host (kernel: at its node's port)",
+        measure,
+        {"data": seed, **placements.seeds(where)},
+        record=_NOT_EXECUTED if engine == MODEL else partial(timelines.of_collective, plan),
+        draw=plots.both_ends,
+    )
 
 
 def message(operation: str, cluster: Cluster, *, engine: str = "sim", sizes: Sizes = "4:1M", hops: int = 1) -> Plan:
     wanted = parse_sizes(sizes)
     cluster = _engine(cluster, engine)
-    about = f"{operation} from node 0 to node {peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
+    messages = f" of {bench_messages.WINDOW} messages" * (operation == "bandwidth")
+    about = f"{operation}{messages} from node 0 to node {peer_at(cluster, hops)}, {hops} hop{'s' * (hops > 1)}"
 
-    def measure(progress: Progress, _: int) -> Iterator[Row]:
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
         if engine == MODEL:
             return bench_model.message_rows(cluster, operation, wanted, hops)
         return bench_messages.measure_messages(cluster, operation, wanted, hops, progress)
 
-    record = None if engine == MODEL else partial(timelines.of_messages, cluster, operation, hops)
     return Plan(
-        cluster, f"{about}, on {cluster.name}{_CLOSED * (engine == MODEL)}; times in us", measure, record=record
+        cluster,
+        operation,
+        f"{about}, on {cluster.name}{_CLOSED * (engine == MODEL)}",
+        "the last byte arrives at the other host (kernel: at its node's port)",
+        measure,
+        record=_NOT_EXECUTED if engine == MODEL else partial(timelines.of_messages, cluster, operation, hops),
+        draw=plots.both_ends,
     )
 
 
@@ -154,13 +171,21 @@ def traffic(
         at_least("seed", seed, 0),
     )
 
-    def measure(progress: Progress, _: int) -> list[Row]:
+    def measure(progress: Progress, _: int) -> list[Measured]:
         if isinstance(load, str):
-            return sorted(bench_traffic.sweep_traffic(plan, progress), key=lambda row: float(row["load"]))
+            return sorted(bench_traffic.sweep_traffic(plan, progress), key=lambda one: float(one.own["load"]))
         return [bench_traffic.measure_traffic(plan, load, progress)]
 
-    title = f"{pattern} traffic of {packet}-flit packets on {cluster.name}, {cycles} cycles; latencies in cycles"
-    return Plan(cluster, title, measure, {"traffic": seed})
+    return Plan(
+        cluster,
+        "traffic",
+        f"{pattern} traffic of {packet}-flit packets on {cluster.name}, {cycles} cycles",
+        "a packet's last flit arrives, on average (latency: the same in cycles)",
+        measure,
+        {"traffic": seed},
+        record="its packets are counted, and none is recorded",
+        draw=plots.latency_over_load,
+    )
 
 
 def check_load(load: float | str) -> None:
@@ -193,7 +218,7 @@ def jobs(
         for text in ([share] if isinstance(share, str) else share)
     ]
 
-    def measure(progress: Progress, _: int) -> Iterator[Row]:
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, plan in enumerate(plans):
 
             def advanced(done: float, before: int = index) -> None:
@@ -201,14 +226,24 @@ def jobs(
 
             yield from bench_jobs.measure_jobs(plan, advanced)
 
-    title = f"{len(operations)} jobs on {cluster.name}, nodes {placement}, kernel to kernel; times in us"
-    return Plan(cluster, title, measure, {"data": seed}, _check_jobs)
+    return Plan(
+        cluster,
+        "jobs",
+        f"{len(operations)} jobs on {cluster.name}, nodes {placement}, kernel to kernel",
+        "the job's last rank has its result, with all jobs running",
+        measure,
+        {"data": seed},
+        _check_jobs,
+        record="each row is of three runs; `thalweg jobs` has a timeline of programs that share a cluster",
+        draw=plots.rate_by_share,
+    )
 
 
 def _check_jobs(rows: Sequence[Row]) -> None:
     if wrong := [row for row in rows if not row["verified"]]:
-        where = ", ".join(f"job {row['job']}, {row['bytes']} bytes, {row['share']}" for row in wrong)
+        where = ", ".join(f"job {row['job']}, {row['bytes']} bytes, {row['sharing']}" for row in wrong)
         raise WrongRows(f"not what it is alone: {where}", rows)
+    check(rows)
 
 
 def faults(
@@ -220,11 +255,20 @@ def faults(
     at_least("cycles", cycles, 10_000)
     at_least("seed", seed, 0)
 
-    def measure(progress: Progress, _: int) -> Iterator[Row]:
+    def measure(progress: Progress, _: int) -> Iterable[Measured]:
         return bench_faults.measure_faults(cluster, wanted, cycles, seed, progress)
 
-    title = f"a link of {cluster.link_latency} cycles as in {cluster.name}"
-    return Plan(cluster, title, measure, {"faults": seed}, _check_faults)
+    return Plan(
+        cluster,
+        "faults",
+        f"a link of {cluster.link_latency} cycles as in {cluster.name}, {cycles} cycles",
+        "the last of these cycles",
+        measure,
+        {"faults": seed},
+        _check_faults,
+        record="its flits are counted, and none is recorded",
+        draw=plots.goodput_over_errors,
+    )
 
 
 def check_rates(rates: Sequence[float]) -> None:

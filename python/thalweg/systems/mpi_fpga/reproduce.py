@@ -16,7 +16,7 @@ from typing import Any
 from thalweg.bench.operation import one_of
 from thalweg.cluster import topology
 from thalweg.errors import CheckFailed, InputError
-from thalweg.reproduce import Row, mean, published, short
+from thalweg.papers import Row, mean, published, short
 from thalweg.spec import Datatype
 from thalweg.systems import systems
 from thalweg.systems.mpi_fpga import bench, bench_messages
@@ -191,12 +191,12 @@ class Evaluation:
     def tables(self) -> list[Row]:
         """What follows from the presets' values, and one link as it is measured."""
         cluster = self.direct(128)
-        latency = next(bench_messages.measure_messages(cluster, "latency", [8], 1))["time_kernel_us"] * 1000
-        peak = next(bench_messages.measure_messages(cluster, "bandwidth", [64 << 10], 1))["bandwidth_kernel_gbps"]
+        latency = next(bench_messages.measure_messages(cluster, "latency", [8], 1)).own["time_kernel_us"] * 1000
+        peak = next(bench_messages.measure_messages(cluster, "bandwidth", [64 << 10], 1)).own["gbit_per_s_kernel"]
         # A clock at which a port carries what the link does; what is fixed in nanoseconds stays so.
         fast = variant(cluster, "clock", frequency_mhz=95.9e3 / 256)
         fast = variant(fast, "router", margin_flits=fast.least_margin)
-        faster = next(bench_messages.measure_messages(fast, "bandwidth", [64 << 10], 1))["bandwidth_kernel_gbps"]
+        faster = next(bench_messages.measure_messages(fast, "bandwidth", [64 << 10], 1)).own["gbit_per_s_kernel"]
         fifo = cluster.least_port_buffer
         contexts = cluster.values.collective.contexts
         return [

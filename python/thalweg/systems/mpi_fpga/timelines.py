@@ -160,7 +160,7 @@ def of_collective(plan: CollectivePlan, rows: Sequence[Row]) -> Recorded:
             by = choice.algorithm_named(algorithm)
             bench.submit(fabric, plan, by, context, size, given, results, members, fabric.now)
 
-        ends = recorder.run(row["time_host_us"], set(members), _sim.CompletionKind.collective, begin)
+        ends = recorder.run(row["time_us"], set(members), _sim.CompletionKind.collective, begin)
         about = {"bytes": size, "by": row["algorithm"]}
         for rank, track in enumerate(tracks):
             track.spans.append(Span(recorder.start, ends[rank], f"{plan.operation} {size} B", about))
@@ -182,7 +182,7 @@ def of_messages(cluster: Cluster, operation: str, hops: int, rows: Sequence[Row]
             for handle in range(messages):
                 fabric.send(handle=handle, source=0, destination=peer, bytes=size, at=0)
 
-        ends = recorder.run(row["time_host_us"], set(range(messages)), _sim.CompletionKind.arrived, begin)
+        ends = recorder.run(row["time_us"], set(range(messages)), _sim.CompletionKind.arrived, begin)
         about: dict[str, Any] = {"bytes": size}
         recorder.timeline.messages += [
             Message(tracks[0], tracks[1], recorder.start, end, f"{size} B", about) for end in ends.values()

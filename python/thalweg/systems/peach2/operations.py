@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.bench.operation import Operation, Plan, Progress, Row, Sizes, at_least, check_times, one_of, parse_sizes
+from thalweg.bench.operation import Measured, Operation, Plan, Progress, Sizes, at_least, one_of, parse_sizes
 from thalweg.errors import InputError
 from thalweg.systems.peach2 import bounds
 from thalweg.systems.peach2.cluster import Cluster
@@ -25,6 +25,7 @@ MOST_STORED = 1 << 20
 FLAG = 1 << 30
 """Where notices go in a processor's memory, above all data of a put."""
 DATA = 1 << 20
+SEEN = "the other node's processor sees that it has arrived"
 
 
 def _memory(node: Node, kind: str) -> Memory:
@@ -105,31 +106,27 @@ def put(
     if not 1 <= at_least("hops", hops, 1) <= farthest:
         raise InputError(f"{hops} hops; from node 0 of {cluster.name} they are 1 to {farthest}")
 
-    def measure(progress: Progress, _: int) -> Iterator[Row]:
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
         hubs = Hubs(cluster, engine)
         way = _Put(hubs, source, by, descriptors, hops)
         for index, size in enumerate(wanted):
             time, right = way.once(np.random.default_rng([seed, size]).integers(0, 256, size, np.uint8))
-            bound = bounds.put_us(cluster, size, hops, source, by)
-            yield {
-                "operation": "put",
-                "cluster": cluster.name,
-                "bytes": size,
+            own = {
                 "source": source,
                 "by": by,
                 "hops": hops,
-                "time_us": time,
-                "bound_us": bound,
-                "share": bound / time,
                 "gb_per_s": size / time / 1e3,
                 "share_of_payload": size / time / 1e3 / cluster.payload_gb(),
-                "verified": right,
             }
+            yield Measured(size, time, bounds.put_us(cluster, size, hops, source, by), right, own)
             progress((index + 1) / len(wanted))
 
     names = {"dma": "by DMA", "store": "by stores", "copies": "by three copies"}
-    title = f"put from {source.upper()} to {source.upper()} {names[by]}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}; times in us"
-    return Plan(cluster, title, measure, {"data": seed}, check=check_times)
+    title = (
+        f"put from {source.upper()} to {source.upper()} {names[by]}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}"
+    )
+    until = "the other node's processor has copied it to the GPU" if by == "copies" else SEEN
+    return Plan(cluster, "put", title, until, measure, {"data": seed})
 
 
 def in_order(data: NDArray[np.float32], record: int, beats: int) -> NDArray[np.float32]:
@@ -219,32 +216,20 @@ def reduce(
     if nodes > 1 and by != "hub":
         raise InputError("nodes reduce together by their hubs: --by hub")
 
-    def measure(progress: Progress, _: int) -> Iterator[Row]:
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
         all_nodes = list(range(nodes))
         way = _Reduce(Hubs(cluster, engine), all_nodes, by)
         for index, size in enumerate(wanted):
             draws = [np.random.default_rng([seed, size, node]) for node in all_nodes]
             time, right = way.once([draw.standard_normal(size // 4, np.float32) for draw in draws])
-            bound = bounds.reduce_us(cluster, size, all_nodes, RECORD, by)
-            yield {
-                "operation": "reduce",
-                "cluster": cluster.name,
-                "bytes": size,
-                "by": by,
-                "nodes": nodes,
-                "time_us": time,
-                "bound_us": bound,
-                "share": bound / time,
-                "gb_per_s": size / time / 1e3,
-                "verified": right,
-            }
+            own = {"by": by, "nodes": nodes, "gb_per_s": size / time / 1e3}
+            yield Measured(size, time, bounds.reduce_us(cluster, size, all_nodes, RECORD, by), right, own)
             progress((index + 1) / len(wanted))
 
     names = {"hub": "by hubs", "host": "by the hub, watched by the host", "cpu": "by the processor"}
     where = f"on {nodes} nodes of" if nodes > 1 else "on a node of"
-    return Plan(
-        cluster, f"reduce {names[by]}, {where} {cluster.name}; times in us", measure, {"data": seed}, check=check_times
-    )
+    until = "the result is in the GPU" if by == "cpu" else "the last processor has the result"
+    return Plan(cluster, "reduce", f"reduce {names[by]}, {where} {cluster.name}", until, measure, {"data": seed})
 
 
 OPERATIONS = {"put": Operation(put), "reduce": Operation(reduce)}

@@ -13,8 +13,8 @@ from typing import Any
 
 import thalweg
 from thalweg.errors import CheckFailed, InputError
-from thalweg.reproduce import Evaluation as OfPaper
-from thalweg.reproduce import Part, Row, short
+from thalweg.papers import Evaluation as OfPaper
+from thalweg.papers import Part, Row, short
 from thalweg.systems.peach2 import bounds
 from thalweg.systems.peach2.cluster import LANES_X16, Cluster
 
@@ -151,7 +151,7 @@ class Evaluation(OfPaper):
             )
 
     def _bench(self, operation: str, **options: Any) -> list[dict[str, Any]]:
-        rows = thalweg.bench(operation, self.cluster, **options)
+        rows = thalweg.measure(operation, self.cluster, **options)
         if not all(row["verified"] for row in rows):
             raise CheckFailed(f"{operation} gave a wrong result")
         return rows

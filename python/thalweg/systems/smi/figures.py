@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thalweg.reproduce import Row, short
-from thalweg.reproduce.plots import save
+from thalweg.papers import Row, short
+from thalweg.papers.plots import save
 from thalweg.systems.smi.reproduce import DOMAIN, STEPS
 
 if TYPE_CHECKING:

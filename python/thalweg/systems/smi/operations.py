@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thalweg.bench.operation import (
+    Measured,
     Operation,
     Plan,
     Progress,
     Row,
     Sizes,
     at_least,
-    check_times,
     one_of,
     parse_sizes,
     peer_at,
 )
 from thalweg.errors import InputError
-from thalweg.systems.smi import bounds, metadata, routes
+from thalweg.systems.smi import bounds, metadata, plots, routes
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.run import Buffer, Result, Run
 
@@ -192,33 +192,27 @@ def push(
     if bad := [size for size in wanted if size % (senders * BYTES[element])]:
         raise InputError(f"{bad[0]} bytes are no elements for each of {senders} senders")
 
-    def measure(progress: Progress, _: int) -> Iterator[Row]:
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, size in enumerate(wanted):
             count = size // BYTES[element] // senders
             result, right = pushes(cluster, element, count, peer, senders, engine)
             bound = bounds.push_us(cluster, size // BYTES[element], BYTES[element], peer, senders)
-            yield {
-                "operation": "push",
-                "cluster": cluster.name,
-                "bytes": size,
+            own = {
                 "element": element,
                 "senders": senders,
                 "hops": hops,
                 "switching": cluster.node.switching,
                 "circuit_packets": cluster.node.circuit_packets,
-                "time_us": result.time_us,
-                "bound_us": bound,
-                "share": bound / result.time_us,
                 "gbit_per_s": size * 8 / result.time_us / 1e3,
                 "share_of_payload": size * 8 / result.time_us / 1e3 / (links * cluster.payload_gbit),
-                "verified": right,
             }
+            yield Measured(size, result.time_us, bound, right, own)
             progress((index + 1) / len(wanted))
 
     of = "a kernel" if senders == 1 else f"{senders} kernels"
     by = _SWITCHED[cluster.node.switching]
-    title = f"push of {element} by {of} in {by}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}; times in us"
-    return Plan(cluster, title, measure, check=check_times)
+    title = f"push of {element} by {of} in {by}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}"
+    return Plan(cluster, "push", title, "the last element is popped", measure)
 
 
 def latency(
@@ -236,30 +230,21 @@ def latency(
     wanted = _sizes(sizes, element)
     peer = peer_at(cluster, hops)
 
-    def measure(progress: Progress, _: int) -> Iterator[Row]:
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, size in enumerate(wanted):
             us, right = behind_us(cluster, element, size // BYTES[element], peer, peer)
-            bound = bounds.push_us(cluster, 1, BYTES[element], peer)
-            yield {
-                "operation": "latency",
-                "cluster": cluster.name,
-                "bytes": size,
+            own = {
                 "element": element,
                 "hops": hops,
                 "switching": cluster.node.switching,
                 "circuit_packets": cluster.node.circuit_packets,
-                "time_us": us,
-                "bound_us": bound,
-                "share": bound / us,
-                "verified": right,
             }
+            yield Measured(size, us, bounds.push_us(cluster, 1, BYTES[element], peer), right, own)
             progress((index + 1) / len(wanted))
 
     by = _SWITCHED[cluster.node.switching]
-    title = (
-        f"latency of a {element} behind a message in {by}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}; times in us"
-    )
-    return Plan(cluster, title, measure, check=check_times)
+    title = f"latency of a {element} behind a message in {by}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}"
+    return Plan(cluster, "latency", title, "it is popped", measure)
 
 
 def inject(cluster: Cluster, *, engine: str = "sim", reads: str = "1,4,8,16", messages: int = 2000) -> Plan:
@@ -269,26 +254,20 @@ def inject(cluster: Cluster, *, engine: str = "sim", reads: str = "1,4,8,16", me
         raise InputError(f"{bad[0]} reads on end; they are 1 to {metadata.MOST_READS}")
     at_least("messages", messages, 1)
 
-    def measure(progress: Progress, _: int) -> Iterator[Row]:
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, times in enumerate(wanted):
             cycles, right = injection(cluster, messages, times, engine)
-            yield {
-                "operation": "injection",
-                "cluster": cluster.name,
-                "bytes": BYTES["int"],
+            own = {
                 "reads": times,
                 "cycles": cycles,
                 "polling_cycles": (times + cluster.node.links) / times,
                 "link_cycles": bounds.packet_cycles(cluster),
-                "time_us": cycles / cluster.mhz,
-                "bound_us": 1 / cluster.mhz,
-                "verified": right,
             }
+            yield Measured(BYTES["int"], cycles / cluster.mhz, 1 / cluster.mhz, right, own)
             progress((index + 1) / len(wanted))
 
-    return Plan(
-        cluster, f"injection of messages of one element on {cluster.name}; cycles a message", measure, check=check_times
-    )
+    title = f"injection of messages of one element on {cluster.name}"
+    return Plan(cluster, "injection", title, "the next message is pushed", measure, draw=plots.cycles_over_reads)
 
 
 def _collective(operation: str) -> Callable[..., Plan]:
@@ -324,7 +303,7 @@ def _collective(operation: str) -> Callable[..., Plan]:
         on = cluster.with_node(**{key: value for key, value in changed.items() if value is not None})
         far = int(cluster.topology.distances[root, :taking].max())
 
-        def measure(progress: Progress, _: int) -> Iterator[Row]:
+        def measure(progress: Progress, _: int) -> Iterator[Measured]:
             for index, size in enumerate(wanted):
                 count = size // BYTES[element]
                 result, right = collective(on, operation, element, count, taking, root, engine, switches)
@@ -333,31 +312,20 @@ def _collective(operation: str) -> Callable[..., Plan]:
                     if switches
                     else bounds.collective_us(on, operation, count, BYTES[element], far, taking)
                 )
-                yield {
-                    "operation": operation,
-                    "cluster": cluster.name,
-                    "bytes": size,
+                own = {
                     "element": element,
                     "ranks": taking,
                     "root": root,
                     "in_switch": switches.name if switches else None,
                     "arity": on.node.arity,
                     "any_order": on.node.any_order,
-                    "time_us": result.time_us,
-                    "bound_us": bound,
-                    "share": bound / result.time_us,
-                    "verified": right,
                 }
+                yield Measured(size, result.time_us, bound, right, own)
                 progress((index + 1) / len(wanted))
 
-        return Plan(
-            cluster,
-            f"{operation} of {element} on {taking} ranks of {cluster.name}"
-            + (f", in the switches of {switches.name}" if switches else "")
-            + "; times in us",
-            measure,
-            check=check_times,
-        )
+        title = f"{operation} of {element} on {taking} ranks of {cluster.name}"
+        title += f", in the switches of {switches.name}" if switches else ""
+        return Plan(cluster, operation, title, "the last rank's kernel ends", measure)
 
     return plan
 
@@ -375,7 +343,7 @@ def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: in
     linear, tree = cluster.with_node(arity=0, any_order=False), cluster.with_node(arity=arity, any_order=False)
     unordered = linear.with_node(any_order=True)
 
-    def measure(progress: Progress, _: int) -> Iterator[Row]:
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
         done = 0
         for operation in ("broadcast", "reduce"):
             for size in wanted:
@@ -387,31 +355,28 @@ def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: in
 
                 (one, right), (other, right_too) = us(linear), us(tree)
                 any_order = us(unordered)[0] if operation == "reduce" else None
-                yield {
-                    "operation": operation,
-                    "cluster": cluster.name,
-                    "bytes": size,
+                own = {
+                    "collective": operation,
                     "element": element,
                     "ranks": taking,
                     "arity": arity,
-                    "linear_us": one,
-                    "time_us": other,
-                    "bound_us": bounds.collective_us(tree, operation, count, BYTES[element], far, taking),
+                    "time_linear_us": one,
                     "times_as_fast": one / other,
                     "order_costs": None if any_order is None else one / any_order,
-                    "verified": right and right_too,
                 }
+                bound = bounds.collective_us(tree, operation, count, BYTES[element], far, taking)
+                yield Measured(size, other, bound, right and right_too, own)
                 done += 1
                 progress(done / (2 * len(wanted)))
 
-    title = f"trees of arity {arity} beside the linear scheme, {taking} ranks of {cluster.name}; times in us"
-    return Plan(cluster, title, measure, check=check_times)
+    title = f"trees of arity {arity} beside the linear scheme, {taking} ranks of {cluster.name}"
+    return Plan(cluster, "trees", title, "the last rank's kernel ends", measure, draw=plots.trees)
 
 
-def faster_from(rows: Sequence[Row], operation: str) -> int | None:
+def faster_from(rows: Sequence[Row], collective: str) -> int | None:
     """The least of the sizes, in bytes, from which on a tree is faster in all of them."""
     found = None
-    for row in reversed([row for row in rows if row["operation"] == operation]):
+    for row in reversed([row for row in rows if row["collective"] == collective]):
         if row["times_as_fast"] <= 1:
             break
         found = row["bytes"]

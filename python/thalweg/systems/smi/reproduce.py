@@ -18,8 +18,8 @@ from typing import Any
 from thalweg.bench.operation import peer_at
 from thalweg.cluster import dram
 from thalweg.errors import CheckFailed, InputError
-from thalweg.reproduce import Evaluation as OfPaper
-from thalweg.reproduce import Part, Row, short
+from thalweg.papers import Evaluation as OfPaper
+from thalweg.papers import Part, Row, short
 from thalweg.spec import Datatype, Operator
 from thalweg.systems.smi import bounds, operations
 from thalweg.systems.smi.cluster import Cluster

@@ -4,17 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
-from thalweg.bench.operation import Plan, Row, cores
-from thalweg.bench.plot import check_plot, plot
+from thalweg.bench.operation import Row, cores
 from thalweg.commands import completion
-from thalweg.commands.measured import plot_option
-from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
-from thalweg.commands.pictures import Pictures, picture_options
+from thalweg.commands.measured import Columns, Outputs, measure, outputs, seed_option, sizes_option
+from thalweg.commands.output import print_line
 from thalweg.errors import InputError
 from thalweg.launch import placement
 from thalweg.systems.mpi_fpga import SYSTEM, bench, operations
@@ -22,12 +19,22 @@ from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.faults import faults_option, recovery_text
 from thalweg.systems.mpi_fpga.operations import OPERATIONS
 from thalweg.systems.mpi_fpga.rtl_engine import ENGINES
-from thalweg.trace.page import Table
 
 Option = Callable[[Any], Any]
 
-COLUMNS = ["bytes", "algorithm", "kernel", "bound", "share", "host", "bound", "share", "verified"]
-TRAFFIC_COLUMNS = ["load", "accepted", "latency", "hops", "Mflit-hops/s", "Mrouter-cycles/s", "verified"]
+COLUMNS: Columns = (
+    ("kernel", "time_kernel_us"),
+    ("bound", "bound_kernel_us"),
+    ("share", "share_kernel"),
+    ("algorithm", "algorithm"),
+    ("Gb/s", "gbit_per_s"),
+    ("in software", "software_us"),
+)
+TRAFFIC_COLUMNS: Columns = (
+    ("accepted", "accepted_load"),
+    ("latency", "average_latency_cycles"),
+    ("hops", "average_hops"),
+)
 
 
 def _options(*options: Option) -> Option:
@@ -47,7 +54,7 @@ cluster_option = click.option(
     metavar="C",
     help="A preset, a cluster file, or a shape in place such as torus:4x4.",
 )
-_common = _options(cluster_option, faults_option, plot_option, json_option)
+_common = _options(cluster_option, faults_option)
 
 
 def _engine(*engines: str) -> Option:
@@ -58,73 +65,13 @@ def _engine(*engines: str) -> Option:
 
 
 _engines = _engine(*ENGINES, operations.MODEL)
-_sizes = click.option(
-    "--sizes", default="4:1M", show_default=True, metavar="S", help="Bytes: 4:1M, doubling, or a list such as 4,64,1K."
-)
-
-
-def seed_option(of: str) -> Option:
-    return click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help=f"Of {of}.")
-
-
-def measured(
-    plan: Plan,
-    say: Callable[[Plan, list[Row]], None],
-    json_file: Path | None,
-    picture: Path | None = None,
-    pictures: Pictures | None = None,
-) -> None:
-    """Measures, prints and writes files, then says what was wrong."""
-    with progress_bar(click.get_current_context().info_name or "") as progress:
-        rows = plan.rows(progress, cores())
-    say(plan, rows)
-    write_json(json_file, rows, plan.cluster, seeds=plan.seeds)
-    if picture:
-        plot(rows, picture)
-    if pictures and plan.record:
-        pictures.write(plan.record(rows), plan.cluster, [plan.title], lambda: [times_table(rows)])
-    plan.check(rows)
-
-
-def yes(right: bool) -> str:
-    return "yes" if right else "NO"
 
 
 def _print_recoveries(rows: Sequence[Row]) -> None:
     for row in rows:
-        for end in ("kernel", "host"):
-            for recovery in row.get(f"recoveries_{end}", []):
+        for name, end in (("recoveries_kernel", "kernel"), ("recoveries", "host")):
+            for recovery in row.get(name, []):
                 print_line(f"{row['bytes']} bytes, {end} to {end}: {recovery_text(recovery)}")
-
-
-def _print_times(plan: Plan, rows: Sequence[Row]) -> None:
-    print_line(plan.title)
-    table = times_table(rows)
-    print_table(table.columns, table.rows, left=table.left)
-    _print_recoveries(rows)
-
-
-def times_table(rows: Sequence[Row]) -> Table:
-    columns = [name for name in COLUMNS if name != "algorithm" or "algorithm" in rows[0]]
-    more = {"bandwidth_host_gbps": "Gb/s", "software_us": "in software"}
-    also = [name for name in more if name in rows[0]]
-    executed = rows[0]["verified"] is not None
-    columns[-1:] = [*(more[name] for name in also), *(["verified"] if executed else [])]
-    cells = [
-        [
-            row["bytes"],
-            *([row["algorithm"]] if "algorithm" in row else []),
-            *(
-                row[f"{name}_{end}{unit}"]
-                for end in ("kernel", "host")
-                for name, unit in (("time", "_us"), ("bound", "_us"), ("share", ""))
-            ),
-            *(row[name] for name in also),
-            *([yes(row["verified"])] if executed else []),
-        ]
-        for row in rows
-    ]
-    return Table("Times in us", columns, cells, ["algorithm", "verified"])
 
 
 _OPTIONS: dict[str, Option] = {
@@ -138,7 +85,7 @@ _OPTIONS: dict[str, Option] = {
         show_default=True,
         help="auto: the one that is fastest at a size.",
     ),
-    "sizes": _sizes,
+    "sizes": sizes_option("4:1M"),
     "seed": seed_option("random data"),
     "root": click.option("--root", type=click.IntRange(0), default=0, show_default=True, help="The root's rank."),
     "op": click.option(
@@ -164,25 +111,12 @@ _OPTIONS: dict[str, Option] = {
 def _of_sizes(name: str) -> click.Command:
     """The subcommand of a collective or of messages, with the options that it has."""
 
-    def run(
-        cluster_name: str,
-        faults: str | None,
-        picture: Path | None,
-        trace_file: Path | None,
-        page_file: Path | None,
-        json_file: Path | None,
-        **options: Any,
-    ) -> None:
-        if picture:
-            check_plot(picture)
+    def run(cluster_name: str, faults: str | None, outputs: Outputs, **options: Any) -> None:
         plan = OPERATIONS[name].plan(Cluster.load(cluster_name, faults), **options)
-        pictures = Pictures(trace_file, page_file)
-        if pictures and plan.record is None:
-            raise InputError("--trace and --report show what is executed, and this engine executes nothing")
-        measured(plan, _print_times, json_file, picture, pictures)
+        _print_recoveries(measure(plan, outputs, COLUMNS, workers=cores()))
 
     options = [_OPTIONS[option] for option in OPERATIONS[name].options]
-    return click.command(name, help=SYSTEM.operations[name].help)(_options(_common, picture_options, *options)(run))
+    return click.command(name, help=SYSTEM.operations[name].help)(_options(_common, *options)(outputs(run)))
 
 
 class Load(click.ParamType[float | str]):
@@ -232,41 +166,18 @@ class Load(click.ParamType[float | str]):
 @click.option("--cycles", type=click.IntRange(1), default=100_000, show_default=True, help="Cycles that are measured.")
 @click.option("--warmup", type=click.IntRange(0), default=10_000, show_default=True, help="Cycles before them.")
 @seed_option("random data")
-def traffic(
-    cluster_name: str,
-    faults: str | None,
-    engine: str,
-    picture: Path | None,
-    json_file: Path | None,
-    **options: Any,
-) -> None:
+@outputs
+def traffic(cluster_name: str, faults: str | None, engine: str, outputs: Outputs, **options: Any) -> None:
     """Random traffic on the plain network, every flit checked where it arrives."""
-    if picture:
-        check_plot(picture)
     plan = operations.traffic(Cluster.load(cluster_name, faults), **options)
-    measured(plan, _print_traffic, json_file, picture)
-
-
-def _print_traffic(plan: Plan, rows: Sequence[Row]) -> None:
-    print_line(plan.title)
-    print_table(
-        TRAFFIC_COLUMNS,
-        (
-            [
-                row["load"],
-                row["accepted_load"],
-                row["average_latency_cycles"],
-                row["average_hops"],
-                *(row[what] / row["cpu_s"] / 1e6 if row["cpu_s"] else None for what in ("flit_hops", "router_cycles")),
-                yes(row["verified"]),
-            ]
-            for row in rows
-        ),
-        left=("verified",),
-    )
+    rows = measure(plan, outputs, TRAFFIC_COLUMNS, before=[("load", "load")])
     for row in rows:
         if row.get("saturation"):
             click.echo(f"saturation at load {row['load']:g}")
+    seconds = sum(row["cpu_s"] for row in rows)
+    if seconds:
+        flits, routers = (sum(row[what] for row in rows) / seconds / 1e6 for what in ("flit_hops", "router_cycles"))
+        print_line(f"simulated at {flits:.4g} million flit-hops and {routers:.4g} million router-cycles a second")
 
 
 COMMANDS: dict[str, click.Command] = {

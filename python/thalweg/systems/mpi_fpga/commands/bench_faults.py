@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
-from thalweg.bench.operation import Plan, Row
-from thalweg.commands.output import json_option, print_line, print_table
+from thalweg.commands.measured import Columns, Outputs, measure, outputs, seed_option
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import operations
 from thalweg.systems.mpi_fpga.cluster import Cluster
-from thalweg.systems.mpi_fpga.commands.bench import cluster_option, measured, seed_option, yes
+from thalweg.systems.mpi_fpga.commands.bench import cluster_option
 
-COLUMNS = ["bit errors", "p", "a", "goodput", "(1-p)/(1+pa)", "difference", "verified"]
+BEFORE: Columns = (("bit errors", "bit_error_rate"), ("p", "frame_error_rate"), ("a", "round_trip_frames"))
+COLUMNS: Columns = (("expected", "expected"), ("difference", "difference"))
 
 
 class Rates(click.ParamType[list[float]]):
@@ -44,31 +42,11 @@ class Rates(click.ParamType[list[float]]):
     "--cycles", type=click.IntRange(10_000), default=20_000_000, show_default=True, help="Cycles that are measured."
 )
 @seed_option("the faults")
-@json_option
-def faults(cluster_name: str, json_file: Path | None, **options: Any) -> None:
+@outputs
+def faults(cluster_name: str, outputs: Outputs, **options: Any) -> None:
     """Goodput of one link under bit errors: two routers that always have flits for each other, every flit checked.
 
-    Beside it the closed form of go-back-N, p the share of frames that are damaged and a the frames of a round trip; 1 where
-    the two differ by more than 1 %.
+    The share is the goodput. Expected is the closed form of go-back-N, (1-p)/(1+pa), with p the share of frames that are damaged and
+    a the frames of a round trip. Exit code 1 if the two differ by more than 1 %.
     """
-
-    def say(plan: Plan, rows: Sequence[Row]) -> None:
-        print_line(f"{plan.title}, frames of {rows[0]['frame_bits']} bits, {options['cycles']} cycles")
-        print_table(
-            COLUMNS,
-            (
-                [
-                    f"{row['bit_error_rate']:g}",
-                    f"{row['frame_error_rate']:.3g}",
-                    row["round_trip_frames"],
-                    f"{row['goodput']:.5f}",
-                    f"{row['expected']:.5f}",
-                    f"{100 * row['difference']:+.3f} %",
-                    yes(row["verified"]),
-                ]
-                for row in rows
-            ),
-            left=("verified",),
-        )
-
-    measured(operations.faults(Cluster.load(cluster_name), **options), say, json_file)
+    measure(operations.faults(Cluster.load(cluster_name), **options), outputs, COLUMNS, BEFORE)

@@ -3,26 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
-from thalweg.bench.operation import Plan, Row
-from thalweg.bench.plot import check_plot
-from thalweg.commands.measured import plot_option
-from thalweg.commands.output import json_option, print_line, print_table
+from thalweg.commands.measured import Columns, Outputs, measure, outputs, seed_option, sizes_option
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import bench_jobs, operations
 from thalweg.systems.mpi_fpga.cluster import Cluster
-from thalweg.systems.mpi_fpga.commands.bench import cluster_option, measured, seed_option, yes
+from thalweg.systems.mpi_fpga.commands.bench import cluster_option
 
-COLUMNS = ["share", "job", "operation", "bytes", "part", "whole", "alone", "together", "rate", "of a link", "verified"]
-_KEYS = [
-    *("share", "job", "operation", "bytes", "part"),
-    *("time_whole_us", "time_alone_us", "time_together_us", "rate", "link"),
-]
+BEFORE: Columns = (("sharing", "sharing"), ("job", "job"), ("collective", "collective"))
+COLUMNS: Columns = (
+    ("part", "part"),
+    ("whole", "time_whole_us"),
+    ("alone", "time_alone_us"),
+    ("rate", "rate"),
+    ("of a link", "link"),
+)
 
 
 class ShareType(click.ParamType[str]):
@@ -70,29 +68,15 @@ class ShareType(click.ParamType[str]):
     show_default=True,
     help="Where an operation has it.",
 )
-@click.option(
-    "--sizes", default="8,1M", show_default=True, metavar="S", help="Bytes: 8:1M, doubling, or a list such as 8,64,1K."
-)
+@sizes_option("8,1M")
 @seed_option("random data")
-@plot_option
-@json_option
-def jobs(cluster_name: str, names: str, picture: Path | None, json_file: Path | None, **options: Any) -> None:
+@outputs
+def jobs(cluster_name: str, names: str, outputs: Outputs, **options: Any) -> None:
     """Jobs that share one fabric: what the others cost each, and its share of the rate.
 
     Each job runs a collective on its part of the hosts: with the fabric to itself (whole), with its share alone, and
-    together with the others, which repeat theirs. Rate is whole / together.
+    together with the others, which repeat theirs (time). Rate is whole / time.
     """
-    if picture:
-        check_plot(picture)
     chosen = [name.strip() for name in names.split(",")]
     plan = operations.jobs(Cluster.load(cluster_name), operations=chosen, **options)
-    measured(plan, _print_jobs, json_file, picture)
-
-
-def _print_jobs(plan: Plan, rows: Sequence[Row]) -> None:
-    print_line(plan.title)
-    print_table(
-        COLUMNS,
-        ([*(row[key] for key in _KEYS), yes(row["verified"])] for row in rows),
-        left=("share", "operation", "verified"),
-    )
+    measure(plan, outputs, COLUMNS, BEFORE)

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
-from thalweg.reproduce import Number, Row, short
-from thalweg.reproduce.plots import check_plots
+from thalweg.papers import Number, Row, short
+from thalweg.papers.plots import check_plots
 from thalweg.systems.mpi_fpga.bench import SEED
 from thalweg.systems.mpi_fpga.figures import plot
 from thalweg.systems.mpi_fpga.reproduce import COLLECTIVES, PAPER, evaluation

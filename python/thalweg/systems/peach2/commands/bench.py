@@ -3,18 +3,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from thalweg.commands.measured import TIMES, cluster_option, engine_option, measure, plot_option, sizes_option
-from thalweg.commands.output import json_option
+from thalweg.commands.measured import (
+    Outputs,
+    cluster_option,
+    engine_option,
+    measure,
+    outputs,
+    seed_option,
+    sizes_option,
+)
 from thalweg.systems.peach2 import operations
 from thalweg.systems.peach2.cluster import Cluster
 
 _cluster = cluster_option("peach2")
-_seed = click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the data.")
+_seed = seed_option("the data")
 _engine = engine_option("hubs")
 
 
@@ -41,16 +47,15 @@ _engine = engine_option("hubs")
 @click.option("--hops", type=click.IntRange(1), default=1, show_default=True, help="Cables between the two nodes.")
 @sizes_option("8:16M")
 @_seed
-@plot_option
-@json_option
-def put(cluster: str, json_file: Path | None, picture: Path | None, **options: Any) -> None:
+@outputs
+def put(cluster: str, outputs: Outputs, **options: Any) -> None:
     """Bytes from node 0's memory to another node's, whose processor waits for them.
 
     The bound has the bytes over the slowest part and all latencies but those of the hubs' pipelines; the last share is that of the
     data that a link of eight lanes can carry, in packets of 256 bytes.
     """
-    columns = [*TIMES, ("GB/s", "gb_per_s"), ("of payload", "share_of_payload")]
-    measure(operations.put(Cluster.load(cluster), **options), json_file, picture, columns)
+    columns = [("GB/s", "gb_per_s"), ("of payload", "share_of_payload")]
+    measure(operations.put(Cluster.load(cluster), **options), outputs, columns)
 
 
 @click.command()
@@ -66,16 +71,15 @@ def put(cluster: str, json_file: Path | None, picture: Path | None, **options: A
 @click.option("--nodes", type=click.IntRange(1), default=1, show_default=True, help="That reduce together.")
 @sizes_option("1K:16M")
 @_seed
-@plot_option
-@json_option
-def reduce(cluster: str, json_file: Path | None, picture: Path | None, **options: Any) -> None:
+@outputs
+def reduce(cluster: str, outputs: Outputs, **options: Any) -> None:
     """Records of eight numbers in two GPUs' memories, summed field by field, until the result is in every processor's memory.
 
     The bound has the bytes over the hub's bus or out of the GPUs, the slower of the two, and all latencies but those of the hubs'
     pipelines.
     """
-    columns = [*TIMES, ("GB/s", "gb_per_s")]
-    measure(operations.reduce(Cluster.load(cluster), **options), json_file, picture, columns)
+    columns = [("GB/s", "gb_per_s")]
+    measure(operations.reduce(Cluster.load(cluster), **options), outputs, columns)
 
 
 COMMANDS = {"put": put, "reduce": reduce}

@@ -10,8 +10,8 @@ import click
 
 from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
 from thalweg.errors import InputError
-from thalweg.reproduce import Number, Row, short
-from thalweg.reproduce.plots import check_plots
+from thalweg.papers import Number, Row, short
+from thalweg.papers.plots import check_plots
 from thalweg.systems.peach2.figures import plot
 from thalweg.systems.peach2.reproduce import PAPER, Evaluation
 

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from thalweg.commands.measured import TIMES, cluster_option, engine_option, measure, plot_option, sizes_option
-from thalweg.commands.output import json_option, print_line
+from thalweg.commands.measured import Columns, Outputs, cluster_option, engine_option, measure, outputs, sizes_option
+from thalweg.commands.output import print_line
 from thalweg.systems.smi import operations
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.commands.options import in_switch_option
@@ -55,16 +54,15 @@ _circuit_packets = click.option(
 @_switching
 @_circuit_packets
 @sizes_option("8:1M")
-@plot_option
-@json_option
-def push(cluster: str, json_file: Path | None, picture: Path | None, **options: Any) -> None:
+@outputs
+def push(cluster: str, outputs: Outputs, **options: Any) -> None:
     """A message from kernels of rank 0 to those of another rank, until the last element is popped.
 
     The bound has the links' latency and the elements over the slower of link and kernels, which push one a cycle; the last share is
     that of the elements that a link can carry, in full packets.
     """
-    columns = [*TIMES, ("Gb/s", "gbit_per_s"), ("of payload", "share_of_payload")]
-    measure(operations.push(Cluster.load(cluster), **options), json_file, picture, columns)
+    columns = [("Gb/s", "gbit_per_s"), ("of payload", "share_of_payload")]
+    measure(operations.push(Cluster.load(cluster), **options), outputs, columns)
 
 
 @click.command()
@@ -74,14 +72,13 @@ def push(cluster: str, json_file: Path | None, picture: Path | None, **options: 
 @_switching
 @_circuit_packets
 @sizes_option("1K:1M")
-@plot_option
-@json_option
-def latency(cluster: str, json_file: Path | None, picture: Path | None, **options: Any) -> None:
+@outputs
+def latency(cluster: str, outputs: Outputs, **options: Any) -> None:
     """A message of one element to a rank to which another kernel's message is under way, from its push to its pop.
 
     The sizes are the other one's, of which half have been pushed. The bound has the links' latency.
     """
-    measure(operations.latency(Cluster.load(cluster), **options), json_file, picture, TIMES)
+    measure(operations.latency(Cluster.load(cluster), **options), outputs)
 
 
 @click.command()
@@ -95,15 +92,14 @@ def latency(cluster: str, json_file: Path | None, picture: Path | None, **option
     help="Of a send kernel from an input on end: a list.",
 )
 @click.option("--messages", type=click.IntRange(1), default=2000, show_default=True, help="To be measured over.")
-@plot_option
-@json_option
-def injection(cluster: str, json_file: Path | None, picture: Path | None, **options: Any) -> None:
+@outputs
+def injection(cluster: str, outputs: Outputs, **options: Any) -> None:
     """Cycles from a message of one element to the next one, with a channel at each link.
 
     Polling lets R packets leave in R + the number of links cycles; a link takes no more packets than its rate allows.
     """
-    columns = [("R", "reads"), ("cycles", "cycles"), ("by polling", "polling_cycles"), ("by link", "link_cycles")]
-    measure(operations.inject(Cluster.load(cluster), **options), json_file, picture, columns)
+    columns: Columns = [("cycles", "cycles"), ("by polling", "polling_cycles"), ("by link", "link_cycles")]
+    measure(operations.inject(Cluster.load(cluster), **options), outputs, columns, before=[("R", "reads")])
 
 
 def _collective(operation: str) -> click.Command:
@@ -114,10 +110,9 @@ def _collective(operation: str) -> click.Command:
     @click.option("--root", type=click.IntRange(0), default=0, show_default=True)
     @in_switch_option
     @sizes_option("4:64K")
-    @plot_option
-    @json_option
-    def command(cluster: str, json_file: Path | None, picture: Path | None, **options: Any) -> None:
-        measure(operations.OPERATIONS[operation].plan(Cluster.load(cluster), **options), json_file, picture, TIMES)
+    @outputs
+    def command(cluster: str, outputs: Outputs, **options: Any) -> None:
+        measure(operations.OPERATIONS[operation].plan(Cluster.load(cluster), **options), outputs)
 
     tree = operation in ("broadcast", "reduce")
     if tree:
@@ -142,29 +137,26 @@ def _collective(operation: str) -> click.Command:
 @click.option("--ranks", type=click.IntRange(0), default=0, help="The first ones; all where nothing is said.")
 @click.option("--arity", type=click.IntRange(1), default=2, show_default=True, help="Children of a place in the tree.")
 @sizes_option("64:64K")
-@plot_option
-@json_option
-def trees(cluster: str, json_file: Path | None, picture: Path | None, **options: Any) -> None:
+@outputs
+def trees(cluster: str, outputs: Outputs, **options: Any) -> None:
     """Broadcast and reduction over a tree, beside the paper's linear scheme, in which all are the root's children.
 
     The last column is what a reduction's one order costs: its linear time over that in any order.
     """
     columns = [
-        ("operation", "operation"),
-        ("bytes", "bytes"),
-        ("linear", "linear_us"),
-        ("tree", "time_us"),
-        ("times as fast", "times_as_fast"),
+        ("linear", "time_linear_us"),
+        ("speed-up", "times_as_fast"),
         ("one order", "order_costs"),
     ]
-    rows = measure(operations.trees(Cluster.load(cluster), **options), json_file, picture, columns)
-    for operation in ("broadcast", "reduce"):
-        size = operations.faster_from(rows, operation)
-        last = [row for row in rows if row["operation"] == operation][-1]
+    plan = operations.trees(Cluster.load(cluster), **options)
+    rows = measure(plan, outputs, columns, before=[("collective", "collective")])
+    for collective in ("broadcast", "reduce"):
+        size = operations.faster_from(rows, collective)
+        last = [row for row in rows if row["collective"] == collective][-1]
         print_line(
-            f"{operation}: the tree is faster at none of these sizes"
+            f"{collective}: the tree is faster at none of these sizes"
             if size is None
-            else f"{operation}: the tree is faster from {size} bytes on, {last['times_as_fast']:.2f} times as fast at {last['bytes']}"
+            else f"{collective}: the tree is faster from {size} bytes on, {last['times_as_fast']:.2f} times as fast at {last['bytes']}"
         )
 
 

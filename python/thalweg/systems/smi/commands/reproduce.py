@@ -11,8 +11,8 @@ import click
 from thalweg.cluster import dram
 from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
 from thalweg.errors import InputError
-from thalweg.reproduce import Row, short
-from thalweg.reproduce.plots import check_plots
+from thalweg.papers import Row, short
+from thalweg.papers.plots import check_plots
 from thalweg.systems.smi.figures import plot
 from thalweg.systems.smi.reproduce import DOMAIN, PAPER, STEPS, Evaluation
 
