@@ -53,13 +53,14 @@ class Hubs {
  public:
   using Number = std::uint64_t;
   using WindowOf = std::tuple<Number, Number, Number, Number>;  // to, mask, lower, upper
+  using Windows = std::vector<std::vector<WindowOf>>;
 
   /// `library`: of the hardware's hub, or empty.
-  Hubs(const nb::dict& description, const std::string& library)
-      : fabric_(description_of(description), library.empty() ? Fabric::sim_hub : hardware(library)), front_(fabric_) {}
+  Hubs(const nb::dict& description, const Windows& windows, const std::string& library)
+      : fabric_(description_of(description), tables_of(windows), library.empty() ? Fabric::sim_hub : hardware(library)),
+        front_(fabric_) {}
 
   [[nodiscard]] unsigned nodes() const { return fabric_.nodes(); }
-  [[nodiscard]] unsigned ring() const { return fabric_.ring(); }
   [[nodiscard]] double cycles_per_second() const { return fabric_.cycles_per_second(); }
 
   void write(Number node, Number memory, Number at, const nb::bytes& data) {
@@ -105,17 +106,7 @@ class Hubs {
     return front_.reduce(group, of(node), from);
   }
 
-  void load(const std::vector<std::vector<WindowOf>>& windows) {
-    Tables tables;
-    for (const auto& of_hub : windows) {
-      auto& table = tables.emplace_back();
-      for (const auto& [to, mask, lower, upper] : of_hub)
-        table.push_back({true, narrow<unsigned>("a window's port", to), narrow<std::uint32_t>("a window's mask", mask),
-                         narrow<std::uint32_t>("a window's lower bound", lower),
-                         narrow<std::uint32_t>("a window's upper bound", upper)});
-    }
-    fabric_.load(tables);
-  }
+  void load(const Windows& windows) { fabric_.load(tables_of(windows)); }
   void run() {
     nb::gil_scoped_release released;
     try {
@@ -165,6 +156,17 @@ class Hubs {
   }
 
  private:
+  static Tables tables_of(const Windows& windows) {
+    Tables tables;
+    for (const auto& of_hub : windows) {
+      auto& table = tables.emplace_back();
+      for (const auto& [to, mask, lower, upper] : of_hub)
+        table.push_back({true, narrow<unsigned>("a window's port", to), narrow<std::uint32_t>("a window's mask", mask),
+                         narrow<std::uint32_t>("a window's lower bound", lower),
+                         narrow<std::uint32_t>("a window's upper bound", upper)});
+    }
+    return tables;
+  }
   template <class To>
   static To narrow(const char* what, Number value) {
     require(value <= std::numeric_limits<To>::max(), what + (" is " + std::to_string(value)) + "; the largest is " +
@@ -219,9 +221,9 @@ void bind_peach2(nb::module_& module) {
           nb::arg("context"), nb::arg("op"), nb::arg("type"), nb::arg("record_bytes"), nb::arg("tree"));
   nb::class_<Peach2::Group>(module, "Peach2Group");
   nb::class_<Hubs>(module, "Peach2Hubs")
-      .def(nb::init<const nb::dict&, const std::string&>(), nb::arg("description"), nb::arg("library") = "")
+      .def(nb::init<const nb::dict&, const Hubs::Windows&, const std::string&>(), nb::arg("description"),
+           nb::arg("windows"), nb::arg("library") = "")
       .def_prop_ro("nodes", &Hubs::nodes)
-      .def_prop_ro("ring", &Hubs::ring, "nodes of a ring")
       .def_prop_ro("cycles_per_second", &Hubs::cycles_per_second)
       .def("write", &Hubs::write)
       .def("read", &Hubs::read)
@@ -246,18 +248,6 @@ void bind_peach2(nb::module_& module) {
   module.def("peach2_memory_address", &memory_address, nb::arg("node"), nb::arg("memory"), nb::arg("at") = 0);
   module.def("peach2_hub_address", &hub_address, nb::arg("node"), nb::arg("at") = 0);
   module.def("peach2_register_address", &register_address, nb::arg("node"), nb::arg("number"));
-  module.def(
-      "peach2_windows",
-      [](unsigned rings, unsigned nodes) {
-        std::vector<std::vector<std::array<std::uint64_t, 2>>> all;
-        for (const auto& table : windows_of_rings(rings, nodes)) {
-          auto& values = all.emplace_back();
-          for (const auto& window : table) values.push_back(register_of(window));
-        }
-        return all;
-      },
-      nb::arg("rings"), nb::arg("nodes"),
-      "of each hub of so many rings: what is written into its registers from 0 on, so that all nodes reach each other");
   module.attr("PEACH2_HUB_MEMORY") = kHubMemory;
   module.attr("PEACH2_PROGRAM_BYTES") = kProgramBytes;
 }

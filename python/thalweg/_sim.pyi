@@ -888,14 +888,10 @@ class Peach2Group:
     pass
 
 class Peach2Hubs:
-    def __init__(self, description: dict, library: str = '') -> None: ...
+    def __init__(self, description: dict, windows: Sequence[Sequence[tuple[int, int, int, int]]], library: str = '') -> None: ...
 
     @property
     def nodes(self) -> int: ...
-
-    @property
-    def ring(self) -> int:
-        """nodes of a ring"""
 
     @property
     def cycles_per_second(self) -> float: ...
@@ -945,11 +941,6 @@ def peach2_memory_address(node: int, memory: int, at: int = 0) -> int: ...
 def peach2_hub_address(node: int, at: int = 0) -> int: ...
 
 def peach2_register_address(node: int, number: int) -> int: ...
-
-def peach2_windows(rings: int, nodes: int) -> list[list[list[int]]]:
-    """
-    of each hub of so many rings: what is written into its registers from 0 on, so that all nodes reach each other
-    """
 
 PEACH2_HUB_MEMORY: int = 3
 

@@ -32,7 +32,7 @@ class Routed(Cluster, Protocol):
 class ProvedRoutes:
     """Tables that deliver every packet and cannot deadlock on the cluster, and the figures of the proof."""
 
-    cluster: Routed
+    cluster: Cluster
     tables: Routes
     proof: Proof
 

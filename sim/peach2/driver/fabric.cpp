@@ -148,10 +148,11 @@ struct Fabric::Made {
   Kinds kinds;
 };
 
-Fabric::Fabric(const Description& description, const MakeHub& make_hub)
-    : Fabric(description, make_hub, std::make_unique<Made>()) {}
+Fabric::Fabric(const Description& description, const Tables& windows, const MakeHub& make_hub)
+    : Fabric(description, windows, make_hub, std::make_unique<Made>()) {}
 
-Fabric::Fabric(const Description& description, const MakeHub& make_hub, std::unique_ptr<Made> made)
+Fabric::Fabric(const Description& description, const Tables& windows, const MakeHub& make_hub,
+               std::unique_ptr<Made> made)
     : assembly_(description, [&]() -> const Kinds& {
         const auto ticks = static_cast<double>(description.ticks_per_second);
         auto& m = *made;
@@ -177,14 +178,9 @@ Fabric::Fabric(const Description& description, const MakeHub& make_hub, std::uni
   net_ = made->net;
   cycles_per_second_ = made->per_second;
   wiring_ = wiring_of(description);
-  const unsigned all = nodes();
-  unsigned rings = 0;
-  for (const unsigned count : {1u, 2u})
-    if (all % count == 0 && all <= kMostNodes && peach2::rings(count, all / count) == wiring_) rings = count;
-  require(rings > 0, "the hubs' links are neither a ring nor two of them, joined node by node, of " +
-                         std::to_string(kMostNodes) + " nodes at most");
-  ring_ = all / rings;
-  load(windows_of_rings(rings, ring_));
+  require(nodes() <= kMostNodes,
+          "the addresses are for " + std::to_string(kMostNodes) + " nodes, not " + std::to_string(nodes()));
+  load(windows);
   run();
   start_ = net_->scheduler.now();
 }
@@ -192,7 +188,6 @@ Fabric::Fabric(const Description& description, const MakeHub& make_hub, std::uni
 void Fabric::load(const Tables& tables) {
   require(tables.size() == nodes(),
           "windows are for " + std::to_string(tables.size()) + " hubs, and there are " + std::to_string(nodes()));
-  check_windows(wiring_, tables);
   for (unsigned n = 0; n < nodes(); ++n) {
     require(tables[n].size() <= config_.windows, "hub " + std::to_string(n) + " has " +
                                                      std::to_string(config_.windows) + " windows, fewer than the " +

@@ -2,6 +2,7 @@
 // A cluster of PEACH2 as its hosts see it: nodes, windows that lead from each to each, and time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,7 +13,7 @@
 
 #include "cluster/assembly.hpp"
 #include "core/blocked.hpp"
-#include "peach2/driver/routes.hpp"
+#include "peach2/addresses.hpp"
 #include "peach2/node.hpp"
 
 namespace thalweg::peach2 {
@@ -48,6 +49,16 @@ struct Report {
   std::vector<ChainEnd> chains;  ///< those of a hub that a host has started, in their order
 };
 
+/// A node's port.
+struct PortOf {
+  unsigned node = 0, port = 0;
+  friend bool operator==(const PortOf&, const PortOf&) = default;
+};
+/// Where the links of each hub lead.
+using Wiring = std::vector<std::array<std::optional<PortOf>, kLinks>>;
+/// The windows of each hub.
+using Tables = std::vector<std::vector<Window>>;
+
 class Fabric {
  public:
   /// Makes the hub of a node.
@@ -56,23 +67,21 @@ class Fabric {
   static std::unique_ptr<HubModel> sim_hub(const Hub::Config& config, std::uint16_t own, unsigned node, Domain& net,
                                            Domain& bus);
 
-  /// Hosts store the windows of the cluster's rings into their hubs; time 0 is when that is done.
-  /// Throws std::invalid_argument, one line, where the links are no ring or two, or values don't fit.
-  explicit Fabric(const Description& description, const MakeHub& make_hub = sim_hub);
+  /// Hosts store windows, as `load` does, into their hubs; time 0 is when that is done.
+  /// Throws std::invalid_argument, one line, where values don't fit.
+  Fabric(const Description& description, const Tables& windows, const MakeHub& make_hub = sim_hub);
 
   [[nodiscard]] unsigned nodes() const { return assembly_.nodes(); }
   [[nodiscard]] Node& node(unsigned number) { return dynamic_cast<Node&>(assembly_.node(number)); }
   [[nodiscard]] const Hub::Config& config() const { return config_; }
-  [[nodiscard]] const Wiring& wiring() const { return wiring_; }
-  /// Nodes of a ring; the rings come one behind the other.
-  [[nodiscard]] unsigned ring() const { return ring_; }
 
   /// Cycles of the packets' clock; a second has `cycles_per_second`.
   [[nodiscard]] Tick now() const { return net_->scheduler.now() - start_; }
   [[nodiscard]] Tick since_start(Tick cycle) const { return cycle - start_; }
   [[nodiscard]] double cycles_per_second() const { return cycles_per_second_; }
 
-  /// Throws std::invalid_argument, one line, where windows lead round, wait for each other, or lead nowhere.
+  /// Windows that are proved to lead nowhere round, and to let no packets wait for each other in a circle. Throws
+  /// std::invalid_argument, one line, where they are of another number of hubs, or too many.
   void load(const Tables& tables);
   /// Until all processors have done what they have to, and everything is quiet. Throws Stuck: processors wait, and nothing moves.
   void run();
@@ -84,7 +93,7 @@ class Fabric {
 
  private:
   struct Made;
-  Fabric(const Description& description, const MakeHub& make_hub, std::unique_ptr<Made> made);
+  Fabric(const Description& description, const Tables& windows, const MakeHub& make_hub, std::unique_ptr<Made> made);
 
   /// The processors that wait for what does not come.
   [[nodiscard]] std::vector<Blocked> waiting();
@@ -101,7 +110,6 @@ class Fabric {
   double cycles_per_second_ = 0;
   Assembly assembly_;
   Wiring wiring_;
-  unsigned ring_ = 0;
   Tick start_ = 0;
 };
 

@@ -52,7 +52,7 @@ def test_it_is_shown_checked_and_drawn(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["cluster", "check", str(FILE)]) == 0
     clocks = "3 clocks in ticks of 486.75 GHz"  # 250, 150 and 259.6 MHz: of 50 MHz 5 and 3, and 259.6 / 50 is 649 / 125
     assert capsys.readouterr().out == (
-        f"{FILE}: right; ring 4 and 4 further nodes, {clocks}; 4 nodes of peach2; 3 nodes of smi, routes proved\n"
+        f"{FILE}: right; ring 4 and 4 further nodes, {clocks}; 4 nodes of peach2, routes proved; 3 nodes of smi, routes proved\n"
     )
     assert main(["cluster", "show", str(FILE)]) == 0
     assert "slot0 PCIe, slot1 PCIe, nic Ethernet" in capsys.readouterr().out

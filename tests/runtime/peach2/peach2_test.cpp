@@ -8,6 +8,7 @@
 #include <random>
 
 #include "peach2/clusters.hpp"
+#include "peach2/rings.hpp"
 
 namespace thalweg::peach2 {
 namespace {
@@ -43,7 +44,7 @@ std::vector<float> reduced(std::span<const float> data, std::size_t record, std:
 }
 
 TEST(Peach2, GetsFromAnyNodeAtOnce) {
-  Fabric fabric(rings_of(2, 4));
+  Fabric fabric(rings_of(2, 4), windows_of_rings(2, 4));
   Peach2 hubs(fabric);
   const unsigned nodes = fabric.nodes();
   for (unsigned n = 0; n < nodes; ++n) fabric.node(n).host().memory(n % kMemories).write(64, random_bytes(6000, n));
@@ -67,7 +68,7 @@ TEST(Peach2, GetsFromAnyNodeAtOnce) {
 
 TEST(Peach2, PutsFromAnyMemoryToAnyOther) {
   for (const unsigned rings : {1u, 2u}) {
-    Fabric fabric(rings_of(rings, 4));
+    Fabric fabric(rings_of(rings, 4), windows_of_rings(rings, 4));
     Peach2 hubs(fabric);
     unsigned seed = 0;
     for (unsigned from = 0; from < fabric.nodes(); ++from)
@@ -87,7 +88,7 @@ TEST(Peach2, PutsFromAnyMemoryToAnyOther) {
 }
 
 TEST(Peach2, StoresAndWaits) {
-  Fabric fabric(rings_of(1, 2));
+  Fabric fabric(rings_of(1, 2), windows_of_rings(1, 2));
   Peach2 hubs(fabric);
   const std::array<std::uint32_t, 2> word{7, 9};
   const auto one = hubs.store(0, memory_address(1, kProcessor, 64), std::as_bytes(std::span(word)));
@@ -97,7 +98,7 @@ TEST(Peach2, StoresAndWaits) {
 }
 
 TEST(Peach2, AHubReducesAsTheProcessorDoes) {
-  Fabric fabric(rings_of(1, 2));
+  Fabric fabric(rings_of(1, 2), windows_of_rings(1, 2));
   Peach2 hubs(fabric);
   for (const bool by_hub : {true, false})
     for (const std::size_t records : {1u, 2u, 3u, 8u, 9u, 100u, 2048u}) {
@@ -118,7 +119,7 @@ TEST(Peach2, AHubReducesAsTheProcessorDoes) {
 TEST(Peach2, NodesReduceTogether) {
   for (const unsigned nodes : {1u, 2u, 3u, 4u, 8u, 16u}) {
     const unsigned rings = nodes == 16 ? 2 : 1;
-    Fabric fabric(rings_of(rings, nodes / rings));
+    Fabric fabric(rings_of(rings, nodes / rings), windows_of_rings(rings, nodes / rings));
     Peach2 hubs(fabric);
     std::vector<unsigned> all(nodes);
     for (unsigned n = 0; n < nodes; ++n) all[n] = n;
@@ -152,7 +153,7 @@ TEST(Peach2, NodesReduceTogether) {
 }
 
 TEST(Peach2, SaysWhoWaits) {
-  Fabric fabric(rings_of(1, 2));
+  Fabric fabric(rings_of(1, 2), windows_of_rings(1, 2));
   Peach2 hubs(fabric);
   hubs.await(1, 64, 5);
   try {

@@ -15,6 +15,7 @@
 
 #include "clusters.hpp"
 #include "peach2/driver/fabric.hpp"
+#include "rings.hpp"
 
 namespace thalweg::peach2 {
 namespace {
@@ -59,7 +60,7 @@ class Forgetful final : public HubModel {
 
 struct Rig {
   unsigned packets = 0;  ///< that come until the hub of node 1 is reset
-  Fabric fabric{rings_of(1, kNodes),
+  Fabric fabric{rings_of(1, kNodes), windows_of_rings(1, kNodes),
                 [this](const Hub::Config& config, std::uint16_t own, unsigned node, Domain& net, Domain& bus) {
                   return node == 1 ? std::make_unique<Forgetful>(config, own, packets)
                                    : Fabric::sim_hub(config, own, node, net, bus);

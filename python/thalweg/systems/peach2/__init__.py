@@ -19,6 +19,7 @@ SYSTEM = System(
         "reproduce": Loaded(
             "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduce"
         ),
+        "route": Loaded("commands.route:command", "Prove that windows deliver and cannot deadlock.", "proved:prove"),
         "rtl cosim": Loaded("commands.cosim:command", "Hold a cluster's hubs against the simulator's, in every cycle."),
         "rtl export": Loaded("commands.export:command", "Write a hub as a folder of hardware that stands by itself."),
     },

@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from thalweg.cluster import dram
 from thalweg.cluster.kinds import LinkTable, Uniform
 from thalweg.errors import InputError
+from thalweg.route.paths import Paths
+from thalweg.route.proof import Proof
+from thalweg.route.routes import Routes
 from thalweg.spec import Datatype, Operator
+from thalweg.systems.peach2 import routes
+from thalweg.systems.peach2.routes import Tables
 
 LANES_X8, LANES_X16 = 16, 32
 """Bytes a cycle of the packets' clock that a link's lanes carry: 5 GT/s of 8b/10b are 0.5 GB/s, and the clock has 250 MHz."""
@@ -128,15 +134,29 @@ class Cluster(Uniform[Node, Pcie]):
         """Of data: 256 bytes of each packet of 280, with a header of 16 bytes, its start and number, check sum and end."""
         return self.link_gb(lanes) * 256 / 280
 
+    @cached_property
+    def routes(self) -> Routes:
+        """Tables of link ports, which the hubs' windows make."""
+        return routes.routes(self.topology)
+
+    @cached_property
+    def windows(self) -> Tables:
+        """The windows that hosts store into their hubs, proved. Raises BadRoutes."""
+        routes.check_windows(self.topology, windows := routes.windows(self.topology))
+        return windows
+
+    @cached_property
+    def proof(self) -> Proof:
+        """The proof of its routes. Raises BadRoutes."""
+        return routes.prove(self.topology)
+
+    def checked(self) -> tuple[str, Mapping[str, Any]]:
+        return "routes proved", self.proof.as_dict()
+
     def hops(self, one: int, other: int) -> int:
-        """Cables between two nodes on the ways that the windows make: to the other ring first, then never through its node 0."""
-        ring = self.ring
-        across = one // ring != other // ring
-        here, there = one % ring, other % ring
-        if here == 0:
-            along = min(there, ring - there)
-        elif there == 0:
-            along = min(here, ring - here)
-        else:
-            along = abs(here - there)
-        return along + across
+        """Cables between two nodes on the way that the windows make."""
+        return int(self._paths.steps[one, other])
+
+    @cached_property
+    def _paths(self) -> Paths:
+        return Paths.by_ports(self.routes.port, self.topology.peer)

@@ -12,7 +12,8 @@ import numpy as np
 from thalweg.errors import FabricStopped
 from thalweg.systems.peach2 import raw
 from thalweg.systems.peach2.hubs import Node, WritesLost
-from thalweg.systems.peach2.random_windows import EAST, ENGINE, NORTH, PAGE, SOUTH, WEST, elsewhere, few, register_of
+from thalweg.systems.peach2.random_windows import ENGINE, PAGE, elsewhere, few
+from thalweg.systems.peach2.routes import EAST, NORTH, SOUTH, WEST, register_of
 
 if TYPE_CHECKING:
     from thalweg.systems.peach2.programs import Program

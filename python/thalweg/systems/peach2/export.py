@@ -23,6 +23,7 @@ from thalweg.rtl.export import (
 )
 from thalweg.spec import PcieMemoryWrite
 from thalweg.systems.peach2.cluster import Cluster, pair_of
+from thalweg.systems.peach2.routes import register_of
 from thalweg.systems.peach2.rtl_engine import parameters
 
 WHAT = "hub"
@@ -102,8 +103,7 @@ def _write(root: Path, cluster: Cluster, folder: Path) -> None:
 
     tables = folder / "tables"
     tables.mkdir()
-    rings = cluster.topology.nodes // cluster.ring
-    windows = _sim.peach2_windows(rings, cluster.ring)
+    windows = [[register_of(window) for window in of_hub] for of_hub in cluster.windows]
     write_table(
         tables / "windows.csv",
         ("node", "register", "address", "value"),

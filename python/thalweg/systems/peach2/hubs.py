@@ -27,9 +27,11 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from thalweg import _sim
 from thalweg.bench.operation import ENGINES, one_of
 from thalweg.errors import CheckFailed, FabricStopped, InputError
+from thalweg.route.proof import BadRoutes
 from thalweg.systems.peach2 import rtl_engine
 from thalweg.systems.peach2.arguments import bytes_of, listed, real, rows, shown, truth, type_of, whole
 from thalweg.systems.peach2.cluster import Cluster, pair_of
+from thalweg.systems.peach2.routes import check_windows
 
 Sources = Sequence[tuple[int, int]]
 """Pairs of an address and a number of bytes."""
@@ -325,7 +327,7 @@ class Hubs:
         self.cluster = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
         library = "" if one_of("engine", engine, ENGINES) == "sim" else str(rtl_engine.library(self.cluster))
         with _said():
-            self._sim = _sim.Peach2Hubs(self.cluster.assembly, library)
+            self._sim = _sim.Peach2Hubs(self.cluster.assembly, self.cluster.windows, library)
         self.nodes = [Node(self, number) for number in range(self._sim.nodes)]
         self.cycles_per_us = self._sim.cycles_per_second / 1e6
 
@@ -338,13 +340,15 @@ class Hubs:
             return Group(self, members, at, self._sim.group(members, at, _how(how).sim(self.cluster)))
 
     def load_windows(self, windows: Sequence[Sequence[tuple[int, int, int, int]]]) -> None:
-        """Loads the windows of each hub: (port, mask, lower, upper), in pages of 4 KByte. Raises InputError if packets could loop,
-        deadlock, or leave by a port without a link."""
+        """Loads the windows of each hub: (port, mask, lower, upper), in pages of 4 KByte. Raises InputError if they do not fit, or
+        packets could loop, deadlock, or leave by a port without a link."""
         tables = [rows("windows", of_hub, ("port", "mask", "lower", "upper")) for of_hub in listed("windows", windows)]
-        for hub, of_hub in enumerate(tables):
-            for index, window in enumerate(of_hub):
-                if bad := [value for value in window if not 0 <= value < 1 << 32]:
-                    raise InputError(f"window {index} of hub {hub}: {bad[0]} is not a number of 32 bits")
+        if len(tables) != len(self.nodes):
+            raise InputError(f"windows are for {len(tables)} hubs, and there are {len(self.nodes)}")
+        try:
+            check_windows(self.cluster.topology, tables)
+        except BadRoutes as error:
+            raise InputError(f"windows: {error}") from None
         with _said():
             self._sim.load(tables)
         self.run()

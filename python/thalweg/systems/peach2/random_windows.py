@@ -10,16 +10,11 @@ from dataclasses import dataclass
 from thalweg.errors import InputError
 from thalweg.systems.peach2.cluster import Cluster
 from thalweg.systems.peach2.hubs import Hubs
-
-Window = tuple[int, int, int, int]
-Tables = list[list[Window]]
+from thalweg.systems.peach2.routes import ALL_PAGES, EAST, HUB_PAGES, NODE_PAGES, NORTH, SOUTH, WEST, Tables, Window
 
 PAGE = 4096
-NORTH, EAST, WEST, SOUTH, BUS, ENGINE = range(6)
-_ALL_PAGES = (1 << 27) - 1
-_NODE_PAGES = 1 << 23  # 32 GByte
+ENGINE = 5  #: the port behind BUS
 _MEMORY_PAGES = 1 << 21
-_HUB_PAGES = 1 << 18
 _NUMBER = 0x7800000
 """A mask that selects the node's number."""
 
@@ -53,16 +48,16 @@ def way(table: Sequence[Window], page: int) -> int | None:
     return next((port for port, mask, lower, upper in table if lower <= page & mask <= upper), None)
 
 
-def lands(rings: Rings, tables: Sequence[Sequence[Window]], node: int, came: int, page: int) -> bool:
+def lands(rings: Rings, tables: Tables, node: int, came: int, page: int) -> bool:
     """True if a write to a page, entering a node by the port `came`, arrives. Otherwise it is refused or dropped on its way."""
     for _ in range(rings.nodes + 1):
-        if page // _HUB_PAGES == node * 32 + 31:
+        if page // HUB_PAGES == node * 32 + 31:
             return True
         to = way(tables[node], page)
         if to is None or to == came:
             return False
         if to == NORTH:
-            return page // _NODE_PAGES == node
+            return page // NODE_PAGES == node
         node, came = rings.behind(node, to)
     return False
 
@@ -78,9 +73,7 @@ def random_tables(draw: random.Random, rings: Rings, most: int, pages: range) ->
         ring = node // rings.size
         base = _ways(draw, rings, node, cuts[ring], most - 4)
         first = [elsewhere(draw, rings, ports, pages) for _ in range(draw.choice((0, 0, 1, 2)))]
-        last = [(draw.choice(ports), draw.choice((_ALL_PAGES, 0)), 0, rings.nodes * _NODE_PAGES - 1)] * draw.randrange(
-            3
-        )
+        last = [(draw.choice(ports), draw.choice((ALL_PAGES, 0)), 0, rings.nodes * NODE_PAGES - 1)] * draw.randrange(3)
         draw.shuffle(base)
         tables.append(first + base + last)
     return tables
@@ -92,39 +85,33 @@ def _ways(draw: random.Random, rings: Rings, node: int, cut: int, most: int) -> 
     windows: list[Window] = []
     for other in range(first, first + rings.size):
         to = NORTH if other == node else EAST if place(other - first) > place(node - first) else WEST
-        lower = other * _NODE_PAGES
-        upper = lower + _NODE_PAGES - 1
+        lower = other * NODE_PAGES
+        upper = lower + NODE_PAGES - 1
         match draw.randrange(4):
             case 0:
                 windows.append((to, _NUMBER, lower, lower))
             case 1 if most >= rings.size * 2 + 1:
-                middle = lower + draw.randrange(1, _NODE_PAGES)
-                windows += [(to, _ALL_PAGES, lower, middle - 1), (to, _ALL_PAGES, middle, upper)]
+                middle = lower + draw.randrange(1, NODE_PAGES)
+                windows += [(to, ALL_PAGES, lower, middle - 1), (to, ALL_PAGES, middle, upper)]
             case _:
-                windows.append((to, _ALL_PAGES, lower, upper))
+                windows.append((to, ALL_PAGES, lower, upper))
     if rings.count == 2:
-        other = (rings.size - first) * _NODE_PAGES
-        windows.append((SOUTH, _ALL_PAGES, other, other + rings.size * _NODE_PAGES - 1))
+        other = (rings.size - first) * NODE_PAGES
+        windows.append((SOUTH, ALL_PAGES, other, other + rings.size * NODE_PAGES - 1))
     return windows
 
 
 def elsewhere(draw: random.Random, rings: Rings, ports: Sequence[int], pages: range) -> Window:
     """A window that routes a few pages of a memory, not a processor's, to a random port."""
-    memory = draw.choice((_MEMORY_PAGES, 2 * _MEMORY_PAGES, _NODE_PAGES - _HUB_PAGES))
-    lower = draw.randrange(rings.nodes) * _NODE_PAGES + memory + draw.choice(pages)
-    return draw.choice(ports), _ALL_PAGES, lower, lower + draw.choice((0, 0, 1, 3))
+    memory = draw.choice((_MEMORY_PAGES, 2 * _MEMORY_PAGES, NODE_PAGES - HUB_PAGES))
+    lower = draw.randrange(rings.nodes) * NODE_PAGES + memory + draw.choice(pages)
+    return draw.choice(ports), ALL_PAGES, lower, lower + draw.choice((0, 0, 1, 3))
 
 
 def few(window: Window) -> bool:
     """True for windows that `elsewhere` makes."""
     _, mask, lower, upper = window
-    return mask == _ALL_PAGES and upper - lower < 4
-
-
-def register_of(window: Window) -> tuple[int, int]:
-    """The value of a window's register, as in sim/peach2/control.hpp."""
-    to, mask, lower, upper = window
-    return lower | upper << 32, mask | to << 32 | 1 << 40
+    return mask == ALL_PAGES and upper - lower < 4
 
 
 def load_random(draw: random.Random, hubs: Hubs, pages: range) -> Tables:

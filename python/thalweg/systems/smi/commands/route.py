@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from thalweg.commands import completion
-from thalweg.commands.output import json_option, write_json, writing
-from thalweg.errors import InputError
+from thalweg.commands.output import json_option
+from thalweg.commands.routes import Lines, check_option, into, show
 from thalweg.systems.smi import proved
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.routes_proof import Proof
@@ -17,7 +17,7 @@ from thalweg.systems.smi.routes_proof import Proof
 
 @click.command()
 @click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)
-@click.option("--check", is_flag=True, help="Print the proof's figures as well.")
+@check_option
 @click.option(
     "--metadata",
     type=click.Path(path_type=Path),
@@ -39,23 +39,12 @@ def command(cluster: str, check: bool, metadata: tuple[Path, ...], out: Path | N
     Tables are files of bytes: cks-rankR-channelC of send kernels, by destination; with --metadata ckr-rankR-channelC of receive kernels,
     by port * 2 + control.
     """
-    if out:
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot be a directory: {error.strerror}", out) from error
+    into(out)
     found = proved.prove(Cluster.load(cluster), metadata=metadata)
-    _print(found.proof, check)
-    if out:
-        files = found.files()
-        for name, data in files.items():
-            with writing(out / name) as file:
-                file.write(data)
-        click.echo(f"wrote {len(files)} files into {out}")
-    write_json(json_file, found.record(), found.cluster)
+    show(found, _figures(found.proof, check), out, json_file)
 
 
-def _print(proof: Proof, check: bool) -> None:
+def _figures(proof: Proof, check: bool) -> Lines:
     pairs = proof.nodes * (proof.nodes - 1)
     longer = proof.average_path / proof.average_shortest - 1
     lines = [
@@ -78,6 +67,4 @@ def _print(proof: Proof, check: bool) -> None:
             ("channels", f"{proof.channels}, links x 2 directions and FIFOs between kernels"),
             ("dependencies", f"{proof.dependencies} between channels, 0 cycles"),
         ]
-    lines.append(("proved", "every packet arrives, nothing waits in a circle"))
-    for name, text in lines:
-        click.echo(f"{name:<15}{text}")
+    return lines

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the `thalweg route` of every system does with routes that are proved: prints figures, and writes files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import click
+
+from thalweg.cluster import Cluster
+from thalweg.commands.output import write_json, writing
+from thalweg.errors import InputError
+from thalweg.route.proof import Proof
+
+Lines = Sequence[tuple[str, str]]
+
+check_option = click.option("--check", is_flag=True, help="Print the proof's figures as well.")
+
+
+class Found(Protocol):
+    """Proved routes of a cluster."""
+
+    @property
+    def cluster(self) -> Cluster: ...
+    def record(self) -> dict[str, Any]: ...
+    def files(self) -> Mapping[str, str | bytes]: ...
+
+
+def into(out: Path | None) -> None:
+    """Makes the folder for the files before anything is computed. Raises InputError."""
+    if out:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot be a directory: {error.strerror}", out) from error
+
+
+def show(found: Found, figures: Lines, out: Path | None, json_file: Path | None) -> None:
+    """Prints the figures, and that they are proved; writes the files into `out`, and the proof as JSON."""
+    for name, text in (*figures, ("proved", "every packet arrives, nothing waits in a circle")):
+        click.echo(f"{name:<15}{text}")
+    if out:
+        files = found.files()
+        for name, data in files.items():
+            with writing(out / name) as file:
+                file.write(data.encode() if isinstance(data, str) else data)
+        click.echo(f"wrote {len(files)} files into {out}")
+    write_json(json_file, found.record(), found.cluster)
+
+
+def of_ports(proof: Proof, check: bool) -> Lines:
+    """The figures of tables of ports; with `check` also those that the proof rests on."""
+    pairs = proof.nodes * (proof.nodes - 1)
+    lines = [
+        ("routes", f"{proof.algorithm}, {proof.nodes} nodes, {proof.links} links"),
+        ("longest path", f"{proof.longest_path} links, {proof.average_path:.3f} on average"),
+        ("busiest link", f"{proof.uniform_load:.3f} flits a cycle when every node sends 1, evenly to all others"),
+        ("route classes", f"{proof.route_classes}; {proof.channels // (2 * proof.links)} virtual channels"),
+    ]
+    if check:
+        lines += [
+            ("reached", f"{pairs} of {pairs} pairs, without loops"),
+            ("buffers", f"{proof.channels}, links x 2 directions x virtual channels"),
+            ("dependencies", f"{proof.dependencies} between buffers, {proof.cycles} cycles"),
+        ]
+    return lines
