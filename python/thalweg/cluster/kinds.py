@@ -355,6 +355,12 @@ class Uniform(Assembled, Generic[NodeOf, LinkOf]):
         """A copy with other values of the nodes."""
         return self._with({"node": {self.node_name: values}}, self.name)
 
+    def with_topology(self: OneSort, topology: Topology) -> OneSort:
+        """A copy with other nodes and links, of the same tables."""
+        link_names = [next(iter(self.links))] * len(topology.links)
+        node_names = [self.node_name] * topology.nodes
+        return dataclasses.replace(self, topology=topology, node_names=node_names, link_names=link_names)
+
 
 def _ticks_per_second(clocks: Mapping[str, ClockTable]) -> int:
     """The smallest number of ticks per second of which every clock's period is a whole number. A period is a denominator over a numerator."""

@@ -127,7 +127,7 @@ class Cluster(Uniform[Node, Serial]):
         if not (connections := _connections(file)):
             return self
         fpgas = topology.read(connections)
-        return dataclasses.replace(self, topology=fpgas.topology, fpgas=fpgas)
+        return dataclasses.replace(self.with_topology(fpgas.topology), fpgas=fpgas)
 
     def check(self) -> None:
         def wrong(what: str, key: str = "topology.shape") -> InputError:

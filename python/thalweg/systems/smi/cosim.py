@@ -129,7 +129,7 @@ class Program:
         link = cluster.link.model_copy(
             update={"latency_ns": draw.choice((1, 40, 300)), "gbit_s": draw.choice((10, 40, 1000))}
         )
-        return replace(changed, topology=topology, fpgas=None, links={name: link})
+        return replace(changed.with_topology(topology), fpgas=None, links={name: link})
 
 
 def _count(draw: random.Random) -> int:
