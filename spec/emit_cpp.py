@@ -249,9 +249,10 @@ def _literal(spec: Spec, f: Field, value: int) -> str:
 
 def vectors(spec: Spec, cases: dict[str, list[Case]]) -> str:
     """The shared test vectors as constants."""
-    blocks = []
+    blocks, visits = [], ""
     for part in spec.parts:
         namespace = f"thalweg::{part.system}::spec" if part.system else "thalweg::spec"
+        visits += "".join(f"  visit({namespace}::vectors::{fmt.name});\n" for fmt in part.formats)
         rows = "".join(_vectors(spec, fmt, cases[fmt.name]) for fmt in part.formats)
         blocks.append(f"namespace {namespace}::vectors {{\n\n{rows}}}  // namespace {namespace}::vectors\n")
     includes = "".join(f'#include "{file_of(part)}"\n' for part in spec.parts)
@@ -274,7 +275,16 @@ struct Vector {{
 
 }}  // namespace thalweg::spec
 
-{chr(10).join(blocks)}"""
+{chr(10).join(blocks)}
+namespace thalweg::spec {{
+
+/// Calls visit(vectors) with the vectors of each format of all systems.
+template <class Visit>
+void each_format(Visit&& visit) {{
+{visits}}}
+
+}}  // namespace thalweg::spec
+"""
 
 
 def _vectors(spec: Spec, fmt: Format, cases: list[Case]) -> str:

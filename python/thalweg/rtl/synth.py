@@ -113,7 +113,6 @@ class Synthesizer:
         self.project = Project(root)
         self.root = self.project.root
         self.build = (build or self.root / "build/synth").resolve()
-        data = tomllib.loads((self.root / "rtl/synthesis.toml").read_text())
         self.nodes = [
             Node(
                 node["name"],
@@ -121,7 +120,8 @@ class Synthesizer:
                 node["source"],
                 node["paper"],
             )
-            for node in data["nodes"]
+            for file in sorted(self.root.glob("rtl/*/synthesis.toml"))
+            for node in tomllib.loads(file.read_text())["nodes"]
         ]
 
     def select(self, names: Iterable[str], sets: Iterable[str]) -> list[tuple[Block, ParameterSet]]:

@@ -388,3 +388,25 @@ inline constexpr Vector<SmiHeader, 1> smi_header[] = {
 };
 
 }  // namespace thalweg::smi::spec::vectors
+
+namespace thalweg::spec {
+
+/// Calls visit(vectors) with the vectors of each format of all systems.
+template <class Visit>
+void each_format(Visit&& visit) {
+  visit(thalweg::spec::vectors::pcie_completion);
+  visit(thalweg::spec::vectors::pcie_memory_write);
+  visit(thalweg::spec::vectors::pcie_memory_read);
+  visit(thalweg::mpi_fpga::spec::vectors::network_header);
+  visit(thalweg::mpi_fpga::spec::vectors::processor_header);
+  visit(thalweg::mpi_fpga::spec::vectors::relay_header);
+  visit(thalweg::mpi_fpga::spec::vectors::credit);
+  visit(thalweg::mpi_fpga::spec::vectors::descriptor);
+  visit(thalweg::mpi_fpga::spec::vectors::personal_header);
+  visit(thalweg::mpi_fpga::spec::vectors::relay_credit);
+  visit(thalweg::peach2::spec::vectors::dma_descriptor);
+  visit(thalweg::smi::spec::vectors::smi_circuit);
+  visit(thalweg::smi::spec::vectors::smi_header);
+}
+
+}  // namespace thalweg::spec
