@@ -7,11 +7,13 @@ the hardware execute.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,48 @@ def test_its_operation_is_measured(thalweg: Thalweg) -> None:
     measured = thalweg("bench", "turn", "--cluster", "ring.toml", "--words", "6")
     assert measured.returncode == 0, measured.stderr
     assert measured.stdout.splitlines()[1].split()[::2] == ["6", "yes"]
+
+
+def exact(net: Fraction, core: Fraction, nodes: int) -> Fraction:
+    """When, in seconds, a word is back that node 0's core sends at its first edge, from the periods of the clocks.
+
+    A crossing shows a word three cycles after the first edge of its reader that is later than the writer's, and a lane after three.
+    """
+
+    def crossed(edge: int, writer: Fraction, reader: Fraction) -> int:
+        return edge * writer // reader + 1 + 3
+
+    at = 0
+    for _ in range(nodes):
+        at = crossed(crossed(at, core, net) + 3, net, core)
+    return (at + 1) * core
+
+
+@pytest.mark.parametrize(
+    ("net", "core", "ticks"),
+    [
+        ("274", "322.265625", 5_651_250_000_000),
+        ("322.265625", "274", 5_651_250_000_000),
+        ("256", "322.265625", 5_280_000_000_000),
+        ("250", "150", 750_000_000),
+    ],
+)
+def test_clocks_of_any_ratio_cross_at_exact_ticks(
+    thalweg: Thalweg, net: str, core: str, ticks: int, tmp_path: Path
+) -> None:
+    """A cluster file's frequencies in the ticks that they have in common, of which each period is a whole number."""
+    text = (RELAY / "ring.toml").read_text().replace("\nphase_ns = 1.4", "")
+    file, result = tmp_path / "two-clocks.toml", tmp_path / "result.json"
+    file.write_text(text.replace("= 250", f"= {net}").replace("= 150", f"= {core}"))
+    checked = thalweg("cluster", "check", str(file))
+    assert checked.stdout.endswith(f"2 clocks in ticks of {ticks / 1e9:g} GHz\n"), checked.stderr
+    measured = thalweg("bench", "turn", "--cluster", str(file), "--words", "1", "--json", str(result))
+    assert measured.returncode == 0, measured.stderr
+    expected = exact(1 / (Fraction(net) * 10**6), 1 / (Fraction(core) * 10**6), 5) * ticks
+    assert expected.denominator == 1
+    assert json.loads(result.read_text())["time us"] * ticks / 1e6 == pytest.approx(int(expected), abs=0.01)
+    compared = thalweg("rtl", "cosim", "--cluster", str(file), "--runs", "20")
+    assert compared.returncode == 0, compared.stdout + compared.stderr
 
 
 def test_its_hardware_is_held_against_its_simulator(thalweg: Thalweg) -> None:

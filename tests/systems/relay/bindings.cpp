@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <tuple>
 
@@ -66,11 +67,12 @@ class Relays {
     ++sent_;
   }
 
-  /// When, where and with which sum each word came to its end. Throws where some have not within `ticks`.
-  std::vector<std::tuple<Tick, unsigned, Word>> run(Tick ticks) {
+  /// When, where and with which sum each word came to its end. Throws where some have not within so many seconds.
+  std::vector<std::tuple<Tick, unsigned, Word>> run(double seconds) {
     std::vector<std::tuple<Tick, unsigned, Word>> done;
-    for (Tick until = 1024; done.size() < sent_; until += 1024) {
-      if (until > ticks) throw std::runtime_error(std::to_string(sent_ - done.size()) + " words did not arrive");
+    const Tick microsecond = ticks_per_second() / 1'000'000, most = std::llround(seconds * 1e6) * microsecond;
+    for (Tick until = microsecond; done.size() < sent_; until += microsecond) {
+      if (until > most) throw std::runtime_error(std::to_string(sent_ - done.size()) + " words did not arrive");
       assembly_.time().advance(until);
       done.clear();
       for (unsigned number = 0; number < assembly_.nodes(); ++number)
