@@ -57,6 +57,15 @@ def test_its_clusters_are_checked_and_drawn(thalweg: Thalweg, tmp_path: Path) ->
     assert "node stage: relay, ports E (relay out), W (relay in)" in (tmp_path / "ring.svg").read_text()
 
 
+def test_its_hardware_is_found(thalweg: Thalweg) -> None:
+    """By its folders, with the parameter sets and the budget of levels that stand beside it."""
+    linted = thalweg("rtl", "lint", "relay_node")
+    assert (linted.returncode, linted.stdout) == (0, "2 module variants, no warning\n"), linted.stdout
+    mapped = thalweg("rtl", "synth", "--system", "relay", "--levels")
+    assert mapped.returncode == 0, mapped.stdout + mapped.stderr
+    assert "relay/relay_node" in mapped.stdout
+
+
 def test_its_operation_is_measured(thalweg: Thalweg) -> None:
     measured = thalweg("bench", "turn", "--cluster", "ring.toml", "--words", "6")
     assert measured.returncode == 0, measured.stderr
