@@ -65,8 +65,8 @@ class Cluster(Assembled):
         said, proofs = [super().checked()[0]], {}
         for name, part in self.parts.items():
             what, proofs[name] = part.checked()
-            own = f"{part.topology.nodes} nodes of {name}"
-            said.append(own if what == said[0] else f"{own}, {what}")
+            own = what.removeprefix(said[0]).removeprefix(", ")  # all have the same clocks
+            said.append(", ".join(filter(None, (f"{part.topology.nodes} nodes of {name}", own))))
         return "; ".join(said), proofs
 
 

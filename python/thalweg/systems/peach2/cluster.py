@@ -151,7 +151,7 @@ class Cluster(Uniform[Node, Pcie]):
         return routes.prove(self.topology)
 
     def checked(self) -> tuple[str, Mapping[str, Any]]:
-        return "routes proved", self.proof.as_dict()
+        return f"{super().checked()[0]}, routes proved", self.proof.as_dict()
 
     def hops(self, one: int, other: int) -> int:
         """Cables between two nodes on the way that the windows make."""
