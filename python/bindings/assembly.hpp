@@ -51,4 +51,12 @@ inline Description description_of(const nanobind::dict& given) {
   return description;
 }
 
+/// Of each direction of a link that has carried something: node and port that send, ticks of a window, and the words of each window.
+inline nanobind::list link_use(const Assembly& assembly) {
+  nanobind::list all;
+  for (const auto& use : assembly.link_use())
+    all.append(nanobind::make_tuple(use.node, use.port, use.window, use.words));
+  return all;
+}
+
 }  // namespace thalweg

@@ -151,6 +151,9 @@ class Hubs {
     all["unclaimed"] = fabric_.node(node).host().unclaimed();
     return all;
   }
+  [[nodiscard]] Tick ticks_per_second() const { return fabric_.assembly().ticks_per_second(); }
+  [[nodiscard]] Tick start() const { return fabric_.start(); }
+  [[nodiscard]] nb::list link_use() const { return thalweg::link_use(fabric_.assembly()); }
   double us(const Times& times) const {
     return static_cast<double>(times.end - times.begin) / cycles_per_second() * 1e6;
   }
@@ -244,7 +247,10 @@ void bind_peach2(nb::module_& module) {
       .def("restart_host", &Hubs::restart_host)
       .def("owners", &Hubs::owners, nb::arg("node"), nb::arg("nodes"))
       .def("counts", &Hubs::counts)
-      .def("us", &Hubs::us);
+      .def("us", &Hubs::us)
+      .def_prop_ro("ticks_per_second", &Hubs::ticks_per_second)
+      .def_prop_ro("start", &Hubs::start, "tick of time 0")
+      .def("link_use", &Hubs::link_use, "node and port that send, ticks of a window, words of each window");
   module.def("peach2_memory_address", &memory_address, nb::arg("node"), nb::arg("memory"), nb::arg("at") = 0);
   module.def("peach2_hub_address", &hub_address, nb::arg("node"), nb::arg("at") = 0);
   module.def("peach2_register_address", &register_address, nb::arg("node"), nb::arg("number"));

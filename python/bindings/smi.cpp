@@ -138,6 +138,23 @@ class Run {
       all.append(nb::make_tuple(kernel.rank, kernel.kernel, kernel.serves, kernel.ended, kernel.cycle));
     return all;
   }
+  void record() { program_->record(); }
+  /// Of each kernel: a list of causes, each with spans, in ticks.
+  [[nodiscard]] nb::list stalls() const {
+    nb::list all;
+    for (const auto& kernel : program_->started()) {
+      nb::list of;
+      for (const auto& cause : kernel.stalls ? kernel.stalls->all() : std::vector<Stalls::Of>{}) {
+        nb::list spans;
+        for (const auto& span : cause.spans) spans.append(nb::make_tuple(span.begin, span.end, span.stalled));
+        of.append(nb::make_tuple(cause.cause.text(), spans));
+      }
+      all.append(of);
+    }
+    return all;
+  }
+  [[nodiscard]] Tick ticks_per_second() const { return fabric_.assembly().ticks_per_second(); }
+  [[nodiscard]] nb::list link_use() const { return thalweg::link_use(fabric_.assembly()); }
   [[nodiscard]] std::vector<std::string> warnings() const { return program_->warnings(); }
   [[nodiscard]] std::uint64_t elements() const { return program_->elements(); }
   [[nodiscard]] std::uint64_t strays(unsigned rank) { return fabric_.board(rank).node().strays(); }
@@ -192,6 +209,10 @@ void bind_smi(nb::module_& module) {
            "which no kernel has used a channel or memory; 0: never")
       .def("fault", &Run::fault, "What ended such a process, empty where nothing did, and whether it was its patience")
       .def("started", &Run::started, "rank, kernel, whether it serves, whether it has ended, cycle of its end")
+      .def("record", &Run::record, "Kernels that are started from then on record their stalls")
+      .def("stalls", &Run::stalls, "Of each kernel: what it stalled for, and begin, end and stalled ticks of spans")
+      .def_prop_ro("ticks_per_second", &Run::ticks_per_second)
+      .def("link_use", &Run::link_use, "node and port that send, ticks of a window, words of each window")
       .def("strays", &Run::strays, nb::arg("rank"), "packets that the rank dropped for lack of their port")
       .def("unrouted", &Run::unrouted, nb::arg("rank"), "packets that the rank dropped for lack of a route to theirs");
 }

@@ -936,6 +936,16 @@ class Peach2Hubs:
 
     def us(self, arg: Peach2Times, /) -> float: ...
 
+    @property
+    def ticks_per_second(self) -> int: ...
+
+    @property
+    def start(self) -> int:
+        """tick of time 0"""
+
+    def link_use(self) -> list:
+        """node and port that send, ticks of a window, words of each window"""
+
 def peach2_memory_address(node: int, memory: int, at: int = 0) -> int: ...
 
 def peach2_hub_address(node: int, at: int = 0) -> int: ...
@@ -1111,6 +1121,20 @@ class SmiRun:
         """
         rank, kernel, whether it serves, whether it has ended, cycle of its end
         """
+
+    def record(self) -> None:
+        """Kernels that are started from then on record their stalls"""
+
+    def stalls(self) -> list:
+        """
+        Of each kernel: what it stalled for, and begin, end and stalled ticks of spans
+        """
+
+    @property
+    def ticks_per_second(self) -> int: ...
+
+    def link_use(self) -> list:
+        """node and port that send, ticks of a window, words of each window"""
 
     def strays(self, rank: int) -> int:
         """packets that the rank dropped for lack of their port"""

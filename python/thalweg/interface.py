@@ -21,6 +21,7 @@ from thalweg.systems import System, systems
 if TYPE_CHECKING:
     from thalweg.bench.operation import Operation, Option, Plan, Progress, Row
     from thalweg.route.proved import ProvedRoutes
+    from thalweg.trace import Recorded
 
 AnyCluster = Cluster | str | Path
 """A cluster, or what `load` takes."""
@@ -43,6 +44,10 @@ class RunReport(Protocol):
     def collectives(self) -> list[Row]: ...
     @property
     def links(self) -> list[Row]: ...
+    @property
+    def recorded(self) -> Recorded | None:
+        """What happened when, with `record=True`."""
+
     def as_json(self) -> dict[str, Any]:
         """What `thalweg run --json` writes."""
 

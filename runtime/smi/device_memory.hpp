@@ -49,7 +49,7 @@ class MemoryBank {
     const auto now = static_cast<double>(kernel.cycle());
     const auto moved = dram_.access(now, address, bytes, writes);
     if (const auto behind = moved - now - kAhead; behind >= 1)
-      kernel.continue_after(kernel.tick() + static_cast<Tick>(behind) * kernel.domain().clock.period - 1);
+      kernel.continue_after(kernel.tick() + static_cast<Tick>(behind) * kernel.domain().clock.period - 1, {"memory"});
     return moved;
   }
 

@@ -37,7 +37,7 @@ void Program::give(PortState& state, const Channel& channel, const smi__variable
 void Program::wait_for_pop(Running& running, PortState& state, const smi__place& place) {
   state.not_popped = &running;
   running.kernel->block({"push into", &state.port.in->reader, at(place)});
-  running.kernel->continue_after(state.popped_at);
+  running.kernel->continue_after(state.popped_at, {"push into", &state.port.in->name});
 }
 
 void Program::popped(const Running& running, const Channel& channel, unsigned port) {

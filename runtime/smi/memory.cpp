@@ -38,7 +38,7 @@ void Program::memory(Running& running, std::uintptr_t address, std::size_t bytes
   auto& bank = ranks_[running.rank].banks[buffer->bank];
   if (!writes && !use.reads) {
     use.reads = true;
-    kernel.continue_after(kernel.tick() + bank.latency() * kernel.domain().clock.period - 1);
+    kernel.continue_after(kernel.tick() + bank.latency() * kernel.domain().clock.period - 1, {"memory"});
   }
   const auto at = buffer->address + (address - reinterpret_cast<std::uintptr_t>(buffer->at));
   use.bursts.use(at, bytes, writes, asks(kernel, bank, use.until));

@@ -38,7 +38,7 @@ class Pipe {
       wanted_ = freed;
       kernel.block({"write into", &reader, where});
     }
-    if (freed >= 0) kernel.continue_after(slot(freed).popped);
+    if (freed >= 0) kernel.continue_after(slot(freed).popped, {"write into", &name});
     put(kernel, value);
   }
   void read(Kernel& kernel, void* value, Where where) {
@@ -47,7 +47,7 @@ class Pipe {
       reader_waits_ = true;
       kernel.block({"read from", &writer, where});
     }
-    kernel.continue_after(slot(popped_).pushed);
+    kernel.continue_after(slot(popped_).pushed, {"read from", &name});
     get(kernel, value);
   }
   /// False: there was no room in this cycle.

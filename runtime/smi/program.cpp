@@ -186,7 +186,8 @@ std::vector<Program::Started> Program::started() const {
                    .kernel = running.name,
                    .serves = running.kernel->serves(),
                    .ended = running.is_over,
-                   .cycle = running.ended});
+                   .cycle = running.ended,
+                   .stalls = running.kernel->stalls()});
   return all;
 }
 

@@ -83,6 +83,8 @@ class Program {
   /// Until all that don't serve have ended. Throws Misuse, or Stuck with who waits for whom, or that says who has not ended by the
   /// limit.
   void run();
+  /// Kernels that are started from then on record their stalls.
+  void record() { kernels_.record(); }
   /// The last cycle in which a kernel that does not serve may end.
   void limit(Tick cycle) { limit_ = cycle; }
 
@@ -90,7 +92,8 @@ class Program {
     unsigned rank = 0;
     std::string kernel;
     bool serves = false, ended = false;
-    Tick cycle = 0;  ///< in which it ended
+    Tick cycle = 0;                  ///< in which it ended
+    const Stalls* stalls = nullptr;  ///< null where they are not recorded
   };
   [[nodiscard]] std::vector<Started> started() const;
   /// What the program does that may be meant otherwise, each of them once.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/assembly.hpp"
 
+#include <cstddef>
 #include <stdexcept>
+#include <utility>
 
 #include "core/require.hpp"
 
@@ -26,9 +28,27 @@ Assembly::Assembly(const Description& description, const Kinds& kinds)
   }
   for (const auto& node : description.nodes)
     nodes_.push_back(known(kinds.nodes, node.kind, node.values)(node.values, nodes(), clocks_));
-  for (const auto& link : description.links)
+  for (const auto& link : description.links) {
     links_.push_back(known(kinds.links, link.kind, link.values)(link.values, node(link.node_a).port(link.port_a),
                                                                 node(link.node_b).port(link.port_b), clocks_));
+    ends_.push_back({{{link.node_a, link.port_a}, {link.node_b, link.port_b}}});
+  }
+}
+
+std::vector<LinkUse> Assembly::link_use() const {
+  std::vector<LinkUse> all;
+  for (std::size_t l = 0; l < links_.size(); ++l) {
+    const auto carried = links_[l]->carried();
+    for (std::size_t end = 0; end < carried.size(); ++end) {
+      const auto& [words, period] = carried[end];
+      if (!words) continue;
+      std::vector<std::uint64_t> amounts(words->amounts().begin(), words->amounts().end());
+      while (!amounts.empty() && amounts.back() == 0) amounts.pop_back();
+      const auto& [node, port] = ends_[l][end];
+      if (!amounts.empty()) all.push_back({node, port, words->window() * period, std::move(amounts)});
+    }
+  }
+  return all;
 }
 
 }  // namespace thalweg

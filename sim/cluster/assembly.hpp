@@ -3,16 +3,19 @@
 // what the cluster file says of them; nothing here knows what they are.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cluster/values.hpp"
 #include "core/clock.hpp"
+#include "core/usage.hpp"
 
 namespace thalweg {
 
@@ -38,6 +41,8 @@ class AssembledNode {
 class AssembledLink {
  public:
   virtual ~AssembledLink() = default;
+  /// From its first port and from its second one.
+  [[nodiscard]] virtual std::array<Carried, 2> carried() const { return {}; }
 };
 
 /// What makes a node, in the order of their numbers.
@@ -71,6 +76,13 @@ struct Description {
   std::vector<LinkOf> links;
 };
 
+/// What a link carried in one direction.
+struct LinkUse {
+  unsigned node = 0, port = 0;         ///< that send
+  Tick window = 1;                     ///< ticks
+  std::vector<std::uint64_t> words{};  ///< of each window, from tick 0 on
+};
+
 class Assembly {
  public:
   /// Throws std::invalid_argument, one line, where a kind is not known or refuses.
@@ -83,6 +95,8 @@ class Assembly {
   [[nodiscard]] Domain& clock(std::string_view name) { return *clocks_.find(name)->second; }
   [[nodiscard]] AssembledNode& node(unsigned number) { return *nodes_.at(number); }
   [[nodiscard]] unsigned nodes() const { return static_cast<unsigned>(nodes_.size()); }
+  /// Of the directions of links that have carried something and count it.
+  [[nodiscard]] std::vector<LinkUse> link_use() const;
 
  private:
   const Tick ticks_per_second_;
@@ -90,6 +104,7 @@ class Assembly {
   Clocks clocks_;
   std::vector<std::unique_ptr<AssembledNode>> nodes_;
   std::vector<std::unique_ptr<AssembledLink>> links_;
+  std::vector<std::array<std::pair<unsigned, unsigned>, 2>> ends_;  ///< of each link: node and port
 };
 
 }  // namespace thalweg

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -19,6 +20,7 @@
 #include "core/blocked.hpp"
 #include "core/clock.hpp"
 #include "core/fiber.hpp"
+#include "core/stalls.hpp"
 
 namespace thalweg {
 
@@ -72,6 +74,8 @@ class Kernel : public Component {
   [[nodiscard]] void* context() const { return context_; }
   /// Ticks that it has stood still, in all.
   [[nodiscard]] Tick stalled() const { return stalled_; }
+  /// When, and for what; null where it is not recorded.
+  [[nodiscard]] const Stalls* stalls() const { return stalls_.get(); }
   [[nodiscard]] Domain& domain() { return domain_; }
   /// Whether its code has used an address just below its stack. Called by a signal's handler.
   [[nodiscard]] bool overflowed(const void* at) const { return fiber_.overflowed(at); }
@@ -92,11 +96,13 @@ class Kernel : public Component {
   }
   /// After it.
   void close(OncePerCycle& port) { port.used = tick_; }
-  /// Goes on in the first cycle whose edge is later than `tick`.
-  void continue_after(Tick tick) {
+  /// Goes on in the first cycle whose edge is later than `tick`: until then it stalls for that cause.
+  void continue_after(Tick tick, const Cause& cause) {
     if (tick < tick_) return;
     const auto next = first_after(tick);
     stalled_ += next - tick_;
+    if (stalls_) [[unlikely]]
+      stalls_->add(tick_, next, cause);
     skip_to(next);
   }
   /// Goes on at an edge, where it is not there yet; that is no standing still.
@@ -151,6 +157,7 @@ class Kernel : public Component {
   bool serves_, cancelled_ = false;
   void* context_;
   Wait wait_;
+  std::unique_ptr<Stalls> stalls_;
   Fiber fiber_;
 };
 
@@ -187,6 +194,9 @@ class Kernels {
   Kernels(const Kernels&) = delete;
   Kernels& operator=(const Kernels&) = delete;
 
+  /// Those that are added from then on record their stalls.
+  void record() { records_ = true; }
+
   /// Starts in its clock's next cycle. Between two advances, or in a step; the reference stays valid.
   Kernel& add(std::string name, Domain& domain, std::function<void()> body, const Kernel::Options& options = {});
 
@@ -206,6 +216,7 @@ class Kernels {
   Tick ahead_;
   std::deque<Kernel> kernels_;
   std::size_t running_ = 0;
+  bool records_ = false;
 };
 
 }  // namespace thalweg

@@ -47,7 +47,7 @@ class Stream {
       wanted_ = freed;
       kernel.block({"push into", &reader, where});
     }
-    kernel.continue_after(slot(freed).popped);
+    kernel.continue_after(slot(freed).popped, {"push into", &name});
     put(kernel, value);
   }
   void push(const T& value, std::source_location where = std::source_location::current()) { push(value, Where(where)); }
@@ -59,7 +59,7 @@ class Stream {
       reader.waits_ = true;
       kernel.block({"pop from", &writer, where});
     }
-    kernel.continue_after(slot(popped_).pushed);
+    kernel.continue_after(slot(popped_).pushed, {"pop from", &name});
     return get(kernel);
   }
   [[nodiscard]] T pop(std::source_location where = std::source_location::current()) { return pop(Where(where)); }

@@ -9,12 +9,14 @@
 // each link it would look at every link in every cycle, and move each word once more.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <utility>
 
 #include "common/ring.hpp"
 #include "core/clock.hpp"
+#include "core/usage.hpp"
 #include "link/flow.hpp"
 #include "link/rate.hpp"
 
@@ -55,7 +57,8 @@ class Delay {
 /// Its writer keeps rate and account of credits, and its reader takes each word when it arrives. At most one word and one credit a
 /// cycle.
 template <class T>
-struct Lane {
+class Lane {
+ public:
   explicit Lane(Tick latency) : Lane(latency, static_cast<std::size_t>(latency) + 1) {}
   /// Holds `most` words.
   Lane(Tick latency, std::size_t most) : words(latency, most), credits(latency, most) {}
@@ -63,8 +66,18 @@ struct Lane {
   void bind_writer(Domain& domain, ComponentId component) { credits.reader.bind(domain, component); }
   void bind_reader(Domain& domain, ComponentId component) { words.reader.bind(domain, component); }
 
+  void write(Tick now, const T& word) {
+    usage_.add(now);
+    words.write(now, word);
+  }
+  /// Words that were written.
+  [[nodiscard]] const Usage& usage() const { return usage_; }
+
   Delay<T> words;
   Delay<unsigned> credits;
+
+ private:
+  Usage usage_;
 };
 
 /// A lane with a rate, and a credit for each word that the buffer at its reader's end holds, so that it loses none.
@@ -94,8 +107,9 @@ class CreditedLane {
   void write(Tick now, const T& word) {
     rate_.send(now);
     flow_.send();
-    lane_.words.write(now, word);
+    lane_.write(now, word);
   }
+  [[nodiscard]] const Usage& usage() const { return lane_.usage(); }
 
   /// The first word that has arrived, or nullptr. The reader is woken when it arrives.
   [[nodiscard]] const T* front(Tick now) const { return lane_.words.front(now); }
@@ -125,12 +139,18 @@ class LanePair {
  public:
   /// Joins two ends, whose components must be known. `config`: of each lane.
   template <class Config>
-  LanePair(const Config& config, LaneEnd<LaneOf>& one, LaneEnd<LaneOf>& other) : there_(config), back_(config) {
+  LanePair(const Config& config, LaneEnd<LaneOf>& one, LaneEnd<LaneOf>& other)
+      : there_(config), back_(config), period_(one.domain->clock.period) {
     join(one, there_, back_);
     join(other, back_, there_);
   }
   LanePair(const LanePair&) = delete;
   LanePair& operator=(const LanePair&) = delete;
+
+  /// From the one end, and from the other.
+  [[nodiscard]] std::array<Carried, 2> carried() const {
+    return {{{&there_.usage(), period_}, {&back_.usage(), period_}}};
+  }
 
  private:
   static void join(LaneEnd<LaneOf>& end, LaneOf& out, LaneOf& in) {
@@ -141,6 +161,7 @@ class LanePair {
   }
 
   LaneOf there_, back_;
+  Tick period_;
 };
 
 }  // namespace thalweg

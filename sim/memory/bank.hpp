@@ -112,7 +112,7 @@ class BankPort {
     auto& kernel = begin();
     const auto done = bank_->read(kernel.tick(), address, to);
     end(kernel, done);
-    kernel.continue_after(done.seen - kernel.depth_ticks());
+    kernel.continue_after(done.seen - kernel.depth_ticks(), {"memory bank", &bank_->name()});
   }
   void write(std::size_t address, std::span<const std::byte> from) {
     auto& kernel = begin();
@@ -139,7 +139,7 @@ class BankPort {
       kernel_ = &kernel;
     }
     kernel.open(port_);
-    kernel.continue_after(moved_);
+    kernel.continue_after(moved_, {"memory bank", &bank_->name()});
     if (bank_->ports_ > 1) kernel.synchronize();
     return kernel;
   }

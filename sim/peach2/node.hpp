@@ -91,7 +91,7 @@ class Node final : public AssembledNode {
   };
 
   static void write(const LinkEnd& end, Tick cycle, const HubWord* word, const std::optional<unsigned>& freed) {
-    if (word) end.out->words.write(cycle, *word);
+    if (word) end.out->write(cycle, *word);
     if (freed) end.in->credits.write(cycle, *freed);
   }
 
@@ -169,6 +169,8 @@ class Node final : public AssembledNode {
 /// What joins two nodes.
 struct Cable final : AssembledLink {
   Cable(Tick latency, Node::Port& one, Node::Port& other) : lanes(latency, one.end, other.end) {}
+
+  [[nodiscard]] std::array<Carried, 2> carried() const override { return lanes.carried(); }
 
   LanePair<LinkLane> lanes;
 };

@@ -3,6 +3,7 @@
 // hardware ends at the board's I/O channels, which are streams.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "cluster/assembly.hpp"
@@ -20,6 +21,8 @@ struct SerialPort final : LinkPort, LaneEnd<LinkLane> {
 
 struct SerialLink final : AssembledLink {
   SerialLink(const LinkLane::Config& config, SerialPort& a, SerialPort& b) : lanes(config, a, b) {}
+
+  [[nodiscard]] std::array<Carried, 2> carried() const override { return lanes.carried(); }
 
   LanePair<LinkLane> lanes;
 };

@@ -18,17 +18,21 @@ from pathlib import Path
 
 import pytest
 from programs import installed
+from rows import check_schema
+from traces import read_trace
 
 ROOT = Path(__file__).parents[2]
 RELAY = Path(__file__).parent / "relay"
-Thalweg = Callable[..., subprocess.CompletedProcess[str]]
+Done = subprocess.CompletedProcess[str]
+Python = Callable[..., Done]
+Thalweg = Callable[..., Done]
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def thalweg(tmp_path_factory: pytest.TempPathFactory) -> Thalweg:
-    """The command, in a copy of the sources with those of the system laid over it."""
+def python(tmp_path_factory: pytest.TempPathFactory) -> Python:
+    """The interpreter, in a copy of the sources with those of the system laid over it, which is installed."""
     build = ROOT / "build/relay"
     given = ["-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}"]
     for command in (["-S", str(RELAY), "-B", str(build), *given], ["--build", str(build), "--target", "_relay"]):
@@ -42,11 +46,17 @@ def thalweg(tmp_path_factory: pytest.TempPathFactory) -> Thalweg:
         os.symlink(extension, root / "python/relay" / extension.name)
     environment = installed(root / "python", "relay", "relay:SYSTEM")
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "thalweg", *arguments]
+    def run(*arguments: str) -> Done:
+        command = [sys.executable, *arguments]
         return subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def thalweg(python: Python) -> Thalweg:
+    """The command."""
+    return lambda *arguments: python("-m", "thalweg", *arguments)
 
 
 def test_its_clusters_are_checked_and_drawn(thalweg: Thalweg, tmp_path: Path) -> None:
@@ -66,10 +76,37 @@ def test_its_hardware_is_found(thalweg: Thalweg) -> None:
     assert "relay/relay_node" in mapped.stdout
 
 
-def test_its_operation_is_measured(thalweg: Thalweg) -> None:
-    measured = thalweg("bench", "turn", "--cluster", "ring.toml", "--words", "6")
+def test_its_operation_is_measured(thalweg: Thalweg, tmp_path: Path) -> None:
+    file = tmp_path / "rows.json"
+    measured = thalweg("bench", "turn", "--cluster", "ring.toml", "--words", "6,8", "--json", str(file))
     assert measured.returncode == 0, measured.stderr
-    assert measured.stdout.splitlines()[1].split()[::2] == ["6", "yes"]
+    heading, _, first, _ = measured.stdout.splitlines()
+    assert heading == "turn on ring.toml; times in us, until the last word is back"
+    assert first.split()[:2] == ["6", "48"] and first.split()[-1] == "yes"
+    check_schema(json.loads(file.read_text())["rows"], "ring.toml", "turn")
+
+
+def test_its_operation_has_a_plot_a_trace_and_a_report(thalweg: Thalweg, tmp_path: Path) -> None:
+    plot, trace, page, rows = (tmp_path / name for name in ("turn.svg", "turn.pftrace", "turn.html", "rows.json"))
+    files = ["--plot", str(plot), "--trace", str(trace), "--report", str(page), "--json", str(rows)]
+    measured = thalweg("bench", "turn", "--cluster", "ring.toml", "--words", "2,4", *files)
+    assert measured.returncode == 0, measured.stderr
+    assert "<!-- words -->" in plot.read_text()
+    assert "<td >32</td>" in page.read_text() and "words in the busier direction" in page.read_text()
+    two, four = json.loads(rows.read_text())["rows"]
+    spans, counters, _ = read_trace(trace.read_bytes())
+    ends = [end - begin for _, _, name, begin, end, _ in spans if name == "word 1"]
+    assert sorted(ends)[0] == pytest.approx(1000 * two["time_us"], abs=1)
+    last = [end - begin for _, _, name, begin, end, _ in spans if name == "word 3"]
+    assert last == [pytest.approx(1000 * four["time_us"], abs=1)]
+    assert {name for name, *_ in counters} == {f"{node}.0 to {(node + 1) % 5}" for node in range(5)}
+
+
+def test_python_measures_it(python: Python) -> None:
+    code = "import thalweg; print(thalweg.operations('ring.toml'), thalweg.sweep('turn', ['ring.toml'], words=[2, 4]))"
+    done = python("-c", code)
+    assert done.returncode == 0, done.stderr
+    assert "Option(name='words', type=" in done.stdout and done.stdout.count("'verified': True") == 2
 
 
 def exact(net: Fraction, core: Fraction, nodes: int) -> Fraction:
@@ -109,7 +146,7 @@ def test_clocks_of_any_ratio_cross_at_exact_ticks(
     assert measured.returncode == 0, measured.stderr
     expected = exact(1 / (Fraction(net) * 10**6), 1 / (Fraction(core) * 10**6), 5) * ticks
     assert expected.denominator == 1
-    assert json.loads(result.read_text())["time us"] * ticks / 1e6 == pytest.approx(int(expected), abs=0.01)
+    assert json.loads(result.read_text())["rows"][0]["time_us"] * ticks / 1e6 == pytest.approx(int(expected), abs=0.01)
     compared = thalweg("rtl", "cosim", "--cluster", str(file), "--runs", "20")
     assert compared.returncode == 0, compared.stdout + compared.stderr
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from thalweg.bench.plot import Drawing, time_over_size
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
-from thalweg.trace.timeline import Timeline
+from thalweg.trace import Recorded
 
 Row = dict[str, Any]
 """A row of a result: plain values, which `--json` writes unchanged. Times are in microseconds, sizes in bytes."""
@@ -84,14 +84,6 @@ def peer_at(cluster: Cluster, hops: int) -> int:
             f"no node is {hops} hops from node 0 in {cluster.name}; the farthest is {int(distances.max())}"
         )
     return int(found[0])
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A timeline, and the flits that links carried, in rows of node, port and flits."""
-
-    timeline: Timeline
-    links: Sequence[Row]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thalweg.errors import InputError
-from thalweg.launch import scratch
+from thalweg.files import writing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,11 +41,8 @@ def plot(rows: Sequence[dict[str, Any]], path: Path, title: str, draw: Drawing) 
     axes.set_title(textwrap.fill(title, _TITLE_WIDTH), fontsize=11)
     axes.grid(True, which="major", alpha=0.3)
     axes.legend(frameon=False)
-    try:
-        with scratch.in_place_of(path) as new:
-            figure.savefig(new, dpi=150)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", path) from error
+    with writing(path) as file:
+        figure.savefig(file, dpi=150, format=path.suffix[1:].lower())
 
 
 def time_over_size(axes: Axes, rows: Sequence[dict[str, Any]]) -> None:
@@ -61,11 +58,13 @@ def lines_over_size(axes: Axes, lines: Sequence[tuple[Sequence[dict[str, Any]], 
         of = [row["bytes"] for row in rows]
         axes.plot(of, [row[time] for row in rows], "o-", markersize=3.5, color=colour, label=label)
         if bound and rows[0][bound] is not None:
-            axes.plot(of, [row[bound] for row in rows], "--", linewidth=1, color=colour, label=f"{label}, bound")
+            named = f"{label}, bound" if len(lines) > 1 else "bound"
+            style = "--" if len(rows) > 1 else "_"  # one size makes no line
+            axes.plot(of, [row[bound] for row in rows], style, linewidth=1, color=colour, label=named)
     sizes = sorted({row["bytes"] for rows, *_ in lines for row in rows})
     if len(sizes) > 1:
         axes.set_xscale("log", base=2)
-        axes.set_xticks(sizes[:: max(1, len(sizes) // 9)])
+    axes.set_xticks(sizes[:: max(1, len(sizes) // 9)])
     axes.set_yscale("log")
     axes.xaxis.set_major_formatter(lambda size, _: _short(size))
     axes.xaxis.minorticks_off()

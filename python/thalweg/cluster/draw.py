@@ -77,9 +77,9 @@ class _Drawing:
     keys: list[tuple[str, int, str]]  # legend: colour, plane, text
 
 
-def svg(cluster: Cluster, flits: Mapping[tuple[int, int], int] | None = None) -> str:
-    """The drawing as SVG text, always the same for a cluster. With `flits`, the number of flits that each node and port has sent, links
-    are coloured by their load."""
+def svg(cluster: Cluster, carried: Mapping[tuple[int, int], int] | None = None, unit: str = "flits") -> str:
+    """The drawing as SVG text, always the same for a cluster. With `carried`, how many `unit` each node and port has sent, links are
+    coloured by their load."""
     topology = cluster.topology
     if topology.level:
         drawing = _fat_tree(topology)
@@ -94,14 +94,14 @@ def svg(cluster: Cluster, flits: Mapping[tuple[int, int], int] | None = None) ->
     ]
     if cluster.link_kinds:
         _name_links(cluster, drawing)
-    if flits is not None:
-        drawing.keys = _Used(topology, flits).keys()
+    used = None if carried is None else _Used(topology, carried, unit)
+    if used:
+        drawing.keys = used.keys()
     width = max(x for x, _ in drawing.centres) + CELL_WIDTH / 2 + MARGIN
     bottom = max(y for _, y in drawing.centres) + CELL_HEIGHT / 2 + MARGIN
     legend, right, height = _legend(cluster, drawing.keys, fills, bottom)
     width = max(width, right, 2 * MARGIN + 11 * len(_title(cluster)))
     title = f'<text class="title" x="{MARGIN}" y="28">{escape(_title(cluster))}</text>'
-    used = None if flits is None else _Used(topology, flits)
     marks = [mark if isinstance(mark, str) else used.drawn(mark) if used else mark.drawn() for mark in drawing.marks]
     body = "\n".join([title, *marks, *boxes, *legend])
     return (
@@ -111,23 +111,24 @@ def svg(cluster: Cluster, flits: Mapping[tuple[int, int], int] | None = None) ->
 
 
 class _Used:
-    """Links coloured by the number of flits in their busier direction."""
+    """Links coloured by what their busier direction carried."""
 
-    def __init__(self, topology: Topology, flits: Mapping[tuple[int, int], int]) -> None:
+    def __init__(self, topology: Topology, carried: Mapping[tuple[int, int], int], unit: str) -> None:
         self.links = topology.links.tolist()
-        self.flits = flits
+        self.carried = carried
+        self.unit = unit
         self.most = max(map(self._busier, range(len(self.links))), default=0)
 
     def _busier(self, link: int) -> int:
         a, port_a, b, port_b = self.links[link]
-        return max(self.flits.get((a, port_a), 0), self.flits.get((b, port_b), 0))
+        return max(self.carried.get((a, port_a), 0), self.carried.get((b, port_b), 0))
 
     def drawn(self, way: _Way) -> str:
         a, port_a, b, port_b = self.links[way.link]
-        there, back = self.flits.get((a, port_a), 0), self.flits.get((b, port_b), 0)
+        there, back = self.carried.get((a, port_a), 0), self.carried.get((b, port_b), 0)
         busier = max(there, back)
         colour = HEAT[min(busier * len(HEAT) // self.most, len(HEAT) - 1)] if busier else UNUSED
-        title = f"<title>node {a} to {b}: {there} flits; {b} to {a}: {back}</title>"
+        title = f"<title>node {a} to {b}: {there} {self.unit}; {b} to {a}: {back}</title>"
         return (
             f'<path class="link" stroke="{colour}" style="stroke-width:{3.2 if busier else 1.6}" d="{way.path}">{title}</path>'
             + way.label
@@ -138,7 +139,7 @@ class _Used:
             return [(UNUSED, 0, "no link carried anything")]
         begins = [max(1, -(-self.most * step // len(HEAT))) for step in range(len(HEAT))] + [self.most + 1]
         used = [
-            (colour, 0, f"{first} to {after - 1} flits in the busier direction")
+            (colour, 0, f"{first} to {after - 1} {self.unit} in the busier direction")
             for colour, first, after in zip(HEAT, begins, begins[1:], strict=False)
             if first < after
         ]

@@ -11,8 +11,9 @@ import click
 from thalweg.cluster import Cluster, draw, load, load_file, topology
 from thalweg.cluster.file import presets
 from thalweg.commands import completion
-from thalweg.commands.output import OutputFile, json_option, print_line, print_table, write_json, write_text
+from thalweg.commands.output import OutputFile, json_option, print_line, print_table, write_json
 from thalweg.errors import one_line
+from thalweg.files import write_text
 from thalweg.systems import systems
 
 CLUSTER = click.argument("cluster", metavar="CLUSTER", shell_complete=completion.clusters)

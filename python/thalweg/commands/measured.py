@@ -105,7 +105,7 @@ def measure(plan: Plan, outputs: Outputs, own: Columns = (), before: Columns = (
     if outputs.plot:
         plot(rows, outputs.plot, plan.title, plan.draw)
     if outputs.pictures and not isinstance(plan.record, str):
-        outputs.pictures.write(plan.record(rows), plan.cluster, [plan.heading], lambda: [table])
+        outputs.pictures.write(plan.record(rows), [f"Times are until {plan.until}."], lambda: [table])
     plan.check(rows)
     return rows
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -19,8 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from thalweg.commands import completion
-from thalweg.errors import InputError
-from thalweg.launch import scratch
+from thalweg.files import write_text
 
 if TYPE_CHECKING:
     from thalweg.cluster import Cluster
@@ -51,31 +50,6 @@ json_option = click.option(
     "--json", "json_file", type=OutputFile(), metavar="FILE", help="Also write the result as JSON."
 )
 """Decorator: adds `--json FILE` as the argument `json_file: Path | None`; hand it to `write_json`."""
-
-
-def write_text(path: Path, text: str) -> None:
-    """Writes `text` to `path`, whole or not at all; `-` is stdout."""
-    with writing(path) as file:
-        file.write(text.encode())
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[BinaryIO]:
-    """What is written to `path`, whole or not at all; `-` is stdout."""
-    if str(path) == "-":
-        sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    try:
-        if path.exists() and not path.is_file():  # a pipe or a device
-            with path.open("wb") as file:
-                yield file
-            return
-        with scratch.in_place_of(path) as new, new.open("wb") as file:
-            yield file
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", path) from error
 
 
 def write_json(path: Path | None, data: Any, *clusters: Cluster, seeds: Mapping[str, int] | None = None) -> None:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from thalweg.commands.output import OutputFile, write_text, writing
+from thalweg.commands.output import OutputFile
 
 if TYPE_CHECKING:
-    from thalweg.bench.operation import Recorded
-    from thalweg.cluster import Cluster
+    from thalweg.trace import Recorded
     from thalweg.trace.page import Table
 
 
@@ -29,24 +28,13 @@ class Pictures:
         return bool(self.trace or self.page)
 
     def write(
-        self,
-        recorded: Recorded,
-        cluster: Cluster,
-        facts: Sequence[str] = (),
-        tables: Callable[[], Iterable[Table]] = list,
+        self, recorded: Recorded, facts: Sequence[str] = (), tables: Callable[[], Iterable[Table]] = list
     ) -> None:
         """Writes them; the page has `facts`, which are lines, and `tables`."""
-        from thalweg.cluster import draw
-        from thalweg.trace import page, perfetto
-
         if self.trace:
-            with writing(self.trace) as file:
-                perfetto.write(recorded.timeline, file)
+            recorded.write_trace(self.trace)
         if self.page:
-            flits = {(link["node"], link["port"]): link["flits"] for link in recorded.links}
-            title = recorded.timeline.title
-            drawing = draw.svg(cluster, flits)
-            write_text(self.page, page.page(title, facts, list(tables()), drawing, recorded.timeline))
+            recorded.write_report(self.page, facts, tables())
 
 
 def picture_options(command: Any) -> Any:

@@ -10,8 +10,9 @@ from typing import Any, Protocol
 import click
 
 from thalweg.cluster import Cluster
-from thalweg.commands.output import write_json, writing
+from thalweg.commands.output import write_json
 from thalweg.errors import InputError
+from thalweg.files import writing
 from thalweg.route.proof import Proof
 
 Lines = Sequence[tuple[str, str]]

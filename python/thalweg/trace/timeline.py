@@ -82,9 +82,10 @@ Lasting = TypeVar("Lasting", Span, Message)
 
 
 def in_lanes(lasting: Iterable[Lasting]) -> list[list[Lasting]]:
-    """On as few lanes as they need where none may overlap on a lane: each in the first that is free."""
+    """On as few lanes as they need where none may overlap on a lane: each in the first that is free, the longest first of those that
+    begin together."""
     lanes: list[list[Lasting]] = []
-    for one in sorted(lasting, key=lambda one: (one.begin, one.end)):
+    for one in sorted(lasting, key=lambda one: (one.begin, -one.end)):
         for lane in lanes:
             if lane[-1].end <= one.begin:
                 lane.append(one)
@@ -92,3 +93,28 @@ def in_lanes(lasting: Iterable[Lasting]) -> list[list[Lasting]]:
         else:
             lanes.append([one])
     return lanes
+
+
+def one_after_another(title: str, parts: Iterable[Timeline]) -> Timeline:
+    """All on one timeline, with a gap between them; tracks and counters of the same group and name are one."""
+    whole = Timeline(title)
+    tracks: dict[tuple[str, str], Track] = {}
+    counters: dict[tuple[str, str], Counter] = {}
+    for part in parts:
+        begin = 1.1 * whole.end
+        now: dict[Track, Track] = {}
+        for track in part.tracks:
+            key = track.group, track.name
+            now[track] = tracks[key] = tracks.get(key) or whole.track(*key)
+            now[track].spans += [one._replace(begin=begin + one.begin, end=begin + one.end) for one in track.spans]
+        whole.messages += [
+            one._replace(
+                sender=now[one.sender], receiver=now[one.receiver], begin=begin + one.begin, end=begin + one.end
+            )
+            for one in part.messages
+        ]
+        for counter in part.counters:
+            key = counter.group, counter.name
+            counters[key] = counters.get(key) or whole.counter(*key, counter.unit)
+            counters[key].values += [(begin + at, value) for at, value in counter.values]
+    return whole

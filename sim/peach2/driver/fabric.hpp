@@ -72,12 +72,15 @@ class Fabric {
   Fabric(const Description& description, const Tables& windows, const MakeHub& make_hub = sim_hub);
 
   [[nodiscard]] unsigned nodes() const { return assembly_.nodes(); }
+  [[nodiscard]] const Assembly& assembly() const { return assembly_; }
   [[nodiscard]] Node& node(unsigned number) { return dynamic_cast<Node&>(assembly_.node(number)); }
   [[nodiscard]] const Hub::Config& config() const { return config_; }
 
   /// Cycles of the packets' clock; a second has `cycles_per_second`.
   [[nodiscard]] Tick now() const { return net_->scheduler.now() - start_; }
   [[nodiscard]] Tick since_start(Tick cycle) const { return cycle - start_; }
+  /// In ticks.
+  [[nodiscard]] Tick start() const { return net_->clock.edge(start_); }
   [[nodiscard]] double cycles_per_second() const { return cycles_per_second_; }
 
   /// Windows that are proved to lead nowhere round, and to let no packets wait for each other in a circle. Throws

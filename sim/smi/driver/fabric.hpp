@@ -46,6 +46,7 @@ class Fabric {
   [[nodiscard]] Board& board(unsigned rank) { return dynamic_cast<Board&>(assembly_.node(rank)); }
   [[nodiscard]] const Channels& channels() const { return channels_; }
   [[nodiscard]] Domains& time() { return assembly_.time(); }
+  [[nodiscard]] const Assembly& assembly() const { return assembly_; }
   /// The boards'.
   [[nodiscard]] Domain& clock() { return *clock_; }
   /// One that the description names.

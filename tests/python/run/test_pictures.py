@@ -59,7 +59,7 @@ def carried(counter: Counter, flits_a_us: float) -> float:
 
 def test_it_adds_up_to_the_report(program: Path) -> None:
     report = thalweg.run([program], CLUSTER, compute="none", record=True)
-    timeline = report.timeline
+    timeline = report.recorded.timeline
     ranks = [track for track in timeline.tracks if track.name.startswith("rank ")]
     (world,) = [track for track in timeline.tracks if track.name == "MPI_COMM_WORLD"]
     (row,) = [row for row in report.collectives if row["function"] == "MPI_Allreduce"]
@@ -92,7 +92,7 @@ def test_it_adds_up_to_the_report(program: Path) -> None:
 
 def test_recording_changes_no_time(program: Path) -> None:
     plain, recorded = (thalweg.run([program], CLUSTER, compute="none", record=record) for record in (False, True))
-    assert plain.timeline is None
+    assert plain.recorded is None
     assert plain.as_json() == recorded.as_json()
 
 
@@ -153,4 +153,4 @@ def test_operations_of_bench_end_when_they_were_measured_to_end(
 def test_closed_forms_have_no_pictures(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     options = ["--cluster", CLUSTER, "--engine", "model", "--report", str(tmp_path / "page.html")]
     assert main(["bench", "allreduce", *options]) == 2
-    assert "this engine executes nothing" in capfd.readouterr().err
+    assert "--engine model executes nothing" in capfd.readouterr().err

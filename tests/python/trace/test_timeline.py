@@ -7,17 +7,16 @@ import io
 import json
 import random
 import re
-from collections import defaultdict
 from html.parser import HTMLParser
 from typing import Any
 
-from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as perfetto_format
 from thalweg.cluster import draw
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.trace import Message, Span, Timeline, perfetto
 from thalweg.trace import page as pages
 from thalweg.trace.page import Table, page
 from thalweg.trace.timeline import in_lanes
+from traces import read_trace
 
 
 def drawn(seed: int) -> Timeline:
@@ -50,47 +49,11 @@ def test_lanes_are_as_few_as_overlap_allows_and_nothing_overlaps_on_one(seed: in
         assert len(lanes) == at_once
 
 
-def read(trace: bytes) -> tuple[set[Any], set[Any], set[Any]]:
-    """Spans and counters by their tracks' names, and arrows from a span to where and when they end, as a reader of the format has them."""
-    found = perfetto_format.Trace()
-    found.ParseFromString(trace)
-    names: dict[int, str] = {}
-    parents: dict[int, int] = {}
-    spans, counters, flows = set(), set(), defaultdict(list)
-    stacks: dict[int, list[Any]] = defaultdict(list)
-    events = []
-    for packet in found.packet:
-        assert packet.trusted_packet_sequence_id == 1
-        if packet.HasField("track_descriptor"):
-            described = packet.track_descriptor
-            assert described.uuid not in names
-            names[described.uuid], parents[described.uuid] = described.name, described.parent_uuid
-        else:
-            events.append((packet.timestamp, packet.track_event))
-    for at, event in sorted(events, key=lambda event: event[0]):  # as readers do, stably
-        group, name = names[parents[event.track_uuid]], names[event.track_uuid]
-        if event.type == event.TYPE_SLICE_BEGIN:
-            about = {a.name: a.string_value or a.double_value or a.int_value for a in event.debug_annotations}
-            stacks[event.track_uuid].append((at, event.name, about))
-            flows.update({flow: [(name, event.name)] for flow in event.flow_ids})
-        elif event.type == event.TYPE_SLICE_END:
-            begin, what, about = stacks[event.track_uuid].pop()
-            assert not stacks[event.track_uuid], "spans on one track do not overlap"
-            spans.add((group, name, what, begin, at, json.dumps(about)))
-        elif event.type == event.TYPE_COUNTER:
-            counters.add((name, at, event.double_counter_value))
-        else:
-            for flow in event.terminating_flow_ids:
-                flows[flow].append((name, at))
-    assert not any(stacks.values())
-    return spans, counters, {tuple(ends) for ends in flows.values()}
-
-
 def test_a_trace_has_all_of_a_timeline(seed: int) -> None:
     timeline = drawn(seed)
     file = io.BytesIO()
     perfetto.write(timeline, file)
-    spans, counters, flows = read(file.getvalue())
+    spans, counters, flows = read_trace(file.getvalue())
 
     def ns(us: float) -> int:
         return round(us * 1000)

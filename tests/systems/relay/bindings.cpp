@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
 #include <tuple>
@@ -22,8 +23,11 @@ namespace relay {
 namespace {
 
 struct Cable final : AssembledLink {
-  Cable(const Values& values, Node::Port& from, Node::Port& to)
-      : lane({.latency = values.get<Tick>("latency"),
+  /// `from` is its second port where it is `turned`.
+  Cable(const Values& values, Node::Port& from, Node::Port& to, bool turned)
+      : turned_(turned),
+        period_(from.domain.clock.period),
+        lane({.latency = values.get<Tick>("latency"),
               .rate = RateLimit(1, values.get<unsigned>("interval")),
               .buffer = values.get<unsigned>("depth")}) {
     require(&from.domain == &to.domain, values.of() + ": both ends have the same clock");
@@ -31,6 +35,17 @@ struct Cable final : AssembledLink {
     lane.bind_writer(from.domain, from.node.at_net());
     lane.bind_reader(to.domain, to.node.at_net());
   }
+  [[nodiscard]] std::array<Carried, 2> carried() const override {
+    std::array<Carried, 2> both{};
+    both[turned_] = {&lane.usage(), period_};
+    return both;
+  }
+
+ private:
+  bool turned_;
+  Tick period_;
+
+ public:
   Lane lane;
 };
 
@@ -52,7 +67,8 @@ Kinds kinds(const std::string& library) {
   };
   known.links["cable"] = [](const Values& values, LinkPort& a, LinkPort& b, const Clocks&) {
     auto &one = dynamic_cast<Node::Port&>(a), &other = dynamic_cast<Node::Port&>(b);
-    return one.output ? std::make_unique<Cable>(values, one, other) : std::make_unique<Cable>(values, other, one);
+    return one.output ? std::make_unique<Cable>(values, one, other, false)
+                      : std::make_unique<Cable>(values, other, one, true);
   };
   return known;
 }
@@ -82,6 +98,7 @@ class Relays {
     return done;
   }
   [[nodiscard]] Tick ticks_per_second() const { return assembly_.ticks_per_second(); }
+  [[nodiscard]] nb::list link_use() const { return thalweg::link_use(assembly_); }
 
  private:
   Node& node(unsigned number) { return dynamic_cast<Node&>(assembly_.node(number)); }
@@ -98,5 +115,6 @@ NB_MODULE(_relay, module) {
       .def(nb::init<const nb::dict&, const std::string&>())
       .def("send", &relay::Relays::send)
       .def("run", &relay::Relays::run)
+      .def("link_use", &relay::Relays::link_use)
       .def_prop_ro("ticks_per_second", &relay::Relays::ticks_per_second);
 }

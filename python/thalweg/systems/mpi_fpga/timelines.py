@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from thalweg.bench.operation import Recorded, Row, peer_at
+from thalweg.bench.operation import Row, peer_at
 from thalweg.errors import FabricStopped
 from thalweg.systems.mpi_fpga import bench, bench_data, bench_messages, choice
 from thalweg.systems.mpi_fpga.bench import CollectivePlan
 from thalweg.systems.mpi_fpga.cluster import Cluster
-from thalweg.trace import Message, Span, Timeline, Track
+from thalweg.trace import Message, Recorded, Span, Timeline, Track
+from thalweg.trace.recorded import LINKS, in_turn
 
 if TYPE_CHECKING:
     from thalweg._sim import CompletionKind, FabricConfig, LinkUse
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 Use = dict[tuple[int, int], int]
 """Flits that a link, named by the node and port that send, has carried so far."""
 
-LINKS = "links, % of their rate"
 WINDOWS = 64  # of an operation of bench
 
 
@@ -63,23 +63,19 @@ def add_links(
     config: FabricConfig,
     seen: Sequence[tuple[int, Use]],
     us: float,
-    start: float = 0.0,
 ) -> None:
-    """Counters of the links that carried something, with the share of their rate that they had between two looks, in percent.
-    Times of looks count from `start`, in us."""
+    """Counters of the links that carried something, with the share of their rate that they had between two looks, in percent."""
     rates = {}
     for link in config.links:
         rate = min(1.0, link.rate_flits / link.rate_cycles)  # a router sends a flit a tick at most
         rates[link.node_a, link.port_a] = rates[link.node_b, link.port_b] = rate
-    counters = {counter.name: counter for counter in timeline.counters}
     peers = cluster.topology.peer
     for node, port in sorted(seen[-1][1] if seen else ()):
-        name = f"{node}.{port} to {peers[node, port]}"
-        counter = counters.get(name) or timeline.counter(LINKS, name, "%")
+        counter = timeline.counter(LINKS, f"{node}.{port} to {peers[node, port]}", "%")
         for (begin, before), (end, after) in pairwise(seen):
             flits = after.get((node, port), 0) - before.get((node, port), 0)
-            counter.values.append((start + begin * us, 100 * flits / ((end - begin) * rates[node, port])))
-        counter.values.append((start + seen[-1][0] * us, 0.0))
+            counter.values.append((begin * us, 100 * flits / ((end - begin) * rates[node, port])))
+        counter.values.append((seen[-1][0] * us, 0.0))
 
 
 def links_of(uses: Iterable[LinkUse]) -> list[Row]:
@@ -112,44 +108,30 @@ def _watched(
     return ends, seen
 
 
-class _Recorder:
-    """Operations one after another on one timeline, with a gap between them."""
+def _recorded(
+    cluster: Cluster,
+    time_us: float,
+    awaited: set[int],
+    kind: CompletionKind,
+    begin: Callable[[AnyFabric], None],
+) -> tuple[dict[int, float], Recorded]:
+    """One operation, which takes about so long; `begin` gives it to a fabric. When each handle completed, in us, and the links' use."""
+    from thalweg import _sim
 
-    def __init__(self, title: str, cluster: Cluster) -> None:
-        self.timeline = Timeline(title)
-        self.cluster = cluster
-        self.config = cluster.fabric_config()
-        self.us = 1e6 / self.config.ticks_per_second
-        self.start = 0.0
-        self.links: list[Row] = []
-
-    def run(
-        self,
-        time_us: float,
-        awaited: set[int],
-        kind: CompletionKind,
-        begin: Callable[[AnyFabric], None],
-    ) -> dict[int, float]:
-        """One operation, which takes about so long; `begin` gives it to a fabric. Returns when each handle completed, in us."""
-        from thalweg import _sim
-
-        fabric = _sim.Fabric(self.config, _sim.Endpoint.host)
-        begin(fabric)
-        window = max(1, round(time_us / self.us / WINDOWS))
-        ends, seen = _watched(fabric, awaited, kind, window)
-        add_links(self.timeline, self.cluster, self.config, seen, self.us, self.start)
-        self.links = links_of(fabric.link_use())
-        return {handle: self.start + at * self.us for handle, at in ends.items()}
-
-    def done(self) -> None:
-        self.start = 1.1 * self.timeline.end
+    config = cluster.fabric_config()
+    us = 1e6 / config.ticks_per_second
+    fabric = _sim.Fabric(config, _sim.Endpoint.host)
+    begin(fabric)
+    ends, seen = _watched(fabric, awaited, kind, max(1, round(time_us / us / WINDOWS)))
+    timeline = Timeline("")
+    add_links(timeline, cluster, config, seen, us)
+    return {handle: at * us for handle, at in ends.items()}, Recorded(timeline, cluster, links_of(fabric.link_use()))
 
 
 def of_collective(plan: CollectivePlan, rows: Sequence[Row]) -> Recorded:
     from thalweg import _sim
 
-    recorder = _Recorder(f"{plan.operation} of {plan.ranks} ranks on {plan.cluster.name}", plan.cluster)
-    tracks = [recorder.timeline.track("ranks", f"rank {rank} (node {node})") for rank, node in enumerate(plan.nodes)]
+    parts = []
     members = list(range(plan.ranks))
     for row in rows:
         size = row["bytes"]
@@ -160,20 +142,21 @@ def of_collective(plan: CollectivePlan, rows: Sequence[Row]) -> Recorded:
             by = choice.algorithm_named(algorithm)
             bench.submit(fabric, plan, by, context, size, given, results, members, fabric.now)
 
-        ends = recorder.run(row["time_us"], set(members), _sim.CompletionKind.collective, begin)
+        kind = _sim.CompletionKind.collective
+        ends, recorded = _recorded(plan.cluster, row["time_us"], set(members), kind, begin)
         about = {"bytes": size, "by": row["algorithm"]}
-        for rank, track in enumerate(tracks):
-            track.spans.append(Span(recorder.start, ends[rank], f"{plan.operation} {size} B", about))
-        recorder.done()
-    return Recorded(recorder.timeline, recorder.links)
+        for rank, node in enumerate(plan.nodes):
+            track = recorded.timeline.track("ranks", f"rank {rank} (node {node})")
+            track.spans.append(Span(0.0, ends[rank], f"{plan.operation} {size} B", about))
+        parts.append(recorded)
+    return in_turn(f"{plan.operation} of {plan.ranks} ranks on {plan.cluster.name}", parts)
 
 
 def of_messages(cluster: Cluster, operation: str, hops: int, rows: Sequence[Row]) -> Recorded:
     from thalweg import _sim
 
     peer = peer_at(cluster, hops)
-    recorder = _Recorder(f"{operation} from node 0 to node {peer} on {cluster.name}", cluster)
-    tracks = [recorder.timeline.track("nodes", f"node {node}") for node in (0, peer)]
+    parts = []
     messages = bench_messages.messages_of(operation)
     for row in rows:
         size = row["bytes"]
@@ -182,10 +165,10 @@ def of_messages(cluster: Cluster, operation: str, hops: int, rows: Sequence[Row]
             for handle in range(messages):
                 fabric.send(handle=handle, source=0, destination=peer, bytes=size, at=0)
 
-        ends = recorder.run(row["time_us"], set(range(messages)), _sim.CompletionKind.arrived, begin)
+        kind = _sim.CompletionKind.arrived
+        ends, recorded = _recorded(cluster, row["time_us"], set(range(messages)), kind, begin)
+        one, other = (recorded.timeline.track("nodes", f"node {node}") for node in (0, peer))
         about: dict[str, Any] = {"bytes": size}
-        recorder.timeline.messages += [
-            Message(tracks[0], tracks[1], recorder.start, end, f"{size} B", about) for end in ends.values()
-        ]
-        recorder.done()
-    return Recorded(recorder.timeline, recorder.links)
+        recorded.timeline.messages += [Message(one, other, 0.0, end, f"{size} B", about) for end in ends.values()]
+        parts.append(recorded)
+    return in_turn(f"{operation} from node 0 to node {peer} on {cluster.name}", parts)

@@ -15,11 +15,12 @@ the argument, and has no effect.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -32,6 +33,9 @@ from thalweg.systems.peach2 import rtl_engine
 from thalweg.systems.peach2.arguments import bytes_of, listed, real, rows, shown, truth, type_of, whole
 from thalweg.systems.peach2.cluster import Cluster, pair_of
 from thalweg.systems.peach2.routes import check_windows
+
+if TYPE_CHECKING:
+    from thalweg.trace import Recorded
 
 Sources = Sequence[tuple[int, int]]
 """Pairs of an address and a number of bytes."""
@@ -60,6 +64,13 @@ class Operation:
 
     def __init__(self, hubs: Hubs, times: _sim.Peach2Times) -> None:
         self._hubs, self._times = hubs, times
+
+    @property
+    def span_us(self) -> tuple[float, float] | None:
+        """Its begin and end in us, or None before it has begun; a begun operation without an end has the end `inf`."""
+        if self._times.begin < 0:
+            return None
+        return self.begin_us, self.end_us if self._times.end >= 0 else math.inf
 
     @property
     def done(self) -> bool:
@@ -96,6 +107,14 @@ class Operation:
         if cycle < 0:
             raise InputError("the operation has not been run: run() lets it happen")
         return cycle
+
+
+class Kept(NamedTuple):
+    """An operation that was recorded: its node and the name of its kind, such as `chain`."""
+
+    node: int
+    name: str
+    operation: Operation
 
 
 @dataclass(frozen=True)
@@ -204,7 +223,9 @@ class Group:
         """Contributes a node's records, and waits until the result is in its processor's memory. All nodes of the group have to take part."""
         number, brought = whole("node", node), _sources(sources)
         with _said():
-            return Operation(self._hubs, self._hubs._sim.reduce_in(self._sim, number, brought))
+            operation = Operation(self._hubs, self._hubs._sim.reduce_in(self._sim, number, brought))
+        self._hubs._keep(number, "reduce", operation)
+        return operation
 
 
 @dataclass(frozen=True)
@@ -231,14 +252,14 @@ class Node:
     def store(self, to: int, values: ArrayLike) -> Operation:
         """The processor writes at most 16 MByte itself, 64 bytes at a time: to another node, to a hub, or into its own memory, which takes
         no time."""
-        return self._op(self._sim.store, whole("to", to), bytes_of("values", values))
+        return self._op("store", whole("to", to), bytes_of("values", values))
 
     def wait_for(self, at: int, value: int) -> Operation:
         """Waits until the 32 bits at `at` in the processor's memory are `value`."""
-        return self._op(self._sim.wait_for, whole("at", at), whole("value", value))
+        return self._op("wait_for", whole("at", at), whole("value", value))
 
     def work(self, ns: float) -> Operation:
-        return self._op(self._sim.work, real("ns", ns))
+        return self._op("work", real("ns", ns))
 
     def copy(self, to: Memory, to_at: int, source: Memory, source_at: int, count: int) -> Operation:
         """Copies between memories of the node without the hub, as its processor and GPUs do."""
@@ -246,7 +267,7 @@ class Node:
             if not isinstance(memory, Memory) or memory.hubs is not self.hubs or memory.node != self.number:
                 raise InputError(f"a copy of node {self.number} is between its own memories, not {_named(memory)}")
         places = whole("to_at", to_at), whole("source_at", source_at)
-        return self._op(self._sim.copy, to.number, places[0], source.number, places[1], whole("count", count))
+        return self._op("copy", to.number, places[0], source.number, places[1], whole("count", count))
 
     def put(self, to: int, source: int, count: int, descriptors: str = "ram", wait: bool = True) -> Operation:
         """The hub's DMA controller copies bytes of this node's memories to any address; with `wait` the processor waits for the end."""
@@ -254,7 +275,7 @@ class Node:
 
     def get(self, to: int, source: int, count: int) -> Operation:
         """Copies bytes of another node's memory to this node's. The other node's hub writes them, started by this node's processor."""
-        return self._op(self._sim.get, whole("to", to), whole("source", source), whole("count", count))
+        return self._op("get", whole("to", to), whole("source", source), whole("count", count))
 
     def chain(self, copies: Sequence[tuple[int, int, int]], descriptors: str = "ram", wait: bool = True) -> Operation:
         """Runs copies (to, source, bytes) one after another. Their descriptors are in the hub's working RAM (`ram`) or in the host's
@@ -262,42 +283,42 @@ class Node:
         made = rows("copies", copies, ("to", "source", "bytes"))
         if not isinstance(descriptors, str) or descriptors not in ("ram", "host"):
             raise InputError(f"descriptors in {shown(descriptors)}; they are in ram or host")
-        return self._op(self._sim.chain, made, descriptors == "host", truth("wait", wait))
+        return self._op("chain", made, descriptors == "host", truth("wait", wait))
 
     def reduce(self, to: int, sources: Sources, how: Reduction | None = None, by_hub: bool = True) -> Operation:
         """The calculator reduces records, and the result is copied to an address. With `by_hub` the hub starts the copy, otherwise the
         processor, which polls for the result. A context may be used by this method, by one group, or by writes of a program, but not by
         several of them."""
         to, brought = whole("to", to), _sources(sources)
-        return self._op(self._sim.reduce, to, brought, _how(how).sim(self.hubs.cluster), truth("by_hub", by_hub))
+        return self._op("reduce", to, brought, _how(how).sim(self.hubs.cluster), truth("by_hub", by_hub))
 
     def abort(self, channel: int = 0) -> Operation:
         """The hub gives up the running chain of a channel and counts it in `given_up`. Channel 0 runs the chains that
         the host starts. Channel 1 runs the chains that the hub starts by itself when a result is ready."""
         if whole("channel", channel) > 1:
             raise InputError(f"channel {channel}; 0 has the chains that the host starts, 1 those of results")
-        return self._op(self._sim.abort, channel)
+        return self._op("abort", channel)
 
     def reset(self) -> Operation:
         """The hub gives up the running and the waiting chains of both channels."""
-        return self._op(self._sim.reset)
+        return self._op("reset")
 
     def time_out(self, us: float) -> Operation:
         """Sets the time for which the hub waits for the answer to a read before it gives up the chain; it is rounded up to 1,024
         cycles. 0, the default, waits forever. Choose more than the time for which packets on the host's link may wait for room, as
         answers wait as long. The hub also gives up later chains, until all answers have arrived or `reset` says that none will."""
-        return self._op(self._sim.timeout, real("us", us))
+        return self._op("timeout", real("us", us))
 
     def restart_host(self) -> Operation:
         """Resets the host's root complex alone. Reads without an answer never get one."""
-        return self._op(self._sim.restart_host)
+        return self._op("restart_host")
 
     def let_write(self, nodes: Sequence[int]) -> Operation:
         """Permits these nodes to write the hub's registers. Other nodes, except its own host, may only start chains."""
         members = [whole("nodes", node) for node in listed("nodes", nodes)]
         for number in members:
             _check_node(self.hubs, number)
-        return self._op(self._sim.owners, sum(1 << number for number in set(members)))
+        return self._op("owners", sum(1 << number for number in set(members)))
 
     def counts(self) -> Mapping[str, Any]:
         """The counters in the hub's registers."""
@@ -308,18 +329,20 @@ class Node:
     def _sim(self) -> _sim.Peach2Hubs:
         return self.hubs._sim
 
-    def _op(self, call: Any, *arguments: Any) -> Operation:
+    def _op(self, name: str, *arguments: Any) -> Operation:
         with _said():
-            return Operation(self.hubs, call(self.number, *arguments))
+            operation = Operation(self.hubs, getattr(self._sim, name)(self.number, *arguments))
+        self.hubs._keep(self.number, name, operation)
+        return operation
 
 
 class Hubs:
     """A simulated cluster of PEACH2. Raises InputError.
 
-    `engine`: `sim` for the simulator's hubs, `rtl` for Verilated hubs in step with them.
+    `engine`: `sim` for the simulator's hubs, `rtl` for Verilated hubs in step with them. `record`: keep all operations, for `recorded`.
     """
 
-    def __init__(self, cluster: Cluster | str | Path, engine: str = "sim") -> None:
+    def __init__(self, cluster: Cluster | str | Path, engine: str = "sim", record: bool = False) -> None:
         if not isinstance(cluster, Cluster | str | Path):
             raise InputError(f"cluster is {shown(cluster)}; it is a cluster of PEACH2, or the name or file of one")
         if not isinstance(engine, str):
@@ -330,6 +353,7 @@ class Hubs:
             self._sim = _sim.Peach2Hubs(self.cluster.assembly, self.cluster.windows, library)
         self.nodes = [Node(self, number) for number in range(self._sim.nodes)]
         self.cycles_per_us = self._sim.cycles_per_second / 1e6
+        self._kept: list[Kept] | None = [] if record else None
 
     def group(self, nodes: Sequence[int], at: int, how: Reduction | None = None) -> Group:
         """A group of nodes that reduce together. The first one is the root. Each gets results at `at` in its processor's memory. All
@@ -352,6 +376,19 @@ class Hubs:
         with _said():
             self._sim.load(tables)
         self.run()
+
+    def recorded(self, title: str = "") -> Recorded:
+        """What happened so far: each processor's operations, and what the cables carried; `write_trace` and `write_report` draw it. Raises
+        InputError if the hubs do not record."""
+        from thalweg.systems.peach2 import timelines
+
+        if self._kept is None:
+            raise InputError("these hubs record nothing: Hubs(..., record=True)")
+        return timelines.of_hubs(self, self._kept, title or f"a program on {self.cluster.name}")
+
+    def _keep(self, node: int, name: str, operation: Operation) -> None:
+        if self._kept is not None:
+            self._kept.append(Kept(node, name, operation))
 
     def run(self) -> None:
         """Runs until all operations have ended. Raises FabricStopped, which says what each processor waits for, and WritesLost, which

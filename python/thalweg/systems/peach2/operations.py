@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.bench.operation import Measured, Operation, Plan, Progress, Sizes, at_least, one_of, parse_sizes
+from thalweg.bench.operation import Measured, Operation, Plan, Progress, Row, Sizes, at_least, one_of, parse_sizes
 from thalweg.errors import InputError
 from thalweg.systems.peach2 import bounds
 from thalweg.systems.peach2.cluster import Cluster
 from thalweg.systems.peach2.hubs import Hubs, Memory, Node
+from thalweg.trace import Recorded
+from thalweg.trace.recorded import in_turn
 
 SOURCES = ("cpu", "gpu")
 PUTS = ("dma", "store", "copies")
@@ -30,6 +32,19 @@ SEEN = "the other node's processor sees that it has arrived"
 
 def _memory(node: Node, kind: str) -> Memory:
     return node.processor if kind == "cpu" else node.gpus[0]
+
+
+def _recorder(
+    cluster: Cluster, engine: str, title: str, once: Callable[[Hubs, int], object]
+) -> Callable[[Sequence[Row]], Recorded]:
+    """Repeats each row's operation on hubs of its own, and records it."""
+
+    def one(row: Row) -> Recorded:
+        hubs = Hubs(cluster, engine, record=True)
+        once(hubs, row["bytes"])
+        return hubs.recorded()
+
+    return lambda rows: in_turn(title, [one(row) for row in rows])
 
 
 @dataclass
@@ -106,11 +121,16 @@ def put(
     if not 1 <= at_least("hops", hops, 1) <= farthest:
         raise InputError(f"{hops} hops; from node 0 of {cluster.name} they are 1 to {farthest}")
 
+    def once(way: _Put, size: int) -> tuple[float, bool]:
+        return way.once(np.random.default_rng([seed, size]).integers(0, 256, size, np.uint8))
+
+    def way_on(hubs: Hubs) -> _Put:
+        return _Put(hubs, source, by, descriptors, hops)
+
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
-        hubs = Hubs(cluster, engine)
-        way = _Put(hubs, source, by, descriptors, hops)
+        way = way_on(Hubs(cluster, engine))
         for index, size in enumerate(wanted):
-            time, right = way.once(np.random.default_rng([seed, size]).integers(0, 256, size, np.uint8))
+            time, right = once(way, size)
             own = {
                 "source": source,
                 "by": by,
@@ -126,7 +146,8 @@ def put(
         f"put from {source.upper()} to {source.upper()} {names[by]}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}"
     )
     until = "the other node's processor has copied it to the GPU" if by == "copies" else SEEN
-    return Plan(cluster, "put", title, until, measure, {"data": seed})
+    record = _recorder(cluster, engine, title, lambda hubs, size: once(way_on(hubs), size))
+    return Plan(cluster, "put", title, until, measure, {"data": seed}, record=record)
 
 
 def in_order(data: NDArray[np.float32], record: int, beats: int) -> NDArray[np.float32]:
@@ -216,12 +237,16 @@ def reduce(
     if nodes > 1 and by != "hub":
         raise InputError("nodes reduce together by their hubs: --by hub")
 
+    all_nodes = list(range(nodes))
+
+    def once(way: _Reduce, size: int) -> tuple[float, bool]:
+        draws = [np.random.default_rng([seed, size, node]) for node in all_nodes]
+        return way.once([draw.standard_normal(size // 4, np.float32) for draw in draws])
+
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
-        all_nodes = list(range(nodes))
         way = _Reduce(Hubs(cluster, engine), all_nodes, by)
         for index, size in enumerate(wanted):
-            draws = [np.random.default_rng([seed, size, node]) for node in all_nodes]
-            time, right = way.once([draw.standard_normal(size // 4, np.float32) for draw in draws])
+            time, right = once(way, size)
             own = {"by": by, "nodes": nodes, "gb_per_s": size / time / 1e3}
             yield Measured(size, time, bounds.reduce_us(cluster, size, all_nodes, RECORD, by), right, own)
             progress((index + 1) / len(wanted))
@@ -229,7 +254,9 @@ def reduce(
     names = {"hub": "by hubs", "host": "by the hub, watched by the host", "cpu": "by the processor"}
     where = f"on {nodes} nodes of" if nodes > 1 else "on a node of"
     until = "the result is in the GPU" if by == "cpu" else "the last processor has the result"
-    return Plan(cluster, "reduce", f"reduce {names[by]}, {where} {cluster.name}", until, measure, {"data": seed})
+    title = f"reduce {names[by]}, {where} {cluster.name}"
+    record = _recorder(cluster, engine, title, lambda hubs, size: once(_Reduce(hubs, all_nodes, by), size))
+    return Plan(cluster, "reduce", title, until, measure, {"data": seed}, record=record)
 
 
 OPERATIONS = {"put": Operation(put), "reduce": Operation(reduce)}

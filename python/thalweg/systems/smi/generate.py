@@ -103,7 +103,7 @@ def header(name: str, program: programs.Program, node: Node) -> str:
 
 def write(files: dict[str, str], folder: Path) -> Sequence[Path]:
     """Raises InputError."""
-    from thalweg.commands.output import write_text
+    from thalweg.files import write_text
 
     try:
         folder.mkdir(parents=True, exist_ok=True)

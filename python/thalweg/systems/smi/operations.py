@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ from thalweg.errors import InputError
 from thalweg.systems.smi import bounds, metadata, plots, routes
 from thalweg.systems.smi.cluster import Cluster
 from thalweg.systems.smi.run import Buffer, Result, Run
+from thalweg.trace import Recorded
+from thalweg.trace.recorded import in_turn
 
 if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
@@ -38,6 +41,16 @@ ROUNDS = 20
 """Of a ping-pong."""
 
 
+@dataclass(frozen=True)
+class Ran:
+    """A run of the benchmark's kernels."""
+
+    result: Result
+    right: bool
+    """Whether every element was right."""
+    recorded: Recorded | None
+
+
 class _Micro:
     """A run of the benchmark's kernels."""
 
@@ -49,6 +62,7 @@ class _Micro:
         engine: str,
         ranks: int | None = None,
         in_switch: Switches | None = None,
+        record: bool = False,
     ) -> None:
         operations = [
             metadata.Operation.model_validate({"type": kind, "port": port, "data_type": element})
@@ -61,6 +75,7 @@ class _Micro:
             defines=(f"ELEMENT={element}", f"TYPE=SMI_{element.upper()}"),
             engine=engine,
             in_switch=in_switch,
+            record=record,
         )
         self.file = Path(__file__).parent / "kernels" / "micro.c"
         self.wrong: list[Buffer] = []  #: elements that were, of each kernel that checks
@@ -71,18 +86,18 @@ class _Micro:
             arguments["wrong"] = self.wrong[-1]
         self.run.kernel(self.file, kernel, rank, **arguments)
 
-    def end(self) -> tuple[Result, bool]:
-        """The result, and whether every element was right."""
+    def end(self) -> Ran:
         result = self.run.run()
-        return result, all(buffer.array[0] == 0 for buffer in self.wrong)
+        return Ran(result, all(buffer.array[0] == 0 for buffer in self.wrong), self.run.recorded)
 
 
 def pushes(
-    cluster: Cluster, element: str, count: int, peer: int, senders: int, engine: str = "sim"
-) -> tuple[Result, bool]:
+    cluster: Cluster, element: str, count: int, peer: int, senders: int, engine: str = "sim", record: bool = False
+) -> Ran:
     """`count` elements from each of some kernels of rank 0, at ports of their own, to those of another rank."""
     ports = range(senders)
-    micro = _Micro(cluster, element, [("push", port) for port in ports] + [("pop", port) for port in ports], engine)
+    endpoints = [("push", port) for port in ports] + [("pop", port) for port in ports]
+    micro = _Micro(cluster, element, endpoints, engine, record=record)
     for port in ports:
         micro.start(f"sends_{port}", 0, n=count, peer=peer)
         micro.start(f"takes_{port}", peer, True, n=count, peer=0)
@@ -94,28 +109,29 @@ def ping_pong_us(cluster: Cluster, element: str, peer: int) -> tuple[float, bool
     micro = _Micro(cluster, element, [("push", 0), ("pop", 0), ("push", 1), ("pop", 1)], "sim")
     micro.start("asks", 0, True, rounds=ROUNDS, peer=peer)
     micro.start("answers", peer, rounds=ROUNDS, peer=0)
-    result, right = micro.end()
-    return result.cycle(0, "asks") / result.hertz * 1e6 / (2 * ROUNDS), right
+    ran = micro.end()
+    return ran.result.cycle(0, "asks") / ran.result.hertz * 1e6 / (2 * ROUNDS), ran.right
 
 
-def behind_us(cluster: Cluster, element: str, count: int, peer: int, to: int) -> tuple[float, bool]:
-    """From the push of one element for rank `to` to its pop, when half of another kernel's `count` for `peer` have been pushed."""
+def behind(cluster: Cluster, element: str, count: int, peer: int, to: int, record: bool = False) -> tuple[float, Ran]:
+    """The time in us from the push of one element for rank `to` to its pop, when half of another kernel's `count` for `peer` have been
+    pushed."""
     endpoints = [("push", 0), ("pop", 0), ("pop", 1), ("pop", 2)]
     # Both push to the other rank over one link.
     shares = [routes.link_of(cluster.send_tables, 0, at, peer) for at in range(cluster.node.links)]
     late = next((at for at in range(1, len(shares)) if shares[at] == shares[0]), len(endpoints))
     endpoints.insert(late, ("push", 1))
-    micro = _Micro(cluster, element, endpoints, "sim")
+    micro = _Micro(cluster, element, endpoints, "sim", record=record)
     micro.start("sends_0", 0, n=count, peer=peer)
     micro.start("takes_0", peer, True, n=count, peer=0)
     micro.start("sends_late", 0, wait=count // 2, peer=to)
     micro.start("takes_1", to, True, n=1, peer=0)
-    result, right = micro.end()
-    return (result.cycle(to, "takes_1") - count // 2) / result.hertz * 1e6, right
+    ran = micro.end()
+    return (ran.result.cycle(to, "takes_1") - count // 2) / ran.result.hertz * 1e6, ran
 
 
-def injection(cluster: Cluster, messages: int, reads: int, engine: str = "sim") -> tuple[float, bool]:
-    """Cycles from a message of one element to the next one of a kernel whose send kernel has as many inputs as links, and one."""
+def injects(cluster: Cluster, messages: int, reads: int, engine: str = "sim", record: bool = False) -> Ran:
+    """Messages of one element of a kernel whose send kernel has as many inputs as links, and one."""
     cluster = cluster.with_node(reads=reads)
     links = cluster.node.links
     # Four channels of a rank, one at each link; the one that is used is at a link that leads to the other rank, the last one, as the pop
@@ -124,16 +140,17 @@ def injection(cluster: Cluster, messages: int, reads: int, engine: str = "sim") 
     endpoints: list[tuple[str, int]] = [("push", port) for port in range(1, links + 1)]
     endpoints[way] = ("push", 0)
     endpoints.append(("pop", 0))
-    times = []
-    right = True
-    for count in (messages, 2 * messages):
-        micro = _Micro(cluster, "int", endpoints, engine)
-        micro.start("injects", 0, n=count, peer=1)
-        micro.start("collects", 1, True, n=count, peer=0)
-        result, verified = micro.end()
-        times.append(result.cycle(0, "injects"))
-        right &= verified
-    return (times[1] - times[0]) / messages, right
+    micro = _Micro(cluster, "int", endpoints, engine, record=record)
+    micro.start("injects", 0, n=messages, peer=1)
+    micro.start("collects", 1, True, n=messages, peer=0)
+    return micro.end()
+
+
+def injection(cluster: Cluster, messages: int, reads: int, engine: str = "sim") -> tuple[float, bool]:
+    """Cycles from one of these messages to the next one, and whether all were right."""
+    short, long = (injects(cluster, count, reads, engine) for count in (messages, 2 * messages))
+    cycles = long.result.cycle(0, "injects") - short.result.cycle(0, "injects")
+    return cycles / messages, short.right and long.right
 
 
 def collective(
@@ -145,11 +162,23 @@ def collective(
     root: int,
     engine: str = "sim",
     in_switch: Switches | None = None,
-) -> tuple[Result, bool]:
-    micro = _Micro(cluster, element, [(operation, 0)], engine, ranks, in_switch)
+    record: bool = False,
+) -> Ran:
+    micro = _Micro(cluster, element, [(operation, 0)], engine, ranks, in_switch, record)
     for rank in range(ranks):
         micro.start(f"{operation}s", rank, True, n=count, root=root)
     return micro.end()
+
+
+def _recorder(title: str, once: Callable[[Row], Ran]) -> Callable[[Sequence[Row]], Recorded]:
+    """Repeats each row's run, and records it."""
+
+    def one(row: Row) -> Recorded:
+        recorded = once(row).recorded
+        assert recorded is not None
+        return recorded
+
+    return lambda rows: in_turn(title, [one(row) for row in rows])
 
 
 def _sizes(sizes: Sizes, element: str, most: int = 1 << 26) -> list[int]:
@@ -192,10 +221,13 @@ def push(
     if bad := [size for size in wanted if size % (senders * BYTES[element])]:
         raise InputError(f"{bad[0]} bytes are no elements for each of {senders} senders")
 
+    def once(size: int, record: bool = False) -> Ran:
+        return pushes(cluster, element, size // BYTES[element] // senders, peer, senders, engine, record)
+
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, size in enumerate(wanted):
-            count = size // BYTES[element] // senders
-            result, right = pushes(cluster, element, count, peer, senders, engine)
+            ran = once(size)
+            time = ran.result.time_us
             bound = bounds.push_us(cluster, size // BYTES[element], BYTES[element], peer, senders)
             own = {
                 "element": element,
@@ -203,16 +235,17 @@ def push(
                 "hops": hops,
                 "switching": cluster.node.switching,
                 "circuit_packets": cluster.node.circuit_packets,
-                "gbit_per_s": size * 8 / result.time_us / 1e3,
-                "share_of_payload": size * 8 / result.time_us / 1e3 / (links * cluster.payload_gbit),
+                "gbit_per_s": size * 8 / time / 1e3,
+                "share_of_payload": size * 8 / time / 1e3 / (links * cluster.payload_gbit),
             }
-            yield Measured(size, result.time_us, bound, right, own)
+            yield Measured(size, time, bound, ran.right, own)
             progress((index + 1) / len(wanted))
 
     of = "a kernel" if senders == 1 else f"{senders} kernels"
     by = _SWITCHED[cluster.node.switching]
     title = f"push of {element} by {of} in {by}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}"
-    return Plan(cluster, "push", title, "the last element is popped", measure)
+    record = _recorder(title, lambda row: once(row["bytes"], record=True))
+    return Plan(cluster, "push", title, "the last element is popped", measure, record=record)
 
 
 def latency(
@@ -230,21 +263,25 @@ def latency(
     wanted = _sizes(sizes, element)
     peer = peer_at(cluster, hops)
 
+    def once(size: int, record: bool = False) -> tuple[float, Ran]:
+        return behind(cluster, element, size // BYTES[element], peer, peer, record)
+
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, size in enumerate(wanted):
-            us, right = behind_us(cluster, element, size // BYTES[element], peer, peer)
+            us, ran = once(size)
             own = {
                 "element": element,
                 "hops": hops,
                 "switching": cluster.node.switching,
                 "circuit_packets": cluster.node.circuit_packets,
             }
-            yield Measured(size, us, bounds.push_us(cluster, 1, BYTES[element], peer), right, own)
+            yield Measured(size, us, bounds.push_us(cluster, 1, BYTES[element], peer), ran.right, own)
             progress((index + 1) / len(wanted))
 
     by = _SWITCHED[cluster.node.switching]
     title = f"latency of a {element} behind a message in {by}, {hops} hop{'s' * (hops > 1)}, on {cluster.name}"
-    return Plan(cluster, "latency", title, "it is popped", measure)
+    record = _recorder(title, lambda row: once(row["bytes"], record=True)[1])
+    return Plan(cluster, "latency", title, "it is popped", measure, record=record)
 
 
 def inject(cluster: Cluster, *, engine: str = "sim", reads: str = "1,4,8,16", messages: int = 2000) -> Plan:
@@ -267,7 +304,9 @@ def inject(cluster: Cluster, *, engine: str = "sim", reads: str = "1,4,8,16", me
             progress((index + 1) / len(wanted))
 
     title = f"injection of messages of one element on {cluster.name}"
-    return Plan(cluster, "injection", title, "the next message is pushed", measure, draw=plots.cycles_over_reads)
+    record = _recorder(title, lambda row: injects(cluster, messages, row["reads"], engine, record=True))
+    until = "the next message is pushed"
+    return Plan(cluster, "injection", title, until, measure, record=record, draw=plots.cycles_over_reads)
 
 
 def _collective(operation: str) -> Callable[..., Plan]:
@@ -303,10 +342,14 @@ def _collective(operation: str) -> Callable[..., Plan]:
         on = cluster.with_node(**{key: value for key, value in changed.items() if value is not None})
         far = int(cluster.topology.distances[root, :taking].max())
 
+        def once(size: int, record: bool = False) -> Ran:
+            count = size // BYTES[element]
+            return collective(on, operation, element, count, taking, root, engine, switches, record)
+
         def measure(progress: Progress, _: int) -> Iterator[Measured]:
             for index, size in enumerate(wanted):
                 count = size // BYTES[element]
-                result, right = collective(on, operation, element, count, taking, root, engine, switches)
+                ran = once(size)
                 bound = (
                     switched.bound_us(on, switches, operation, count, BYTES[element], root, taking)
                     if switches
@@ -320,12 +363,13 @@ def _collective(operation: str) -> Callable[..., Plan]:
                     "arity": on.node.arity,
                     "any_order": on.node.any_order,
                 }
-                yield Measured(size, result.time_us, bound, right, own)
+                yield Measured(size, ran.result.time_us, bound, ran.right, own)
                 progress((index + 1) / len(wanted))
 
         title = f"{operation} of {element} on {taking} ranks of {cluster.name}"
         title += f", in the switches of {switches.name}" if switches else ""
-        return Plan(cluster, operation, title, "the last rank's kernel ends", measure)
+        record = _recorder(title, lambda row: once(row["bytes"], record=True))
+        return Plan(cluster, operation, title, "the last rank's kernel ends", measure, record=record)
 
     return plan
 
@@ -343,18 +387,20 @@ def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: in
     linear, tree = cluster.with_node(arity=0, any_order=False), cluster.with_node(arity=arity, any_order=False)
     unordered = linear.with_node(any_order=True)
 
+    def once(operation: str, size: int) -> Ran:
+        return collective(tree, operation, element, size // BYTES[element], taking, 0, record=True)
+
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         done = 0
         for operation in ("broadcast", "reduce"):
             for size in wanted:
                 count = size // BYTES[element]
 
-                def us(on: Cluster, operation: str = operation, count: int = count) -> tuple[float, bool]:
-                    result, right = collective(on, operation, element, count, taking, 0)
-                    return result.time_us, right
-
-                (one, right), (other, right_too) = us(linear), us(tree)
-                any_order = us(unordered)[0] if operation == "reduce" else None
+                by_root, by_tree = (collective(on, operation, element, count, taking, 0) for on in (linear, tree))
+                one, other = by_root.result.time_us, by_tree.result.time_us
+                any_order = None
+                if operation == "reduce":
+                    any_order = collective(unordered, operation, element, count, taking, 0).result.time_us
                 own = {
                     "collective": operation,
                     "element": element,
@@ -365,12 +411,13 @@ def trees(cluster: Cluster, *, element: str = "float", ranks: int = 0, arity: in
                     "order_costs": None if any_order is None else one / any_order,
                 }
                 bound = bounds.collective_us(tree, operation, count, BYTES[element], far, taking)
-                yield Measured(size, other, bound, right and right_too, own)
+                yield Measured(size, other, bound, by_root.right and by_tree.right, own)
                 done += 1
                 progress(done / (2 * len(wanted)))
 
     title = f"trees of arity {arity} beside the linear scheme, {taking} ranks of {cluster.name}"
-    return Plan(cluster, "trees", title, "the last rank's kernel ends", measure, draw=plots.trees)
+    record = _recorder(title, lambda row: once(row["collective"], row["bytes"]))
+    return Plan(cluster, "trees", title, "the last rank's kernel ends", measure, record=record, draw=plots.trees)
 
 
 def faster_from(rows: Sequence[Row], collective: str) -> int | None:

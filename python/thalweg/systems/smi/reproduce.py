@@ -144,8 +144,8 @@ class Evaluation(OfPaper):
                 # benchmark of the public reference implementation.
                 for element, senders in (("float", 4), ("double", 2)):
                     count = size // operations.BYTES[element] // senders
-                    result = operations.pushes(self.line, element, count, peer, senders)
-                    us = _right(result, "push").time_us
+                    ran = operations.pushes(self.line, element, count, peer, senders)
+                    us = _right((ran.result.time_us, ran.right), "push")
                     gbit = size * 8 / us / 1e3
                     peaks[element, hops] = gbit
                     yield self.row(
@@ -195,8 +195,8 @@ class Evaluation(OfPaper):
             for cluster in (self.torus, self.line):
                 for ranks in RANKS:
                     for size in COLLECTIVE_SIZES:
-                        measured = operations.collective(cluster, operation, "float", size // 4, ranks, 0)
-                        us = _right(measured, operation).time_us
+                        ran = operations.collective(cluster, operation, "float", size // 4, ranks, 0)
+                        us = _right((ran.result.time_us, ran.right), operation)
                         levels = (ranks - 1).bit_length()
                         row = self.row(
                             "smi.collective",
@@ -387,7 +387,7 @@ def _boards(banks: int, grid: Grid) -> str:
     return f"{banks} bank{'s' * (banks > 1)} on {ranks} FPGA{'s' * (ranks > 1)}"
 
 
-def _right(measured: tuple[Any, bool], what: str) -> Any:
+def _right(measured: tuple[float, bool], what: str) -> float:
     if not measured[1]:
         raise CheckFailed(f"{what} gave a wrong result")
     return measured[0]

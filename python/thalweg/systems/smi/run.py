@@ -27,12 +27,14 @@ from thalweg import _sim
 from thalweg.bench.operation import ENGINES, one_of
 from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
 from thalweg.launch import scratch
-from thalweg.systems.smi import metadata, routes, rtl_engine
+from thalweg.systems.smi import metadata, routes, rtl_engine, timelines
 from thalweg.systems.smi.apart import run_apart
 from thalweg.systems.smi.cluster import PROTOCOLS, Cluster
 from thalweg.systems.smi.compile import Compiled, compile_kernels
 from thalweg.systems.smi.extract import extract
 from thalweg.systems.smi.rewrite import Argument, KernelText
+from thalweg.systems.smi.timelines import Raw
+from thalweg.trace import Recorded
 
 if TYPE_CHECKING:
     from thalweg.systems.mpi_fpga.cluster import Cluster as Switches
@@ -70,6 +72,7 @@ class Stuck(FabricStopped):
     def __init__(self, text: str, blocked: Sequence[Blocked] = ()) -> None:
         super().__init__(text, blocked)
         self.lines = text.splitlines()
+        self.raw: Raw | None = None  #: what was recorded until then
 
 
 class Buffer:
@@ -159,8 +162,8 @@ class Run:
     `protocol`: of point-to-point channels, one of PROTOCOLS (docs/smi-programs.md); otherwise the program's or the cluster's.
     `in_switch`: a cluster of MPI-FPGA, in whose switches collectives are computed, rank r at node r; SMI's network has the point-to-point
     channels. `patience`: seconds of processor time after which a run in which no kernel has used a channel or memory is taken for an
-    endless loop; 0: never. `max_cycles`: the last cycle in which a kernel may end that does not serve; None: any. Raises InputError where
-    something does not fit."""
+    endless loop; 0: never. `max_cycles`: the last cycle in which a kernel may end that does not serve; None: any. `record`: after the run,
+    also one that got stuck, `recorded` has what happened when, and draws it. Raises InputError where something does not fit."""
 
     cluster: Cluster | str | Path
     ranks: int | None = None
@@ -172,6 +175,8 @@ class Run:
     patience: int = 60
     protocol: str | None = None
     max_cycles: int | None = None
+    record: bool = False
+    recorded: Recorded | None = field(default=None, init=False)
     _compiled: dict[Path, Compiled] = field(default_factory=dict)
     _starts: list[_Start] = field(default_factory=list)
     _buffers: list[Buffer] = field(default_factory=list)
@@ -277,12 +282,26 @@ class Run:
                 memory = run.view(buffer.number).view(buffer.array.dtype).reshape(buffer.array.shape)
                 memory[...] = buffer.array
                 buffer.array = memory
+            if self.record:
+                run.record()
             for start in self._starts:
                 arguments = [each.number if isinstance(each, Buffer) else each for each in start.arguments]
                 run.start(start.rank, str(start.source.library), start.kernel.name, arguments, start.serves)
         except (ValueError, RuntimeError) as error:
             raise InputError(str(error)) from None
-        return run_apart(lambda: self._result(run), lambda: _fault(run))
+        try:
+            result, raw = run_apart(lambda: self._result(run), lambda: _fault(run))
+        except Stuck as stuck:
+            self._keep(stuck.raw)
+            raise
+        self._keep(raw)
+        return result
+
+    def _keep(self, raw: Raw | None) -> None:
+        assert isinstance(self.cluster, Cluster)
+        if raw is not None:
+            names = dict.fromkeys(start.source.source.name for start in self._starts)
+            self.recorded = timelines.recorded(raw, self.cluster, f"{', '.join(names)} on {self.cluster.name}")
 
     def _start_autorun(self) -> None:
         """Kernels that start by themselves, on each rank that has their source."""
@@ -296,7 +315,7 @@ class Run:
                 if kernel.autorun and not here:
                     self.kernel(path, name, rank)
 
-    def _result(self, run: _sim.SmiRun) -> Result:
+    def _result(self, run: _sim.SmiRun) -> tuple[Result, Raw | None]:
         """In the process of the kernels: what they do to it, they do not do to this interpreter."""
         assert isinstance(self.cluster, Cluster)
         try:
@@ -308,17 +327,20 @@ class Run:
             raise WrongUse(str(error)) from None
         except FabricStopped as error:
             lost = _dropped(run, self.cluster.topology.nodes)
-            raise Stuck("\n  ".join([str(error), *lost]), error.blocked) from None
+            stuck = Stuck("\n  ".join([str(error), *lost]), error.blocked)
+            stuck.raw = timelines.raw(run) if self.record else None
+            raise stuck from None
         except _sim.SmiDifference as error:
             raise CheckFailed(str(error)) from None
         except ValueError as error:
             raise InputError(str(error)) from None
-        return Result(
+        result = Result(
             [Ended(rank, name, cycle if ended else None, serves) for rank, name, serves, ended, cycle in run.started()],
             [*run.warnings, *_dropped(run, self.cluster.topology.nodes)],
             run.elements,
             run.hertz,
         )
+        return result, timelines.raw(run) if self.record else None
 
     def _is_rank(self, rank: int) -> None:
         assert self.ranks is not None

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
-from thalweg.bench.operation import Recorded
 from thalweg.commands.output import print_line
 from thalweg.commands.pictures import Pictures
 from thalweg.errors import InputError
@@ -118,6 +117,5 @@ def print_run(report: Report, pictures: Pictures) -> None:
     for line in report.complaint:
         print_line(f"thalweg: {line}", sys.stderr)
     print_report(report, sys.stderr)
-    if report.timeline:
-        recorded = Recorded(report.timeline, report.links)
-        pictures.write(recorded, report.cluster, [*report.complaint, *facts(report)], lambda: tables(report))
+    if report.recorded:
+        pictures.write(report.recorded, [*report.complaint, *facts(report)], lambda: tables(report))

@@ -10,8 +10,9 @@ import click
 
 from thalweg.bench.operation import parse_sizes
 from thalweg.commands import completion
-from thalweg.commands.output import OutputFile, json_option, print_table, progress_bar, write_json, write_text
+from thalweg.commands.output import OutputFile, json_option, print_table, progress_bar, write_json
 from thalweg.errors import InputError
+from thalweg.files import write_text
 from thalweg.systems.mpi_fpga import bench, tuning
 from thalweg.systems.mpi_fpga.cluster import Cluster
 

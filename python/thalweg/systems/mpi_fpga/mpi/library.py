@@ -16,8 +16,8 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from thalweg.commands.output import write_text
 from thalweg.errors import InputError
+from thalweg.files import write_text
 from thalweg.launch import scratch
 from thalweg.launch.locks import alone, own, private
 from thalweg.launch.processes import Output

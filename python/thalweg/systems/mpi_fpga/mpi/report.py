@@ -17,7 +17,7 @@ from thalweg.systems.mpi_fpga.faults import recovery_rows
 from thalweg.systems.mpi_fpga.mpi import instances
 from thalweg.systems.mpi_fpga.mpi.launch import RunResult
 from thalweg.systems.mpi_fpga.mpi.together import Row
-from thalweg.trace.timeline import Timeline
+from thalweg.trace import Recorded, Timeline
 
 _REASONS = {
     Reason.no_row: "no row free in the network's tables",
@@ -83,8 +83,8 @@ class Report:
     """Links that carried flits, the busiest first."""
     instances: list[Row] | None = None
     """One row per call site of a collective, if requested."""
-    timeline: Timeline | None = None
-    """The timeline, if it was recorded."""
+    recorded: Recorded | None = None
+    """What happened when, if it was recorded."""
 
     @property
     def ranks(self) -> int:
@@ -100,8 +100,8 @@ class Report:
         return None if self.instances is None else instances.in_software_us(self.instances, self.virtual_time_us)
 
     def as_json(self) -> dict[str, Any]:
-        """The report for `--json`, without the ranks' ends and the timeline."""
-        left_out = ("cluster", "ends_us", "instances", "timeline")
+        """The report for `--json`, without the ranks' ends and what was recorded."""
+        left_out = ("cluster", "ends_us", "instances", "recorded")
         values = {"ranks": self.ranks, "cluster": self.cluster.name, "engine": self.cluster.engine}
         values |= {each.name: getattr(self, each.name) for each in fields(self) if each.name not in left_out}
         if self.instances is not None:
@@ -147,7 +147,7 @@ def report_of(
         collectives=_collectives(books, bounds.Network.of(config), us),
         links=sorted(links, key=lambda link: (-link["flits"], link["node"], link["port"])),
         instances=instances.instances(books, config, program) if program else None,
-        timeline=timeline,
+        recorded=None if timeline is None else Recorded(timeline, cluster, links),
     )
 
 

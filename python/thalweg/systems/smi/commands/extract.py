@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from thalweg.commands.output import OutputFile, write_text
+from thalweg.commands.output import OutputFile
+from thalweg.files import write_text
 from thalweg.systems.smi.extract import extract
 from thalweg.systems.smi.metadata import MOST_READS
 

@@ -15,6 +15,7 @@ import click
 from thalweg.commands import completion
 from thalweg.commands.measured import engine_option
 from thalweg.commands.output import json_option, print_line, print_table, write_json
+from thalweg.commands.pictures import Pictures, picture_options
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.systems.smi import host as hosts
 from thalweg.systems.smi import metadata
@@ -22,6 +23,7 @@ from thalweg.systems.smi.cluster import PROTOCOLS, Cluster
 from thalweg.systems.smi.commands.extract import define_option, include_option
 from thalweg.systems.smi.commands.options import in_switch_option
 from thalweg.systems.smi.run import Run, Stuck
+from thalweg.trace.page import Table
 
 
 @click.command("run")
@@ -88,6 +90,7 @@ from thalweg.systems.smi.run import Run, Stuck
 @click.option(
     "--werror", is_flag=True, help="Leave with exit code 1 where there are warnings, such as data that no kernel takes."
 )
+@picture_options
 @json_option
 def command(
     sources: tuple[Path, ...],
@@ -104,6 +107,8 @@ def command(
     max_cycles: int | None,
     protocol: str | None,
     werror: bool,
+    trace_file: Path | None,
+    page_file: Path | None,
     json_file: Path | None,
 ) -> None:
     """Run the kernels of SOURCES, in OpenCL C, C or C++, on the ranks of a cluster, in simulated time.
@@ -116,7 +121,20 @@ def command(
     """
     of = Cluster.load(cluster)
     program = metadata.read(described) if described else None
-    run = Run(of, ranks, program, list(includes), list(defines), engine, in_switch, patience, protocol, max_cycles)
+    pictures = Pictures(trace_file, page_file)
+    run = Run(
+        of,
+        ranks,
+        program,
+        list(includes),
+        list(defines),
+        engine,
+        in_switch,
+        patience,
+        protocol,
+        max_cycles,
+        record=bool(pictures),
+    )
     if host:
         if settings:
             raise InputError("--set is for runs without --host, whose kernels have their arguments there")
@@ -129,25 +147,27 @@ def command(
     try:
         result, checks = prepared.execute()
     except Stuck as stuck:
+        if run.recorded:
+            pictures.write(run.recorded, stuck.lines)
         for line in stuck.lines[1:]:
             print(_broken(line), file=sys.stderr)
         raise FabricStopped(stuck.lines[0], stuck.blocked) from None
     for warning in result.warnings:
         print(f"thalweg: warning: {warning}", file=sys.stderr)
-    print_table(
-        ["rank", "kernel", "cycles", "us"],
-        [
-            [each.rank, each.name, each.cycle, f"{each.cycle / result.hertz * 1e6:.3f}"]
-            if each.cycle is not None
-            else [each.rank, each.name, "serves", ""]
-            for each in result.kernels
-        ],
-    )
+    rows = [
+        [each.rank, each.name, each.cycle, f"{each.cycle / result.hertz * 1e6:.3f}"]
+        if each.cycle is not None
+        else [each.rank, each.name, "serves", ""]
+        for each in result.kernels
+    ]
+    table = Table("Kernels", ["rank", "kernel", "cycles", "us"], rows, left=["kernel"])
+    print_table(table.columns, table.rows)
     right = sum(check.right for check in checks)
-    print_line(
-        f"{result.cycles} cycles, {result.time_us:.3f} us"
-        + (f"; {right} of {len(checks)} checks right" if checks else "")
-    )
+    summary = f"{result.cycles} cycles, {result.time_us:.3f} us"
+    summary += f"; {right} of {len(checks)} checks right" if checks else ""
+    print_line(summary)
+    if run.recorded:
+        pictures.write(run.recorded, [summary, *result.warnings], lambda: [table])
     record = {
         "in_switch": in_switch,
         "protocol": run.protocol,

@@ -8,6 +8,6 @@ SYSTEM = System(
     about="rings that add their nodes' numbers to what is passed on",
     package=__name__,
     node_kinds=frozenset({"relay"}),
-    operations={"turn": Loaded("commands:turn", "Words that go once around.")},
+    operations={"turn": Loaded("commands:turn", "Words that go once around.", "operations:TURN")},
     commands={"rtl cosim": Loaded("commands:cosim", "Hold rings of the hardware's relays against the simulator's.")},
 )

@@ -6,34 +6,24 @@ from __future__ import annotations
 import random
 
 import click
+from thalweg.commands.measured import cluster_option, measure, outputs
 from thalweg.commands.output import json_option, print_table, write_json
 from thalweg.errors import CheckFailed
 from thalweg.resources import find_root
 from thalweg.rtl.project import Project
 
+from relay import operations
 from relay.cluster import Cluster
-
-MOST_SECONDS = 0.01
+from relay.operations import MOST_SECONDS
 
 
 @click.command()
-@click.option("--cluster", "name", required=True)
-@click.option("--words", type=click.IntRange(1, 8), default=4, show_default=True)
-@json_option
-def turn(name, words, json_file):
+@cluster_option("ring.toml")
+@click.option("--words", default="1:8", show_default=True, help="That are sent at once: a list, or a range.")
+@outputs
+def turn(cluster, words, outputs):
     """Words that node 0 sends once around the ring, and when the last one is back."""
-    cluster = Cluster.load(name)
-    nodes, relays = cluster.topology.nodes, cluster.relays()
-    for word in range(words):
-        relays.send(0, 0, nodes - 1, 1000 * word)
-    done = relays.run(MOST_SECONDS)
-    verified = [sum_ for _, _, sum_ in done] == [1000 * word + nodes * (nodes - 1) // 2 for word in range(words)]
-    time_us = done[-1][0] / relays.ticks_per_second * 1e6
-    row = {"words": words, "time us": time_us, "verified": "yes" if verified else "no"}
-    print_table(tuple(row), [tuple(row.values())], left=("verified",))
-    write_json(json_file, row, cluster)
-    if not verified:
-        raise CheckFailed("words came back with wrong sums")
+    measure(operations.turn(Cluster.load(cluster), words=words), outputs, before=[("words", "words")])
 
 
 def program(relays, nodes, seed):

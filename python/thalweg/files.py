@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of results: written whole or not at all."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from thalweg.errors import InputError
+from thalweg.launch import scratch
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes `text` to `path`, whole or not at all; `-` is stdout. Raises InputError."""
+    with writing(path) as file:
+        file.write(text.encode())
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """A file whose contents replace `path`, whole or not at all; `-` is stdout. Raises InputError."""
+    if str(path) == "-":
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        if path.exists() and not path.is_file():  # a pipe or a device
+            with path.open("wb") as file:
+                yield file
+            return
+        with scratch.in_place_of(path) as new, new.open("wb") as file:
+            yield file
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path) from error

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was recorded of a run or of an operation, and the two files that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thalweg.cluster import Cluster, draw
+from thalweg.files import write_text, writing
+from thalweg.trace import page, perfetto
+from thalweg.trace.page import Table
+from thalweg.trace.timeline import Timeline, one_after_another
+
+LINKS = "links, % of their rate"
+"""The group of links' counters."""
+
+LinkUse = tuple[int, int, int, Sequence[int]]
+"""Of a direction of a link, as a simulator of kinds counts it: node and port that send, ticks of a window, words of each window."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A timeline, and what the links of its cluster carried: rows of `node`, `port` and the number that they sent, under the name `unit`."""
+
+    timeline: Timeline
+    cluster: Cluster
+    links: Sequence[dict[str, Any]] = ()
+    unit: str = "flits"
+
+    def write_trace(self, path: str | Path) -> None:
+        """Writes a trace for https://ui.perfetto.dev. Raises InputError if the file cannot be written."""
+        with writing(Path(path)) as file:
+            perfetto.write(self.timeline, file)
+
+    def write_report(self, path: str | Path, facts: Sequence[str] = (), tables: Iterable[Table] = ()) -> None:
+        """Writes a page for any browser, with lines of `facts` and with `tables`. Raises InputError if the file cannot be written."""
+        carried = {(link["node"], link["port"]): link[self.unit] for link in self.links}
+        drawing = draw.svg(self.cluster, carried, self.unit)
+        write_text(Path(path), page.page(self.timeline.title, facts, list(tables), drawing, self.timeline))
+
+
+def with_links(
+    timeline: Timeline,
+    cluster: Cluster,
+    use: Iterable[LinkUse],
+    ticks_per_us: float,
+    words_per_us: float | None,
+    unit: str,
+    begin_us: float = 0.0,
+) -> Recorded:
+    """Adds a counter for each direction of a link, in percent of the `words_per_us` that it can carry, or without these in `unit` a us.
+    The timeline begins `begin_us` after tick 0."""
+    peers, rows = cluster.topology.peer, []
+    group, shown, whole = (LINKS, "%", 100 / words_per_us) if words_per_us else (f"links, {unit} a us", f"{unit}/us", 1)
+    for node, port, ticks, words in sorted(use):
+        counter = timeline.counter(group, f"{node}.{port} to {peers[node, port]}", shown)
+        window = ticks / ticks_per_us
+        # A window may begin with a word that the one before had room for.
+        most = 100.0 if words_per_us else float("inf")
+        shares = [min(most, whole * count / window) for count in words] + [0.0]
+        times = [max(0.0, number * window - begin_us) for number in range(len(shares))]
+        counter.values += [
+            (at, share) for at, share, end in zip(times, shares, [*times[1:], float("inf")], strict=True) if end > 0
+        ]
+        rows.append({"node": node, "port": port, unit: sum(words)})
+    return Recorded(timeline, cluster, rows, unit)
+
+
+def in_turn(title: str, parts: Sequence[Recorded]) -> Recorded:
+    """Operations one after another on one timeline; the links are those of the last one."""
+    last = parts[-1]
+    return Recorded(one_after_another(title, [part.timeline for part in parts]), last.cluster, last.links, last.unit)

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much of something there was when: amounts in a bounded number of windows, whose length doubles when time outgrows them. What a
+// picture of a run shows of links.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/types.hpp"
+
+namespace thalweg {
+
+class Usage {
+ public:
+  static constexpr std::size_t kWindows = 128;
+  using Amounts = std::array<std::uint64_t, kWindows>;
+
+  /// One, at a cycle that is not negative.
+  void add(Tick cycle) {
+    while ((cycle >> shift_) >= static_cast<Tick>(kWindows)) widen();
+    ++amounts_[static_cast<std::size_t>(cycle >> shift_)];
+  }
+  /// Cycles of a window.
+  [[nodiscard]] Tick window() const { return Tick{1} << shift_; }
+  [[nodiscard]] const Amounts& amounts() const { return amounts_; }
+
+ private:
+  void widen() {
+    ++shift_;
+    for (std::size_t w = 0; w < kWindows; ++w)
+      amounts_[w] = 2 * w < kWindows ? amounts_[2 * w] + amounts_[2 * w + 1] : 0;
+  }
+
+  int shift_ = 3;  ///< log2 of a window's cycles, so that rates below a word a cycle show
+  Amounts amounts_{};
+};
+
+/// What one direction of a link carried; its cycles are `period` ticks. Null where nobody counts it.
+struct Carried {
+  const Usage* words = nullptr;
+  Tick period = 1;
+};
+
+}  // namespace thalweg
