@@ -15,8 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from thalweg import _sim
-from thalweg.systems.mpi_fpga.cluster import Cluster
+import thalweg
 
 MATCHED = """
 topology = torus; routing_function = dim_order; use_noc_latency = 0;
@@ -46,12 +45,10 @@ def booksim_latency(program: Path, cycles: int, k: int, n: int, load: float) -> 
 
 
 def our_latency(cycles: int, k: int, n: int, load: float) -> float:
-    traffic = _sim.TrafficConfig()
-    traffic.load, traffic.cycles, traffic.warmup = load, cycles, cycles // 5
-    cluster = Cluster.load("torus:" + "x".join([str(k)] * n))
-    result = _sim.run_traffic(cluster.fabric_config(collectives=False), traffic)
-    assert result.verified, result.stuck
-    return result.average_latency_cycles
+    torus = "torus:" + "x".join([str(k)] * n)
+    (row,) = thalweg.measure("traffic", torus, load=load, cycles=cycles, warmup=cycles // 5)
+    latency: float = row["average_latency_cycles"]
+    return latency
 
 
 def saturation(base: float, scan: list[tuple[float, float]]) -> float:

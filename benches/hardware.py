@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the hardware sustains, and how fast it is simulated: flits a cycle of a router under permutation traffic and of a join with
-six inputs, Verilated; router-cycles a second of clusters with the hardware's routers, and with its collective units beside the
-simulator's, random programs, one thread, CPU time."""
+six inputs, Verilated; node-cycles a second of clusters with the hardware's routers, and with its collective units beside the
+simulator's, in all-to-alls, one thread, CPU time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import subprocess
 import time
 from pathlib import Path
 
+import thalweg
 from thalweg.rtl.project import Project
-from thalweg.systems.mpi_fpga import cosim
-from thalweg.systems.mpi_fpga.cluster import Cluster
-from thalweg.systems.mpi_fpga.rtl_engine import in_rtl
 
 HERE = Path(__file__).parent / "hardware"
 CLUSTERS = ["mpi-fpga-torus-2x2x2", "mpi-fpga-fattree-8"]
+MHZ = 250  #: of these clusters
+ENGINES = ("sim", "rtl-routers", "rtl")
 
 
 def rates(cycles: int) -> tuple[list[float], float]:
@@ -27,29 +27,33 @@ def rates(cycles: int) -> tuple[list[float], float]:
     return links, join
 
 
-def speed(cluster: Cluster, programs: int) -> float:
-    """Cycles of all nodes, each a router's and a unit's, a second of CPU time."""
-    begin, cycles = time.process_time(), 0
-    for seed in range(programs):
-        cycles += cosim.execute(cluster, seed, 10_000).cycles
-    return cycles * cluster.topology.nodes / (time.process_time() - begin)
+def speed(name: str, engine: str, size: int) -> float:
+    """Cycles of all nodes a second of CPU time: of an all-to-all, which is run from port to port and from host to host."""
+    cluster = thalweg.load(name)
+
+    def run(size: int) -> tuple[float, float]:
+        begin = time.process_time()
+        (row,) = thalweg.measure("alltoall", cluster, engine=engine, algorithm="tree", sizes=size)
+        return time.process_time() - begin, (row["time_kernel_us"] + row["time_us"]) * MHZ
+
+    run(8)  # builds
+    seconds, cycles = run(size)
+    return cycles * cluster.topology.nodes / seconds
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cycles", type=int, default=100_000)
-    parser.add_argument("--programs", type=int, default=10)
+    parser.add_argument("--size", type=int, default=64 << 10, help="bytes that each rank has for each")
     parser.add_argument("--clusters", nargs="+", default=CLUSTERS)
     options = parser.parse_args()
     links, join = rates(options.cycles)
     print(f"router, permutation traffic, packets of 16 flits: {min(links):.4f} flits a cycle and link, at least")
     print(f"join of six operands: {join:.4f} flits a cycle of each\n")
-    print(f"{'cluster':22} {'engine':>10} {'node-cycles/s':>13}")
+    print(f"{'cluster':22} {'engine':>11} {'node-cycles/s':>13}")
     for name in options.clusters:
-        cluster = Cluster.load(name)
-        with_units = in_rtl(cosim.with_few_rows(cluster), compares=True, units=True)
-        for engine, one in (("sim", cluster), ("rtl", in_rtl(cluster)), ("rtl, units", with_units)):
-            print(f"{name:22} {engine:>10} {speed(one, options.programs):13,.0f}")
+        for engine in ENGINES:
+            print(f"{name:22} {engine:>11} {speed(name, engine, options.size):13,.0f}", flush=True)
 
 
 if __name__ == "__main__":

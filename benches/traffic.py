@@ -4,18 +4,17 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
-from thalweg import _sim
-from thalweg.systems.mpi_fpga.cluster import Cluster
+import thalweg
 
 RUNS = [("torus:8x8", 0.2), ("torus:4x4x4", 0.2), ("torus:8x8x8", 0.2), ("torus:8x8", 0.001)]
 
 
-def run(name: str, load: float, cycles: int) -> _sim.TrafficResult:
+def run(name: str, load: float, cycles: int) -> dict[str, Any]:
     """8-flit packets, uniform, after 5,000 cycles that don't count."""
-    traffic = _sim.TrafficConfig()
-    traffic.load, traffic.cycles, traffic.warmup = load, cycles, 5000
-    return _sim.run_traffic(Cluster.load(name).fabric_config(collectives=False), traffic)
+    (row,) = thalweg.measure("traffic", name, load=load, cycles=cycles, warmup=5000)
+    return row
 
 
 def main() -> None:
@@ -27,10 +26,10 @@ def main() -> None:
     )
     for name, load in RUNS:
         probe = run(name, load, 5000)
-        result = run(name, load, int(1.3 * seconds * probe.cycles / max(probe.cpu_s, 1e-4)))
+        row = run(name, load, int(1.3 * seconds * probe["cycles"] / max(probe["cpu_s"], 1e-4)))
+        flits, routers = (row[what] / row["cpu_s"] / 1e6 for what in ("flit_hops", "router_cycles"))
         print(
-            f"{name:12} {load:5g} {result.flit_hops / result.cpu_s / 1e6:12.2f} "
-            f"{result.router_cycles / result.cpu_s / 1e6:16.1f} {result.cycles:10} {result.cpu_s:6.2f}  {result.verified}"
+            f"{name:12} {load:5g} {flits:12.2f} {routers:16.1f} {row['cycles']:10} {row['cpu_s']:6.2f}  {row['verified']}"
         )
 
 

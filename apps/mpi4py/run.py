@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT / "tests/end_to_end"))
 
 import pmpi_count  # noqa: E402
 from programs import QUICK  # noqa: E402
-from thalweg.systems.mpi_fpga.mpi.wrappers import SKIPPED  # noqa: E402
+from thalweg.mpi_fpga import wrapped  # noqa: E402
 
 BIN = Path(sys.executable).parent
 RECORD = Path(__file__).with_name("record.py")
@@ -154,8 +154,7 @@ def differences(
     for function in sorted(calls.keys() | intercepted.keys()):
         if VARYING.fullmatch(function):
             continue
-        not_wrapped = SKIPPED.match(function.removeprefix("MPI_"))
-        if not not_wrapped and calls.get(function, 0) != intercepted.get(function, 0):
+        if wrapped(function) and calls.get(function, 0) != intercepted.get(function, 0):
             lines.append(f"{function}: {calls.get(function, 0)} calls, {intercepted.get(function, 0)} intercepted")
     return lines
 

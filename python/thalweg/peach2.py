@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs on PEACH2's nodes from Python: `from thalweg.peach2 import Hubs` (docs/peach2.md)."""
 
+from thalweg.systems.peach2.cluster import Cluster as Cluster
 from thalweg.systems.peach2.hubs import Group as Group
 from thalweg.systems.peach2.hubs import Hubs as Hubs
 from thalweg.systems.peach2.hubs import Memory as Memory
@@ -9,4 +10,4 @@ from thalweg.systems.peach2.hubs import Operation as Operation
 from thalweg.systems.peach2.hubs import Reduction as Reduction
 from thalweg.systems.peach2.hubs import WritesLost as WritesLost
 
-__all__ = ["Group", "Hubs", "Memory", "Node", "Operation", "Reduction", "WritesLost"]
+__all__ = ["Cluster", "Group", "Hubs", "Memory", "Node", "Operation", "Reduction", "WritesLost"]

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from thalweg.errors import CheckFailed, InputError, ThalwegError
-from thalweg.smi import Run
-from thalweg.systems.smi.cluster import Cluster
+from thalweg.smi import Cluster, Run
 
 SOURCE = Path(__file__).with_name("stencil.cl")
 W = 16

@@ -167,9 +167,9 @@ def test_point_to_point_takes_the_same_cycles() -> None:
     for run in micro:
         run.start("sends_0", 0, n=1000, peer=5)
         run.start("takes_0", 5, True, n=1000, peer=0)
-        result, right = run.end()
-        assert right
-        cycles.append(result.cycles)
+        ran = run.end()
+        assert ran.right
+        cycles.append(ran.result.cycles)
     assert cycles[0] == cycles[1]
 
 

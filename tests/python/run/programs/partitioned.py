@@ -3,7 +3,7 @@
 
 import numpy as np
 from mpi4py import MPI
-from thalweg.systems.mpi_fpga.mpi.partitioned import Pallreduce_init, Pbcast_init
+from thalweg.partitioned import Pallreduce_init, Pbcast_init
 
 PARTS, COUNT = 4, 100
 comm = MPI.COMM_WORLD

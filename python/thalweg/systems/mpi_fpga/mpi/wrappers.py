@@ -201,9 +201,14 @@ HANDLERS = {
 }
 """Handler of each function and of its large-count form, in namespace `on` of the interposer."""
 
-SKIPPED = re.compile(r"T_|Pcontrol$|Aint_|.*_(c2f|f2c|toint|fromint|f082c|c2f08|f082f|f2f08)$")
+_SKIPPED = re.compile(r"MPI_(T_|Pcontrol$|Aint_|.*_(c2f|f2c|toint|fromint|f082c|c2f08|f082f|f2f08)$)")
 """Functions without a wrapper: the tools interface, which may be called at any time; functions with variable arguments; and names that
 are macros in some libraries."""
+
+
+def wrapped(function: str) -> bool:
+    """Whether `thalweg run` sees the calls of a function of MPI, such as `MPI_Allreduce`."""
+    return function.startswith("MPI_") and not _SKIPPED.match(function)
 
 
 @dataclass(frozen=True)
@@ -235,7 +240,7 @@ def standard_functions() -> Iterator[Function]:
     for procedure in pympistandard.PROCEDURES.values():
         for form in procedure.express.all_iso_c:
             base = re.sub("_c$", "", form.name.removeprefix("MPI_"))
-            if form.name.startswith("MPI_") and not SKIPPED.match(base):
+            if wrapped(form.name.removesuffix("_c")):
                 yield Function(form.name, base, tuple((p.name, str(p)) for p in form.parameters), form.return_type)
 
 
