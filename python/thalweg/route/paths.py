@@ -75,13 +75,6 @@ class Paths:
             count += np.bincount(following, weights=count[pairs], minlength=len(count)).astype(np.int64)
         return count.reshape(self.next.shape)
 
-    def passing(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """For each place and destination, whether the path has a marked step, its own first one included."""
-        flat = marked.ravel().copy()
-        for pairs in self.nearest_first():
-            flat[pairs] |= flat[self._follow[pairs]]
-        return flat.reshape(self.next.shape)
-
     def marked(self, marked: NDArray[np.bool_]) -> NDArray[np.int32]:
         """For each place and destination, how many marked steps the path has."""
         count = (marked & ~self.arrived).ravel().astype(np.int32)

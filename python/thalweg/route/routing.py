@@ -207,7 +207,7 @@ def _layers(topology: Topology, port: Bytes, most: int) -> tuple[Bytes, int]:
             return layer, current + 1
         marked = np.zeros(nodes * nodes, bool)
         marked[turns[used][refused[kind]]] = True
-        members &= paths.passing(marked.reshape(nodes, nodes))
+        members &= paths.marked(marked.reshape(nodes, nodes)) > 0
         layer[members] = current + 1
     raise NoRoutes(
         f'dfsssp needs more than {most} layers; give the router more virtual channels, or routing = "up-down"'
