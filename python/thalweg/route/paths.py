@@ -8,6 +8,7 @@ destinations).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,17 +56,17 @@ class Paths:
             pending = pending[~arrives]
         return steps.reshape(self.next.shape)
 
-    def nearest_first(self) -> Iterator[NDArray[np.int64]]:
+    @cached_property
+    def nearest_first(self) -> list[NDArray[np.int64]]:
         """The pairs place x destinations + destination that are 1, 2, ... steps apart."""
         flat = self.steps.ravel()
         order = np.argsort(flat, kind="stable")
         ends = np.searchsorted(flat[order], np.arange(1, self.longest + 2))
-        for first, last in zip(ends, ends[1:], strict=False):
-            yield order[first:last]
+        return [order[first:last] for first, last in zip(ends, ends[1:], strict=False)]
 
     def farthest_first(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """The same pairs from the farthest on, and where each goes on from."""
-        for pairs in reversed(list(self.nearest_first())):
+        for pairs in reversed(self.nearest_first):
             yield pairs, self.following(pairs)
 
     def through(self, sources: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -78,7 +79,7 @@ class Paths:
     def marked(self, marked: NDArray[np.bool_]) -> NDArray[np.int32]:
         """For each place and destination, how many marked steps the path has."""
         count = (marked & ~self.arrived).ravel().astype(np.int32)
-        for pairs in self.nearest_first():
+        for pairs in self.nearest_first:
             count[pairs] += count[self._follow[pairs]]
         return count.reshape(self.next.shape)
 

@@ -71,13 +71,20 @@ class Proof:
         return asdict(self)
 
 
-def prove(topology: Topology, routes: Routes, vc_mask: Sequence[Sequence[int]], virtual_channels: int) -> Proof:
+def prove(
+    topology: Topology,
+    routes: Routes,
+    vc_mask: Sequence[Sequence[int]],
+    virtual_channels: int,
+    paths: Paths | None = None,
+) -> Proof:
     """Proves tables of ports, and returns their figures.
 
-    `vc_mask[message class][route class]` has the virtual channels, as bits, that a packet may take. Raises BadRoutes.
+    `vc_mask[message class][route class]` has the virtual channels, as bits, that a packet may take. `paths` are the tables' `ways`, where
+    they are known already. Raises BadRoutes.
     """
     _check_masks(vc_mask, routes.classes, virtual_channels)
-    paths = ways(topology, routes)
+    paths = paths or ways(topology, routes)
     channel = channels(topology, routes.port)
     others = ~np.eye(topology.nodes, dtype=bool)
     edges = _expand(dependencies(paths, channel, others, routes), routes.classes, vc_mask, virtual_channels)

@@ -56,8 +56,8 @@ def prove(
     plain, collective = (int(np.bitwise_or.reduce(masks[: routes.classes])) for masks in vc_mask)
     if plain & collective:
         raise BadRoutes(f"plain messages and collectives share virtual channels (mask {plain & collective:#x})")
-    of_tables = proof.prove(topology, routes, vc_mask, virtual_channels)
     paths = proof.ways(topology, routes)
+    of_tables = proof.prove(topology, routes, vc_mask, virtual_channels, paths)
     of_relay = proof.channels(topology, towards_neighbours(topology, routes.port, paths))
     others = ~np.eye(topology.nodes, dtype=bool)
     proof.check_buffers(topology, proof.dependencies(paths, of_relay, others, routes), routes.classes)
