@@ -106,10 +106,6 @@ class Plan:
     draw: Drawing = time_over_size
     """What `--plot` draws."""
 
-    @property
-    def heading(self) -> str:
-        return f"{self.title}; times in us, until {self.until}"
-
     def rows(self, progress: Progress = silent, workers: int = 1) -> list[Row]:
         """A row for each measurement: the columns that all operations have, then the operation's own."""
         return [

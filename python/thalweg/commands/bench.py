@@ -22,5 +22,5 @@ class _Operations(click.Group):
 def command() -> None:
     """Measure one operation on a cluster, verified, beside the time that nothing can beat.
 
-    The first line says which event ends the time; share is bound / time. A bound is printed where one is proved.
+    The second line says which event ends the time; share is bound / time. A bound is printed where one is proved.
     """

@@ -99,13 +99,14 @@ def measure(plan: Plan, outputs: Outputs, own: Columns = (), before: Columns = (
     with progress_bar(click.get_current_context().info_name or "") as progress:
         rows = plan.rows(progress, workers)
     table = table_of(plan, rows, [*before, *TIMES, *own])
-    print_line(plan.heading)
+    print_line(plan.title)
+    print_line(f"times in us, until {plan.until}")
     print_table(table.columns, table.rows, left=table.left)
     write_json(outputs.json, rows, plan.cluster, seeds=plan.seeds)
     if outputs.plot:
         plot(rows, outputs.plot, plan.title, plan.draw)
     if outputs.pictures and not isinstance(plan.record, str):
-        outputs.pictures.write(plan.record(rows), [f"Times are until {plan.until}."], lambda: [table])
+        outputs.pictures.write(plan.record(rows), [f"Times are in us, until {plan.until}."], lambda: [table])
     plan.check(rows)
     return rows
 

@@ -42,8 +42,8 @@ def test_python_and_the_file_and_the_table_have_the_same(
     assert (
         rows == thalweg.sweep(operation, cluster, sizes=[8, 1024]) == thalweg.measure(operation, cluster, sizes="8,1K")
     )
-    heading, header, first, *_ = capsys.readouterr().out.splitlines()
-    assert cluster in heading and operation in heading and rows[0]["until"] in heading
+    title, until, header, first, *_ = capsys.readouterr().out.splitlines()
+    assert cluster in title and operation in title and until == f"times in us, until {rows[0]['until']}"
     time, bound = (f"{rows[0][name]:.4g}" for name in ("time_us", "bound_us"))
     assert header.split()[:4] == ["bytes", "time", "bound", "share"] and header.split()[-1] == "verified"
     assert first.split()[:4] == ["8", time, bound, f"{rows[0]['share']:.1%}"] and first.split()[-1] == "yes"

@@ -91,7 +91,7 @@ def measure_faults(
             "round_trip_frames": round_trip(cluster.link_latency),
             "cycles": result.cycles,
             "goodput": goodput,
-            "expected": wanted,
+            "share_expected": wanted,
             "difference": goodput / wanted - 1,
             "cpu_s": result.cpu_s,
         }

@@ -255,13 +255,15 @@ def faults(
     at_least("cycles", cycles, 10_000)
     at_least("seed", seed, 0)
 
+    a = bench_faults.round_trip(cluster.link_latency)
+
     def measure(progress: Progress, _: int) -> Iterable[Measured]:
         return bench_faults.measure_faults(cluster, wanted, cycles, seed, progress)
 
     return Plan(
         cluster,
         "faults",
-        f"a link of {cluster.link_latency} cycles as in {cluster.name}, {cycles} cycles",
+        f"a link of {cluster.link_latency} cycles as in {cluster.name}, a = {a}, {cycles} cycles",
         "the last of these cycles",
         measure,
         {"faults": seed},

@@ -58,7 +58,7 @@ def rate_by_share(axes: Axes, rows: Sequence[Row]) -> None:
         for number, (place, part) in enumerate(parts):
             label = "part of the link" if job == jobs[-1] and not number else None
             axes.plot([place - width / 2, place + width / 2], [part, part], color="black", linewidth=1, label=label)
-    axes.set_xticks(range(len(ways)), ways)
+    axes.set_xticks(range(len(ways)), [way.replace(":", "\n", 1) for way in ways])
     axes.set_ylabel(f"rate of {largest[0]['bytes']} bytes, of that on an unshared fabric")
 
 
@@ -67,7 +67,7 @@ def goodput_over_errors(axes: Axes, rows: Sequence[Row]) -> None:
     drawn = sorted((row for row in rows if row["bit_error_rate"] > 0), key=lambda row: float(row["bit_error_rate"]))
     rates = [row["bit_error_rate"] for row in drawn]
     axes.plot(rates, [row["goodput"] for row in drawn], "o", markersize=4, label="measured")
-    axes.plot(rates, [row["expected"] for row in drawn], "--", linewidth=1, label="(1-p)/(1+pa)")
+    axes.plot(rates, [row["share_expected"] for row in drawn], "--", linewidth=1, label="(1-p)/(1+pa)")
     axes.set_xscale("log")
     axes.set_ylim(0, 1.05)
     axes.set_xlabel("bit error rate")

@@ -13,8 +13,8 @@ from thalweg.systems.mpi_fpga import operations
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.commands.bench import cluster_option
 
-BEFORE: Columns = (("bit errors", "bit_error_rate"), ("p", "frame_error_rate"), ("a", "round_trip_frames"))
-COLUMNS: Columns = (("expected", "expected"), ("difference", "difference"))
+BEFORE: Columns = (("bit errors", "bit_error_rate"), ("p", "frame_error_rate"))
+COLUMNS: Columns = (("expected", "share_expected"),)
 
 
 class Rates(click.ParamType[list[float]]):
