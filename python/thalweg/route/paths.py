@@ -77,8 +77,8 @@ class Paths:
         return count.reshape(self.next.shape)
 
     def marked(self, marked: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """For each place and destination, how many marked steps the path has."""
-        count = (marked & ~self.arrived).ravel().astype(np.int32)
+        """For each place and destination, how many marked steps the path has, its own first one included."""
+        count = marked.ravel().astype(np.int32)
         for pairs in self.nearest_first:
             count[pairs] += count[self._follow[pairs]]
         return count.reshape(self.next.shape)

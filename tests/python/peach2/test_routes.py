@@ -84,6 +84,19 @@ def test_every_node_is_reached_and_none_through_node_0(count: int, size: int) ->
     assert proof.longest_path == longest
 
 
+def test_windows_are_those_of_the_ring() -> None:
+    """Its node 0 apart, and the way to the opposite node by its neighbour of the lower number."""
+    assert [
+        [(to, lower // NODE_PAGES, upper // NODE_PAGES) for to, _, lower, upper in table]
+        for table in windows(rings(1, 4))
+    ] == [
+        [(NORTH, 0, 0), (EAST, 1, 2), (WEST, 3, 3)],
+        [(NORTH, 1, 1), (WEST, 0, 0), (EAST, 2, 3)],
+        [(NORTH, 2, 2), (WEST, 0, 0), (WEST, 1, 1), (EAST, 3, 3)],
+        [(NORTH, 3, 3), (EAST, 0, 0), (WEST, 1, 2)],
+    ]
+
+
 def test_hops_are_those_of_the_paper_s_ring() -> None:
     cluster = Cluster.load("peach2")
     assert [cluster.hops(0, node) for node in range(8)] == [0, 1, 2, 3, 4, 3, 2, 1]
@@ -101,7 +114,7 @@ def test_random_windows_are_judged_as_networkx_judges_them(count: int, seed: int
         round_ring = draw.choice((EAST, WEST, NORTH))
         for table in tables:
             for _ in range(draw.choice((0, 0, 1, 2))):
-                lower = draw.randrange(count * size) * NODE_PAGES + draw.randrange(3)
+                lower = draw.randrange(count * size) * NODE_PAGES + draw.choice((0, 1, 2, NODE_PAGES - 3))
                 upper = lower + draw.choice((0, 2, NODE_PAGES))
                 table.insert(draw.randrange(2), (draw.choice(ports), ALL_PAGES, lower, upper))
             if draw.random() < 0.8:  # there is no node 9
@@ -135,6 +148,13 @@ def test_windows_that_lead_round_for_ever_are_refused() -> None:
         check_windows(rings(1, 4), tables)
     tables[-1].pop()  # ends where no window has it
     check_windows(rings(1, 4), tables)
+
+
+def test_pages_behind_a_hub_s_own_are_followed_too() -> None:
+    """Of one window, the first pages end in hub 1's own memory; those behind them go round."""
+    tables = [[(EAST, ALL_PAGES, 2 * NODE_PAGES - 3, 3 * NODE_PAGES)] for _ in range(4)]
+    with pytest.raises(BadRoutes, match=f"^page {2 * NODE_PAGES:#x} cannot be reached from hub 0: packets go round"):
+        check_windows(rings(1, 4), tables)
 
 
 def test_a_circle_of_waits_is_refused_though_every_way_ends() -> None:

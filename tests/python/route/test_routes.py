@@ -18,7 +18,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from thalweg.cluster.topology import Topology, build
 from thalweg.route.acyclic import AcyclicGraph, find_cycle
-from thalweg.route.proof import BadRoutes, Proof
+from thalweg.route.proof import BadRoutes, Proof, channels, dependencies, ways
 from thalweg.route.proof import prove as prove_tables
 from thalweg.route.routes import KEEP_CLASS, NO_ROUTE, NoRoutes, Routes
 from thalweg.route.routing import ALGORITHMS, dfsssp, dimension_order, route, up_down
@@ -313,6 +313,36 @@ def link_loads(topology: Topology, routes: Routes) -> np.ndarray:
     return load
 
 
+@pytest.mark.parametrize("algorithm", ROUTERS)
+def test_dependencies_are_those_of_a_walk(algorithm: str) -> None:
+    """From (link, class) to (link, class), of a ring with a chord, where dfsssp has two layers whose packets keep their class."""
+    topology = build("edges", [9], [(node, (node + 1) % 9) for node in range(9)] + [(0, 4)])
+    if algorithm == "dimension-order":
+        topology = build("torus", [3, 5])
+    routes = ROUTERS[algorithm](topology, 8)
+    others = ~np.eye(topology.nodes, dtype=bool)
+    found = dependencies(ways(topology, routes), channels(topology, routes.port), others, routes)
+    expected = {
+        tuple((node * topology.link_ports + port) * routes.classes + held for node, port, _, held in edge)
+        for edge in walk(topology, routes)[1].edges
+        if edge[0][2] == 0  # the message class
+    }
+    assert len(found) == len(expected) and set(map(tuple, found.tolist())) == expected
+
+
+def test_relays_take_several_links_to_a_node_for_one() -> None:
+    """Of routes over both links of a ring of two, which have no cycle, those of the relay have one."""
+    topology = build("torus", [2, 2, 2])
+    routes = tree_search(topology)
+    assert nx.is_directed_acyclic_graph(walk(topology, routes)[1])
+    in_relay = walk(topology, replace(routes, port=one_link_to_each(topology, routes.port)))[1]
+    assert not nx.is_directed_acyclic_graph(in_relay)
+    prove_tables(topology, routes, masks(routes), CHANNELS)
+    with pytest.raises(BadRoutes) as found:
+        prove(topology, routes, masks(routes), CHANNELS, slot_packets=1)
+    assert_is_cycle(found.value, in_relay, routes)
+
+
 # ---- bad tables
 
 
@@ -446,6 +476,8 @@ def test_a_growing_graph_refuses_exactly_what_closes_a_cycle(vertices: int, seed
         assert graph.add(tail, head) is not closes
         if not closes:
             judge.add_edge(tail, head)
+        if dice.random() < 0.1:  # from its edges anew
+            graph = AcyclicGraph(vertices, list(judge.edges))
 
 
 @pytest.mark.parametrize("ranks", [*range(2, 20), 64, 100, 128])

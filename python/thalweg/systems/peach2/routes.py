@@ -101,7 +101,7 @@ def check_windows(topology: Topology, tables: Tables) -> None:
         return f"hub {number // ports}" + (f" from {PORTS[number % ports]}" if number % ports else "")
 
     proof.check_arrival(paths, place, lambda page: f"page {pages[page]:#x}", lambda *_: "")
-    edges = proof.dependencies(paths, hub * link_ports + link, np.broadcast_to(came == 0, paths.next.shape))
+    edges = proof.dependencies(paths, hub * link_ports + link, ~ends)
     name = [f"{PORTS[EAST + port]} of hub {node}" for node in range(nodes) for port in range(link_ports)]
     proof.check_acyclic(len(name), edges, "links", name.__getitem__)
 
