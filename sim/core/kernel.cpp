@@ -79,6 +79,11 @@ void Kernel::cancel() {
   current_ = outer;
 }
 
+/// Out of line, so that kernels that record nothing pay for a test alone.
+void Kernel::record_stall(Tick until, Cause cause) {
+  stalls_->add(tick_, until, cause);
+}
+
 void Kernel::suspend_until(Tick tick) {
   domain_.wake(id_, domain_.clock.cycle_from(tick));
   suspend();

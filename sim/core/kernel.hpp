@@ -97,12 +97,12 @@ class Kernel : public Component {
   /// After it.
   void close(OncePerCycle& port) { port.used = tick_; }
   /// Goes on in the first cycle whose edge is later than `tick`: until then it stalls for that cause.
-  void continue_after(Tick tick, const Cause& cause) {
+  void continue_after(Tick tick, Cause cause) {
     if (tick < tick_) return;
     const auto next = first_after(tick);
     stalled_ += next - tick_;
     if (stalls_) [[unlikely]]
-      stalls_->add(tick_, next, cause);
+      record_stall(next, cause);
     skip_to(next);
   }
   /// Goes on at an edge, where it is not there yet; that is no standing still.
@@ -142,6 +142,7 @@ class Kernel : public Component {
   }
   void suspend_until(Tick tick);
   void suspend();
+  void record_stall(Tick until, Cause cause);
 
   static thread_local Kernel* current_;
 

@@ -27,7 +27,7 @@ class Measured:
     """One measurement of an operation, in a form that all systems share."""
 
     bytes: int
-    """The size, as the operation's option `sizes` has it; 0 where the operation has none."""
+    """The size, as the option `sizes` has it; without that option the bytes that are moved in the time."""
     time_us: float
     """The simulated time from the operation's begin to the event that `Plan.until` names."""
     bound_us: float | None

@@ -30,7 +30,7 @@ any_examples = settings(max_examples=250, deadline=None, suppress_health_check=[
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    out, err = io.StringIO(), io.StringIO()
+    out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()  # files of `-` are written as bytes
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(list(arguments))
     return code, err.getvalue()

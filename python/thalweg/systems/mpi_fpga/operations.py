@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be measured on an MPI-FPGA cluster: `thalweg bench` and `thalweg.bench` plan it here, with the same options."""
+"""What can be measured on an MPI-FPGA cluster: `thalweg.measure` and `thalweg.bench` plan it here, with the same options."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be measured on clusters of SMI: `thalweg bench` and `thalweg.bench` plan it here, with the same options."""
+"""What can be measured on clusters of SMI: `thalweg.measure` and `thalweg.bench` plan it here, with the same options."""
 
 from __future__ import annotations
 
