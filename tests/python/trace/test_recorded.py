@@ -87,6 +87,7 @@ def test_what_links_carry_is_counted(tmp_path: Path) -> None:
     assert carried[0, 0] == carried[1, 0] == pytest.approx(256 * 9, abs=4)
     (track,) = [track for track in recorded.timeline.tracks if track.spans]
     assert track.name == "node 0" and track.spans[0][:3] == (put.begin_us, put.end_us, "chain")
+    assert track.spans[0].about == {"bytes": 1 << 16, "to": "the processor of node 2"}
     recorded.write_report(tmp_path / "page.html")
     assert "one put" in (tmp_path / "page.html").read_text()
     with pytest.raises(InputError, match="these hubs record nothing"):

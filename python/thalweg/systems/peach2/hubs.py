@@ -110,11 +110,12 @@ class Operation:
 
 
 class Kept(NamedTuple):
-    """An operation that was recorded: its node and the name of its kind, such as `chain`."""
+    """An operation that was recorded: its node, the name of its kind, such as `chain`, and what a picture says of it."""
 
     node: int
     name: str
     operation: Operation
+    about: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,7 @@ class Group:
         number, brought = whole("node", node), _sources(sources)
         with _said():
             operation = Operation(self._hubs, self._hubs._sim.reduce_in(self._sim, number, brought))
-        self._hubs._keep(number, "reduce", operation)
+        self._hubs._keep(number, "reduce", operation, self.at, brought)
         return operation
 
 
@@ -332,7 +333,7 @@ class Node:
     def _op(self, name: str, *arguments: Any) -> Operation:
         with _said():
             operation = Operation(self.hubs, getattr(self._sim, name)(self.number, *arguments))
-        self.hubs._keep(self.number, name, operation)
+        self.hubs._keep(self.number, name, operation, *arguments)
         return operation
 
 
@@ -386,9 +387,11 @@ class Hubs:
             raise InputError("these hubs record nothing: Hubs(..., record=True)")
         return timelines.of_hubs(self, self._kept, title or f"a program on {self.cluster.name}")
 
-    def _keep(self, node: int, name: str, operation: Operation) -> None:
+    def _keep(self, node: int, name: str, operation: Operation, *arguments: Any) -> None:
         if self._kept is not None:
-            self._kept.append(Kept(node, name, operation))
+            from thalweg.systems.peach2 import timelines
+
+            self._kept.append(Kept(node, name, operation, timelines.about(name, arguments)))
 
     def run(self) -> None:
         """Runs until all operations have ended. Raises FabricStopped, which says what each processor waits for, and WritesLost, which

@@ -5,13 +5,42 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thalweg.trace import Recorded, Span, Timeline
 from thalweg.trace.recorded import with_links
 
 if TYPE_CHECKING:
     from thalweg.systems.peach2.hubs import Hubs, Kept
+
+
+_MEMORIES = ("the processor", "GPU 0", "GPU 1", "the hub")
+
+
+def _place(address: int) -> str:
+    """Of an address that all nodes share: 32 GByte a node, 8 GByte a memory."""
+    return f"{_MEMORIES[(address >> 33) % 4]} of node {address >> 35}"
+
+
+def about(name: str, arguments: Sequence[Any]) -> dict[str, object]:
+    """What a picture says of an operation beside its kind, from the arguments of its call."""
+    match name, arguments:
+        case "store", (to, data):
+            return {"bytes": len(data), "to": _place(to)}
+        case "wait_for", (at, value):
+            return {"at": at, "value": value}
+        case "copy", (to, _, source, _, count):
+            return {"bytes": count, "from": _MEMORIES[source], "to": _MEMORIES[to]}
+        case "get", (to, source, count):
+            return {"bytes": count, "from": _place(source), "to": _place(to)}
+        case "chain", (copies, *_):
+            return {
+                "bytes": sum(count for _, _, count in copies),
+                "to": ", ".join({_place(to): 0 for to, *_ in copies}),
+            }
+        case "reduce", (_, sources, *_):
+            return {"bytes": sum(count for _, count in sources)}
+    return {}
 
 
 def of_hubs(hubs: Hubs, kept: Sequence[Kept], title: str) -> Recorded:
@@ -24,7 +53,7 @@ def of_hubs(hubs: Hubs, kept: Sequence[Kept], title: str) -> Recorded:
         for one, span in spans:
             if span and one.node == node.number:
                 ended = "" if span[1] < math.inf else ", has not ended"
-                about: dict[str, object] = {"error": one.operation.error} if one.operation.error else {}
+                about = {**one.about, **({"error": one.operation.error} if one.operation.error else {})}
                 track.spans.append(Span(span[0], min(span[1], max(last, span[0])), one.name + ended, about))
     ticks_per_us = hubs._sim.ticks_per_second / 1e6
     begin_us = hubs._sim.start / ticks_per_us
