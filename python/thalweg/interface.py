@@ -159,4 +159,4 @@ def _call(name: str, system: System | None, options: Mapping[str, Any], *values:
 def _refuse_others(name: str, given: Iterable[str], known: Sequence[str]) -> None:
     for option in given:
         if option not in known:
-            raise InputError(f"{name} has no option {option!r}; it has {', '.join(known)}")
+            raise InputError(f"{name} has no option {option!r}; it has {', '.join(known) or 'none'}")

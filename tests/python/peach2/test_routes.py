@@ -4,10 +4,14 @@ here hub by hub, by cables of their own, and networkx judges whether they wait i
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 
 import networkx as nx
 import pytest
+import thalweg
+from thalweg.cli import main
 from thalweg.cluster.topology import Topology, build
 from thalweg.errors import InputError
 from thalweg.route.proof import BadRoutes
@@ -167,6 +171,18 @@ def test_a_circle_of_waits_is_refused_though_every_way_ends() -> None:
     first = int(bad.value.cycle[0].removeprefix("east of hub "))
     assert bad.value.cycle == [f"east of hub {(first + at) % 4}" for at in range(4)]
     assert str(bad.value) == f"a cycle of 4 links, each of which waits for the next: {'; '.join(bad.value.cycle)}"
+
+
+def test_the_command_prints_the_proof_and_writes_the_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["route", "peach2", "--check", "--out", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "routes         rings, 16 nodes, 24 links"
+    assert "buffers        48, links x 2 directions x virtual channels" in lines
+    found = thalweg.routes("peach2")
+    assert json.loads((tmp_path / "proof.json").read_text()) == found.record()
+    assert (tmp_path / "routes.csv").read_text().splitlines()[1] == "0,1,0,0,0"
+    with pytest.raises(InputError, match="^route has no option 'routing'; it has none$"):
+        thalweg.routes("peach2", routing="up-down")
 
 
 PAGE = 9 * NODE_PAGES
