@@ -97,8 +97,15 @@ class _Job:
     right: bool
 
 
-def _run(fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int]) -> dict[int, _Job]:
-    """Runs some of the jobs at once, from an idle fabric. Each repeats its operation until all have done theirs once."""
+Part = tuple[int, int, int, int]
+"""A job, its rank, and the ticks between which that did its part of an operation."""
+
+
+def _run(
+    fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int], parts_done: list[Part] | None = None
+) -> dict[int, _Job]:
+    """Runs some of the jobs at once, from an idle fabric. Each repeats its operation until all have done theirs once. `parts_done` gets
+    the parts of all operations that end, from tick 0 on."""
     from thalweg import _sim
 
     parts = {}
@@ -112,11 +119,13 @@ def _run(fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int]) -> d
     done: dict[int, _Job] = {}
     results: dict[int, list[np.ndarray]] = {}
     missing: dict[int, int] = {}
+    begun: dict[int, int] = {}
 
     def submit(job: int, at: int) -> None:
         own, given, context, _ = parts[job]
         results[job] = bench_data.room(own, size)
         missing[job] = own.ranks
+        begun[job] = at
         handles = [_handle(job, rank) for rank in range(own.ranks)]
         bench.submit(fabric, own, own.algorithms[0], context, size, given, results[job], handles, at)
 
@@ -132,7 +141,9 @@ def _run(fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int]) -> d
         if not completed:
             raise FabricStopped(fabric.failure or "the fabric came to rest with operations unfinished")
         for completion in completed:
-            job = completion.handle // _JOB
+            job, rank = divmod(completion.handle, _JOB)
+            if parts_done is not None:
+                parts_done.append((job, rank, begun[job] - start, completion.at - start))
             missing[job] -= 1
             if missing[job]:
                 continue
@@ -146,6 +157,26 @@ def _run(fabric: AnyFabric, plan: JobsPlan, size: int, jobs: Sequence[int]) -> d
     return done
 
 
+def _fabric(plan: JobsPlan) -> AnyFabric:
+    """One that the plan's jobs share. Raises InputError where nothing can be shared so."""
+    from thalweg import _sim
+
+    config, kernel = plan.cluster.fabric_config(), _sim.Endpoint.kernel
+    if plan.share is None:
+        return _sim.Fabric(config, kernel)
+    try:
+        return _sim.SharedFabric(config, plan.share.on(plan.cluster, plan.nodes), kernel)
+    except ValueError as error:
+        raise InputError(f"{plan.cluster.name}, {plan.share}: {error}") from None
+
+
+def run_together(plan: JobsPlan, size: int) -> tuple[list[Part], list[LinkUse]]:
+    """The parts of all jobs, from the begin of the first operations, and the links' use."""
+    fabric, parts = _fabric(plan), list[Part]()
+    _run(fabric, plan, size, range(len(plan.operations)), parts)
+    return parts, fabric.link_use()
+
+
 def measure_jobs(plan: JobsPlan, progress: Progress = silent) -> Iterator[Measured]:
     """Each job at each size. `verified`: its result is right, the same to the bit in all runs, and with a share the
     others cost it no cycle. Raises FabricStopped where an operation never ends, InputError where nothing can be shared so."""
@@ -156,22 +187,13 @@ def measure_jobs(plan: JobsPlan, progress: Progress = silent) -> Iterator[Measur
     network = bench.network_of(config, plan.cluster)
     kernel = _sim.Endpoint.kernel
     jobs = range(len(plan.operations))
-
-    def fabric() -> AnyFabric:
-        if plan.share is None:
-            return _sim.Fabric(config, kernel)
-        try:
-            return _sim.SharedFabric(config, plan.share.on(plan.cluster, plan.nodes), kernel)
-        except ValueError as error:
-            raise InputError(f"{plan.cluster.name}, {plan.share}: {error}") from None
-
     work = [size + 64 for size in plan.job(0).measured_sizes]
     for index, size in enumerate(plan.job(0).measured_sizes):
-        together = _run(fabric(), plan, size, jobs)
+        together = _run(_fabric(plan), plan, size, jobs)
         for job in jobs:
             progress((sum(work[:index]) + work[index] * (job + 1) / (len(jobs) + 1)) / sum(work))
             whole = _run(_sim.Fabric(config, kernel), plan, size, [job])[job]
-            alone = _run(fabric(), plan, size, [job])[job] if plan.share else whole
+            alone = _run(_fabric(plan), plan, size, [job])[job] if plan.share else whole
             shared = together[job]
             equal = all(
                 np.array_equal(a.view("u1"), b.view("u1")) and np.array_equal(a.view("u1"), c.view("u1"))

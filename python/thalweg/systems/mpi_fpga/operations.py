@@ -226,15 +226,16 @@ def jobs(
 
             yield from bench_jobs.measure_jobs(plan, advanced)
 
+    title = f"{len(operations)} jobs on {cluster.name}, nodes {placement}, kernel to kernel"
     return Plan(
         cluster,
         "jobs",
-        f"{len(operations)} jobs on {cluster.name}, nodes {placement}, kernel to kernel",
+        title,
         "the job's last rank has its result, with all jobs running",
         measure,
         {"data": seed},
         _check_jobs,
-        record="each row is of three runs; `thalweg jobs` has a timeline of programs that share a cluster",
+        record=lambda _: timelines.of_jobs(title, plans),
         draw=plots.rate_by_share,
     )
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from thalweg.bench.operation import Row, peer_at
 from thalweg.errors import FabricStopped
-from thalweg.systems.mpi_fpga import bench, bench_data, bench_messages, choice
+from thalweg.systems.mpi_fpga import bench, bench_data, bench_jobs, bench_messages, choice
 from thalweg.systems.mpi_fpga.bench import CollectivePlan
+from thalweg.systems.mpi_fpga.bench_jobs import JobsPlan
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.trace import Message, Recorded, Span, Timeline, Track
 from thalweg.trace.recorded import LINKS, in_turn
@@ -150,6 +151,28 @@ def of_collective(plan: CollectivePlan, rows: Sequence[Row]) -> Recorded:
             track.spans.append(Span(0.0, ends[rank], f"{plan.operation} {size} B", about))
         parts.append(recorded)
     return in_turn(f"{plan.operation} of {plan.ranks} ranks on {plan.cluster.name}", parts)
+
+
+def of_jobs(title: str, plans: Sequence[JobsPlan]) -> Recorded:
+    """Each way of sharing and each size, with all jobs at once: a job repeats its operation until all have done theirs."""
+    recorded = []
+    for plan in plans:
+        us = 1e6 / plan.cluster.fabric_config().ticks_per_second
+        for size in plan.job(0).measured_sizes:
+            parts, use = bench_jobs.run_together(plan, size)
+            timeline = Timeline("")
+            tracks = [
+                [
+                    timeline.track(f"job {job}, {plan.operations[job]}", f"rank {rank} (node {node})")
+                    for rank, node in enumerate(nodes)
+                ]
+                for job, nodes in enumerate(plan.nodes)
+            ]
+            for job, rank, begin, end in sorted(parts, key=lambda part: part[2:]):
+                about = {"bytes": size, "sharing": str(plan.share or bench_jobs.UNSHARED)}
+                tracks[job][rank].spans.append(Span(begin * us, end * us, f"{plan.operations[job]} {size} B", about))
+            recorded.append(Recorded(timeline, plan.cluster, links_of(use)))
+    return in_turn(title, recorded)
 
 
 def of_messages(cluster: Cluster, operation: str, hops: int, rows: Sequence[Row]) -> Recorded:
