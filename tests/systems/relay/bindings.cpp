@@ -23,10 +23,10 @@ namespace relay {
 namespace {
 
 struct Cable final : AssembledLink {
-  /// `from` is its second port where it is `turned`.
-  Cable(const Values& values, Node::Port& from, Node::Port& to, bool turned)
-      : turned_(turned),
-        period_(from.domain.clock.period),
+  /// `from` is its second port if `is_turned`.
+  Cable(const Values& values, Node::Port& from, Node::Port& to, bool is_turned)
+      : turned(is_turned),
+        period(from.domain.clock.period),
         lane({.latency = values.get<Tick>("latency"),
               .rate = RateLimit(1, values.get<unsigned>("interval")),
               .buffer = values.get<unsigned>("depth")}) {
@@ -37,15 +37,12 @@ struct Cable final : AssembledLink {
   }
   [[nodiscard]] std::array<Carried, 2> carried() const override {
     std::array<Carried, 2> both{};
-    both[turned_] = {&lane.usage(), period_};
+    both[turned] = {&lane.usage(), period};
     return both;
   }
 
- private:
-  bool turned_;
-  Tick period_;
-
- public:
+  bool turned;
+  Tick period;
   Lane lane;
 };
 
