@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "core/blocked.hpp"
+#include "engine.hpp"
 #include "mpi_fpga/rtl_unit.hpp"
 #include "mpi_fpga/unit_model.hpp"
 #include "mpi_fpga/unit_sizes.hpp"
@@ -136,11 +137,8 @@ void bind_config(nb::module_& module) {
       PyErr_SetObject(error("RtlDifference").ptr(),
                       nb::make_tuple(found.what(), found.block, found.node, found.cycle).ptr());
     } catch (const Stuck& stuck) {
-      nb::list all;
-      for (const auto& wait : stuck.blocked)
-        all.append(error("Blocked")(wait.who, wait.what, wait.on, wait.why,
-                                    static_cast<double>(wait.since) * 1e6 / stuck.ticks_per_second, wait.where));
-      PyErr_SetObject(error("FabricStopped").ptr(), nb::make_tuple(stuck.what(), all).ptr());
+      PyErr_SetObject(error("FabricStopped").ptr(),
+                      nb::make_tuple(stuck.what(), records_of(stuck.blocked, stuck.ticks_per_second)).ptr());
     } catch (const RtlTooSmall& refused) {
       PyErr_SetString(error("InputError").ptr(), refused.what());
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulated fabric as an engine: operations on buffers in, completions out.
+#include "engine.hpp"
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -74,7 +76,11 @@ class PythonFabric {
 
   std::optional<ContextId> create_communicator(const std::vector<NodeId>& members, const std::vector<Handle>& handles,
                                                Tick at) {
-    return fabric_.create_communicator(members, handles, at);
+    for (const Handle handle : handles) check_free(handle);
+    const auto made = fabric_.create_communicator(members, handles, at);
+    if (made)
+      for (const Handle handle : handles) held_.try_emplace(handle);
+    return made;
   }
 
   void submit(Handle handle, ContextId context, std::uint32_t rank, unsigned collective, unsigned algorithm,
@@ -82,7 +88,7 @@ class PythonFabric {
               bool vector, const std::optional<Blocks>& send_blocks, const std::optional<Blocks>& receive_blocks,
               std::optional<Tick> at) {
     Held held{Buffer(send, false), Buffer(receive, true), blocks_of(send_blocks), blocks_of(receive_blocks)};
-    if (held_.contains(handle)) throw std::invalid_argument("the handle is in use");
+    check_free(handle);
     fabric_.submit({.handle = handle,
                     .context = context,
                     .rank = rank,
@@ -102,7 +108,9 @@ class PythonFabric {
   }
 
   void send(Handle handle, NodeId source, NodeId destination, std::uint64_t bytes, std::optional<Tick> at) {
+    check_free(handle);
     fabric_.send({handle, source, destination, bytes}, at.value_or(fabric_.now()));
+    held_.try_emplace(handle);
   }
 
   std::vector<Completion> advance(Tick until) {
@@ -112,7 +120,7 @@ class PythonFabric {
       fabric_.advance(until, completed);
     }
     for (const Completion& completion : completed)
-      if (completion.kind == Completion::Kind::collective) held_.erase(completion.handle);
+      if (completion.last) held_.erase(completion.handle);
     return completed;
   }
 
@@ -124,7 +132,12 @@ class PythonFabric {
     std::vector<Block> send_blocks, receive_blocks;
   };
 
-  std::unordered_map<Handle, Held> held_;  ///< outlives the fabric, which refers to the memory
+  void check_free(Handle handle) const {
+    if (held_.contains(handle)) throw std::invalid_argument("the handle is in use");
+  }
+
+  std::unordered_map<Handle, Held>
+      held_;  ///< of handles that are in use; outlives the fabric, which refers to the memory
   Simulated fabric_;
 };
 
@@ -132,31 +145,19 @@ class PythonFabric {
 template <class Simulated>
 nb::class_<PythonFabric<Simulated>> bind_fabric(nb::module_& module, const char* name, const char* what) {
   using Bound = PythonFabric<Simulated>;
-  return nb::class_<Bound>(module, name, what)
-      .def_prop_ro("now", [](Bound& self) { return self.fabric().now(); })
-      .def_prop_ro("ticks_per_second", [](Bound& self) { return self.fabric().ticks_per_second(); })
-      .def_prop_ro(
-          "idle", [](Bound& self) { return self.fabric().idle(); }, "Nothing will happen until something is submitted.")
+  nb::class_<Bound> bound(module, name, what);
+  bind_engine_of(bound, [](Bound& self) -> Engine& { return self.fabric(); });
+  bound
       .def_prop_ro(
           "mismatch", [](Bound& self) { return self.fabric().mismatch(); },
           "The first difference between the ranks' parts of one operation.")
       .def_prop_ro(
-          "failure", [](Bound& self) { return self.fabric().failure(); },
-          "Why the fabric cannot go on: a link that stays down.")
-      .def_prop_ro(
           "recoveries", [](Bound& self) { return self.fabric().recoveries(); },
           "The links without which the fabric began again.")
-      .def_prop_ro(
-          "unrouted",
-          [](Bound& self) {
-            std::vector<std::pair<NodeId, std::uint64_t>> all;
-            for (const auto& lost : self.fabric().unrouted()) all.emplace_back(lost.node, lost.flits);
-            return all;
-          },
-          "Nodes that dropped packets without a route, and the flits of these.")
       .def_prop_ro("flit_hops", [](Bound& self) { return self.fabric().flit_hops(); })
       .def("create_communicator", &Bound::create_communicator, nb::arg("members"), nb::arg("handles"), nb::arg("at"),
-           "Node members[i] is rank i; a completion of kind table per member, with handles[i]. None: no row is free.")
+           "Node members[i] is rank i; a completion for each member when its row is loaded, with handles[i]. None: no "
+           "row is free.")
       .def(
           "computes",
           [](Bound& self, ContextId context, unsigned collective) {
@@ -197,10 +198,8 @@ nb::class_<PythonFabric<Simulated>> bind_fabric(nb::module_& module, const char*
       .def("advance", &Bound::advance, nb::arg("until"),
            "Runs until a tick, or the end of the first tick in which something completed. NEVER: until the fabric is "
            "idle.")
-      .def(
-          "waiting", [](Bound& self) { return self.fabric().waiting(); },
-          "Who waits for whom: in a fabric that is idle, why it is stuck.")
       .def("link_use", [](Bound& self) { return self.fabric().link_use(); }, "Flits sent by each link port.");
+  return bound;
 }
 
 }  // namespace
@@ -212,23 +211,10 @@ void bind_engine(nb::module_& module) {
       .value("host", Endpoint::host, "host memory, behind PCIe")
       .value("kernel", Endpoint::kernel, "the node's own port");
 
-  nb::enum_<Completion::Kind>(module, "CompletionKind")
-      .value("collective", Completion::Kind::collective)
-      .value("injected", Completion::Kind::injected)
-      .value("arrived", Completion::Kind::arrived)
-      .value("table", Completion::Kind::table);
-
   nb::class_<Completion>(module, "Completion", "What was completed, and the tick at which the host sees it.")
-      .def_ro("kind", &Completion::kind)
       .def_ro("handle", &Completion::handle)
-      .def_ro("at", &Completion::at);
-
-  nb::class_<Waiting>(module, "Waiting", "A rank that cannot go on: it waits for `peer` since a tick.")
-      .def_ro("context", &Waiting::context)
-      .def_ro("rank", &Waiting::rank)
-      .def_ro("peer", &Waiting::peer)
-      .def_ro("what", &Waiting::what)
-      .def_ro("since", &Waiting::since);
+      .def_ro("at", &Completion::at)
+      .def_ro("last", &Completion::last, "a message completes when it has left, and last when it has arrived");
 
   nb::class_<Recovery>(module, "Recovery",
                        "A link that was given up, or has lost flits, and what followed; times are ticks.")

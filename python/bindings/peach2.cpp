@@ -19,6 +19,7 @@
 
 #include "assembly.hpp"
 #include "core/require.hpp"
+#include "engine.hpp"
 #include "peach2/rtl_hub.hpp"
 #include "switch/rtl_library.hpp"
 
@@ -60,6 +61,7 @@ class Hubs {
       : fabric_(description_of(description), tables_of(windows), library.empty() ? Fabric::sim_hub : hardware(library)),
         front_(fabric_) {}
 
+  [[nodiscard]] Engine& engine() { return fabric_; }
   [[nodiscard]] unsigned nodes() const { return fabric_.nodes(); }
   [[nodiscard]] double cycles_per_second() const { return fabric_.cycles_per_second(); }
 
@@ -74,27 +76,27 @@ class Hubs {
     return nb::steal<nb::bytes>(bytes);
   }
 
-  Handle store(Number node, Number to, const nb::bytes& data) { return front_.store(of(node), to, view(data)); }
-  Handle await(Number node, Number at, Number value) {
+  Outcome store(Number node, Number to, const nb::bytes& data) { return front_.store(of(node), to, view(data)); }
+  Outcome await(Number node, Number at, Number value) {
     return front_.await(of(node), at, narrow<std::uint32_t>("the value of a wait", value));
   }
-  Handle work(Number node, double ns) {
+  Outcome work(Number node, double ns) {
     constexpr double kMost = 1e15;  // 11 days
     require(ns >= 0 && ns <= kMost, "work of " + std::to_string(ns) + " ns; it takes 0 to 1e15");
     return front_.work(of(node), static_cast<Tick>(std::llround(ns * 1e-9 * cycles_per_second())));
   }
-  Handle copy(Number node, Number to, Number to_at, Number from, Number from_at, Number bytes) {
+  Outcome copy(Number node, Number to, Number to_at, Number from, Number from_at, Number bytes) {
     return front_.copy(of(node), {narrow<unsigned>("a memory", to), to_at},
                        {narrow<unsigned>("a memory", from), from_at}, bytes);
   }
-  Handle chain(Number node, const std::vector<std::tuple<Number, Number, Number>>& copies, bool in_host, bool waits) {
+  Outcome chain(Number node, const std::vector<std::tuple<Number, Number, Number>>& copies, bool in_host, bool waits) {
     std::vector<Copy> made;
     made.reserve(copies.size());
     for (const auto& [to, from, bytes] : copies) made.push_back({to, from, bytes});
     return front_.chain(of(node), made, in_host ? Descriptors::host : Descriptors::ram, waits);
   }
-  Handle get(Number node, Number to, Number from, Number bytes) { return front_.get(of(node), to, from, bytes); }
-  Handle reduce(Number node, Number to, const Sources& from, const Reduction& how, bool by_hub) {
+  Outcome get(Number node, Number to, Number from, Number bytes) { return front_.get(of(node), to, from, bytes); }
+  Outcome reduce(Number node, Number to, const Sources& from, const Reduction& how, bool by_hub) {
     return front_.reduce(of(node), to, from, how, by_hub);
   }
   std::shared_ptr<Peach2::Group> group(const std::vector<Number>& nodes, Number at, const Reduction& how) {
@@ -102,7 +104,7 @@ class Hubs {
     for (const Number node : nodes) made.push_back(of(node));
     return std::make_shared<Peach2::Group>(front_.group(made, at, how));
   }
-  Handle reduce_in(Peach2::Group& group, Number node, const Sources& from) {
+  Outcome reduce_in(Peach2::Group& group, Number node, const Sources& from) {
     return front_.reduce(group, of(node), from);
   }
 
@@ -110,7 +112,7 @@ class Hubs {
   void run() {
     nb::gil_scoped_release released;
     try {
-      fabric_.run();
+      front_.run();
     } catch (const Stuck& stuck) {
       const auto lost = front_.settle();
       front_.recover();
@@ -120,19 +122,19 @@ class Hubs {
     }
     if (const auto lost = front_.settle(); !lost.empty()) throw WritesLost(lost);
   }
-  Handle abort(Number node, unsigned channel) { return front_.abort(of(node), channel); }
-  Handle reset(Number node) { return front_.reset(of(node)); }
-  Handle timeout(Number node, double us) {
+  Outcome abort(Number node, unsigned channel) { return front_.abort(of(node), channel); }
+  Outcome reset(Number node) { return front_.reset(of(node)); }
+  Outcome timeout(Number node, double us) {
     const double most = static_cast<double>(kMostTimeout) * kTimeoutUnit / cycles_per_second() * 1e6;
     require(us >= 0 && us <= most,
             "a time-out of " + std::to_string(us) + " us; it has 0, for none, to " + std::to_string(most));
     return front_.timeout(of(node), static_cast<std::uint64_t>(std::ceil(us * 1e-6 * cycles_per_second())));
   }
-  Handle restart_host(Number node) { return front_.restart_host(of(node)); }
-  Handle owners(Number node, std::uint32_t nodes) { return front_.owners(of(node), nodes); }
+  Outcome restart_host(Number node) { return front_.restart_host(of(node)); }
+  Outcome owners(Number node, std::uint32_t nodes) { return front_.owners(of(node), nodes); }
   nb::dict counts(Number number) {
     const unsigned node = of(number);
-    const auto counts = fabric_.counts(node);
+    const auto counts = front_.counts(node);
     nb::dict all;
     all["chains"] = counts.chains;
     all["missed"] = counts.missed;
@@ -151,7 +153,6 @@ class Hubs {
     all["unclaimed"] = fabric_.node(node).host().unclaimed();
     return all;
   }
-  [[nodiscard]] Tick ticks_per_second() const { return fabric_.assembly().ticks_per_second(); }
   [[nodiscard]] Tick start() const { return fabric_.start(); }
   [[nodiscard]] nb::list link_use() const { return thalweg::link_use(fabric_.assembly()); }
   double us(const Times& times) const {
@@ -223,8 +224,9 @@ void bind_peach2(nb::module_& module) {
           },
           nb::arg("context"), nb::arg("op"), nb::arg("type"), nb::arg("record_bytes"), nb::arg("tree"));
   nb::class_<Peach2::Group>(module, "Peach2Group");
-  nb::class_<Hubs>(module, "Peach2Hubs")
-      .def(nb::init<const nb::dict&, const Hubs::Windows&, const std::string&>(), nb::arg("description"),
+  nb::class_<Hubs> hubs(module, "Peach2Hubs");
+  bind_engine_of(hubs, [](Hubs& of) -> Engine& { return of.engine(); });
+  hubs.def(nb::init<const nb::dict&, const Hubs::Windows&, const std::string&>(), nb::arg("description"),
            nb::arg("windows"), nb::arg("library") = "")
       .def_prop_ro("nodes", &Hubs::nodes)
       .def_prop_ro("cycles_per_second", &Hubs::cycles_per_second)
@@ -248,7 +250,6 @@ void bind_peach2(nb::module_& module) {
       .def("owners", &Hubs::owners, nb::arg("node"), nb::arg("nodes"))
       .def("counts", &Hubs::counts)
       .def("us", &Hubs::us)
-      .def_prop_ro("ticks_per_second", &Hubs::ticks_per_second)
       .def_prop_ro("start", &Hubs::start, "tick of time 0")
       .def("link_use", &Hubs::link_use, "node and port that send, ticks of a window, words of each window");
   module.def("peach2_memory_address", &memory_address, nb::arg("node"), nb::arg("memory"), nb::arg("at") = 0);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <tuple>
 
+#include "engine.hpp"
 #include "mpi/server/software_run.hpp"
 #include "mpi_fpga/driver/fabric.hpp"
 #include "mpi_fpga/driver/shared_fabric.hpp"
@@ -38,7 +39,7 @@ HostMemory memory_of(const HostConfig& host) {
   return {host.memory_overhead, host.memory_bytes_per_tick};
 }
 
-std::unique_ptr<Engine> fabric_of(const FabricConfig& config, const std::optional<Sharing>& sharing) {
+std::unique_ptr<CollectiveEngine> fabric_of(const FabricConfig& config, const std::optional<Sharing>& sharing) {
   if (sharing) return std::make_unique<SharedFabric>(config, *sharing);
   return std::make_unique<Fabric>(config);
 }
@@ -60,7 +61,7 @@ class SimulatedServer {
       const nb::gil_scoped_release release;
       outcome = server_.run();
     }
-    return as_dict(outcome);
+    return as_dict(outcome, static_cast<double>(fabric_->ticks_per_second()));
   }
   void stop() { server_.stop(); }
   std::tuple<Tick, std::uint64_t> progress() {
@@ -70,11 +71,12 @@ class SimulatedServer {
   std::vector<std::int32_t> processes() const { return server_.processes(); }
 
  private:
-  static nb::dict as_dict(const Outcome& outcome) {
+  static nb::dict as_dict(const Outcome& outcome, double ticks_per_second) {
     nb::dict result;
     result["ending"] = outcome.ending;
     result["what"] = outcome.what;
-    result["waiting"] = outcome.waiting;
+    result["waiting"] = outcome.waiting(ticks_per_second);
+    result["blocked"] = records_of(outcome.blocked, ticks_per_second);
     result["virtual_time"] = outcome.virtual_time;
     result["clocks"] = outcome.clocks;
     result["aborter"] = outcome.aborter;
@@ -126,9 +128,7 @@ class SimulatedServer {
     nb::list recoveries;
     for (const Recovery& recovery : outcome.recoveries) recoveries.append(recovery);
     result["recoveries"] = recoveries;
-    nb::list unrouted;
-    for (const Unrouted& lost : outcome.unrouted) unrouted.append(nb::make_tuple(lost.node, lost.flits));
-    result["unrouted"] = unrouted;
+    result["lost"] = records_of(outcome.lost);
     if (outcome.history) result["history"] = as_dict(*outcome.history);
     return result;
   }
@@ -154,7 +154,7 @@ class SimulatedServer {
     return result;
   }
 
-  std::unique_ptr<Engine> fabric_;
+  std::unique_ptr<CollectiveEngine> fabric_;
   Server server_;
 };
 

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "assembly.hpp"
+#include "engine.hpp"
 #include "in_switch/collectives.hpp"
 #include "smi/driver/fabric.hpp"
 #include "smi/guard.hpp"
@@ -78,7 +79,9 @@ class Run {
                                  .any_order = channels.any_order,
                                  .banks = banks.number,
                                  .dram = banks.dram,
-                                 .latency = banks.latency};
+                                 .latency = banks.latency,
+                                 .ticks_per_second = fabric_.ticks_per_second(),
+                                 .lost = [this] { return fabric_.lost(); }};
     program_ = std::make_unique<Program>(fabric_.time(), fabric_.clock(), config, std::move(ports));
     guard_ = std::make_unique<Guard>(*program_);
   }
@@ -122,12 +125,7 @@ class Run {
   }
   void run() {
     nb::gil_scoped_release released;
-    try {
-      program_->run();
-    } catch (Stuck& stuck) {
-      stuck.ticks_per_second = fabric_.hertz() * static_cast<double>(fabric_.clock().clock.period);
-      throw;
-    }
+    program_->run();
   }
   void limit(std::uint64_t cycle) { program_->limit(static_cast<Tick>(cycle)); }
   void watch(unsigned patience) { guard_->watch(patience); }
@@ -153,12 +151,10 @@ class Run {
     }
     return all;
   }
-  [[nodiscard]] Tick ticks_per_second() const { return fabric_.assembly().ticks_per_second(); }
   [[nodiscard]] nb::list link_use() const { return thalweg::link_use(fabric_.assembly()); }
   [[nodiscard]] std::vector<std::string> warnings() const { return program_->warnings(); }
   [[nodiscard]] std::uint64_t elements() const { return program_->elements(); }
-  [[nodiscard]] std::uint64_t strays(unsigned rank) { return fabric_.board(rank).node().strays(); }
-  [[nodiscard]] std::uint64_t unrouted(unsigned rank) { return fabric_.board(rank).node().unrouted(); }
+  [[nodiscard]] Engine& engine() { return *program_; }
 
  private:
   static std::vector<std::vector<EndpointOf>> endpoints_of(const std::vector<std::vector<EndpointTuple>>& given) {
@@ -184,7 +180,8 @@ void bind_smi(nb::module_& module) {
   nb::exception<Misuse>(module, "SmiMisuse");
   nb::exception<NodeDifference>(module, "SmiDifference");
 
-  nb::class_<Run>(module, "SmiRun")
+  nb::class_<Run> bound(module, "SmiRun");
+  bound
       .def(nb::init<const nb::dict&, const std::vector<std::vector<EndpointTuple>>&, unsigned,
                     const std::vector<std::string>&, const mpi_fpga::FabricConfig*,
                     const std::vector<std::vector<EndpointTuple>>&>(),
@@ -211,8 +208,6 @@ void bind_smi(nb::module_& module) {
       .def("started", &Run::started, "rank, kernel, whether it serves, whether it has ended, cycle of its end")
       .def("record", &Run::record, "Kernels that are started from then on record their stalls")
       .def("stalls", &Run::stalls, "Of each kernel: what it stalled for, and begin, end and stalled ticks of spans")
-      .def_prop_ro("ticks_per_second", &Run::ticks_per_second)
-      .def("link_use", &Run::link_use, "node and port that send, ticks of a window, words of each window")
-      .def("strays", &Run::strays, nb::arg("rank"), "packets that the rank dropped for lack of their port")
-      .def("unrouted", &Run::unrouted, nb::arg("rank"), "packets that the rank dropped for lack of a route to theirs");
+      .def("link_use", &Run::link_use, "node and port that send, ticks of a window, words of each window");
+  bind_engine_of(bound, [](Run& run) -> Engine& { return run.engine(); });
 }

@@ -7,6 +7,8 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
+import thalweg.errors
+
 
 class FlowControl(enum.Enum):
     credits = 0
@@ -500,20 +502,8 @@ class Endpoint(enum.Enum):
     kernel = 1
     """the node's own port"""
 
-class CompletionKind(enum.Enum):
-    collective = 0
-
-    injected = 1
-
-    arrived = 2
-
-    table = 3
-
 class Completion:
     """What was completed, and the tick at which the host sees it."""
-
-    @property
-    def kind(self) -> CompletionKind: ...
 
     @property
     def handle(self) -> int: ...
@@ -521,23 +511,9 @@ class Completion:
     @property
     def at(self) -> int: ...
 
-class Waiting:
-    """A rank that cannot go on: it waits for `peer` since a tick."""
-
     @property
-    def context(self) -> int: ...
-
-    @property
-    def rank(self) -> int: ...
-
-    @property
-    def peer(self) -> int: ...
-
-    @property
-    def what(self) -> str: ...
-
-    @property
-    def since(self) -> int: ...
+    def last(self) -> bool:
+        """a message completes when it has left, and last when it has arrived"""
 
 class Recovery:
     """
@@ -707,37 +683,42 @@ class Fabric:
         """Raises ValueError when the configuration is none."""
 
     @property
-    def now(self) -> int: ...
+    def now(self) -> int:
+        """in ticks"""
 
     @property
     def ticks_per_second(self) -> int: ...
 
     @property
     def idle(self) -> bool:
-        """Nothing will happen until something is submitted."""
+        """Nothing will happen until something is given to it."""
+
+    @property
+    def blocked(self, /) -> list[thalweg.errors.Blocked]:
+        """Who waits for whom; where it is idle, why it is stuck."""
+
+    @property
+    def failure(self) -> str | None:
+        """Why it cannot go on: a link that stays down."""
+
+    @property
+    def lost(self, /) -> list[tuple[int, str, int]]:
+        """Of each node that dropped anything: its number, what, and how many."""
 
     @property
     def mismatch(self) -> str | None:
         """The first difference between the ranks' parts of one operation."""
 
     @property
-    def failure(self) -> str | None:
-        """Why the fabric cannot go on: a link that stays down."""
-
-    @property
     def recoveries(self) -> list[Recovery]:
         """The links without which the fabric began again."""
-
-    @property
-    def unrouted(self) -> list[tuple[int, int]]:
-        """Nodes that dropped packets without a route, and the flits of these."""
 
     @property
     def flit_hops(self) -> int: ...
 
     def create_communicator(self, members: Sequence[int], handles: Sequence[int], at: int) -> int | None:
         """
-        Node members[i] is rank i; a completion of kind table per member, with handles[i]. None: no row is free.
+        Node members[i] is rank i; a completion for each member when its row is loaded, with handles[i]. None: no row is free.
         """
 
     def computes(self, context: int, collective: int) -> bool:
@@ -772,9 +753,6 @@ class Fabric:
         """
         Runs until a tick, or the end of the first tick in which something completed. NEVER: until the fabric is idle.
         """
-
-    def waiting(self) -> list[Waiting]:
-        """Who waits for whom: in a fabric that is idle, why it is stuck."""
 
     def link_use(self) -> list[LinkUse]:
         """Flits sent by each link port."""
@@ -788,37 +766,42 @@ class SharedFabric:
         """
 
     @property
-    def now(self) -> int: ...
+    def now(self) -> int:
+        """in ticks"""
 
     @property
     def ticks_per_second(self) -> int: ...
 
     @property
     def idle(self) -> bool:
-        """Nothing will happen until something is submitted."""
+        """Nothing will happen until something is given to it."""
+
+    @property
+    def blocked(self, /) -> list[thalweg.errors.Blocked]:
+        """Who waits for whom; where it is idle, why it is stuck."""
+
+    @property
+    def failure(self) -> str | None:
+        """Why it cannot go on: a link that stays down."""
+
+    @property
+    def lost(self, /) -> list[tuple[int, str, int]]:
+        """Of each node that dropped anything: its number, what, and how many."""
 
     @property
     def mismatch(self) -> str | None:
         """The first difference between the ranks' parts of one operation."""
 
     @property
-    def failure(self) -> str | None:
-        """Why the fabric cannot go on: a link that stays down."""
-
-    @property
     def recoveries(self) -> list[Recovery]:
         """The links without which the fabric began again."""
-
-    @property
-    def unrouted(self) -> list[tuple[int, int]]:
-        """Nodes that dropped packets without a route, and the flits of these."""
 
     @property
     def flit_hops(self) -> int: ...
 
     def create_communicator(self, members: Sequence[int], handles: Sequence[int], at: int) -> int | None:
         """
-        Node members[i] is rank i; a completion of kind table per member, with handles[i]. None: no row is free.
+        Node members[i] is rank i; a completion for each member when its row is loaded, with handles[i]. None: no row is free.
         """
 
     def computes(self, context: int, collective: int) -> bool:
@@ -853,9 +836,6 @@ class SharedFabric:
         """
         Runs until a tick, or the end of the first tick in which something completed. NEVER: until the fabric is idle.
         """
-
-    def waiting(self) -> list[Waiting]:
-        """Who waits for whom: in a fabric that is idle, why it is stuck."""
 
     def link_use(self) -> list[LinkUse]:
         """Flits sent by each link port."""
@@ -889,6 +869,29 @@ class Peach2Group:
 
 class Peach2Hubs:
     def __init__(self, description: dict, windows: Sequence[Sequence[tuple[int, int, int, int]]], library: str = '') -> None: ...
+
+    @property
+    def now(self) -> int:
+        """in ticks"""
+
+    @property
+    def ticks_per_second(self) -> int: ...
+
+    @property
+    def idle(self) -> bool:
+        """Nothing will happen until something is given to it."""
+
+    @property
+    def blocked(self, /) -> list[thalweg.errors.Blocked]:
+        """Who waits for whom; where it is idle, why it is stuck."""
+
+    @property
+    def failure(self) -> str | None:
+        """Why it cannot go on: a link that stays down."""
+
+    @property
+    def lost(self, /) -> list[tuple[int, str, int]]:
+        """Of each node that dropped anything: its number, what, and how many."""
 
     @property
     def nodes(self) -> int: ...
@@ -935,9 +938,6 @@ class Peach2Hubs:
     def counts(self, arg: int, /) -> dict: ...
 
     def us(self, arg: Peach2Times, /) -> float: ...
-
-    @property
-    def ticks_per_second(self) -> int: ...
 
     @property
     def start(self) -> int:
@@ -1130,17 +1130,31 @@ class SmiRun:
         Of each kernel: what it stalled for, and begin, end and stalled ticks of spans
         """
 
-    @property
-    def ticks_per_second(self) -> int: ...
-
     def link_use(self) -> list:
         """node and port that send, ticks of a window, words of each window"""
 
-    def strays(self, rank: int) -> int:
-        """packets that the rank dropped for lack of their port"""
+    @property
+    def now(self) -> int:
+        """in ticks"""
 
-    def unrouted(self, rank: int) -> int:
-        """packets that the rank dropped for lack of a route to theirs"""
+    @property
+    def ticks_per_second(self) -> int: ...
+
+    @property
+    def idle(self) -> bool:
+        """Nothing will happen until something is given to it."""
+
+    @property
+    def blocked(self, /) -> list[thalweg.errors.Blocked]:
+        """Who waits for whom; where it is idle, why it is stuck."""
+
+    @property
+    def failure(self) -> str | None:
+        """Why it cannot go on: a link that stays down."""
+
+    @property
+    def lost(self, /) -> list[tuple[int, str, int]]:
+        """Of each node that dropped anything: its number, what, and how many."""
 
 class Pattern(enum.Enum):
     """Where a source sends to; nodes are numbered from 0."""

@@ -48,9 +48,9 @@ class RtlDifference(CheckFailed):
 
 @dataclass(frozen=True)
 class Blocked:
-    """A kernel or processor that waits."""
+    """A kernel, processor or rank that waits."""
 
-    who: str  #: "kernel app of rank 1", "the processor of node 0"
+    who: str  #: "kernel app of rank 1", "the processor of node 0", "rank 2 of communicator 0"
     what: str  #: what it waits for: "to pop from rank 0, port 3, element 1 of 8", "for 5 at 64 of its memory"
     on: str  #: whose turn it is, named as in that one's `who`; empty where it is not known
     why: str  #: more about it, or nothing
@@ -61,7 +61,7 @@ class Blocked:
 class FabricStopped(ThalwegError):
     """The simulated fabric could not go on: a deadlock, a rank that died or never came.
 
-    `blocked` has the kernels of SMI and the processors of PEACH2 that wait, of which the text has a line each."""
+    `blocked` has the kernels, processors or ranks that wait."""
 
     exit_code = 3
     run_exit_code = 124

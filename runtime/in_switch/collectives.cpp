@@ -16,9 +16,7 @@
 namespace thalweg::in_switch {
 
 using mpi_fpga::Block;
-using mpi_fpga::Completion;
 using mpi_fpga::ContextId;
-using mpi_fpga::Handle;
 using smi::Element;
 using smi::EndpointKind;
 using smi::Open;
@@ -31,8 +29,6 @@ struct Collectives::Tile {
 };
 
 namespace {
-
-constexpr unsigned kSequenceBits = 32;  ///< of a handle: the number of a port's operation, below that of the adapter
 
 /// What the kernel gets next: the results of a tile, elements of its own, or each of these combined with one of those.
 template <class Tile>
@@ -94,10 +90,9 @@ void each_tile(std::uint32_t count, std::uint32_t most, Visit&& visit) {
 
 /// A port. One kernel takes what is given to it and begins operations, another one waits for them and gives what they bring.
 struct Collectives::Adapter {
-  Adapter(const smi::EndpointOf& what, unsigned of, std::size_t number, const std::string& name, std::size_t at_once)
+  Adapter(const smi::EndpointOf& what, unsigned of, const std::string& name, std::size_t at_once)
       : endpoint(what),
         rank(of),
-        next(Handle{number} << kSequenceBits),
         open(name),
         in(name),
         out(name),
@@ -118,13 +113,12 @@ struct Collectives::Adapter {
 
   smi::EndpointOf endpoint;
   unsigned rank;
-  Handle next;
   Stream<Open> open;
   Stream<Element> in, out;
   Stream<Work<Tile>> begun;  ///< from the first kernel to the second
   Stream<Element> own;       ///< the same
   Stream<Handle> ended;      ///< has room for all that can be under way
-  Tick told = -1;            ///< when the last one was put there
+  std::deque<Handle> due;    ///< to be put there: one a cycle
   Open channel;              ///< the last one
   std::optional<ContextId> context;
 };
@@ -144,7 +138,7 @@ Collectives::Collectives(Domains& time, Domain& clock, Domain& network, const mp
   for (unsigned rank = 0; rank < endpoints.size(); ++rank)
     for (const auto& endpoint : endpoints[rank]) {
       const std::string name = "port " + std::to_string(endpoint.port) + " of rank " + std::to_string(rank);
-      auto& port = adapters_.emplace_back(endpoint, rank, adapters_.size(), name, at_once_);
+      auto& port = adapters_.emplace_back(endpoint, rank, name, at_once_);
       port.ended.writer.bind(name, network, id_);
       kernels_.add(name + ", to the switches", clock, [this, &port] { gives(port); }, {.serves = true});
       kernels_.add(name + ", from the switches", clock, [this, &port] { takes(port); }, {.serves = true});
@@ -166,16 +160,17 @@ std::vector<smi::Program::Port> Collectives::ports(unsigned rank) {
 
 bool Collectives::step(Tick now) {
   fabric_.take_completed(completed_);
-  std::erase_if(completed_, [&](const Completion& completion) {
-    if (completion.kind != Completion::Kind::collective) return true;
-    auto& port = adapters_[completion.handle >> kSequenceBits];
-    if (port.told == now) return false;  // one a cycle
-    port.ended.push_at(network_.clock.edge(now), completion.handle);
-    port.told = now;
-    return true;
-  });
+  operations_.deliver(completed_);
+  completed_.clear();
+  bool more = false;
+  for (auto& port : adapters_) {
+    if (port.due.empty()) continue;
+    port.ended.push_at(network_.clock.edge(now), port.due.front());
+    port.due.pop_front();
+    more |= !port.due.empty();
+  }
   if (const auto next = network_.scheduler.next_due(); next != kNever) network_.scheduler.wake(id_, next);
-  return !completed_.empty();
+  return more;
 }
 
 Tick Collectives::next_cycle() const {
@@ -192,7 +187,9 @@ ContextId Collectives::communicator(const Adapter& port, const Open& open) {
   if (!is_new) return found->second;
   std::vector<NodeId> members;
   for (unsigned member = 0; member < open.ranks; ++member) members.push_back(open.rank(member));
-  const auto made = fabric_.create_communicator(members, std::vector<Handle>(members.size()), at);
+  std::vector<Handle> rows;  // a unit waits for its row by itself
+  for (std::size_t i = 0; i < members.size(); ++i) rows.push_back(operations_.expect([](const Completion&) {}));
+  const auto made = fabric_.create_communicator(members, rows, at);
   require(made.has_value(), "port " + std::to_string(port.endpoint.port) + " of rank " + std::to_string(port.rank) +
                                 ": the switches' table of communicators has no row left for one of " +
                                 std::to_string(open.ranks) + " ranks; each port has communicators of its own");
@@ -208,7 +205,7 @@ std::uint32_t Collectives::elements_per_packet(const Open& open) const {
 
 void Collectives::submit(Adapter& port, const Open& open, std::shared_ptr<Tile> tile, std::uint32_t count) {
   const auto received = static_cast<std::uint32_t>(tile->receive.size() >> open.size);
-  tile->handle = port.next++;
+  tile->handle = operations_.expect([&port](const Completion& ended) { port.due.push_back(ended.handle); });
   mpi_fpga::CollectiveRequest request{.handle = tile->handle,
                                       .context = *port.context,
                                       .rank = open.own,

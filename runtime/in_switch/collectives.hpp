@@ -14,6 +14,7 @@
 #include "core/clock.hpp"
 #include "core/kernel.hpp"
 #include "mpi_fpga/driver/fabric.hpp"
+#include "queue/timeline.hpp"
 #include "smi/endpoint.hpp"
 #include "smi/program.hpp"
 
@@ -56,9 +57,10 @@ class Collectives : private Component {
   Tick lane_latency_;
   unsigned at_once_;  ///< operations of a port that its adapter has begun
   mpi_fpga::Fabric fabric_;
+  queue::Timeline operations_{fabric_};
   ComponentId id_;
   std::map<std::tuple<smi::EndpointKind, unsigned, unsigned, unsigned, unsigned>, mpi_fpga::ContextId> communicators_;
-  std::vector<mpi_fpga::Completion> completed_;
+  std::vector<Completion> completed_;
   std::deque<Adapter> adapters_;
   Kernels kernels_;  // ends first: kernels are unwound
 };

@@ -19,8 +19,9 @@ struct Times {
   Tick begin = -1, end = -1;
   std::string error;  ///< why it has not done what it should; a line
   std::string what;   ///< the operation, for messages
+  Handle handle = 0;
 };
-using Handle = std::shared_ptr<const Times>;
+using Outcome = std::shared_ptr<const Times>;
 
 class Ledger {
  public:

@@ -16,6 +16,17 @@ void Peach2::check_node(unsigned node) const {
           "node " + std::to_string(node) + "; the last one is " + std::to_string(nodes_.size() - 1));
 }
 
+void Peach2::run() {
+  while (!operations_.idle()) operations_.step(kNever);
+  fabric_.check_ended();
+}
+
+Counts Peach2::counts(unsigned node) {
+  auto counts = fabric_.counts(node);
+  operations_.step(fabric_.now());
+  return counts;
+}
+
 std::string Peach2::settle() {
   auto lines = ledger_.settle(fabric_);
   // All is quiet: a chain that has failed writes no flag any more.
@@ -27,11 +38,14 @@ std::string Peach2::settle() {
 std::shared_ptr<Times> Peach2::begin(unsigned node, const std::string& what, const std::string& about) {
   auto times = std::make_shared<Times>();
   times->what = what + " of node " + std::to_string(node) + (about.empty() ? "" : " " + about);
-  fabric_.node(node).processor().work(0, [this, times](Tick cycle) { times->begin = fabric_.since_start(cycle); });
+  times->handle = operations_.expect([this, times](const Completion& completion) {
+    (completion.last ? times->end : times->begin) = fabric_.cycles(completion.at);
+  });
+  fabric_.node(node).processor().work(0, fabric_.completes(times->handle, false));
   return times;
 }
 Processor::Then Peach2::ends(const std::shared_ptr<Times>& times) {
-  return [this, times](Tick cycle) { times->end = fabric_.since_start(cycle); };
+  return fabric_.completes(times->handle);
 }
 
 void Peach2::check(unsigned node, const Copy& copy) const {
@@ -93,7 +107,7 @@ void Peach2::launch(unsigned node, std::uint64_t chain, const Processor::Then& t
   fabric_.node(node).processor().store(register_address(node, kStartRegister), bytes_of(chain), then);
 }
 
-Handle Peach2::abort(unsigned node, unsigned channel) {
+Outcome Peach2::abort(unsigned node, unsigned channel) {
   require(channel < kChannels,
           "channel " + std::to_string(channel) +
               " of a DMA controller: give 0, of chains that are started, or 1, of those of results");
@@ -103,14 +117,14 @@ Handle Peach2::abort(unsigned node, unsigned channel) {
   return times;
 }
 
-Handle Peach2::reset(unsigned node) {
+Outcome Peach2::reset(unsigned node) {
   const auto times = begin(node, "a reset");
   fabric_.node(node).processor().store(register_address(node, kAbortRegister), bytes_of(std::uint64_t{0x303}));
   fabric_.node(node).processor().work(2 * kPurgeCycles, ends(times));  // a chain that starts sooner is given up too
   return times;
 }
 
-Handle Peach2::timeout(unsigned node, std::uint64_t cycles) {
+Outcome Peach2::timeout(unsigned node, std::uint64_t cycles) {
   const std::uint64_t units = (cycles + kTimeoutUnit - 1) / kTimeoutUnit;
   require(units <= kMostTimeout, "a time-out of " + std::to_string(cycles) + " cycles; it has at most " +
                                      std::to_string(kMostTimeout * kTimeoutUnit));
@@ -119,13 +133,13 @@ Handle Peach2::timeout(unsigned node, std::uint64_t cycles) {
   return times;
 }
 
-Handle Peach2::restart_host(unsigned node) {
+Outcome Peach2::restart_host(unsigned node) {
   const auto times = begin(node, "a restart of the host");
   fabric_.node(node).processor().restart(ends(times));
   return times;
 }
 
-Handle Peach2::owners(unsigned node, std::uint32_t nodes) {
+Outcome Peach2::owners(unsigned node, std::uint32_t nodes) {
   require(nodes < 1U << kMostNodes, "owners are a bit for each of " + std::to_string(kMostNodes) + " nodes");
   const auto times = begin(node, "a change of owners");
   fabric_.node(node).processor().store(register_address(node, kOwnersRegister), bytes_of(std::uint64_t{nodes}),
@@ -135,7 +149,7 @@ Handle Peach2::owners(unsigned node, std::uint32_t nodes) {
 
 // --- Stores, copies, chains
 
-Handle Peach2::store(unsigned node, std::uint64_t to, std::span<const std::byte> data) {
+Outcome Peach2::store(unsigned node, std::uint64_t to, std::span<const std::byte> data) {
   check_node(node);
   require(data.size() <= kMostStored, "a store of " + std::to_string(data.size()) + " bytes; a processor stores " +
                                           std::to_string(kMostStored) + " at most: put them");
@@ -155,7 +169,7 @@ Handle Peach2::store(unsigned node, std::uint64_t to, std::span<const std::byte>
   return times;
 }
 
-Handle Peach2::await(unsigned node, std::uint64_t at, std::uint32_t value) {
+Outcome Peach2::await(unsigned node, std::uint64_t at, std::uint32_t value) {
   check_node(node);
   places_.of_processor("a wait for 4 bytes", at, 4);
   const auto times = begin(node, "a wait");
@@ -163,7 +177,7 @@ Handle Peach2::await(unsigned node, std::uint64_t at, std::uint32_t value) {
   return times;
 }
 
-Handle Peach2::work(unsigned node, Tick cycles) {
+Outcome Peach2::work(unsigned node, Tick cycles) {
   check_node(node);
   require(cycles >= 0, "work of " + std::to_string(cycles) + " cycles; they are 0 or more");
   const auto times = begin(node, "work");
@@ -171,7 +185,7 @@ Handle Peach2::work(unsigned node, Tick cycles) {
   return times;
 }
 
-Handle Peach2::copy(unsigned node, Processor::Place to, Processor::Place from, std::uint64_t bytes) {
+Outcome Peach2::copy(unsigned node, Processor::Place to, Processor::Place from, std::uint64_t bytes) {
   check_node(node);
   for (const auto& place : {to, from}) {
     require(place.memory < kMemories, "a copy of memory " + std::to_string(place.memory) +
@@ -188,7 +202,7 @@ Handle Peach2::copy(unsigned node, Processor::Place to, Processor::Place from, s
   return times;
 }
 
-Handle Peach2::chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits) {
+Outcome Peach2::chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits) {
   check_node(node);
   require(!copies.empty(), "a chain has a copy at least");
   check_length(copies.size(), in);
@@ -205,8 +219,8 @@ void Peach2::check_length(std::size_t copies, Descriptors in) const {
                               " at most");
 }
 
-Handle Peach2::add_chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits,
-                         std::shared_ptr<Times> of) {
+Outcome Peach2::add_chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits,
+                          std::shared_ptr<Times> of) {
   auto& state = nodes_[node];
   auto& processor = fabric_.node(node).processor();
   // Two areas take turns: what is in one has been waited for when it comes again.
@@ -242,7 +256,7 @@ Handle Peach2::add_chain(unsigned node, const std::vector<Copy>& copies, Descrip
   return times;
 }
 
-Handle Peach2::get(unsigned node, std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {
+Outcome Peach2::get(unsigned node, std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {
   check_node(node);
   const auto source = places_.locate(from);
   require(source.part != Place::Part::nothing, "a get from " + hex(from) + ": no node has that address");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program does with hubs: puts, chains of copies, notices and reductions, each an operation of a node's processor.
 //
-// Operations of one node come one behind the other, those of different nodes at once; `Fabric::run` lets them happen. Addresses
+// Operations of one node come one behind the other, those of different nodes at once; `run` lets them happen. Addresses
 // are those that all share (peach2/addresses.hpp). The last 2 MByte of each processor's memory are the library's, as are parts of a
 // hub's working RAM (peach2/places.hpp). What is refused throws std::invalid_argument with one line, and changes nothing.
 #pragma once
@@ -18,6 +18,7 @@
 #include "peach2/driver/fabric.hpp"
 #include "peach2/ledger.hpp"
 #include "peach2/places.hpp"
+#include "queue/timeline.hpp"
 
 namespace thalweg::peach2 {
 
@@ -49,31 +50,36 @@ class Peach2 {
 
   [[nodiscard]] Fabric& fabric() { return fabric_; }
 
+  /// Until all operations have ended, and everything is quiet. Throws Stuck: processors wait, and nothing moves.
+  void run();
+  /// What the hub of a node has counted: its registers are read, behind the operations of its processor, which takes time.
+  [[nodiscard]] Counts counts(unsigned node);
+
   static constexpr std::size_t kMostStored = 1 << 24;
   /// The processor writes bytes itself, to wherever the address is: into its own memory without a cost.
-  Handle store(unsigned node, std::uint64_t to, std::span<const std::byte> data);
+  Outcome store(unsigned node, std::uint64_t to, std::span<const std::byte> data);
   /// Until the 32 bits at a place of the processor's memory have a value.
-  Handle await(unsigned node, std::uint64_t at, std::uint32_t value);
+  Outcome await(unsigned node, std::uint64_t at, std::uint32_t value);
   /// Works for so many cycles.
-  Handle work(unsigned node, Tick cycles);
+  Outcome work(unsigned node, Tick cycles);
   /// From memory to memory of the node, by the processor's and the GPU's own means.
-  Handle copy(unsigned node, Processor::Place to, Processor::Place from, std::uint64_t bytes);
+  Outcome copy(unsigned node, Processor::Place to, Processor::Place from, std::uint64_t bytes);
 
   /// The DMA controller copies from the node's own memories, one after the other; at the end the processor is told. With `waits` it
   /// goes on only then.
-  Handle chain(unsigned node, const std::vector<Copy>& copies, Descriptors in = Descriptors::ram, bool waits = true);
-  Handle put(unsigned node, std::uint64_t to, std::uint64_t from, std::uint64_t bytes,
-             Descriptors in = Descriptors::ram, bool waits = true) {
+  Outcome chain(unsigned node, const std::vector<Copy>& copies, Descriptors in = Descriptors::ram, bool waits = true);
+  Outcome put(unsigned node, std::uint64_t to, std::uint64_t from, std::uint64_t bytes,
+              Descriptors in = Descriptors::ram, bool waits = true) {
     return chain(node, {{to, from, bytes}}, in, waits);
   }
 
   /// The hub of the node that `from` is of copies to this node: packets that read go to no other node, so the processor writes
   /// what that hub is to do into a place of its own in the hub's working RAM, starts it, and waits for the flag behind the data.
-  Handle get(unsigned node, std::uint64_t to, std::uint64_t from, std::uint64_t bytes);
+  Outcome get(unsigned node, std::uint64_t to, std::uint64_t from, std::uint64_t bytes);
 
   /// The data at `from` are copied into the node's calculator, and its result to `to`. The host looks for the result and starts its
   /// copy; or nobody does, `by_hub`: the calculator starts it.
-  Handle reduce(unsigned node, std::uint64_t to, const Sources& from, const Reduction& how = {}, bool by_hub = true);
+  Outcome reduce(unsigned node, std::uint64_t to, const Sources& from, const Reduction& how = {}, bool by_hub = true);
 
   /// Nodes that reduce together: the first one is the root.
   class Group;
@@ -82,28 +88,28 @@ class Peach2 {
   /// will write to are set up.
   Group group(const std::vector<unsigned>& nodes, std::uint64_t at, const Reduction& how = {});
   /// One of the group's nodes brings its data; all nodes have to. No host takes part in between.
-  Handle reduce(Group& group, unsigned node, const Sources& from);
+  Outcome reduce(Group& group, unsigned node, const Sources& from);
 
   /// After Stuck: what processors have left undone is forgotten. Contexts are set up anew when they are used again; groups of which an
   /// operation was left are void.
   void recover();
 
-  /// After Fabric::run: operations of which a write was refused or dropped, or a chain was given up, get an error. Returns a line for
+  /// After run: operations of which a write was refused or dropped, or a chain was given up, get an error. Returns a line for
   /// each such write and chain.
   [[nodiscard]] std::string settle();
 
   /// Gives up the chain that a channel of the hub's DMA controller is at: 0 that of starts, 1 that of results. The hub counts it as a fault.
   /// Throws std::invalid_argument where there is no such channel.
-  Handle abort(unsigned node, unsigned channel = 0);
+  Outcome abort(unsigned node, unsigned channel = 0);
   /// Both channels, and the chains that wait.
-  Handle reset(unsigned node);
+  Outcome reset(unsigned node);
   /// From then on a read of a chain that so many cycles pass without an answer of gives up the chain; 0: none does. Rounded up to units
   /// of kTimeoutUnit.
-  Handle timeout(unsigned node, std::uint64_t cycles);
+  Outcome timeout(unsigned node, std::uint64_t cycles);
   /// The host's root complex is reset by itself: it forgets reads that it has not answered.
-  Handle restart_host(unsigned node);
+  Outcome restart_host(unsigned node);
   /// Nodes that may write the hub's registers beside its host: a bit each.
-  Handle owners(unsigned node, std::uint32_t nodes);
+  Outcome owners(unsigned node, std::uint32_t nodes);
 
   /// The calculator's place for a beat's address in a context.
   [[nodiscard]] std::uint64_t calculator(unsigned node, unsigned context, std::uint64_t at = 0) const;
@@ -153,8 +159,8 @@ class Peach2 {
   [[nodiscard]] Processor::Then ends(const std::shared_ptr<Times>& times);
   void stores(unsigned node, std::uint64_t to, std::span<const std::byte> data, const Processor::Then& then = {});
   /// `of`: the operation that it is a part of, or null where it is one itself.
-  Handle add_chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits,
-                   std::shared_ptr<Times> of = {});
+  Outcome add_chain(unsigned node, const std::vector<Copy>& copies, Descriptors in, bool waits,
+                    std::shared_ptr<Times> of = {});
   void launch(unsigned node, std::uint64_t chain, const Processor::Then& then = {});
   void set_up(unsigned node, const Reduction& how, std::uint64_t bytes, bool by_hub);
   [[nodiscard]] std::vector<Copy> into_calculator(unsigned node, const Sources& from, const Reduction& how) const;
@@ -162,6 +168,7 @@ class Peach2 {
   class Making;
 
   Fabric& fabric_;
+  queue::Timeline operations_{fabric_};
   Places places_;
   std::vector<NodeState> nodes_;
   std::uint32_t groups_ = 0;  ///< made so far

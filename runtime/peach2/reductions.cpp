@@ -100,7 +100,7 @@ std::vector<Copy> Peach2::into_calculator(unsigned node, const Sources& from, co
   return copies;
 }
 
-Handle Peach2::reduce(unsigned node, std::uint64_t to, const Sources& from, const Reduction& how, bool by_hub) {
+Outcome Peach2::reduce(unsigned node, std::uint64_t to, const Sources& from, const Reduction& how, bool by_hub) {
   check_node(node);
   check(how);
   check(how, node, from);
@@ -284,7 +284,7 @@ Peach2::Group Peach2::group(const std::vector<unsigned>& nodes, std::uint64_t at
   return group;
 }
 
-Handle Peach2::reduce(Group& group, unsigned node, const Sources& from) {
+Outcome Peach2::reduce(Group& group, unsigned node, const Sources& from) {
   check_node(node);
   require(std::ranges::find(group.nodes_, node) != group.nodes_.end(),
           "node " + std::to_string(node) + " is not in the group");
@@ -312,6 +312,7 @@ Handle Peach2::reduce(Group& group, unsigned node, const Sources& from) {
 }
 
 void Peach2::recover() {
+  operations_.forget();
   ++recoveries_;
   for (unsigned node = 0; node < nodes_.size(); ++node) {
     nodes_[node].due.reset();

@@ -3,53 +3,39 @@
 #pragma once
 
 #include <algorithm>
-#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <queue>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "cluster/engine.hpp"
 #include "core/types.hpp"
 
 namespace thalweg::queue {
 
-/// What takes operations under a handle, and answers each with one completion or more, the last of which says that it is.
-template <class T>
-concept Engine =
-    requires(T& engine, const T& seen, typename T::Completion completion, std::vector<typename T::Completion>& all) {
-      { seen.now() } -> std::same_as<Tick>;
-      { seen.lookahead() } -> std::same_as<Tick>;
-      { seen.idle() } -> std::same_as<bool>;
-      engine.advance(Tick{}, all);
-      { completion.handle } -> std::convertible_to<std::uint64_t>;
-      { completion.last() } -> std::same_as<bool>;
-    };
-
-template <class Of>
 class Timeline {
-  static_assert(Engine<Of>);
-
  public:
-  using Completion = typename Of::Completion;
-  using Done = std::function<void(typename Completion::Kind, Tick)>;
+  using Done = std::function<void(const Completion&)>;
 
-  explicit Timeline(Of& engine) : engine_(engine) {}
+  explicit Timeline(Engine& engine) : engine_(engine) {}
 
-  [[nodiscard]] Of& engine() { return engine_; }
-  [[nodiscard]] const Of& engine() const { return engine_; }
+  [[nodiscard]] const Engine& engine() const { return engine_; }
   [[nodiscard]] Tick now() const { return engine_.now(); }
   /// The engine takes what is dated `at`, or as early as it still can.
   [[nodiscard]] Tick possible(Tick at) const { return std::max(at, now() - engine_.lookahead()); }
 
   /// A handle for the engine; `done` is called for each of its completions.
-  [[nodiscard]] std::uint64_t expect(Done done) {
+  [[nodiscard]] Handle expect(Done done) {
     expected_.emplace(next_, std::move(done));
     return next_++;
   }
   /// The handle was not used after all.
-  void forget(std::uint64_t handle) { expected_.erase(handle); }
+  void forget(Handle handle) { expected_.erase(handle); }
+  /// All of them: they will not complete.
+  void forget() { expected_.clear(); }
   /// Calls `event` at time `at`, or at once where that has passed.
   void at(Tick at, std::function<void()> event) { events_.push({at, next_++, std::move(event)}); }
 
@@ -59,15 +45,19 @@ class Timeline {
     if (due <= now()) return pop_event();
     completed_.clear();
     engine_.advance(std::min(until, due), completed_);
-    for (const Completion& completion : completed_) {
+    deliver(completed_);
+  }
+  /// Tells those who expect them of completions, where somebody else moves the engine's time.
+  void deliver(std::span<const Completion> completed) {
+    for (const Completion& completion : completed) {
       const auto found = expected_.find(completion.handle);
-      if (!completion.last()) {
-        found->second(completion.kind, completion.at);
+      if (!completion.last) {
+        found->second(completion);
         continue;
       }
       const Done done = std::move(found->second);
       expected_.erase(found);
-      done(completion.kind, completion.at);
+      done(completion);
     }
   }
   /// True when nothing more will happen by itself.
@@ -86,10 +76,10 @@ class Timeline {
     call();
   }
 
-  Of& engine_;
+  Engine& engine_;
   std::uint64_t next_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::unordered_map<std::uint64_t, Done> expected_;
+  std::unordered_map<Handle, Done> expected_;
   std::vector<Completion> completed_;
 };
 

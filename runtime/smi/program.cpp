@@ -12,7 +12,7 @@
 namespace thalweg::smi {
 
 Program::Program(Domains& time, Domain& clock, const Config& config, std::vector<std::vector<Port>> ports)
-    : clock_(clock), config_(config), kernels_(time) {
+    : time_(time), clock_(clock), config_(config), kernels_(time) {
   if (config_.world == 0) config_.world = static_cast<unsigned>(ports.size());
   require(config_.world <= ports.size(),
           "there are " + std::to_string(ports.size()) + " ranks, and programs for " + std::to_string(config_.world));
@@ -44,8 +44,8 @@ Library& Program::library(unsigned rank, const std::string& file) {
   return *libraries.back().second;
 }
 
-void Program::start(unsigned rank, const std::string& file, const std::string& kernel, std::vector<Argument> arguments,
-                    bool serves) {
+Handle Program::start(unsigned rank, const std::string& file, const std::string& kernel,
+                      std::vector<Argument> arguments, bool serves) {
   require(rank < ranks(), "there is no rank " + std::to_string(rank));
   auto& from = library(rank, file);
   const auto call = from.kernel(kernel);
@@ -75,22 +75,23 @@ void Program::start(unsigned rank, const std::string& file, const std::string& k
     for (auto& argument : running.arguments) pointers.push_back(argument.bytes.data());
     call(pointers.data());
   };
-  start(running, serves);
+  return start(running, serves);
 }
 
-void Program::start(unsigned rank, const std::string& kernel, std::function<void()> call, bool serves) {
+Handle Program::start(unsigned rank, const std::string& kernel, std::function<void()> call, bool serves) {
   require(rank < ranks(), "there is no rank " + std::to_string(rank));
   auto& running = running_.emplace_back(*this, rank, kernel);
   running.call = std::move(call);
-  start(running, serves);
+  return start(running, serves);
 }
 
-void Program::start(Running& running, bool serves) {
+Handle Program::start(Running& running, bool serves) {
   running.number = static_cast<int>(running_.size()) - 1;
   running.banks.assign(config_.banks, {.bursts = Bursts(config_.dram.burst_bytes)});
   running.kernel = &kernels_.add("kernel " + running.name + " of rank " + std::to_string(running.rank), clock_,
                                  [this, &running] { body(running); },
                                  {.serves = serves, .context = &running, .stack_bytes = kStack});
+  return static_cast<Handle>(running.number);
 }
 
 /// Calls a kernel. What it throws and nobody catches is a fault of its own; what the runtime throws goes to the caller of run().
@@ -146,19 +147,29 @@ void Program::body(Running& running) {
   ++uses_;
   running.ended = kernel.cycle();
   running.is_over = true;
+  ended_.push_back({static_cast<Handle>(running.number), kernel.tick()});
+  time_.interrupt();
+}
+
+bool Program::idle() const {
+  return ended_.empty() && (kernels_.running() == 0 || time_.next_due() == kNever);
+}
+
+void Program::advance(Tick until, std::vector<Completion>& completed) {
+  while (ended_.empty() && !idle() && now() < until) kernels_.advance(until);
+  completed.insert(completed.end(), ended_.begin(), ended_.end());
+  ended_.clear();
 }
 
 void Program::run() {
   const auto& clock = clock_.clock;
   const bool limited = limit_ < kNever / clock.period - 1;
-  try {
-    if (!kernels_.run(limited ? clock.phase + (limit_ + 1) * clock.period : kNever)) throw Late(late());
-  } catch (const Late&) {
-    throw;
-  } catch (const Stuck&) {
-    throw stuck();
-  }
-  warn_of_unread();
+  const Tick end = limited ? clock.phase + (limit_ + 1) * clock.period : kNever;
+  std::vector<Completion> completed;
+  while (!idle() && now() < end) advance(end, completed);
+  if (kernels_.running() == 0) return warn_of_unread();
+  if (idle()) throw stuck();
+  throw Late(late());
 }
 
 void Program::check_limit(const Running& running, std::span<void* const> code, Tick cycle) const {

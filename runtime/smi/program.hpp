@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/engine.hpp"
 #include "core/clock.hpp"
 #include "core/kernel.hpp"
 #include "core/stream.hpp"
@@ -29,7 +30,8 @@ class Late : public Stuck {
   using Stuck::Stuck;
 };
 
-class Program {
+/// Kernels that were started, by their numbers as handles; they may run ahead of time, so that an end is known before now() is there.
+class Program final : public Engine {
  public:
   /// Of a kernel, in bytes: arrays are there that are on-chip memory in hardware.
   static constexpr std::size_t kStack = std::size_t{16} << 20;
@@ -55,11 +57,13 @@ class Program {
     unsigned banks = 4;  ///< of a rank's memory
     DramTiming dram{};   ///< of each, in cycles
     Tick latency = 1;
+    std::int64_t ticks_per_second = 1'000'000;
+    std::function<std::vector<Lost>()> lost{};  ///< by the ranks' nodes; nothing: none is
   };
 
   /// `ports` by rank.
   Program(Domains& time, Domain& clock, const Config& config, std::vector<std::vector<Port>> ports);
-  ~Program();
+  ~Program() override;
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -73,16 +77,25 @@ class Program {
     std::vector<std::byte> bytes;
     Buffer* buffer = nullptr;
   };
-  /// Starts a kernel of a library in cycle 0. Of ranks 0, 1, ... the communicator is the first argument of type SMI_Comm that has no
+  /// Starts a kernel of a library in the next cycle. Of ranks 0, 1, ... the communicator is the first argument of type SMI_Comm that has no
   /// bytes. A kernel that `serves` need not end. Throws std::runtime_error where library or kernel are not there.
-  void start(unsigned rank, const std::string& library, const std::string& kernel, std::vector<Argument> arguments,
-             bool serves = false);
+  Handle start(unsigned rank, const std::string& library, const std::string& kernel, std::vector<Argument> arguments,
+               bool serves = false);
 
   /// The same of C++ code, which calls smi_calls().
-  void start(unsigned rank, const std::string& kernel, std::function<void()> call, bool serves = false);
+  Handle start(unsigned rank, const std::string& kernel, std::function<void()> call, bool serves = false);
   /// Until all that don't serve have ended. Throws Misuse, or Stuck with who waits for whom, or that says who has not ended by the
   /// limit.
   void run();
+  [[nodiscard]] Tick now() const override { return time_.now(); }
+  [[nodiscard]] std::int64_t ticks_per_second() const override { return config_.ticks_per_second; }
+  /// Throws Misuse.
+  void advance(Tick until, std::vector<Completion>& completed) override;
+  /// True also when all kernels that don't serve have ended.
+  [[nodiscard]] bool idle() const override;
+  [[nodiscard]] std::vector<Blocked> blocked() const override { return stuck().blocked; }
+  [[nodiscard]] std::vector<Lost> lost() const override { return config_.lost ? config_.lost() : std::vector<Lost>{}; }
+
   /// Kernels that are started from then on record their stalls.
   void record() { kernels_.record(); }
   /// The last cycle in which a kernel that does not serve may end.
@@ -141,7 +154,7 @@ class Program {
 
   [[nodiscard]] PortState& port_of(Running& running, const Channel& channel);
   [[nodiscard]] Library& library(unsigned rank, const std::string& file);
-  void start(Running& running, bool serves);
+  Handle start(Running& running, bool serves);
   void call(Running& running) const;
   void body(Running& running);
   void open(Running& running, Channel& channel, const smi__open& open);
@@ -179,11 +192,13 @@ class Program {
   void popped(const Running& running, const Channel& channel, unsigned port);
   void warn_of_unread();
 
+  Domains& time_;
   Domain& clock_;
   Config config_;
   DeviceMemory memory_;
   std::vector<Rank> ranks_;
   std::deque<Running> running_;
+  std::vector<Completion> ended_;
   Agreement agreement_;
   std::vector<std::string> warnings_;
   std::uint64_t elements_ = 0, uses_ = 0;

@@ -225,7 +225,9 @@ Stuck Program::stuck() const {
   if (all.size() > kLines) text += "\n  and " + std::to_string(all.size() - kLines) + " more";
   if (!round.empty()) text += "\n  in a circle:";
   for (const auto* running : round) text += "\n    " + add(*running);
-  return Stuck(text, std::move(all));
+  Stuck stuck(text, std::move(all));
+  stuck.ticks_per_second = static_cast<double>(config_.ticks_per_second);
+  return stuck;
 }
 
 std::uint64_t Program::PortState::moved(unsigned other) const {

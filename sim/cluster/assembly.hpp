@@ -91,9 +91,11 @@ class Assembly {
   Assembly& operator=(const Assembly&) = delete;
 
   [[nodiscard]] Domains& time() { return time_; }
+  [[nodiscard]] const Domains& time() const { return time_; }
   [[nodiscard]] Tick ticks_per_second() const { return ticks_per_second_; }
   [[nodiscard]] Domain& clock(std::string_view name) { return *clocks_.find(name)->second; }
   [[nodiscard]] AssembledNode& node(unsigned number) { return *nodes_.at(number); }
+  [[nodiscard]] const AssembledNode& node(unsigned number) const { return *nodes_.at(number); }
   [[nodiscard]] unsigned nodes() const { return static_cast<unsigned>(nodes_.size()); }
   /// Of the directions of links that have carried something and count it.
   [[nodiscard]] std::vector<LinkUse> link_use() const;

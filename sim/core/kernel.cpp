@@ -133,16 +133,16 @@ Kernel& Kernels::add(std::string name, Domain& domain, std::function<void()> bod
   return kernels_.emplace_back(*this, std::move(name), domain, std::move(body), options);
 }
 
-bool Kernels::run(Tick until) {
+void Kernels::advance(Tick until) {
   constexpr Tick kStretch = Tick{1} << 40;
+  time_.advance(std::min(until, time_.now() + kStretch));
+}
+
+bool Kernels::run(Tick until) {
   while (running_) {
-    const auto due = time_.next_due();
-    if (due == kNever) throw stuck();
-    if (due >= until) {
-      time_.advance(until);
-      return false;
-    }
-    time_.advance(std::min(until, due + kStretch));
+    if (time_.next_due() == kNever) throw stuck();
+    if (time_.now() >= until) return false;
+    advance(until);
   }
   return true;
 }

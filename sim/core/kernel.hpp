@@ -203,6 +203,8 @@ class Kernels {
 
   /// Until all that don't serve have ended: true; or until tick `until`: false. Throws Stuck, or what a kernel threw.
   bool run(Tick until = kNever);
+  /// Until tick `until`, or the tick after an interrupt; at most for a long stretch. Throws what a kernel threw.
+  void advance(Tick until);
 
   /// Those that don't serve and have not ended.
   [[nodiscard]] std::size_t running() const { return running_; }

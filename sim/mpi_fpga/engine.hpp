@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one interface under every front: operations go in at a time, completions come out at a time.
-// Implemented by the simulator (mpi_fpga/driver/fabric.hpp); the hardware engine takes the same calls.
+// What a front of MPI-FPGA needs beside what every engine has (cluster/engine.hpp): communicators, collectives, messages.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "core/types.hpp"
+#include "cluster/engine.hpp"
 #include "thalweg_mpi_fpga_spec.hpp"
 #include "thalweg_spec.hpp"
 
 namespace thalweg::mpi_fpga {
 
-using Handle = std::uint64_t;  ///< chosen by the caller, given back in the completion
 using ContextId = std::uint32_t;
 
 /// Where a rank's block lies in a buffer, in elements of the request's type.
@@ -72,33 +70,12 @@ struct MessageRequest {
   std::uint64_t bytes = 0;
 };
 
-struct Completion {
-  enum class Kind : std::uint8_t {
-    collective,  ///< the rank's receive buffer is complete in host memory (or its part is done, where it receives none)
-    injected,    ///< the message's last flit left the sender's host memory
-    arrived,     ///< the message's last flit is in the receiver's host memory
-    table,       ///< the rank's row of the communicator table is loaded
-  };
-  Kind kind;
-  Handle handle;
-  Tick at;
-
-  /// The handle's last one.
-  [[nodiscard]] bool last() const { return kind != Kind::injected; }
-};
-
 /// Where an operation starts and ends: in host memory behind PCIe, or at the node's own port.
 enum class Endpoint : std::uint8_t { host, kernel };
 
 struct LinkUse {
   NodeId node;
   unsigned port;
-  std::uint64_t flits;
-};
-
-/// Flits that a node's router dropped, as their packets had no route.
-struct Unrouted {
-  NodeId node;
   std::uint64_t flits;
 };
 
@@ -111,20 +88,13 @@ struct Recovery {
   Tick resumed;  ///< it went on, without the link that was given up, and the operations that were under way began again
 };
 
-class Engine {
+/// A collective completes once for each rank: its receive buffer is complete in host memory, or its part is done where it
+/// receives none. A message completes twice: when its last flit has left the sender's host memory, and when it is in the
+/// receiver's.
+class CollectiveEngine : public Engine {
  public:
-  using Completion = mpi_fpga::Completion;
-
-  virtual ~Engine() = default;
-
-  [[nodiscard]] virtual Tick now() const = 0;
-  [[nodiscard]] virtual std::int64_t ticks_per_second() const = 0;
-
-  /// Ticks until what is given to the engine can have an effect: `at` below may lie so far in the past.
-  [[nodiscard]] virtual Tick lookahead() const { return 0; }
-
-  /// Grants a communicator a row in the table of every member's node, and queues the loading of the rows: one
-  /// Completion::table per member, with handles[i] for members[i], from time `at`. Nothing where no row is free on all.
+  /// Grants a communicator a row in the table of every member's node, and queues the loading of the rows from
+  /// time `at`: a completion for each member, with handles[i] for members[i]. Nothing where no row is free on all.
   /// members[i] is the node of the communicator's rank i.
   virtual std::optional<ContextId> create_communicator(std::span<const NodeId> members, std::span<const Handle> handles,
                                                        Tick at) = 0;
@@ -142,26 +112,13 @@ class Engine {
   virtual void submit(const CollectiveRequest& request, Tick at) = 0;
   virtual void send(const MessageRequest& request, Tick at) = 0;
 
-  /// Runs until `until`, or until the end of the first tick in which something completed; what completed is appended.
-  /// Afterwards now() is the time reached.
-  virtual void advance(Tick until, std::vector<Completion>& completed) = 0;
-
-  /// True when nothing is queued, moving or due: time can pass, nothing will happen.
-  [[nodiscard]] virtual bool idle() const = 0;
-
   /// The first difference between the parts of one operation that its ranks gave (root, count, type, ...), or nothing.
   [[nodiscard]] virtual std::optional<std::string> mismatch() const = 0;
-
-  /// Why the fabric cannot go on, though operations are unfinished: a link that stays down. advance() returns at once then.
-  [[nodiscard]] virtual std::optional<std::string> failure() const { return std::nullopt; }
 
   /// The links without which it went on.
   [[nodiscard]] virtual std::vector<Recovery> recoveries() const { return {}; }
 
   [[nodiscard]] virtual std::vector<LinkUse> link_use() const = 0;
-
-  /// Of the nodes that have dropped any.
-  [[nodiscard]] virtual std::vector<Unrouted> unrouted() const = 0;
 };
 
 }  // namespace thalweg::mpi_fpga

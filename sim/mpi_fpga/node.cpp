@@ -8,10 +8,10 @@
 namespace thalweg::mpi_fpga {
 
 Node::Node(const FabricConfig& config, const Graph& graph, NodeId self, Endpoint endpoint, Messages& messages,
-           Scheduler& scheduler, std::vector<Completion>& completed)
+           Scheduler& scheduler, std::vector<Ended>& ended)
     : messages_(messages),
       scheduler_(scheduler),
-      completed_(completed),
+      ended_(ended),
       id_(scheduler.add(*this)),
       router_(make_router(config, self)),
       unit_(config, graph, self, router_.ejected(), pool_, events_),
@@ -58,7 +58,7 @@ bool Node::step(Tick now) {
   while (events_.next() <= now) handle(events_.take(), now);
   unit_.step(now);
   while (const auto id = unit_.take_ended()) {
-    complete(Completion::Kind::collective, unit_.request(*id).handle, now);
+    complete(Ended::Kind::collective, unit_.request(*id).handle, now);
     start_operations(unit_.context_of(*id), now + 1);  // the unit has gone through this cycle
   }
   busy |= host_.step(now);
@@ -100,7 +100,7 @@ void Node::handle(const Event& event, Tick now) {
     case Event::Kind::output:
       break;  // the step that it causes sees it
     case Event::Kind::complete:
-      completed_.push_back(on_the_way_.front());
+      ended_.push_back(on_the_way_.front());
       on_the_way_.pop_front();
       scheduler_.interrupt();
       break;
@@ -149,19 +149,19 @@ void Node::finish_row(std::uint32_t context, Tick now) {
   const auto loaded = std::ranges::find(new_rows_[context], now, &NewRow::loaded);
   if (loaded == new_rows_[context].end()) return;  // freed meanwhile
   unit_.loaded_now(context);
-  if (loaded->row.has_rank()) complete(Completion::Kind::table, loaded->handle, now);
+  if (loaded->row.has_rank()) complete(Ended::Kind::row, loaded->handle, now);
   new_rows_[context].erase(loaded);
   start_operations(context, now);
 }
 
 void Node::operation_over(OperationId id, Tick now) {
-  complete(Completion::Kind::collective, unit_.request(id).handle, now);
+  complete(Ended::Kind::collective, unit_.request(id).handle, now);
   start_operations(unit_.context_of(id), now);
 }
 
 void Node::message_injected(MessageId id, Tick now) {
   if (messages_[id].row) return;
-  complete(Completion::Kind::injected, messages_[id].request.handle, now);
+  complete(Ended::Kind::injected, messages_[id].request.handle, now);
 }
 
 void Node::message_arrived(MessageId id, Tick now) {
@@ -171,13 +171,13 @@ void Node::message_arrived(MessageId id, Tick now) {
       events_.add({now + 1, Event::Kind::table, carried->context});
     }
   } else {
-    complete(Completion::Kind::arrived, messages_[id].request.handle, now);
+    complete(Ended::Kind::arrived, messages_[id].request.handle, now);
   }
   messages_.remove(id);
 }
 
 /// The host sees it after the way through PCIe.
-void Node::complete(Completion::Kind kind, Handle handle, Tick now) {
+void Node::complete(Ended::Kind kind, Handle handle, Tick now) {
   const Tick at = now + std::max<Tick>(1, host_.latency());
   on_the_way_.push_back({kind, handle, at});
   events_.add({at, Event::Kind::complete});

@@ -11,10 +11,18 @@
 
 namespace thalweg::mpi_fpga {
 
+/// What a node has ended of what the driver gave it, as the host sees it.
+struct Ended {
+  enum class Kind : std::uint8_t { row, collective, injected, arrived };
+  Kind kind;
+  Handle handle;
+  Tick at;
+};
+
 class Node final : public Component, private HostPort::Listener {
  public:
   Node(const FabricConfig& config, const Graph& graph, NodeId self, Endpoint endpoint, Messages& messages,
-       Scheduler& scheduler, std::vector<Completion>& completed);
+       Scheduler& scheduler, std::vector<Ended>& ended);
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
@@ -61,11 +69,11 @@ class Node final : public Component, private HostPort::Listener {
   void finish_row(std::uint32_t context, Tick now);
   void start_operations(std::uint32_t context, Tick now);
   void foresee(const Event& event);
-  void complete(Completion::Kind kind, Handle handle, Tick now);
+  void complete(Ended::Kind kind, Handle handle, Tick now);
 
   Messages& messages_;
   Scheduler& scheduler_;
-  std::vector<Completion>& completed_;
+  std::vector<Ended>& ended_;
   ComponentId id_;
   PacketPool pool_;
   Events events_;
@@ -75,8 +83,8 @@ class Node final : public Component, private HostPort::Listener {
   std::vector<std::deque<Command>> commands_;  ///< of each context
   std::vector<std::deque<NewRow>> new_rows_;   ///< that are to be loaded into it
   std::vector<std::uint32_t> generation_;      ///< of each context: how often it has been freed
-  std::deque<Completion> on_the_way_;  ///< to the host: in the order of time, because its latency is the same for all
-  Tick row_written_ = 0;               ///< when the table can be written again
+  std::deque<Ended> on_the_way_;  ///< to the host: in the order of time, because its latency is the same for all
+  Tick row_written_ = 0;          ///< when the table can be written again
   Tick foreseen_ = kNever;
 };
 

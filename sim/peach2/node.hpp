@@ -68,6 +68,7 @@ class Node final : public AssembledNode {
   [[nodiscard]] Port& port(unsigned number) override { return ports_.at(number + kEast); }
   [[nodiscard]] Host& host() { return host_; }
   [[nodiscard]] Processor& processor() { return *processor_; }
+  [[nodiscard]] const Processor& processor() const { return *processor_; }
   [[nodiscard]] SparseMemory& memory() { return memory_.bytes(); }
   [[nodiscard]] HubModel& hub() { return *hub_; }
   /// Writes that left by a port that is joined to nothing, since this was called last: port, whose, and where to.

@@ -28,16 +28,17 @@ LEAVES = {
     "reduce": {"core", "common"},
     "network": {"core", "common", "link", "switch"},
     "launch": set[str](),
-    "queue": {"core"},
+    "queue": {"core", "cluster"},
+    "session": {"core", "cluster", "queue"},
 }
 """What each may include besides itself."""
 SIMULATED = {path.name: path for root in (ROOT, RELAY) for path in (root / "sim").iterdir() if path.is_dir()}
 RUNNING = {path.name: path for path in (ROOT / "runtime").iterdir() if path.is_dir()}
 SYSTEMS = sorted(SIMULATED.keys() - LEAVES.keys())
 FRONTS = {
-    "mpi": {"mpi_fpga", "launch", "queue"},
-    "in_switch": {"mpi_fpga", "smi", "smi_front"},
-    **{f"{system}_front": {system} for system in SYSTEMS if system in RUNNING},
+    "mpi": {"mpi_fpga", "launch", "queue", "session"},
+    "in_switch": {"mpi_fpga", "smi", "smi_front", "queue", "session"},
+    **{f"{system}_front": {system, "queue", "session"} for system in SYSTEMS if system in RUNNING},
 }
 PLACES = SIMULATED | {f"{name}_front" if name in SYSTEMS else name: path for name, path in RUNNING.items()}
 """By the names of their libraries: a front that has its system's word for a folder has another one there."""

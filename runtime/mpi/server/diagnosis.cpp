@@ -72,60 +72,63 @@ std::optional<std::string> Server::disagreement() const {
   return std::nullopt;
 }
 
-std::vector<std::string> Server::who_waits() {
-  std::vector<std::pair<std::string, std::vector<unsigned>>> groups;
-  std::vector<Tick> since;
-  for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
-    const Rank& waiting = ranks_[rank];
-    const Slot& slot = memory_.slot(rank);
-    std::string what;
-    if (slot.state.load() == State::finished || slot.state.load() == State::resting) {
-      what = "finished";
-    } else if (slot.state.load() == State::outside) {
-      what = "in " + options_.functions[slot.function] + ", of which the fabric knows nothing";
-    } else if (slot.disagrees.load() != 0) {
-      what = "in " + options_.functions[slot.function] + ", which failed";
-    } else if (slot.state.load() != State::parked) {
-      const bool lost = std::ranges::find(connections_.lost(), rank) != connections_.lost().end();
-      const std::int64_t tenths = quiet_ns(rank) / 100'000'000;  // of a second
-      what = lost                             ? "ended"
-             : !connections_.has_joined(rank) ? "has not called MPI_Init"
-             : tenths > 0
-                 ? "computing or spinning: " + std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) +
-                       " s of processor time without a call of MPI that takes time, which virtual time waits for"
-                 : "computing, or blocked outside MPI";
-    } else {
-      what = "in " + options_.functions[slot.function] + ", waits for ";
-      std::size_t named = 0;
-      for (const std::uint64_t id : memory_.at<const std::uint64_t>(slot.wait_ids, slot.wait_count)) {
-        const auto found = waiting.pending.find(id);
-        if (found == waiting.pending.end()) continue;
-        if (named == 3) {
-          what += "; and more";
-          break;
-        }
-        what += (named++ ? "; " : "") + waits_for(rank, found->second.part);
-      }
-      if (named == 0)
-        what += slot.wait_count > 0 ? "an operation that has not begun" : "nothing in particular (it polls)";
-    }
-    const auto same = std::ranges::find(groups, what, [](const auto& group) { return group.first; });
-    const auto index = static_cast<std::size_t>(same - groups.begin());
+/// What a rank does, or waits for.
+std::string Server::state_of(unsigned rank) {
+  const Slot& slot = memory_.slot(rank);
+  const State state = slot.state.load();
+  const std::string& function = options_.functions[slot.function];
+  if (state == State::finished || state == State::resting) return "finished";
+  if (state == State::outside) return "in " + function + ", of which the fabric knows nothing";
+  if (slot.disagrees.load() != 0) return "in " + function + ", which failed";
+  if (state != State::parked) {
+    if (std::ranges::find(connections_.lost(), rank) != connections_.lost().end()) return "ended";
+    if (!connections_.has_joined(rank)) return "has not called MPI_Init";
+    const std::int64_t tenths = quiet_ns(rank) / 100'000'000;  // of a second
+    if (tenths == 0) return "computing, or blocked outside MPI";
+    return "computing or spinning: " + std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) +
+           " s of processor time without a call of MPI that takes time, which virtual time waits for";
+  }
+  std::string what = "in " + function + ", waits for ";
+  std::size_t named = 0;
+  for (const std::uint64_t id : memory_.at<const std::uint64_t>(slot.wait_ids, slot.wait_count)) {
+    const Submission* part = session_.pending(rank, id);
+    if (!part) continue;
+    if (named == 3) return what + "; and more";
+    what += (named++ ? "; " : "") + waits_for(rank, *part);
+  }
+  if (named > 0) return what;
+  return what + (slot.wait_count > 0 ? "an operation that has not begun" : "nothing in particular (it polls)");
+}
+
+std::vector<Blocked> Server::blocked() {
+  std::vector<Blocked> all;
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+    all.push_back({.who = rank_list({rank}),
+                   .what = state_of(rank),
+                   .since = session_.is_parked(rank) ? session_.since(rank) : -1});
+  return all;
+}
+
+std::vector<std::string> Outcome::waiting(double ticks_per_second) const {
+  struct Group {
+    std::vector<unsigned> ranks;
+    Blocked first;
+  };
+  std::vector<Group> groups;
+  for (unsigned rank = 0; rank < blocked.size(); ++rank) {
+    const auto same =
+        std::ranges::find(groups, blocked[rank].what, [](const Group& group) { return group.first.what; });
     if (same == groups.end()) {
-      groups.push_back({what, {rank}});
-      since.push_back(waiting.parked ? waiting.since : -1);
+      groups.push_back({{rank}, blocked[rank]});
     } else {
-      same->second.push_back(rank);
-      since[index] = std::min(since[index], waiting.since);
+      same->ranks.push_back(rank);
+      same->first.since = std::min(same->first.since, blocked[rank].since);
     }
   }
-  const auto ticks_per_second = static_cast<double>(timeline_.engine().ticks_per_second());
   std::vector<std::string> lines;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    std::string line = rank_list(groups[i].second) + ": " + groups[i].first;
-    if (since[i] >= 0) line += ", since " + in_microseconds(since[i], ticks_per_second);
-    lines.push_back(line);
-  }
+  for (const Group& group : groups)
+    lines.push_back(rank_list(group.ranks) + ": " + group.first.what +
+                    (group.first.since < 0 ? "" : ", since " + in_microseconds(group.first.since, ticks_per_second)));
   return lines;
 }
 

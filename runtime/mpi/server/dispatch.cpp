@@ -17,7 +17,7 @@ void Server::drain(unsigned rank) {
 }
 
 void Server::accept(unsigned rank, const Submission& part) {
-  if (part.id != 0) ranks_[rank].pending.emplace(part.id, Pending{part});
+  if (part.id != 0) session_.request(rank, part);
   switch (part.action) {
     case Action::create:
       return create(rank, part);
@@ -89,8 +89,8 @@ void Server::create(unsigned rank, const Submission& part) {
     const auto loading = std::make_shared<std::size_t>(hosts.size());
     std::vector<Handle> handles;
     for (std::size_t i = 0; i < hosts.size(); ++i)
-      handles.push_back(timeline_.expect([answer, loading](Completion::Kind, Tick when) {
-        if (--*loading == 0) answer(true, when);
+      handles.push_back(timeline_.expect([answer, loading](const Completion& loaded) {
+        if (--*loading == 0) answer(true, loaded.at);
       }));
     made.context = timeline_.engine().create_communicator(hosts, handles, at);
     if (made.context) return;
@@ -216,7 +216,7 @@ void Server::fit(const Communicator& communicator, Operation& operation, const S
 /// Gives a node's part, whose blocks have `bytes`, to the engine.
 void Server::submit(const Communicator& communicator, Operation& operation, CollectiveRequest request,
                     std::uint64_t bytes, Tick at, std::function<void(Tick)> done) {
-  request.handle = timeline_.expect([done = std::move(done)](Completion::Kind, Tick when) { done(when); });
+  request.handle = timeline_.expect([done = std::move(done)](const Completion& ended) { done(ended.at); });
   request.context = *communicator.context;
   request.algorithm = operation.algorithm = algorithm_of(communicator, request, bytes);
   timeline_.engine().submit(request, timeline_.possible(at));
@@ -297,8 +297,9 @@ void Server::send(unsigned rank, const Submission& part) {
   Channel& channel = channels_[std::uint64_t{rank} << 32 | message.receiver];
   transfer(
       rank, message.receiver, part.bytes, part.at,
-      [this, message, sent = part.at, order = channel.sent++](Completion::Kind kind, Tick at) {
-        if (kind == Completion::Kind::injected) {
+      [this, message, sent = part.at, order = channel.sent++](const Completion& moved) {
+        const Tick at = moved.at;
+        if (!moved.last) {
           if (!message.synchronous) complete(message.sender, {.id = message.id, .at = at});
           return;
         }
@@ -319,8 +320,8 @@ void Server::send(unsigned rank, const Submission& part) {
 void Server::transfer(unsigned from, unsigned to, std::uint64_t bytes, Tick at, Timeline::Done done) {
   if (from != to) return timeline_.send(options_.nodes[from], options_.nodes[to], bytes, at, std::move(done));
   timeline_.at(at, [at, done = std::move(done)] {
-    done(Completion::Kind::injected, at);
-    done(Completion::Kind::arrived, at);
+    done({.at = at, .last = false});
+    done({.at = at});
   });
 }
 
@@ -345,8 +346,8 @@ void Server::serve(unsigned rank, const Post& post, const Message& message) {
   if (post.takes) books_.unreceived -= 1;
   complete(rank, {post.id, at, message.bytes, message.payload, message.source, message.tag});
   if (post.takes && message.synchronous)
-    transfer(rank, message.sender, 0, at, [this, message](Completion::Kind kind, Tick when) {
-      if (kind == Completion::Kind::arrived) complete(message.sender, {.id = message.id, .at = when});
+    transfer(rank, message.sender, 0, at, [this, message](const Completion& moved) {
+      if (moved.last) complete(message.sender, {.id = message.id, .at = moved.at});
     });
 }
 

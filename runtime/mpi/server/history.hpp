@@ -42,7 +42,7 @@ class History {
   [[nodiscard]] Tick due() const { return window_ * static_cast<Tick>(flits_.size() + 1); }
   /// Notes the flits that each link has carried so far, for each window that has ended by then. Windows become twice as long where
   /// there are too many.
-  void look(const Engine& engine) {
+  void look(const CollectiveEngine& engine) {
     if (engine.now() < due()) return;
     const std::vector<LinkUse> seen = engine.link_use();
     while (due() <= engine.now()) {

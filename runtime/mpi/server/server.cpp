@@ -22,14 +22,15 @@ constexpr Tick kLooksPerSecond = 100'000;  // of virtual time, how often a busy 
 
 }  // namespace
 
-Server::Server(Engine& engine, ServerOptions options)
+Server::Server(CollectiveEngine& engine, ServerOptions options)
     : options_(std::move(options)),
       one_rank_a_node_(!Places(options_.nodes).shared()),
       memory_(options_.ranks()),
       connections_(options_.listener, options_.ranks(), memory_.descriptor(),
                    launch::Welcome{engine.ticks_per_second(), options_.compute_scale}),
       timeline_(engine, options_.memory),
-      ranks_(options_.ranks()) {
+      ranks_(options_.ranks()),
+      session_(timeline_, options_.ranks(), lookahead()) {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) memory_.slot(rank).node = options_.nodes[rank];
   if (options_.record) books_.history.emplace(std::max<Tick>(1, engine.ticks_per_second() / 1'000'000));
 }
@@ -74,23 +75,20 @@ Outcome Server::run() {
     };
     // Asked before the parked ones are taken in: who comes back later rings, and is taken in by the next round.
     const bool outside = in_state(State::outside) || header.running.load() != 0 || somebody_may_come_back();
-    horizon_ = earliest == kNever ? kNever : earliest + lookahead();
     try {
       take_parked();
-      run_timeline();
-      for (const unsigned rank : std::exchange(yielding_, {})) wake(rank, timeline_.now());
+      session_.run(earliest, [this] { return look(); });
     } catch (const Disagreement& disagreement) {
       books_.ending = Ending::disagreement;
       books_.what = disagreement.what;
       break;
     }
-    if (!ready_.empty()) {
-      release_ready();
+    if (release_ready()) {
       if (std::exchange(created_, false)) hand_over_to_parked();
       continue;
     }
     if (earliest != kNever) continue;
-    if (std::ranges::any_of(ranks_, &Rank::parked) && !outside) {
+    if (session_.anybody_parked() && !outside) {
       const auto mismatch = disagreement();
       const auto failure = timeline_.engine().failure();
       books_.ending = mismatch ? Ending::disagreement : failure ? Ending::failure : Ending::deadlock;
@@ -252,76 +250,36 @@ Progress Server::progress() {
 void Server::take_parked() {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
     drain(rank);
-    if (!ranks_[rank].parked && memory_.slot(rank).state.load() == State::parked) park(rank);
+    if (!session_.is_parked(rank) && memory_.slot(rank).state.load() == State::parked) park(rank);
   }
 }
 
-/// When the first of what a rank waits for, and has not been told of, was complete; its own time where it has been told of all.
-Tick Server::first_reply(const Rank& of, const Slot& slot) {
-  const auto ids = memory_.at<const std::uint64_t>(slot.wait_ids, slot.wait_count);
-  Tick first = kNever;
-  for (const Reply& reply : of.outbox)
-    if (std::ranges::find(ids, reply.id) != ids.end()) first = std::min(first, reply.at);
-  return first == kNever ? slot.clock : std::max(slot.clock, first);
-}
-
 void Server::park(unsigned rank) {
-  Rank& parked = ranks_[rank];
   Slot& slot = memory_.slot(rank);
-  parked.parked = true;
-  parked.epoch += 1;
-  parked.native_call = {};
-  parked.since = slot.clock;
+  ranks_[rank].native_call = {};
   progressed_ = progressed_ || slot.was_outside;
-  if (slot.yields) return yielding_.push_back(rank);
-  std::uint32_t open = 0;
-  for (const std::uint64_t id : memory_.at<const std::uint64_t>(slot.wait_ids, slot.wait_count))
-    if (const auto found = parked.pending.find(id); found != parked.pending.end()) {
-      found->second.awaited = parked.epoch;
-      ++open;
-    }
-  const std::uint32_t done = slot.wait_count - open;
-  parked.missing = slot.need > done ? slot.need - done : 0;
-  if (parked.missing == 0 && slot.until == kForever) return wake(rank, slot.clock);
-  if (parked.missing == 0 && slot.need != 0) return wake(rank, std::min(slot.until, first_reply(parked, slot)));
-  if (slot.until != kForever)
-    timeline_.at(slot.until, [this, rank, epoch = parked.epoch, until = slot.until] {
-      if (ranks_[rank].parked && ranks_[rank].epoch == epoch) wake(rank, until);
-    });
+  session_.park(rank, slot.clock,
+                {.ids = memory_.at<const std::uint64_t>(slot.wait_ids, slot.wait_count),
+                 .need = slot.need,
+                 .until = slot.until,
+                 .alert = slot.alert,
+                 .yields = slot.yields});
 }
 
 void Server::complete(unsigned rank, const Reply& reply) {
-  Rank& owner = ranks_[rank];
-  const auto found = owner.pending.find(reply.id);
-  const bool awaited = owner.parked && found->second.awaited == owner.epoch;
-  owner.pending.erase(found);
-  owner.outbox.push_back(reply);
-  if (awaited && owner.missing > 0 && --owner.missing == 0) wake(rank, reply.at);
+  session_.complete(rank, reply);
   if (reply.bytes == kNothing) return;  // an unsuccessful probe
   progressed_ = true;
   note_event(rank, reply.at);
 }
 
 void Server::note_event(unsigned rank, Tick at) {
-  Slot& slot = memory_.slot(rank);
-  slot.happened += 1;
-  if (ranks_[rank].parked && slot.alert) wake(rank, at);
-}
-
-void Server::wake(unsigned rank, Tick at) {
-  Rank& woken = ranks_[rank];
-  if (woken.ready) return;
-  woken.ready = true;
-  ready_.push_back(rank);
-  Slot& slot = memory_.slot(rank);
-  slot.clock = std::max(slot.clock, at);
-  if (books_.history && slot.clock > woken.since)
-    books_.history->calls.push_back({rank, slot.function, woken.since, slot.clock});
-  horizon_ = std::min(horizon_, slot.clock + lookahead());
+  memory_.slot(rank).happened += 1;
+  session_.happened(rank, at);
 }
 
 void Server::hand_over(unsigned rank) {
-  std::deque<Reply>& outbox = ranks_[rank].outbox;
+  std::deque<Reply>& outbox = session_.outbox(rank);
   launch::Ring<Reply, kRing>& replies = memory_.slot(rank).replies;
   for (; !outbox.empty() && !replies.full(); outbox.pop_front()) replies.put(outbox.front());
 }
@@ -329,34 +287,35 @@ void Server::hand_over(unsigned rank) {
 /// Those that stay parked hear of what is complete, too: MPI may have its part to do of it, for others that go on.
 void Server::hand_over_to_parked() {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
-    if (ranks_[rank].outbox.empty() || memory_.slot(rank).state.load() != State::parked) continue;
+    if (session_.outbox(rank).empty() || memory_.slot(rank).state.load() != State::parked) continue;
     hand_over(rank);
     launch::ring(memory_.slot(rank).bell);
   }
 }
 
-void Server::release_ready() {
-  memory_.header().running.fetch_add(static_cast<std::uint32_t>(ready_.size()));
-  for (const unsigned rank : ready_) {
-    Rank& released = ranks_[rank];
+/// False: no rank may go on.
+bool Server::release_ready() {
+  const std::vector<unsigned> ready = session_.take_ready();
+  memory_.header().running.fetch_add(static_cast<std::uint32_t>(ready.size()));
+  for (const unsigned rank : ready) {
     Slot& slot = memory_.slot(rank);
+    slot.clock = session_.clock(rank);
+    if (books_.history && slot.clock > session_.since(rank))
+      books_.history->calls.push_back({rank, slot.function, session_.since(rank), slot.clock});
     hand_over(rank);
-    released.parked = released.ready = false;
     slot.state.store(State::running);
     launch::ring(slot.bell);
   }
-  ready_.clear();
+  return !ready.empty();
 }
 
-void Server::run_timeline() {
-  const Engine& engine = timeline_.engine();
-  const Tick look = std::max<Tick>(1, engine.ticks_per_second() / kLooksPerSecond);
-  while (!timeline_.idle() && timeline_.now() < horizon_ && !engine.failure()) {
-    const Tick soon = books_.history ? std::min(timeline_.now() + look, books_.history->due()) : timeline_.now() + look;
-    timeline_.step(engine.idle() ? horizon_ : std::min(horizon_, soon));
-    if (books_.history) books_.history->look(engine);
-    now_.store(timeline_.now(), std::memory_order_relaxed);
-  }
+/// Shows others how far the time is, and says when to look again.
+Tick Server::look() {
+  const CollectiveEngine& engine = timeline_.engine();
+  if (books_.history) books_.history->look(engine);
+  now_.store(timeline_.now(), std::memory_order_relaxed);
+  const Tick next = timeline_.now() + std::max<Tick>(1, engine.ticks_per_second() / kLooksPerSecond);
+  return books_.history ? std::min(next, books_.history->due()) : next;
 }
 
 void Server::close_books(Outcome& outcome) {
@@ -366,23 +325,24 @@ void Server::close_books(Outcome& outcome) {
     } catch (const Disagreement&) {
       // The ranks that had come before are told of all the same.
     }
-    outcome.waiting = who_waits();
+    outcome.blocked = blocked();
     for (unsigned rank = 0; rank < options_.ranks(); ++rank)
-      if (outcome.history && ranks_[rank].parked)
+      if (outcome.history && session_.is_parked(rank))
         outcome.history->calls.push_back(
-            {rank, memory_.slot(rank).function, ranks_[rank].since, std::max(timeline_.now(), ranks_[rank].since)});
+            {rank, memory_.slot(rank).function, session_.since(rank), std::max(timeline_.now(), session_.since(rank))});
   }
   outcome.joined = connections_.joined();
   for (unsigned rank = 0; rank < options_.ranks(); ++rank) {
     const Slot& slot = memory_.slot(rank);
-    outcome.clocks.push_back(slot.clock);
-    outcome.virtual_time = std::max(outcome.virtual_time, slot.clock);
+    const Tick clock = session_.is_parked(rank) ? session_.clock(rank) : slot.clock;
+    outcome.clocks.push_back(clock);
+    outcome.virtual_time = std::max(outcome.virtual_time, clock);
     for (std::size_t f = 0; f < options_.functions.size(); ++f)
       if (const std::uint64_t count = slot.calls[f].load(); count != 0) outcome.calls[options_.functions[f]] += count;
   }
   outcome.links = timeline_.engine().link_use();
   outcome.recoveries = timeline_.engine().recoveries();
-  outcome.unrouted = timeline_.engine().unrouted();
+  outcome.lost = timeline_.engine().lost();
 }
 
 }  // namespace thalweg::mpi

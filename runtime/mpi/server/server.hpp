@@ -23,6 +23,7 @@
 #include "mpi_fpga/choice.hpp"
 #include "mpi_fpga/config.hpp"
 #include "mpi_fpga/engine.hpp"
+#include "session/session.hpp"
 
 namespace thalweg::mpi {
 
@@ -85,11 +86,11 @@ struct FallbackKey {
 
 struct Outcome {
   Ending ending = Ending::stopped;
-  std::string what;                  ///< one line, where the run did not finish
-  unsigned aborter = 0;              ///< the rank that called MPI_Abort
-  int abort_code = 0;                ///< and with which code
-  std::vector<std::string> waiting;  ///< who waits for whom, on what, since when
-  Tick virtual_time = 0;             ///< the last rank's clock
+  std::string what;              ///< one line, where the run did not finish
+  unsigned aborter = 0;          ///< the rank that called MPI_Abort
+  int abort_code = 0;            ///< and with which code
+  std::vector<Blocked> blocked;  ///< the ranks, each with what it waits for; -1: it did not wait
+  Tick virtual_time = 0;         ///< the last rank's clock
   std::vector<Tick> clocks;
   unsigned joined = 0;
   std::map<std::string, std::uint64_t> calls;
@@ -101,8 +102,11 @@ struct Outcome {
   std::string first_failure;             ///< of those the first one
   std::vector<LinkUse> links;
   std::vector<Recovery> recoveries;
-  std::vector<Unrouted> unrouted;
+  std::vector<Lost> lost;
   std::optional<History> history;
+
+  /// A line for all ranks of which the same is to be said, whatever they wait since.
+  [[nodiscard]] std::vector<std::string> waiting(double ticks_per_second) const;
 };
 
 /// How far a run is.
@@ -113,7 +117,7 @@ struct Progress {
 
 class Server {
  public:
-  Server(Engine& engine, ServerOptions options);
+  Server(CollectiveEngine& engine, ServerOptions options);
 
   /// Serves until the program ends or cannot go on.
   Outcome run();
@@ -125,23 +129,12 @@ class Server {
   [[nodiscard]] const std::vector<std::int32_t>& processes() const { return connections_.processes(); }
 
  private:
-  struct Pending {
-    Submission part;
-    std::uint64_t awaited = 0;  ///< the parking that names it
-  };
   struct
       NativeCall {  ///< that a rank was seen in: which one it is, and the processor time at the first look and at the last
     std::uint64_t borders = 0;
     std::int64_t first_ns = 0, last_ns = 0;
   };
   struct Rank {
-    std::unordered_map<std::uint64_t, Pending> pending;
-    std::deque<Reply> outbox;
-    bool parked = false;
-    bool ready = false;
-    std::uint64_t epoch = 0;    ///< counts parkings, so that an old alarm wakes nobody
-    std::uint32_t missing = 0;  ///< completions that it still waits for
-    Tick since = 0;
     // When it was seen to run without a call of MPI: the calls until then, and the processor time.
     std::uint64_t borders = 0;
     std::int64_t processor_ns = 0, last_ns = 0;
@@ -166,13 +159,11 @@ class Server {
   [[nodiscard]] bool somebody_used_files();
   [[nodiscard]] bool somebody_may_come_back();
   void park(unsigned rank);
-  [[nodiscard]] Tick first_reply(const Rank& of, const Slot& slot);
-  void wake(unsigned rank, Tick at);
   void note_event(unsigned rank, Tick at);
   void hand_over(unsigned rank);
   void hand_over_to_parked();
-  void release_ready();
-  void run_timeline();
+  [[nodiscard]] bool release_ready();
+  [[nodiscard]] Tick look();
   void complete(unsigned rank, const Reply& reply);
   [[nodiscard]] bool over(Outcome& outcome);
   void close_books(Outcome& outcome);
@@ -210,7 +201,8 @@ class Server {
 
   // diagnosis.cpp
   [[nodiscard]] std::optional<std::string> disagreement() const;
-  [[nodiscard]] std::vector<std::string> who_waits();
+  [[nodiscard]] std::vector<Blocked> blocked();
+  [[nodiscard]] std::string state_of(unsigned rank);
   [[nodiscard]] std::string waits_for(unsigned rank, const Submission& part);
 
   ServerOptions options_;
@@ -219,9 +211,7 @@ class Server {
   launch::Connections connections_;
   Timeline timeline_;
   std::vector<Rank> ranks_;
-  std::vector<unsigned> ready_;
-  std::vector<unsigned> yielding_;
-  Tick horizon_ = kNever;  ///< ranks that will run cannot do anything before this time
+  session::Session<Submission, Reply> session_;
   std::map<std::uint32_t, Communicator> communicators_;
   std::uint32_t communicators_made_ = 0;
   Creations creations_;

@@ -40,8 +40,9 @@ void SoftwareRun::begin_round(std::uint32_t rank) {
     start += overhead(rank, to);
     member.leaving += 1;
     timeline_.send(nodes_[rank], nodes_[to], transfer.bytes, start,
-                   [run = shared_from_this(), rank, to, round](Completion::Kind kind, Tick at) {
-                     if (kind == Completion::Kind::injected) {
+                   [run = shared_from_this(), rank, to, round](const Completion& sent) {
+                     const Tick at = sent.at;
+                     if (!sent.last) {
                        run->members_[rank].leaving -= 1;
                        run->members_[rank].reached = std::max(run->members_[rank].reached, at);
                        return run->end_round(rank);
@@ -63,8 +64,8 @@ void SoftwareRun::end_round(std::uint32_t rank) {
   begin_round(rank);
 }
 
-Tick software_ticks(Engine& idle, HostMemory memory, const SoftwareCall& call, const std::vector<NodeId>& nodes,
-                    Tick overhead) {
+Tick software_ticks(CollectiveEngine& idle, HostMemory memory, const SoftwareCall& call,
+                    const std::vector<NodeId>& nodes, Tick overhead) {
   Timeline timeline(idle, memory);
   const Tick begin = timeline.now();
   Tick last = begin;

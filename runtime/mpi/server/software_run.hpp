@@ -45,7 +45,7 @@ class SoftwareRun : public std::enable_shared_from_this<SoftwareRun> {
 };
 
 /// What a software collective takes on links that carry nothing else, until the last rank is done.
-[[nodiscard]] Tick software_ticks(Engine& idle, HostMemory memory, const SoftwareCall& call,
+[[nodiscard]] Tick software_ticks(CollectiveEngine& idle, HostMemory memory, const SoftwareCall& call,
                                   const std::vector<NodeId>& nodes, Tick overhead);
 
 }  // namespace thalweg::mpi

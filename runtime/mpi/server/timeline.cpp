@@ -12,8 +12,8 @@ void Timeline::send(NodeId source, NodeId destination, std::uint64_t bytes, Tick
   }
   const Tick then = at + memory_.ticks(bytes);
   this->at(then, [then, done = std::move(done)] {
-    done(Completion::Kind::injected, then);
-    done(Completion::Kind::arrived, then);
+    done({.at = then, .last = false});
+    done({.at = then});
   });
 }
 

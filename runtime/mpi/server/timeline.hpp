@@ -11,15 +11,19 @@ namespace thalweg::mpi {
 using namespace mpi_fpga;  // whose front this is
 namespace spec = mpi_fpga::spec;
 
-class Timeline : public queue::Timeline<Engine> {
+class Timeline : public queue::Timeline {
  public:
-  Timeline(Engine& engine, HostMemory memory) : queue::Timeline<Engine>(engine), memory_(memory) {}
+  Timeline(CollectiveEngine& engine, HostMemory memory) : queue::Timeline(engine), engine_(engine), memory_(memory) {}
+
+  [[nodiscard]] CollectiveEngine& engine() { return engine_; }
+  [[nodiscard]] const CollectiveEngine& engine() const { return engine_; }
 
   [[nodiscard]] const HostMemory& memory() const { return memory_; }
-  /// Sends a message from a rank of a node to another rank. `done` gets `injected` and `arrived`.
+  /// Sends a message from a rank of a node to another rank. `done` is called when it has left the sender's memory, and when it has arrived.
   void send(NodeId source, NodeId destination, std::uint64_t bytes, Tick at, Done done);
 
  private:
+  CollectiveEngine& engine_;
   HostMemory memory_;
 };
 

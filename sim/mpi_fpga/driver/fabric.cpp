@@ -104,7 +104,7 @@ Fabric::Fabric(FabricConfig config, Endpoint endpoint, Scheduler* scheduler)
 void Fabric::build() {
   std::vector<VcRouter*> routers;
   for (NodeId node = 0; node < config_.nodes; ++node) {
-    nodes_.push_back(std::make_unique<Node>(config_, graph_, node, endpoint_, messages_, *scheduler_, completed_));
+    nodes_.push_back(std::make_unique<Node>(config_, graph_, node, endpoint_, messages_, *scheduler_, ended_));
     routers.push_back(&nodes_.back()->router());
   }
   links_ = connect_links(config_, routers, *scheduler_);
@@ -409,31 +409,30 @@ Handle Fabric::expect(const Awaited& awaited) {
 }
 
 void Fabric::take_completed(std::vector<Completion>& completed) {
-  for (Completion& completion : completed_) {
-    if (completion.kind == Completion::Kind::collective || completion.kind == Completion::Kind::table) {
-      Awaited& awaited = awaited_[completion.handle];
+  for (Ended& ended : ended_) {
+    if (ended.kind == Ended::Kind::collective || ended.kind == Ended::Kind::row) {
+      Awaited& awaited = awaited_[ended.handle];
       if (--awaited.parts > 0) continue;
-      const Handle own = completion.handle;
-      const bool news = note(completion);
+      const Handle own = ended.handle;
+      const bool news = note(ended);
       unused_.push_back(own);
       if (!news) continue;
     } else if (journal_) {
-      const Handle handle = completion.handle;
-      if (completion.kind == Completion::Kind::arrived)
-        journal_->arrived(handle);
-      else if (!journal_->injected(handle))
+      if (ended.kind == Ended::Kind::arrived)
+        journal_->arrived(ended.handle);
+      else if (!journal_->injected(ended.handle))
         continue;
     }
-    completed.push_back(completion);
+    completed.push_back({ended.handle, ended.at, ended.kind != Ended::Kind::injected});
   }
-  completed_.clear();
+  ended_.clear();
 }
 
-bool Fabric::note(Completion& completion) {
-  const auto [handle, parts, context, rank, operation, known] = awaited_[completion.handle];
-  completion.handle = handle;
+bool Fabric::note(Ended& ended) {
+  const auto [handle, parts, context, rank, operation, known] = awaited_[ended.handle];
+  ended.handle = handle;
   std::optional<Communicator>& completed = communicators_[context];
-  if (completion.kind == Completion::Kind::table) {
+  if (ended.kind == Ended::Kind::row) {
     if (!known && completed) completed->loading[rank].reset();
   } else if (journal_) {
     journal_->complete(context, operation, rank);
@@ -476,11 +475,14 @@ std::vector<LinkUse> Fabric::link_use() const {
   return use;
 }
 
-std::vector<Unrouted> Fabric::unrouted() const {
-  std::vector<Unrouted> lost;
+std::uint64_t Fabric::unrouted(NodeId node) const {
+  return unrouted_before_[node] + nodes_[node]->router().flits_unrouted();
+}
+
+std::vector<Lost> Fabric::lost() const {
+  std::vector<Lost> lost;
   for (NodeId node = 0; node < config_.nodes; ++node)
-    if (const auto flits = unrouted_before_[node] + nodes_[node]->router().flits_unrouted())
-      lost.push_back({node, flits});
+    if (const auto flits = unrouted(node)) lost.push_back({node, "flits of packets without a route", flits});
   return lost;
 }
 
@@ -516,6 +518,17 @@ std::optional<std::uint32_t> Fabric::rank_behind(const Part& part, std::uint32_t
   return std::nullopt;
 }
 
+Blocked Waiting::blocked() const {
+  const auto name = [this](std::uint32_t of) { return text("rank ", of, " of communicator ", context); };
+  return {.who = name(rank), .what = what, .on = name(peer), .since = since};
+}
+
+std::vector<Blocked> Fabric::blocked() const {
+  std::vector<Blocked> all;
+  for (const Waiting& waiting : this->waiting()) all.push_back(waiting.blocked());
+  return all;
+}
+
 std::vector<Waiting> Fabric::waiting() const {
   std::vector<Waiting> result;
   for (ContextId context = 0; context < communicators_.size(); ++context) {
@@ -525,10 +538,10 @@ std::vector<Waiting> Fabric::waiting() const {
       const Entered& operation = communicator.entered[i];
       for (std::uint32_t rank = 0; rank < communicator.main.group.ranks(); ++rank)
         if (!operation.ranks[rank])
-          result.push_back({context, operation.first.rank, rank,
-                            text(spec::name(operation.first.collective), " (operation ", communicator.complete + i,
-                                 ") has not been entered by the peer"),
-                            operation.at});
+          result.push_back(
+              {context, operation.first.rank, rank,
+               text("to begin ", spec::name(operation.first.collective), ", operation ", communicator.complete + i),
+               operation.at});
     }
     each_part(communicator, [&](const Part& part) {
       for (const Group::Vertex& vertex : part.group.vertices().first(part.group.ranks()))
@@ -536,9 +549,9 @@ std::vector<Waiting> Fabric::waiting() const {
           if (blocked.context != part.row || blocked.edge == kMaxEdges) continue;
           const std::optional<std::uint32_t> peer = rank_behind(part, vertex.peer[blocked.edge]);
           if (!peer) continue;
-          const char* what = blocked.need == Blockage::Need::data     ? "data"
-                             : blocked.need == Blockage::Need::credit ? "room in the peer's slot"
-                                                                      : "its earlier operation with the peer";
+          const char* what = blocked.need == Blockage::Need::data     ? "to get data"
+                             : blocked.need == Blockage::Need::credit ? "to send data, as the slot is full"
+                                                                      : "to end an earlier operation";
           result.push_back({context, vertex.row.rank, *peer, what, blocked.since});
         }
     });

@@ -24,11 +24,13 @@ namespace thalweg::mpi_fpga {
 struct Waiting {
   ContextId context;
   std::uint32_t rank, peer;  ///< of the communicator
-  std::string what;
+  std::string what;          ///< "to get data"
   Tick since;
+
+  [[nodiscard]] Blocked blocked() const;
 };
 
-class Fabric final : public Engine {
+class Fabric final : public CollectiveEngine {
  public:
   /// `scheduler`: one that several fabrics share, whose owner advances it; null: its own.
   /// Throws std::invalid_argument, one line, when the configuration is none.
@@ -62,7 +64,8 @@ class Fabric final : public Engine {
   [[nodiscard]] std::optional<std::string> failure() const override { return failure_; }
   [[nodiscard]] std::vector<Recovery> recoveries() const override { return recoveries_; }
   [[nodiscard]] std::vector<LinkUse> link_use() const override;
-  [[nodiscard]] std::vector<Unrouted> unrouted() const override;
+  [[nodiscard]] std::vector<Lost> lost() const override;
+  [[nodiscard]] std::vector<Blocked> blocked() const override;
 
   /// The vertices and edges of a communicator.
   [[nodiscard]] const Group& group(ContextId context) const;
@@ -128,13 +131,14 @@ class Fabric final : public Engine {
   /// A row that is free at all members. Nothing: there is none, or fewer than `spare` others remain at one of them.
   [[nodiscard]] std::optional<std::uint32_t> free_row(std::span<const NodeId> members, unsigned spare) const;
   [[nodiscard]] std::vector<Part> grant(std::vector<Group> groups, std::span<const NodeId> members);
+  [[nodiscard]] std::uint64_t unrouted(NodeId node) const;
   void build();
   void load_rows(ContextId context, Tick at);
   void load_rows(const Part& part, std::span<const Handle> handles, Tick at);
   [[nodiscard]] Handle expect(const Awaited& awaited);
   void issue(CollectiveRequest request, Awaited awaited, Tick at);
   /// False: the caller knows it.
-  [[nodiscard]] bool note(Completion& completion);
+  [[nodiscard]] bool note(Ended& ended);
   void give_up_links();
   [[nodiscard]] FabricConfig rerouted() const;
   void begin_again(FabricConfig next);
@@ -153,7 +157,7 @@ class Fabric final : public Engine {
   std::unique_ptr<Scheduler> own_scheduler_;
   Scheduler* scheduler_;
   Messages messages_;
-  std::vector<Completion> completed_;
+  std::vector<Ended> ended_;
   std::vector<Awaited> awaited_;  ///< by the handles that nodes get for rows and collectives
   std::vector<Handle> unused_;    ///< of these
   std::vector<std::unique_ptr<Node>> nodes_;
@@ -169,7 +173,7 @@ class Fabric final : public Engine {
   std::optional<Journal> journal_;              ///< where the fabric can begin again
   Tick resumes_ = 0;                            ///< nothing begins before
   std::vector<std::uint64_t> flits_before_;     ///< [node][port]: before it began again
-  std::vector<std::uint64_t> unrouted_before_;  ///< [node]: likewise
+  std::vector<std::uint64_t> unrouted_before_;  ///< [node]: flits, likewise
 };
 
 }  // namespace thalweg::mpi_fpga

@@ -62,7 +62,7 @@ FabricConfig Fabric::rerouted() const {
 void Fabric::begin_again(FabricConfig next) {
   for (const LinkUse& use : link_use())
     flits_before_[std::size_t{use.node} * config_.router.link_ports + use.port] = use.flits;
-  for (const Unrouted& lost : unrouted()) unrouted_before_[lost.node] = lost.flits;
+  for (NodeId node = 0; node < config_.nodes; ++node) unrouted_before_[node] = unrouted(node);
   links_.clear();
   nodes_.clear();
   messages_ = {};

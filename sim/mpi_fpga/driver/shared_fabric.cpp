@@ -80,13 +80,19 @@ std::vector<LinkUse> SharedFabric::link_use() const {
   return result;
 }
 
-std::vector<Unrouted> SharedFabric::unrouted() const {
-  std::map<NodeId, std::uint64_t> flits;
+std::vector<Lost> SharedFabric::lost() const {
+  std::map<std::pair<NodeId, std::string>, std::uint64_t> counts;
   for (const auto& part : parts_)
-    for (const Unrouted& lost : part->unrouted()) flits[lost.node] += lost.flits;
-  std::vector<Unrouted> result;
-  for (const auto& [node, count] : flits) result.push_back({node, count});
+    for (const Lost& lost : part->lost()) counts[{lost.node, lost.what}] += lost.count;
+  std::vector<Lost> result;
+  for (const auto& [lost, count] : counts) result.push_back({lost.first, lost.second, count});
   return result;
+}
+
+std::vector<Blocked> SharedFabric::blocked() const {
+  std::vector<Blocked> all;
+  for (const Waiting& waiting : this->waiting()) all.push_back(waiting.blocked());
+  return all;
 }
 
 std::vector<Waiting> SharedFabric::waiting() const {

@@ -13,7 +13,7 @@
 namespace thalweg::mpi_fpga {
 
 /// An engine for all jobs. A communicator, and a message, belongs to the job that has its nodes.
-class SharedFabric final : public Engine {
+class SharedFabric final : public CollectiveEngine {
  public:
   /// Throws std::invalid_argument, one line, when the configuration is none, or cannot be shared so.
   SharedFabric(const FabricConfig& config, const Sharing& sharing, Endpoint endpoint = Endpoint::host);
@@ -41,7 +41,8 @@ class SharedFabric final : public Engine {
   [[nodiscard]] std::optional<std::string> mismatch() const override;
   /// Of all jobs together.
   [[nodiscard]] std::vector<LinkUse> link_use() const override;
-  [[nodiscard]] std::vector<Unrouted> unrouted() const override;
+  [[nodiscard]] std::vector<Lost> lost() const override;
+  [[nodiscard]] std::vector<Blocked> blocked() const override;
 
   [[nodiscard]] const Group& group(ContextId context) const { return part_of(context).group(inner(context)); }
   [[nodiscard]] std::vector<Group> parts(ContextId context, spec::Algorithm algorithm) const {

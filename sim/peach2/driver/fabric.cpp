@@ -200,34 +200,80 @@ void Fabric::load(const Tables& tables) {
   }
 }
 
-void Fabric::run() {
+Processor::Then Fabric::completes(Handle handle, bool last) {
+  gave_up_ = false;
+  return [this, handle, last](Tick cycle) {
+    ended_.push_back({handle, (cycle - start_) * net_->clock.period, last});
+    assembly_.time().interrupt();
+  };
+}
+
+std::uint64_t Fabric::progress() {
+  std::uint64_t all = 0;
+  for (unsigned n = 0; n < nodes(); ++n) all += node(n).moved() + node(n).processor().ended();
+  return all;
+}
+
+bool Fabric::works() {
+  for (unsigned n = 0; n < nodes(); ++n)
+    if (node(n).processor().works()) return true;
+  return false;
+}
+
+void Fabric::look() {
+  const std::uint64_t all = progress();
+  still_ = all == seen_ && !works() ? still_ + 1 : 0;
+  gave_up_ = still_ > kPatience;
+  if (all != seen_) moved_ = assembly_.time().now();
+  seen_ = all;
+}
+
+bool Fabric::idle() const {
+  return ended_.empty() && (gave_up_ || (rests_ && assembly_.time().next_due() == kNever));
+}
+
+void Fabric::advance(Tick until, std::vector<Completion>& completed) {
   auto& time = assembly_.time();
-  const auto progress = [&] {
-    std::uint64_t all = 0;
-    for (unsigned n = 0; n < nodes(); ++n) all += node(n).moved() + node(n).processor().ended();
-    return all;
-  };
-  const auto works = [&] {
-    for (unsigned n = 0; n < nodes(); ++n)
-      if (node(n).processor().works()) return true;
-    return false;
-  };
-  // Looks come a whole number of strides after the begin, and so does the end: it depends on what moves alone, not on how long the
-  // models look at idle hubs.
-  const Tick begin = time.now(), stride = kStride * net_->clock.period;
-  Tick moved = begin;
-  std::uint64_t before = progress();
-  for (unsigned still = 0; time.next_due() != kNever;) {
-    const Tick due = std::max(time.now(), time.next_due());
-    time.advance(due + stride - (due - begin) % stride);
-    const std::uint64_t now = progress();
-    still = now == before && !works() ? still + 1 : 0;
-    if (still > kPatience) throw stuck(waiting());
-    if (now != before) moved = time.now();
-    before = now;
+  const Tick end = until == kNever ? kNever : start() + until, stride = kStride * net_->clock.period;
+  while (ended_.empty() && !idle() && time.now() < end) {
+    if (std::exchange(rests_, false)) {
+      begin_ = look_ = moved_ = time.now();
+      seen_ = progress();
+      still_ = 0;
+    }
+    if (look_ <= time.now()) {
+      if (time.next_due() == kNever) {
+        const Tick rest = std::max(time.now(), moved_ + 2 * stride);
+        time.advance(std::min(rest, end));
+        rests_ = time.now() >= rest;
+        continue;
+      }
+      const Tick due = std::max(time.now(), time.next_due());
+      look_ = due + stride - (due - begin_) % stride;
+    }
+    time.advance(std::min(look_, end));
+    if (time.now() >= look_) look();
   }
-  time.advance(std::max(time.now(), moved + 2 * stride));
-  if (auto waits = waiting(); !waits.empty()) throw stuck(std::move(waits));
+  if (ended_.empty() && end != kNever) time.advance(std::max(time.now(), end));
+  completed.insert(completed.end(), ended_.begin(), ended_.end());
+  ended_.clear();
+}
+
+void Fabric::run() {
+  std::vector<Completion> completed;
+  while (!idle()) advance(kNever, completed);
+  check_ended();
+}
+
+void Fabric::check_ended() {
+  auto waits = blocked();
+  if (gave_up_ || !waits.empty()) throw stuck(std::move(waits));
+}
+
+std::vector<Lost> Fabric::lost() const {
+  std::vector<Lost> all;
+  for (const auto& [what, count] : lost_) all.push_back({what.first, what.second, count});
+  return all;
 }
 
 Report Fabric::report() {
@@ -239,11 +285,16 @@ Report Fabric::report() {
 void Fabric::report(unsigned node, Report& to) {
   const std::string hub = "hub " + std::to_string(node) + " ";
   const auto of_hub = this->node(node).hub().take_report();
+  const auto drop = [&](const char* what, std::uint64_t count, Loss loss) {
+    lost_[{node, what}] += count;
+    to.losses.push_back(std::move(loss));
+  };
   for (const auto& [port, note] : of_hub.refused) {
     if (note.read) continue;  // its chain is given up
-    to.losses.push_back({hub + "refused, from " + kPortNames[port] + ", a write of " + who(note.source) + " to " +
-                             hex(note.address) + ": " + why(static_cast<Refusal>(note.reason)),
-                         note.source, note.address});
+    drop("writes that its windows or rules refuse", 1,
+         {hub + "refused, from " + kPortNames[port] + ", a write of " + who(note.source) + " to " + hex(note.address) +
+              ": " + why(static_cast<Refusal>(note.reason)),
+          note.source, note.address});
   }
   const auto beats = [](const Hub::Dropped& dropped, const char* where) {
     return dropped.bytes == 16
@@ -251,17 +302,19 @@ void Fabric::report(unsigned node, Report& to) {
                : "dropped " + std::to_string(dropped.bytes / 16) + " beats " + where + " from " + hex(dropped.address);
   };
   for (const auto& stray : of_hub.strays)
-    to.losses.push_back(
-        {hub + beats(stray, "on its bus") + ", where nothing is", std::nullopt, stray.address, stray.bytes});
+    drop("beats of its bus to where nothing is", stray.bytes / 16,
+         {hub + beats(stray, "on its bus") + ", where nothing is", std::nullopt, stray.address, stray.bytes});
   const std::uint64_t context = kCalculatorBytes / config_.contexts;
   for (const auto& untaken : of_hub.untaken)
-    to.losses.push_back({hub + beats(untaken, "for its calculator") + ": context " +
-                             std::to_string(untaken.address % kCalculatorBytes / context) + " takes none",
-                         std::nullopt, untaken.address, untaken.bytes});
+    drop("beats that its calculator does not take", untaken.bytes / 16,
+         {hub + beats(untaken, "for its calculator") + ": context " +
+              std::to_string(untaken.address % kCalculatorBytes / context) + " takes none",
+          std::nullopt, untaken.address, untaken.bytes});
   for (const auto& [port, source, address] : this->node(node).take_astray())
-    to.losses.push_back({hub + "sent a write of " + who(source) + " to " + hex(address) + " out of " +
-                             kPortNames[port] + ", which is joined to nothing",
-                         source, address});
+    drop("writes out of a port that is joined to nothing", 1,
+         {hub + "sent a write of " + who(source) + " to " + hex(address) + " out of " + kPortNames[port] +
+              ", which is joined to nothing",
+          source, address});
   for (unsigned p = kEast; p < kLinks; ++p) {
     auto& port = this->node(node).port(p - kEast);
     if (std::exchange(port.reported, port.outstanding) != port.outstanding && port.outstanding != 0)
@@ -270,9 +323,10 @@ void Fabric::report(unsigned node, Report& to) {
            std::nullopt});
   }
   for (const auto& [source, address] : this->node(node).host().take_unclaimed())
-    to.losses.push_back({"the host of node " + std::to_string(node) + " dropped a write of " + who(source) + " to " +
-                             hex(address) + ", where it has no memory",
-                         source, address});
+    drop("writes to where its host has no memory", 1,
+         {"the host of node " + std::to_string(node) + " dropped a write of " + who(source) + " to " + hex(address) +
+              ", where it has no memory",
+          source, address});
   for (const auto& [channel, start, missed, fault] : of_hub.chains) {
     ChainEnd end{.hub = node, .start = start};
     if (missed) end.what = hub + "had no place for a start of the chain at " + hex(start);
@@ -304,22 +358,23 @@ std::string Fabric::credits_of(unsigned node, unsigned port) {
          kPortNames[port];
 }
 
-std::vector<Blocked> Fabric::waiting() {
+std::vector<Blocked> Fabric::blocked() const {
   std::vector<Blocked> all;
   for (unsigned n = 0; n < nodes(); ++n) {
     const auto& processor = node(n).processor();
     if (processor.idle()) continue;
     all.push_back(processor.blocked());
-    all.back().since = since_start(processor.since()) * net_->clock.period;
+    all.back().since = (processor.since() - start_) * net_->clock.period;
   }
   return all;
 }
 
 Stuck Fabric::stuck(std::vector<Blocked> waits) {
+  gave_up_ = false;
   if (waits.empty())
     return Stuck("nothing moves any more: no processor waits, but a hub waits for answers or for room" +
                  outstanding_credits());
-  const auto ticks_per_second = cycles_per_second_ * static_cast<double>(net_->clock.period);
+  const auto ticks_per_second = static_cast<double>(this->ticks_per_second());
   std::string lines;
   for (const auto& wait : waits)
     lines += (lines.empty() ? "" : "\n") + wait.line(in_microseconds(wait.since, ticks_per_second));
@@ -376,7 +431,7 @@ Counts Fabric::counts(unsigned number) {
     read(kResultRegisters + c, [&, c](auto data) { counts.results[c] = part<std::uint32_t>(data, 0); });
   auto& time = assembly_.time();
   for (unsigned waited = 0; !processor.idle() && waited < kPatience && time.next_due() != kNever; ++waited)
-    time.advance(time.now() + kStride * net_->clock.period);
+    for (const Tick end = time.now() + kStride * net_->clock.period; time.now() < end;) time.advance(end);
   return counts;
 }
 

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster of PEACH2 as its hosts see it: nodes, windows that lead from each to each, and time.
+// A cluster of PEACH2 as its hosts see it: nodes, windows that lead from each to each, and time. Operations are those of the
+// nodes' processors, given to these.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/assembly.hpp"
+#include "cluster/engine.hpp"
 #include "core/blocked.hpp"
 #include "peach2/addresses.hpp"
 #include "peach2/node.hpp"
@@ -59,7 +63,7 @@ using Wiring = std::vector<std::array<std::optional<PortOf>, kLinks>>;
 /// The windows of each hub.
 using Tables = std::vector<std::vector<Window>>;
 
-class Fabric {
+class Fabric final : public Engine {
  public:
   /// Makes the hub of a node.
   using MakeHub = std::function<std::unique_ptr<HubModel>(const Hub::Config&, std::uint16_t own, unsigned node,
@@ -74,20 +78,34 @@ class Fabric {
   [[nodiscard]] unsigned nodes() const { return assembly_.nodes(); }
   [[nodiscard]] const Assembly& assembly() const { return assembly_; }
   [[nodiscard]] Node& node(unsigned number) { return dynamic_cast<Node&>(assembly_.node(number)); }
+  [[nodiscard]] const Node& node(unsigned number) const { return dynamic_cast<const Node&>(assembly_.node(number)); }
   [[nodiscard]] const Hub::Config& config() const { return config_; }
 
-  /// Cycles of the packets' clock; a second has `cycles_per_second`.
-  [[nodiscard]] Tick now() const { return net_->scheduler.now() - start_; }
-  [[nodiscard]] Tick since_start(Tick cycle) const { return cycle - start_; }
-  /// In ticks.
+  /// The tick of the clocks at which now() was 0.
   [[nodiscard]] Tick start() const { return net_->clock.edge(start_); }
+  /// Ticks from the time at which windows were stored.
+  [[nodiscard]] Tick now() const override { return assembly_.time().now() - start(); }
+  [[nodiscard]] std::int64_t ticks_per_second() const override { return assembly_.ticks_per_second(); }
+  /// Of the packets' clock.
   [[nodiscard]] double cycles_per_second() const { return cycles_per_second_; }
+  [[nodiscard]] Tick cycles(Tick ticks) const { return ticks / net_->clock.period; }
+
+  /// For an operation of a processor: it completes `handle` when it has ended.
+  [[nodiscard]] Processor::Then completes(Handle handle, bool last = true);
+  void advance(Tick until, std::vector<Completion>& completed) override;
+  /// Also where processors ask their hubs for what does not come, and nothing else moves.
+  [[nodiscard]] bool idle() const override;
+  [[nodiscard]] std::vector<Blocked> blocked() const override;
+  /// As far as report() was called.
+  [[nodiscard]] std::vector<Lost> lost() const override;
 
   /// Windows that are proved to lead nowhere round, and to let no packets wait for each other in a circle. Throws
   /// std::invalid_argument, one line, where they are of another number of hubs, or too many.
   void load(const Tables& tables);
-  /// Until all processors have done what they have to, and everything is quiet. Throws Stuck: processors wait, and nothing moves.
+  /// Until all processors have done what they have to, and everything is quiet: operations without a handle. Throws Stuck.
   void run();
+  /// Of an idle fabric. Throws Stuck, and abandons what processors have to do, where they wait, or hubs do, and nothing moves.
+  void check_ended();
   /// What was refused, dropped or given up, and which chains have ended, since this was called last, as the model has seen each; the
   /// registers have counts, and the last one alone.
   [[nodiscard]] Report report();
@@ -98,8 +116,6 @@ class Fabric {
   struct Made;
   Fabric(const Description& description, const Tables& windows, const MakeHub& make_hub, std::unique_ptr<Made> made);
 
-  /// The processors that wait for what does not come.
-  [[nodiscard]] std::vector<Blocked> waiting();
   /// A line for each of those, whose work is abandoned, for each hub that refused something, and for credits that are outstanding.
   [[nodiscard]] Stuck stuck(std::vector<Blocked> waits);
   /// Of a hub's port, some of whose credits are outstanding: who waits for whom.
@@ -107,6 +123,10 @@ class Fabric {
   /// A line for each such port, each behind a line break.
   [[nodiscard]] std::string outstanding_credits();
   void report(unsigned node, Report& to);
+  [[nodiscard]] std::uint64_t progress();
+  [[nodiscard]] bool works();
+  /// At the end of a stride: whether anything has moved.
+  void look();
 
   Hub::Config config_;
   Domain* net_ = nullptr;
@@ -114,6 +134,16 @@ class Fabric {
   Assembly assembly_;
   Wiring wiring_;
   Tick start_ = 0;
+  std::vector<Completion> ended_;
+  std::map<std::pair<unsigned, std::string>, std::uint64_t> lost_;  ///< by node, and what it dropped
+
+  // Looks come a whole number of strides after the begin, and so does the end: it depends on what moves alone, not on how long the
+  // models look at idle hubs.
+  bool rests_ = true;
+  bool gave_up_ = false;  ///< nothing has moved for long, though processors ask their hubs
+  Tick begin_ = 0, look_ = 0, moved_ = 0;
+  std::uint64_t seen_ = 0;  ///< progress at the last look
+  unsigned still_ = 0;      ///< looks since it last changed
 };
 
 }  // namespace thalweg::peach2

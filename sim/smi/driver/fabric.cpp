@@ -104,6 +104,17 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
   banks_ = made->banks;
 }
 
+std::vector<Lost> Fabric::lost() {
+  std::vector<Lost> all;
+  for (unsigned rank = 0; rank < ranks(); ++rank) {
+    const auto& node = board(rank).node();
+    if (node.strays() > 0) all.push_back({rank, "packets to a port of its that has no endpoint", node.strays()});
+    if (node.unrouted() > 0)
+      all.push_back({rank, "packets to a rank for which its send tables have no output", node.unrouted()});
+  }
+  return all;
+}
+
 void Fabric::load(const std::vector<Tables>& tables) {
   require(tables.size() == ranks(),
           "tables are for " + std::to_string(tables.size()) + " ranks, and there are " + std::to_string(ranks()));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cluster/assembly.hpp"
+#include "cluster/engine.hpp"
 #include "memory/dram.hpp"
 #include "smi/board.hpp"
 
@@ -52,6 +53,7 @@ class Fabric {
   /// One that the description names.
   [[nodiscard]] Domain& clock(std::string_view name) { return assembly_.clock(name); }
   [[nodiscard]] double hertz() const { return hertz_; }
+  [[nodiscard]] Tick ticks_per_second() const { return assembly_.ticks_per_second(); }
 
   /// Of a rank's memory banks, in cycles.
   struct Banks {
@@ -60,6 +62,9 @@ class Fabric {
     Tick latency = 1;  ///< to a read's data
   };
   [[nodiscard]] const Banks& banks() const { return banks_; }
+
+  /// Packets that boards have dropped.
+  [[nodiscard]] std::vector<Lost> lost();
 
   /// Throws std::invalid_argument where they are not for these ranks.
   void load(const std::vector<Tables>& tables);

@@ -42,15 +42,15 @@ class Ranks:
         context = self.fabric.create_communicator(self.members, handles, 0)
         assert context is not None
         self.context = context
-        assert self.wait(_sim.CompletionKind.table) > 0
+        assert self.wait() > 0
 
-    def wait(self, kind: _sim.CompletionKind) -> int:
+    def wait(self) -> int:
         """The time of the last of the completions, one for each rank."""
         left, last = len(self.members), 0
         while left:
             completed = self.fabric.advance(_sim.NEVER)
-            assert completed, [(w.rank, w.peer, w.what) for w in self.fabric.waiting()]
-            assert all(c.kind == kind for c in completed)
+            assert completed, self.fabric.blocked
+            assert all(c.last for c in completed)
             left -= len(completed)
             last = max(c.at for c in completed)
         return last
@@ -88,7 +88,7 @@ class Ranks:
                 send=given if name == "scatter" else given[rank],
                 receive=received[rank],
             )
-        return self.wait(_sim.CompletionKind.collective) - start, received
+        return self.wait() - start, received
 
 
 def operands(name: str, ranks: int, count: int) -> np.ndarray:
@@ -159,7 +159,7 @@ def test_blocks_of_a_vector_form_lie_where_they_are_said_to() -> None:
             vector=True,
             receive_blocks=[(7, 1), (1, 5), (0, 0)],
         )
-    world.wait(_sim.CompletionKind.collective)
+    world.wait()
     for block in received:
         assert block.tolist() == [-1, 20, 21, 22, 23, 24, -1, 0]
 
@@ -189,4 +189,10 @@ def test_bad_requests_are_refused_and_differing_ones_told() -> None:
     )
     assert not world.fabric.advance(_sim.NEVER)
     assert world.fabric.idle
-    assert (0, 1) in {(w.rank, w.peer) for w in world.fabric.waiting()}
+    assert {(w.who, w.what, w.on) for w in world.fabric.blocked} >= {
+        (
+            f"rank 0 of communicator {world.context}",
+            "to begin barrier, operation 0",
+            f"rank 1 of communicator {world.context}",
+        )
+    }

@@ -53,7 +53,7 @@ TEST(Peach2, GetsFromAnyNodeAtOnce) {
       for (unsigned of = 0; of < nodes; ++of)  // all nodes ask the same one at the same time, itself too
         hubs.get(n, memory_address(n, (n + turn) % kMemories, 8192 * (of + 1)), memory_address(of, of % kMemories, 64),
                  6000 - 4 * n);
-  fabric.run();
+  hubs.run();
   for (unsigned turn = 0; turn < 2; ++turn)
     for (unsigned n = 0; n < nodes; ++n)
       for (unsigned of = 0; of < nodes; ++of) {
@@ -80,7 +80,7 @@ TEST(Peach2, PutsFromAnyMemoryToAnyOther) {
         fabric.node(from).host().memory(source).write(place, data);
         hubs.put(from, memory_address(to, target, there), memory_address(from, source, place),
                  static_cast<std::uint32_t>(data.size()), seed % 3 ? Descriptors::ram : Descriptors::host);
-        fabric.run();
+        hubs.run();
         EXPECT_EQ(at<std::byte>(fabric.node(to).host().memory(target), there, data.size()), data)
             << from << " to " << to;
       }
@@ -93,7 +93,7 @@ TEST(Peach2, StoresAndWaits) {
   const std::array<std::uint32_t, 2> word{7, 9};
   const auto one = hubs.store(0, memory_address(1, kProcessor, 64), std::as_bytes(std::span(word)));
   const auto other = hubs.await(1, 68, 9);
-  fabric.run();
+  hubs.run();
   EXPECT_GT(other->end, one->end);
 }
 
@@ -111,7 +111,7 @@ TEST(Peach2, AHubReducesAsTheProcessorDoes) {
       if (half) from.emplace_back(memory_address(0, kGpu0), half);
       from.emplace_back(memory_address(0, kGpu1, 4096), bytes.size() - half);
       hubs.reduce(0, memory_address(0, kGpu0, 1 << 20), from, {}, by_hub);
-      fabric.run();
+      hubs.run();
       EXPECT_EQ(at<float>(fabric.node(0).host().memory(kGpu0), 1 << 20, 8), reduced(data, 8, 64)) << records;
     }
 }
@@ -124,7 +124,7 @@ TEST(Peach2, NodesReduceTogether) {
     std::vector<unsigned> all(nodes);
     for (unsigned n = 0; n < nodes; ++n) all[n] = n;
     auto group = hubs.group(all, 1024);
-    fabric.run();
+    hubs.run();
     for (const std::size_t records : {8u, 2048u}) {
       std::vector<float> of_eights, whole;
       for (unsigned first = 0; first < nodes; first += 8) {
@@ -139,11 +139,11 @@ TEST(Peach2, NodesReduceTogether) {
         of_eights.insert(of_eights.end(), eight.begin(), eight.end());
       }
       whole = nodes > 8 ? reduced(of_eights, 8, 64) : of_eights;
-      std::vector<Handle> handles;
+      std::vector<Outcome> handles;
       for (unsigned n = 0; n < nodes; ++n)
         handles.push_back(
             hubs.reduce(group, n, {{memory_address(n, kGpu0), static_cast<std::uint32_t>(32 * records)}}));
-      fabric.run();
+      hubs.run();
       for (unsigned n = 0; n < nodes; ++n) {
         EXPECT_EQ(at<float>(fabric.node(n).host().memory(kProcessor), 1024, 8), whole) << n << " of " << nodes;
         EXPECT_GT(handles[n]->end, handles[n]->begin);
@@ -157,7 +157,7 @@ TEST(Peach2, SaysWhoWaits) {
   Peach2 hubs(fabric);
   hubs.await(1, 64, 5);
   try {
-    fabric.run();
+    hubs.run();
     FAIL();
   } catch (const Stuck& stuck) {
     ASSERT_EQ(stuck.blocked.size(), 1U);
@@ -178,7 +178,7 @@ TEST(Peach2, SaysWhoWaits) {
   hubs.store(0, register_address(0, kStartRegister), std::as_bytes(std::span(&chain, 1)));
   hubs.await(0, 64, 1);
   try {
-    fabric.run();
+    hubs.run();
     FAIL();
   } catch (const Stuck& stuck) {
     EXPECT_NE(std::string(stuck.what()).find("a read where writes alone go"), std::string::npos) << stuck.what();

@@ -61,7 +61,7 @@ TEST(Communicators, LoadingARowTakesPcieAndItsBits) {
   std::vector<Completion> completed;
   world.fabric.advance(kNever, completed);
   ASSERT_EQ(completed.size(), 1u);
-  EXPECT_EQ(completed[0].kind, Completion::Kind::table);
+  EXPECT_TRUE(completed[0].last);
   EXPECT_EQ(completed[0].handle, 77u);
   // There and back over PCIe; a header of 8 bytes, and 16 * (16 + 2) + 8 = 296 bits (Equation 1) in 37 bytes; it is written in 1.
   EXPECT_EQ(completed[0].at, 10 + 2 * config.host.pcie_latency + 8 + 37 + 1);
@@ -220,7 +220,7 @@ TEST(Waiting, NamesTheRankThatDidNotCome) {
   const auto waiting = world.fabric.waiting();
   ASSERT_FALSE(waiting.empty());
   EXPECT_EQ(waiting[0].peer, 2u);
-  EXPECT_EQ(waiting[0].what, "allreduce (operation 0) has not been entered by the peer");
+  EXPECT_EQ(waiting[0].what, "to begin allreduce, operation 0");
   const auto blocked = [&](std::uint32_t rank, std::uint32_t peer) {
     return std::ranges::any_of(waiting, [&](const Waiting& w) { return w.rank == rank && w.peer == peer; });
   };
@@ -281,7 +281,7 @@ TEST(Messages, AllArriveAndTakeTheTimeOfTheSlowestPart) {
     world.fabric.send({i, NodeId(random() % 16), NodeId(random() % 16), random() % 3000}, Tick(random() % 5000));
   world.run();
   std::vector<int> injected(300), arrived(300);
-  for (const Completion& c : world.messages) ++(c.kind == Completion::Kind::injected ? injected : arrived)[c.handle];
+  for (const Completion& c : world.messages) ++(c.last ? arrived : injected)[c.handle];
   EXPECT_EQ(injected, std::vector<int>(300, 1));
   EXPECT_EQ(arrived, std::vector<int>(300, 1));
 

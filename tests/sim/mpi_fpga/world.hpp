@@ -181,10 +181,10 @@ class WorldOf {
     completed_.clear();
     fabric.advance(kNever, completed_);
     for (const Completion& c : completed_) {
-      if (c.kind == Completion::Kind::table) {
+      if (c.handle == kTable) {
         --tables_;
-      } else if (c.kind == Completion::Kind::collective) {
-        const auto& [job, rank] = parts_.at(c.handle);
+      } else if (const auto part = parts_.find(c.handle); part != parts_.end()) {
+        const auto& [job, rank] = part->second;
         EXPECT_EQ(job->done[rank], -1) << "completed twice";
         job->done[rank] = c.at;
       } else {
@@ -202,7 +202,7 @@ class WorldOf {
   std::vector<Completion> messages;
 
  private:
-  static constexpr Handle kTable = 0;
+  static constexpr Handle kTable = ~Handle{0};
 
   struct Part {
     Job* job;
@@ -210,7 +210,7 @@ class WorldOf {
   };
   CollectiveConfig collective_;
   std::map<Handle, Part> parts_;
-  Handle next_ = 1;
+  Handle next_ = Handle{1} << 32;  ///< below: messages of tests
   std::size_t tables_ = 0;
   std::vector<Completion> completed_;
 };

@@ -28,7 +28,7 @@ from thalweg.systems.mpi_fpga.faults import recovery_rows
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 
 if TYPE_CHECKING:
-    from thalweg._sim import CompletionKind, Fabric, FabricConfig, Group, Recovery, SharedFabric
+    from thalweg._sim import Fabric, FabricConfig, Group, Recovery, SharedFabric
 
     AnyFabric: TypeAlias = Fabric | SharedFabric
 
@@ -153,8 +153,14 @@ def looks_at(start: int, expected: float | None, progress: Progress) -> Iterator
         progress(look / _LOOKS)
 
 
-def finish(fabric: AnyFabric, awaited: set[int], kind: CompletionKind, looks: Iterable[int] = ()) -> int:
-    """Runs until the completions of `kind` came for the handles in `awaited`: the time of the last. Raises FabricStopped."""
+def came_to_rest(fabric: AnyFabric, unfinished: int) -> FabricStopped:
+    """Why a fabric in which nothing happens any more has not completed all parts of an operation, and who waits for whom."""
+    why = fabric.failure or f"the fabric came to rest with {unfinished} parts of the operation unfinished"
+    return FabricStopped(why, fabric.blocked)
+
+
+def finish(fabric: AnyFabric, awaited: set[int], looks: Iterable[int] = ()) -> int:
+    """Runs until all handles in `awaited` have completed: the time of the last, in ticks. Raises FabricStopped."""
     from thalweg import _sim
 
     last = 0
@@ -165,11 +171,9 @@ def finish(fabric: AnyFabric, awaited: set[int], kind: CompletionKind, looks: It
         if not completed and until != _sim.NEVER:
             until = next(stops, _sim.NEVER)
         elif not completed:
-            raise FabricStopped(
-                fabric.failure or f"the fabric came to rest with {len(awaited)} parts of the operation unfinished"
-            )
+            raise came_to_rest(fabric, len(awaited))
         for completion in completed:
-            if completion.kind == kind:
+            if completion.last:
                 awaited.remove(completion.handle)
                 last = max(last, completion.at)
     return last
@@ -182,7 +186,7 @@ def communicator(fabric: AnyFabric, plan: CollectivePlan, handles: Sequence[int]
     context = fabric.create_communicator(plan.nodes, list(handles), fabric.now)
     if context is None:
         raise FabricStopped("the communicator tables have no row for the ranks")
-    finish(fabric, set(handles), _sim.CompletionKind.table)
+    finish(fabric, set(handles))
     fabric.advance(_sim.NEVER)  # the rows of switches, which no rank hears of
     return context
 
@@ -236,7 +240,7 @@ def _run_collective(
     results = room(plan, size)
     submit(fabric, plan, algorithm, context, size, given, results, members, start)
     looks = looks_at(start, expected, progress)
-    ticks = finish(fabric, set(members), _sim.CompletionKind.collective, looks) - start
+    ticks = finish(fabric, set(members), looks) - start
     busiest = max((link.flits for link in fabric.link_use()), default=0)
     return Timed(ticks, results, busiest, fabric.parts(context, algorithm), fabric.recoveries)
 

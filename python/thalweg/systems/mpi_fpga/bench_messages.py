@@ -51,7 +51,7 @@ def measure_messages(
                 progress((before + done / 2) / len(sizes))
 
             looks = looks_at(0, limit, advanced)
-            times.append(finish(fabric, set(range(messages)), _sim.CompletionKind.arrived, looks) * us)
+            times.append(finish(fabric, set(range(messages)), looks) * us)
             fabric.advance(_sim.NEVER)  # credits that are on their way back
             limits.append(limit * us if limit is not None else None)
             recoveries.append(fabric.recoveries)

@@ -54,7 +54,7 @@ class Outcome:
 
     cycles: int  #: until the fabric came to rest
     operations: int
-    completions: list[tuple[int, int, str]]
+    completions: list[tuple[int, int, bool]]
     memories: list[np.ndarray]
     recoveries: list[tuple[str, bool, int, int, int]]  #: links that were given up or reset, and when what happened
 
@@ -71,7 +71,7 @@ class _Random:
     handle: int = 0
     operations: int = 0
     awaited: set[int] = field(default_factory=set)
-    completions: list[tuple[int, int, str]] = field(default_factory=list)
+    completions: list[tuple[int, int, bool]] = field(default_factory=list)
     memories: list[np.ndarray] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -94,8 +94,8 @@ class _Random:
         if self.fabric.failure:
             raise FabricStopped(f"seed {self.seed}: {self.fabric.failure}")
         for completion in self.fabric.advance(until):
-            self.completions.append((completion.handle, completion.at, completion.kind.name))
-            if completion.kind.name != "injected":
+            self.completions.append((completion.handle, completion.at, completion.last))
+            if completion.last:
                 self.awaited.discard(completion.handle)
 
     def finish(self) -> None:
@@ -103,7 +103,8 @@ class _Random:
         while self.awaited:
             if self.fabric.idle:
                 raise FabricStopped(
-                    f"seed {self.seed}: the fabric came to rest with {len(self.awaited)} parts unfinished"
+                    f"seed {self.seed}: the fabric came to rest with {len(self.awaited)} parts unfinished",
+                    self.fabric.blocked,
                 )
             self.next(self.fabric.now + 100_000)
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from thalweg.bench.operation import Row, peer_at
-from thalweg.errors import FabricStopped
 from thalweg.systems.mpi_fpga import bench, bench_data, bench_jobs, bench_messages, choice
 from thalweg.systems.mpi_fpga.bench import CollectivePlan
 from thalweg.systems.mpi_fpga.bench_jobs import JobsPlan
@@ -17,7 +16,7 @@ from thalweg.trace import Message, Recorded, Span, Timeline, Track
 from thalweg.trace.recorded import LINKS, in_turn
 
 if TYPE_CHECKING:
-    from thalweg._sim import CompletionKind, FabricConfig, LinkUse
+    from thalweg._sim import FabricConfig, LinkUse
     from thalweg.systems.mpi_fpga.bench import AnyFabric
 
 Use = dict[tuple[int, int], int]
@@ -83,9 +82,7 @@ def links_of(uses: Iterable[LinkUse]) -> list[Row]:
     return [{"node": use.node, "port": use.port, "flits": use.flits} for use in uses if use.flits]
 
 
-def _watched(
-    fabric: AnyFabric, awaited: set[int], kind: CompletionKind, window: int
-) -> tuple[dict[int, int], list[tuple[int, Use]]]:
+def _watched(fabric: AnyFabric, awaited: set[int], window: int) -> tuple[dict[int, int], list[tuple[int, Use]]]:
     """The times of completions, and what the links had carried at the end of each window. Raises FabricStopped."""
     start = fabric.now
     ends: dict[int, int] = {}
@@ -98,12 +95,12 @@ def _watched(
     while len(ends) < len(awaited):
         until = start + seen[-1][0] + window
         for completion in fabric.advance(until):
-            if completion.kind == kind:
+            if completion.last:
                 ends[completion.handle] = completion.at - start
         if fabric.now >= until:
             look()
         if fabric.idle and len(ends) < len(awaited):
-            raise FabricStopped(f"the fabric came to rest with {len(awaited) - len(ends)} parts unfinished")
+            raise bench.came_to_rest(fabric, len(awaited) - len(ends))
     if fabric.now > start + seen[-1][0]:
         look()
     return ends, seen
@@ -113,7 +110,6 @@ def _recorded(
     cluster: Cluster,
     time_us: float,
     awaited: set[int],
-    kind: CompletionKind,
     begin: Callable[[AnyFabric], None],
 ) -> tuple[dict[int, float], Recorded]:
     """One operation, which takes about so long; `begin` gives it to a fabric. When each handle completed, in us, and the links' use."""
@@ -123,14 +119,13 @@ def _recorded(
     us = 1e6 / config.ticks_per_second
     fabric = _sim.Fabric(config, _sim.Endpoint.host)
     begin(fabric)
-    ends, seen = _watched(fabric, awaited, kind, max(1, round(time_us / us / WINDOWS)))
+    ends, seen = _watched(fabric, awaited, max(1, round(time_us / us / WINDOWS)))
     timeline = Timeline("")
     add_links(timeline, cluster, config, seen, us)
     return {handle: at * us for handle, at in ends.items()}, Recorded(timeline, cluster, links_of(fabric.link_use()))
 
 
 def of_collective(plan: CollectivePlan, rows: Sequence[Row]) -> Recorded:
-    from thalweg import _sim
 
     parts = []
     members = list(range(plan.ranks))
@@ -143,8 +138,7 @@ def of_collective(plan: CollectivePlan, rows: Sequence[Row]) -> Recorded:
             by = choice.algorithm_named(algorithm)
             bench.submit(fabric, plan, by, context, size, given, results, members, fabric.now)
 
-        kind = _sim.CompletionKind.collective
-        ends, recorded = _recorded(plan.cluster, row["time_us"], set(members), kind, begin)
+        ends, recorded = _recorded(plan.cluster, row["time_us"], set(members), begin)
         about = {"bytes": size, "by": row["algorithm"]}
         for rank, node in enumerate(plan.nodes):
             track = recorded.timeline.track("ranks", f"rank {rank} (node {node})")
@@ -176,7 +170,6 @@ def of_jobs(title: str, plans: Sequence[JobsPlan]) -> Recorded:
 
 
 def of_messages(cluster: Cluster, operation: str, hops: int, rows: Sequence[Row]) -> Recorded:
-    from thalweg import _sim
 
     peer = peer_at(cluster, hops)
     parts = []
@@ -188,8 +181,7 @@ def of_messages(cluster: Cluster, operation: str, hops: int, rows: Sequence[Row]
             for handle in range(messages):
                 fabric.send(handle=handle, source=0, destination=peer, bytes=size, at=0)
 
-        kind = _sim.CompletionKind.arrived
-        ends, recorded = _recorded(cluster, row["time_us"], set(range(messages)), kind, begin)
+        ends, recorded = _recorded(cluster, row["time_us"], set(range(messages)), begin)
         one, other = (recorded.timeline.track("nodes", f"node {node}") for node in (0, peer))
         about: dict[str, Any] = {"bytes": size}
         recorded.timeline.messages += [Message(one, other, 0.0, end, f"{size} B", about) for end in ends.values()]

@@ -326,7 +326,7 @@ class Run:
         except _sim.SmiMisuse as error:
             raise WrongUse(str(error)) from None
         except FabricStopped as error:
-            lost = _dropped(run, self.cluster.topology.nodes)
+            lost = _dropped(run)
             stuck = Stuck("\n  ".join([str(error), *lost]), error.blocked)
             stuck.raw = timelines.raw(run) if self.record else None
             raise stuck from None
@@ -336,7 +336,7 @@ class Run:
             raise InputError(str(error)) from None
         result = Result(
             [Ended(rank, name, cycle if ended else None, serves) for rank, name, serves, ended, cycle in run.started()],
-            [*run.warnings, *_dropped(run, self.cluster.topology.nodes)],
+            [*run.warnings, *_dropped(run)],
             run.elements,
             run.hertz,
         )
@@ -393,15 +393,10 @@ class Run:
         return programs
 
 
-def _dropped(run: _sim.SmiRun, ranks: int) -> Iterable[str]:
+def _dropped(run: _sim.SmiRun) -> Iterable[str]:
     """A line for each rank that has dropped packets."""
-    for rank in range(ranks):
-        for packets, why in (
-            (run.strays(rank), "which has no endpoint for their port"),
-            (run.unrouted(rank), "whose send tables have no output for their rank"),
-        ):
-            if packets:
-                yield f"{packets} packet{'s' * (packets > 1)} dropped by rank {rank}, {why}"
+    for rank, what, count in run.lost:
+        yield f"rank {rank} dropped {count} {what}"
 
 
 def _fault(run: _sim.SmiRun) -> WrongUse | Stuck | None:

@@ -54,13 +54,15 @@ class Report:
     """The program's own status, or 124 if the fabric could not proceed."""
     complaint: list[str]
     """Why the run ended early, and which ranks wait for which; empty if it did not."""
+    blocked: list[Row]
+    """Of a run that ended early what each rank does: `who`, `what`, and `since_us`, which is None where it does not wait."""
     virtual_time_us: float
     ends_us: list[float]
     """The end of each rank."""
     recoveries: list[Row]
     """Restarts of the fabric, with the links that were given up."""
-    unrouted: list[Row]
-    """Nodes that dropped packets without a route, and the number of these packets' flits."""
+    lost: list[Row]
+    """What nodes dropped: `node`, `what` (flits of packets without a route) and `count`."""
     calls: dict[str, int]
     """Calls of each MPI function."""
     offloaded: dict[str, int]
@@ -131,10 +133,14 @@ def report_of(
         reproducible,
         result.exit_code,
         result.complaint,
+        blocked=[
+            {"who": one.who, "what": one.what, "since_us": one.since_us if one.since_us >= 0 else None}
+            for one in books["blocked"]
+        ],
         virtual_time_us=float(books["virtual_time"] * us),
         ends_us=[clock * us for clock in books["clocks"]],
         recoveries=recovery_rows(books["recoveries"], us),
-        unrouted=[{"node": node, "flits": flits} for node, flits in books["unrouted"]],
+        lost=[{"node": node, "what": what, "count": count} for node, what, count in books["lost"]],
         calls=books["calls"],
         offloaded=_calls(books, "network"),
         in_memory=_calls(books, "memory"),

@@ -64,8 +64,8 @@ def facts(report: Report) -> list[str]:
     """The summary, links that were given up, and warnings."""
     calls = report.calls
     lines = [summary(report), *map(recovery_text, report.recoveries)]
-    for lost in report.unrouted:
-        lines.append(f"warning: node {lost['node']} dropped {lost['flits']} flits of packets without a route")
+    for lost in report.lost:
+        lines.append(f"warning: node {lost['node']} dropped {lost['count']} {lost['what']}")
     if not set(calls) - {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"}:
         lines.append("warning: no call but MPI_Init and MPI_Finalize was intercepted")
     if spawned := calls.get("MPI_Comm_spawn", 0) + calls.get("MPI_Comm_spawn_multiple", 0):

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Python sees of every engine.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <span>
+
+#include "cluster/engine.hpp"
+
+/// A list of thalweg.errors.Blocked.
+inline nanobind::list records_of(std::span<const thalweg::Blocked> all, double ticks_per_second) {
+  const auto make = nanobind::module_::import_("thalweg.errors").attr("Blocked");
+  nanobind::list made;
+  for (const auto& one : all)
+    made.append(
+        make(one.who, one.what, one.on, one.why, static_cast<double>(one.since) * 1e6 / ticks_per_second, one.where));
+  return made;
+}
+
+/// Tuples of node, what it dropped, and how many.
+inline nanobind::list records_of(std::span<const thalweg::Lost> all) {
+  nanobind::list made;
+  for (const auto& lost : all) made.append(nanobind::make_tuple(lost.node, lost.what, lost.count));
+  return made;
+}
+
+/// `engine(self)` is the engine of a bound object.
+template <class Bound, class EngineOf>
+void bind_engine_of(nanobind::class_<Bound>& bound, EngineOf engine) {
+  bound.def_prop_ro(
+           "now", [engine](Bound& self) { return engine(self).now(); }, "in ticks")
+      .def_prop_ro("ticks_per_second", [engine](Bound& self) { return engine(self).ticks_per_second(); })
+      .def_prop_ro(
+          "idle", [engine](Bound& self) { return engine(self).idle(); },
+          "Nothing will happen until something is given to it.")
+      .def_prop_ro(
+          "blocked",
+          [engine](Bound& self) {
+            auto& of = engine(self);
+            return records_of(of.blocked(), static_cast<double>(of.ticks_per_second()));
+          },
+          nanobind::sig("def blocked(self, /) -> list[thalweg.errors.Blocked]"),
+          "Who waits for whom; where it is idle, why it is stuck.")
+      .def_prop_ro(
+          "failure", [engine](Bound& self) { return engine(self).failure(); },
+          "Why it cannot go on: a link that stays down.")
+      .def_prop_ro(
+          "lost", [engine](Bound& self) { return records_of(engine(self).lost()); },
+          nanobind::sig("def lost(self, /) -> list[tuple[int, str, int]]"),
+          "Of each node that dropped anything: its number, what, and how many.");
+}
