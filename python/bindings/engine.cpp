@@ -89,20 +89,20 @@ class PythonFabric {
               std::optional<Tick> at) {
     Held held{Buffer(send, false), Buffer(receive, true), blocks_of(send_blocks), blocks_of(receive_blocks)};
     check_free(handle);
-    fabric_.submit({.handle = handle,
-                    .context = context,
-                    .rank = rank,
-                    .collective = named<codes::Collective>(collective, codes::collective_names),
-                    .algorithm = named<codes::Algorithm>(algorithm, codes::algorithm_names),
-                    .op = named<codes::Operator>(op, codes::operator_names),
-                    .type = named<codes::Datatype>(type, codes::datatype_names),
-                    .root = root,
-                    .count = count,
-                    .vector = vector,
-                    .send = held.send.bytes(),
-                    .receive = held.receive.bytes(),
-                    .send_blocks = held.send_blocks,
-                    .receive_blocks = held.receive_blocks},
+    fabric_.submit({{.collective = named<codes::Collective>(collective, codes::collective_names),
+                     .algorithm = named<codes::Algorithm>(algorithm, codes::algorithm_names),
+                     .op = named<codes::Operator>(op, codes::operator_names),
+                     .type = named<codes::Datatype>(type, codes::datatype_names),
+                     .vector = vector,
+                     .root = root,
+                     .count = count},
+                    handle,
+                    context,
+                    rank,
+                    held.send.bytes(),
+                    held.receive.bytes(),
+                    held.send_blocks,
+                    held.receive_blocks},
                    at.value_or(fabric_.now()));
     held_.emplace(handle, std::move(held));
   }

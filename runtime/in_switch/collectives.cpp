@@ -206,15 +206,12 @@ std::uint32_t Collectives::elements_per_packet(const Open& open) const {
 void Collectives::submit(Adapter& port, const Open& open, std::shared_ptr<Tile> tile, std::uint32_t count) {
   const auto received = static_cast<std::uint32_t>(tile->receive.size() >> open.size);
   tile->handle = operations_.expect([&port](const Completion& ended) { port.due.push_back(ended.handle); });
-  mpi_fpga::CollectiveRequest request{.handle = tile->handle,
-                                      .context = *port.context,
-                                      .rank = open.own,
-                                      .op = open.op,
-                                      .type = open.type,
-                                      .root = open.root,
-                                      .count = count,
-                                      .send = tile->send,
-                                      .receive = tile->receive};
+  mpi_fpga::CollectiveRequest request{{.op = open.op, .type = open.type, .root = open.root, .count = count},
+                                      tile->handle,
+                                      *port.context,
+                                      open.own,
+                                      tile->send,
+                                      tile->receive};
   bool own = false;
   switch (port.endpoint.kind) {
     case EndpointKind::broadcast:

@@ -11,6 +11,7 @@
 
 #include "launch/greeting.hpp"
 #include "launch/ring.hpp"
+#include "mpi_fpga/operation.hpp"
 
 namespace thalweg::mpi {
 
@@ -83,22 +84,17 @@ struct ListEntry {
   std::uint64_t bytes = 0;
 };
 
-/// Where a block lies in a buffer, in elements, as thalweg::mpi_fpga::Block.
-struct Extent {
-  std::uint64_t first = 0;
-  std::uint64_t count = 0;
-};
-
 struct Submission {
   std::uint64_t id = 0;  ///< the rank's own number of the request; 0 where nothing completes
   Time at = 0;
-  std::uint64_t count = 0;  ///< elements of a block; members; entries of a list
+  mpi_fpga::Operation operation{};  ///< of a collective; in software its root alone
+  std::uint64_t count = 0;          ///< members; entries of a list
   std::uint64_t bytes = 0;
   std::uint64_t send = 0;  ///< offsets into the shared memory; 0 is none
   std::uint64_t receive = 0;
   std::uint64_t send_bytes = 0;  ///< of a collective in the network: what this rank gives, and gets
   std::uint64_t receive_bytes = 0;
-  std::uint64_t send_blocks = 0;  ///< of a v-form: offsets of the lists, which hold an Extent for each rank, or 0
+  std::uint64_t send_blocks = 0;  ///< of a v-form: offsets of the lists, which hold a Block for each rank, or 0
   std::uint64_t receive_blocks = 0;
   std::uint64_t peer_id = 0;
   std::uint32_t communicator = 0;  ///< of a creation the one that it is made of, or 0
@@ -106,17 +102,12 @@ struct Submission {
   std::int32_t peer = 0;           ///< source or destination, rank of the communicator
   std::int32_t node = 0;           ///< destination, rank of the world
   std::int32_t tag = 0;
-  std::uint32_t root = 0;
   std::uint16_t function = kPresent;
   Action action = Action::meet;
-  std::uint8_t collective = 0;  ///< spec::Collective
-  std::uint8_t op = 0;          ///< spec::Operator
-  std::uint8_t type = 0;        ///< spec::Datatype
   Reason reason = Reason::none;
   Pattern pattern = Pattern::none;
   bool synchronous = false;
-  bool vector = false;  ///< a v-form in the network: counts need not agree
-  bool apart = false;   ///< creation: its members alone make it, so that the n-th of a tag is the n-th of each
+  bool apart = false;  ///< creation: its members alone make it, so that the n-th of a tag is the n-th of each
   char detail[kDetail] = {};
   char site[kSite] = {};  ///< of a collective: where the program calls it, file+0xaddress
 };

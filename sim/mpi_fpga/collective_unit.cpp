@@ -102,16 +102,16 @@ UnitModel::Ways CollectiveUnit::ways() const {
   return ways;
 }
 
-std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& request, spec::Algorithm algorithm,
-                                                 const Group* group, std::uint32_t context_id, Tick now) {
+std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& request, const Group* group,
+                                                 std::uint32_t context_id, Tick now) {
   Context& context = contexts_[context_id];
   const OperationId id = context_id * in_flight_ + context.started % in_flight_;
-  Operation& op = operation(id);
+  OperationState& op = operation(id);
   if (op.active) return std::nullopt;
   started_ = now;
   op.active = true;
   op.request = request;
-  op.algorithm = algorithm;
+  const spec::Algorithm algorithm = request.algorithm;
   op.group = group;
   const bool at_root = context.row.has_rank() && context.row.label == request.root;
   op.gives = gives(request.collective, at_root);
@@ -187,10 +187,10 @@ std::optional<OperationId> CollectiveUnit::start(const CollectiveRequest& reques
 }
 
 UnitModel::Start CollectiveUnit::start_of(OperationId id, bool asks) const {
-  const Operation& op = operation(id);
+  const OperationState& op = operation(id);
   UnitModel::Start start{.operation = id,
                          .collective = op.request.collective,
-                         .algorithm = op.algorithm,
+                         .algorithm = op.request.algorithm,
                          .op = op.request.op,
                          .type = op.request.type,
                          .root = op.request.root,
@@ -210,7 +210,7 @@ UnitModel::Start CollectiveUnit::start_of(OperationId id, bool asks) const {
 }
 
 /// Packets of a stream that fill half a slot, or fewer, so that all turns are about as long.
-std::uint64_t CollectiveUnit::burst(const Operation& op) const {
+std::uint64_t CollectiveUnit::burst(const OperationState& op) const {
   const std::uint64_t elements = op.request.own_block().count;
   const Packetizer layout = layout_of(op, elements);
   const std::uint64_t packets = layout.packets(elements) + 1, places = config_.collective.slot_packets / 2,
@@ -220,11 +220,11 @@ std::uint64_t CollectiveUnit::burst(const Operation& op) const {
   return (packets + turns - 1) / turns;
 }
 
-std::uint64_t CollectiveUnit::header(const Operation& op, std::uint32_t context, spec::Kind kind, unsigned flits,
+std::uint64_t CollectiveUnit::header(const OperationState& op, std::uint32_t context, spec::Kind kind, unsigned flits,
                                      bool last) const {
   return spec::NetworkHeader{.context = static_cast<std::uint8_t>(context),
                              .operation = op.request.op,
-                             .algorithm = op.algorithm,
+                             .algorithm = op.request.algorithm,
                              .size = static_cast<std::uint8_t>(std::countr_zero(flits)),
                              .collective = op.request.collective,
                              .sequence = static_cast<std::uint8_t>(op.sequence & 3),
@@ -253,13 +253,13 @@ HostPacket CollectiveUnit::take_result(unsigned index, Tick now) {
   return result;
 }
 
-bool CollectiveUnit::over(const Operation& op) const {
+bool CollectiveUnit::over(const OperationState& op) const {
   return op.running == 0 && op.to_host == 0 &&
          (op.request.collective != spec::Collective::alltoall || op.personal.expected() == 0);
 }
 
 bool CollectiveUnit::delivered(const HostPacket& result) {
-  Operation& op = operation(result.operation);
+  OperationState& op = operation(result.operation);
   if (--op.to_host > 0 || !over(op)) return false;
   op.active = false;
   return true;
@@ -316,7 +316,7 @@ bool CollectiveUnit::active(Tick now) const {
 std::vector<Blockage> CollectiveUnit::blockages(Tick now) const {
   std::vector<Blockage> result;
   for (OperationId id = 0; id < contexts_.size() * in_flight_; ++id) {
-    const Operation& op = operation(id);
+    const OperationState& op = operation(id);
     for (unsigned p = 0; op.active && p < op.program.process_count; ++p)
       if (op.execution[p].running)
         if (const auto blocked = blockage(id, p, now)) result.push_back(*blocked);

@@ -105,8 +105,8 @@ class CollectiveUnit {
   // Operations.
 
   /// Starts an operation if a place for it is free. Operations of a context are started in order.
-  [[nodiscard]] std::optional<OperationId> start(const CollectiveRequest& request, spec::Algorithm algorithm,
-                                                 const Group* group, std::uint32_t context, Tick now);
+  [[nodiscard]] std::optional<OperationId> start(const CollectiveRequest& request, const Group* group,
+                                                 std::uint32_t context, Tick now);
   /// One has been started in this cycle.
   [[nodiscard]] bool started(Tick now) const { return started_ == now; }
   [[nodiscard]] const CollectiveRequest& request(OperationId id) const { return operation(id).request; }
@@ -194,11 +194,10 @@ class CollectiveUnit {
     Ring<PacketId> queue;
   };
 
-  struct Operation {
+  struct OperationState {
     bool active = false;
     std::uint32_t uploads = 0;  ///< processes that take from the host
     CollectiveRequest request;
-    spec::Algorithm algorithm{};
     const Group* group = nullptr;  ///< what the host knows
     Holding gives{}, gets{};
     std::uint32_t number = 0;    ///< in its communicator
@@ -224,7 +223,7 @@ class CollectiveUnit {
     std::uint32_t started = 0;  ///< operations
     std::uint32_t on_tree = 0;  ///< of them those that take the tree: a vertex without a rank has no others
     std::array<Edge, kMaxEdges> edges;
-    std::vector<Operation> operations;
+    std::vector<OperationState> operations;
     std::vector<std::uint8_t>
         announced;  ///< of each rank: all-to-alls that it has a place for, a bit per sequence number
   };
@@ -287,8 +286,10 @@ class CollectiveUnit {
     unsigned index = 0;  ///< edge, stage
   };
 
-  [[nodiscard]] Operation& operation(OperationId id) { return contexts_[id / in_flight_].operations[id % in_flight_]; }
-  [[nodiscard]] const Operation& operation(OperationId id) const {
+  [[nodiscard]] OperationState& operation(OperationId id) {
+    return contexts_[id / in_flight_].operations[id % in_flight_];
+  }
+  [[nodiscard]] const OperationState& operation(OperationId id) const {
     return contexts_[id / in_flight_].operations[id % in_flight_];
   }
   [[nodiscard]] static std::uint32_t process_id(OperationId id, unsigned process) {
@@ -306,7 +307,7 @@ class CollectiveUnit {
 
   void start_personal(OperationId id);
   bool upload_personal(OperationId id, unsigned lane, Tick now);
-  [[nodiscard]] bool may_upload(const Operation& op, const Context& context, const Port& port,
+  [[nodiscard]] bool may_upload(const OperationState& op, const Context& context, const Port& port,
                                 std::uint32_t peer) const;
   void relay(Tick now);
   void receive_personal(unsigned link, PacketId packet);
@@ -317,7 +318,7 @@ class CollectiveUnit {
   [[nodiscard]] bool idle(unsigned port) const {
     return !ports_[port].waiting && !slots_.due(port) && !relay_.credit_due(port);
   }
-  [[nodiscard]] bool over(const Operation& op) const;
+  [[nodiscard]] bool over(const OperationState& op) const;
 
   void attempt(std::uint32_t process, Tick now);
   [[nodiscard]] std::optional<Lack> lack(OperationId id, unsigned process, Tick now) const;
@@ -344,27 +345,27 @@ class CollectiveUnit {
   void execute(OperationId id, unsigned process, unsigned unit, const Dispatch::Step& wish, Tick now);
   void hand_on(OperationId id, unsigned process, unsigned unit, PacketId result, const Progress::Part& part, Tick ready,
                Tick last);
-  [[nodiscard]] PacketId combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements);
+  [[nodiscard]] PacketId combine(const OperationState& op, std::span<const PacketId> operands, std::uint64_t elements);
   void begin_stream(OperationId id, unsigned process);
-  [[nodiscard]] Packetizer layout_of(const Operation& op, std::uint64_t elements) const {
+  [[nodiscard]] Packetizer layout_of(const OperationState& op, std::uint64_t elements) const {
     return op.lengths.of(op.request.piece ? op.request.count / op.request.pieces : elements);  // all pieces alike
   }
   /// A descriptor is all of its stream.
-  [[nodiscard]] static bool descriptors_alone(const Operation& op) {
+  [[nodiscard]] static bool descriptors_alone(const OperationState& op) {
     return op.request.collective == spec::Collective::barrier;
   }
-  [[nodiscard]] static const Step& step_of(const Operation& op, unsigned process, const Progress& progress) {
+  [[nodiscard]] static const Step& step_of(const OperationState& op, unsigned process, const Progress& progress) {
     return op.program.steps[op.program.processes[process].first + progress.step()];
   }
-  [[nodiscard]] std::uint64_t burst(const Operation& op) const;
+  [[nodiscard]] std::uint64_t burst(const OperationState& op) const;
   /// Packets of a stream that a process takes at a time.
-  [[nodiscard]] static std::uint64_t at_a_time(const Operation& op, const Process& process) {
+  [[nodiscard]] static std::uint64_t at_a_time(const OperationState& op, const Process& process) {
     return process.turns == Turns::stream ? Progress::kAll : process.turns == Turns::packet ? 1 : op.burst;
   }
-  [[nodiscard]] static Progress::Part next_part(const Operation& op, unsigned process) {
+  [[nodiscard]] static Progress::Part next_part(const OperationState& op, unsigned process) {
     return op.execution[process].progress.part(descriptors_alone(op));
   }
-  [[nodiscard]] std::uint64_t place(const Operation& op, const Execution& execution) const;
+  [[nodiscard]] std::uint64_t place(const OperationState& op, const Execution& execution) const;
   void finish(OperationId id, unsigned process);
   void ask(Tick now);
   void open(Tick now);
@@ -394,7 +395,7 @@ class CollectiveUnit {
   void wake();
   void keep_arrivals(Tick now);
 
-  [[nodiscard]] std::uint64_t header(const Operation& op, std::uint32_t context, spec::Kind kind, unsigned flits,
+  [[nodiscard]] std::uint64_t header(const OperationState& op, std::uint32_t context, spec::Kind kind, unsigned flits,
                                      bool last) const;
 
   const FabricConfig& config_;

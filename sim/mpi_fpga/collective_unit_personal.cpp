@@ -9,7 +9,7 @@
 namespace thalweg::mpi_fpga {
 
 void CollectiveUnit::start_personal(OperationId id) {
-  Operation& op = operation(id);
+  OperationState& op = operation(id);
   op.personal.start(op.request, contexts_[context_of(id)].row.ranks, ports(), op.packetizer, [&](std::uint32_t peer) {
     const NodeId node = op.group->vertices()[peer].node;
     return Personal::Way{node == self_ ? ports() - 1 : relay_.lane_of(relay_.first(node).link),
@@ -21,14 +21,14 @@ void CollectiveUnit::start_personal(OperationId id) {
 }
 
 /// Whether there is a place for what this rank has for a peer: the peer has announced itself.
-bool CollectiveUnit::may_upload(const Operation& op, const Context& context, const Port& port,
+bool CollectiveUnit::may_upload(const OperationState& op, const Context& context, const Port& port,
                                 std::uint32_t peer) const {
   if (peer == op.request.rank) return port.to_itself < kForkPackets;
   return peer < context.announced.size() && context.announced[peer] >> (op.number & 3) & 1;
 }
 
 bool CollectiveUnit::upload_personal(OperationId id, unsigned lane, Tick now) {
-  Operation& op = operation(id);
+  OperationState& op = operation(id);
   const CollectiveRequest& request = op.request;
   Context& context = contexts_[context_of(id)];
   const Packetizer& layout = op.packetizer;
@@ -109,7 +109,7 @@ void CollectiveUnit::receive_personal(unsigned link, PacketId id) {
 void CollectiveUnit::deliver_personal(unsigned index, PacketId id, Tick ready) {
   const std::uint64_t head = pool_[id].words[0];
   Context& context = contexts_[spec::network_header::context(head)];
-  for (Operation& op : context.operations) {
+  for (OperationState& op : context.operations) {
     if (!op.active || (op.number & 3) != spec::network_header::sequence(head)) continue;
     const Personal::Place place = op.personal.arrived(spec::personal_header::source(head));
     const auto operation = static_cast<OperationId>(&op - context.operations.data());

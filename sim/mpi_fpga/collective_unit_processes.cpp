@@ -15,7 +15,7 @@ namespace thalweg::mpi_fpga {
 void CollectiveUnit::attempt(std::uint32_t process, Tick now) {
   const OperationId id = process / Program::kMaxProcesses;
   const unsigned p = process % Program::kMaxProcesses;
-  Operation& op = operation(id);
+  OperationState& op = operation(id);
   if (!steps_.known(process, now)) return pick_.time(process);
   if (const auto lacks = lack(id, p, now)) return await(*lacks, id, p);
   const Execution& execution = op.execution[p];
@@ -55,7 +55,7 @@ void CollectiveUnit::await(const Lack& lack, OperationId id, unsigned p) {
 /// What keeps a process from its next packet, aggregation units and their queues apart.
 std::optional<CollectiveUnit::Lack> CollectiveUnit::lack(OperationId id, unsigned p, Tick now) const {
   using Of = Lack::Of;
-  const Operation& op = operation(id);
+  const OperationState& op = operation(id);
   const Step& step = step_of(op, p, op.execution[p].progress);
   const auto of = [](Of what, std::uint64_t among) {
     return Lack{what, static_cast<unsigned>(std::countr_zero(among))};
@@ -83,7 +83,7 @@ std::optional<Blockage> CollectiveUnit::blockage(OperationId id, unsigned p, Tic
   using Need = Blockage::Need;
   constexpr std::array<Need, 6> needs{Need::turn, Need::data, Need::stage, Need::data, Need::credit, Need::stage};
   const bool of_edge = lacks->of == Lack::Of::turn || lacks->of == Lack::Of::packet || lacks->of == Lack::Of::credit;
-  const Operation& op = operation(id);
+  const OperationState& op = operation(id);
   return Blockage{context_of(id), op.request.rank, of_edge ? lacks->index : kMaxEdges,
                   needs[static_cast<std::size_t>(lacks->of)], op.execution[p].since};
 }
@@ -132,7 +132,7 @@ std::uint32_t CollectiveUnit::ports_of(const Context& context, const Step& step)
 
 /// The step of a process as units see it: those have room in whose queues there is room for its packet.
 Dispatch::Step CollectiveUnit::wish(OperationId id, unsigned p, Tick latency) const {
-  const Operation& op = operation(id);
+  const OperationState& op = operation(id);
   const Context& context = contexts_[context_of(id)];
   const Step& step = step_of(op, p, op.execution[p].progress);
   const unsigned flits = next_part(op, p).flits;
@@ -152,7 +152,7 @@ Dispatch::Step CollectiveUnit::wish(OperationId id, unsigned p, Tick latency) co
 
 /// Moves one packet: takes it from every input, joins, and hands the result on.
 void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Dispatch::Step& wish, Tick now) {
-  Operation& op = operation(id);
+  OperationState& op = operation(id);
   const Context& context = contexts_[context_of(id)];
   Execution& execution = op.execution[p];
   const Process& process = op.program.processes[p];
@@ -238,7 +238,7 @@ void CollectiveUnit::execute(OperationId id, unsigned p, unsigned unit, const Di
 /// Puts a result, which can be sent from `ready` on and whose last flit comes at `last`, into the queues of all of its step's outputs.
 void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId result, const Progress::Part& part,
                              Tick ready, Tick last) {
-  Operation& op = operation(id);
+  OperationState& op = operation(id);
   const Execution& execution = op.execution[p];
   const Step& step = step_of(op, p, execution.progress);
   Packet& packet = pool_[result];
@@ -287,14 +287,14 @@ void CollectiveUnit::hand_on(OperationId id, unsigned p, unsigned unit, PacketId
 }
 
 /// The element of the receive buffer at which the block of the stream begins.
-std::uint64_t CollectiveUnit::place(const Operation& op, const Execution& execution) const {
+std::uint64_t CollectiveUnit::place(const OperationState& op, const Execution& execution) const {
   return op.gets == Holding::block_per_rank ? op.request.receive_block(execution.block).first
                                             : op.request.own_block().first;
 }
 
 /// Joins the operands into the first one's packet, or, where that is still on its way to another output, into a new one
 /// that takes its place.
-PacketId CollectiveUnit::combine(const Operation& op, std::span<const PacketId> operands, std::uint64_t elements) {
+PacketId CollectiveUnit::combine(const OperationState& op, std::span<const PacketId> operands, std::uint64_t elements) {
   PacketId id = operands[0];
   if (pool_[id].references > 1) {
     const Packet& first = pool_[id];
@@ -316,7 +316,7 @@ PacketId CollectiveUnit::combine(const Operation& op, std::span<const PacketId> 
 }
 
 void CollectiveUnit::finish(OperationId id, unsigned p) {
-  Operation& op = operation(id);
+  OperationState& op = operation(id);
   op.execution[p].running = false;
   if (rtl_) rtl_->ended(process_id(id, p));
   precedence_.end(context_of(id), id % in_flight_, p);

@@ -57,10 +57,11 @@ void CollectiveUnit::open(Tick now) {
   const Head& head = begun->arrival ? heads[*begun->arrival] : *front;
   CollectiveRequest request;
   request.collective = network_header::collective(head[0]);
+  request.algorithm = network_header::algorithm(head[0]);
   request.op = network_header::operation(head[0]);
   request.type = spec::descriptor::type(head);
   request.root = spec::descriptor::root(head);
-  static_cast<void>(start(request, network_header::algorithm(head[0]), nullptr, begun->slot.row, now));
+  static_cast<void>(start(request, nullptr, begun->slot.row, now));
 }
 
 }  // namespace thalweg::mpi_fpga

@@ -18,7 +18,7 @@ std::uint32_t block_in_turn(const Process& process, const Step& step, std::uint3
 }  // namespace
 
 bool CollectiveUnit::upload_room(std::uint32_t process) {
-  Operation& op = operation(process / Program::kMaxProcesses);
+  OperationState& op = operation(process / Program::kMaxProcesses);
   const unsigned p = process % Program::kMaxProcesses;
   if (op.request.collective != spec::Collective::alltoall) return !op.upload[p].queue.full();
   Port& port = ports_[p];
@@ -31,7 +31,7 @@ bool CollectiveUnit::upload_room(std::uint32_t process) {
 }
 
 std::uint64_t CollectiveUnit::upload_bytes(std::uint32_t process) const {
-  const Operation& op = operation(process / Program::kMaxProcesses);
+  const OperationState& op = operation(process / Program::kMaxProcesses);
   const unsigned p = process % Program::kMaxProcesses;
   if (op.request.collective == spec::Collective::alltoall) {
     const Personal::Next next = op.personal.next(p);
@@ -44,7 +44,7 @@ std::uint64_t CollectiveUnit::upload_bytes(std::uint32_t process) const {
 
 /// Looks up which block the upload's stream is to carry.
 void CollectiveUnit::begin_stream(OperationId id, unsigned p) {
-  Operation& op = operation(id);
+  OperationState& op = operation(id);
   const CollectiveRequest& request = op.request;
   Upload& upload = op.upload[p];
   const Process& process = op.program.processes[p];
@@ -62,7 +62,7 @@ void CollectiveUnit::begin_stream(OperationId id, unsigned p) {
 bool CollectiveUnit::upload(std::uint32_t process_number, Tick now) {
   const OperationId id = process_number / Program::kMaxProcesses;
   const unsigned p = process_number % Program::kMaxProcesses;
-  Operation& op = operation(id);
+  OperationState& op = operation(id);
   const CollectiveRequest& request = op.request;
   if (request.collective == spec::Collective::alltoall) return upload_personal(id, p, now);
   Upload& upload = op.upload[p];

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cluster/engine.hpp"
+#include "mpi_fpga/operation.hpp"
 #include "thalweg_mpi_fpga_spec.hpp"
 #include "thalweg_spec.hpp"
 
@@ -17,32 +18,17 @@ namespace thalweg::mpi_fpga {
 
 using ContextId = std::uint32_t;
 
-/// Where a rank's block lies in a buffer, in elements of the request's type.
-struct Block {
-  std::uint64_t first = 0, count = 0;
-};
-
-/// One rank's part of a collective. Rank numbers are those of the communicator.
+/// One rank's part of a collective.
 /// Buffers and lists of blocks must stay valid until the completion. Send and receive may be the same memory in reduce,
 /// allreduce and scan; in the others they must not overlap, but for a block that stays where it is.
 ///
 /// Of scatter (at the root), reduce_scatter and alltoall the send buffer holds a block for every rank, of gather (at the
 /// root), allgather and alltoall the receive buffer one of every rank: block i begins at element i * count. In MPI's
 /// v-forms it is as `send_blocks[i]` or `receive_blocks[i]` say, which are then as many as ranks.
-struct CollectiveRequest {
+struct CollectiveRequest : Operation {
   Handle handle = 0;
   ContextId context = 0;
   std::uint32_t rank = 0;
-  spec::Collective collective = spec::Collective::barrier;
-  spec::Algorithm algorithm = spec::Algorithm::tree;
-  spec::Operator op = spec::Operator::none;
-  spec::Datatype type = spec::Datatype::byte;
-  std::uint32_t root = 0;
-  /// Elements of one block: what this rank contributes (MPI's sendcount); of scatter and reduce_scatter, what it receives.
-  std::uint64_t count = 0;
-  /// A v-form: blocks may differ in size. All ranks say the same; their counts need not agree. With gather, scatter,
-  /// allgather, reduce_scatter and alltoall (whose `count` is not used then; alltoallw is one of bytes).
-  bool vector = false;
   std::span<const std::byte> send;
   std::span<std::byte> receive;
   std::span<const Block> send_blocks{};     ///< v-forms of scatter (at the root), reduce_scatter and alltoall
@@ -61,6 +47,23 @@ struct CollectiveRequest {
   [[nodiscard]] Block within(std::uint64_t start) const {
     return piece ? Block{start + piece->first, piece->count} : Block{start, count};
   }
+};
+
+/// A part whose lists of blocks are its own, so that it may outlive what it was given as.
+struct KeptRequest : CollectiveRequest {
+  explicit KeptRequest(const CollectiveRequest& given)
+      : CollectiveRequest(given),
+        sends(given.send_blocks.begin(), given.send_blocks.end()),
+        receives(given.receive_blocks.begin(), given.receive_blocks.end()) {
+    send_blocks = sends;
+    receive_blocks = receives;
+  }
+  KeptRequest(const KeptRequest&) = delete;
+  KeptRequest& operator=(const KeptRequest&) = delete;
+  KeptRequest(KeptRequest&&) = default;  // the lists stay where they are
+  KeptRequest& operator=(KeptRequest&&) = default;
+
+  std::vector<Block> sends, receives;
 };
 
 /// A point-to-point message: `bytes` take time on the links, the payload itself travels elsewhere.

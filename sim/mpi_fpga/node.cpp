@@ -41,11 +41,10 @@ void Node::load_row(std::uint32_t context, const Row& row, Handle handle, Tick a
   foresee({at + host_.latency(), Event::Kind::table, context});
 }
 
-void Node::submit(std::uint32_t context, const CollectiveRequest& request, spec::Algorithm algorithm,
-                  const Group& group, Tick at) {
+void Node::submit(std::uint32_t context, const CollectiveRequest& request, const Group& group, Tick at) {
   auto& queue = commands_[context];
   const Tick arrival = std::max(at + host_.latency(), queue.empty() ? 0 : queue.back().arrival);
-  queue.push_back({request, algorithm, &group, arrival});
+  queue.push_back({request, &group, arrival});
   foresee({arrival, Event::Kind::command, context});
 }
 
@@ -128,7 +127,7 @@ void Node::start_operations(std::uint32_t context, Tick now) {
   auto& queue = commands_[context];
   if (queue.empty() || queue.front().arrival > now || !unit_.loaded(context)) return;
   if (!unit_.started(now)) {
-    const auto id = unit_.start(queue.front().request, queue.front().algorithm, queue.front().group, context, now);
+    const auto id = unit_.start(queue.front().request, queue.front().group, context, now);
     if (!id) return;
     queue.pop_front();
     host_.begin_operation(*id);

@@ -39,8 +39,7 @@ class Node final : public Component, private HostPort::Listener {
   [[nodiscard]] std::uint32_t generation(std::uint32_t context) const { return generation_[context]; }
   /// The request's root is a label.
   /// `group` stays until the operation is over.
-  void submit(std::uint32_t context, const CollectiveRequest& request, spec::Algorithm algorithm, const Group& group,
-              Tick at);
+  void submit(std::uint32_t context, const CollectiveRequest& request, const Group& group, Tick at);
   void send(MessageId message, Tick at);
 
   bool step(Tick now) override;
@@ -48,7 +47,6 @@ class Node final : public Component, private HostPort::Listener {
  private:
   struct Command {
     CollectiveRequest request;
-    spec::Algorithm algorithm;
     const Group* group;
     Tick arrival;
   };

@@ -15,10 +15,10 @@ struct Data {
   explicit Data(const Offload& offload)
       : sent(offload.send_bytes),
         received(offload.receive_bytes),
-        send_blocks(offload.send_blocks.size() * sizeof(Extent)),
-        receive_blocks(offload.receive_blocks.size() * sizeof(Extent)) {
-    std::ranges::copy(offload.send_blocks, reinterpret_cast<Extent*>(send_blocks.data()));
-    std::ranges::copy(offload.receive_blocks, reinterpret_cast<Extent*>(receive_blocks.data()));
+        send_blocks(offload.send_blocks.size() * sizeof(mpi_fpga::Block)),
+        receive_blocks(offload.receive_blocks.size() * sizeof(mpi_fpga::Block)) {
+    std::ranges::copy(offload.send_blocks, reinterpret_cast<mpi_fpga::Block*>(send_blocks.data()));
+    std::ranges::copy(offload.receive_blocks, reinterpret_cast<mpi_fpga::Block*>(receive_blocks.data()));
   }
   Piece sent, received, send_blocks, receive_blocks;
   int error = MPI_SUCCESS;  ///< of copying in
@@ -28,17 +28,12 @@ Submission part_of(const CommunicatorInfo& communicator, const Offload& offload,
   Submission part;
   part.action = Action::collective;
   part.communicator = communicator.number;
-  part.collective = static_cast<std::uint8_t>(offload.collective);
-  part.op = static_cast<std::uint8_t>(offload.op);
-  part.type = static_cast<std::uint8_t>(offload.type);
-  part.root = static_cast<std::uint32_t>(offload.root);
-  part.count = offload.count;
+  part.operation = offload.operation;
   part.bytes = offload.bytes;
   part.send = data.sent.offset();
   part.send_bytes = offload.send_bytes;
   part.receive = data.received.offset();
   part.receive_bytes = offload.receive_bytes;
-  part.vector = offload.vector;
   if (!offload.send_blocks.empty()) part.send_blocks = data.send_blocks.offset();
   if (!offload.receive_blocks.empty()) part.receive_blocks = data.receive_blocks.offset();
   return part;
@@ -136,7 +131,7 @@ int in_software(Native native, MPI_Comm comm, const SoftwareCollective& collecti
   part.pattern = communicator->between ? Pattern::none : collective.pattern;
   part.reason = communicator->between ? Reason::intercommunicator : collective.reason;
   part.bytes = collective.bytes;
-  part.root = static_cast<std::uint32_t>(std::max(collective.root, 0));
+  part.operation.root = static_cast<std::uint32_t>(std::max(collective.root, 0));
   std::snprintf(part.detail, sizeof part.detail, "%s", collective.detail);
   auto list = std::make_shared<Piece>(collective.list.size() * sizeof(ListEntry));
   if (!collective.list.empty()) {
@@ -204,7 +199,7 @@ int on::Barrier(Native native, MPI_Comm comm, Form form) {
   if (communicator->size == 1 && !communicator->between) return native();
   if (const Reason reason = outside_network(*communicator, spec::Collective::barrier, form); reason != Reason::none)
     return in_software(native, comm, {Pattern::barrier, reason}, form);
-  return in_network(comm, {.collective = spec::Collective::barrier}, form);
+  return in_network(comm, {}, form);
 }
 
 }  // namespace thalweg::mpi

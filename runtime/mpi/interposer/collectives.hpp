@@ -9,6 +9,7 @@
 #include "mpi/interposer/communicator.hpp"
 #include "mpi/interposer/data.hpp"
 #include "mpi/interposer/request.hpp"
+#include "mpi_fpga/operation.hpp"
 #include "thalweg_mpi_fpga_spec.hpp"
 #include "thalweg_spec.hpp"
 
@@ -29,18 +30,13 @@ struct Form {
 /// `send_bytes`, `empty` the result out of one of `receive_bytes`. Both are called again for each start of a
 /// persistent request, and outlive the call.
 struct Offload {
-  spec::Collective collective = spec::Collective::barrier;
-  spec::Operator op = spec::Operator::none;
-  spec::Datatype type = spec::Datatype::byte;
-  int root = 0;
-  std::uint64_t count = 0;  ///< elements of a block
+  mpi_fpga::Operation operation{};
   std::uint64_t bytes = 0;  ///< of a block; of a v-form of the largest that the rank knows
-  bool vector = false;      ///< a v-form, in which counts need not agree
   std::uint64_t send_bytes = 0, receive_bytes = 0;
   std::function<int(std::byte*)> fill{};
   std::function<int(const std::byte*)> empty{};
   /// Of a v-form, where the rank gives, or gets, a block for each rank.
-  std::vector<Extent> send_blocks{}, receive_blocks{};
+  std::vector<mpi_fpga::Block> send_blocks{}, receive_blocks{};
 };
 int in_network(MPI_Comm comm, Offload offload, Form form);
 

@@ -38,8 +38,8 @@ std::uint64_t Blocks::bytes() const {
   return sum;
 }
 
-std::vector<Extent> Blocks::extents() const {
-  std::vector<Extent> made;
+std::vector<mpi_fpga::Block> Blocks::extents() const {
+  std::vector<mpi_fpga::Block> made;
   std::uint64_t first = 0;
   for (std::size_t i = 0; i < blocks_.size(); first += bytes(i++)) made.push_back({first, bytes(i)});
   return made;
@@ -100,15 +100,17 @@ int move(Native native, MPI_Comm comm, Movement movement, Form form) {
                        form);
   }
   const auto kept = [&](const Blocks& side) { return form.request == nullptr ? side : side.kept(); };
-  Offload offload{.collective = movement.collective, .root = movement.root, .vector = vector};
+  Offload offload{.operation = {.collective = movement.collective,
+                                .vector = vector,
+                                .root = static_cast<std::uint32_t>(movement.root)}};
   offload.send_bytes = movement.send.bytes();
   offload.receive_bytes = movement.receive.bytes();
-  offload.count = offload.bytes = movement.bytes;
+  offload.operation.count = offload.bytes = movement.bytes;
   if (vector) {
     const bool scatters = movement.collective == Collective::scatter;
-    offload.count = scatters ? movement.receive.bytes() : movement.send.bytes();
+    offload.operation.count = scatters ? movement.receive.bytes() : movement.send.bytes();
     for (const Blocks* side : {&movement.send, &movement.receive})
-      for (const Extent& block : side->extents()) offload.bytes = std::max(offload.bytes, block.count);
+      for (const mpi_fpga::Block& block : side->extents()) offload.bytes = std::max(offload.bytes, block.count);
     if (movement.send.count() == size) offload.send_blocks = movement.send.extents();
     if (movement.receive.count() == size) offload.receive_blocks = movement.receive.extents();
   }

@@ -38,7 +38,7 @@ class Blocks {
   }
   [[nodiscard]] std::uint64_t bytes() const;
   /// Where each block lies among the packed ones, in bytes.
-  [[nodiscard]] std::vector<Extent> extents() const;
+  [[nodiscard]] std::vector<mpi_fpga::Block> extents() const;
   /// Blocks that stay valid when the program frees its datatypes.
   [[nodiscard]] Blocks kept() const;
 

@@ -125,8 +125,11 @@ int reduce(Native native, MPI_Comm comm, const Reduce& call, Form form) {
   const std::uint64_t given = layout.span(call.count), taken = receives ? layout.span(count) : 0;
   const auto elements = [&](MPI_Count of) { return layout.span(of) / spec::size_of(made.type); };
   const void* own = call.send == MPI_IN_PLACE ? call.receive : call.send;
-  Offload offload{.collective = call.collective, .op = made.op, .type = made.type, .root = call.root};
-  offload.count = elements(count);
+  Offload offload{.operation = {.collective = call.collective,
+                                .op = made.op,
+                                .type = made.type,
+                                .root = static_cast<std::uint32_t>(call.root),
+                                .count = elements(count)}};
   offload.bytes = layout.span(count);
   offload.send_bytes = given;
   offload.receive_bytes = taken;
@@ -134,8 +137,8 @@ int reduce(Native native, MPI_Comm comm, const Reduce& call, Form form) {
   offload.empty = [to = call.receive, taken](const std::byte* from) {
     return std::memcpy(to, from, taken), MPI_SUCCESS;
   };
-  offload.vector = std::ranges::any_of(call.blocks, [&](MPI_Count other) { return other != count; });
-  if (offload.vector) {
+  offload.operation.vector = std::ranges::any_of(call.blocks, [&](MPI_Count other) { return other != count; });
+  if (offload.operation.vector) {
     std::uint64_t first = 0;
     for (const MPI_Count block : call.blocks) {
       offload.send_blocks.push_back({first, elements(block)});

@@ -12,17 +12,18 @@ std::string describe(const Submission& part, const std::vector<std::string>& fun
   std::string text = functions[part.function];
   if (part.action == Action::meet) return text;
   text += " (" + std::to_string(part.bytes) + " bytes";
-  if (part.vector) return text.erase(text.find(" (")) + " (root " + std::to_string(part.root) + ")";
-  if (part.action == Action::collective && part.op != 0)
-    text += ", " + std::string(spec::name(static_cast<spec::Operator>(part.op))) + " of " + std::to_string(part.count) +
-            " " + std::string(spec::name(static_cast<spec::Datatype>(part.type)));
-  return text + ", root " + std::to_string(part.root) + ")";
+  if (part.operation.vector) return text.erase(text.find(" (")) + " (root " + std::to_string(part.operation.root) + ")";
+  if (part.action == Action::collective && part.operation.op != spec::Operator::none)
+    text += ", " + std::string(spec::name(part.operation.op)) + " of " + std::to_string(part.operation.count) + " " +
+            std::string(spec::name(part.operation.type));
+  return text + ", root " + std::to_string(part.operation.root) + ")";
 }
 
 bool agree(const Submission& a, const Submission& b, const std::vector<std::string>& functions) {
-  if (a.action != b.action || a.collective != b.collective || a.pattern != b.pattern) return false;
-  if (a.action == Action::collective)
-    return a.op == b.op && a.type == b.type && a.root == b.root && a.vector == b.vector;
+  const auto same = [&](auto field) { return a.operation.*field == b.operation.*field; };
+  using Of = mpi_fpga::Operation;
+  if (a.action != b.action || !same(&Of::collective) || a.pattern != b.pattern) return false;
+  if (a.action == Action::collective) return same(&Of::op) && same(&Of::type) && same(&Of::root) && same(&Of::vector);
   return functions[a.function] == functions[b.function];
 }
 
@@ -32,17 +33,17 @@ std::uint32_t Communicator::rank_of(std::uint32_t world_rank) const {
   return static_cast<std::uint32_t>(std::ranges::find(members, world_rank) - members.begin());
 }
 
-Operation& Communicator::enter(std::uint32_t rank, const Submission& part, const std::vector<std::string>& functions) {
+Meeting& Communicator::enter(std::uint32_t rank, const Submission& part, const std::vector<std::string>& functions) {
   const std::uint64_t number = entered[rank]++;
   if (number - oldest == operations.size()) {
-    Operation& fresh = operations.emplace_back();
+    Meeting& fresh = operations.emplace_back();
     fresh.number = number;
     fresh.first = part;
     fresh.first_rank = rank;
     fresh.ids.resize(members.size());
     fresh.lists.resize(members.size());
   }
-  Operation& found = operation(number);
+  Meeting& found = operation(number);
   const auto difference = [&] {
     return "the ranks disagree on collective " + std::to_string(number + 1) + " of " + name + ": rank " +
            std::to_string(members[found.first_rank]) + " calls " + describe(found.first, functions) + ", rank " +
@@ -50,9 +51,9 @@ Operation& Communicator::enter(std::uint32_t rank, const Submission& part, const
   };
   if (!agree(found.first, part, functions)) throw Disagreement{difference()};
   // Of a v-form the engine compares what each rank has for each other one.
-  if (part.vector || part.action != Action::collective)
+  if (part.operation.vector || part.action != Action::collective)
     found.first.bytes = std::max(found.first.bytes, part.bytes);
-  else if (part.count != found.first.count && found.wrong.empty())
+  else if (part.operation.count != found.first.operation.count && found.wrong.empty())
     found.wrong = difference();
   found.ids[rank] = part.id;
   if (rank == 0) found.site = part.site;
@@ -63,11 +64,11 @@ Operation& Communicator::enter(std::uint32_t rank, const Submission& part, const
   return found;
 }
 
-std::optional<Operation> Communicator::leave(std::uint64_t number, Tick at) {
-  Operation& left = operation(number);
+std::optional<Meeting> Communicator::leave(std::uint64_t number, Tick at) {
+  Meeting& left = operation(number);
   left.last_done = std::max(left.last_done, at);
   if (++left.done < members.size()) return std::nullopt;
-  Operation finished = std::move(left);
+  Meeting finished = std::move(left);
   finished.done = static_cast<std::uint32_t>(members.size());
   left.done = finished.done;
   while (!operations.empty() && operations.front().done == members.size()) {

@@ -17,8 +17,8 @@
 
 namespace thalweg::mpi {
 
-/// The n-th collective on a communicator. Parts are counted by rank of the communicator.
-struct Operation {
+/// Who has come to the n-th collective on a communicator. Parts are counted by rank of the communicator.
+struct Meeting {
   std::uint64_t number = 0;  ///< n, from 0
   Submission first;          ///< the part that came first, by rank `first_rank`
   std::uint32_t first_rank = 0;
@@ -44,15 +44,15 @@ struct Communicator {
   std::uint32_t released = 0;          ///< members that have freed it
   std::vector<std::uint64_t> entered;  ///< collectives that each member has entered
   std::uint64_t oldest = 0;            ///< number of operations.front()
-  std::deque<Operation> operations;    ///< those that are not done
+  std::deque<Meeting> operations;      ///< those that are not done
 
   [[nodiscard]] std::uint32_t rank_of(std::uint32_t world_rank) const;
   /// Adds a member's part, and returns its operation, `wrong` where its size differs from the first's. Throws Disagreement where
   /// other arguments do.
-  Operation& enter(std::uint32_t rank, const Submission& part, const std::vector<std::string>& functions);
+  Meeting& enter(std::uint32_t rank, const Submission& part, const std::vector<std::string>& functions);
   /// One member's part is done; returns the operation when it was the last, which is then forgotten here.
-  std::optional<Operation> leave(std::uint64_t number, Tick at);
-  [[nodiscard]] Operation& operation(std::uint64_t number) { return operations[number - oldest]; }
+  std::optional<Meeting> leave(std::uint64_t number, Tick at);
+  [[nodiscard]] Meeting& operation(std::uint64_t number) { return operations[number - oldest]; }
 };
 
 /// The ranks of a communicator gave arguments that do not fit together.

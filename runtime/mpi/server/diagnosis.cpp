@@ -37,7 +37,7 @@ std::string Server::waits_for(unsigned rank, const Submission& part) {
     case Action::software: {
       const Communicator& communicator = found->second;
       const std::uint32_t member = communicator.rank_of(rank);
-      for (const Operation& operation : communicator.operations) {
+      for (const Meeting& operation : communicator.operations) {
         if (operation.ids[member] != part.id) continue;
         std::vector<unsigned> missing;
         for (std::size_t i = 0; i < communicator.members.size(); ++i)
@@ -66,7 +66,7 @@ std::string Server::waits_for(unsigned rank, const Submission& part) {
 /// That of a collective which is not complete.
 std::optional<std::string> Server::disagreement() const {
   for (const auto& [number, communicator] : communicators_)
-    for (const Operation& operation : communicator.operations)
+    for (const Meeting& operation : communicator.operations)
       if (!operation.wrong.empty()) return operation.wrong;
   if (const auto mismatch = timeline_.engine().mismatch()) return "the ranks disagree on a collective: " + *mismatch;
   return std::nullopt;

@@ -148,8 +148,8 @@ namespace {
 /// What a member gives and gets where all blocks have `bytes`.
 std::pair<std::uint64_t, std::uint64_t> given_and_taken(const Communicator& communicator, std::uint32_t member,
                                                         const Submission& part, std::uint64_t bytes) {
-  const auto kind = static_cast<spec::Collective>(part.collective);
-  const bool at_root = member == part.root;
+  const auto kind = part.operation.collective;
+  const bool at_root = member == part.operation.root;
   const auto in_all = [&](Holding holding) {
     return holding == Holding::block_per_rank ? communicator.members.size() * bytes
            : holding == Holding::block        ? bytes
@@ -174,26 +174,19 @@ std::string disagreement_with_itself(const Communicator& communicator, std::uint
 void Server::collective(unsigned rank, const Submission& part) {
   Communicator& communicator = communicators_.at(part.communicator);
   const std::uint32_t member = communicator.rank_of(rank);
-  Operation& operation = communicator.enter(member, part, options_.functions);
-  CollectiveRequest request;
+  Meeting& operation = communicator.enter(member, part, options_.functions);
+  CollectiveRequest request{part.operation};
   request.rank = member;
-  request.collective = static_cast<spec::Collective>(part.collective);
-  request.op = static_cast<spec::Operator>(part.op);
-  request.type = static_cast<spec::Datatype>(part.type);
-  request.root = part.root;
-  request.count = part.count;
   request.send = memory_.at<const std::byte>(part.send, part.send_bytes);
   request.receive = memory_.at<std::byte>(part.receive, part.receive_bytes);
-  request.vector = part.vector;
   const auto blocks = [&](std::uint64_t list) {
-    static_assert(sizeof(Block) == sizeof(Extent));
     return memory_.at<const Block>(list, list == 0 ? 0 : communicator.members.size());
   };
   request.send_blocks = blocks(part.send_blocks);
   request.receive_blocks = blocks(part.receive_blocks);
-  if (!part.vector) fit(communicator, operation, part, request);
+  if (!request.vector) fit(communicator, operation, part, request);
   if (communicator.places.shared()) return enter_node(communicator, operation, request, part.at);
-  const std::uint64_t bytes = part.vector ? part.bytes : operation.first.bytes;
+  const std::uint64_t bytes = request.vector ? part.bytes : operation.first.bytes;
   submit(communicator, operation, request, bytes, part.at, [this, rank, part, number = operation.number](Tick at) {
     end_part(part.communicator, number, rank, part.id, at);
   });
@@ -201,20 +194,20 @@ void Server::collective(unsigned rank, const Submission& part) {
 
 /// A part whose size is not that of the first gets other memory, of that size: what the network does not end, it cannot
 /// take back, and the communicator is to be used again. Its result nobody sees.
-void Server::fit(const Communicator& communicator, Operation& operation, const Submission& part,
+void Server::fit(const Communicator& communicator, Meeting& operation, const Submission& part,
                  CollectiveRequest& request) {
   if (operation.wrong.empty())
     operation.wrong = disagreement_with_itself(communicator, request.rank, part, options_.functions[part.function]);
   const Submission& first = operation.first;
   const auto [given, taken] = given_and_taken(communicator, request.rank, part, first.bytes);
-  if (part.count == first.count && part.send_bytes == given && part.receive_bytes == taken) return;
-  request.count = first.count;
+  if (part.operation.count == first.operation.count && part.send_bytes == given && part.receive_bytes == taken) return;
+  request.count = first.operation.count;
   request.send = operation.stand_ins.emplace_back(given);
   request.receive = operation.stand_ins.emplace_back(taken);
 }
 
 /// Gives a node's part, whose blocks have `bytes`, to the engine.
-void Server::submit(const Communicator& communicator, Operation& operation, CollectiveRequest request,
+void Server::submit(const Communicator& communicator, Meeting& operation, CollectiveRequest request,
                     std::uint64_t bytes, Tick at, std::function<void(Tick)> done) {
   request.handle = timeline_.expect([done = std::move(done)](const Completion& ended) { done(ended.at); });
   request.context = *communicator.context;
@@ -224,7 +217,7 @@ void Server::submit(const Communicator& communicator, Operation& operation, Coll
 
 void Server::meet(unsigned rank, const Submission& part) {
   Communicator& communicator = communicators_.at(part.communicator);
-  const Operation& operation = communicator.enter(communicator.rank_of(rank), part, options_.functions);
+  const Meeting& operation = communicator.enter(communicator.rank_of(rank), part, options_.functions);
   if (operation.entered < communicator.members.size()) return;
   timeline_.at(operation.last_entry, [this, number = operation.number, part, ids = operation.ids,
                                       members = communicator.members, at = operation.last_entry] {
@@ -235,7 +228,7 @@ void Server::meet(unsigned rank, const Submission& part) {
 void Server::software(unsigned rank, const Submission& part) {
   Communicator& communicator = communicators_.at(part.communicator);
   const std::uint32_t member = communicator.rank_of(rank);
-  Operation& operation = communicator.enter(member, part, options_.functions);
+  Meeting& operation = communicator.enter(member, part, options_.functions);
   if (part.send != 0) {
     const auto list = memory_.at<const ListEntry>(part.send, part.count);
     operation.lists[member].assign(list.begin(), list.end());
@@ -244,9 +237,9 @@ void Server::software(unsigned rank, const Submission& part) {
   if (operation.entered == communicator.members.size()) start_software(communicator, operation);
 }
 
-void Server::start_software(const Communicator& communicator, Operation& operation) {
+void Server::start_software(const Communicator& communicator, Meeting& operation) {
   const auto n = static_cast<std::uint32_t>(communicator.members.size());
-  const SoftwareCall call{operation.first.pattern, n, operation.first.root, operation.first.bytes,
+  const SoftwareCall call{operation.first.pattern, n, operation.first.operation.root, operation.first.bytes,
                           std::move(operation.lists)};
   SoftwareRun::start(timeline_, software_rounds(call), communicator.places.nodes(), options_.message_overhead,
                      operation.last_entry,
@@ -268,8 +261,10 @@ void Server::end_part(std::uint32_t number, std::uint64_t operation, unsigned ra
   if (first.action != Action::meet) {
     const bool offloaded = first.action == Action::collective;
     CollectiveUse& use = books_.collectives[{
-        communicator.name, communicator.places.nodes(), options_.functions[first.function], first.bytes, first.vector,
-        first.collective, offloaded, finished->algorithm, first.root, finished->site}];
+        communicator.name, communicator.places.nodes(), options_.functions[first.function], first.bytes,
+        first.operation.vector,
+        static_cast<std::uint8_t>(offloaded ? first.operation.collective : spec::Collective::point_to_point), offloaded,
+        finished->algorithm, first.operation.root, finished->site}];
     const auto n = static_cast<Tick>(communicator.members.size());
     use.calls += communicator.members.size();
     use.operations += 1;

@@ -58,11 +58,7 @@ NodeCollective::NodeCollective(const Places& places, std::vector<Tick>& free, Se
       hosts_(places.hosts().size()) {}
 
 std::optional<std::string> NodeCollective::enter(const CollectiveRequest& part, Tick at) {
-  Part& kept = parts_[part.rank].emplace(Part{part,
-                                              {part.send_blocks.begin(), part.send_blocks.end()},
-                                              {part.receive_blocks.begin(), part.receive_blocks.end()}});
-  kept.send_blocks = kept.sends;
-  kept.receive_blocks = kept.receives;
+  parts_[part.rank].emplace(part);
   entries_[part.rank] = at;
   for (std::uint32_t other = 0; part.vector && other < places_.ranks(); ++other) {
     if (!parts_[other]) continue;
@@ -155,7 +151,7 @@ template <class Each>
 std::vector<std::byte> NodeCollective::combined(std::uint32_t host, Each each) const {
   std::vector<std::byte> result;
   for (const std::uint32_t rank : places_.ranks_on(host)) {
-    const Part& part = *parts_[rank];
+    const KeptRequest& part = *parts_[rank];
     if (rank == places_.parent(host))
       append(result, part.send);
     else
@@ -285,7 +281,7 @@ void NodeCollective::distribute_prefixes(std::uint32_t host) {
   const auto& prefixes = hosts_[host].prefixes;
   const auto& ranks = places_.ranks_on(host);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const Part& part = *parts_[ranks[i]];
+    const KeptRequest& part = *parts_[ranks[i]];
     if (part.receive.empty()) continue;
     std::vector<std::byte> result = host == 0 ? std::vector<std::byte>{} : before;
     if (inclusive || i != 0) {

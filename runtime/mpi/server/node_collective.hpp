@@ -49,9 +49,6 @@ class NodeCollective : public std::enable_shared_from_this<NodeCollective> {
   }
 
  private:
-  struct Part : CollectiveRequest {  ///< of a rank; its lists stay when the rank has gone on
-    std::vector<Block> sends, receives;
-  };
   struct Host {
     std::uint32_t entered = 0;
     std::vector<std::byte> send, receive;
@@ -74,12 +71,12 @@ class NodeCollective : public std::enable_shared_from_this<NodeCollective> {
 
   [[nodiscard]] std::optional<std::uint64_t> given(std::uint32_t source, std::uint32_t destination) const;
   [[nodiscard]] std::optional<std::uint64_t> expected(std::uint32_t source, std::uint32_t destination) const;
-  [[nodiscard]] const Part& any_part(std::uint32_t host) const { return *parts_[places_.parent(host)]; }
+  [[nodiscard]] const KeptRequest& any_part(std::uint32_t host) const { return *parts_[places_.parent(host)]; }
 
   const Places& places_;
   std::vector<Tick>& free_;
   Setting setting_;
-  std::vector<std::optional<Part>> parts_;
+  std::vector<std::optional<KeptRequest>> parts_;  ///< their lists stay when the ranks have gone on
   std::vector<Tick> entries_;
   std::vector<Host> hosts_;
   Tick last_in_ = 0, last_out_ = 0;

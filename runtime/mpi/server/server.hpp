@@ -181,12 +181,12 @@ class Server {
   [[nodiscard]] spec::Algorithm algorithm_of(const Communicator& communicator, const CollectiveRequest& part,
                                              std::uint64_t bytes);
   void collective(unsigned rank, const Submission& part);
-  void fit(const Communicator& communicator, Operation& operation, const Submission& part, CollectiveRequest& request);
-  void submit(const Communicator& communicator, Operation& operation, CollectiveRequest request, std::uint64_t bytes,
+  void fit(const Communicator& communicator, Meeting& operation, const Submission& part, CollectiveRequest& request);
+  void submit(const Communicator& communicator, Meeting& operation, CollectiveRequest request, std::uint64_t bytes,
               Tick at, std::function<void(Tick)> done);
   void meet(unsigned rank, const Submission& part);
   void software(unsigned rank, const Submission& part);
-  void start_software(const Communicator& communicator, Operation& operation);
+  void start_software(const Communicator& communicator, Meeting& operation);
   void end_part(std::uint32_t communicator, std::uint64_t number, unsigned rank, std::uint64_t id, Tick at);
   void send(unsigned rank, const Submission& part);
   void transfer(unsigned from, unsigned to, std::uint64_t bytes, Tick at, Timeline::Done done);
@@ -196,7 +196,7 @@ class Server {
 
   // shared_nodes.cpp: where a node has several ranks
   [[nodiscard]] Places places_of(const std::vector<std::uint32_t>& members) const;
-  void enter_node(Communicator& communicator, Operation& operation, const CollectiveRequest& request, Tick at);
+  void enter_node(Communicator& communicator, Meeting& operation, const CollectiveRequest& request, Tick at);
   [[nodiscard]] Tick lookahead() const;
 
   // diagnosis.cpp

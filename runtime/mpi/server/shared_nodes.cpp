@@ -21,7 +21,7 @@ Tick Server::lookahead() const {
   return one_rank_a_node_ ? far : std::min(far, options_.memory.ticks(0));
 }
 
-void Server::enter_node(Communicator& communicator, Operation& operation, const CollectiveRequest& request, Tick at) {
+void Server::enter_node(Communicator& communicator, Meeting& operation, const CollectiveRequest& request, Tick at) {
   if (!operation.on_nodes) {
     const UserOperator* own = user_operator(options_.operators, request.op);
     operation.on_nodes = std::make_shared<NodeCollective>(

@@ -289,7 +289,7 @@ void Fabric::check(const Communicator& communicator, const CollectiveRequest& re
 
 /// v-forms: what a rank that has entered gives to another one that has entered, if it is not what that one takes.
 std::optional<std::string> Fabric::disagreement(const Entered& operation, std::uint32_t giver, std::uint32_t receiver) {
-  const Blocks &from = operation.blocks[giver], &to = operation.blocks[receiver];
+  const KeptRequest &from = *operation.parts[giver], &to = *operation.parts[receiver];
   const CollectiveRequest& any = operation.first;
   std::uint64_t given = 0, taken = 0;
   switch (any.collective) {
@@ -298,18 +298,18 @@ std::optional<std::string> Fabric::disagreement(const Entered& operation, std::u
       [[fallthrough]];
     case spec::Collective::allgather:
       given = from.count;
-      taken = to.receive[giver].count;
+      taken = to.receive_blocks[giver].count;
       break;
     case spec::Collective::scatter:
       if (giver != any.root) return std::nullopt;
       [[fallthrough]];
     case spec::Collective::reduce_scatter:
-      given = from.send[receiver].count;
+      given = from.send_blocks[receiver].count;
       taken = to.count;
       break;
     default:
-      given = from.send[receiver].count;
-      taken = to.receive[giver].count;
+      given = from.send_blocks[receiver].count;
+      taken = to.receive_blocks[giver].count;
   }
   if (given == taken) return std::nullopt;
   return text("rank ", giver, " has ", given, any.type == spec::Datatype::byte ? " bytes" : " elements", " for rank ",
@@ -321,10 +321,8 @@ std::optional<std::string> Fabric::compare(Entered& operation, const CollectiveR
   if (const auto differs = difference(operation.first, request))
     return text(*differs, " (rank ", operation.first.rank, ")");
   if (!request.vector) return std::nullopt;
-  operation.blocks.resize(operation.ranks.size());
-  operation.blocks[request.rank] = {request.count,
-                                    {request.send_blocks.begin(), request.send_blocks.end()},
-                                    {request.receive_blocks.begin(), request.receive_blocks.end()}};
+  operation.parts.resize(operation.ranks.size());
+  operation.parts[request.rank].emplace(request);
   for (std::uint32_t other = 0; other < operation.ranks.size(); ++other) {
     if (other != request.rank && !operation.ranks[other]) continue;
     if (auto differs = disagreement(operation, request.rank, other)) return differs;
@@ -368,13 +366,13 @@ void Fabric::submit(const CollectiveRequest& given, Tick at) {
 
 void Fabric::issue(CollectiveRequest request, Awaited awaited, Tick at) {
   const Communicator& entered = communicator(request.context);
-  const auto algorithm = effective_algorithm(request, abilities(entered));
+  request.algorithm = effective_algorithm(request, abilities(entered));
   const std::uint32_t root = request.root;
   const auto start = [&](const Part& part) {
     request.root = part.group.label(root);
-    nodes_[part.group.vertices()[request.rank].node]->submit(part.row, request, algorithm, part.group, at);
+    nodes_[part.group.vertices()[request.rank].node]->submit(part.row, request, part.group, at);
   };
-  const std::span<const Part> parts = entered.parts(algorithm);
+  const std::span<const Part> parts = entered.parts(request.algorithm);
   if (parts.size() == 1) {
     awaited.parts = 1;
     request.handle = expect(awaited);

@@ -81,18 +81,13 @@ class Fabric final : public CollectiveEngine {
   [[nodiscard]] std::uint64_t packets_held() const;
 
  private:
-  /// The blocks of a rank's part of a v-form.
-  struct Blocks {
-    std::uint64_t count = 0;
-    std::vector<Block> send, receive;
-  };
   /// One operation of a communicator, until all ranks have submitted their parts.
   struct Entered {
     CollectiveRequest first;
     Tick at = 0;
     std::vector<bool> ranks;
     std::uint32_t count = 0;
-    std::vector<Blocks> blocks{};  ///< v-form: of each rank that has entered
+    std::vector<std::optional<KeptRequest>> parts{};  ///< v-form: of each rank that has entered
   };
   /// What the caller gets one completion for, once all parts of it have completed.
   struct Awaited {

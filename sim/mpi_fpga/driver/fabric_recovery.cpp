@@ -82,12 +82,9 @@ void Fabric::begin_operations_again() {
     if (communicators_[context]) load_rows(context, resumes_);
   for (auto& [context, log] : journal_->logs())
     for (std::uint64_t i = 0; i < log.open.size(); ++i)
-      for (std::optional<Journal::Part>& part : log.open[i].parts) {
+      for (std::optional<Journal::Part>& part : log.open[i]) {
         if (!part) continue;
         CollectiveRequest request = part->request;
-        request.send = part->given;
-        request.send_blocks = part->send_blocks;
-        request.receive_blocks = part->receive_blocks;
         part->running = true;
         if (part->complete) {
           part->unused.resize(request.receive.size());

@@ -20,19 +20,16 @@ class Journal {
  public:
   /// One rank's part of an operation.
   struct Part {
-    CollectiveRequest request;
-    std::vector<std::byte> given;
-    std::vector<Block> send_blocks, receive_blocks;
+    KeptRequest request;
+    std::vector<std::byte> given{};
     bool complete = false;            ///< the caller knows
     bool running = true;              ///< the fabric has it; with `complete` a second time
     std::vector<std::byte> unused{};  ///< takes what a rank that has completed receives again
   };
-  struct Operation {
-    std::vector<std::optional<Part>> parts;  ///< of each rank
-  };
+  using Parts = std::vector<std::optional<Part>>;  ///< of one operation, by rank
   /// Of one communicator.
   struct Log {
-    std::deque<Operation> open;
+    std::deque<Parts> open;
     std::uint64_t closed = 0;              ///< operations before these
     std::vector<std::uint64_t> submitted;  ///< of each rank
   };
@@ -46,21 +43,19 @@ class Journal {
     Log& log = logs_[request.context];
     log.submitted.resize(ranks);
     const std::uint64_t number = log.submitted[request.rank]++;
-    while (log.open.size() <= number - log.closed) log.open.push_back({std::vector<std::optional<Part>>(ranks)});
-    log.open[number - log.closed].parts[request.rank] = {
-        .request = request,
-        .given = {request.send.begin(), request.send.end()},
-        .send_blocks = {request.send_blocks.begin(), request.send_blocks.end()},
-        .receive_blocks = {request.receive_blocks.begin(), request.receive_blocks.end()}};
+    while (log.open.size() <= number - log.closed) log.open.emplace_back(ranks);
+    Part part{.request = KeptRequest(request), .given = {request.send.begin(), request.send.end()}};
+    part.request.send = part.given;
+    log.open[number - log.closed][request.rank] = std::move(part);
     return number;
   }
   void complete(ContextId context, std::uint64_t number, std::uint32_t rank) {
     Log& log = logs_[context];
-    Part& completed = *log.open[number - log.closed].parts[rank];
+    Part& completed = *log.open[number - log.closed][rank];
     completed.complete = true;
     completed.running = false;
     const auto over = [](const std::optional<Part>& part) { return part && !part->running; };
-    for (; !log.open.empty() && std::ranges::all_of(log.open.front().parts, over); ++log.closed) log.open.pop_front();
+    for (; !log.open.empty() && std::ranges::all_of(log.open.front(), over); ++log.closed) log.open.pop_front();
   }
   /// Parts of a communicator's operations run, though the caller may know of all.
   [[nodiscard]] bool open(ContextId context) const {

@@ -118,17 +118,14 @@ TEST(Operations, SendAndReceiveMayBeTheSameMemory) {
     in_place.receive[rank].push_back(std::byte{0x5A});
   }
   for (std::uint32_t rank = 0; rank < 3; ++rank)
-    world.fabric.submit({.handle = rank,
-                         .context = context,
-                         .rank = rank,
-                         .collective = job.collective,
-                         .algorithm = job.algorithm,
-                         .op = job.op,
-                         .type = job.type,
-                         .count = job.count,
-                         .send = in_place.receive[rank],
-                         .receive = in_place.receive[rank]},
-                        world.fabric.now());
+    world.fabric.submit(
+        {{.collective = job.collective, .algorithm = job.algorithm, .op = job.op, .type = job.type, .count = job.count},
+         rank,
+         context,
+         rank,
+         in_place.receive[rank],
+         in_place.receive[rank]},
+        world.fabric.now());
   std::vector<Completion> completed;
   while (completed.size() < 3) world.fabric.advance(kNever, completed);
   for (const Completion& c : completed) job.done[c.handle] = c.at;
@@ -144,16 +141,13 @@ class Mismatch : public testing::Test {
     const ContextId context = world.communicator({0, 1, 2});
     Bytes memory(1 << 12);
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      CollectiveRequest request{.handle = rank,
-                                .context = context,
-                                .rank = rank,
-                                .collective = Collective::reduce,
-                                .op = Operator::sum,
-                                .type = Datatype::int32,
-                                .root = 2,
-                                .count = 100,
-                                .send = memory,
-                                .receive = memory};
+      CollectiveRequest request{
+          {.collective = Collective::reduce, .op = Operator::sum, .type = Datatype::int32, .root = 2, .count = 100},
+          rank,
+          context,
+          rank,
+          memory,
+          memory};
       if (rank == 1) change(request);
       world.fabric.submit(request, world.fabric.now());
     }
@@ -183,19 +177,19 @@ TEST_F(Mismatch, OfVectorFormsIsSeenBlockByBlock) {
     const ContextId context = world.communicator({0, 1, 2});
     Bytes memory(1 << 12);
     for (std::uint32_t rank = 0; rank < 3; ++rank)
-      world.fabric.submit({.handle = rank,
-                           .context = context,
-                           .rank = rank,
-                           .collective = collective,
-                           .op = Operator::sum,
-                           .type = Datatype::int32,
-                           .root = 2,
-                           .count = rank == odd_rank ? odd : blocks[rank].count,
-                           .vector = true,
-                           .send = memory,
-                           .receive = memory,
-                           .send_blocks = blocks,
-                           .receive_blocks = blocks},
+      world.fabric.submit({{.collective = collective,
+                            .op = Operator::sum,
+                            .type = Datatype::int32,
+                            .vector = true,
+                            .root = 2,
+                            .count = rank == odd_rank ? odd : blocks[rank].count},
+                           rank,
+                           context,
+                           rank,
+                           memory,
+                           memory,
+                           blocks,
+                           blocks},
                           world.fabric.now());
     return world.fabric.mismatch().value_or("none");
   };
@@ -238,13 +232,13 @@ TEST(Requests, WhatTheHardwareCannotDoIsRefused) {
   World world(cluster({2, 2}));
   const ContextId context = world.communicator({0, 1});
   Bytes memory(64);
-  const CollectiveRequest right{.context = context,
-                                .collective = Collective::allreduce,
-                                .op = Operator::sum,
-                                .type = Datatype::float64,
-                                .count = 8,
-                                .send = memory,
-                                .receive = memory};
+  const CollectiveRequest right{
+      {.collective = Collective::allreduce, .op = Operator::sum, .type = Datatype::float64, .count = 8},
+      0,
+      context,
+      0,
+      memory,
+      memory};
   const auto refused = [&](const std::function<void(CollectiveRequest&)>& change) {
     CollectiveRequest request = right;
     change(request);

@@ -156,20 +156,20 @@ class WorldOf {
   void submit(ContextId context, Job& job, std::uint32_t rank, Tick at) {
     const Handle handle = next_++;
     parts_[handle] = {&job, rank};
-    fabric.submit({.handle = handle,
-                   .context = context,
-                   .rank = rank,
-                   .collective = job.collective,
-                   .algorithm = job.algorithm,
-                   .op = job.op,
-                   .type = job.type,
-                   .root = job.root,
-                   .count = job.counts.empty() ? job.count : job.counts[rank],
-                   .vector = !job.counts.empty(),
-                   .send = job.send[rank],
-                   .receive = job.receive[rank],
-                   .send_blocks = job.send_blocks[rank],
-                   .receive_blocks = job.receive_blocks[rank]},
+    fabric.submit({{.collective = job.collective,
+                    .algorithm = job.algorithm,
+                    .op = job.op,
+                    .type = job.type,
+                    .vector = !job.counts.empty(),
+                    .root = job.root,
+                    .count = job.counts.empty() ? job.count : job.counts[rank]},
+                   handle,
+                   context,
+                   rank,
+                   job.send[rank],
+                   job.receive[rank],
+                   job.send_blocks[rank],
+                   job.receive_blocks[rank]},
                   at);
   }
   void submit(ContextId context, Job& job) {

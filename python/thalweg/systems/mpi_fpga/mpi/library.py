@@ -99,7 +99,7 @@ def _is_open_mpi(mpicc: Path) -> bool:
 
 def sources() -> tuple[Path, list[Path]]:
     """The folder of the interposer's sources, and the folders that its includes are looked up in."""
-    return resource("runtime/mpi/interposer"), [resource("runtime"), resource("spec/generated/cpp")]
+    return resource("runtime/mpi/interposer"), [resource(name) for name in ("runtime", "sim", "spec/generated/cpp")]
 
 
 def _cache_folder() -> Path:
@@ -129,8 +129,9 @@ def interposer(library: MpiLibrary) -> Interposer:
     """The interposer for `library`: taken from the cache, or compiled (ten seconds)."""
     compiler = cxx()
     folder, includes = sources()
-    headers = [folder.parent, folder.parents[1] / "launch", *includes]
+    headers = [folder.parent, folder.parents[1] / "launch", resource("spec/generated/cpp")]
     files = sorted([*folder.glob("*.[ch]pp"), *(f for i in headers for f in i.glob("*.*"))])
+    files.append(resource("sim/mpi_fpga/operation.hpp"))
     header = _run([compiler, "-E", "-x", "c", *library.compile_flags, "-"], "#include <mpi.h>\n")
     if header.returncode != 0:
         raise InputError(f"{compiler} cannot read the mpi.h of {library.mpicc}: {header.stderr.strip()}")
