@@ -44,6 +44,8 @@ class AsyncFifo {
   }
 
   /// Is a word at the output in this cycle?
+  /// Nothing is in it, not even on its way to the reader.
+  [[nodiscard]] bool empty() const { return words_.empty(); }
   [[nodiscard]] bool valid(Tick cycle) const { return !words_.empty() && words_.front().from <= cycle; }
   /// Only when valid.
   [[nodiscard]] const T& front() const { return words_.front().word; }

@@ -111,6 +111,32 @@ def test_python_measures_it(python: Python) -> None:
     assert "Option(name='words', type=" in done.stdout and done.stdout.count("'verified': True") == 2
 
 
+def test_its_deadlock_is_reported(python: Python, tmp_path: Path) -> None:
+    """On a line, whose last relay can't pass its words on: those behind it wait for it, each for the next one."""
+    line = tmp_path / "line.toml"
+    line.write_text((RELAY / "ring.toml").read_text().replace('shape = "ring"', 'shape = "line"'))
+    code = f"""if True:
+        from relay.cluster import Cluster, run
+        from thalweg.errors import FabricStopped
+        relays = Cluster.load({str(line)!r}).relays()
+        for _ in range(100):
+            relays.send(0, 0, 200, 0)
+        try:
+            run(relays)
+        except FabricStopped as stopped:
+            print(stopped)
+            for each in stopped.blocked:
+                print(each.who, "waits", each.what, each.on, each.why, each.since_us > 0)
+        """
+    done = python("-c", code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "100 words get on no more",
+        *(f"relay {n} waits to pass a word on relay {n + 1}  True" for n in range(4)),
+        "relay 4 waits to pass a word on  its port E is joined to nothing True",
+    ]
+
+
 def exact(net: Fraction, core: Fraction, nodes: int) -> Fraction:
     """When, in seconds, a word is back that node 0's core sends at its first edge, from the periods of the clocks.
 

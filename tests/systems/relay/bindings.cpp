@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <stdexcept>
 #include <tuple>
 
 #include "assembly.hpp"
 #include "core/require.hpp"
+#include "engine.hpp"
 #include "relay/node.hpp"
 
 namespace nb = nanobind;
@@ -70,31 +70,63 @@ Kinds kinds(const std::string& library) {
   return known;
 }
 
-class Relays {
+class Relays final : public Engine {
  public:
   Relays(const nb::dict& description, const std::string& library)
-      : assembly_(description_of(description), kinds(library)) {}
-
-  void send(unsigned node, Tick cycle, unsigned hops, Word sum) {
-    this->node(node).send(cycle, static_cast<Word>(hops) << kSumBits | sum);
-    ++sent_;
+      : assembly_(description_of(description), kinds(library)) {
+    const auto links = description_of(description).links;
+    for (unsigned n = 0; n < assembly_.nodes(); ++n)
+      node(n).done = [this, n](Tick at, Word word) {
+        const Handle handle = word >> kHandleShift;
+        done_.emplace_back(at, n, word & ((Word{1} << kHandleShift) - 1));
+        ended_.push_back({handle, at});
+        assembly_.time().interrupt();
+      };
+    for (const auto& link : links) {
+      const bool turned = link.port_a != 0;
+      node(turned ? link.node_b : link.node_a).next = turned ? link.node_a : link.node_b;
+    }
   }
 
-  /// When, where and with which sum each word came to its end. Throws where some have not within so many seconds.
-  std::vector<std::tuple<Tick, unsigned, Word>> run(double seconds) {
-    std::vector<std::tuple<Tick, unsigned, Word>> done;
-    const Tick microsecond = ticks_per_second() / 1'000'000, most = std::llround(seconds * 1e6) * microsecond;
-    for (Tick until = microsecond; done.size() < sent_; until += microsecond) {
-      if (until > most) throw std::runtime_error(std::to_string(sent_ - done.size()) + " words did not arrive");
-      assembly_.time().advance(until);
-      done.clear();
-      for (unsigned number = 0; number < assembly_.nodes(); ++number)
-        for (const Node::Done& word : node(number).done()) done.emplace_back(word.at, number, word.sum);
-    }
+  /// Of fewer words than 2^16 together, with sums of less than 2^40 at their ends.
+  Handle send(unsigned node, Tick cycle, unsigned hops, Word sum) {
+    const Handle handle = sent_++;
+    this->node(node).send(cycle, static_cast<Word>(hops) << kSumBits | handle << kHandleShift | sum);
+    return handle;
+  }
+
+  [[nodiscard]] Tick now() const override { return assembly_.time().now(); }
+  [[nodiscard]] std::int64_t ticks_per_second() const override { return assembly_.ticks_per_second(); }
+  void advance(Tick until, std::vector<Completion>& completed) override {
+    while (ended_.empty() && !idle() && now() < until)
+      assembly_.time().advance(std::min(until, now() + ticks_per_second() / 1'000'000));
+    completed.insert(completed.end(), ended_.begin(), ended_.end());
+    ended_.clear();
+  }
+  /// Hardware is always awake: of it nothing will happen where no word was done for a millisecond.
+  [[nodiscard]] bool idle() const override {
+    const Tick last = done_.empty() ? 0 : std::get<0>(done_.back());
+    return ended_.empty() && (done_.size() == sent_ || assembly_.time().next_due() == kNever ||
+                              now() - last > ticks_per_second() / 1'000);
+  }
+  [[nodiscard]] std::vector<Blocked> blocked() const override {
+    std::vector<Blocked> all;
+    for (unsigned n = 0; n < assembly_.nodes(); ++n)
+      if (auto waits = dynamic_cast<const Node&>(assembly_.node(n)).blocked()) all.push_back(std::move(*waits));
+    return all;
+  }
+  /// Credits see to it that there is a place for every word.
+  [[nodiscard]] std::vector<Lost> lost() const override { return {}; }
+
+  /// Until nothing will happen: when, where and with which sum each word came to its end.
+  std::vector<std::tuple<Tick, unsigned, Word>> run() {
+    std::vector<Completion> completed;
+    while (!idle()) advance(kNever, completed);
+    auto done = done_;
     std::ranges::sort(done);
     return done;
   }
-  [[nodiscard]] Tick ticks_per_second() const { return assembly_.ticks_per_second(); }
+  [[nodiscard]] std::size_t unfinished() const { return sent_ - done_.size(); }
   [[nodiscard]] nb::list link_use() const { return thalweg::link_use(assembly_); }
 
  private:
@@ -102,16 +134,19 @@ class Relays {
 
   Assembly assembly_;
   std::size_t sent_ = 0;
+  std::vector<std::tuple<Tick, unsigned, Word>> done_;
+  std::vector<Completion> ended_;
 };
 
 }  // namespace
 }  // namespace relay
 
 NB_MODULE(_relay, module) {
-  nb::class_<relay::Relays>(module, "Relays")
-      .def(nb::init<const nb::dict&, const std::string&>())
+  nb::class_<relay::Relays> relays(module, "Relays");
+  bind_engine_of(relays, [](relay::Relays& of) -> Engine& { return of; });
+  relays.def(nb::init<const nb::dict&, const std::string&>())
       .def("send", &relay::Relays::send)
       .def("run", &relay::Relays::run)
-      .def("link_use", &relay::Relays::link_use)
-      .def_prop_ro("ticks_per_second", &relay::Relays::ticks_per_second);
+      .def_prop_ro("unfinished", &relay::Relays::unfinished)
+      .def("link_use", &relay::Relays::link_use);
 }

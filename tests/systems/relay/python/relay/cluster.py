@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 from thalweg.cluster.kinds import Assembled, LinkTable, NodeTable
+from thalweg.errors import FabricStopped
 
 from relay._relay import Relays
 
@@ -37,3 +38,11 @@ class Cluster(Assembled):
 
     def relays(self, library: str = "") -> Relays:
         return Relays(self.assembly, library)
+
+
+def run(relays: Relays) -> list[tuple[int, int, int]]:
+    """Until all words are done: tick, node and sum of each. Raises FabricStopped where some get on no more."""
+    done = relays.run()
+    if relays.unfinished:
+        raise FabricStopped(f"{relays.unfinished} words get on no more", relays.blocked)
+    return done

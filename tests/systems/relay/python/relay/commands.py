@@ -13,8 +13,7 @@ from thalweg.resources import find_root
 from thalweg.rtl.project import Project
 
 from relay import operations
-from relay.cluster import Cluster
-from relay.operations import MOST_SECONDS
+from relay.cluster import Cluster, run
 
 
 @click.command()
@@ -33,8 +32,8 @@ def program(relays, nodes, seed):
         cycle = 0
         for _ in range(draw.randrange(9)):
             cycle += draw.choice((0, 1, 20)) * draw.randrange(9)
-            relays.send(node, cycle, draw.randrange(4 * nodes), draw.getrandbits(40))
-    return relays.run(MOST_SECONDS)
+            relays.send(node, cycle, draw.randrange(4 * nodes), draw.getrandbits(32))
+    return run(relays)
 
 
 @click.command()
@@ -53,12 +52,16 @@ def cosim(name, runs, seed, json_file):
     glue = project.root / "rtl/relay/relay_node.cpp"
     library = project.build_library("tw_relay_node", glue, {"Depth": relay.depth}, clocks=clocks)
     words = 0
-    for run in range(seed, seed + runs):
-        expected, got = (program(cluster.relays(each), cluster.topology.nodes, run) for each in ("", str(library)))
+    for each_seed in range(seed, seed + runs):
+        expected, got = (
+            program(cluster.relays(each), cluster.topology.nodes, each_seed) for each in ("", str(library))
+        )
         words += len(expected)
         for sim, rtl in zip(expected, got, strict=True):
             if sim != rtl:
-                raise CheckFailed(f"seed {run}: (tick, node, sum) is {sim} in the simulator, {rtl} in the hardware")
+                raise CheckFailed(
+                    f"seed {each_seed}: (tick, node, sum) is {sim} in the simulator, {rtl} in the hardware"
+                )
     row = {"cluster": cluster.name, "seed": seed, "runs": runs, "words": words}
     print_table(tuple(row), [tuple(row.values())], left=("cluster",))
     write_json(json_file, row, cluster, seeds={"programs": seed})

@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cluster/assembly.hpp"
 #include "common/async_fifo.hpp"
+#include "core/blocked.hpp"
 #include "core/clock.hpp"
 #include "link/lane.hpp"
 #include "relay/node_model.hpp"
@@ -18,19 +21,16 @@ namespace relay {
 
 using thalweg::AsyncFifo, thalweg::Domain, thalweg::Tick;
 
-/// Hops to go in the highest 8 bits, a sum below.
+/// Hops to go in the highest 8 bits, then the handle of who waits for it in 16 bits, and a sum that never grows beyond the others.
 using Word = std::uint64_t;
 constexpr unsigned kSumBits = 56;
 constexpr Word kSum = (Word{1} << kSumBits) - 1;
+constexpr unsigned kHandleShift = 40;
 constexpr unsigned kStages = 2;  ///< of every crossing
 using Lane = thalweg::CreditedLane<Word>;
 
 class Node : public thalweg::AssembledNode {
  public:
-  struct Done {
-    Tick at;  ///< of all clocks
-    Word sum;
-  };
   struct Port : thalweg::LinkPort {
     Port(bool is_output, Domain& clock, Node& of) : output(is_output), domain(clock), node(of) {}
     [[nodiscard]] std::string carries() const override { return output ? "relay out" : "relay in"; }
@@ -47,6 +47,7 @@ class Node : public thalweg::AssembledNode {
   }
 
   Port& port(unsigned number) override { return ports_.at(number); }
+  unsigned next = 0;  ///< the node that it sends to
   [[nodiscard]] thalweg::ComponentId at_net() const { return net_step_.id; }
 
   /// From a cycle of the core on; in this order.
@@ -54,7 +55,10 @@ class Node : public thalweg::AssembledNode {
     host_.push_back({cycle, word});
     core_.scheduler.wake(core_step_.id, cycle);
   }
-  [[nodiscard]] const std::vector<Done>& done() const { return done_; }
+  /// Called when a word is done: the tick, and its handle and sum.
+  std::function<void(Tick, Word)> done;
+  /// A word that is here and does not get on.
+  [[nodiscard]] virtual std::optional<thalweg::Blocked> blocked() const = 0;
 
  protected:
   struct Sent {
@@ -73,15 +77,26 @@ class Node : public thalweg::AssembledNode {
   virtual bool net(Tick cycle) = 0;
   virtual bool core(Tick cycle) = 0;
 
+  // Ports that are joined to nothing give nothing and take nothing.
+  [[nodiscard]] bool may_write(Tick cycle) { return ports_[0].lane && ports_[0].lane->ready(cycle); }
+  [[nodiscard]] const Word* arrived(Tick cycle) { return ports_[1].lane ? ports_[1].lane->front(cycle) : nullptr; }
   [[nodiscard]] Lane& out() { return *ports_[0].lane; }
   [[nodiscard]] Lane& in() { return *ports_[1].lane; }
+  [[nodiscard]] thalweg::Blocked waits(const std::string& to) const {
+    const bool joined = ports_[0].lane != nullptr;
+    return {.who = "relay " + std::to_string(number_),
+            .what = to,
+            .on = joined ? "relay " + std::to_string(next) : "",
+            .why = joined ? "" : "its port E is joined to nothing",
+            .since = moved_};
+  }
   [[nodiscard]] bool host_has(Tick cycle) const { return !host_.empty() && host_.front().from <= cycle; }
 
   unsigned number_;
   Domain &net_, &core_;
   std::vector<Port> ports_;
   std::deque<Sent> host_;
-  std::vector<Done> done_;
+  Tick moved_ = 0;  ///< when a word last got on here
   Step net_step_{*this, &Node::net}, core_step_{*this, &Node::core};
 };
 
@@ -98,9 +113,14 @@ class SimNode final : public Node {
   }
 
  private:
+  [[nodiscard]] std::optional<thalweg::Blocked> blocked() const override {
+    if (!to_core_.empty() || !to_net_.empty()) return waits("to pass a word on");
+    if (!host_.empty()) return waits("to send a word of its host");
+    return std::nullopt;
+  }
   bool net(Tick cycle) override {
-    const Word* came = in().front(cycle);
-    const bool comes = came && to_core_.ready(cycle), goes = to_net_.valid(cycle) && out().ready(cycle);
+    const Word* came = arrived(cycle);
+    const bool comes = came && to_core_.ready(cycle), goes = to_net_.valid(cycle) && may_write(cycle);
     if (comes) {
       to_core_.push(cycle, *came);
       in().pop(cycle);
@@ -118,7 +138,8 @@ class SimNode final : public Node {
     const bool there = to_core_.valid(cycle);
     const Word word = there ? to_core_.front() : 0, hops = word >> kSumBits, sum = (word + number_) & kSum;
     const bool passes = there && hops != 0, sends = !passes && host_has(cycle), ready = to_net_.ready(cycle);
-    if (there && !passes) done_.push_back({core_.clock.edge(cycle + 1), sum});
+    if ((there || sends) && (!passes || ready)) moved_ = core_.clock.edge(cycle);
+    if (there && !passes) done(core_.clock.edge(cycle + 1), sum);
     if (passes && ready) to_net_.push(cycle, (hops - 1) << kSumBits | sum);
     if (sends && ready) {
       to_net_.push(cycle, host_.front().word);
@@ -142,11 +163,15 @@ class RtlNode final : public Node {
   }
 
  private:
+  [[nodiscard]] std::optional<thalweg::Blocked> blocked() const override {
+    if (!host_.empty()) return waits("to send a word of its host");
+    return std::nullopt;
+  }
   bool net(Tick cycle) override {
     settle(net_.clock.edge(cycle));
-    const Word* came = in().front(cycle);
+    const Word* came = arrived(cycle);
     inputs_.in_valid = came != nullptr;
-    inputs_.out_ready = out().ready(cycle);
+    inputs_.out_ready = may_write(cycle);
     if (came) inputs_.in_data = *came;
     if (came && outputs_.in_ready) in().pop(cycle);
     if (outputs_.out_valid && inputs_.out_ready) out().write(cycle, outputs_.out_data);
@@ -156,7 +181,7 @@ class RtlNode final : public Node {
   bool core(Tick cycle) override {
     const Tick now = core_.clock.edge(cycle);
     settle(now);
-    if (outputs_.done_valid) done_.push_back({now, outputs_.done_data});
+    if (outputs_.done_valid) done(moved_ = now, outputs_.done_data);
     inputs_.host_valid = host_has(cycle);
     if (inputs_.host_valid) inputs_.host_data = host_.front().word;
     if (inputs_.host_valid && outputs_.host_ready) host_.pop_front();
