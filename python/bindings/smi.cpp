@@ -78,8 +78,7 @@ class Run {
                                  .children = switches ? kMostRanks : channels.children,
                                  .any_order = channels.any_order,
                                  .banks = banks.number,
-                                 .dram = banks.dram,
-                                 .latency = banks.latency,
+                                 .bank = banks.timing,
                                  .ticks_per_second = fabric_.ticks_per_second(),
                                  .lost = [this] { return fabric_.lost(); }};
     program_ = std::make_unique<Program>(fabric_.time(), fabric_.clock(), config, std::move(ports));

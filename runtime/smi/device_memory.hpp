@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of all ranks' boards: buffers that kernels use as plain memory, and the time that their banks take.
+// Memory of all ranks' boards: buffers that kernels use as plain memory.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,6 @@
 #include <span>
 #include <string>
 #include <vector>
-
-#include "core/kernel.hpp"
-#include "memory/dram.hpp"
 
 namespace thalweg::smi {
 
@@ -21,44 +18,6 @@ struct Buffer {
   std::uint64_t address = 0;  ///< in the bank
   std::size_t bytes = 0;
   unsigned kernels = 0;  ///< that were started with it
-};
-
-/// Moves bytes in the order in which kernels ask.
-class MemoryBank {
- public:
-  /// Cycles that a kernel may be ahead of what it has asked for: what its load and store units hold.
-  static constexpr double kAhead = 64;
-
-  /// `timing`: in cycles of the kernels.
-  MemoryBank(const DramTiming& timing, Tick latency) : dram_(timing), latency_(latency) {}
-
-  [[nodiscard]] Tick latency() const { return latency_; }
-  /// The address of a buffer, behind the one before; it begins in another of the DRAM's banks, so that kernels that stream through both
-  /// don't close each other's rows.
-  std::uint64_t place(std::uint64_t bytes) {
-    const auto stripe = dram_.stripe(), banks = std::uint64_t{dram_.timing().banks};
-    auto begins = (end_ + stripe - 1) / stripe;
-    while (begins % banks != buffers_ % banks) ++begins;
-    ++buffers_;
-    end_ = begins * stripe + bytes;
-    return begins * stripe;
-  }
-  /// Called in a kernel, which stands still where it is too far ahead; the cycle in which they have been moved.
-  double move(Kernel& kernel, std::uint64_t address, std::size_t bytes, bool writes) {
-    if (kernels > 1) kernel.synchronize();
-    const auto now = static_cast<double>(kernel.cycle());
-    const auto moved = dram_.access(now, address, bytes, writes);
-    if (const auto behind = moved - now - kAhead; behind >= 1)
-      kernel.continue_after(kernel.tick() + static_cast<Tick>(behind) * kernel.domain().clock.period - 1, {"memory"});
-    return moved;
-  }
-
-  unsigned kernels = 0;  ///< that were started with one of its buffers
-
- private:
-  Dram dram_;
-  Tick latency_;
-  std::uint64_t end_ = 0, buffers_ = 0;
 };
 
 /// Addresses are of one range, so that it is cheap to see which accesses of a kernel are to memory. Buffers begin in its middle: what is far

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lets a program's kernels use the memory of banks.
-#include <algorithm>
 #include <array>
 
 #include "smi/running.hpp"
@@ -9,11 +8,9 @@ namespace thalweg::smi {
 
 namespace {
 
-/// What a kernel's units for a bank do with a burst; `until`: the cycle by which all that they asked for has been moved.
-auto asks(Kernel& kernel, MemoryBank& bank, double& until) {
-  return [&](std::uint64_t address, std::uint64_t bytes, bool writes) {
-    until = std::max(until, bank.move(kernel, address, bytes, writes));
-  };
+/// Requests a burst from a bank.
+auto requests(Kernel& kernel, BankPort& port) {
+  return [&](std::uint64_t address, std::uint64_t bytes, bool writes) { port.request(kernel, address, bytes, writes); };
 }
 
 }  // namespace
@@ -35,24 +32,15 @@ void Program::memory(Running& running, std::uintptr_t address, std::size_t bytes
   ++uses_;
   if (buffer->kernels > 1) kernel.synchronize();
   auto& use = running.banks[buffer->bank];
-  auto& bank = ranks_[running.rank].banks[buffer->bank];
-  if (!writes && !use.reads) {
-    use.reads = true;
-    kernel.continue_after(kernel.tick() + bank.latency() * kernel.domain().clock.period - 1, {"memory"});
-  }
+  if (!writes) use.port.load(kernel);
   const auto at = buffer->address + (address - reinterpret_cast<std::uintptr_t>(buffer->at));
-  use.bursts.use(at, bytes, writes, asks(kernel, bank, use.until));
+  use.bursts.use(at, bytes, writes, requests(kernel, use.port));
 }
 
 void Program::end_bursts(Running& running) {
   auto& kernel = *running.kernel;
-  double moved = 0;
-  for (unsigned bank = 0; bank < config_.banks; ++bank) {
-    auto& use = running.banks[bank];
-    use.bursts.end(asks(kernel, ranks_[running.rank].banks[bank], use.until));
-    moved = std::max(moved, use.until);
-  }
-  if (const auto now = static_cast<double>(kernel.cycle()); moved > now) kernel.pause(static_cast<Tick>(moved - now));
+  for (auto& use : running.banks) use.bursts.end(requests(kernel, use.port));
+  for (const auto& use : running.banks) use.port.drain(kernel);
 }
 
 }  // namespace thalweg::smi

@@ -16,11 +16,10 @@ Program::Program(Domains& time, Domain& clock, const Config& config, std::vector
   if (config_.world == 0) config_.world = static_cast<unsigned>(ports.size());
   require(config_.world <= ports.size(),
           "there are " + std::to_string(ports.size()) + " ranks, and programs for " + std::to_string(config_.world));
-  require(config.latency > 0, "memory banks take time");
   for (auto& of : ports) {
     auto& rank = ranks_.emplace_back();
     for (auto& port : of) rank.ports.push_back({.port = std::move(port)});
-    rank.banks.assign(config.banks, MemoryBank(config.dram, config.latency));
+    rank.banks.assign(config.banks, Bank(config.bank));
   }
 }
 
@@ -69,7 +68,7 @@ Handle Program::start(unsigned rank, const std::string& file, const std::string&
     banks[buffer->bank] = true;
   }
   for (unsigned bank = 0; bank < config_.banks; ++bank)
-    if (banks[bank]) ++ranks_[rank].banks[bank].kernels;
+    if (banks[bank]) ranks_[rank].banks[bank].share();
   running.call = [call, &running] {
     std::vector<void*> pointers;
     for (auto& argument : running.arguments) pointers.push_back(argument.bytes.data());
@@ -87,7 +86,8 @@ Handle Program::start(unsigned rank, const std::string& kernel, std::function<vo
 
 Handle Program::start(Running& running, bool serves) {
   running.number = static_cast<int>(running_.size()) - 1;
-  running.banks.assign(config_.banks, {.bursts = Bursts(config_.dram.burst_bytes)});
+  for (auto& bank : ranks_[running.rank].banks)
+    running.banks.push_back({.bursts = Bursts(config_.bank.dram.burst_bytes), .port = BankPort(bank)});
   running.kernel = &kernels_.add("kernel " + running.name + " of rank " + std::to_string(running.rank), clock_,
                                  [this, &running] { body(running); },
                                  {.serves = serves, .context = &running, .stack_bytes = kStack});

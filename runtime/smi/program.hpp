@@ -17,6 +17,7 @@
 #include "core/clock.hpp"
 #include "core/kernel.hpp"
 #include "core/stream.hpp"
+#include "memory/bank.hpp"
 #include "smi/channel.hpp"
 #include "smi/device_memory.hpp"
 #include "smi/endpoint.hpp"
@@ -55,8 +56,7 @@ class Program final : public Engine {
     unsigned children = 15;  ///< that a reduction collects from, at most
     bool any_order = false;
     unsigned banks = 4;  ///< of a rank's memory
-    DramTiming dram{};   ///< of each, in cycles
-    Tick latency = 1;
+    BankTiming bank{};
     std::int64_t ticks_per_second = 1'000'000;
     std::function<std::vector<Lost>()> lost{};  ///< by the ranks' nodes; nothing: none is
   };
@@ -148,7 +148,7 @@ class Program final : public Engine {
   };
   struct Rank {
     std::vector<PortState> ports;
-    std::vector<MemoryBank> banks;
+    std::vector<Bank> banks;
     std::vector<std::pair<std::string, std::unique_ptr<Library>>> libraries;
   };
 

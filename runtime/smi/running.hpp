@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "memory/bank.hpp"
 #include "smi/bursts.hpp"
 #include "smi/device/loops.h"
 #include "smi/program.hpp"
@@ -17,11 +18,10 @@ namespace thalweg::smi {
 struct Program::Running {
   Running(Program& in, unsigned of_rank, std::string called) : program(in), rank(of_rank), name(std::move(called)) {}
 
-  /// Of a bank.
+  /// Its load and store units for a bank.
   struct Use {
-    Bursts bursts;     ///< not yet asked for
-    double until = 0;  ///< the cycle in which what was asked for has been moved
-    bool reads = false;
+    Bursts bursts;  ///< not yet requested
+    BankPort port;
   };
   /// What it is in.
   struct Now {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels: user code that runs in simulated time, as plain calls on a stack of its own.
 //
-// A kernel is in a cycle of its clock. It uses streams and memory there, each end and each port once; the second use of one of
-// them is in the next cycle, so that a loop takes the cycles that it would take as a pipeline. What it waits for carries the tick
-// at which it came to be; so a kernel runs ahead of the others for as long as that is known, with the ticks that it would have if
-// all went cycle by cycle.
+// A kernel is in a cycle of its clock. It uses each end of a stream there once; the second use is in the next cycle, so that a loop
+// takes the cycles that it would take as a pipeline. What it waits for carries the tick at which it came to be; so a kernel runs
+// ahead of the others for as long as that is known, with the ticks that it would have if all went cycle by cycle.
 #pragma once
 
 #include <cstdint>

@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory bank: bytes that kernels and components read and write, and the time that it takes them.
+// A bank of a board's memory: a channel of DRAM behind its controller. It models time; the bytes are its user's.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <optional>
-#include <span>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "core/kernel.hpp"
 #include "core/require.hpp"
@@ -20,138 +12,94 @@
 
 namespace thalweg {
 
+/// In cycles of the bank's users, which have one clock.
 struct BankTiming {
-  unsigned bytes_per_cycle = 64;     ///< of the bank's clock: an access takes the cycles that its bytes need
-  Tick latency = 1;                  ///< cycles from the last of them to data that can be used; a write takes none
-  unsigned at_once = 1;              ///< accesses that can be under way beside each other
-  std::optional<DramTiming> dram{};  ///< a channel of DRAM, in cycles of the bank's clock, instead of bytes_per_cycle
+  Tick latency = 1;  ///< from a read to its data, where nothing waits
+  DramTiming dram{};
 };
 
-/// Accesses are served in the order of their ticks, of one tick in the order in which those who ask are stepped: kernels as they
-/// were made. Each starts at the first edge of the bank's clock, from its request on, at which one more can be under way.
 class Bank {
  public:
-  /// When an access is over.
-  struct Done {
-    Tick moved;  ///< its last bytes have been moved: who asked can ask again after it
-    Tick seen;   ///< what was read can be used after it
-  };
-
-  /// Throws std::invalid_argument where a figure of `timing` is not positive.
-  Bank(std::string name, std::size_t bytes, Clock clock, const BankTiming& timing)
-      : name_(std::move(name)), clock_(clock), timing_(timing), memory_(bytes), free_(timing.at_once) {
-    if (timing.dram) dram_.emplace(*timing.dram);
-    require(timing.bytes_per_cycle > 0 && timing.latency > 0 && timing.at_once > 0,
-            "memory bank " + name_ + " moves no bytes");
+  /// Throws std::invalid_argument where the latency is not positive, or the DRAM's timing is of no channel.
+  explicit Bank(const BankTiming& timing)
+      : latency_(timing.latency),
+        burst_cycles_(timing.dram.burst_bytes / timing.dram.bytes_per_cycle),
+        dram_(timing.dram) {
+    require(timing.latency > 0, "a memory bank has a latency of a cycle or more");
   }
 
-  [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] std::size_t size() const { return memory_.size(); }
-
-  /// Reads from the memory, or writes to it, at tick `now`: not before a tick that has been given before, unless one alone uses
-  /// the bank. Throws std::out_of_range where it would be outside.
-  Done read(Tick now, std::size_t address, std::span<std::byte> to) {
-    check(address, to.size());
-    std::memcpy(to.data(), memory_.data() + address, to.size());
-    return served(now, address, to.size(), false);
+  [[nodiscard]] Tick latency() const { return latency_; }
+  /// Counts a kernel that has a port of it. Requests of several kernels are in the order of their ticks, of one tick in the order in which the
+  /// kernels were made. Called before they run.
+  void share() { ++kernels_; }
+  /// Allocates bytes behind those before; their address. They begin in another of the DRAM's banks, so that kernels that stream through two
+  /// allocations don't close each other's rows.
+  std::uint64_t place(std::uint64_t bytes) {
+    const auto stripe = dram_.stripe(), banks = std::uint64_t{dram_.timing().banks};
+    auto begins = (end_ + stripe - 1) / stripe;
+    while (begins % banks != placed_ % banks) ++begins;
+    ++placed_;
+    end_ = begins * stripe + bytes;
+    return begins * stripe;
   }
-  Done write(Tick now, std::size_t address, std::span<const std::byte> from) {
-    check(address, from.size());
-    std::memcpy(memory_.data() + address, from.data(), from.size());
-    return served(now, address, from.size(), true);
+
+  /// An access of at least a byte that is requested in cycle `now`; the time at which its last burst has been moved. Requests are served in
+  /// the order of the calls.
+  double access(Tick now, std::uint64_t address, std::uint64_t bytes, bool writes) {
+    return dram_.access(static_cast<double>(now), address, bytes, writes);
+  }
+  /// The cycle in which a read that is requested in cycle `now` has its data, where its burst has been moved at `moved`.
+  [[nodiscard]] Tick data(Tick now, double moved) const {
+    const double waits = std::max(0.0, moved - burst_cycles_ - static_cast<double>(now));
+    return now + static_cast<Tick>(std::ceil(waits)) + latency_;
   }
 
  private:
   friend class BankPort;
 
-  void check(std::size_t address, std::size_t bytes) const {
-    if (address <= memory_.size() && bytes <= memory_.size() - address) return;
-    throw std::out_of_range("memory bank " + name_ + " has " + std::to_string(memory_.size()) + " bytes; " +
-                            std::to_string(bytes) + " at " + std::to_string(address) + " are outside");
-  }
-
-  Done served(Tick now, std::size_t address, std::size_t bytes, bool writes) {
-    const auto first = std::min_element(free_.begin(), free_.end());
-    const auto start = std::max(clock_.cycle_from(now), *first);
-    const auto cycles = std::max<Tick>(
-        1, dram_ && bytes > 0 ? dram_cycles(start, address, bytes, writes)
-                              : static_cast<Tick>((bytes + timing_.bytes_per_cycle - 1) / timing_.bytes_per_cycle));
-    *first = start + cycles;
-    const auto last = start + cycles - 1;
-    return {clock_.edge(last), clock_.edge(last + timing_.latency - 1)};
-  }
-
-  /// Whole cycles from the one in which it starts.
-  Tick dram_cycles(Tick start, std::size_t address, std::size_t bytes, bool writes) {
-    const auto now = static_cast<double>(start);
-    return static_cast<Tick>(std::ceil(dram_->access(now, address, bytes, writes) - now));
-  }
-
-  std::string name_;
-  Clock clock_;
-  BankTiming timing_;
-  std::optional<Dram> dram_;
-  std::vector<std::byte> memory_;
-  std::vector<Tick> free_;  ///< of each access that can be under way: the cycle in which the next one can start
-  unsigned ports_ = 0;
+  Tick latency_;
+  double burst_cycles_;
+  Dram dram_;
+  std::uint64_t end_ = 0, placed_ = 0;
+  unsigned kernels_ = 0;
 };
 
-/// A kernel's port of a bank, used once a cycle, and not again before it has moved the bytes of the last access. A write goes on in
-/// its cycle. A read goes on when its data are there; in a pipeline, that much later less the pipeline's depth.
+/// A kernel's load and store units for a bank. They are a pipeline: a kernel stalls for the latency of its first read alone, and where it is
+/// too far ahead of what the bank has moved for it.
 class BankPort {
  public:
-  explicit BankPort(Bank& bank) : bank_(&bank) { ++bank.ports_; }
-  ~BankPort() {
-    if (bank_) --bank_->ports_;
-  }
-  BankPort(BankPort&& other) noexcept : bank_(std::exchange(other.bank_, nullptr)) {}
-  BankPort& operator=(BankPort&&) = delete;
+  /// Cycles that a kernel may be ahead of the accesses that it has requested: what its units hold.
+  static constexpr double kAhead = 64;
 
-  /// Throw std::out_of_range where the bytes are outside of the bank, std::invalid_argument where the port is another kernel's.
-  void read(std::size_t address, std::span<std::byte> to) {
-    auto& kernel = begin();
-    const auto done = bank_->read(kernel.tick(), address, to);
-    end(kernel, done);
-    kernel.continue_after(done.seen - kernel.depth_ticks(), {"memory bank", &bank_->name()});
+  explicit BankPort(Bank& bank) : bank_(&bank) {}
+
+  // All are called in the kernel.
+
+  /// Before each load: the first one takes the latency.
+  void load(Kernel& kernel) {
+    if (loads_) return;
+    loads_ = true;
+    kernel.continue_after(kernel.tick() + bank_->latency() * kernel.domain().clock.period - 1, {"memory"});
   }
-  void write(std::size_t address, std::span<const std::byte> from) {
-    auto& kernel = begin();
-    end(kernel, bank_->write(kernel.tick(), address, from));
+  /// Requests an access of at least a byte.
+  void request(Kernel& kernel, std::uint64_t address, std::uint64_t bytes, bool writes) {
+    if (bank_->kernels_ > 1) kernel.synchronize();
+    const auto now = kernel.cycle();
+    const auto moved = bank_->access(now, address, bytes, writes);
+    if (const auto behind = moved - static_cast<double>(now) - kAhead; behind >= 1)
+      kernel.continue_after(kernel.tick() + static_cast<Tick>(behind) * kernel.domain().clock.period - 1, {"memory"});
+    until_ = std::max(until_, moved);
   }
-  template <class T>
-    requires std::is_trivially_copyable_v<T>
-  [[nodiscard]] T read(std::size_t address) {
-    T value;
-    read(address, std::as_writable_bytes(std::span(&value, 1)));
-    return value;
-  }
-  template <class T>
-    requires std::is_trivially_copyable_v<T>
-  void write(std::size_t address, const T& value) {
-    write(address, std::as_bytes(std::span(&value, 1)));
+  /// Pauses until all that was requested has been moved.
+  void drain(Kernel& kernel) const {
+    if (const auto now = static_cast<double>(kernel.cycle()); until_ > now)
+      kernel.pause(static_cast<Tick>(until_ - now));
   }
 
  private:
-  Kernel& begin() {
-    auto& kernel = Kernel::current();
-    if (kernel_ != &kernel) [[unlikely]] {
-      require(!kernel_, "memory bank " + bank_->name() + ": two kernels use a port that one alone can use");
-      kernel_ = &kernel;
-    }
-    kernel.open(port_);
-    kernel.continue_after(moved_, {"memory bank", &bank_->name()});
-    if (bank_->ports_ > 1) kernel.synchronize();
-    return kernel;
-  }
-  void end(Kernel& kernel, const Bank::Done& done) {
-    kernel.close(port_);
-    moved_ = done.moved;
-  }
-
   Bank* bank_;
-  Kernel* kernel_ = nullptr;
-  OncePerCycle port_;
-  Tick moved_ = -1;
+  bool loads_ = false;
+  double until_ = 0;  ///< the time at which all that was requested has been moved
 };
 
 }  // namespace thalweg

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,7 +12,7 @@
 
 #include "common/ring.hpp"
 #include "core/types.hpp"
-#include "memory/dram.hpp"
+#include "memory/bank.hpp"
 #include "memory/sparse.hpp"
 #include "peach2/bus.hpp"
 #include "peach2/hub.hpp"
@@ -24,15 +23,13 @@ namespace thalweg::peach2 {
 /// The controller keeps some commands, and makes one of consecutive beats in one burst of the DRAM. Replies come in the order of reads.
 class BoardMemory {
  public:
-  /// In cycles of the bus.
   struct Config {
-    Tick latency = 1;  ///< from a read to its data, where nothing waits
-    unsigned commands = 8;
-    DramTiming dram;
+    unsigned commands = 8;  ///< that the controller keeps
+    BankTiming bank{};      ///< in cycles of the bus
   };
 
   BoardMemory(const Config& config, std::string name)
-      : config_(config), dram_(config.dram), bytes_(std::move(name), kMemoryBytes) {}
+      : config_(config), bank_(config.bank), bytes_(std::move(name), kMemoryBytes) {}
 
   [[nodiscard]] SparseMemory& bytes() { return bytes_; }
   [[nodiscard]] bool idle() const { return replies_.empty(); }
@@ -46,11 +43,12 @@ class BoardMemory {
     }
     while (!moved_.empty() && moved_.front() <= static_cast<double>(cycle)) moved_.pop();
     if (!beat) return moved_.size() < config_.commands;
-    const std::uint64_t at = beat->address * sizeof(Word<128>) % kMemoryBytes, burst = at / config_.dram.burst_bytes;
+    const std::uint64_t at = beat->address * sizeof(Word<128>) % kMemoryBytes,
+                        burst = at / config_.bank.dram.burst_bytes;
     const bool joins = !moved_.empty() && burst == burst_ && beat->write == writes_;
     if (!joins && moved_.size() >= config_.commands) return false;
     if (!joins) {
-      done_ = dram_.access(static_cast<double>(cycle), at, 1, beat->write);
+      done_ = bank_.access(cycle, at, 1, beat->write);
       moved_.push_growing(done_);
       burst_ = burst;
       writes_ = beat->write;
@@ -71,14 +69,12 @@ class BoardMemory {
       bytes_.write(at, bytes);
       return;
     }
-    const double burst = config_.dram.burst_bytes / config_.dram.bytes_per_cycle;
-    const double waits = std::max(0.0, done_ - burst - static_cast<double>(cycle));
-    last_ = std::max(last_ + 1, cycle + static_cast<Tick>(std::ceil(waits)) + config_.latency);
+    last_ = std::max(last_ + 1, bank_.data(cycle, done_));
     replies_.push_growing({last_, word});
   }
 
   Config config_;
-  Dram dram_;
+  Bank bank_;
   SparseMemory bytes_;
   Ring<double> moved_;       ///< of commands under way: when the DRAM has done them
   double done_ = 0;          ///< the last command's,

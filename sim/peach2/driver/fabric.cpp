@@ -58,9 +58,9 @@ Node::Config node_config(const Values& values, const Hub::Config& hub, double ne
   const Cycles net(values, net_hertz), bus(values, bus_hertz);
   Node::Config config;
   config.host_latency = net.whole("host_link_ns");
-  config.memory = {.latency = bus.whole("memory_ns"),
-                   .commands = values.get<unsigned>("memory_commands"),
-                   .dram = dram_of(values, values.get<double>("memory_gb"), bus_hertz)};
+  config.memory = {
+      .commands = values.get<unsigned>("memory_commands"),
+      .bank = {.latency = bus.whole("memory_ns"), .dram = dram_of(values, values.get<double>("memory_gb"), bus_hertz)}};
   config.host.packets = hub.packets;
   config.host.units = hub.units;
   for (unsigned m = 0; m < kMemories; ++m) {

@@ -74,9 +74,10 @@ Fabric::Fabric(const Description& description, const std::vector<std::vector<End
                         .children = number("children"),
                         .latency = number("latency"),
                         .any_order = values.get<bool>("any_order")};
-          m.banks = {.number = number("banks"),
-                     .dram = dram_of(values, values.get<double>("bank_gb"), m.hertz),
-                     .latency = std::max<Tick>(1, std::llround(values.get<double>("bank_ns") * 1e-9 * m.hertz))};
+          m.banks = {
+              .number = number("banks"),
+              .timing = {.latency = std::max<Tick>(1, std::llround(values.get<double>("bank_ns") * 1e-9 * m.hertz)),
+                         .dram = dram_of(values, values.get<double>("bank_gb"), m.hertz)}};
           const NodeModel::Config config{.rank = rank,
                                          .links = number("links"),
                                          .packet_bytes = m.channels.packet_bytes,

@@ -11,7 +11,7 @@
 
 #include "cluster/assembly.hpp"
 #include "cluster/engine.hpp"
-#include "memory/dram.hpp"
+#include "memory/bank.hpp"
 #include "smi/board.hpp"
 
 namespace thalweg::smi {
@@ -55,11 +55,10 @@ class Fabric {
   [[nodiscard]] double hertz() const { return hertz_; }
   [[nodiscard]] Tick ticks_per_second() const { return assembly_.ticks_per_second(); }
 
-  /// Of a rank's memory banks, in cycles.
+  /// Of a rank's memory.
   struct Banks {
     unsigned number = 0;
-    DramTiming dram{};
-    Tick latency = 1;  ///< to a read's data
+    BankTiming timing{};
   };
   [[nodiscard]] const Banks& banks() const { return banks_; }
 

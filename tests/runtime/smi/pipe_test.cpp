@@ -95,27 +95,6 @@ TEST(Pipe, AsksWithoutWaiting) {
   EXPECT_TRUE(got.empty());
 }
 
-TEST(MemoryBank, SharesWhatItMoves) {
-  Domains time;
-  auto& clock = time.add({.period = 1});
-  MemoryBank bank({.bytes_per_cycle = 16}, 1);
-  bank.kernels = 2;
-  Kernels kernels(time);
-  Tick ends[2] = {};
-  for (auto& end : ends)
-    kernels.add("uses", clock, [&] {
-      auto& self = Kernel::current();
-      for (std::uint64_t i = 0; i < 100; ++i) bank.move(self, 1024 * i, 1024, false);
-      end = self.cycle();
-    });
-  kernels.run();
-  const auto all = 2 * 100 * 1024 / 16;
-  for (const auto end : ends) {
-    EXPECT_LE(end, all);
-    EXPECT_GE(end, all - 64 - 2 * 64) << "as far ahead as its units hold, and the other's last piece";
-  }
-}
-
 TEST(DeviceMemory, KnowsWhoseAnAddressIs) {
   DeviceMemory memory;
   auto& small = memory.add("small", 0, 0, 10);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+// Do kernels that use a bank take the time of its latency and of its DRAM, each alone and together?
 #include "memory/bank.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
-#include "core/stream.hpp"
+#include "core/clock.hpp"
 
 namespace thalweg {
 namespace {
@@ -19,6 +20,11 @@ Tick tick() {
   return Kernel::current().tick();
 }
 
+/// A bank that moves 8 bytes a cycle.
+constexpr BankTiming slow(Tick latency = 1) {
+  return {.latency = latency, .dram = {.bytes_per_cycle = 8, .burst_bytes = 8}};
+}
+
 class BankOf : public testing::TestWithParam<Tick> {
  protected:
   Domains time;
@@ -27,131 +33,119 @@ class BankOf : public testing::TestWithParam<Tick> {
 };
 INSTANTIATE_TEST_SUITE_P(Bank, BankOf, testing::Values(0, 4096));
 
-TEST_P(BankOf, AReadWaitsForItsDataAndAWriteDoesNot) {
-  Bank bank("m", 256, {}, {.bytes_per_cycle = 8, .latency = 5});
+TEST_P(BankOf, TheFirstReadTakesTheLatencyAndWritesDoNot) {
+  Bank bank(slow(5));
   BankPort port(bank);
   Ticks at;
   kernels.add("k", clock, [&] {
-    port.write<std::uint64_t>(16, 42);
+    auto& self = Kernel::current();
+    port.request(self, 16, 8, true);
     at.push_back(tick());
-    EXPECT_EQ(port.read<std::uint64_t>(16), 42u);  // asked for in the next cycle
-    at.push_back(tick());
-    std::byte line[64];
-    port.read(0, line);  // 8 cycles, and 4 more
-    at.push_back(tick());
-    EXPECT_EQ(line[16], std::byte{42});
-  });
-  kernels.run();
-  EXPECT_EQ(at, (Ticks{0, 6, 18}));
-}
-
-TEST_P(BankOf, APipelineReadsAWordACycle) {
-  Bank bank("m", 1024, {}, {.bytes_per_cycle = 8, .latency = 20});
-  BankPort port(bank);
-  Stream<std::uint64_t> out("out", 1);
-  Ticks seen;
-  kernels.add("loop", clock, [&] {
-    for (std::uint64_t i = 0; i < 4; ++i) port.write(8 * i, i * i);
-    Pipeline pipeline(1, 20);
-    for (std::size_t i = 0; i < 4; ++i) {
-      pipeline.turn();
-      out.push(port.read<std::uint64_t>(8 * i));
-    }
-  });
-  kernels.add("to", clock, [&] {
-    for (std::uint64_t i = 0; i < 4; ++i) {
-      EXPECT_EQ(out.pop(), i * i);
-      seen.push_back(tick());
-    }
-  });
-  kernels.run();
-  EXPECT_EQ(seen, (Ticks{25, 26, 27, 28}));  // the first read is asked for in cycle 4
-}
-
-TEST_P(BankOf, OneAtATimeTheFirstOfATickIsTheKernelThatWasMadeFirst) {
-  Bank bank("m", 64, {}, {.bytes_per_cycle = 8, .latency = 1});
-  BankPort first(bank), second(bank);
-  Ticks of_first, of_second;
-  const auto reads = [&](BankPort& port, Ticks& at) {
-    return [&] {
-      for (int i = 0; i < 3; ++i) {
-        (void)port.read<std::uint64_t>(0);
-        at.push_back(tick());
-      }
-    };
-  };
-  kernels.add("first", clock, reads(first, of_first));
-  kernels.add("second", clock, reads(second, of_second));
-  kernels.run();
-  EXPECT_EQ(of_first, (Ticks{1, 3, 5}));
-  EXPECT_EQ(of_second, (Ticks{2, 4, 6}));
-}
-
-TEST_P(BankOf, TwoAtOnceGoBesideEachOther) {
-  Bank bank("m", 64, {}, {.bytes_per_cycle = 8, .latency = 1, .at_once = 2});
-  BankPort first(bank), second(bank);
-  Tick ended = 0;
-  for (auto* port : {&first, &second})
-    kernels.add("k", clock, [&, port] {
-      for (int i = 0; i < 3; ++i) (void)port->read<std::uint64_t>(0);
-      ended = tick();
-    });
-  kernels.run();
-  EXPECT_EQ(ended, 3);
-}
-
-TEST_P(BankOf, WhatOneWritesAnotherReadsLater) {
-  Bank bank("m", 64, {}, {.bytes_per_cycle = 64});
-  BankPort mine(bank), other(bank);
-  std::vector<int> read;
-  kernels.add("reads", clock, [&] {
-    for (int i = 0; i < 4; ++i) read.push_back(mine.read<int>(0));
-  });
-  kernels.add("writes", clock, [&] {
-    Kernel::current().pause(2);
-    other.write(0, 7);
-  });
-  kernels.run();
-  EXPECT_EQ(read, (std::vector<int>{0, 0, 0, 7}));  // reads in 0, 1, 2, of which the last is the first of its cycle
-}
-
-TEST_P(BankOf, ABankOfAnotherClockStartsAtItsEdges) {
-  auto& slow = time.add({.period = 4, .phase = 1});
-  Bank bank("m", 64, slow.clock, {.bytes_per_cycle = 8, .latency = 2});
-  BankPort port(bank);
-  Ticks at;
-  kernels.add("k", clock, [&] {
-    for (int i = 0; i < 2; ++i) {
-      (void)port.read<std::uint64_t>(0);
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      port.load(self);
+      port.request(self, 8 * i, 8, false);
       at.push_back(tick());
     }
+    port.drain(self);
+    at.push_back(tick());
   });
   kernels.run();
-  EXPECT_EQ(at, (Ticks{6, 14}));  // starts at 1 and 9, there at 5 and 13
+  EXPECT_EQ(at, (Ticks{0, 5, 5, 5, 8}));
 }
 
-/// Four loads beside each other: of one burst's row they take the bus, of four rows of a bank its cycle each.
-TEST_P(BankOf, ABankOfDramOpensRows) {
+TEST_P(BankOf, AKernelIsAheadByWhatItsUnitsHold) {
+  auto& slower = time.add({.period = 4, .phase = 1});
+  for (auto* domain : {&clock, &slower}) {
+    Bank bank(slow());
+    BankPort port(bank);
+    Ticks at;
+    kernels.add("k", *domain, [&] {
+      auto& self = Kernel::current();
+      const auto begins = self.cycle();
+      for (int i = 0; i < 5; ++i) {
+        port.request(self, 0, 8 * 32, true);  // 32 cycles
+        at.push_back(self.cycle() - begins);
+      }
+      port.drain(self);
+      at.push_back(self.cycle() - begins);
+    });
+    kernels.run();
+    EXPECT_EQ(at, (Ticks{0, 0, 32, 64, 96, 160}));
+  }
+}
+
+TEST_P(BankOf, KernelsShareWhatItMoves) {
+  Bank bank({.dram = {.bytes_per_cycle = 16}});
+  BankPort first(bank), second(bank);
+  Ticks ends;
+  for (auto* port : {&first, &second}) {
+    bank.share();
+    kernels.add("k", clock, [&, port] {
+      for (std::uint64_t i = 0; i < 100; ++i) port->request(Kernel::current(), 1024 * i, 1024, false);
+      ends.push_back(tick());
+    });
+  }
+  kernels.run();
+  ASSERT_EQ(ends.size(), 2u);
+  constexpr Tick kAll = 2 * 100 * 1024 / 16;
+  for (const auto end : ends) {
+    EXPECT_LE(end, kAll);
+    EXPECT_GE(end, kAll - 64 - 2 * 64) << "as far ahead as its units hold, and the other's last piece";
+  }
+}
+
+TEST_P(BankOf, RequestsOfOneTickAreInTheOrderInWhichKernelsWereMade) {
+  Bank bank(slow());
+  BankPort first(bank), second(bank);
+  Tick of_first = 0, of_second = 0;
+  bank.share();
+  bank.share();
+  const auto use = [&](BankPort& port, Tick& end) {
+    return [&] {
+      for (int i = 0; i < 3; ++i) {
+        port.request(Kernel::current(), 0, 8, false);
+        Kernel::current().pause(1);
+      }
+      port.drain(Kernel::current());
+      end = tick();
+    };
+  };
+  kernels.add("first", clock, use(first, of_first));
+  kernels.add("second", clock, use(second, of_second));
+  kernels.run();
+  EXPECT_EQ(of_first, 5);
+  EXPECT_EQ(of_second, 6);
+}
+
+/// Four loads that are requested together: of one row they take the bus, of four rows of a bank its cycle each.
+TEST(Bank, OpensRows) {
   constexpr DramTiming kDram{.bytes_per_cycle = 16, .trcd = 4, .trp = 4, .tras = 10, .trtp = 2};
   for (const auto& [stride, cycles] : {std::pair{64, 4 * 4}, {4 * 4 * 8192, 3 * 14 + 4}}) {
-    Bank bank("m", 4 << 20, {}, {.latency = 1, .at_once = 4, .dram = kDram});
-    std::vector<std::byte> word(8);
-    Tick seen = 0;
-    for (int i = 0; i < 4; ++i) seen = bank.read(0, static_cast<std::size_t>(i * stride), word).seen;
-    EXPECT_EQ(seen, cycles - 1);
+    Bank bank({.latency = 20, .dram = kDram});
+    double moved = 0;
+    for (int i = 0; i < 4; ++i) moved = bank.access(100, static_cast<std::uint64_t>(i * stride), 8, false);
+    EXPECT_EQ(moved, 100 + cycles);
+    EXPECT_EQ(bank.data(100, moved), 100 + cycles - 4 + 20) << "the latency includes the burst's own 4 cycles";
   }
 }
 
-TEST_P(BankOf, WhatIsOutsideIsSaid) {
-  Bank bank("m", 64, {}, {});
-  BankPort port(bank);
-  kernels.add("k", clock, [&] { (void)port.read<std::uint64_t>(60); });
-  try {
-    kernels.run();
-    FAIL() << "read outside";
-  } catch (const std::out_of_range& error) {
-    EXPECT_STREQ(error.what(), "memory bank m has 64 bytes; 8 at 60 are outside");
+TEST(Bank, PlacesAllocationsInDifferentBanksOfTheDram) {
+  const DramTiming dram;
+  Bank bank({.dram = dram});
+  const auto stripe = std::uint64_t{dram.row_bytes} * dram.groups;
+  std::uint64_t end = 0;
+  for (unsigned i = 0; i < 9; ++i) {
+    const auto bytes = 1 + i * stripe / 2;
+    const auto at = bank.place(bytes);
+    EXPECT_GE(at, end);
+    EXPECT_EQ(at % stripe, 0u);
+    EXPECT_EQ(at / stripe % dram.banks, i % dram.banks);
+    end = at + bytes;
   }
+}
+
+TEST(Bank, RefusesALatencyOfNothing) {
+  EXPECT_THROW(Bank({.latency = 0}), std::invalid_argument);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ struct Program {
   std::vector<unsigned> clock;  ///< of each kernel
   std::vector<std::vector<Loop>> loops;
   std::vector<StreamOf> streams;
-  std::vector<std::pair<unsigned, BankTiming>> banks;  ///< clock, timing
+  std::vector<std::pair<unsigned, BankTiming>> banks;  ///< clock of its users, timing
   std::vector<unsigned> ports;                         ///< the bank of each
 };
 
@@ -79,14 +79,16 @@ Program draw(std::uint64_t seed) {
   for (unsigned s = 0, n = 1 + below(6); s < n; ++s)
     p.streams.push_back({1 + below(below(2) ? 3 : 12), 1 + below(below(4) ? 2 : 9), below(kernels), below(kernels)});
   for (unsigned b = 0, n = below(3); b < n; ++b)
-    p.banks.push_back(
-        {below(2),
-         {.bytes_per_cycle = 4u << below(3), .latency = 1 + below(below(2) ? 4 : 30), .at_once = 1 + below(2)}});
+    p.banks.push_back({below(2),
+                       {.latency = 1 + below(below(2) ? 4 : 30),
+                        .dram = {.bytes_per_cycle = 4. / (1u << below(6)), .burst_bytes = 8, .starvation = 0}}});
   std::vector<std::vector<unsigned>> ports_of(kernels);
   for (unsigned k = 0; k < kernels && !p.banks.empty(); ++k)
     for (unsigned n = below(3); n; --n) {
+      const auto bank = below(static_cast<unsigned>(p.banks.size()));
+      if (p.banks[bank].first != p.clock[k]) continue;
       ports_of[k].push_back(static_cast<unsigned>(p.ports.size()));
-      p.ports.push_back(below(static_cast<unsigned>(p.banks.size())));
+      p.ports.push_back(bank);
     }
   // Transfers in one order for all: what each kernel does of it can go on, except where words are left or streams polled.
   const bool polls = below(3) == 0;
@@ -122,9 +124,13 @@ Outcome run(const Program& p, Tick ahead) {
   Domains time;
   std::array<Domain*, 2> domains{&time.add(p.clocks[0]), &time.add(p.clocks[1])};
   std::deque<Bank> banks;
-  for (const auto& [clock, timing] : p.banks) banks.emplace_back("b", kWords * 8, p.clocks[clock], timing);
+  for (const auto& [clock, timing] : p.banks) banks.emplace_back(timing);
+  std::vector<std::array<std::uint64_t, kWords>> memory(banks.size());
   std::deque<BankPort> ports;
-  for (const auto bank : p.ports) ports.emplace_back(banks[bank]);
+  for (const auto bank : p.ports) {
+    ports.emplace_back(banks[bank]);
+    banks[bank].share();
+  }
   std::deque<Stream<std::uint64_t>> streams;
   for (const auto& stream : p.streams) streams.emplace_back("s", stream.depth, stream.latency);
   Outcome outcome{.logs = std::vector<Log>(p.clock.size()), .waits = {}};
@@ -134,7 +140,6 @@ Outcome run(const Program& p, Tick ahead) {
     all.push_back(&kernels.add("k", *domains[p.clock[k]], [&, k] {
       std::uint64_t sum = k;
       auto& log = outcome.logs[k];
-      std::array<std::uint64_t, kWords> words{};
       const auto act = [&](const Op& op) {
         switch (op.what) {
           case Do::kPush:
@@ -160,13 +165,21 @@ Outcome run(const Program& p, Tick ahead) {
             break;
           }
           case Do::kRead:
-            ports[op.on].read(address(sum, op.words), std::as_writable_bytes(std::span(words).first(op.words)));
-            for (std::size_t i = 0; i < op.words; ++i) sum = mix(sum + words[i]);
+          case Do::kWrite: {
+            auto& kernel = Kernel::current();
+            const bool writes = op.what == Do::kWrite;
+            if (!writes) ports[op.on].load(kernel);
+            kernel.synchronize();
+            const auto at = address(sum, op.words);
+            auto* words = memory[p.ports[op.on]].data() + at / 8;
+            for (std::size_t i = 0; i < op.words; ++i)
+              if (writes)
+                words[i] = sum + i;
+              else
+                sum = mix(sum + words[i]);
+            ports[op.on].request(kernel, at, op.words * 8, writes);
             break;
-          case Do::kWrite:
-            for (std::size_t i = 0; i < op.words; ++i) words[i] = sum + i;
-            ports[op.on].write(address(sum, op.words), std::as_bytes(std::span(words).first(op.words)));
-            break;
+          }
           case Do::kPause:
             Kernel::current().pause(op.cycles);
             break;
@@ -202,8 +215,8 @@ class Model {
     for (std::size_t k = 0; k < p_.clock.size(); ++k) kernels_.push_back({.sum = k});
     streams_.resize(p_.streams.size());
     for (const auto& bank : p_.banks)
-      banks_.push_back({.words = std::vector<std::uint64_t>(kWords), .free = std::vector<Tick>(bank.second.at_once)});
-    moved_.resize(p_.ports.size(), -1);
+      banks_.push_back({.words = std::vector<std::uint64_t>(kWords), .burst = 8 / bank.second.dram.bytes_per_cycle});
+    loads_.resize(p_.ports.size());
   }
 
   Outcome run() {
@@ -233,8 +246,8 @@ class Model {
     Tick waits_for = -1;   ///< stands still until after this one
     Tick since = -1;       ///< the wait of an operation that has not been done
     bool ended = false;
-    const Op* logs = nullptr;                    ///< done, and not yet written down
-    std::set<std::pair<bool, unsigned>> used{};  ///< in this cycle: (end of a stream or port of a bank, which)
+    const Op* logs = nullptr;   ///< done, and not yet written down
+    std::set<unsigned> used{};  ///< in this cycle: ends of streams
   };
   struct StreamOf {
     std::deque<std::pair<Tick, std::uint64_t>> words;
@@ -243,7 +256,8 @@ class Model {
   };
   struct BankOf {
     std::vector<std::uint64_t> words;
-    std::vector<Tick> free;
+    double burst;     ///< cycles
+    double free = 0;  ///< the time at which all requests have been served
   };
 
   /// True: something was done.
@@ -319,16 +333,10 @@ class Model {
       k.busy_before = now + op.cycles * period;
       return Result::kDone;
     }
-    const bool bank = op.what == Do::kRead || op.what == Do::kWrite;
+    if (op.what == Do::kRead || op.what == Do::kWrite) return access(k, op, now, period);
     const bool pushes = op.what == Do::kPush || op.what == Do::kTryPush;
-    const std::pair port(bank, bank ? op.on : 2 * op.on + pushes);
+    const auto port = 2 * op.on + pushes;
     if (k.used.contains(port)) return Result::kNextCycle;
-    if (bank) {
-      if (now <= moved_[op.on]) return Result::kStill;
-      k.used.insert(port);
-      access(k, op, now, depth * period);
-      return Result::kDone;
-    }
     auto& stream = streams_[op.on];
     const auto& of = p_.streams[op.on];
     if (pushes) {
@@ -356,30 +364,31 @@ class Model {
     return Result::kDone;
   }
 
-  void access(State& k, const Op& op, Tick now, Tick depth) {
+  Result access(State& k, const Op& op, Tick now, Tick period) {
     auto& bank = banks_[p_.ports[op.on]];
     const auto& [clock, timing] = p_.banks[p_.ports[op.on]];
-    const auto [period, phase] = p_.clocks[clock];
-    auto& free = *std::min_element(bank.free.begin(), bank.free.end());
-    Tick start = std::max(free, Tick{0});
-    while (phase + start * period < now) ++start;
-    Tick last = start;
-    for (auto bytes = timing.bytes_per_cycle; bytes < op.words * 8; bytes += timing.bytes_per_cycle) ++last;
-    free = last + 1;
-    moved_[op.on] = phase + last * period;
+    if (op.what == Do::kRead && !loads_[op.on]) {
+      loads_[op.on] = true;
+      k.waits_for = now + timing.latency * period - 1;
+      return Result::kStill;
+    }
     const auto first = address(k.sum, op.words) / 8;
     for (std::size_t i = 0; i < op.words; ++i)
-      if (op.what == Do::kWrite) bank.words[first + i] = k.sum + i;
-    if (op.what == Do::kWrite) return;
-    for (std::size_t i = 0; i < op.words; ++i) k.sum = mix(k.sum + bank.words[first + i]);
-    k.waits_for = phase + (last + timing.latency - 1) * period - depth;
+      if (op.what == Do::kWrite)
+        bank.words[first + i] = k.sum + i;
+      else
+        k.sum = mix(k.sum + bank.words[first + i]);
+    const auto cycle = static_cast<double>((now - p_.clocks[clock].phase) / period);
+    bank.free = std::max(bank.free, cycle) + static_cast<double>(op.words) * bank.burst;
+    if (const auto late = static_cast<Tick>(bank.free - cycle) - 64; late >= 1) k.waits_for = now + late * period - 1;
+    return Result::kDone;
   }
 
   const Program& p_;
   std::vector<State> kernels_;
   std::vector<StreamOf> streams_;
   std::vector<BankOf> banks_;
-  std::vector<Tick> moved_;
+  std::vector<bool> loads_;  ///< of each port: has it loaded?
 };
 
 /// The first thing in which they differ; empty if nothing does.

@@ -19,7 +19,7 @@ constexpr double kPerNs = 0.15;  // cycles of the bus
 BoardMemory::Config config(double trefi_ns = 0) {
   auto ddr3 = ddr3_1066();
   ddr3.insert_or_assign("dram_trefi_ns", trefi_ns);
-  return {.latency = 17, .commands = 8, .dram = dram_of(Values("memory", ddr3), 8.528, kPerNs * 1e9)};
+  return {.commands = 8, .bank = {.latency = 17, .dram = dram_of(Values("memory", ddr3), 8.528, kPerNs * 1e9)}};
 }
 BusBeat beat(std::uint64_t address, bool write = false, std::uint64_t value = 0) {
   BusBeat made{};
