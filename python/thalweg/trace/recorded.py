@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thalweg.cluster import Cluster, draw
+from thalweg.cluster import Cluster
 from thalweg.files import write_text, writing
 from thalweg.trace import page, perfetto
 from thalweg.trace.page import Table
@@ -38,6 +38,8 @@ class Recorded:
     def write_report(self, path: str | Path, facts: Sequence[str] = (), tables: Iterable[Table] = ()) -> None:
         """Writes a page for any browser, with lines of `facts` and with `tables`. Raises InputError if the file cannot be written."""
         carried = {(link["node"], link["port"]): link[self.unit] for link in self.links}
+        from thalweg.cluster import draw  # networkx takes long to load
+
         drawing = draw.svg(self.cluster, carried, self.unit)
         write_text(Path(path), page.page(self.timeline.title, facts, list(tables), drawing, self.timeline))
 
