@@ -258,8 +258,8 @@ void Program::warn_of_unread() {
         const auto end = [](const StreamEnd& of) {
           return of.kernel() ? static_cast<const Running*>(of.kernel()->context()) : nullptr;
         };
-        if (pipe->unread() == 0 || serves(end(pipe->reader)) || serves(end(pipe->writer))) continue;
-        warn(pipe->name + ": " + std::to_string(pipe->unread()) + " of " + std::to_string(pipe->written()) +
+        if (pipe->size() == 0 || serves(end(pipe->reader)) || serves(end(pipe->writer))) continue;
+        warn(pipe->name + ": " + std::to_string(pipe->size()) + " of " + std::to_string(pipe->pushed()) +
              " values are never read (written by kernel " + end(pipe->writer)->name + ")");
       }
   }

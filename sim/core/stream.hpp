@@ -3,16 +3,14 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <source_location>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "core/kernel.hpp"
 #include "core/require.hpp"
-#include "core/stream_end.hpp"
+#include "core/stream_ring.hpp"
 
 namespace thalweg {
 
@@ -20,34 +18,25 @@ namespace thalweg {
 /// next edge after that; the room of one that was popped, at its writer's next edge. A kernel's calls block in simulated time; a
 /// component, or code between two advances, asks first, with the tick of its edge.
 template <class T>
-class Stream {
+class Stream : public StreamRing<T> {
  public:
+  using StreamRing<T>::name, StreamRing<T>::writer, StreamRing<T>::reader;
+
   /// Throws std::invalid_argument where depth or latency are not positive.
   explicit Stream(std::string called, std::size_t depth = 2, Tick latency = 1)
-      : name(std::move(called)), depth_(static_cast<std::int64_t>(depth)), latency_(latency) {
+      : StreamRing<T>(std::move(called), static_cast<std::int64_t>(depth)),
+        depth_(static_cast<std::int64_t>(depth)),
+        latency_(latency) {
     require(depth > 0, "stream " + name + " has no depth");
     require(latency > 0, "stream " + name + " has a latency of a cycle or more");
-    grow(depth_);
   }
-
-  const std::string name;
-  StreamEnd writer{name}, reader{name};
-
-  /// Words that have been pushed and not yet popped, by a kernel in a cycle to come as well.
-  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(pushed_ - popped_); }
 
   // Of kernels.
 
   void push(const T& value, Where where) {
     auto& kernel = writer.taken();
     kernel.open(writer.port_);
-    const auto freed = room(kernel);
-    if (freed >= popped_) [[unlikely]] {
-      writer.waits_ = true;
-      wanted_ = freed;
-      kernel.block({"push into", &reader, where});
-    }
-    kernel.continue_after(slot(freed).popped, {"push into", &name});
+    this->await_room(kernel, room(kernel), "push into", where);
     put(kernel, value);
   }
   void push(const T& value, std::source_location where = std::source_location::current()) { push(value, Where(where)); }
@@ -55,11 +44,7 @@ class Stream {
   [[nodiscard]] T pop(Where where) {
     auto& kernel = reader.taken();
     kernel.open(reader.port_);
-    if (popped_ == pushed_) [[unlikely]] {
-      reader.waits_ = true;
-      kernel.block({"pop from", &writer, where});
-    }
-    kernel.continue_after(slot(popped_).pushed, {"pop from", &name});
+    this->await_word(kernel, "pop from", where);
     return get(kernel);
   }
   [[nodiscard]] T pop(std::source_location where = std::source_location::current()) { return pop(Where(where)); }
@@ -68,22 +53,19 @@ class Stream {
   [[nodiscard]] bool try_push(const T& value) {
     auto& kernel = writer.taken();
     kernel.open(writer.port_);
-    const auto freed = room(kernel);
-    if (freed >= popped_) kernel.synchronize();
+    const bool can = this->has_room(kernel, room(kernel));
     kernel.close(writer.port_);
-    if (freed >= popped_ || slot(freed).popped >= kernel.tick()) return false;
-    put(kernel, value);
-    return true;
+    if (can) put(kernel, value);
+    return can;
   }
   /// Uses the end in this cycle either way. False: there was no word in this cycle.
   [[nodiscard]] bool try_pop(T& value) {
     auto& kernel = reader.taken();
     kernel.open(reader.port_);
-    if (popped_ == pushed_) kernel.synchronize();
+    const bool can = this->has_word(kernel);
     kernel.close(reader.port_);
-    if (popped_ == pushed_ || slot(popped_).pushed >= kernel.tick()) return false;
-    value = get(kernel);
-    return true;
+    if (can) value = get(kernel);
+    return can;
   }
 
   // Of components, in the step of the edge at `now`; each at most once in it.
@@ -91,7 +73,7 @@ class Stream {
   /// Is there room for a word? If not, the writer is woken when there is.
   [[nodiscard]] bool can_push(Tick now) {
     const auto freed = wanted_ = pushed_ - depth_;
-    if (freed >= popped_)
+    if (full(freed))
       writer.waits_ = true;
     else if (slot(freed).popped >= now)
       writer.awake(slot(freed).popped);
@@ -100,11 +82,14 @@ class Stream {
     return false;
   }
   /// Only where can_push().
-  void push_at(Tick now, const T& value) { put(now + (latency_ - 1) * writer.period_, value); }
+  void push_at(Tick now, const T& value) {
+    this->next() = value;
+    this->add(now + (latency_ - 1) * writer.period_);
+  }
 
   /// Is there a word? If not, the reader is woken when there is.
   [[nodiscard]] bool can_pop(Tick now) {
-    if (popped_ == pushed_)
+    if (empty())
       reader.waits_ = true;
     else if (slot(popped_).pushed >= now)
       reader.awake(slot(popped_).pushed);
@@ -116,8 +101,8 @@ class Stream {
   [[nodiscard]] const T& front() const { return slot(popped_).value; }
   /// Only where can_pop(). The reader is woken when it can pop the next one.
   T pop_at(Tick now) {
-    T value = get(now);
-    if (popped_ == pushed_)
+    T value = this->remove(now);
+    if (empty())
       reader.waits_ = true;
     else
       reader.awake(std::max(now, slot(popped_).pushed));
@@ -125,61 +110,22 @@ class Stream {
   }
 
  private:
-  struct Slot {
-    T value{};
-    Tick pushed = -1;  ///< seen after this tick
-    Tick popped = -1;  ///< its room is seen after this tick
-  };
+  using StreamRing<T>::slot, StreamRing<T>::empty, StreamRing<T>::full, StreamRing<T>::pushed_, StreamRing<T>::popped_,
+      StreamRing<T>::wanted_;
 
-  [[nodiscard]] Slot& slot(std::int64_t index) { return slots_[static_cast<std::size_t>(index & mask_)]; }
-  [[nodiscard]] const Slot& slot(std::int64_t index) const { return slots_[static_cast<std::size_t>(index & mask_)]; }
-
-  /// The word whose room the next one takes; a pipeline has room for what is in it.
-  [[nodiscard]] std::int64_t room(const Kernel& kernel) {
-    const auto words = depth_ + kernel.depth();
-    if (words > mask_ + 1) [[unlikely]]
-      grow(words);
-    return pushed_ - words;
-  }
-  void grow(std::int64_t words) {
-    std::vector<Slot> larger(std::bit_ceil(static_cast<std::size_t>(words)));
-    const auto mask = static_cast<std::int64_t>(larger.size()) - 1;
-    for (auto index = std::max<std::int64_t>(0, pushed_ - static_cast<std::int64_t>(slots_.size())); index < pushed_;
-         ++index)
-      larger[static_cast<std::size_t>(index & mask)] = std::move(slot(index));
-    slots_ = std::move(larger);
-    mask_ = mask;
-  }
-
+  /// A pipeline has room for what is in it.
+  [[nodiscard]] std::int64_t room(const Kernel& kernel) { return this->freed_by(depth_ + kernel.depth()); }
   void put(Kernel& kernel, const T& value) {
     kernel.close(writer.port_);
-    put(kernel.tick() + kernel.depth_ticks() + (latency_ - 1) * writer.period_, value);
-  }
-  void put(Tick seen, const T& value) {
-    auto& next = slot(pushed_++);
-    next.value = value;
-    next.pushed = seen;
-    if (reader.waits_) [[unlikely]]
-      reader.awake(seen);
+    push_at(kernel.tick() + kernel.depth_ticks(), value);
   }
   T get(Kernel& kernel) {
     kernel.close(reader.port_);
-    return get(kernel.tick());
-  }
-  T get(Tick now) {
-    auto& first = slot(popped_++);
-    first.popped = now;
-    if (writer.waits_ && popped_ > wanted_) [[unlikely]]
-      writer.awake(now);
-    return first.value;
+    return this->remove(kernel.tick());
   }
 
   std::int64_t depth_;
   Tick latency_;
-  std::vector<Slot> slots_;
-  std::int64_t mask_ = 0;
-  std::int64_t pushed_ = 0, popped_ = 0;
-  std::int64_t wanted_ = 0;  ///< the word whose room the writer waits for
 };
 
 }  // namespace thalweg

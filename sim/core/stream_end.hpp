@@ -19,7 +19,9 @@ class StreamEnd {
 
   /// It is this kernel's. Throws std::invalid_argument where it is somebody else's.
   void bind(Kernel& kernel) {
-    if (kernel_ != &kernel) take(kernel.name());
+    if (kernel_ == &kernel) [[likely]]
+      return;
+    take(kernel.name());
     kernel_ = &kernel;
     period_ = kernel.domain().clock.period;
   }
@@ -40,13 +42,14 @@ class StreamEnd {
 
  private:
   template <class T>
+  friend class StreamRing;
+  template <class T>
   friend class Stream;
 
   /// The calling kernel.
   Kernel& taken() {
     auto& kernel = Kernel::current();
-    if (kernel_ != &kernel) [[unlikely]]
-      bind(kernel);
+    bind(kernel);
     return kernel;
   }
   void take(const std::string& name) const {

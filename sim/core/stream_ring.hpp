@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/kernel.hpp"
+#include "core/stream_end.hpp"
+
+namespace thalweg {
+
+/// The ring under streams: words in order, each with the ticks after which it and its room are seen, and the two ends. Streams add how many
+/// words it has room for, and how many a cycle moves.
+template <class T>
+class StreamRing {
+ public:
+  StreamRing(const StreamRing&) = delete;
+  StreamRing& operator=(const StreamRing&) = delete;
+
+  const std::string name;
+  StreamEnd writer{name}, reader{name};
+
+  /// Words that have been pushed, and those of them that have not been popped; by a kernel in a cycle to come as well.
+  [[nodiscard]] std::size_t pushed() const { return static_cast<std::size_t>(pushed_); }
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(pushed_ - popped_); }
+
+ protected:
+  struct Slot {
+    T value{};
+    Tick pushed = -1;  ///< seen after this tick
+    Tick popped = -1;  ///< its room is seen after this tick
+  };
+
+  /// With places for `words`; `empty`: what a place holds that has not been used.
+  StreamRing(std::string called, std::int64_t words, T empty = {}) : name(std::move(called)), empty_(std::move(empty)) {
+    grow(words);
+  }
+  ~StreamRing() = default;
+
+  [[nodiscard]] Slot& slot(std::int64_t index) { return slots_[static_cast<std::size_t>(index & mask_)]; }
+  [[nodiscard]] const Slot& slot(std::int64_t index) const { return slots_[static_cast<std::size_t>(index & mask_)]; }
+
+  /// The word whose room the next one takes, in a stream of so many words.
+  [[nodiscard]] std::int64_t freed_by(std::int64_t words) {
+    if (words > mask_ + 1) [[unlikely]]
+      grow(words);
+    return pushed_ - words;
+  }
+  /// Is there no room, before the word `freed` has been popped?
+  [[nodiscard]] bool full(std::int64_t freed) const { return freed >= popped_; }
+  /// Is there no word?
+  [[nodiscard]] bool empty() const { return popped_ == pushed_; }
+
+  /// Blocks the writer's kernel until the room of the word `freed` is seen; `to`: the operation in reports, "push into".
+  void await_room(Kernel& kernel, std::int64_t freed, const char* to, Where where) {
+    if (full(freed)) [[unlikely]] {
+      writer.waits_ = true;
+      wanted_ = freed;
+      kernel.block({to, &reader, where});
+    }
+    kernel.continue_after(slot(freed).popped, {to, &name});
+  }
+  /// Blocks the reader's kernel until there is a word.
+  void await_word(Kernel& kernel, const char* to, Where where) {
+    if (empty()) [[unlikely]] {
+      reader.waits_ = true;
+      kernel.block({to, &writer, where});
+    }
+    kernel.continue_after(slot(popped_).pushed, {to, &name});
+  }
+  /// The same without waiting, as seen in the kernel's cycle.
+  [[nodiscard]] bool has_room(Kernel& kernel, std::int64_t freed) {
+    if (full(freed)) kernel.synchronize();
+    return !full(freed) && slot(freed).popped < kernel.tick();
+  }
+  [[nodiscard]] bool has_word(Kernel& kernel) {
+    if (empty()) kernel.synchronize();
+    return !empty() && slot(popped_).pushed < kernel.tick();
+  }
+
+  /// The place of the next word.
+  [[nodiscard]] T& next() { return slot(pushed_).value; }
+  /// Pushes the word that has been written there; it is seen after a tick. Wakes the reader if it waits for it.
+  void add(Tick seen) {
+    slot(pushed_++).pushed = seen;
+    if (reader.waits_) [[unlikely]]
+      reader.awake(seen);
+  }
+  /// Pops the next word, whose room is seen after a tick. Wakes the writer if it waits for it.
+  const T& remove(Tick seen) {
+    auto& first = slot(popped_++);
+    first.popped = seen;
+    if (writer.waits_ && popped_ > wanted_) [[unlikely]]
+      writer.awake(seen);
+    return first.value;
+  }
+
+  std::int64_t pushed_ = 0, popped_ = 0;
+  std::int64_t wanted_ = 0;  ///< the word whose room the writer waits for
+
+ private:
+  void grow(std::int64_t words) {
+    std::vector<Slot> larger(std::bit_ceil(static_cast<std::size_t>(words)), Slot{.value = empty_});
+    const auto mask = static_cast<std::int64_t>(larger.size()) - 1;
+    for (auto index = std::max<std::int64_t>(0, pushed_ - static_cast<std::int64_t>(slots_.size())); index < pushed_;
+         ++index)
+      larger[static_cast<std::size_t>(index & mask)] = std::move(slot(index));
+    slots_ = std::move(larger);
+    mask_ = mask;
+  }
+
+  T empty_;
+  std::vector<Slot> slots_;
+  std::int64_t mask_ = 0;
+};
+
+}  // namespace thalweg
