@@ -93,6 +93,11 @@ def test_nothing_is_loaded_before_it_is_used() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["thalweg"]
+    measured = "thalweg.measure('barrier', 'mpi-fpga-torus-2x2x2'); thalweg.measure('put', 'peach2-ring-4', sizes=64)"
+    heavy = "{'networkx', 'matplotlib', 'pandas'}"  # half of a short command's time
+    code = f"import sys, thalweg; {measured}; print(*sys.modules.keys() & {heavy})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def test_no_function_has_the_name_of_a_package() -> None:
