@@ -22,8 +22,12 @@ void Peach2::run() {
 }
 
 Counts Peach2::counts(unsigned node) {
+  check_node(node);
+  require(fabric_.node(node).processor().idle(),
+          "node " + std::to_string(node) +
+              " has operations that have not ended, and its hub's registers are read behind them: run them");
   auto counts = fabric_.counts(node);
-  operations_.step(fabric_.now());
+  require(counts.complete, "hub " + std::to_string(node) + " does not answer reads of its registers");
   return counts;
 }
 

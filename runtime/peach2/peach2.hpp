@@ -52,7 +52,7 @@ class Peach2 {
 
   /// Until all operations have ended, and everything is quiet. Throws Stuck: processors wait, and nothing moves.
   void run();
-  /// What the hub of a node has counted: its registers are read, behind the operations of its processor, which takes time.
+  /// What the hub of a node has counted: its registers are read, which takes time. Refused where the node has operations that have not ended.
   [[nodiscard]] Counts counts(unsigned node);
 
   static constexpr std::size_t kMostStored = 1 << 24;

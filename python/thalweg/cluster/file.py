@@ -268,7 +268,8 @@ def named_after(name: str, tables: Mapping[str, Any]) -> str:
             else:
                 yield f"{at}{key} = {value:g}" if isinstance(value, float) else f"{at}{key} = {value}"
 
-    return f"{name} with {' and '.join(leaves(tables, ''))}"
+    changes = " and ".join(leaves(tables, ""))
+    return f"{name} with {changes}" if changes else name
 
 
 def _place(places: dict[KeyPath, Place], path: KeyPath) -> Place:

@@ -402,20 +402,20 @@ Stuck Fabric::stuck(std::vector<Blocked> waits) {
 }
 
 Counts Fabric::counts(unsigned number) {
-  Counts counts;
-  counts.results.resize(config_.contexts);
+  const auto read_back = std::make_shared<Counts>();  // a hub that does not answer leaves reads outstanding
+  read_back->results.resize(config_.contexts);
   auto& processor = node(number).processor();
   const auto read = [&](unsigned at, std::function<void(std::span<const std::byte>)> take) {
     processor.load(register_address(number, at), std::move(take));
   };
-  read(kChainsRegister, [&](auto data) {
-    counts.chains = part<std::uint32_t>(data, 0);
-    counts.missed = part<std::uint32_t>(data, 4);
-    counts.faults = part<std::uint32_t>(data, 8);
+  read(kChainsRegister, [read_back](auto data) {
+    read_back->chains = part<std::uint32_t>(data, 0);
+    read_back->missed = part<std::uint32_t>(data, 4);
+    read_back->faults = part<std::uint32_t>(data, 8);
   });
-  read(kStraysRegister, [&](auto data) {
-    counts.strays = part<std::uint32_t>(data, 0);
-    counts.dropped = part<std::uint32_t>(data, 4);
+  read(kStraysRegister, [read_back](auto data) {
+    read_back->strays = part<std::uint32_t>(data, 0);
+    read_back->dropped = part<std::uint32_t>(data, 4);
   });
   const auto record = [](std::span<const std::byte> data) {
     const auto about = part<std::uint32_t>(data, 4);
@@ -424,15 +424,17 @@ Counts Fabric::counts(unsigned number) {
         {about % 8, (about >> 3 & 1) != 0, {about >> 16 & 15, about >> 8 & 7}, part<std::uint64_t>(data, 8)}};
   };
   for (unsigned p = 0; p < kPorts; ++p)
-    read(kRefusedRegisters + p, [&, p](auto data) { counts.refused[p] = record(data); });
+    read(kRefusedRegisters + p, [read_back, record, p](auto data) { read_back->refused[p] = record(data); });
   for (unsigned c = 0; c < kChannels; ++c)
-    read(kGivenUpRegisters + c, [&, c](auto data) { counts.given_up[c] = record(data); });
+    read(kGivenUpRegisters + c, [read_back, record, c](auto data) { read_back->given_up[c] = record(data); });
   for (unsigned c = 0; c < config_.contexts; ++c)
-    read(kResultRegisters + c, [&, c](auto data) { counts.results[c] = part<std::uint32_t>(data, 0); });
+    read(kResultRegisters + c, [read_back, c](auto data) { read_back->results[c] = part<std::uint32_t>(data, 0); });
   auto& time = assembly_.time();
   for (unsigned waited = 0; !processor.idle() && waited < kPatience && time.next_due() != kNever; ++waited)
     for (const Tick end = time.now() + kStride * net_->clock.period; time.now() < end;) time.advance(end);
-  return counts;
+  read_back->complete = processor.idle();
+  if (!read_back->complete) processor.abandon();
+  return *read_back;
 }
 
 }  // namespace thalweg::peach2

@@ -33,6 +33,7 @@ struct Counts {
   std::array<Refused, kPorts> refused;
   std::array<Refused, kChannels> given_up;  ///< chains
   std::vector<std::uint32_t> results;
+  bool complete = false;  ///< the hub has answered all reads
 };
 
 /// A write that has come to nothing.

@@ -213,3 +213,15 @@ def test_an_endless_wait_says_which_chain_was_given_up() -> None:
         FabricStopped, match="hub 0 gave up 1 chains of descriptors, the last one at 0x.*: a read was refused"
     ):
         hubs.run()
+
+
+def test_counters_are_read_when_the_operations_of_the_node_have_ended() -> None:
+    hubs = Hubs("peach2-ring-4")
+    waiting, writing = hubs.nodes[1:3]
+    waits = waiting.wait_for(64, 3)
+    with pytest.raises(InputError, match="node 1 has operations that have not ended"):
+        waiting.counts()
+    assert writing.counts()["chains"] == 0
+    writing.store(waiting.processor.address(64), np.array([3], np.uint32))
+    hubs.run()
+    assert waits.done and waiting.counts()["chains"] == 0

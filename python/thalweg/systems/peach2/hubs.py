@@ -322,7 +322,8 @@ class Node:
         return self._op("owners", sum(1 << number for number in set(members)))
 
     def counts(self) -> Mapping[str, Any]:
-        """The counters in the hub's registers."""
+        """The counters in the hub's registers. Raises InputError while operations of the node have not ended, as the registers are read
+        behind them."""
         with _said():
             return dict(self._sim.counts(self.number))
 
