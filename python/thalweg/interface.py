@@ -100,7 +100,11 @@ def sweep(
         (point, _plan(name, of, options | point)) for name in _all(operation) for of in known for point in points
     ]
     measured = many.measure([plan for _, plan in planned], progress or silent)
-    rows = [{**point, **row} for (point, _), found in zip(planned, measured, strict=True) for row in found]
+    rows = [
+        row | {name: value for name, value in point.items() if name not in row}
+        for (point, _), found in zip(planned, measured, strict=True)
+        for row in found
+    ]
     for (_, plan), found in zip(planned, measured, strict=True):
         try:
             plan.check(found)

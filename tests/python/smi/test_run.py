@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import shutil
 from pathlib import Path
@@ -372,6 +373,10 @@ def test_a_deadlock(tmp_path: Path) -> None:
     a, b = stuck.value.blocked
     assert (a.on, b.on) == (b.who, a.who) == ("kernel app of rank 1", "kernel app of rank 0")
     assert a.what == "to pop from rank 1, port 0, element 1 of 1" and a.where == f"{source}:5" and a.since_us == 0
+    words = ["smi", "run", "--cluster", "smi-noctua", "--ranks", "2", "--json", str(tmp_path / "run.json"), str(source)]
+    assert main(words) == 3
+    written = json.loads((tmp_path / "run.json").read_text())
+    assert [each["who"] for each in written["blocked"]] == [a.who, b.who]
 
 
 def test_a_source_without_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,6 +151,7 @@ def command(
             pictures.write(run.recorded, stuck.lines)
         for line in stuck.lines[1:]:
             print(_broken(line), file=sys.stderr)
+        write_json(json_file, {"stopped": stuck.lines[0], "blocked": [asdict(each) for each in stuck.blocked]}, of)
         raise FabricStopped(stuck.lines[0], stuck.blocked) from None
     for warning in result.warnings:
         print(f"thalweg: warning: {warning}", file=sys.stderr)
