@@ -14,7 +14,7 @@ BYTES = {"char": 1, "int": 4, "double": 8}
 
 
 def cpu_s() -> float:
-    """CPU time of this process and of those that it has waited for: kernels run in one of their own."""
+    """CPU time in seconds of this process and its ended child processes. SMI kernels run in a child process."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 

@@ -52,7 +52,7 @@ def show(found: Found, figures: Lines, out: Path | None, json_file: Path | None)
 
 
 def of_ports(proof: Proof, check: bool) -> Lines:
-    """The figures of tables of ports; with `check` also those that the proof rests on."""
+    """The lines that `thalweg route` prints for routing tables; with `check` also the sizes of the proof."""
     pairs = proof.nodes * (proof.nodes - 1)
     lines = [
         ("routes", f"{proof.algorithm}, {proof.nodes} nodes, {proof.links} links"),

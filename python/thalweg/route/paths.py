@@ -65,7 +65,7 @@ class Paths:
         return [order[first:last] for first, last in zip(ends, ends[1:], strict=False)]
 
     def farthest_first(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """The same pairs from the farthest on, and where each goes on from."""
+        """The pairs of `nearest_first` in reverse order of distance, each group with the pair that follows each of its pairs on the path."""
         for pairs in reversed(self.nearest_first):
             yield pairs, self.following(pairs)
 
@@ -80,7 +80,7 @@ class Paths:
         """For each place and destination, how many marked steps the path has, its own first one included."""
         count = marked.ravel().astype(np.int32)
         for pairs in self.nearest_first:
-            count[pairs] += count[self._follow[pairs]]
+            count[pairs] += count[self.following(pairs)]
         return count.reshape(self.next.shape)
 
     def follow(self, source: int, destination: int) -> list[int]:

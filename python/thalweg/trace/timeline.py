@@ -82,8 +82,9 @@ Lasting = TypeVar("Lasting", Span, Message)
 
 
 def in_lanes(lasting: Iterable[Lasting]) -> list[list[Lasting]]:
-    """On as few lanes as they need where none may overlap on a lane: each in the first that is free, the longest first of those that
-    begin together."""
+    """Distributes spans or messages over as few lanes as possible, so that those of a lane do not overlap.
+
+    Each goes to the first free lane in the order of begin; of those that begin at the same time the longest comes first."""
     lanes: list[list[Lasting]] = []
     for one in sorted(lasting, key=lambda one: (one.begin, -one.end)):
         for lane in lanes:

@@ -6,21 +6,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from thalweg.systems.mpi_fpga.bench import COLLECTIVES
 from ticks import Case
-
-COLLECTIVES = [
-    "barrier",
-    "broadcast",
-    "reduce",
-    "allreduce",
-    "gather",
-    "allgather",
-    "scatter",
-    "reduce_scatter",
-    "alltoall",
-    "scan",
-    "exscan",
-]
 
 
 def cases() -> Iterator[Case]:

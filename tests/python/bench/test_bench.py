@@ -50,19 +50,7 @@ def measured(tmp_path: Path) -> Bench:
 
 @pytest.mark.parametrize(
     "operation",
-    [
-        "barrier",
-        "broadcast",
-        "reduce",
-        "allreduce",
-        "gather",
-        "allgather",
-        "scatter",
-        "reduce_scatter",
-        "alltoall",
-        "scan",
-        "exscan",
-    ],
+    bench.COLLECTIVES,
 )
 @pytest.mark.parametrize("cluster", ["mpi-fpga-torus-2x2x2", "torus:4x2", "ring:5"])
 def test_a_collective_is_verified_and_above_its_bound(measured: Bench, operation: str, cluster: str) -> None:

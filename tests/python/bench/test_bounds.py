@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
+from thalweg.systems.mpi_fpga.bench import COLLECTIVES
 from thalweg.systems.mpi_fpga.bounds import Network, collective_ticks, last_entry_ticks, message_ticks
 
 State = tuple[tuple[int, ...], ...]  # what each node knows of each unit of data: a set of ranks, as bits
@@ -128,24 +129,11 @@ CASES = [
     ("star of 4", 4, star(4), [0, 1, 2, 3]),
     ("the leaves of a star of 4", 4, star(4), [1, 2, 3]),
 ]
-OPERATIONS = [
-    "barrier",
-    "broadcast",
-    "reduce",
-    "allreduce",
-    "gather",
-    "allgather",
-    "scatter",
-    "reduce_scatter",
-    "alltoall",
-    "scan",
-    "exscan",
-]
 MOST = {"gather": 8, "allgather": 8, "scatter": 8, "reduce_scatter": 4, "alltoall": 4}
 """Units times nodes from which on there are too many schedules to search."""
 SEARCHED = [
     pytest.param(operation, units, *case[1:], id=f"{operation} of {units}, {case[0]}")
-    for operation in OPERATIONS
+    for operation in COLLECTIVES
     for units in (1, 2)
     for case in CASES
     if units * case[1] < MOST.get(operation, 10)
@@ -213,11 +201,11 @@ def test_a_message_takes_one_route() -> None:
 
 def test_one_rank_needs_no_time() -> None:
     network = Network(4, [(a, b, 1, 1.0) for a, b in ring(4)], pcie_latency=5)
-    for operation in OPERATIONS:
+    for operation in COLLECTIVES:
         assert collective_ticks(network, [2], operation, 1000, host=True) == 0
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("operation", COLLECTIVES)
 @pytest.mark.parametrize("size", [4, 4096, 1 << 20])
 @pytest.mark.parametrize("root", [0, 5])
 def test_after_the_last_entry_no_more_is_left_than_the_whole(operation: str, size: int, root: int) -> None:

@@ -9,26 +9,13 @@ import numpy as np
 import pytest
 from thalweg.spec import Datatype, Operator
 from thalweg.systems.mpi_fpga import bounds
+from thalweg.systems.mpi_fpga.bench import COLLECTIVES
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 
 _sim = pytest.importorskip("thalweg._sim")
 if TYPE_CHECKING:
     from thalweg import _sim
-
-NAMES = [
-    "barrier",
-    "broadcast",
-    "reduce",
-    "allreduce",
-    "gather",
-    "allgather",
-    "scatter",
-    "reduce_scatter",
-    "alltoall",
-    "scan",
-    "exscan",
-]
 
 
 class Ranks:
@@ -116,7 +103,7 @@ def expected(name: str, given: np.ndarray, rank: int, root: int = 0) -> np.ndarr
 
 @pytest.mark.parametrize("endpoint", ["host", "kernel"])
 @pytest.mark.parametrize("cluster", ["mpi-fpga-torus-2x2x2", "ring:5", "torus:4x3"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", COLLECTIVES)
 def test_right_and_not_faster_than_the_bound(name: str, cluster: str, endpoint: str) -> None:
     world = Ranks(cluster, endpoint)
     network = bounds.Network.of(world.config)
@@ -132,7 +119,7 @@ def test_right_and_not_faster_than_the_bound(name: str, cluster: str, endpoint: 
 
 def test_a_sub_communicator_in_any_order() -> None:
     world = Ranks("mpi-fpga-torus-4x4x2", members=[31, 2, 17, 4, 8, 9, 25])
-    for name in NAMES:
+    for name in COLLECTIVES:
         given = operands(name, 7, 300)
         for root in (0, 4):
             _, received = world.run(name, Algorithm.TREE, given, root)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes of a cluster of PEACH2, proved (`thalweg.routes`)."""
+"""Proved routes of a PEACH2 cluster, for `thalweg.routes`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from thalweg.systems.peach2.cluster import Cluster
 
 
 def prove(cluster: AnyCluster) -> ProvedRoutes:
-    """Those that its windows make. Raises CheckFailed."""
+    """The routes that the cluster's window tables define, with their proof. Raises CheckFailed."""
     assert isinstance(cluster, Cluster)
     return ProvedRoutes(cluster, cluster.routes, cluster.proof)

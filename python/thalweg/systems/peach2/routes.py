@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows of PEACH2's hubs: those that lead from each node to each, and the proof of any windows (thalweg.route.proof).
+"""Window tables of PEACH2's hubs: the computation of tables that connect all nodes, and the proof of given tables with
+thalweg.route.proof.
 
 A ring whose links wait for each other's room is a cycle, and a write has no count of hops. So packets go to the other ring first, where
 there is one, and then along their ring, but never through its node 0: their dependencies have no cycle then.
