@@ -8,10 +8,11 @@ No package of thalweg has the name of a function here.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from thalweg.arguments import plain
 from thalweg.cluster import Cluster, mixed
 from thalweg.cluster import load as load
 from thalweg.cluster.file import presets as presets
@@ -61,8 +62,11 @@ def routes(cluster: AnyCluster, *, routing: str | None = None, table: str | Path
 
 
 def operations(cluster: AnyCluster) -> dict[str, list[Option]]:
-    """What can be measured on a cluster, and the options of each: name, type and default."""
+    """What can be measured on a cluster, and the options of each: name, type and default. Raises InputError for a cluster of several systems'
+    nodes, on which nothing can be."""
     system = _system(_loaded(cluster))
+    if isinstance(system, mixed.Mixed):
+        raise system.refusal("thalweg.operations")
     return {name: system.python(system.operations, name).listed() for name in system.operations}
 
 
@@ -94,6 +98,7 @@ def sweep(
     from thalweg.bench.operation import WrongRows, silent
 
     known = [_loaded(each) for each in _all(clusters)]
+    options = plain(options)
     varied = {name: value for name, value in options.items() if isinstance(value, list) and name != "sizes"}
     points = [dict(zip(varied, values, strict=True)) for values in itertools.product(*varied.values())]
     planned = [
@@ -144,23 +149,17 @@ def _system(cluster: Cluster) -> System:
 
 
 def _plan(name: str, cluster: Cluster, options: Mapping[str, Any]) -> Plan:
+    from thalweg.bench.operation import checked
+
     system = _system(cluster)
     operation: Operation = system.python(system.operations, name)
-    _refuse_others(name, options, operation.options)
-    return operation.plan(cluster, **options)
+    return operation.plan(cluster, **checked(name, operation.plan, operation.listed(), options))
 
 
 def _call(name: str, system: System | None, options: Mapping[str, Any], *values: Any) -> Any:
     """The function of a system's command; of the first that has it, where none is named."""
-    from thalweg.bench.operation import options_of
+    from thalweg.bench.operation import checked, listed
 
     having = system or next(system for system in systems().values() if name in system.commands)
     function = having.python(having.commands, name)
-    _refuse_others(name, options, options_of(function))
-    return function(*values, **options)
-
-
-def _refuse_others(name: str, given: Iterable[str], known: Sequence[str]) -> None:
-    for option in given:
-        if option not in known:
-            raise InputError(f"{name} has no option {option!r}; it has {', '.join(known) or 'none'}")
+    return function(*values, **checked(name, function, listed(function), options))

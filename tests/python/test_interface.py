@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pytest
 import thalweg
 from thalweg.bench import operation, sweep
 from thalweg.errors import InputError
+from thalweg.peach2 import Hubs
+from thalweg.smi import Run
 from thalweg.systems.mpi_fpga import SYSTEM, runs
 from thalweg.systems.mpi_fpga.operations import OPERATIONS
 from thalweg.systems.mpi_fpga.reproduce import reproduce
@@ -67,7 +70,7 @@ def test_a_function_has_the_options_of_its_command(name: str) -> None:
     table, function = COMMANDS[name]
     short = name.removeprefix("bench ")
     parameters = inspect.signature(function).parameters
-    known = OPERATIONS[short].options if short in OPERATIONS else operation.options_of(function)
+    known = OPERATIONS[short].options if short in OPERATIONS else [each.name for each in operation.listed(function)]
     command = SYSTEM.command(table, short)
     options = {max(o.opts, key=len)[2:].replace("-", "_"): o for o in command.params if isinstance(o, click.Option)}
     files = {"cluster", "faults", "plot", "json", "trace", "report"}
@@ -156,6 +159,15 @@ def test_a_sweep_is_its_benches() -> None:
     plain(rows)
 
 
+def test_numpys_numbers_are_pythons() -> None:
+    rows = thalweg.sweep("reduce", TORUS, sizes=np.array([8, 64]), ranks=list(np.arange(4, 6)), root=np.int64(3))
+    assert rows == thalweg.sweep("reduce", TORUS, sizes=[8, 64], ranks=[4, 5], root=3)
+    plain(rows)
+    plain(thalweg.measure("traffic", TORUS, load=np.float32(0.25), cycles=np.uint32(10_000)))
+    far = thalweg.load(TORUS).replace(link={"latency_ns": np.float64(300)}, topology={"size": np.array([4, 2])})
+    assert (far.name, far.topology.hosts) == (f"{TORUS} with link.latency_ns = 300 and topology.size = [4, 2]", 8)
+
+
 def test_a_sweep_uses_all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three plans, of which each ends when all have begun."""
     barrier = multiprocessing.get_context("fork").Barrier(3)
@@ -199,6 +211,7 @@ def test_any_value_of_a_cluster_can_be_another(name: str, measured: str, more: i
         ({"link": 1}, r"link is 1; it should be a table"),
         ({"link": {"latency_ns": "far"}}, r'latency_ns is "far"; it should be a valid number'),
         ({"topology": {"shape": "knot"}}, r'topology.shape is "knot"'),
+        ({"base": "plain.toml"}, r"base is 'plain.toml'; a copy has its values already, and a file alone has a base"),
     ],
 )
 @pytest.mark.parametrize("name", ["peach2", "smi-noctua", TORUS])
@@ -215,6 +228,32 @@ def test_other_values_are_checked(name: str, values: dict[str, Any], said: str) 
         (lambda: thalweg.measure("allreduce", "torus:4x4", sizes="8", algorithm="trie"), "'trie' is no algorithm; "),
         (lambda: thalweg.sweep("allreduce", ["torus:4x4", "taurus:4x4"]), "'taurus:4x4' is no preset, "),
         (lambda: thalweg.sweep("allreduce", "torus:4x4", algorithm=["tree", "trie"]), "'trie' is no algorithm; "),
+        (lambda: thalweg.measure(["put"], "peach2"), "peach2 has no ['put']; it has put, "),
+        (
+            lambda: thalweg.measure("put", "peach2", sizes=None),
+            "sizes of put is None; its type is str | int | Sequence[",
+        ),
+        (lambda: thalweg.measure("put", "peach2", sizes=[8, 16.0]), "sizes of put is [8, 16.0]; its type is str | "),
+        (lambda: thalweg.measure("put", "peach2", hops="2"), "hops of put is '2'; its type is int"),
+        (lambda: thalweg.measure("put", "peach2", hops=True), "hops of put is True; its type is int"),
+        (lambda: thalweg.measure("put", "peach2", hops=np.float64(1)), "hops of put is 1.0; its type is int"),
+        (lambda: thalweg.measure("put", "peach2", seed=-1), "seed is -1; it is a whole number, 0 or above"),
+        (lambda: thalweg.measure("reduce", TORUS, root="0"), "root of reduce is '0'; its type is int"),
+        (
+            lambda: thalweg.measure("reduce", TORUS, reproducible="no"),
+            "reproducible of reduce is 'no'; its type is bool",
+        ),
+        (lambda: thalweg.measure("reduce", TORUS, reproducible=1), "reproducible of reduce is 1; its type is bool"),
+        (lambda: thalweg.measure("reduce", TORUS, type=8), "type of reduce is 8; its type is str | None"),
+        (lambda: thalweg.measure("faults", TORUS, rates="1e-5"), "rates of faults is '1e-5'; its type is float | Seq"),
+        (
+            lambda: thalweg.measure("jobs", TORUS, operations="reduce"),
+            "operations of jobs is 'reduce'; its type is Seq",
+        ),
+        (lambda: thalweg.measure("broadcast", "smi-noctua", root="0"), "root of broadcast is '0'; its type is int"),
+        (lambda: thalweg.sweep("put", "peach2", hops=[1, "2"]), "hops of put is '2'; its type is int"),
+        (lambda: thalweg.run(["true"], ranks="2"), "ranks of run is '2'; its type is int | None"),
+        (lambda: thalweg.run(["true"], record="no"), "record of run is 'no'; its type is bool"),
         (lambda: thalweg.run([]), "a program is missing: "),
         (lambda: thalweg.run(["true"], rank=2), "run has no option 'rank'; it has ranks, "),
         (lambda: thalweg.run(["true"], ranks=0), "ranks is 0; it is a whole number, 1 or above"),
@@ -234,3 +273,27 @@ def test_wrong_input_is_said(call: Callable[[], object], said: str) -> None:
     with pytest.raises(InputError) as wrong:
         call()
     assert str(wrong.value).startswith(said)
+
+
+@pytest.mark.parametrize("cluster", ["smi-noctua", TORUS, thalweg.load("smi-noctua")])
+def test_a_cluster_of_another_system_is_refused(cluster: Any) -> None:
+    name = getattr(cluster, "name", cluster)
+    of = "smi" if name == "smi-noctua" else "mpi-fpga"
+    said = f"{name} is a cluster of {of}; wanted is a cluster of {{}}, such as {{}}"
+    with pytest.raises(InputError) as wrong:
+        Hubs(cluster)
+    assert str(wrong.value) == said.format("peach2", "peach2-ring-4")
+    if of == "mpi-fpga":
+        with pytest.raises(InputError) as wrong:
+            Run(cluster)
+        assert str(wrong.value) == said.format("smi", "smi-noctua-bus")
+        with pytest.raises(InputError) as wrong:
+            Hubs("torus:2x2")
+        assert (
+            str(wrong.value)
+            == "'torus:2x2' is no preset and no file; wanted is a cluster of peach2, such as peach2-ring-4"
+        )
+    else:
+        with pytest.raises(InputError) as wrong:
+            Run("smi-noctua", in_switch=cluster)
+        assert str(wrong.value) == said.format("mpi-fpga", "mpi-fpga-fattree-16")

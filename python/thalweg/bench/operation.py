@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from thalweg.arguments import fits, plain, shown
 from thalweg.bench.plot import Drawing, time_over_size
 from thalweg.cluster import Cluster
 from thalweg.errors import CheckFailed, InputError
@@ -157,12 +158,26 @@ def listed(function: Callable[..., Any]) -> list[Option]:
     ]
 
 
-_TYPES = {"Sizes": "str | int | Sequence[int]", "placements.Placement": "str | Sequence[int]"}
+_TYPES = {"Sizes": "str | int | Sequence[int | str]", "placements.Placement": "str | Sequence[int]"}
 """Aliases of types in annotations, and the types that they stand for."""
 
 
-def options_of(function: Callable[..., Any]) -> list[str]:
-    return [option.name for option in listed(function)]
+def checked(
+    name: str, function: Callable[..., Any], known: Sequence[Option], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The values given for options of `name`, which are parameters of a function, with NumPy's numbers as Python's. Raises InputError for an
+    unknown option, and for a value that is not of its type."""
+    types = {option.name: option.type for option in known}
+    parameters = inspect.signature(function).parameters
+    defined_in = getattr(function, "func", function).__globals__
+    values: dict[str, Any] = plain(given)
+    for option, value in values.items():
+        if option not in types:
+            raise InputError(f"{name} has no option {option!r}; it has {', '.join(types) or 'none'}")
+        wanted = parameters[option].annotation
+        if not fits(value, eval(wanted, defined_in) if isinstance(wanted, str) else wanted):
+            raise InputError(f"{option} of {name} is {shown(value)}; its type is {types[option]}")
+    return values
 
 
 def cores() -> int:
@@ -170,8 +185,8 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-Sizes = str | int | Sequence[int]
-"""Sizes in bytes: `4:1M` (doubling from the first to the last), a list such as `4,64,1K` or of numbers, or a number."""
+Sizes = str | int | Sequence[int | str]
+"""Sizes in bytes: `4:1M` (doubling from the first to the last), a list such as `4,64,1K`, one of numbers or texts, or a number."""
 
 _SIZE = re.compile(r"([0-9]{1,15})([KMG]?)", re.IGNORECASE)
 _UNIT = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -213,7 +228,7 @@ def one_of(what: str, value: str, known: Iterable[str]) -> str:
 
 
 def at_least(what: str, value: int, least: int) -> int:
-    """The value of an option. Raises InputError if it is not a whole number of at least `least`."""
-    if not isinstance(value, int) or value < least:
+    """The value of an option. Raises InputError if it is below `least`."""
+    if value < least:
         raise InputError(f"{what} is {value!r}; it is a whole number, {least} or above")
     return value

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from thalweg.arguments import shown
+from thalweg.errors import InputError
 
 if TYPE_CHECKING:
     from thalweg.cluster.topology import Topology
@@ -45,6 +48,10 @@ class Cluster(Protocol):
     def seeds(self) -> Mapping[str, int]:
         """Seeds of random properties of the cluster itself, by name."""
 
+    @classmethod
+    def load(cls, name: str | Path, faults: str | None = None) -> Cluster:
+        """As of this module, of a cluster of this system. Raises InputError."""
+
     def replace(self, **values: Mapping[str, Any]) -> Cluster:
         """A copy with other values, such as `link={"latency_ns": 300}`; its name lists them. Raises InputError."""
 
@@ -64,6 +71,24 @@ def load(name: str | Path, faults: str | None = None) -> Cluster:
     from thalweg.cluster.file import system_of
 
     return system_of(str(name)).clusters().load(name, faults)
+
+
+Of = TypeVar("Of", bound="Cluster")
+
+
+def of_system(system: type[Of], cluster: object) -> Of:
+    """A cluster of one system, whose class of clusters is `system`: loaded already, or by what `load` takes. Raises InputError for anything
+    else, such as a cluster of another system."""
+    from thalweg.cluster.file import path_of, wanted
+
+    found = cluster
+    if isinstance(cluster, str | Path):
+        found = load(cluster) if path_of(str(cluster)) else system.load(cluster)
+    if isinstance(found, system):
+        return found
+    name, of = getattr(found, "name", ""), getattr(found, "system", "")
+    what = f"{name} is a cluster of {of}" if of else f"cluster is {shown(cluster)}"
+    raise InputError(f"{what}; {wanted(str(system.system))}")
 
 
 def load_file(file: Path) -> Cluster:

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_ar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from thalweg.arguments import plain
 from thalweg.cluster import toml_lines, topology
 from thalweg.cluster.toml_lines import KeyPath
 from thalweg.cluster.topology import MAX_NODES, Topology
@@ -174,6 +175,11 @@ def presets(system: str | None = None) -> list[str]:
     return [file.stem for file in files if system is None or system_of_file(file).name == system]
 
 
+def wanted(system: str) -> str:
+    """The end of an error message about a cluster that is not one of a system."""
+    return f"wanted is a cluster of {system}" + "".join(f", such as {name}" for name in presets(system)[:1])
+
+
 def path_of(name: str) -> Path | None:
     """The file of a preset or at a path; None if there is none."""
     file = resource("clusters") / f"{name}.toml" if name in presets() else Path(name)
@@ -256,6 +262,15 @@ def over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
         under = below.get(key)
         merged[key] = over(under, value) if isinstance(under, dict) and isinstance(value, dict) else value
     return merged
+
+
+def changes(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values given to a cluster's `replace`, with NumPy's numbers as Python's. Raises InputError for a base."""
+    if "base" in values:
+        raise InputError(
+            f"base is {values['base']!r}; a copy has its values already, and a file alone has a base: load that file"
+        )
+    return {name: plain(value) for name, value in values.items()}
 
 
 def named_after(name: str, tables: Mapping[str, Any]) -> str:

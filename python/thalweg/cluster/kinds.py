@@ -36,6 +36,7 @@ from thalweg.cluster.file import (
     Place,
     Table,
     TopologyTable,
+    changes,
     kind_of,
     layers,
     named_after,
@@ -44,6 +45,7 @@ from thalweg.cluster.file import (
     path_of,
     topology_of,
     validated,
+    wanted,
 )
 from thalweg.cluster.toml_lines import KeyPath
 from thalweg.cluster.topology import MAX_NODES, Topology
@@ -142,7 +144,7 @@ class Assembled:
         if faults is not None:
             raise InputError(f"--faults {faults}: links of {name} have no faults")
         if not (file := path_of(str(name))):
-            raise InputError(f"{str(name)!r} is no preset and no file")
+            raise InputError(f"{str(name)!r} is no preset and no file; {wanted(cls.system)}")
         return cls.load_file(file, str(name))
 
     @classmethod
@@ -273,10 +275,21 @@ class Assembled:
 
     def replace(self: Made, **values: Mapping[str, Any]) -> Made:
         """A copy with other values: `link={"ring": {"latency_ns": 300}}`, or `link={"latency_ns": 300}` if there is only one link.
-        Its name lists the changes. Raises InputError."""
+        Its name lists the changes. Raises InputError for invalid values, and for a clock, node or link that the cluster does not use."""
+        values = changes(values)
         changed = self._with(values, named_after(self.name, values))
+        for what, used in changed._used_tables().items():
+            for name in values.get(what, ()):
+                if name in getattr(changed.file.values, what) and name not in used:
+                    raise InputError(f"{what}.{name} is not used in {self.name}; it has {', '.join(sorted(used))}")
         changed.check()
         return changed
+
+    def _used_tables(self) -> Mapping[str, set[str]]:
+        """The names of the clocks, nodes and links that the cluster consists of."""
+        tables = [*(self.nodes[name] for name in self.node_names), *(self.links[name] for name in self.link_names)]
+        clocks = {value for table in tables for key, value in table if key.endswith("clock")}
+        return {"clock": clocks, "node": set(self.node_names), "link": set(self.link_names)}
 
     def _with(self: Made, values: Mapping[str, Any], name: str) -> Made:
         now = self.file.values.model_dump(exclude_none=True) | {

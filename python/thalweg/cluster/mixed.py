@@ -25,11 +25,16 @@ class Mixed(System):
         super().__init__(NAME, f"nodes of {names}", "thalweg.cluster", frozenset(), cluster="mixed:Cluster")
 
     def _entry(self, table: Mapping[str, Loaded], name: str) -> NoReturn:
-        what = f"{name} takes a cluster of one system; this one has {self.about}, and can be shown, drawn and checked"
-        raise InputError(what)
+        raise self.refusal(name)
+
+    def refusal(self, name: str) -> InputError:
+        """An error of what needs a cluster of one system, for the caller to raise."""
+        return InputError(
+            f"{name} takes a cluster of one system; this one has {self.about}, and can be shown, drawn and checked"
+        )
 
 
-NAME = "mixed"
+NAME = "several systems"
 
 
 class Cluster(Assembled):

@@ -91,7 +91,7 @@ class System:
         raise InputError(f"{name} of {self.name} is a command alone, and no function")
 
     def _entry(self, table: Mapping[str, Loaded], name: str) -> Loaded:
-        if name not in table:
+        if not isinstance(name, str) or name not in table:
             known = ", ".join(table)
             raise InputError(f"{self.name} has no {name}" + (f"; it has {known}" if known else ""))
         return table[name]

@@ -72,7 +72,8 @@ def test_an_operation_says_that_it_takes_one_system(command: list[str], capsys: 
 
 
 def test_python_says_the_same() -> None:
-    assert thalweg.operations(FILE) == {}
+    with pytest.raises(InputError, match="operations takes a cluster of one system; this one has nodes of peach2 and"):
+        thalweg.operations(FILE)
     with pytest.raises(InputError, match="put takes a cluster of one system; this one has nodes of peach2 and smi"):
         thalweg.measure("put", FILE)
 
@@ -82,6 +83,14 @@ def test_its_values_may_vary() -> None:
     assert far.name == f"{FILE} with link.qsfp.latency_ns = 1000 and node.board.banks = 2"
     with pytest.raises(InputError, match="did you mean 'latency_ns'"):
         far.replace(link={"slot": {"latncy_ns": 1}})
+    spare = {"kind": "wire", "latency_ns": 140, "gbit_s": 32}
+    with pytest.raises(InputError, match=r"link.spare is not used in .*; it has qsfp, ring, slot$"):
+        far.replace(link={"spare": spare})
+    with pytest.raises(InputError, match=r"clock.slow is not used in .*; it has bus, kernel, net$"):
+        far.replace(clock={"slow": {"frequency_mhz": 100}})
+    joined = [{"link": "spare", "ends": ["7.slot0", "0.N"]}, {"link": "qsfp", "ends": ["4.L0", "5.L1"]}]
+    joined += [{"link": "qsfp", "ends": ["5.L0", "6.L1"]}, {"link": "slot", "ends": ["7.slot1", "4.host"]}]
+    assert "spare" in far.replace(link={"spare": spare}, topology={"join": joined}).link_kinds
 
 
 def test_one_systems_nodes_may_have_hosts(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from thalweg.cluster import Shown, topology
-from thalweg.cluster.file import named_after, path_of, presets, topology_of
+from thalweg.cluster.file import changes, named_after, path_of, presets, topology_of
 from thalweg.cluster.topology import Topology
 from thalweg.errors import InputError
 from thalweg.route import routing
@@ -219,6 +219,7 @@ class Cluster:
 
     def replace(self, **values: Mapping[str, Any]) -> Cluster:
         """The same with other values in the tables of its file, under a name that tells them. Raises InputError."""
+        values = changes(values)
         name = named_after(self.name, values)
         changed = _checked(tables.replaced(self.file, self.values, values, name), name)
         return replace(changed, routers=self.routers, units=self.units)

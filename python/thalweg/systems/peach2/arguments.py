@@ -10,19 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from thalweg.arguments import shown
 from thalweg.errors import InputError
 
 _KINDS = "biufc"
 """NumPy's letters of numbers, whose bytes are their value."""
-
-
-def shown(value: object) -> str:
-    """As an error message has it, on one line."""
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # an object's own code, which may do anything
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def whole(what: str, value: object) -> int:

@@ -26,11 +26,13 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from thalweg import _sim
+from thalweg.arguments import shown
 from thalweg.bench.operation import ENGINES, one_of
+from thalweg.cluster import of_system
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.route.proof import BadRoutes
 from thalweg.systems.peach2 import rtl_engine
-from thalweg.systems.peach2.arguments import bytes_of, listed, real, rows, shown, truth, type_of, whole
+from thalweg.systems.peach2.arguments import bytes_of, listed, real, rows, truth, type_of, whole
 from thalweg.systems.peach2.cluster import Cluster, pair_of
 from thalweg.systems.peach2.routes import check_windows
 
@@ -345,11 +347,9 @@ class Hubs:
     """
 
     def __init__(self, cluster: Cluster | str | Path, engine: str = "sim", record: bool = False) -> None:
-        if not isinstance(cluster, Cluster | str | Path):
-            raise InputError(f"cluster is {shown(cluster)}; it is a cluster of PEACH2, or the name or file of one")
         if not isinstance(engine, str):
             raise InputError(f"engine is {shown(engine)}; it is one of {', '.join(ENGINES)}")
-        self.cluster = cluster if isinstance(cluster, Cluster) else Cluster.load(cluster)
+        self.cluster = of_system(Cluster, cluster)
         library = "" if one_of("engine", engine, ENGINES) == "sim" else str(rtl_engine.library(self.cluster))
         with _said():
             self._sim = _sim.Peach2Hubs(self.cluster.assembly, self.cluster.windows, library)

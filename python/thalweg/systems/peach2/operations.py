@@ -117,6 +117,7 @@ def put(
         raise InputError(f"a processor stores from its own memory, and {MOST_STORED} bytes at most")
     if by == "copies" and source == "cpu":
         raise InputError("copies between GPU and CPU need --source gpu")
+    at_least("seed", seed, 0)
     farthest = max(cluster.hops(0, node) for node in range(cluster.topology.nodes))
     if not 1 <= at_least("hops", hops, 1) <= farthest:
         raise InputError(f"{hops} hops; from node 0 of {cluster.name} they are 1 to {farthest}")
@@ -234,6 +235,7 @@ def reduce(
         raise InputError(f"{bad[0]} bytes; they are records of {RECORD}, and {most} bytes at most")
     if not 1 <= at_least("nodes", nodes, 1) <= cluster.topology.nodes:
         raise InputError(f"{nodes} nodes; {cluster.name} has {cluster.topology.nodes}")
+    at_least("seed", seed, 0)
     if nodes > 1 and by != "hub":
         raise InputError("nodes reduce together by their hubs: --by hub")
 

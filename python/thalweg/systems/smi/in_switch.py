@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from thalweg.cluster import of_system
 from thalweg.cluster.kinds import MOST_TICKS, ClockTable
 from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga import bounds
@@ -19,7 +20,7 @@ CHANNELS = ("push", "pop")  #: which stay on SMI's network
 
 def load(name: Switches | str | Path, cluster: Cluster, ranks: int) -> Switches:
     """The switches for the first ranks of a cluster, rank r at node r. Raises InputError where they don't fit."""
-    switches = name if isinstance(name, Switches) else Switches.load(name)
+    switches = of_system(Switches, name)
     if ranks > switches.topology.hosts:
         raise InputError(
             f"{ranks} ranks, and {switches.name}, which gets their collectives, has {switches.topology.hosts}"

@@ -284,7 +284,7 @@ def latency(
     return Plan(cluster, "latency", title, "it is popped", measure, record=record)
 
 
-def inject(cluster: Cluster, *, engine: str = "sim", reads: str = "1,4,8,16", messages: int = 2000) -> Plan:
+def inject(cluster: Cluster, *, engine: str = "sim", reads: Sizes = "1,4,8,16", messages: int = 2000) -> Plan:
     """`reads`: of a send kernel from an input on end, R in the paper, several. Cycles between messages of one element."""
     wanted = parse_sizes(reads)
     if bad := [times for times in wanted if not 1 <= times <= metadata.MOST_READS]:

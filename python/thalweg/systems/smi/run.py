@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from thalweg import _sim
 from thalweg.bench.operation import ENGINES, one_of
+from thalweg.cluster import of_system
 from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
 from thalweg.launch import scratch
 from thalweg.systems.smi import metadata, routes, rtl_engine, timelines
@@ -182,8 +183,7 @@ class Run:
     _buffers: list[Buffer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.cluster, Cluster):
-            self.cluster = Cluster.load(self.cluster)
+        self.cluster = of_system(Cluster, self.cluster)
         one_of("engine", self.engine, ENGINES)
         if not 0 <= self.patience < 2**32:
             raise InputError(f"patience {self.patience}; it is seconds, 0 or more")
