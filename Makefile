@@ -39,9 +39,10 @@ format:  ## format C++ and Python in place
 	@$(BIN)/ruff check --quiet --fix $(PYTHON)
 	@$(BIN)/ruff format --quiet $(PYTHON)
 
-stub:  ## write python/thalweg/_sim.pyi after a change to the bindings
+stub:  ## write the extensions' .pyi after a change to the bindings
 	@tools/setup test
-	@$(BIN)/python -m nanobind.stubgen -q -m thalweg._sim -o python/thalweg/_sim.pyi
+	@for folder in python/bindings/*/; do name=systems.$$(basename $$folder)._sim; [ $$name = systems.core._sim ] && name=_core; \
+	  $(BIN)/python -m nanobind.stubgen -q -m thalweg.$$name -o python/thalweg/$$(echo $$name | tr . /).pyi || exit; done
 
 examples:  ## run the examples in README and docs, and write what they print into them; minutes
 	@tools/setup run
@@ -54,5 +55,5 @@ tune:  ## measure anew which algorithms are the fastest on the presets (clusters
 
 clean:  ## remove everything that was built or installed here
 	rm -rf .venv build dist .cache .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	find python -name '_sim*.so' -delete
+	find python -name '_*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

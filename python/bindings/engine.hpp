@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Python sees of every engine.
+// What Python sees of every engine, in its system's extension.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -30,6 +30,7 @@ inline nanobind::list records_of(std::span<const thalweg::Lost> all) {
 /// `engine(self)` is the engine of a bound object.
 template <class Bound, class EngineOf>
 void bind_engine_of(nanobind::class_<Bound>& bound, EngineOf engine) {
+  nanobind::module_::import_("thalweg._core");  // what engines complete, and the errors they raise
   bound.def_prop_ro(
            "now", [engine](Bound& self) { return engine(self).now(); }, "in ticks")
       .def_prop_ro("ticks_per_second", [engine](Bound& self) { return engine(self).ticks_per_second(); })

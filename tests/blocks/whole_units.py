@@ -14,12 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from thalweg import _sim
 from thalweg.errors import CheckFailed, FabricStopped
 from thalweg.launch import processor_time
 from thalweg.rtl.tools import BuildError
 from thalweg.spec import Datatype, Operator
-from thalweg.systems.mpi_fpga import cosim
+from thalweg.systems.mpi_fpga import _sim, cosim
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.spec import Collective
 

@@ -22,11 +22,19 @@ installed = pytest.mark.skipif(
 )
 
 
-def test_the_stub_is_that_of_the_bindings(tmp_path: Path) -> None:
-    pytest.importorskip("thalweg._sim")
-    stub = tmp_path / "_sim.pyi"
-    subprocess.run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "thalweg._sim", "-o", stub], check=True)
-    assert (ROOT / "python/thalweg/_sim.pyi").read_text() == stub.read_text(), "the stub is stale: run make stub"
+EXTENSIONS = [
+    "thalweg._core" if folder.name == "core" else f"thalweg.systems.{folder.name}._sim"
+    for folder in sorted((ROOT / "python/bindings").iterdir())
+    if folder.is_dir()
+]
+
+
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_a_stub_is_that_of_the_bindings(tmp_path: Path, name: str) -> None:
+    stub = tmp_path / "stub.pyi"
+    subprocess.run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", name, "-o", stub], check=True)
+    committed = (ROOT / "python" / name.replace(".", "/")).with_suffix(".pyi")
+    assert committed.read_text() == stub.read_text(), "the stub is stale: run make stub"
 
 
 @installed
@@ -79,9 +87,10 @@ def test_a_wheel_lints_and_exports_the_hardware(tmp_path: Path) -> None:
     sets = {path.relative_to(ROOT) for path in ROOT.glob("tests/blocks/*/*/block.toml")}
     data = packages / "thalweg/data"
     assert {path.relative_to(data) for path in (data / "tests").rglob("*") if path.is_file()} == sets
-    extension = importlib.import_module("thalweg._sim").__file__
-    assert extension
-    shutil.copy(extension, packages / "thalweg")
+    for name in EXTENSIONS:
+        extension = importlib.import_module(name).__file__
+        assert extension
+        shutil.copy(extension, packages.joinpath(*name.split(".")[:-1]))
     (packages / "others.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
 
     def run(*words: str) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn, Protocol, cast
 
+from thalweg import cluster
 from thalweg.cluster import leaves
 from thalweg.cluster.file import ClusterFile
 from thalweg.cluster.kinds import Assembled, KindsTable, LinkTable, NodeTable
@@ -37,6 +38,21 @@ class Mixed(System):
 NAME = "several systems"
 
 
+class Part(cluster.Cluster, Protocol):
+    def check(self) -> None: ...
+
+
+class Parts(Protocol):
+    """What the class of a system's clusters has, so that its kinds may stand beside others."""
+
+    NODES: ClassVar[Mapping[str, type[NodeTable]]]
+    LINKS: ClassVar[Mapping[str, type[LinkTable]]]
+
+    @staticmethod
+    def part_of(whole: Assembled) -> Part:
+        """The nodes of its kinds, renumbered in their order, and the links between them."""
+
+
 class Cluster(Assembled):
     system = NAME
 
@@ -57,7 +73,7 @@ class Cluster(Assembled):
         return {self.nodes[name].kind for name in self.node_names}
 
     @cached_property
-    def parts(self) -> Mapping[str, Assembled]:
+    def parts(self) -> Mapping[str, Part]:
         """The part of each system that is a cluster of its own: two nodes or more, each of which its links reach."""
         parts = {system.name: known.part_of(self) for system, known in _classes(self._used)}
         return {name: part for name, part in parts.items() if part.topology.nodes > 1 and not part.topology.unreachable}
@@ -75,14 +91,11 @@ class Cluster(Assembled):
         return "; ".join(said), proofs
 
 
-def _classes(kinds: set[Any]) -> Iterator[tuple[System, type[Assembled]]]:
+def _classes(kinds: set[Any]) -> Iterator[tuple[System, type[Parts]]]:
     """The systems that have some of these kinds of nodes, with the classes of their clusters."""
     for system in systems().values():
         if kinds & system.node_kinds - leaves.NODES.keys():
-            known = system.clusters()
-            if not (isinstance(known, type) and issubclass(known, Assembled)):
-                raise InputError(f"nodes of {system.name} are in clusters of their own alone, not beside others")
-            yield system, known
+            yield system, cast(type[Parts], system.clusters())
 
 
 def _all(*tables: Mapping[str, Any]) -> dict[str, Any]:

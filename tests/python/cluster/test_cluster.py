@@ -14,11 +14,12 @@ from pathlib import Path
 
 import networkx
 import pytest
-from thalweg import _sim
+from thalweg import _core
 from thalweg.cli import main
 from thalweg.cluster import draw, topology
 from thalweg.cluster.file import presets
 from thalweg.errors import InputError
+from thalweg.systems.mpi_fpga import _sim
 from thalweg.systems.mpi_fpga import tables as cluster_file
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.limits import ROUTER_CHANNELS, ROUTER_PORTS
@@ -100,7 +101,6 @@ def test_shapes_in_place_have_plain_values(name: str, nodes: int, links: int, po
 @pytest.mark.parametrize("name", [*presets("mpi-fpga"), "torus:4x4", "mesh:3x3", "star:6", "dual-torus:4x4", "line:2"])
 @pytest.mark.parametrize("collectives", [True, False])
 def test_the_simulator_gets_the_clusters_values(name: str, collectives: bool) -> None:
-    sim = pytest.importorskip("thalweg._sim")
     cluster = Cluster.load(name)
     config = cluster.fabric_config(collectives)
     topology, routes = cluster.topology, cluster.routes
@@ -117,7 +117,7 @@ def test_the_simulator_gets_the_clusters_values(name: str, collectives: bool) ->
     else:
         assert config.router.local_ports == 1
         assert masks[0] == masks[1] and sum(masks[0]) == (1 << cluster.values.router.virtual_channels) - 1
-    flow = sim.FlowControl.margin if cluster.values.router.flow == "margin" else sim.FlowControl.credits
+    flow = _core.FlowControl.margin if cluster.values.router.flow == "margin" else _core.FlowControl.credits
     assert config.router.flow == flow
     assert config.host.pcie_latency == 65  # 260 ns
     assert config.host.pcie_bytes_per_tick == pytest.approx(103.9 / 8 * 4)  # 4 ns a cycle
@@ -135,7 +135,6 @@ def test_ports_and_channels_are_the_routers() -> None:
 
 
 def test_too_many_ports_are_said() -> None:
-    pytest.importorskip("thalweg._sim")
     with pytest.raises(
         InputError, match="31 link ports and 2 local ones; a router of 4 virtual channels has at most 32"
     ):
@@ -370,7 +369,6 @@ def test_show_keeps_columns_apart(name: str, capsys: pytest.CaptureFixture[str])
 
 
 def test_check_says_what_is_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("thalweg._sim")
     file = ROOT / "clusters/mpi-fpga-torus-4x4x4.toml"
     assert main(["cluster", "check", str(file), "--json", str(tmp_path / "check.json")]) == 0
     assert capsys.readouterr().out == f"{file}: right; torus 4x4x4, dimension-order routes proved\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from thalweg import _sim
+from thalweg import _core
 from thalweg.commands.bench import command
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.mpi_fpga import bench_faults
@@ -58,7 +58,7 @@ def test_values_reach_the_simulator(tmp_path: Path) -> None:
     assert all(wire.bit_error_rate == 1e-6 for wire in wires.values())
     assert {end for end, wire in wires.items() if wire.frames_lost == 0.25} == {(0, 2), (0, 3)}
     assert {end for end, wire in wires.items() if wire.down_at == 5000} == {(0, 0), (1, 1)}
-    assert {wire.up_at for wire in wires.values()} == {7500, _sim.NEVER}
+    assert {wire.up_at for wire in wires.values()} == {7500, _core.NEVER}
 
 
 def test_plain_clusters_have_none() -> None:

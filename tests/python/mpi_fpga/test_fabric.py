@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
+from thalweg import _core
 from thalweg.spec import Datatype, Operator
-from thalweg.systems.mpi_fpga import bounds
+from thalweg.systems.mpi_fpga import _sim, bounds
 from thalweg.systems.mpi_fpga.bench import COLLECTIVES
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
-
-_sim = pytest.importorskip("thalweg._sim")
-if TYPE_CHECKING:
-    from thalweg import _sim
 
 
 class Ranks:
@@ -35,7 +30,7 @@ class Ranks:
         """The time of the last of the completions, one for each rank."""
         left, last = len(self.members), 0
         while left:
-            completed = self.fabric.advance(_sim.NEVER)
+            completed = self.fabric.advance(_core.NEVER)
             assert completed, self.fabric.blocked
             assert all(c.last for c in completed)
             left -= len(completed)
@@ -174,7 +169,7 @@ def test_bad_requests_are_refused_and_differing_ones_told() -> None:
     assert world.fabric.mismatch == (
         f"rank 2, operation 0 of communicator {world.context}: collective gather, others have barrier (rank 0)"
     )
-    assert not world.fabric.advance(_sim.NEVER)
+    assert not world.fabric.advance(_core.NEVER)
     assert world.fabric.idle
     assert {(w.who, w.what, w.on) for w in world.fabric.blocked} >= {
         (

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from thalweg import _sim
 from thalweg.errors import InputError, ThalwegError
+from thalweg.systems.peach2 import _sim
 from thalweg.systems.peach2.hubs import Group, Hubs, Memory, Node, Reduction, WritesLost
 
 CLUSTER = "peach2-ring-4"
@@ -35,7 +35,7 @@ class Raises:
 
 
 def hub(node: int, at: int) -> int:
-    return _sim.peach2_hub_address(node, at)
+    return _sim.hub_address(node, at)
 
 
 def targets(node: Node) -> list[Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from thalweg import _sim
 from thalweg.errors import FabricStopped, InputError
+from thalweg.systems.peach2 import _sim
 from thalweg.systems.peach2.hubs import Hubs, Node, WritesLost
 
 CLUSTER = "peach2-ring-4"
@@ -21,7 +21,7 @@ AFTER_CABLES, LOCKED = 6, 7  # reasons
 
 
 def hub_of(node: Node, at: int) -> int:
-    return _sim.peach2_hub_address(node.number, at)
+    return _sim.hub_address(node.number, at)
 
 
 def window(port: int, lower: int, upper: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from thalweg import _sim
+from thalweg.systems.peach2 import _sim
 from thalweg.systems.peach2.cluster import pair_of
 from thalweg.systems.peach2.hubs import Hubs, Node
 
@@ -16,7 +16,7 @@ RECORDS = 1 << 16
 
 
 def hub_of(node: Node, at: int = 0) -> int:
-    return _sim.peach2_hub_address(node.number, at)
+    return _sim.hub_address(node.number, at)
 
 
 def copies_each_result(node: Node, to: int) -> int:

@@ -9,10 +9,9 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from thalweg import _core
 from thalweg.route.proof import BadRoutes
 from thalweg.systems.mpi_fpga.cluster import Cluster
-
-sim = pytest.importorskip("thalweg._sim")
 
 GRAPH = nx.random_regular_graph(3, 16, seed=3)
 
@@ -28,10 +27,10 @@ def random_graph(tmp_path: Path) -> str:
 
 
 def drive(config: object) -> object:
-    traffic = sim.TrafficConfig()
+    traffic = _core.TrafficConfig()
     traffic.packet_flits, traffic.load, traffic.seed = 8, 1.0, 1
     traffic.warmup, traffic.cycles, traffic.stuck_cycles = 0, 3000, 2000
-    return sim.run_traffic(config, traffic)
+    return _core.run_traffic(config, traffic)
 
 
 GRIDS = ["ring:8", "torus:4x4", "torus:4x2", "mesh:3x3", "dual-torus:3x3"]

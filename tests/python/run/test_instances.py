@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 from programs import Thalweg as Program
-from thalweg import _sim
+from thalweg import _core
+from thalweg.systems.mpi_fpga import _sim
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.mpi import instances
 from thalweg.systems.mpi_fpga.spec import Collective
@@ -122,7 +123,7 @@ def test_software_of_two_ranks_is_a_message_and_its_overheads() -> None:
         fabric.send(handle=0, source=0, destination=7, bytes=size, at=0)
         arrived = 0
         while not fabric.idle:
-            for completion in fabric.advance(_sim.NEVER):
+            for completion in fabric.advance(_core.NEVER):
                 arrived = max(arrived, completion.at)
         ticks = _sim.software_ticks(config, [0, 7], _sim.SoftwarePattern.broadcast, bytes=size)
         assert ticks == arrived + 2 * config.host.message_overhead

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from thalweg import _sim
-from thalweg.systems.smi import generate
+from thalweg.systems.smi import _sim, generate
 from thalweg.systems.smi.cosim import random_edges
 from thalweg.systems.smi.extract import extract
 from thalweg.systems.smi.run import Run

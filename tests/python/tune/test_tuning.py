@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from thalweg._sim import Choice
 from thalweg.cli import main
 from thalweg.cluster.file import presets
 from thalweg.resources import resource
 from thalweg.systems.mpi_fpga import bench, choice, tuning
+from thalweg.systems.mpi_fpga._sim import Choice
 from thalweg.systems.mpi_fpga.bench import CollectivePlan
 from thalweg.systems.mpi_fpga.choice import From
 from thalweg.systems.mpi_fpga.cluster import Cluster

@@ -10,7 +10,7 @@ SYSTEM = System(
     name="mpi-fpga",
     about="collectives computed in the switches, under unchanged MPI programs",
     package=__name__,
-    node_kinds=frozenset({"mpi-fpga"}),
+    node_kinds=frozenset({"mpi-fpga", "mpi-fpga-switch"}),
     default=True,
     operations={
         "barrier": Loaded(_BENCH, "Nobody leaves before everybody has come.", _PLANS),

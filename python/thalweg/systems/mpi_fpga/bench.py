@@ -28,7 +28,7 @@ from thalweg.systems.mpi_fpga.faults import recovery_rows
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 
 if TYPE_CHECKING:
-    from thalweg._sim import Fabric, FabricConfig, Group, Recovery, SharedFabric
+    from thalweg.systems.mpi_fpga._sim import Fabric, FabricConfig, Group, Recovery, SharedFabric
 
     AnyFabric: TypeAlias = Fabric | SharedFabric
 
@@ -161,15 +161,15 @@ def came_to_rest(fabric: AnyFabric, unfinished: int) -> FabricStopped:
 
 def finish(fabric: AnyFabric, awaited: set[int], looks: Iterable[int] = ()) -> int:
     """Runs until all handles in `awaited` have completed: the time of the last, in ticks. Raises FabricStopped."""
-    from thalweg import _sim
+    from thalweg import _core
 
     last = 0
     stops = iter(looks)
-    until = next(stops, _sim.NEVER)
+    until = next(stops, _core.NEVER)
     while awaited:
         completed = fabric.advance(until)
-        if not completed and until != _sim.NEVER:
-            until = next(stops, _sim.NEVER)
+        if not completed and until != _core.NEVER:
+            until = next(stops, _core.NEVER)
         elif not completed:
             raise came_to_rest(fabric, len(awaited))
         for completion in completed:
@@ -181,13 +181,13 @@ def finish(fabric: AnyFabric, awaited: set[int], looks: Iterable[int] = ()) -> i
 
 def communicator(fabric: AnyFabric, plan: CollectivePlan, handles: Sequence[int]) -> int:
     """A communicator of the plan's ranks, its rows loaded. Raises FabricStopped."""
-    from thalweg import _sim
+    from thalweg import _core
 
     context = fabric.create_communicator(plan.nodes, list(handles), fabric.now)
     if context is None:
         raise FabricStopped("the communicator tables have no row for the ranks")
     finish(fabric, set(handles))
-    fabric.advance(_sim.NEVER)  # the rows of switches, which no rank hears of
+    fabric.advance(_core.NEVER)  # the rows of switches, which no rank hears of
     return context
 
 
@@ -231,7 +231,7 @@ def _run_collective(
     progress: Progress = silent,
 ) -> Timed:
     """One operation on a fabric of its own; `progress` hears how far it is where it is `expected` to take so many ticks."""
-    from thalweg import _sim
+    from thalweg.systems.mpi_fpga import _sim
 
     fabric = _sim.Fabric(config, _sim.Endpoint.host if host else _sim.Endpoint.kernel)
     members = list(range(plan.ranks))

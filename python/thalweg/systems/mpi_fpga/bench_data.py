@@ -14,7 +14,7 @@ from thalweg.systems.mpi_fpga import bounds, reduction
 from thalweg.systems.mpi_fpga.spec import Algorithm
 
 if TYPE_CHECKING:
-    from thalweg._sim import Group
+    from thalweg.systems.mpi_fpga._sim import Group
     from thalweg.systems.mpi_fpga.bench import CollectivePlan, Timed
 
 REDUCTIONS = ("reduce", "allreduce", "reduce_scatter", "scan", "exscan")

@@ -40,10 +40,10 @@ def measure_faults(
 
     `goodput` is flits that arrive for each frame that the link can carry. Raises FabricStopped where nothing moves any more.
     """
-    from thalweg import _sim
+    from thalweg import _core
 
     router = cluster.values.router
-    window = _sim.replay_window(cluster.link_latency)
+    window = _core.replay_window(cluster.link_latency)
     flits = router.virtual_channels * (max(router.margin_flits, window) + 2 * window)
     if flits > MOST_BUFFERED_FLITS - LOCAL:
         raise cluster.file.wrong(
@@ -59,8 +59,8 @@ def measure_faults(
         topology=topology.build("line", [2]),
         values=cluster.values.model_copy(update={"routing": None, "router": router}),
     )
-    traffic = _sim.TrafficConfig()
-    traffic.pattern = _sim.Pattern.neighbour
+    traffic = _core.TrafficConfig()
+    traffic.pattern = _core.Pattern.neighbour
     traffic.packet_flits = 16
     traffic.load = ALWAYS
     traffic.warmup, traffic.cycles = WARMUP_CYCLES, cycles
@@ -75,10 +75,10 @@ def measure_faults(
             progress((done + cycle / total) / len(rates))
             return cycle < total  # packets that were created and could not be sent are not waited for
 
-        result = _sim.run_traffic(config, traffic, advanced)
+        result = _core.run_traffic(config, traffic, advanced)
         if result.stuck:
             raise FabricStopped("nothing moves any more: " + "; ".join(result.stuck))
-        bits = _sim.frame_bits(config)
+        bits = _core.frame_bits(config)
         p = 1 - (1 - rate) ** bits
         goodput = result.accepted_load / float(cluster.link_rate)
         wanted = expected(p, cluster.link_latency)

@@ -18,7 +18,7 @@ from thalweg.systems.mpi_fpga.sharing import Share
 from thalweg.systems.mpi_fpga.spec import Algorithm
 
 if TYPE_CHECKING:
-    from thalweg._sim import LinkUse
+    from thalweg.systems.mpi_fpga._sim import LinkUse
     from thalweg.systems.mpi_fpga.bench import AnyFabric
 
 UNSHARED = "none"
@@ -106,7 +106,8 @@ def _run(
 ) -> dict[int, _Job]:
     """Runs some of the jobs at once, from an idle fabric. Each repeats its operation until all have done theirs once. `parts_done` gets
     the parts of all operations that end, from tick 0 on."""
-    from thalweg import _sim
+    from thalweg import _core
+    from thalweg.systems.mpi_fpga import _sim
 
     parts = {}
     for job in jobs:
@@ -137,7 +138,7 @@ def _run(
     for job in jobs:
         submit(job, start)
     while len(done) < len(jobs):
-        completed = fabric.advance(_sim.NEVER)
+        completed = fabric.advance(_core.NEVER)
         if not completed:
             raise FabricStopped(fabric.failure or "the fabric came to rest with operations unfinished")
         for completion in completed:
@@ -159,7 +160,7 @@ def _run(
 
 def _fabric(plan: JobsPlan) -> AnyFabric:
     """One that the plan's jobs share. Raises InputError where nothing can be shared so."""
-    from thalweg import _sim
+    from thalweg.systems.mpi_fpga import _sim
 
     config, kernel = plan.cluster.fabric_config(), _sim.Endpoint.kernel
     if plan.share is None:
@@ -180,7 +181,7 @@ def run_together(plan: JobsPlan, size: int) -> tuple[list[Part], list[LinkUse]]:
 def measure_jobs(plan: JobsPlan, progress: Progress = silent) -> Iterator[Measured]:
     """Each job at each size. `verified`: its result is right, the same to the bit in all runs, and with a share the
     others cost it no cycle. Raises FabricStopped where an operation never ends, InputError where nothing can be shared so."""
-    from thalweg import _sim
+    from thalweg.systems.mpi_fpga import _sim
 
     config = plan.cluster.fabric_config()
     us = 1e6 / config.ticks_per_second

@@ -12,7 +12,7 @@ from thalweg.systems.mpi_fpga.bench import finish, looks_at, measured, network_o
 from thalweg.systems.mpi_fpga.cluster import Cluster
 
 if TYPE_CHECKING:
-    from thalweg._sim import Recovery
+    from thalweg.systems.mpi_fpga._sim import Recovery
 
 WINDOW = 64
 """Messages under way in `bandwidth`, as in OSU's osu_bw."""
@@ -29,7 +29,8 @@ def measure_messages(
 
     `latency`: one message. `bandwidth`: `WINDOW` of them, given to the fabric at once; times are of all.
     """
-    from thalweg import _sim
+    from thalweg import _core
+    from thalweg.systems.mpi_fpga import _sim
 
     config = cluster.fabric_config()
     network = network_of(config, cluster)
@@ -52,7 +53,7 @@ def measure_messages(
 
             looks = looks_at(0, limit, advanced)
             times.append(finish(fabric, set(range(messages)), looks) * us)
-            fabric.advance(_sim.NEVER)  # credits that are on their way back
+            fabric.advance(_core.NEVER)  # credits that are on their way back
             limits.append(limit * us if limit is not None else None)
             recoveries.append(fabric.recoveries)
             # No payload is simulated: right is that as many flits as carry the bytes took the shortest way, if it was not cut.

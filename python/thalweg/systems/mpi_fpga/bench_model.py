@@ -14,7 +14,7 @@ from thalweg.systems.mpi_fpga.bench_messages import WINDOW, measured_message
 from thalweg.systems.mpi_fpga.cluster import Cluster
 
 if TYPE_CHECKING:
-    from thalweg._sim import FabricConfig
+    from thalweg.systems.mpi_fpga._sim import FabricConfig
 
 
 def _config(cluster: Cluster) -> FabricConfig:

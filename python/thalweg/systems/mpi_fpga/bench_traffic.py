@@ -32,10 +32,10 @@ class TrafficPlan:
 
 def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = silent) -> Measured:
     """`load` flits a node and cycle are offered. Raises FabricStopped where the network is stuck."""
-    from thalweg import _sim
+    from thalweg import _core
 
-    traffic = _sim.TrafficConfig()
-    traffic.pattern = _sim.Pattern[plan.pattern]
+    traffic = _core.TrafficConfig()
+    traffic.pattern = _core.Pattern[plan.pattern]
     traffic.packet_flits = plan.packet
     traffic.load = load
     traffic.seed = plan.seed
@@ -48,7 +48,7 @@ def measure_traffic(plan: TrafficPlan, load: float, progress: Progress = silent)
 
     config = plan.cluster.fabric_config(collectives=False)
     try:
-        result = _sim.run_traffic(config, traffic, advanced)
+        result = _core.run_traffic(config, traffic, advanced)
     except ValueError as error:
         raise InputError(str(error)) from None
     if result.stuck:

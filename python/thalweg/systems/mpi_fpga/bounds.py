@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 from thalweg.systems.mpi_fpga.spec import Collective
 
 if TYPE_CHECKING:
-    from thalweg._sim import FabricConfig
+    from thalweg.systems.mpi_fpga._sim import FabricConfig
 
 FLIT_BYTES = 32
 """Source: the MPI-FPGA paper, section 2.5: a phit is 256 bits."""

@@ -13,7 +13,7 @@ from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 
 if TYPE_CHECKING:
-    from thalweg._sim import FabricConfig, Sharing
+    from thalweg.systems.mpi_fpga._sim import FabricConfig, Sharing
 
 COLLECTIVES = {c.name.lower(): c for c in Collective if c != Collective.POINT_TO_POINT}
 REDUCTIONS = tuple(COLLECTIVES[name] for name in ("reduce", "allreduce", "reduce_scatter", "scan", "exscan"))
@@ -61,7 +61,7 @@ def algorithms(
     """Those that a fabric has for each of some communicators side by side, rank i of communicator c on members[c][i]; of no
     collective where its tables have no row for one. Raises ValueError where it cannot be shared so.
     """
-    from thalweg import _sim
+    from thalweg.systems.mpi_fpga import _sim
 
     fabric = _sim.SharedFabric(config, sharing) if sharing else _sim.Fabric(config)
     contexts = [fabric.create_communicator(nodes, nodes, 0) for nodes in members]

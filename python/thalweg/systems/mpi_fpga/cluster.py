@@ -21,13 +21,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from thalweg.cluster import Shown, topology
-from thalweg.cluster.file import changes, named_after, path_of, presets, topology_of
+from thalweg.cluster.file import changes, layers, named_after, path_of, presets, topology_of
+from thalweg.cluster.kinds import Assembled
 from thalweg.cluster.topology import Topology
 from thalweg.errors import InputError
 from thalweg.route import routing
 from thalweg.route.routes import NoRoutes, Routes
 from thalweg.systems.mpi_fpga import check, show, slots, tables
 from thalweg.systems.mpi_fpga.faults import Wire, of_links
+from thalweg.systems.mpi_fpga.kinds import LINKS, NODES, Kinds
 from thalweg.systems.mpi_fpga.limits import (
     FLIT_BYTES,
     LOCAL_BUFFER_FLITS,
@@ -40,7 +42,8 @@ from thalweg.systems.mpi_fpga.slots import Proof
 from thalweg.systems.mpi_fpga.tables import ClusterFile, ClusterTable
 
 if TYPE_CHECKING:
-    from thalweg._sim import FabricConfig, RouterLibrary, UnitLibrary, WireFaults
+    from thalweg._core import RouterLibrary, WireFaults
+    from thalweg.systems.mpi_fpga._sim import FabricConfig, UnitLibrary
 
 _IN_PLACE = re.compile(r"(dual-)?([a-z]+):([0-9]{1,6}(?:x[0-9]{1,6})*)")
 
@@ -55,6 +58,10 @@ class Cluster:
     file: ClusterFile
     routers: RouterLibrary | None = None  #: those of RTL that its fabrics have; None: the simulator's own
     units: UnitLibrary | None = None  #: collective units of RTL beside the simulator's; None: none
+    of_kinds: Kinds | None = None  #: where its file has [node.*] and [link.*]
+
+    NODES: ClassVar = NODES
+    LINKS: ClassVar = LINKS
 
     def __repr__(self) -> str:
         return f"<cluster {self.name}: {self.topology.hosts} nodes>"
@@ -63,13 +70,17 @@ class Cluster:
     def load(name: str | Path, faults: str | None = None) -> Cluster:
         """The cluster of a preset's name, of a file, or of a shape in place such as `torus:8x8`; with `faults` with those
         faults (`tables.with_faults`). Raises InputError."""
-        file = _find(str(name))
-        return _checked(file if faults is None else tables.with_faults(file, faults), str(name))
+        return _loaded(_find(str(name)), str(name), faults)
 
     @staticmethod
     def load_file(file: Path) -> Cluster:
         """The cluster of a file, whatever its name. Raises InputError."""
-        return _checked(tables.load(file), str(file))
+        return _loaded(file, str(file))
+
+    @staticmethod
+    def part_of(whole: Assembled) -> Cluster:
+        """The nodes of MPI-FPGA in a larger cluster. Raises InputError where they form no fabric."""
+        return _of_kinds(Kinds.part_of(whole))
 
     @staticmethod
     def schema() -> dict[str, Any]:
@@ -135,10 +146,10 @@ class Cluster:
     def margin_flits(self) -> int:
         """Free flits of a virtual channel at which upstream is stopped: more than the file says where links have a replay,
         whose sender fills its window while frames get lost."""
-        from thalweg import _sim
+        from thalweg import _core
 
         said = self.values.router.margin_flits
-        return max(said, _sim.replay_window(self.link_latency) - 1) if self.has_faults else said
+        return max(said, _core.replay_window(self.link_latency) - 1) if self.has_faults else said
 
     @property
     def least_port_buffer(self) -> int:
@@ -196,8 +207,14 @@ class Cluster:
         }
 
     system: ClassVar[str] = "mpi-fpga"
-    kinds: ClassVar[Sequence[str]] = ()  #: all nodes, and all links, are alike
-    link_kinds: ClassVar[Sequence[str]] = ()
+
+    @property
+    def kinds(self) -> Sequence[str]:
+        return self.of_kinds.kinds if self.of_kinds else ()
+
+    @property
+    def link_kinds(self) -> Sequence[str]:
+        return self.of_kinds.link_kinds if self.of_kinds else ()
 
     @property
     def about(self) -> str:
@@ -206,6 +223,10 @@ class Cluster:
     @property
     def seeds(self) -> dict[str, int]:
         return {"faults": self.values.faults.seed} if self.has_faults else {}
+
+    def check(self) -> None:
+        """Checks whether its values go together. Raises InputError."""
+        check.check(self)
 
     def shown(self) -> list[Shown]:
         return show.shown(self)
@@ -221,7 +242,11 @@ class Cluster:
         """The same with other values in the tables of its file, under a name that tells them. Raises InputError."""
         values = changes(values)
         name = named_after(self.name, values)
-        changed = _checked(tables.replaced(self.file, self.values, values, name), name)
+        changed = (
+            _of_kinds(self.of_kinds.replace(**values))
+            if self.of_kinds
+            else _checked(tables.replaced(self.file, self.values, values, name), name)
+        )
         return replace(changed, routers=self.routers, units=self.units)
 
     def with_routing(self, algorithm: str) -> Cluster:
@@ -265,7 +290,7 @@ class Cluster:
 
     def _slots(self, config: FabricConfig) -> slots.Slots:
         """Those of the communicator of all hosts: none where no row of the table holds its edges, and it has no slots."""
-        from thalweg import _sim
+        from thalweg.systems.mpi_fpga import _sim
 
         try:
             return slots.group_slots(_sim.Group(config, list(range(self.topology.hosts))))
@@ -313,7 +338,8 @@ class Cluster:
             )
 
     def _config(self, routes: Routes, collectives: bool = True) -> FabricConfig:
-        from thalweg import _sim
+        from thalweg import _core
+        from thalweg.systems.mpi_fpga import _sim
 
         values = self.values
         local_ports = 1 + (self.collective_ports if collectives else 0)
@@ -324,7 +350,7 @@ class Cluster:
         config.grid = list(self.topology.size) if self.topology.is_grid else []
         links = []
         for ends, wires in zip(self.topology.links.tolist(), self.faults, strict=True):
-            link = _sim.LinkConfig()
+            link = _core.LinkConfig()
             link.node_a, link.port_a, link.node_b, link.port_b = ends
             link.latency = self.link_latency
             link.rate_flits, link.rate_cycles = self.link_rate.as_integer_ratio()
@@ -338,7 +364,7 @@ class Cluster:
         router.virtual_channels = values.router.virtual_channels
         router.buffer_flits = self.buffer_flits
         router.local_buffer_flits = min(self.buffer_flits, LOCAL_BUFFER_FLITS)
-        router.flow = _sim.FlowControl.margin if values.router.flow == "margin" else _sim.FlowControl.credits
+        router.flow = _core.FlowControl.margin if values.router.flow == "margin" else _core.FlowControl.credits
         router.margin_flits = self.margin_flits
         router.vc_mask = self.vc_mask(routes, collectives)
         if collectives and self.routers:
@@ -414,12 +440,12 @@ class Cluster:
         return config
 
     def _wire_faults(self, wire: Wire) -> WireFaults:
-        from thalweg import _sim
+        from thalweg import _core
 
         def tick(us: float | None) -> int:
-            return _sim.NEVER if us is None else self.cycles(1000 * us)
+            return _core.NEVER if us is None else self.cycles(1000 * us)
 
-        result = _sim.WireFaults()
+        result = _core.WireFaults()
         result.bit_error_rate = wire.bit_error_rate
         result.frames_lost = wire.frames_lost
         result.frames_duplicated = wire.frames_duplicated
@@ -428,13 +454,14 @@ class Cluster:
         return result
 
 
-def _find(name: str) -> ClusterFile:
+def _find(name: str) -> ClusterFile | Path:
+    """A shape in place, or the path of a file."""
     shape = _IN_PLACE.fullmatch(name)
     if shape and shape[2] in topology.SHAPES and shape[2] != "edges":
         size = [int(length) for length in shape[3].split("x")]
         return tables.in_place(shape[2], size, 2 if shape[1] else 1, name)
     if file := path_of(name):
-        return tables.load(file)
+        return file
     known = presets()
     near = difflib.get_close_matches(name, known, n=1)
     right = (
@@ -445,7 +472,20 @@ def _find(name: str) -> ClusterFile:
     raise InputError(f"{name!r} is no preset, no file and no shape in place; {right}")
 
 
-def _checked(file: ClusterFile, name: str) -> Cluster:
-    cluster = Cluster(name, file.values, topology_of(file), file)
-    check.check(cluster)
+def _loaded(found: ClusterFile | Path, name: str, faults: str | None = None) -> Cluster:
+    if isinstance(found, Path):
+        if "node" in layers(found, None)[0]:
+            return _of_kinds(Kinds.load_file(found, name), faults)
+        found = tables.load(found)
+    return _checked(found if faults is None else tables.with_faults(found, faults), name)
+
+
+def _of_kinds(kinds: Kinds, faults: str | None = None) -> Cluster:
+    file, built = kinds.fabric()
+    return _checked(file if faults is None else tables.with_faults(file, faults), kinds.name, built, kinds)
+
+
+def _checked(file: ClusterFile, name: str, built: Topology | None = None, of_kinds: Kinds | None = None) -> Cluster:
+    cluster = Cluster(name, file.values, built or topology_of(file), file, of_kinds=of_kinds)
+    cluster.check()
     return cluster

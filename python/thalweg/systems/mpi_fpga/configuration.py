@@ -19,7 +19,7 @@ from thalweg.systems.mpi_fpga.rtl_engine import router_parameters, unit_paramete
 if TYPE_CHECKING:
     from systemrdl.node import AddrmapNode
 
-    from thalweg._sim import FabricConfig, Row
+    from thalweg.systems.mpi_fpga._sim import FabricConfig, Row
     from thalweg.systems.mpi_fpga.rtl_engine import Pairs
 
 # Fields of an entry of the routing table, by the bit where they start: rtl/mpi_fpga/top/tw_registers.rdl.
@@ -69,7 +69,8 @@ def numbers(cluster: Cluster, pairs: Pairs | None = None) -> Numbers:
 
     Raises InputError where there is no such hardware.
     """
-    from thalweg import _sim
+    from thalweg import _core
+    from thalweg.systems.mpi_fpga import _sim
 
     if cluster.link_latency > MOST_FAULTY_LATENCY:
         raise InputError(
@@ -77,7 +78,7 @@ def numbers(cluster: Cluster, pairs: Pairs | None = None) -> Numbers:
         )
     config = cluster.fabric_config()
     router = config.router
-    window = _sim.replay_window(cluster.link_latency)
+    window = _core.replay_window(cluster.link_latency)
     credits = router.flow.name == "credits"
     margin = max(router.margin_flits, window - 1)
     if not credits and margin >= router.buffer_flits:
@@ -87,7 +88,7 @@ def numbers(cluster: Cluster, pairs: Pairs | None = None) -> Numbers:
             f"{(margin + 1) * FLIT_BYTES * router.virtual_channels}"
         )
     of_router = router_parameters(config)
-    frame_bits = _sim.frame_bits(config)
+    frame_bits = _core.frame_bits(config)
     values: dict[str, int | str] = {
         "LinkPorts": router.link_ports,
         "UnitPorts": router.local_ports - 1,
@@ -152,7 +153,7 @@ class Write:
 def unit_writes(cluster: Cluster, built: Numbers) -> Iterator[tuple[int, Write]]:
     """What software tells each node's collective unit before the first operation, node by node: its peers, the relay's ways, and the
     communicator of all hosts as row 0. Raises InputError where that has more edges than the hardware."""
-    from thalweg import _sim
+    from thalweg.systems.mpi_fpga import _sim
 
     config, routes = cluster.fabric_config(), cluster.routes
     peer, peer_port = cluster.topology.peer, cluster.topology.peer_port
@@ -191,7 +192,7 @@ def unit_writes(cluster: Cluster, built: Numbers) -> Iterator[tuple[int, Write]]
 
 
 def _row_writes(config: FabricConfig, node: int, row: Row, number: int) -> Iterator[Write]:
-    from thalweg import _sim
+    from thalweg.systems.mpi_fpga import _sim
 
     for index, edge in enumerate(row.edges):
         if not row.used >> index & 1:

@@ -30,7 +30,7 @@ from thalweg.systems.mpi_fpga.rtl_engine import in_rtl
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 
 if TYPE_CHECKING:
-    from thalweg._sim import Endpoint, Fabric
+    from thalweg.systems.mpi_fpga._sim import Endpoint, Fabric
 
 UNIT_CONTEXTS = 4
 """Rows of the communicator table where units are compared: as many as a program has communicators. Each holds megabytes."""
@@ -160,7 +160,7 @@ class _Random:
         )
 
     def run(self, cycles: int) -> Outcome:
-        from thalweg import _sim
+        from thalweg import _core
 
         made: list[tuple[int, list[int]]] = []
         while self.fabric.now < cycles:
@@ -177,7 +177,7 @@ class _Random:
             if self.below(4) == 0:
                 self.fabric.free_communicator(made.pop(self.below(len(made)))[0])
         while not self.fabric.idle:
-            self.next(_sim.NEVER)
+            self.next(_core.NEVER)
         recoveries = [(r.link, r.reset, r.silent_since, r.given_up, r.resumed) for r in self.fabric.recoveries]
         return Outcome(self.fabric.now, self.operations, self.completions, self.memories, recoveries)
 
@@ -192,7 +192,7 @@ class Difference(RtlDifference):
 
 
 def _endpoint(seed: int) -> Endpoint:
-    from thalweg import _sim
+    from thalweg.systems.mpi_fpga import _sim
 
     return _sim.Endpoint.kernel if seed % 2 else _sim.Endpoint.host
 
@@ -209,7 +209,7 @@ def execute(
 ) -> Outcome:
     """A random program of at least so many cycles, with these operators. Raises FabricStopped, and Difference for one of routers
     or units."""
-    from thalweg import _sim
+    from thalweg.systems.mpi_fpga import _sim
 
     fabric = _sim.Fabric(cluster.fabric_config(), _endpoint(seed))
     longest = LONGEST_FAULTY_BLOCK if cluster.has_faults else LONGEST_BLOCK
@@ -257,10 +257,10 @@ def record(
     operators: Mapping[Datatype, Collection[Operator]] = OPERATORS,
 ) -> Path:
     """Executes the program again, and writes the waves of the router or unit that differs, from WAVE_CYCLES before."""
-    from thalweg import _sim
+    from thalweg import _core
 
     vcd = scratch.folder() / f"{cluster.name}-seed-{found.seed}-node-{found.node}.vcd"
-    recording = _sim.Recording(found.node, max(0, found.cycle - WAVE_CYCLES), str(vcd))
+    recording = _core.Recording(found.node, max(0, found.cycle - WAVE_CYCLES), str(vcd))
     hardware = in_rtl(cluster, True, project, recording, found.of_unit, operators if found.of_unit else None)
     try:
         execute(hardware, found.seed, cycles, operators)

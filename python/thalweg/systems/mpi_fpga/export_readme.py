@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def readme(root: Path, cluster: Cluster, built: Numbers, map_: AddrmapNode, pairs: Pairs | None) -> str:
-    from thalweg import _sim
+    from thalweg import _core
 
     template = string.Template((root / "rtl/mpi_fpga/top/README.template.md").read_text())
     links = built["LinkPorts"]
@@ -36,7 +36,7 @@ def readme(root: Path, cluster: Cluster, built: Numbers, map_: AddrmapNode, pair
         latency=cluster.link_latency,
         gbps=f"{built['FrameBits'] * cluster.cycles_per_second / 1e9:.1f}",
         core=core_name(cluster.name),
-        reach=_sim.replay_reach(built["Window"]),
+        reach=_core.replay_reach(built["Window"]),
         slots_mb=_megabytes(2 * links * built["BankFlits"]),
         stages_mb=_megabytes(
             2 * built["Units"] * built["Rows"] * built["Places"] * built["StagePlaces"] * built["SlotFlits"]

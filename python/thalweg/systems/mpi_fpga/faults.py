@@ -13,7 +13,7 @@ from thalweg.cluster.topology import Topology
 from thalweg.systems.mpi_fpga.tables import FaultsTable, LinkFaultsTable
 
 if TYPE_CHECKING:
-    from thalweg._sim import Recovery
+    from thalweg.systems.mpi_fpga._sim import Recovery
 
 faults_option = click.option(
     "--faults",

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from thalweg._sim import CollectiveConfig
 from thalweg.errors import InputError
 from thalweg.launch import scratch
 from thalweg.resources import resource
+from thalweg.systems.mpi_fpga._sim import CollectiveConfig
 
 
 def compiler() -> str:

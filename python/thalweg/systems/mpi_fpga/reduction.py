@@ -30,7 +30,7 @@ from thalweg.spec import Datatype, Operator
 from thalweg.systems.mpi_fpga.spec import Algorithm
 
 if TYPE_CHECKING:
-    from thalweg._sim import Group
+    from thalweg.systems.mpi_fpga._sim import Group
 
 Array = NDArray[Any]
 Combine = Callable[[Array, Array], Array]

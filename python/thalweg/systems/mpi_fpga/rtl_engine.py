@@ -19,9 +19,10 @@ from thalweg.systems.mpi_fpga.limits import MOST_BUFFERED_FLITS
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from thalweg._sim import FabricConfig, Recording
+    from thalweg._core import Recording
     from thalweg.rtl.project import Project
     from thalweg.spec import Datatype
+    from thalweg.systems.mpi_fpga._sim import FabricConfig
     from thalweg.systems.mpi_fpga.cluster import Cluster
 
     Pairs = Mapping[Datatype, Collection[Operator]]
@@ -85,7 +86,7 @@ def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[st
     A row has the edges that the communicator of all hosts needs, and a few more for trees that avoid a failed link. A row that needs more
     is refused when it is loaded.
     """
-    from thalweg import _sim
+    from thalweg.systems.mpi_fpga import _sim
 
     router, collective = config.router, config.collective
     sizes = _sim.UnitSizes(collective, router.link_ports)
@@ -140,7 +141,7 @@ def unit_parameters(config: FabricConfig, pairs: Pairs | None = None) -> dict[st
 
 def _edges(config: FabricConfig) -> int:
     """The number of edges of the communicator of all hosts."""
-    from thalweg import _sim
+    from thalweg.systems.mpi_fpga import _sim
 
     try:
         rows = _sim.Group(config, list(range(config.nodes - config.switches))).rows
@@ -199,14 +200,15 @@ def in_rtl(
     operators of `pairs` (None: all, which takes minutes to compile). `project` has the sources. `recording` records the waves of one
     router, or with `units` of one unit. Raises InputError if the hardware does not support the cluster, and BuildError if a tool fails.
     """
-    from thalweg import _sim
+    from thalweg import _core
+    from thalweg.systems.mpi_fpga import _sim
 
     parameters = router_parameters(cluster.fabric_config())
     project = project or shared_libraries()
     glue = project.root / "rtl/switch/vc_router.cpp"
     of_router = None if units else recording
     library = project.build_library("tw_vc_router", glue, parameters, waves=of_router is not None)
-    cluster = replace(cluster, routers=_sim.RouterLibrary(str(library), compares, of_router))
+    cluster = replace(cluster, routers=_core.RouterLibrary(str(library), compares, of_router))
     if not units:
         return cluster
     parameters = unit_parameters(cluster.fabric_config(), pairs)

@@ -20,7 +20,7 @@ from thalweg.systems.mpi_fpga.rtl_engine import ENGINES, with_engine
 from thalweg.systems.mpi_fpga.spec import Algorithm, Collective
 
 if TYPE_CHECKING:
-    from thalweg._sim import Sharing
+    from thalweg.systems.mpi_fpga._sim import Sharing
     from thalweg.systems.mpi_fpga.mpi.launch import Program
     from thalweg.systems.mpi_fpga.mpi.report import Report
 

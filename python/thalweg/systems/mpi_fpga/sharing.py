@@ -12,7 +12,7 @@ from thalweg.errors import InputError
 from thalweg.systems.mpi_fpga.cluster import Cluster
 
 if TYPE_CHECKING:
-    from thalweg import _sim
+    from thalweg.systems.mpi_fpga import _sim
 
 _FORM = re.compile(r"(sub-channels|time-slots)((?::[0-9]{1,3})+)")
 
@@ -47,7 +47,7 @@ class Share:
 
     def on(self, cluster: Cluster, jobs: Sequence[Sequence[int]]) -> _sim.Sharing:
         """The share of jobs[j] of the hosts of a cluster. What belongs to no job is the last one's, which does not use it."""
-        from thalweg import _sim
+        from thalweg.systems.mpi_fpga import _sim
 
         sharing = _sim.Sharing()
         sharing.mode = _sim.SharingMode.sub_channels if self.mode == "sub-channels" else _sim.SharingMode.time_slots

@@ -23,7 +23,7 @@ from thalweg.route.proof import BadRoutes
 from thalweg.route.routes import Routes, towards_neighbours
 
 if TYPE_CHECKING:
-    from thalweg._sim import Group
+    from thalweg.systems.mpi_fpga._sim import Group
 
 Slots = dict[tuple[int, ...], set[tuple[int, ...]]]
 """What each slot may wait for; a slot is a directed edge, (from, to) of the communicator, and the stage of its exchange."""

@@ -20,6 +20,9 @@ from thalweg.resources import resource
 PLAIN = "clusters/base/plain.toml"
 
 
+RoutingAlgorithm = Literal["dimension-order", "up-down", "dfsssp"]
+
+
 class ClockTable(Table):
     frequency_mhz: float = Field(ge=1, le=10_000, description="clock of routers and links in MHz")
 
@@ -132,9 +135,7 @@ class ClusterTable(Table):
 
     description: str = Field("", pattern=r"^\P{C}*$", description="one line about the cluster")
     base: str | None = Field(None, description="file beside this one whose values hold where this one says nothing")
-    routing: Literal["dimension-order", "up-down", "dfsssp"] | None = Field(
-        None, description="routing algorithm; by the shape if left out"
-    )
+    routing: RoutingAlgorithm | None = Field(None, description="routing algorithm; by the shape if left out")
     topology: TopologyTable
     clock: ClockTable
     link: LinkTable

@@ -16,7 +16,7 @@ from thalweg.trace import Message, Recorded, Span, Timeline, Track
 from thalweg.trace.recorded import LINKS, in_turn
 
 if TYPE_CHECKING:
-    from thalweg._sim import FabricConfig, LinkUse
+    from thalweg.systems.mpi_fpga._sim import FabricConfig, LinkUse
     from thalweg.systems.mpi_fpga.bench import AnyFabric
 
 Use = dict[tuple[int, int], int]
@@ -113,7 +113,7 @@ def _recorded(
     begin: Callable[[AnyFabric], None],
 ) -> tuple[dict[int, float], Recorded]:
     """One operation, which takes about so long; `begin` gives it to a fabric. When each handle completed, in us, and the links' use."""
-    from thalweg import _sim
+    from thalweg.systems.mpi_fpga import _sim
 
     config = cluster.fabric_config()
     us = 1e6 / config.ticks_per_second

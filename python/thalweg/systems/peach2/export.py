@@ -7,7 +7,6 @@ import shutil
 import string
 from pathlib import Path
 
-from thalweg import _sim
 from thalweg.resources import find_root
 from thalweg.rtl.export import (
     Port,
@@ -22,6 +21,7 @@ from thalweg.rtl.export import (
     write_table,
 )
 from thalweg.spec import PcieMemoryWrite
+from thalweg.systems.peach2 import _sim
 from thalweg.systems.peach2.cluster import Cluster, pair_of
 from thalweg.systems.peach2.routes import register_of
 from thalweg.systems.peach2.rtl_engine import parameters
@@ -111,7 +111,7 @@ def _write(root: Path, cluster: Cluster, folder: Path) -> None:
             (
                 node,
                 f"window[{index}]",
-                f"0x{_sim.peach2_register_address(node, index):010x}",
+                f"0x{_sim.register_address(node, index):010x}",
                 f"0x{upper:016x}{lower:016x}",
             )
             for node, of_hub in enumerate(windows)
@@ -124,7 +124,7 @@ def _write(root: Path, cluster: Cluster, folder: Path) -> None:
         ((a, LINKS[1 + port_a], b, LINKS[1 + port_b]) for a, port_a, b, port_b in cluster.topology.links.tolist()),
     )
     first = b"".join(half.to_bytes(8, "little") for half in windows[0][0])
-    (folder / "README.md").write_text(_readme(root, cluster, _sim.peach2_register_address(0, 0), first))
+    (folder / "README.md").write_text(_readme(root, cluster, _sim.register_address(0, 0), first))
 
 
 def _readme(root: Path, cluster: Cluster, address: int, first: bytes) -> str:

@@ -25,13 +25,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from thalweg import _sim
 from thalweg.arguments import shown
 from thalweg.bench.operation import ENGINES, one_of
 from thalweg.cluster import of_system
 from thalweg.errors import CheckFailed, FabricStopped, InputError
 from thalweg.route.proof import BadRoutes
-from thalweg.systems.peach2 import rtl_engine
+from thalweg.systems.peach2 import _sim, rtl_engine
 from thalweg.systems.peach2.arguments import bytes_of, listed, real, rows, truth, type_of, whole
 from thalweg.systems.peach2.cluster import Cluster, pair_of
 from thalweg.systems.peach2.routes import check_windows
@@ -55,16 +54,16 @@ def _said() -> Iterator[None]:
         yield
     except (ValueError, IndexError) as error:
         raise InputError(str(error)) from None
-    except _sim.Peach2Difference as error:
+    except _sim.Difference as error:
         raise CheckFailed(str(error)) from None
-    except _sim.Peach2WritesLost as error:
+    except _sim.WritesLost as error:
         raise WritesLost(str(error)) from None
 
 
 class Operation:
     """An operation of a node's processor."""
 
-    def __init__(self, hubs: Hubs, times: _sim.Peach2Times) -> None:
+    def __init__(self, hubs: Hubs, times: _sim.Times) -> None:
         self._hubs, self._times = hubs, times
 
     @property
@@ -142,9 +141,9 @@ class Memory:
         """The address of a byte, valid on all nodes."""
         if whole("the place in a memory", at) > self.size:
             raise InputError(f"the place in a memory is {at}; a program has {self.size} bytes of this one")
-        if self.number == _sim.PEACH2_HUB_MEMORY:
-            return _sim.peach2_hub_address(self.node, at)
-        return _sim.peach2_memory_address(self.node, self.number, at)
+        if self.number == _sim.HUB_MEMORY:
+            return _sim.hub_address(self.node, at)
+        return _sim.memory_address(self.node, self.number, at)
 
     def write(self, at: int, values: ArrayLike) -> None:
         data = bytes_of("values", values)
@@ -162,7 +161,7 @@ class Memory:
             return np.frombuffer(self.hubs._sim.read(self.node, self.number, place, size), kind)
 
 
-_SIZES = (_sim.PEACH2_PROGRAM_BYTES, 1 << 33, 1 << 33, 1 << 29)
+_SIZES = (_sim.PROGRAM_BYTES, 1 << 33, 1 << 33, 1 << 29)
 
 
 def _check_node(hubs: object, number: int) -> None:
@@ -188,7 +187,7 @@ class Reduction:
     tree: bool = False
     context: int = 0
 
-    def sim(self, cluster: Cluster) -> _sim.Peach2Reduction:
+    def sim(self, cluster: Cluster) -> _sim.Reduction:
         if not isinstance(self.op, str) or not isinstance(self.type, str):
             raise InputError(
                 f"op is {shown(self.op)} and type {shown(self.type)}; they are names such as 'sum', 'float32'"
@@ -200,7 +199,7 @@ class Reduction:
             )
         op, datatype = pair_of(pair)
         context, record = whole("context", self.context), whole("record_bytes", self.record_bytes)
-        return _sim.Peach2Reduction(context, int(op), int(datatype), record, truth("tree", self.tree))
+        return _sim.Reduction(context, int(op), int(datatype), record, truth("tree", self.tree))
 
 
 def _how(how: object) -> Reduction:
@@ -218,7 +217,7 @@ def _sources(sources: object) -> list[Any]:
 class Group:
     """Nodes that reduce together (`Hubs.group`)."""
 
-    def __init__(self, hubs: Hubs, nodes: Sequence[int], at: int, sim: _sim.Peach2Group) -> None:
+    def __init__(self, hubs: Hubs, nodes: Sequence[int], at: int, sim: _sim.Group) -> None:
         self.nodes, self.at = tuple(nodes), at
         self._hubs, self._sim = hubs, sim
 
@@ -250,7 +249,7 @@ class Node:
     @property
     def hub(self) -> Memory:
         """The hub's own 512 MByte."""
-        return Memory(self.hubs, self.number, _sim.PEACH2_HUB_MEMORY)
+        return Memory(self.hubs, self.number, _sim.HUB_MEMORY)
 
     def store(self, to: int, values: ArrayLike) -> Operation:
         """The processor writes at most 16 MByte itself, 64 bytes at a time: to another node, to a hub, or into its own memory, which takes
@@ -330,7 +329,7 @@ class Node:
             return dict(self._sim.counts(self.number))
 
     @property
-    def _sim(self) -> _sim.Peach2Hubs:
+    def _sim(self) -> _sim.Hubs:
         return self.hubs._sim
 
     def _op(self, name: str, *arguments: Any) -> Operation:
@@ -352,7 +351,7 @@ class Hubs:
         self.cluster = of_system(Cluster, cluster)
         library = "" if one_of("engine", engine, ENGINES) == "sim" else str(rtl_engine.library(self.cluster))
         with _said():
-            self._sim = _sim.Peach2Hubs(self.cluster.assembly, self.cluster.windows, library)
+            self._sim = _sim.Hubs(self.cluster.assembly, self.cluster.windows, library)
         self.nodes = [Node(self, number) for number in range(self._sim.nodes)]
         self.cycles_per_us = self._sim.cycles_per_second / 1e6
         self._kept: list[Kept] | None = [] if record else None

@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 
-from thalweg import _sim
+from thalweg.systems.peach2 import _sim
 from thalweg.systems.peach2.cluster import pair_of
 from thalweg.systems.peach2.hubs import Hubs, Node, Operation, Reduction
 from thalweg.systems.peach2.spec import DmaDescriptor
@@ -18,7 +18,7 @@ _LINE = 32
 
 
 def calculator(hubs: Hubs, node: Node, context: int) -> int:
-    return _sim.peach2_hub_address(node.number, _CALCULATOR + (1 << 28) // hubs.cluster.node.contexts * context)
+    return _sim.hub_address(node.number, _CALCULATOR + (1 << 28) // hubs.cluster.node.contexts * context)
 
 
 def set_up(node: Node, how: Reduction, beats: int, chain: int | None = None, by: Node | None = None) -> Operation:
@@ -27,28 +27,28 @@ def set_up(node: Node, how: Reduction, beats: int, chain: int | None = None, by:
     op, kind = pair_of(f"{how.op} {how.type}")
     record = (how.record_bytes // 16).bit_length() - 1
     lower = beats | op << 32 | kind << 40 | record << 48 | how.tree << 56
-    at = _sim.peach2_register_address(node.number, _CONTEXTS + how.context)
+    at = _sim.register_address(node.number, _CONTEXTS + how.context)
     return (by or node).store(at, np.array([lower, 0 if chain is None else chain | 1 << 63], np.uint64))
 
 
 def line_at(node: Node, line: int) -> int:
     """The address of a line in the quarter of the working RAM that belongs to programs."""
     quarter = (16 << node.hubs.cluster.node.ram_bits) // 4
-    return _sim.peach2_hub_address(node.number, _RAM + quarter + _LINE * line)
+    return _sim.hub_address(node.number, _RAM + quarter + _LINE * line)
 
 
 def start(node: Node, chain: int) -> Operation:
-    return node.store(_sim.peach2_register_address(node.number, _START), np.array([chain], np.uint64))
+    return node.store(_sim.register_address(node.number, _START), np.array([chain], np.uint64))
 
 
 def give_up(by: Node, hub: Node, channels: int, waiting: int) -> Operation:
     """Gives up the running chains of some channels, and the waiting chains of some channels; both are bit masks."""
-    return by.store(_sim.peach2_register_address(hub.number, _ABORT), np.array([channels | waiting << 8], np.uint64))
+    return by.store(_sim.register_address(hub.number, _ABORT), np.array([channels | waiting << 8], np.uint64))
 
 
 def window_at(node: Node, index: int) -> int:
     """The address of a window's register."""
-    return _sim.peach2_register_address(node.number, index)
+    return _sim.register_address(node.number, index)
 
 
 def write_chain(node: Node, line: int, copy: tuple[int, int, int]) -> Operation:
@@ -72,9 +72,9 @@ def write_wrong_chain(draw: random.Random, node: Node, line: int, copy: tuple[in
             DmaDescriptor(source, 1 << 45, 0, count, True),
             DmaDescriptor(source, to, second + 4, count, False),
             DmaDescriptor(source, to, 1 << 40, count, False),
-            DmaDescriptor(_sim.peach2_memory_address(other, 1, 0), to, 0, count, True),  # reads are local
+            DmaDescriptor(_sim.memory_address(other, 1, 0), to, 0, count, True),  # reads are local
             DmaDescriptor(
-                source, _sim.peach2_hub_address(other, _RAM + (1 << 27) - 64), 0, 4, True
+                source, _sim.hub_address(other, _RAM + (1 << 27) - 64), 0, 4, True
             ),  # an address without memory
         )
     )

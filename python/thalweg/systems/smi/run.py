@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import _sim
 from thalweg.bench.operation import ENGINES, one_of
 from thalweg.cluster import of_system
 from thalweg.errors import Blocked, CheckFailed, FabricStopped, InputError
 from thalweg.launch import scratch
-from thalweg.systems.smi import metadata, routes, rtl_engine, timelines
+from thalweg.systems.smi import _sim, metadata, routes, rtl_engine, timelines
 from thalweg.systems.smi.apart import run_apart
 from thalweg.systems.smi.cluster import PROTOCOLS, Cluster
 from thalweg.systems.smi.compile import Compiled, compile_kernels
@@ -266,7 +265,7 @@ class Run:
             libraries = [str(rtl_engine.library(of, node)) if of else "" for of in operations]
         links = node.links
         try:
-            run = _sim.SmiRun(
+            run = _sim.Run(
                 cluster.assembly,
                 _endpoints(programs),
                 ranks=self.ranks,
@@ -315,7 +314,7 @@ class Run:
                 if kernel.autorun and not here:
                     self.kernel(path, name, rank)
 
-    def _result(self, run: _sim.SmiRun) -> tuple[Result, Raw | None]:
+    def _result(self, run: _sim.Run) -> tuple[Result, Raw | None]:
         """In the process of the kernels: what they do to it, they do not do to this interpreter."""
         assert isinstance(self.cluster, Cluster)
         try:
@@ -323,14 +322,14 @@ class Run:
             if self.max_cycles is not None:
                 run.limit(self.max_cycles)
             run.run()
-        except _sim.SmiMisuse as error:
+        except _sim.Misuse as error:
             raise WrongUse(str(error)) from None
         except FabricStopped as error:
             lost = _dropped(run)
             stuck = Stuck("\n  ".join([str(error), *lost]), error.blocked)
             stuck.raw = timelines.raw(run) if self.record else None
             raise stuck from None
-        except _sim.SmiDifference as error:
+        except _sim.Difference as error:
             raise CheckFailed(str(error)) from None
         except ValueError as error:
             raise InputError(str(error)) from None
@@ -393,13 +392,13 @@ class Run:
         return programs
 
 
-def _dropped(run: _sim.SmiRun) -> Iterable[str]:
+def _dropped(run: _sim.Run) -> Iterable[str]:
     """A line for each rank that has dropped packets."""
     for rank, what, count in run.lost:
         yield f"rank {rank} dropped {count} {what}"
 
 
-def _fault(run: _sim.SmiRun) -> WrongUse | Stuck | None:
+def _fault(run: _sim.Run) -> WrongUse | Stuck | None:
     text, impatient = run.fault()
     return None if not text else Stuck(text) if impatient else WrongUse(text)
 

@@ -11,7 +11,8 @@ from thalweg.trace import Recorded, Span, Timeline
 from thalweg.trace.recorded import LinkUse, with_links
 
 if TYPE_CHECKING:
-    from thalweg._sim import SmiRun
+    from thalweg.systems.smi._sim import Run
+
 
 Stalls = Sequence[tuple[str, Sequence[tuple[int, int, int]]]]
 """For what a kernel stalled, and begin, end and stalled ticks of spans in which it did."""
@@ -28,7 +29,7 @@ class Raw(NamedTuple):
     cycles_per_us: float
 
 
-def raw(run: SmiRun) -> Raw:
+def raw(run: Run) -> Raw:
     kernels = [(rank, name, cycle if ended else None) for rank, name, _, ended, cycle in run.started()]
     return Raw(kernels, run.stalls(), run.link_use(), run.ticks_per_second / 1e6, run.hertz / 1e6)
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from thalweg import _sim
+from thalweg.systems.mpi_fpga import _sim
 from thalweg.systems.mpi_fpga.mpi.together import Row, together
 from thalweg.systems.mpi_fpga.spec import Collective
 

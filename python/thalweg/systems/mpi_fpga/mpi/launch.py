@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thalweg._sim import Choice, Ending, FabricConfig, MpiServer, Sharing
 from thalweg.commands.status_line import status_line
 from thalweg.errors import FabricStopped, InputError
 from thalweg.launch import scratch
 from thalweg.launch.processes import Output, Processes
+from thalweg.systems.mpi_fpga._sim import Choice, Ending, FabricConfig, Server, Sharing
 from thalweg.systems.mpi_fpga.choice import From
 from thalweg.systems.mpi_fpga.mpi.library import Interposer, MpiLibrary
 
@@ -40,7 +40,7 @@ class RunResult:
     complaint: list[str]
     """Why it ended early, and who waits for whom; empty where it did not."""
     books: dict[str, Any]
-    """What the server counted, as `MpiServer.run` returns it."""
+    """What the server counted, as `Server.run` returns it."""
 
 
 def find_program(name: str) -> str:
@@ -91,7 +91,7 @@ def run_programs(
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         listener.bind(address)
         listener.listen(len(nodes))
-        server = MpiServer(
+        server = Server(
             *(config, nodes, listener.detach(), interposer.functions, compute_scale, patience_s, Choice(choice)),
             firsts if len(programs) > 1 else [],
             sharing,
@@ -159,13 +159,13 @@ def _status(
         return None
 
 
-def _progress(server: MpiServer, config: FabricConfig) -> str:
+def _progress(server: Server, config: FabricConfig) -> str:
     ticks, calls = server.progress()
     return f"{ticks * 1e6 / config.ticks_per_second:,.3f} us of virtual time, {calls:,} MPI calls"
 
 
 def _serve(
-    server: MpiServer, launchers: Sequence[subprocess.Popen[bytes]], ranks: Sequence[int], show: Callable[[], None]
+    server: Server, launchers: Sequence[subprocess.Popen[bytes]], ranks: Sequence[int], show: Callable[[], None]
 ) -> dict[str, Any]:
     """Serves, and shows how far it is, until the programs are over, or the server says that they will not go on. Ranks ranks[i] up to ranks[i+1] are
     of launcher i."""

@@ -10,8 +10,8 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from thalweg._sim import FabricConfig, Reason
 from thalweg.systems.mpi_fpga import bounds
+from thalweg.systems.mpi_fpga._sim import FabricConfig, Reason
 from thalweg.systems.mpi_fpga.cluster import Cluster
 from thalweg.systems.mpi_fpga.faults import recovery_rows
 from thalweg.systems.mpi_fpga.mpi import instances

@@ -10,8 +10,8 @@
 #include <optional>
 #include <tuple>
 
-#include "assembly.hpp"
-#include "engine.hpp"
+#include "../assembly.hpp"
+#include "../engine.hpp"
 #include "in_switch/collectives.hpp"
 #include "smi/driver/fabric.hpp"
 #include "smi/guard.hpp"
@@ -175,11 +175,13 @@ class Run {
 
 }  // namespace
 
-void bind_smi(nb::module_& module) {
-  nb::exception<Misuse>(module, "SmiMisuse");
-  nb::exception<NodeDifference>(module, "SmiDifference");
+NB_MODULE(_sim, module) {
+  nb::module_::import_("thalweg.systems.mpi_fpga._sim");  // whose switches may serve collectives
+  module.doc() = "Clusters of SMI, and the kernels that run on them.";
+  nb::exception<Misuse>(module, "Misuse");
+  nb::exception<NodeDifference>(module, "Difference");
 
-  nb::class_<Run> bound(module, "SmiRun");
+  nb::class_<Run> bound(module, "Run");
   bound
       .def(nb::init<const nb::dict&, const std::vector<std::vector<EndpointTuple>>&, unsigned,
                     const std::vector<std::string>&, const mpi_fpga::FabricConfig*,

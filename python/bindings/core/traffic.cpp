@@ -6,15 +6,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "mpi_fpga/config.hpp"
-
 namespace nb = nanobind;
 using namespace thalweg;
-using namespace thalweg::mpi_fpga;
 
 namespace {
 
-TrafficResult run(const FabricConfig& fabric, const TrafficConfig& traffic, const nb::object& progress) {
+TrafficResult run(const NetworkConfig& fabric, const TrafficConfig& traffic, const nb::object& progress) {
   const Progress poll = [&](Tick done, Tick total) {
     nb::gil_scoped_acquire held;
     if (PyErr_CheckSignals() != 0) nb::raise_python_error();
@@ -66,7 +63,7 @@ void bind_traffic(nb::module_& module) {
 
   module.def(
       "run_traffic", &run, nb::arg("fabric"), nb::arg("traffic"), nb::arg("progress") = nb::none(),
-      nb::sig("def run_traffic(fabric: FabricConfig, traffic: TrafficConfig, "
+      nb::sig("def run_traffic(fabric: NetworkConfig, traffic: TrafficConfig, "
               "progress: collections.abc.Callable[[int, int], bool] | None = None) -> TrafficResult"),
       "Runs random traffic and lets the network run empty afterwards. progress(cycles done, cycles to do) is called\n"
       "now and then; False ends the run early. Raises ValueError, one line, on a wrong configuration.");

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clusters of PEACH2's hubs, for Python.
-#include "peach2/peach2.hpp"
-
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
@@ -17,9 +15,10 @@
 #include <memory>
 #include <tuple>
 
-#include "assembly.hpp"
+#include "../assembly.hpp"
+#include "../engine.hpp"
 #include "core/require.hpp"
-#include "engine.hpp"
+#include "peach2/peach2.hpp"
 #include "peach2/rtl_hub.hpp"
 #include "switch/rtl_library.hpp"
 
@@ -37,7 +36,7 @@ std::span<const std::byte> view(const nb::bytes& data) {
 
 /// The hubs of a library of rtl/peach2/hub.cpp.
 Fabric::MakeHub hardware(const std::string& library) {
-  auto* make = function_of<HubCircuit*(unsigned, unsigned)>(library, "peach2_make_hub");
+  auto* make = function_of<HubCircuit*(unsigned, unsigned)>(library, "make_hub");
   return [make](const Hub::Config& config, std::uint16_t own, unsigned node, Domain&, Domain&) {
     return std::make_unique<RtlHub>(config, own, node, std::unique_ptr<HubCircuit>(make(own, config.base)));
   };
@@ -202,15 +201,16 @@ class Hubs {
 
 }  // namespace
 
-void bind_peach2(nb::module_& module) {
-  nb::exception<WritesLost>(module, "Peach2WritesLost");
-  nb::exception<HubDifference>(module, "Peach2Difference");
+NB_MODULE(_sim, module) {
+  module.doc() = "Clusters of PEACH2's hubs.";
+  nb::exception<WritesLost>(module, "WritesLost");
+  nb::exception<HubDifference>(module, "Difference");
 
-  nb::class_<Times>(module, "Peach2Times")
+  nb::class_<Times>(module, "Times")
       .def_ro("begin", &Times::begin, "cycle of the packets' clock; negative before it")
       .def_ro("end", &Times::end)
       .def_ro("error", &Times::error, "why it has not done what it should, or nothing");
-  nb::class_<Reduction>(module, "Peach2Reduction")
+  nb::class_<Reduction>(module, "Reduction")
       .def(
           "__init__",
           [](Reduction* made, std::uint64_t context, unsigned op, unsigned type, std::uint64_t record_bytes,
@@ -223,8 +223,8 @@ void bind_peach2(nb::module_& module) {
                                  static_cast<thalweg::spec::Datatype>(type), at_most(record_bytes), tree};
           },
           nb::arg("context"), nb::arg("op"), nb::arg("type"), nb::arg("record_bytes"), nb::arg("tree"));
-  nb::class_<Peach2::Group>(module, "Peach2Group");
-  nb::class_<Hubs> hubs(module, "Peach2Hubs");
+  nb::class_<Peach2::Group>(module, "Group");
+  nb::class_<Hubs> hubs(module, "Hubs");
   bind_engine_of(hubs, [](Hubs& of) -> Engine& { return of.engine(); });
   hubs.def(nb::init<const nb::dict&, const Hubs::Windows&, const std::string&>(), nb::arg("description"),
            nb::arg("windows"), nb::arg("library") = "")
@@ -252,9 +252,9 @@ void bind_peach2(nb::module_& module) {
       .def("us", &Hubs::us)
       .def_prop_ro("start", &Hubs::start, "tick of time 0")
       .def("link_use", &Hubs::link_use, "node and port that send, ticks of a window, words of each window");
-  module.def("peach2_memory_address", &memory_address, nb::arg("node"), nb::arg("memory"), nb::arg("at") = 0);
-  module.def("peach2_hub_address", &hub_address, nb::arg("node"), nb::arg("at") = 0);
-  module.def("peach2_register_address", &register_address, nb::arg("node"), nb::arg("number"));
-  module.attr("PEACH2_HUB_MEMORY") = kHubMemory;
-  module.attr("PEACH2_PROGRAM_BYTES") = kProgramBytes;
+  module.def("memory_address", &memory_address, nb::arg("node"), nb::arg("memory"), nb::arg("at") = 0);
+  module.def("hub_address", &hub_address, nb::arg("node"), nb::arg("at") = 0);
+  module.def("register_address", &register_address, nb::arg("node"), nb::arg("number"));
+  module.attr("HUB_MEMORY") = kHubMemory;
+  module.attr("PROGRAM_BYTES") = kProgramBytes;
 }

@@ -11,7 +11,7 @@
 #include <memory>
 #include <tuple>
 
-#include "engine.hpp"
+#include "../engine.hpp"
 #include "mpi/server/software_run.hpp"
 #include "mpi_fpga/driver/fabric.hpp"
 #include "mpi_fpga/driver/shared_fabric.hpp"
@@ -223,7 +223,7 @@ void bind_server(nb::module_& module) {
           },
           nb::arg("collective"), nb::arg("ranks"), nb::arg("bytes"), nb::arg("known"),
           "The best of the algorithms that there are, the bits of `known`; None where the rows say nothing.");
-  nb::class_<SimulatedServer>(module, "MpiServer")
+  nb::class_<SimulatedServer>(module, "Server")
       .def(nb::init<const FabricConfig&, std::vector<NodeId>, int, std::vector<std::string>, double, double, Choice,
                     std::vector<std::uint32_t>, const std::optional<Sharing>&, bool>(),
            nb::arg("config"), nb::arg("nodes"), nb::arg("listener"), nb::arg("functions"), nb::arg("compute_scale"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulated fabric as an engine: operations on buffers in, completions out.
-#include "engine.hpp"
+#include "mpi_fpga/driver/fabric.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "../engine.hpp"
 #include "common/bits.hpp"
-#include "mpi_fpga/driver/fabric.hpp"
 #include "mpi_fpga/driver/shared_fabric.hpp"
 
 namespace nb = nanobind;
@@ -204,17 +204,10 @@ nb::class_<PythonFabric<Simulated>> bind_fabric(nb::module_& module, const char*
 
 }  // namespace
 
-void bind_engine(nb::module_& module) {
-  module.attr("NEVER") = kNever;
-
+void bind_fabrics(nb::module_& module) {
   nb::enum_<Endpoint>(module, "Endpoint", "Where an operation starts and ends.")
       .value("host", Endpoint::host, "host memory, behind PCIe")
       .value("kernel", Endpoint::kernel, "the node's own port");
-
-  nb::class_<Completion>(module, "Completion", "What was completed, and the tick at which the host sees it.")
-      .def_ro("handle", &Completion::handle)
-      .def_ro("at", &Completion::at)
-      .def_ro("last", &Completion::last, "a message completes when it has left, and last when it has arrived");
 
   nb::class_<Recovery>(module, "Recovery",
                        "A link that was given up, or has lost flits, and what followed; times are ticks.")

@@ -1,19 +1,13 @@
-"""The simulator of Thalweg: fabric configuration, engines, traffic."""
+"""
+MPI-FPGA: a fabric's configuration, fabrics, and the server of MPI programs.
+"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import enum
-from typing import Annotated
 
-import numpy
-from numpy.typing import NDArray
-
+import thalweg._core
 import thalweg.errors
 
-
-class FlowControl(enum.Enum):
-    credits = 0
-
-    margin = 1
 
 class Trees(enum.Enum):
     """What a communicator's tree follows."""
@@ -22,163 +16,10 @@ class Trees(enum.Enum):
 
     by_topology = 1
 
-class WireFaults:
-    """
-    What happens to the frames of one direction of a link; times are ticks.
-    """
-
-    def __init__(self) -> None: ...
-
-    @property
-    def bit_error_rate(self) -> float: ...
-
-    @bit_error_rate.setter
-    def bit_error_rate(self, arg: float, /) -> None: ...
-
-    @property
-    def frames_lost(self) -> float: ...
-
-    @frames_lost.setter
-    def frames_lost(self, arg: float, /) -> None: ...
-
-    @property
-    def frames_duplicated(self) -> float: ...
-
-    @frames_duplicated.setter
-    def frames_duplicated(self, arg: float, /) -> None: ...
-
-    @property
-    def down_at(self) -> int: ...
-
-    @down_at.setter
-    def down_at(self, arg: int, /) -> None: ...
-
-    @property
-    def up_at(self) -> int: ...
-
-    @up_at.setter
-    def up_at(self, arg: int, /) -> None: ...
-
-    @property
-    def reset_at(self) -> int:
-        """the end that sends is reset then, alone"""
-
-    @reset_at.setter
-    def reset_at(self, arg: int, /) -> None: ...
-
-class FaultConfig:
-    """What links on which faults happen have in common."""
-
-    def __init__(self) -> None: ...
-
-    @property
-    def seed(self) -> int: ...
-
-    @seed.setter
-    def seed(self, arg: int, /) -> None: ...
-
-    @property
-    def silence(self) -> int: ...
-
-    @silence.setter
-    def silence(self, arg: int, /) -> None: ...
-
-    @property
-    def rebuild(self) -> int: ...
-
-    @rebuild.setter
-    def rebuild(self, arg: int, /) -> None: ...
-
-    def set_reroute(self, reroute: Callable[[list[tuple[int, int]]], FabricConfig]) -> None:
-        """
-        What makes a fabric whose routes and layers do without links, each (node, port) of its first end. It raises an error that says in one line why there is none.
-        """
-
-def replay_window(latency: int) -> int:
-    """Words that the replay on a link of so many cycles holds."""
-
-def replay_reach(window: int) -> int:
-    """
-    Cycles of the longest link on which a replay that holds so many words makes full rate.
-    """
-
-def frame_bits(config: FabricConfig) -> int:
-    """Of a frame on the fabric's links, where faults happen on them."""
-
-class LinkConfig:
-    def __init__(self) -> None: ...
-
-    @property
-    def node_a(self) -> int: ...
-
-    @node_a.setter
-    def node_a(self, arg: int, /) -> None: ...
-
-    @property
-    def node_b(self) -> int: ...
-
-    @node_b.setter
-    def node_b(self, arg: int, /) -> None: ...
-
-    @property
-    def port_a(self) -> int: ...
-
-    @port_a.setter
-    def port_a(self, arg: int, /) -> None: ...
-
-    @property
-    def port_b(self) -> int: ...
-
-    @port_b.setter
-    def port_b(self, arg: int, /) -> None: ...
-
-    @property
-    def latency(self) -> int: ...
-
-    @latency.setter
-    def latency(self, arg: int, /) -> None: ...
-
-    @property
-    def rate_flits(self) -> int: ...
-
-    @rate_flits.setter
-    def rate_flits(self, arg: int, /) -> None: ...
-
-    @property
-    def rate_cycles(self) -> int: ...
-
-    @rate_cycles.setter
-    def rate_cycles(self, arg: int, /) -> None: ...
-
-    @property
-    def from_a(self) -> WireFaults: ...
-
-    @from_a.setter
-    def from_a(self, arg: WireFaults, /) -> None: ...
-
-    @property
-    def from_b(self) -> WireFaults: ...
-
-    @from_b.setter
-    def from_b(self, arg: WireFaults, /) -> None: ...
-
-class Recording:
-    """One router's signals from a cycle on, as VCD, two time units a cycle."""
-
-    def __init__(self, node: int, start: int, file: str) -> None: ...
-
-class RouterLibrary:
-    """Routers of RTL, in a shared library."""
-
-    def __init__(self, file: str, compares: bool = False, recording: Recording | None = None) -> None:
-        """
-        With `compares`, the simulator's router runs beside each one, and the first difference is raised as RtlDifference. Raises ValueError where the file is no such library.
-        """
-
 class UnitLibrary:
     """Collective units of RTL, in a shared library."""
 
-    def __init__(self, file: str, recording: Recording | None = None) -> None:
+    def __init__(self, file: str, recording: thalweg._core.Recording | None = None) -> None:
         """Raises ValueError where the file is no such library."""
 
 class UnitSizes:
@@ -200,76 +41,6 @@ class UnitSizes:
 
     @property
     def credit_batch(self) -> int: ...
-
-class HeaderFields:
-    """Where a packet's header has what routers read of it."""
-
-    @property
-    def destination_lsb(self) -> int: ...
-
-    @property
-    def unit_mask(self) -> int: ...
-
-class RouterConfig:
-    def __init__(self) -> None: ...
-
-    @property
-    def link_ports(self) -> int: ...
-
-    @link_ports.setter
-    def link_ports(self, arg: int, /) -> None: ...
-
-    @property
-    def local_ports(self) -> int: ...
-
-    @local_ports.setter
-    def local_ports(self, arg: int, /) -> None: ...
-
-    @property
-    def virtual_channels(self) -> int: ...
-
-    @virtual_channels.setter
-    def virtual_channels(self, arg: int, /) -> None: ...
-
-    @property
-    def buffer_flits(self) -> int: ...
-
-    @buffer_flits.setter
-    def buffer_flits(self, arg: int, /) -> None: ...
-
-    @property
-    def local_buffer_flits(self) -> int: ...
-
-    @local_buffer_flits.setter
-    def local_buffer_flits(self, arg: int, /) -> None: ...
-
-    @property
-    def flow(self) -> FlowControl: ...
-
-    @flow.setter
-    def flow(self, arg: FlowControl, /) -> None: ...
-
-    @property
-    def library(self) -> RouterLibrary:
-        """Routers of RTL; None: the simulator's own."""
-
-    @library.setter
-    def library(self, arg: RouterLibrary, /) -> None: ...
-
-    @property
-    def margin_flits(self) -> int: ...
-
-    @margin_flits.setter
-    def margin_flits(self, arg: int, /) -> None: ...
-
-    @property
-    def header(self) -> HeaderFields: ...
-
-    @property
-    def vc_mask(self) -> list[list[int]]: ...
-
-    @vc_mask.setter
-    def vc_mask(self, arg: Sequence[Sequence[int]], /) -> None: ...
 
 class HostConfig:
     def __init__(self) -> None: ...
@@ -423,41 +194,10 @@ class Sharing:
     @job_of_node.setter
     def job_of_node(self, arg: Sequence[int], /) -> None: ...
 
-class FabricConfig:
+class FabricConfig(thalweg._core.NetworkConfig):
+    """A network whose nodes have hosts and collective units."""
+
     def __init__(self) -> None: ...
-
-    @property
-    def ticks_per_second(self) -> int: ...
-
-    @ticks_per_second.setter
-    def ticks_per_second(self, arg: int, /) -> None: ...
-
-    @property
-    def nodes(self) -> int: ...
-
-    @nodes.setter
-    def nodes(self, arg: int, /) -> None: ...
-
-    @property
-    def switches(self) -> int: ...
-
-    @switches.setter
-    def switches(self, arg: int, /) -> None: ...
-
-    @property
-    def grid(self) -> list[int]: ...
-
-    @grid.setter
-    def grid(self, arg: Sequence[int], /) -> None: ...
-
-    @property
-    def links(self) -> list[LinkConfig]: ...
-
-    @links.setter
-    def links(self, arg: Sequence[LinkConfig], /) -> None: ...
-
-    @property
-    def router(self) -> RouterConfig: ...
 
     @property
     def host(self) -> HostConfig: ...
@@ -471,28 +211,6 @@ class FabricConfig:
     @collective.setter
     def collective(self, arg: CollectiveConfig, /) -> None: ...
 
-    @property
-    def faults(self) -> FaultConfig: ...
-
-    @faults.setter
-    def faults(self, arg: FaultConfig, /) -> None: ...
-
-    def set_routes(self, port: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], route_class: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
-        """
-        The routing tables, uint8 arrays of shape (nodes, nodes): row node, column destination.
-        """
-
-    def set_layer(self, layer: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
-        """
-        The route class of each (source, destination) pair at injection, uint8 of shape (nodes, nodes).
-        """
-
-KEEP_CLASS: int = 255
-
-NO_ROUTE: int = 255
-
-NEVER: int = 9223372036854775807
-
 class Endpoint(enum.Enum):
     """Where an operation starts and ends."""
 
@@ -501,19 +219,6 @@ class Endpoint(enum.Enum):
 
     kernel = 1
     """the node's own port"""
-
-class Completion:
-    """What was completed, and the tick at which the host sees it."""
-
-    @property
-    def handle(self) -> int: ...
-
-    @property
-    def at(self) -> int: ...
-
-    @property
-    def last(self) -> bool:
-        """a message completes when it has left, and last when it has arrived"""
 
 class Recovery:
     """
@@ -749,7 +454,7 @@ class Fabric:
     def send(self, *, handle: int, source: int, destination: int, bytes: int, at: int | None = None) -> None:
         """A message between two nodes; it takes time, and carries no payload."""
 
-    def advance(self, until: int) -> list[Completion]:
+    def advance(self, until: int) -> list[thalweg._core.Completion]:
         """
         Runs until a tick, or the end of the first tick in which something completed. NEVER: until the fabric is idle.
         """
@@ -832,7 +537,7 @@ class SharedFabric:
     def send(self, *, handle: int, source: int, destination: int, bytes: int, at: int | None = None) -> None:
         """A message between two nodes; it takes time, and carries no payload."""
 
-    def advance(self, until: int) -> list[Completion]:
+    def advance(self, until: int) -> list[thalweg._core.Completion]:
         """
         Runs until a tick, or the end of the first tick in which something completed. NEVER: until the fabric is idle.
         """
@@ -842,119 +547,6 @@ class SharedFabric:
 
     def job_link_use(self, job: int) -> list[LinkUse]:
         """Flits of a job sent by each link port."""
-
-class Peach2WritesLost(Exception):
-    pass
-
-class Peach2Difference(Exception):
-    pass
-
-class Peach2Times:
-    @property
-    def begin(self) -> int:
-        """cycle of the packets' clock; negative before it"""
-
-    @property
-    def end(self) -> int: ...
-
-    @property
-    def error(self) -> str:
-        """why it has not done what it should, or nothing"""
-
-class Peach2Reduction:
-    def __init__(self, context: int, op: int, type: int, record_bytes: int, tree: bool) -> None: ...
-
-class Peach2Group:
-    pass
-
-class Peach2Hubs:
-    def __init__(self, description: dict, windows: Sequence[Sequence[tuple[int, int, int, int]]], library: str = '') -> None: ...
-
-    @property
-    def now(self) -> int:
-        """in ticks"""
-
-    @property
-    def ticks_per_second(self) -> int: ...
-
-    @property
-    def idle(self) -> bool:
-        """Nothing will happen until something is given to it."""
-
-    @property
-    def blocked(self, /) -> list[thalweg.errors.Blocked]:
-        """Who waits for whom; where it is idle, why it is stuck."""
-
-    @property
-    def failure(self) -> str | None:
-        """Why it cannot go on: a link that stays down."""
-
-    @property
-    def lost(self, /) -> list[tuple[int, str, int]]:
-        """Of each node that dropped anything: its number, what, and how many."""
-
-    @property
-    def nodes(self) -> int: ...
-
-    @property
-    def cycles_per_second(self) -> float: ...
-
-    def write(self, arg0: int, arg1: int, arg2: int, arg3: bytes, /) -> None: ...
-
-    def read(self, arg0: int, arg1: int, arg2: int, arg3: int, /) -> bytes: ...
-
-    def store(self, arg0: int, arg1: int, arg2: bytes, /) -> Peach2Times: ...
-
-    def wait_for(self, arg0: int, arg1: int, arg2: int, /) -> Peach2Times: ...
-
-    def work(self, node: int, ns: float) -> Peach2Times: ...
-
-    def copy(self, arg0: int, arg1: int, arg2: int, arg3: int, arg4: int, arg5: int, /) -> Peach2Times: ...
-
-    def chain(self, arg0: int, arg1: Sequence[tuple[int, int, int]], arg2: bool, arg3: bool, /) -> Peach2Times: ...
-
-    def get(self, arg0: int, arg1: int, arg2: int, arg3: int, /) -> Peach2Times: ...
-
-    def reduce(self, arg0: int, arg1: int, arg2: Sequence[tuple[int, int]], arg3: Peach2Reduction, arg4: bool, /) -> Peach2Times: ...
-
-    def group(self, arg0: Sequence[int], arg1: int, arg2: Peach2Reduction, /) -> Peach2Group: ...
-
-    def reduce_in(self, arg0: Peach2Group, arg1: int, arg2: Sequence[tuple[int, int]], /) -> Peach2Times: ...
-
-    def load(self, arg: Sequence[Sequence[tuple[int, int, int, int]]], /) -> None: ...
-
-    def run(self) -> None: ...
-
-    def abort(self, node: int, channel: int) -> Peach2Times: ...
-
-    def reset(self, arg: int, /) -> Peach2Times: ...
-
-    def timeout(self, node: int, us: float) -> Peach2Times: ...
-
-    def restart_host(self, arg: int, /) -> Peach2Times: ...
-
-    def owners(self, node: int, nodes: int) -> Peach2Times: ...
-
-    def counts(self, arg: int, /) -> dict: ...
-
-    def us(self, arg: Peach2Times, /) -> float: ...
-
-    @property
-    def start(self) -> int:
-        """tick of time 0"""
-
-    def link_use(self) -> list:
-        """node and port that send, ticks of a window, words of each window"""
-
-def peach2_memory_address(node: int, memory: int, at: int = 0) -> int: ...
-
-def peach2_hub_address(node: int, at: int = 0) -> int: ...
-
-def peach2_register_address(node: int, number: int) -> int: ...
-
-PEACH2_HUB_MEMORY: int = 3
-
-PEACH2_PROGRAM_BYTES: int = 8587837440
 
 class Ending(enum.Enum):
     finished = 0
@@ -1047,7 +639,7 @@ class Choice:
         The best of the algorithms that there are, the bits of `known`; None where the rows say nothing.
         """
 
-class MpiServer:
+class Server:
     def __init__(self, config: FabricConfig, nodes: Sequence[int], listener: int, functions: Sequence[str], compute_scale: float, patience_s: float, choice: Choice, programs: Sequence[int] = [], sharing: Sharing | None = None, record: bool = False) -> None:
         """
         Serves ranks that connect to the listening Unix socket `listener`, which it takes over; rank i is on nodes[i]. `programs`: the first rank of each, where there are several. `record`: keep what happened when.
@@ -1068,231 +660,3 @@ class MpiServer:
 
     def processes(self) -> list[int]:
         """Process numbers of the ranks that have come, 0 for the others."""
-
-class SmiMisuse(Exception):
-    pass
-
-class SmiDifference(Exception):
-    pass
-
-class SmiRun:
-    def __init__(self, description: dict, endpoints: Sequence[Sequence[tuple[int, int, int, int]]], ranks: int, libraries: Sequence[str], switches: FabricConfig | None = None, collectives: Sequence[Sequence[tuple[int, int, int, int]]] = []) -> None:
-        """
-        With `switches` the description has a clock of theirs, and ports of `collectives` are served by them.
-        """
-
-    @property
-    def ranks(self) -> int: ...
-
-    @property
-    def hertz(self) -> float: ...
-
-    @property
-    def warnings(self) -> list[str]: ...
-
-    @property
-    def elements(self) -> int:
-        """that kernels have given and taken"""
-
-    def load(self, tables: Sequence[tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]]) -> None: ...
-
-    def buffer(self, rank: int, bank: int, name: str, bytes: int) -> int: ...
-
-    def view(self, number: int) -> NDArray[numpy.uint8]: ...
-
-    def start(self, rank: int, library: str, kernel: str, arguments: list, serves: bool) -> None: ...
-
-    def run(self) -> None: ...
-
-    def limit(self, cycle: int) -> None:
-        """The last cycle in which a kernel that does not serve may end"""
-
-    def watch(self, patience: int) -> None:
-        """
-        In a process that was forked for the run: a fault of a kernel ends it, and so do so many seconds of processor time in which no kernel has used a channel or memory; 0: never
-        """
-
-    def fault(self) -> tuple:
-        """
-        What ended such a process, empty where nothing did, and whether it was its patience
-        """
-
-    def started(self) -> list:
-        """
-        rank, kernel, whether it serves, whether it has ended, cycle of its end
-        """
-
-    def record(self) -> None:
-        """Kernels that are started from then on record their stalls"""
-
-    def stalls(self) -> list:
-        """
-        Of each kernel: what it stalled for, and begin, end and stalled ticks of spans
-        """
-
-    def link_use(self) -> list:
-        """node and port that send, ticks of a window, words of each window"""
-
-    @property
-    def now(self) -> int:
-        """in ticks"""
-
-    @property
-    def ticks_per_second(self) -> int: ...
-
-    @property
-    def idle(self) -> bool:
-        """Nothing will happen until something is given to it."""
-
-    @property
-    def blocked(self, /) -> list[thalweg.errors.Blocked]:
-        """Who waits for whom; where it is idle, why it is stuck."""
-
-    @property
-    def failure(self) -> str | None:
-        """Why it cannot go on: a link that stays down."""
-
-    @property
-    def lost(self, /) -> list[tuple[int, str, int]]:
-        """Of each node that dropped anything: its number, what, and how many."""
-
-class Pattern(enum.Enum):
-    """Where a source sends to; nodes are numbered from 0."""
-
-    uniform = 0
-    """any node, the source included"""
-
-    transpose = 1
-    """node a*k + b sends to b*k + a; the number of nodes is k*k"""
-
-    bit_complement = 2
-    """node i sends to nodes - 1 - i"""
-
-    neighbour = 3
-    """node i sends to i + 1 modulo nodes"""
-
-    hotspot = 4
-    """with hotspot_fraction to one of hotspot_nodes, otherwise uniform"""
-
-class TrafficConfig:
-    def __init__(self) -> None: ...
-
-    @property
-    def pattern(self) -> Pattern: ...
-
-    @pattern.setter
-    def pattern(self, arg: Pattern, /) -> None: ...
-
-    @property
-    def packet_flits(self) -> int:
-        """1, 2, 4, 8 or 16"""
-
-    @packet_flits.setter
-    def packet_flits(self, arg: int, /) -> None: ...
-
-    @property
-    def load(self) -> float:
-        """flits offered per node and cycle"""
-
-    @load.setter
-    def load(self, arg: float, /) -> None: ...
-
-    @property
-    def hotspot_nodes(self) -> list[int]: ...
-
-    @hotspot_nodes.setter
-    def hotspot_nodes(self, arg: Sequence[int], /) -> None: ...
-
-    @property
-    def hotspot_fraction(self) -> float: ...
-
-    @hotspot_fraction.setter
-    def hotspot_fraction(self, arg: float, /) -> None: ...
-
-    @property
-    def seed(self) -> int: ...
-
-    @seed.setter
-    def seed(self, arg: int, /) -> None: ...
-
-    @property
-    def warmup(self) -> int:
-        """cycles before anything is measured"""
-
-    @warmup.setter
-    def warmup(self, arg: int, /) -> None: ...
-
-    @property
-    def cycles(self) -> int:
-        """cycles that are measured"""
-
-    @cycles.setter
-    def cycles(self, arg: int, /) -> None: ...
-
-    @property
-    def stuck_cycles(self) -> int:
-        """
-        the network is stuck when nothing moved for so many cycles while flits are inside
-        """
-
-    @stuck_cycles.setter
-    def stuck_cycles(self, arg: int, /) -> None: ...
-
-class TrafficResult:
-    @property
-    def flit_hops(self) -> int:
-        """flits that crossed a link in the measured cycles"""
-
-    @property
-    def router_cycles(self) -> int:
-        """nodes times measured cycles"""
-
-    @property
-    def cycles(self) -> int: ...
-
-    @property
-    def cpu_s(self) -> float:
-        """CPU time of the measured cycles' loop alone"""
-
-    @property
-    def packets(self) -> int:
-        """created in the measured cycles, and ejected"""
-
-    @property
-    def average_latency_cycles(self) -> float:
-        """
-        of these packets, from creation (waiting in the source included) to tail ejected
-        """
-
-    @property
-    def max_latency_cycles(self) -> int: ...
-
-    @property
-    def average_hops(self) -> float:
-        """links that a packet crosses"""
-
-    @property
-    def offered_load(self) -> float:
-        """flits per node and cycle"""
-
-    @property
-    def accepted_load(self) -> float:
-        """flits per node and cycle"""
-
-    @property
-    def complete(self) -> bool:
-        """every packet created in the measured cycles was ejected"""
-
-    @property
-    def verified(self) -> bool:
-        """every flit arrived once, in order, where it should, with its payload"""
-
-    @property
-    def stuck(self) -> list[str]:
-        """who waits for whom, if nothing moves any more"""
-
-def run_traffic(fabric: FabricConfig, traffic: TrafficConfig, progress: Callable[[int, int], bool] | None = None) -> TrafficResult:
-    """
-    Runs random traffic and lets the network run empty afterwards. progress(cycles done, cycles to do) is called
-    now and then; False ends the run early. Raises ValueError, one line, on a wrong configuration.
-    """

@@ -1,0 +1,451 @@
+"""
+What all systems have in common: the plain network, its traffic, and what engines complete and report.
+"""
+
+from collections.abc import Callable, Sequence
+import enum
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+NEVER: int = 9223372036854775807
+
+class Completion:
+    """What was completed, and the tick at which the host sees it."""
+
+    @property
+    def handle(self) -> int: ...
+
+    @property
+    def at(self) -> int: ...
+
+    @property
+    def last(self) -> bool:
+        """a message completes when it has left, and last when it has arrived"""
+
+class FlowControl(enum.Enum):
+    credits = 0
+
+    margin = 1
+
+class WireFaults:
+    """
+    What happens to the frames of one direction of a link; times are ticks.
+    """
+
+    def __init__(self) -> None: ...
+
+    @property
+    def bit_error_rate(self) -> float: ...
+
+    @bit_error_rate.setter
+    def bit_error_rate(self, arg: float, /) -> None: ...
+
+    @property
+    def frames_lost(self) -> float: ...
+
+    @frames_lost.setter
+    def frames_lost(self, arg: float, /) -> None: ...
+
+    @property
+    def frames_duplicated(self) -> float: ...
+
+    @frames_duplicated.setter
+    def frames_duplicated(self, arg: float, /) -> None: ...
+
+    @property
+    def down_at(self) -> int: ...
+
+    @down_at.setter
+    def down_at(self, arg: int, /) -> None: ...
+
+    @property
+    def up_at(self) -> int: ...
+
+    @up_at.setter
+    def up_at(self, arg: int, /) -> None: ...
+
+    @property
+    def reset_at(self) -> int:
+        """the end that sends is reset then, alone"""
+
+    @reset_at.setter
+    def reset_at(self, arg: int, /) -> None: ...
+
+class FaultConfig:
+    """What links on which faults happen have in common."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @seed.setter
+    def seed(self, arg: int, /) -> None: ...
+
+    @property
+    def silence(self) -> int: ...
+
+    @silence.setter
+    def silence(self, arg: int, /) -> None: ...
+
+    @property
+    def rebuild(self) -> int: ...
+
+    @rebuild.setter
+    def rebuild(self, arg: int, /) -> None: ...
+
+    def set_reroute(self, reroute: Callable[[list[tuple[int, int]]], NetworkConfig]) -> None:
+        """
+        What makes a fabric whose routes and layers do without links, each (node, port) of its first end. It raises an error that says in one line why there is none.
+        """
+
+def replay_window(latency: int) -> int:
+    """Words that the replay on a link of so many cycles holds."""
+
+def replay_reach(window: int) -> int:
+    """
+    Cycles of the longest link on which a replay that holds so many words makes full rate.
+    """
+
+def frame_bits(config: NetworkConfig) -> int:
+    """Of a frame on the fabric's links, where faults happen on them."""
+
+class LinkConfig:
+    def __init__(self) -> None: ...
+
+    @property
+    def node_a(self) -> int: ...
+
+    @node_a.setter
+    def node_a(self, arg: int, /) -> None: ...
+
+    @property
+    def node_b(self) -> int: ...
+
+    @node_b.setter
+    def node_b(self, arg: int, /) -> None: ...
+
+    @property
+    def port_a(self) -> int: ...
+
+    @port_a.setter
+    def port_a(self, arg: int, /) -> None: ...
+
+    @property
+    def port_b(self) -> int: ...
+
+    @port_b.setter
+    def port_b(self, arg: int, /) -> None: ...
+
+    @property
+    def latency(self) -> int: ...
+
+    @latency.setter
+    def latency(self, arg: int, /) -> None: ...
+
+    @property
+    def rate_flits(self) -> int: ...
+
+    @rate_flits.setter
+    def rate_flits(self, arg: int, /) -> None: ...
+
+    @property
+    def rate_cycles(self) -> int: ...
+
+    @rate_cycles.setter
+    def rate_cycles(self, arg: int, /) -> None: ...
+
+    @property
+    def from_a(self) -> WireFaults: ...
+
+    @from_a.setter
+    def from_a(self, arg: WireFaults, /) -> None: ...
+
+    @property
+    def from_b(self) -> WireFaults: ...
+
+    @from_b.setter
+    def from_b(self, arg: WireFaults, /) -> None: ...
+
+class Recording:
+    """One router's signals from a cycle on, as VCD, two time units a cycle."""
+
+    def __init__(self, node: int, start: int, file: str) -> None: ...
+
+class RouterLibrary:
+    """Routers of RTL, in a shared library."""
+
+    def __init__(self, file: str, compares: bool = False, recording: Recording | None = None) -> None:
+        """
+        With `compares`, the simulator's router runs beside each one, and the first difference is raised as RtlDifference. Raises ValueError where the file is no such library.
+        """
+
+class HeaderFields:
+    """Where a packet's header has what routers read of it."""
+
+    @property
+    def destination_lsb(self) -> int: ...
+
+    @property
+    def unit_mask(self) -> int: ...
+
+class RouterConfig:
+    def __init__(self) -> None: ...
+
+    @property
+    def link_ports(self) -> int: ...
+
+    @link_ports.setter
+    def link_ports(self, arg: int, /) -> None: ...
+
+    @property
+    def local_ports(self) -> int: ...
+
+    @local_ports.setter
+    def local_ports(self, arg: int, /) -> None: ...
+
+    @property
+    def virtual_channels(self) -> int: ...
+
+    @virtual_channels.setter
+    def virtual_channels(self, arg: int, /) -> None: ...
+
+    @property
+    def buffer_flits(self) -> int: ...
+
+    @buffer_flits.setter
+    def buffer_flits(self, arg: int, /) -> None: ...
+
+    @property
+    def local_buffer_flits(self) -> int: ...
+
+    @local_buffer_flits.setter
+    def local_buffer_flits(self, arg: int, /) -> None: ...
+
+    @property
+    def flow(self) -> FlowControl: ...
+
+    @flow.setter
+    def flow(self, arg: FlowControl, /) -> None: ...
+
+    @property
+    def library(self) -> RouterLibrary:
+        """Routers of RTL; None: the simulator's own."""
+
+    @library.setter
+    def library(self, arg: RouterLibrary, /) -> None: ...
+
+    @property
+    def margin_flits(self) -> int: ...
+
+    @margin_flits.setter
+    def margin_flits(self, arg: int, /) -> None: ...
+
+    @property
+    def header(self) -> HeaderFields: ...
+
+    @property
+    def vc_mask(self) -> list[list[int]]: ...
+
+    @vc_mask.setter
+    def vc_mask(self, arg: Sequence[Sequence[int]], /) -> None: ...
+
+class NetworkConfig:
+    def __init__(self) -> None: ...
+
+    @property
+    def ticks_per_second(self) -> int: ...
+
+    @ticks_per_second.setter
+    def ticks_per_second(self, arg: int, /) -> None: ...
+
+    @property
+    def nodes(self) -> int: ...
+
+    @nodes.setter
+    def nodes(self, arg: int, /) -> None: ...
+
+    @property
+    def switches(self) -> int: ...
+
+    @switches.setter
+    def switches(self, arg: int, /) -> None: ...
+
+    @property
+    def grid(self) -> list[int]: ...
+
+    @grid.setter
+    def grid(self, arg: Sequence[int], /) -> None: ...
+
+    @property
+    def links(self) -> list[LinkConfig]: ...
+
+    @links.setter
+    def links(self, arg: Sequence[LinkConfig], /) -> None: ...
+
+    @property
+    def router(self) -> RouterConfig: ...
+
+    @property
+    def faults(self) -> FaultConfig: ...
+
+    @faults.setter
+    def faults(self, arg: FaultConfig, /) -> None: ...
+
+    def set_routes(self, port: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], route_class: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
+        """
+        The routing tables, uint8 arrays of shape (nodes, nodes): row node, column destination.
+        """
+
+    def set_layer(self, layer: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None:
+        """
+        The route class of each (source, destination) pair at injection, uint8 of shape (nodes, nodes).
+        """
+
+KEEP_CLASS: int = 255
+
+NO_ROUTE: int = 255
+
+class Pattern(enum.Enum):
+    """Where a source sends to; nodes are numbered from 0."""
+
+    uniform = 0
+    """any node, the source included"""
+
+    transpose = 1
+    """node a*k + b sends to b*k + a; the number of nodes is k*k"""
+
+    bit_complement = 2
+    """node i sends to nodes - 1 - i"""
+
+    neighbour = 3
+    """node i sends to i + 1 modulo nodes"""
+
+    hotspot = 4
+    """with hotspot_fraction to one of hotspot_nodes, otherwise uniform"""
+
+class TrafficConfig:
+    def __init__(self) -> None: ...
+
+    @property
+    def pattern(self) -> Pattern: ...
+
+    @pattern.setter
+    def pattern(self, arg: Pattern, /) -> None: ...
+
+    @property
+    def packet_flits(self) -> int:
+        """1, 2, 4, 8 or 16"""
+
+    @packet_flits.setter
+    def packet_flits(self, arg: int, /) -> None: ...
+
+    @property
+    def load(self) -> float:
+        """flits offered per node and cycle"""
+
+    @load.setter
+    def load(self, arg: float, /) -> None: ...
+
+    @property
+    def hotspot_nodes(self) -> list[int]: ...
+
+    @hotspot_nodes.setter
+    def hotspot_nodes(self, arg: Sequence[int], /) -> None: ...
+
+    @property
+    def hotspot_fraction(self) -> float: ...
+
+    @hotspot_fraction.setter
+    def hotspot_fraction(self, arg: float, /) -> None: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @seed.setter
+    def seed(self, arg: int, /) -> None: ...
+
+    @property
+    def warmup(self) -> int:
+        """cycles before anything is measured"""
+
+    @warmup.setter
+    def warmup(self, arg: int, /) -> None: ...
+
+    @property
+    def cycles(self) -> int:
+        """cycles that are measured"""
+
+    @cycles.setter
+    def cycles(self, arg: int, /) -> None: ...
+
+    @property
+    def stuck_cycles(self) -> int:
+        """
+        the network is stuck when nothing moved for so many cycles while flits are inside
+        """
+
+    @stuck_cycles.setter
+    def stuck_cycles(self, arg: int, /) -> None: ...
+
+class TrafficResult:
+    @property
+    def flit_hops(self) -> int:
+        """flits that crossed a link in the measured cycles"""
+
+    @property
+    def router_cycles(self) -> int:
+        """nodes times measured cycles"""
+
+    @property
+    def cycles(self) -> int: ...
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU time of the measured cycles' loop alone"""
+
+    @property
+    def packets(self) -> int:
+        """created in the measured cycles, and ejected"""
+
+    @property
+    def average_latency_cycles(self) -> float:
+        """
+        of these packets, from creation (waiting in the source included) to tail ejected
+        """
+
+    @property
+    def max_latency_cycles(self) -> int: ...
+
+    @property
+    def average_hops(self) -> float:
+        """links that a packet crosses"""
+
+    @property
+    def offered_load(self) -> float:
+        """flits per node and cycle"""
+
+    @property
+    def accepted_load(self) -> float:
+        """flits per node and cycle"""
+
+    @property
+    def complete(self) -> bool:
+        """every packet created in the measured cycles was ejected"""
+
+    @property
+    def verified(self) -> bool:
+        """every flit arrived once, in order, where it should, with its payload"""
+
+    @property
+    def stuck(self) -> list[str]:
+        """who waits for whom, if nothing moves any more"""
+
+def run_traffic(fabric: NetworkConfig, traffic: TrafficConfig, progress: Callable[[int, int], bool] | None = None) -> TrafficResult:
+    """
+    Runs random traffic and lets the network run empty afterwards. progress(cycles done, cycles to do) is called
+    now and then; False ends the run early. Raises ValueError, one line, on a wrong configuration.
+    """
