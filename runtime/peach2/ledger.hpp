@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,17 +34,23 @@ class Ledger {
     chains_.push_back({hub, start, of});
   }
 
+  /// A host resets that hub: chains that it gives up were given up on purpose.
+  void gives_up(unsigned hub) { reset_.insert(hub); }
+
   /// When all is quiet: operations of which something has failed get an error. Returns a line for each failure, but for those behind
-  /// the first few. A chain that the host gave up is a failure only where an operation stands behind it.
+  /// the first few. A chain that the host gave up is a failure only of an operation of which none was reported before.
   std::string settle(Fabric& fabric) {
     lines_.clear();
     const Report report = fabric.report();
     for (const auto& loss : report.losses) lose(loss);
     for (const auto& chain : report.chains) end(chain);
-    for (const auto& chain : chains_)
+    for (auto& chain : chains_) {
       if (chain.of->end >= 0 && chain.of->error.empty())
         failed("hub " + std::to_string(chain.hub) + " has not ended the chain at " + hex(chain.start), *chain.of);
+      chain.reported = true;
+    }
     writes_.clear();
+    reset_.clear();
     return shown();
   }
 
@@ -57,6 +64,7 @@ class Ledger {
     unsigned hub;
     std::uint64_t start;
     std::shared_ptr<Times> of;
+    bool reported = false;  ///< that it has not ended, here or by the processor that waits for it
   };
 
   void failed(const std::string& why, Times& of) {
@@ -80,10 +88,11 @@ class Ledger {
   void end(const ChainEnd& chain) {
     const auto known = std::ranges::find_if(
         chains_, [&](const Chain& started) { return started.hub == chain.hub && started.start == chain.start; });
+    const bool on_purpose = chain.aborted || reset_.contains(chain.hub);
     if (known != chains_.end()) {
-      if (!chain.what.empty()) failed(chain.what, *known->of);
+      if (!chain.what.empty() && !(known->reported && on_purpose)) failed(chain.what, *known->of);
       chains_.erase(known);
-    } else if (!chain.what.empty() && !chain.aborted) {
+    } else if (!chain.what.empty() && !on_purpose) {
       lines_.push_back(chain.what);
     }
   }
@@ -97,6 +106,7 @@ class Ledger {
 
   std::vector<Write> writes_;
   std::vector<Chain> chains_;  ///< whose end has not been seen
+  std::set<unsigned> reset_;   ///< hubs, since `settle`
   std::vector<std::string> lines_;
 };
 

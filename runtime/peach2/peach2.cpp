@@ -123,8 +123,22 @@ Outcome Peach2::abort(unsigned node, unsigned channel) {
 
 Outcome Peach2::reset(unsigned node) {
   const auto times = begin(node, "a reset");
-  fabric_.node(node).processor().store(register_address(node, kAbortRegister), bytes_of(std::uint64_t{0x303}));
-  fabric_.node(node).processor().work(2 * kPurgeCycles, ends(times));  // a chain that starts sooner is given up too
+  auto& state = nodes_[node];
+  auto& processor = fabric_.node(node).processor();
+  const auto purge = [&] { processor.store(register_address(node, kAbortRegister), bytes_of(std::uint64_t{0x303})); };
+  const auto limit = [&](std::uint64_t units) {
+    processor.store(register_address(node, kTimeoutRegister), bytes_of(units));
+  };
+  if (std::exchange(state.restarted, false)) {  // a hub gives up reads only after a time-out
+    const unsigned units = state.timeout ? state.timeout : kLongestAnswer;
+    purge();
+    if (state.timeout == 0) limit(units);
+    processor.work(Tick{units + 1} * kTimeoutUnit);
+    if (state.timeout == 0) limit(0);
+  }
+  purge();
+  processor.work(2 * kPurgeCycles, ends(times));  // a chain that starts sooner is given up too
+  ledger_.gives_up(node);
   return times;
 }
 
@@ -133,12 +147,18 @@ Outcome Peach2::timeout(unsigned node, std::uint64_t cycles) {
   require(units <= kMostTimeout, "a time-out of " + std::to_string(cycles) + " cycles; it has at most " +
                                      std::to_string(kMostTimeout * kTimeoutUnit));
   const auto times = begin(node, "a change of the time-out");
-  fabric_.node(node).processor().store(register_address(node, kTimeoutRegister), bytes_of(units), ends(times));
+  nodes_[node].timeout = static_cast<unsigned>(units);
+  fabric_.node(node).processor().store(register_address(node, kTimeoutRegister), bytes_of(units),
+                                       [this, node, units, end = ends(times)](Tick cycle) {
+                                         nodes_[node].timeout_now = static_cast<unsigned>(units);
+                                         end(cycle);
+                                       });
   return times;
 }
 
 Outcome Peach2::restart_host(unsigned node) {
   const auto times = begin(node, "a restart of the host");
+  nodes_[node].restarted = true;
   fabric_.node(node).processor().restart(ends(times));
   return times;
 }

@@ -56,6 +56,7 @@ class Peach2 {
   [[nodiscard]] Counts counts(unsigned node);
 
   static constexpr std::size_t kMostStored = 1 << 24;
+  static constexpr unsigned kLongestAnswer = 64;  ///< units of kTimeoutUnit, 262 us at 250 MHz
   /// The processor writes bytes itself, to wherever the address is: into its own memory without a cost.
   Outcome store(unsigned node, std::uint64_t to, std::span<const std::byte> data);
   /// Until the 32 bits at a place of the processor's memory have a value.
@@ -101,7 +102,8 @@ class Peach2 {
   /// Gives up the chain that a channel of the hub's DMA controller is at: 0 that of starts, 1 that of results. The hub counts it as a fault.
   /// Throws std::invalid_argument where there is no such channel.
   Outcome abort(unsigned node, unsigned channel = 0);
-  /// Both channels, and the chains that wait.
+  /// Both channels, and the chains that wait; after a restart of the host also reads that have had no answer within the time-out, or within
+  /// kLongestAnswer units where there is none.
   Outcome reset(unsigned node);
   /// From then on a read of a chain that so many cycles pass without an answer of gives up the chain; 0: none does. Rounded up to units
   /// of kTimeoutUnit.
@@ -137,6 +139,9 @@ class Peach2 {
       std::shared_ptr<const Times> of;
     };
     std::optional<Due> due;  ///< the chain that has not been waited for
+    bool restarted = false;  ///< the host, since the last reset
+    unsigned timeout = 0;    ///< in units, when all operations have ended
+    unsigned timeout_now = 0;
     std::vector<Context> contexts;
   };
 

@@ -316,6 +316,7 @@ void Peach2::recover() {
   ++recoveries_;
   for (unsigned node = 0; node < nodes_.size(); ++node) {
     nodes_[node].due.reset();
+    nodes_[node].timeout = nodes_[node].timeout_now;
     const auto results = fabric_.counts(node).results;
     for (unsigned c = 0; c < results.size(); ++c) {
       auto& context = nodes_[node].contexts[c];

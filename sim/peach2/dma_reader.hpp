@@ -47,6 +47,14 @@ class DmaReader {
     std::uint64_t address;
   };
   [[nodiscard]] const std::optional<Fault>& fault() const { return fault_; }
+  /// Reads whose answers it waits for, and the last one's address.
+  struct Unanswered {
+    unsigned reads;
+    std::uint64_t last;
+  };
+  [[nodiscard]] std::optional<Unanswered> unanswered() const {
+    return asked_ > 0 && !lost_ ? std::optional(Unanswered{asked_, read_ * 4}) : std::nullopt;
+  }
   /// The read that it shows.
   [[nodiscard]] std::optional<HubWord> out() const {
     if (state_ == State::fetch) return read(next_, 8, 0x80);

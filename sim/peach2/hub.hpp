@@ -89,6 +89,14 @@ class Hub {
   /// Since this was called last.
   [[nodiscard]] Report take_report() { return std::exchange(report_, {}); }
 
+  /// What its DMA controller waits for, a channel each.
+  [[nodiscard]] std::vector<DmaReader::Unanswered> unanswered() const {
+    std::vector<DmaReader::Unanswered> all;
+    for (const auto& channel : channels_)
+      if (const auto& of = channel.reader.unanswered()) all.push_back(*of);
+    return all;
+  }
+
   // --- The packets' clock
 
   [[nodiscard]] const HubWord* out(unsigned link) const { return egresses_[link].out(); }

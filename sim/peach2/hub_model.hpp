@@ -36,6 +36,7 @@ class HubModel {
   [[nodiscard]] virtual bool bus_idle(Tick cycle) const = 0;
 
   [[nodiscard]] virtual Hub::Report take_report() = 0;
+  [[nodiscard]] virtual std::vector<DmaReader::Unanswered> unanswered() const = 0;
 };
 
 class SimHub final : public HubModel {
@@ -55,6 +56,7 @@ class SimHub final : public HubModel {
   [[nodiscard]] bool net_idle(Tick cycle) const override { return hub_.net_idle(cycle); }
   [[nodiscard]] bool bus_idle(Tick cycle) const override { return hub_.bus_idle(cycle); }
   [[nodiscard]] Hub::Report take_report() override { return hub_.take_report(); }
+  [[nodiscard]] std::vector<DmaReader::Unanswered> unanswered() const override { return hub_.unanswered(); }
 
  private:
   Hub hub_;

@@ -70,6 +70,7 @@ class RtlHub final : public HubModel {
   [[nodiscard]] bool net_idle(Tick cycle) const override { return net_.domain->clock.edge(cycle) > awake_until_; }
   [[nodiscard]] bool bus_idle(Tick cycle) const override { return bus_.domain->clock.edge(cycle) > awake_until_; }
   [[nodiscard]] Hub::Report take_report() override { return sim_.take_report(); }
+  [[nodiscard]] std::vector<DmaReader::Unanswered> unanswered() const override { return sim_.unanswered(); }
 
  private:
   static constexpr Tick kSettles = 32;  ///< cycles until what one side did has come through all synchronizers

@@ -340,11 +340,17 @@ void Fabric::report(unsigned node, Report& to) {
   }
 }
 
-std::string Fabric::outstanding_credits() {
+std::string Fabric::outstanding() {
   std::string lines;
-  for (unsigned n = 0; n < nodes(); ++n)
+  for (unsigned n = 0; n < nodes(); ++n) {
+    for (const auto& [reads, last] : node(n).hub().unanswered())
+      lines.append("\nhub " + std::to_string(n) + " waits for the answers to " + std::to_string(reads) +
+                   " reads, the last one at " + hex(last) + " in " + place_of(last) +
+                   ": if its host was restarted, none will come, and reset() of node " + std::to_string(n) +
+                   " gives them up");
     for (unsigned p = kEast; p < kLinks; ++p)
       if (node(n).port(p - kEast).outstanding != 0) lines.append("\n").append(credits_of(n, p));
+  }
   return lines;
 }
 
@@ -372,8 +378,7 @@ std::vector<Blocked> Fabric::blocked() const {
 Stuck Fabric::stuck(std::vector<Blocked> waits) {
   gave_up_ = false;
   if (waits.empty())
-    return Stuck("nothing moves any more: no processor waits, but a hub waits for answers or for room" +
-                 outstanding_credits());
+    return Stuck("nothing moves any more: no processor waits, but a hub waits for answers or for room" + outstanding());
   const auto ticks_per_second = static_cast<double>(this->ticks_per_second());
   std::string lines;
   for (const auto& wait : waits)
@@ -396,7 +401,7 @@ Stuck Fabric::stuck(std::vector<Blocked> waits) {
                std::to_string(counts.dropped) + " in its calculator";
     if (counts.missed) lines += hub + "had no place for " + std::to_string(counts.missed) + " starts of chains";
   }
-  Stuck stuck(lines + outstanding_credits(), std::move(waits));
+  Stuck stuck(lines + outstanding(), std::move(waits));
   stuck.ticks_per_second = ticks_per_second;
   return stuck;
 }

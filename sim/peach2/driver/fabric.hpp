@@ -117,12 +117,12 @@ class Fabric final : public Engine {
   struct Made;
   Fabric(const Description& description, const Tables& windows, const MakeHub& make_hub, std::unique_ptr<Made> made);
 
-  /// A line for each of those, whose work is abandoned, for each hub that refused something, and for credits that are outstanding.
+  /// A line for each of those, whose work is abandoned, for each hub that refused something, and for each thing that a hub waits for.
   [[nodiscard]] Stuck stuck(std::vector<Blocked> waits);
   /// Of a hub's port, some of whose credits are outstanding: who waits for whom.
   [[nodiscard]] std::string credits_of(unsigned node, unsigned port);
-  /// A line for each such port, each behind a line break.
-  [[nodiscard]] std::string outstanding_credits();
+  /// What hubs wait for, answers and credits: a line each, behind a line break.
+  [[nodiscard]] std::string outstanding();
   void report(unsigned node, Report& to);
   [[nodiscard]] std::uint64_t progress();
   [[nodiscard]] bool works();

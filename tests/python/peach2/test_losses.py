@@ -204,10 +204,59 @@ def test_without_a_time_out_it_is_said_that_a_hub_waits() -> None:
     node.restart_host()
     with pytest.raises(
         FabricStopped,
-        match=r"a hub waits for answers or for room\nhub 0 has not ended the chain at .*; it is a put of node 0",
+        match=r"a hub waits for answers or for room\nhub 0 waits for the answers to \d+ reads, the last one at 0x2\w+ in GPU 0 of "
+        r"node 0: if its host was restarted, none will come, and reset\(\) of node 0 gives them up\nhub 0 has not ended the chain at .*; it is a put of node 0",
     ):
         hubs.run()
     check(put, "hub 0 has not ended the chain")
     node.time_out(20)
     lost(hubs, "GPU 0 of node 0 has not answered all reads", "a put of node 0")
     assert node.counts()["given_up"][0][:2] == (1, LATE)
+
+
+@pytest.mark.parametrize("engine", ["sim", pytest.param("rtl", marks=pytest.mark.slow)])
+def test_a_reset_recovers_from_a_restart_of_the_host(engine: str) -> None:
+    """Whether there is a time-out or not, also for another node's get, and the time-out is as before."""
+    hubs = Hubs("peach2-ring-4", engine)
+    node, other = hubs.nodes[:2]
+    gpu, to = node.gpus[0], other.processor
+    gpu.write(0, range(256))
+    waits = "hub 0 waits for the answers to .* in GPU 0 of node 0"
+    for sent_by in ("put", "get"):
+        if sent_by == "put":
+            node.put(to.address(), gpu.address(), 1 << 16, wait=False)
+        else:
+            other.get(to.address(), gpu.address(), 1 << 16)
+        node.work(4000)
+        node.restart_host()
+        with pytest.raises(FabricStopped, match=waits):
+            hubs.run()
+        lost_too = node.put(to.address(), gpu.address(), 64)
+        with pytest.raises(FabricStopped, match=f"the processor of node 0 waits since .*(\n.*)*{waits}"):
+            hubs.run()
+        assert not lost_too.done
+        node.reset()
+        hubs.run()
+        put = node.put(to.address(1 << 20), gpu.address(), 256 * 8)
+        hubs.run()
+        assert put.done and to.read(1 << 20, 256, "int64").tolist() == list(range(256))
+        to.write(1 << 20, np.zeros(256, np.int64))
+    node.time_out(20)
+    for _ in range(2):
+        node.put(to.address(), gpu.address(), 1 << 16, wait=False)
+        node.work(4000)
+        node.restart_host()
+        lost(hubs, "GPU 0 of node 0 has not answered all reads")
+        node.reset()
+        hubs.run()
+
+
+def test_a_reset_in_the_run_of_a_restart_says_what_is_lost() -> None:
+    hubs = Hubs("peach2-ring-4")
+    node, other = hubs.nodes[:2]
+    put = node.put(other.processor.address(), node.gpus[0].address(), 1 << 16, wait=False)
+    node.work(4000)
+    node.restart_host()
+    reset = node.reset()
+    lost(hubs, "GPU 0 of node 0 has not answered all reads", "a put of node 0")
+    assert reset.done and not put.done

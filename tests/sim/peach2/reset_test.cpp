@@ -48,6 +48,7 @@ class Forgetful final : public HubModel {
   [[nodiscard]] bool net_idle(Tick cycle) const override { return hub_->net_idle(cycle); }
   [[nodiscard]] bool bus_idle(Tick cycle) const override { return hub_->bus_idle(cycle); }
   [[nodiscard]] Hub::Report take_report() override { return hub_->take_report(); }
+  [[nodiscard]] std::vector<DmaReader::Unanswered> unanswered() const override { return hub_->unanswered(); }
 
  private:
   Hub::Config config_;
