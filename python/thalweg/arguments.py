@@ -19,6 +19,14 @@ def shown(value: object) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
+def limit(number: int) -> str:
+    """A limit as an error message has it: from 2^31 on, a power of two as such, and one less than it as `2^64 - 1`."""
+    for power, text in ((number, ""), (number + 1, " - 1")):
+        if number + 1 >= 1 << 31 and power & (power - 1) == 0:
+            return f"2^{power.bit_length() - 1}{text}"
+    return f"{number}"
+
+
 def plain(value: Any) -> Any:
     """A value with Python's numbers and lists in place of NumPy's numbers and arrays, in lists, tuples and mappings, too."""
     if isinstance(value, np.generic | np.ndarray):

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_ar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from thalweg.arguments import plain
+from thalweg.arguments import limit, plain
 from thalweg.cluster import toml_lines, topology
 from thalweg.cluster.toml_lines import KeyPath
 from thalweg.cluster.topology import MAX_NODES, Topology
@@ -342,6 +342,7 @@ def _what(model: type[Table], problem: Any, at: KeyPath) -> str:
     if problem["type"] == "list_type" and isinstance(problem["input"], int):
         return f"{_dotted(at + path)} is {given}; write [{given}] ({meaning})"
     right = re.sub(r"^\w+ should | after validation, not .*$", "", problem["msg"])
+    right = re.sub(r"\d{10,}", lambda number: limit(int(number[0])), right)
     right = _PLAINER.get(problem["type"], right)
     return f"{_dotted(at + path)} is {given}; it should {right} ({meaning})"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the `thalweg rtl cosim` of systems that compare random programs have in common."""
+"""What commands that run random programs have in common: `thalweg rtl cosim` of several systems, and `thalweg rtl test`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,26 @@ from typing import Any, TypeVar
 
 import click
 
+from thalweg.arguments import limit
 from thalweg.cluster.kinds import Assembled
 from thalweg.commands import completion
 from thalweg.commands.output import json_option, print_table, write_json
 from thalweg.rtl.tools import BuildError
+
+MOST_SEED = 2**63 - 1
+
+
+class Seed(click.IntRange):
+    """A whole number of 63 bits."""
+
+    def __init__(self) -> None:
+        super().__init__(0, MOST_SEED)
+
+    def _describe_range(self) -> str:
+        return f"0<=x<={limit(MOST_SEED)}"
+
+
+seed_option = click.option("--seed", type=Seed(), help="Seed of the first run; the others follow. [default: random]")
 
 ClusterOf = TypeVar("ClusterOf", bound=Assembled)
 OutcomeOf = TypeVar("OutcomeOf")
@@ -32,9 +48,7 @@ def cosim_command(
         "--cluster", "name", required=True, shell_complete=completion.clusters, metavar="C", help="Preset or file."
     )
     @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random programs.")
-    @click.option(
-        "--seed", type=click.IntRange(0, 2**31), help="Seed of the first run; the others follow. [default: random]"
-    )
+    @seed_option
     @json_option
     def command(name: str, runs: int, seed: int | None, json_file: Path | None) -> None:
         cluster = load(name)

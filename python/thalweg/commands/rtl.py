@@ -16,6 +16,7 @@ import click
 
 from thalweg.commands.of_cluster import OfCluster, commands
 from thalweg.commands.output import json_option, print_table, write_json
+from thalweg.commands.random_programs import seed_option
 from thalweg.errors import CheckFailed, InputError
 from thalweg.launch import scratch
 from thalweg.resources import find_root
@@ -80,9 +81,7 @@ def lint(blocks: tuple[str, ...]) -> None:
 @system_option
 @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random runs of each variant.")
 @click.option("--cycles", type=click.IntRange(1, 10**9), default=10_000, show_default=True, help="Cycles of a run.")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**63), help="Seed of the first run; the others follow. [default: random]"
-)
+@seed_option
 @click.option("--coverage", "covers", is_flag=True, help="Count the lines and toggles that the runs reach.")
 @json_option
 def test(

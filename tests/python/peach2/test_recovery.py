@@ -61,9 +61,17 @@ def test_operations_after_a_wait_for_nothing(by_hub: bool) -> None:
         node.reduce(other.processor.address(1024), [(node.gpus[0].address(), 256)], by_hub=by_hub)
 
     all_sorts()
-    node.wait_for(0, 1)
+    waits = node.wait_for(0, 1)
     all_sorts()
+    discarded = node.work(5)
     stopped(hubs, "the processor of node 0 waits since .* us for 1 at 0 of its memory")
+    assert waits.begin_us > 0 and not waits.done
+    for time in ("end_us", "time_us"):
+        for operation in (waits, discarded):
+            with pytest.raises(InputError, match="the operation never ended: a run has stopped, and discarded it"):
+                getattr(operation, time)
+    with pytest.raises(InputError, match="the operation has not been run"):
+        _ = node.work(5).time_us
     for _ in range(2):
         all_sorts()
         hubs.run()

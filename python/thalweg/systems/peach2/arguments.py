@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from thalweg.arguments import shown
+from thalweg.arguments import limit, shown
 from thalweg.errors import InputError
 
+MOST = (1 << 64) - 1
 _KINDS = "biufc"
 """NumPy's letters of numbers, whose bytes are their value."""
 
@@ -25,8 +26,8 @@ def whole(what: str, value: object) -> int:
         number = operator.index(value)  # type: ignore[arg-type]
     except Exception:  # an object's own code
         raise InputError(f"{what} is {shown(value)}; it is a whole number") from None
-    if not 0 <= number < 1 << 64:
-        raise InputError(f"{what} is {shown(number)}; it is from 0 to {(1 << 64) - 1}")
+    if not 0 <= number <= MOST:
+        raise InputError(f"{what} is {shown(number)}; it is from 0 to {limit(MOST)}")
     return number
 
 

@@ -10,6 +10,7 @@ import click
 
 from thalweg.commands import completion
 from thalweg.commands.output import json_option, print_table, write_json
+from thalweg.commands.random_programs import seed_option
 from thalweg.errors import CheckFailed
 from thalweg.rtl.tools import BuildError
 from thalweg.systems.mpi_fpga import cosim
@@ -30,9 +31,7 @@ from thalweg.systems.mpi_fpga.rtl_engine import in_rtl
 @faults_option
 @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="Random programs.")
 @click.option("--cycles", type=click.IntRange(1, 10**9), default=10_000, show_default=True, help="At least, of a run.")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**31), help="Seed of the first run; the others follow. [default: random]"
-)
+@seed_option
 @click.option(
     "--waves",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
