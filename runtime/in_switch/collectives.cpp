@@ -28,16 +28,15 @@ struct Collectives::Tile {
   std::vector<Block> blocks;  ///< the root's, of scatter and gather: that of one rank, and empty ones
 };
 
-namespace {
-
 /// What the kernel gets next: the results of a tile, elements of its own, or each of these combined with one of those.
-template <class Tile>
-struct Work {
+struct Collectives::Work {
   std::shared_ptr<Tile> tile;
   std::uint32_t elements = 0;
   bool own = false;
   Open channel;
 };
+
+namespace {
 
 template <class T>
 std::uint64_t bits(T value) {
@@ -115,11 +114,11 @@ struct Collectives::Adapter {
   unsigned rank;
   Stream<Open> open;
   Stream<Element> in, out;
-  Stream<Work<Tile>> begun;  ///< from the first kernel to the second
-  Stream<Element> own;       ///< the same
-  Stream<Handle> ended;      ///< has room for all that can be under way
-  std::deque<Handle> due;    ///< to be put there: one a cycle
-  Open channel;              ///< the last one
+  Stream<Work> begun;      ///< from the first kernel to the second
+  Stream<Element> own;     ///< the same
+  Stream<Handle> ended;    ///< has room for all that can be under way
+  std::deque<Handle> due;  ///< to be put there: one a cycle
+  Open channel;            ///< the last one
   std::optional<ContextId> context;
 };
 

@@ -38,6 +38,7 @@ class Collectives : private Component {
  private:
   struct Adapter;
   struct Tile;
+  struct Work;
 
   /// Takes what has completed, after all of the fabric's components have been stepped.
   bool step(Tick now) override;

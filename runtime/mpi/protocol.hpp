@@ -136,6 +136,7 @@ enum class State : std::uint32_t {
   outside,   ///< blocks in a call of MPI that the fabric knows nothing of
   finished,  ///< has left MPI_Finalize
   resting,   ///< has ended the last of its sessions; it may begin another one, as long as its process lives
+  leaving,   ///< ends the run, or its process: sleeps on its bell until the server has seen what the others do
 };
 
 struct Slot {
@@ -149,6 +150,7 @@ struct Slot {
   std::uint32_t node = 0;  ///< that the rank is on
   // Why the rank is parked: until `need` of the named requests have completed, or until a time.
   Time clock = 0;  ///< in: when it parked; out: when it goes on
+  Time since = 0;  ///< when it began to wait: of one that polls, its first poll since when nothing has happened
   Time until = kForever;
   std::uint64_t happened = 0;  ///< out: requests that have completed, and messages that have come
   std::uint64_t wait_ids = 0;  ///< offset of the requests' numbers

@@ -29,8 +29,8 @@ struct CollectiveRequest : Operation {
   Handle handle = 0;
   ContextId context = 0;
   std::uint32_t rank = 0;
-  std::span<const std::byte> send;
-  std::span<std::byte> receive;
+  std::span<const std::byte> send{};
+  std::span<std::byte> receive{};
   std::span<const Block> send_blocks{};     ///< v-forms of scatter (at the root), reduce_scatter and alltoall
   std::span<const Block> receive_blocks{};  ///< v-forms of gather (at the root), allgather and alltoall
   /// Inside an engine, where an operation is cut: the piece of every block that one of several trees or rings carries.
@@ -46,6 +46,19 @@ struct CollectiveRequest : Operation {
  private:
   [[nodiscard]] Block within(std::uint64_t start) const {
     return piece ? Block{start + piece->first, piece->count} : Block{start, count};
+  }
+};
+
+/// The part of a rank that does not fit to those of others.
+struct Mismatch {
+  ContextId context = 0;
+  std::uint32_t rank = 0;
+  std::uint64_t operation = 0;  ///< on that communicator, from 0
+  std::string what;             ///< the difference
+
+  [[nodiscard]] std::string line() const {
+    return "rank " + std::to_string(rank) + ", operation " + std::to_string(operation) + " of communicator " +
+           std::to_string(context) + ": " + what;
   }
 };
 
@@ -116,7 +129,7 @@ class CollectiveEngine : public Engine {
   virtual void send(const MessageRequest& request, Tick at) = 0;
 
   /// The first difference between the parts of one operation that its ranks gave (root, count, type, ...), or nothing.
-  [[nodiscard]] virtual std::optional<std::string> mismatch() const = 0;
+  [[nodiscard]] virtual std::optional<Mismatch> mismatch() const = 0;
 
   /// The links without which it went on.
   [[nodiscard]] virtual std::vector<Recovery> recoveries() const { return {}; }

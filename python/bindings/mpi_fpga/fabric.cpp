@@ -149,7 +149,11 @@ nb::class_<PythonFabric<Simulated>> bind_fabric(nb::module_& module, const char*
   bind_engine_of(bound, [](Bound& self) -> Engine& { return self.fabric(); });
   bound
       .def_prop_ro(
-          "mismatch", [](Bound& self) { return self.fabric().mismatch(); },
+          "mismatch",
+          [](Bound& self) {
+            const auto found = self.fabric().mismatch();
+            return found ? std::optional(found->line()) : std::nullopt;
+          },
           "The first difference between the ranks' parts of one operation.")
       .def_prop_ro(
           "recoveries", [](Bound& self) { return self.fabric().recoveries(); },

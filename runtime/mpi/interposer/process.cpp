@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "launch/futex.hpp"
 #include "mpi/interposer/site.hpp"
@@ -25,6 +26,7 @@ namespace {
 constexpr double kPollSeconds = 500e-9;         // an unsuccessful poll takes as long as a short call of a library
 constexpr std::uint64_t kPunchBytes = 4 << 20;  // pieces from here on give their pages back when they are free
 constexpr long kNap = 500'000'000;              // ns between two looks whether the server is still there
+constexpr int kStayNaps = 10;                   // of kNap, in which the server has to see a rank that leaves
 constexpr long kNativeNap = 20'000;             // ns between two looks after the MPI library while others need it,
 constexpr long kLongestNativeNap = 1'000'000;   // doubled up to here
 constexpr Time kShareOfWait = 32;               // so that a wait is at most a 32nd longer than it was to be
@@ -205,6 +207,7 @@ void Process::abort(int code) {
   if (!joined()) return;
   slot_->abort_code = code;
   slot_->aborting = 1;
+  stay_until_seen();
 }
 
 void Process::fail(int code) {
@@ -212,16 +215,37 @@ void Process::fail(int code) {
   slot_->abort_code = code;
   slot_->failed = true;
   slot_->aborting = 1;
+  stay_until_seen();
 }
 
 void Process::give_up() {
   slot_->disagrees = 1;
-  launch::ring(header_->doorbell);
+  stay_until_seen();
   for (;;) pause();  // until the run kills it
 }
 
 void Process::exit() {
-  if (joined() && getpid() == process_) slot_->exiting = 1;
+  if (!joined() || getpid() != process_) return;
+  slot_->exiting = 1;
+  if (gettid() == process_) stay_until_seen();  // another thread does not know what this one does
+}
+
+/// The launcher kills all other ranks when a process ends: before, the server sees what they wait for.
+void Process::stay_until_seen() {
+  if (std::exchange(stayed_, true)) return;
+  slot_->clock = clock_;
+  slot_->function = function_;
+  State was = State::running;
+  if (!slot_->state.compare_exchange_strong(was, State::leaving) &&
+      (was != State::native || !slot_->state.compare_exchange_strong(was, State::leaving)))
+    return;
+  if (header_->running.fetch_sub(1) == 1) launch::ring(header_->doorbell);
+  char byte = 0;
+  for (int naps = 0; naps < kStayNaps; ++naps) {
+    const std::uint32_t bell = slot_->bell.load();
+    if (slot_->state.load() != State::leaving || recv(socket_, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0) return;
+    launch::futex_wait(slot_->bell, bell, kNap);
+  }
 }
 
 void Process::enter(std::uint16_t function, const void* site) {
@@ -288,11 +312,11 @@ void Process::poll(std::span<const std::uint64_t> ids, Time next) {
   const Time longest = static_cast<Time>(kLongestPollSeconds * ticks_per_second_);
   const Time share = ticks_per_ns_ == 0 ? std::min((clock_ - idle_since_) / kShareOfPolls, longest) : 0;
   slot_->alert = share > poll_ticks();
-  park(ids, 1, std::min(next, clock_ + std::max(share, poll_ticks())));
+  park(ids, 1, std::min(next, clock_ + std::max(share, poll_ticks())), idle_since_);
   slot_->alert = false;
 }
 
-void Process::park(std::span<const std::uint64_t> ids, std::uint32_t need, Time until) {
+void Process::park(std::span<const std::uint64_t> ids, std::uint32_t need, Time until, std::optional<Time> since) {
   come_back();
   if (chores_ != nullptr) chores_->progress();
   std::uint64_t list = 0;
@@ -308,6 +332,7 @@ void Process::park(std::span<const std::uint64_t> ids, std::uint32_t need, Time 
   slot_->need = need;
   slot_->until = until;
   slot_->clock = clock_;
+  slot_->since = since.value_or(clock_);
   slot_->function = function_;
   asides_ = 0;
   stop_running(State::parked);
@@ -390,6 +415,7 @@ void Process::wait_to_run() {
   slot_->wait_count = 0;
   slot_->need = 0;
   slot_->until = kForever;
+  slot_->since = slot_->clock;
   slot_->yields = slot_->was_outside = true;  // it finds that time has passed
   slot_->state.store(State::parked);
   launch::ring(header_->doorbell);

@@ -5,6 +5,7 @@
 #include <array>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -102,7 +103,8 @@ class Process {
   void listen(std::uint64_t id, ReplyHandler* handler) { handlers_[id] = handler; }
   void care_for(Chores* chores) { chores_ = chores; }
   /// Parks until `need` of the requests have been replied to, or until `until`.
-  void park(std::span<const std::uint64_t> ids, std::uint32_t need, Time until);
+  /// `since`: when it began to wait, now if left out.
+  void park(std::span<const std::uint64_t> ids, std::uint32_t need, Time until, std::optional<Time> since = {});
   /// An unsuccessful poll: a little time passes, others get their turn. Where a rank's own work takes no time, one whose polls
   /// have long found nothing waits for longer, until something happens that a poll could find. It ends at `next` at the latest, when a
   /// completion that is known already comes to be.
@@ -154,6 +156,7 @@ class Process {
   void connect(const char* path);
   [[nodiscard]] Time poll_ticks() const;
   void stop_running(State state);
+  void stay_until_seen();
   void sleep();
   void look_after_mpi();
   void take_replies();
@@ -187,6 +190,7 @@ class Process {
   Chores* chores_ = nullptr;
   Time idle_since_ = -1;        ///< its first poll since when nothing has happened
   std::uint64_t happened_ = 0;  ///< until then
+  bool stayed_ = false;         ///< until the server had seen that it leaves
   unsigned looks_ = 0;          ///< at the clock, which showed nothing but them since
   Time looked_at_ = -1;         ///< the clock after the last one
   Time looking_since_ = 0;

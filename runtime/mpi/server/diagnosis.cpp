@@ -68,8 +68,12 @@ std::optional<std::string> Server::disagreement() const {
   for (const auto& [number, communicator] : communicators_)
     for (const Meeting& operation : communicator.operations)
       if (!operation.wrong.empty()) return operation.wrong;
-  if (const auto mismatch = timeline_.engine().mismatch()) return "the ranks disagree on a collective: " + *mismatch;
-  return std::nullopt;
+  const auto mismatch = timeline_.engine().mismatch();
+  if (!mismatch) return std::nullopt;
+  const auto of =
+      std::ranges::find_if(communicators_, [&](const auto& one) { return one.second.context == mismatch->context; });
+  return "the ranks disagree on a collective" +
+         (of == communicators_.end() ? ": " + mismatch->line() : " of " + of->second.name + ": " + mismatch->what);
 }
 
 /// What a rank does, or waits for.
@@ -79,9 +83,10 @@ std::string Server::state_of(unsigned rank) {
   const std::string& function = options_.functions[slot.function];
   if (state == State::finished || state == State::resting) return "finished";
   if (state == State::outside) return "in " + function + ", of which the fabric knows nothing";
-  if (slot.disagrees.load() != 0) return "in " + function + ", which failed";
+  if (slot.disagrees.load() != 0 || slot.failed) return "in " + function + ", which failed";
+  if (slot.aborting.load() != 0) return "in " + function;
+  if (slot.exiting.load() != 0 || (state == State::leaving && rank == first_lost())) return "ended";
   if (state != State::parked) {
-    if (std::ranges::find(connections_.lost(), rank) != connections_.lost().end()) return "ended";
     if (!connections_.has_joined(rank)) return "has not called MPI_Init";
     const std::int64_t tenths = quiet_ns(rank) / 100'000'000;  // of a second
     if (tenths == 0) return "computing, or blocked outside MPI";
@@ -105,7 +110,7 @@ std::vector<Blocked> Server::blocked() {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank)
     all.push_back({.who = rank_list({rank}),
                    .what = state_of(rank),
-                   .since = session_.is_parked(rank) ? session_.since(rank) : -1});
+                   .since = session_.is_parked(rank) ? memory_.slot(rank).since : -1});
   return all;
 }
 

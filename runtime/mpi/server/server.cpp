@@ -14,10 +14,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int kLookMilliseconds = 50;               // how often the sockets are looked at
+constexpr int kLastLooks = 100;                     // until a rank has ended that said that it would
 constexpr int kQuietMilliseconds = 5;               // from then on ranks that run without parking are looked at
 constexpr std::int64_t kPolledNs = 5'000'000;       // a call of MPI that has used more than this waits by polling
 constexpr std::int64_t kIdleNs = 100'000;           // a process that sleeps uses less than this between two looks
 constexpr auto kBlocked = std::chrono::seconds(2);  // from then on one without processor time holds up nobody
+constexpr auto kStay = std::chrono::seconds(1);     // from a rank's end on the others may go on for so long
 constexpr Tick kLooksPerSecond = 100'000;  // of virtual time, how often a busy fabric's is shown to other threads
 
 }  // namespace
@@ -36,7 +38,7 @@ Server::Server(CollectiveEngine& engine, ServerOptions options)
 }
 
 Outcome Server::run() {
-  while (connections_.joined() < options_.ranks() && !over(books_)) connections_.poll(kLookMilliseconds);
+  while (connections_.joined() < options_.ranks() && !over()) connections_.poll(kLookMilliseconds);
   auto looked = Clock::now();
   auto progress = looked;
   Header& header = memory_.header();
@@ -46,7 +48,7 @@ Outcome Server::run() {
     if (now - looked > std::chrono::milliseconds(kLookMilliseconds)) {
       looked = now;
       connections_.poll(0);
-      if (over(books_)) break;
+      if (over()) break;
       progressed_ = somebody_used_files() || progressed_;
     }
     if (std::exchange(progressed_, false)) progress = now;
@@ -69,6 +71,7 @@ Outcome Server::run() {
       // Where processor time is no virtual time nothing may depend on it.
       if (earliest != kNever && options_.compute_scale == 0 && !somebody_yields()) continue;
     }
+    if (const auto rank = first_to_leave()) earliest = std::min(earliest, left_at(*rank));
     const auto in_state = [&](State state) {
       return std::ranges::any_of(std::views::iota(0U, options_.ranks()),
                                  [&](unsigned rank) { return memory_.slot(rank).state.load() == state; });
@@ -87,6 +90,7 @@ Outcome Server::run() {
       if (std::exchange(created_, false)) hand_over_to_parked();
       continue;
     }
+    if (header.running.load() == 0 && over(true)) break;
     if (earliest != kNever) continue;
     if (session_.anybody_parked() && !outside) {
       const auto mismatch = disagreement();
@@ -104,38 +108,84 @@ Outcome Server::run() {
     launch::futex_wait(header.doorbell, bell, kLookMilliseconds * 1'000'000L);
   }
   close_books(books_);
+  let_leave();
+  const auto& lost = connections_.lost();
+  for (int looks = 0; looks < kLastLooks && std::ranges::find(lost, left_) == lost.end(); ++looks)
+    connections_.poll(books_.ending == Ending::died ? kLookMilliseconds : 0);
+  if (books_.ending == Ending::died)
+    books_.what += connections_.process(left_).end(memory_.slot(left_).exiting.load() != 0) + " before MPI_Finalize";
   return std::move(books_);
 }
 
-bool Server::over(Outcome& outcome) {
+/// Whether the run has ended by something else than what its ranks wait for. `quiet`: no rank runs, and none may go on before the time at
+/// which one has left.
+bool Server::over(bool quiet) {
   const auto end = [&](Ending ending, std::string what) {
-    outcome.ending = ending;
-    outcome.what = std::move(what);
+    books_.ending = ending;
+    books_.what = std::move(what);
     return true;
   };
   if (!connections_.refusal().empty()) return end(Ending::refused, connections_.refusal());
-  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
-    if (memory_.slot(rank).disagrees.load() != 0) return end(Ending::disagreement, ranks_[rank].disagreement);
-  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
-    if (const Slot& slot = memory_.slot(rank); slot.aborting.load() != 0) {
-      outcome.aborter = rank;
-      outcome.abort_code = slot.abort_code;
-      const std::string how =
-          slot.failed ? " was ended by MPI for a fatal error, with status " + std::to_string(slot.abort_code & 0xFF)
-                      : " called MPI_Abort with code " + std::to_string(slot.abort_code);
-      return end(Ending::aborted, "rank " + std::to_string(rank) + how);
+  note_ends();
+  if (const auto rank = first_to_leave()) {
+    if (!leaving_) leaving_ = Clock::now();
+    if (quiet || stop_ || Clock::now() - *leaving_ > kStay) {
+      const Slot& slot = memory_.slot(*rank);
+      const std::string who = "rank " + std::to_string(*rank);
+      if (slot.disagrees.load() != 0) return end(Ending::disagreement, ranks_[*rank].disagreement);
+      left_ = *rank;
+      if (slot.aborting.load() == 0) return end(Ending::died, who + " ");
+      books_.aborter = *rank;
+      books_.abort_code = slot.abort_code;
+      return end(Ending::aborted,
+                 who + (slot.failed ? " was ended by MPI for a fatal error, with status " +
+                                          std::to_string(slot.abort_code & 0xFF)
+                                    : " called MPI_Abort with code " + std::to_string(slot.abort_code)));
     }
-  // A launcher kills the others when one dies: the first one names the cause.
-  const auto died = std::ranges::find_if(connections_.lost(), [&](unsigned rank) {
+  }
+  if (stop_) return end(Ending::stopped, "stopped");
+  return false;
+}
+
+/// Ranks that run no more, as their processes have ended.
+void Server::note_ends() {
+  for (const unsigned rank : connections_.lost())
+    for (State was : {State::running, State::native})
+      if (memory_.slot(rank).state.compare_exchange_strong(was, State::leaving)) memory_.header().running.fetch_sub(1);
+}
+
+/// The time of a rank that leaves.
+Tick Server::left_at(unsigned rank) {
+  const Slot& slot = memory_.slot(rank);
+  return std::max(slot.clock, slot.resumed.load());
+}
+
+/// The rank that was lost first of those that had not left MPI: a launcher kills the others when one dies.
+std::optional<unsigned> Server::first_lost() {
+  const auto found = std::ranges::find_if(connections_.lost(), [&](unsigned rank) {
     const State state = memory_.slot(rank).state.load();
     return state != State::finished && state != State::resting;
   });
-  if (died != connections_.lost().end())
-    return end(Ending::died, "rank " + std::to_string(*died) + " " +
-                                 connections_.process(*died).end(memory_.slot(*died).exiting.load() != 0) +
-                                 " before MPI_Finalize");
-  if (stop_) return end(Ending::stopped, "stopped");
-  return false;
+  return found == connections_.lost().end() ? std::nullopt : std::optional(*found);
+}
+
+/// The first in virtual time of those that leave, which ends the run.
+std::optional<unsigned> Server::first_to_leave() {
+  std::optional<unsigned> first = first_lost();
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+    if (memory_.slot(rank).state.load() == State::leaving &&
+        std::ranges::find(connections_.lost(), rank) == connections_.lost().end() &&
+        (!first || std::pair(left_at(rank), rank) < std::pair(left_at(*first), *first)))
+      first = rank;
+  return first;
+}
+
+/// Those that leave end by themselves, so that the launcher hears how.
+void Server::let_leave() {
+  for (unsigned rank = 0; rank < options_.ranks(); ++rank)
+    if (State leaving = State::leaving; memory_.slot(rank).disagrees.load() == 0 &&
+                                        memory_.slot(rank).state.compare_exchange_strong(leaving, State::running))
+      launch::ring(memory_.slot(rank).bell);
 }
 
 /// Does this rank block in its call of MPI? One that waits for a processor does not.

@@ -165,7 +165,12 @@ class Server {
   [[nodiscard]] bool release_ready();
   [[nodiscard]] Tick look();
   void complete(unsigned rank, const Reply& reply);
-  [[nodiscard]] bool over(Outcome& outcome);
+  [[nodiscard]] bool over(bool quiet = false);
+  void note_ends();
+  [[nodiscard]] Tick left_at(unsigned rank);
+  [[nodiscard]] std::optional<unsigned> first_lost();
+  [[nodiscard]] std::optional<unsigned> first_to_leave();
+  void let_leave();
   void close_books(Outcome& outcome);
 
   // dispatch.cpp: what the ranks post
@@ -217,6 +222,8 @@ class Server {
   Creations creations_;
   std::unordered_map<std::uint64_t, Channel> channels_;
   Outcome books_;
+  std::optional<std::chrono::steady_clock::time_point> leaving_;  ///< since when a rank is
+  unsigned left_ = 0;                                             ///< the rank that ended the run by its end
   bool progressed_ = false;
   std::uint64_t file_calls_ = 0;  ///< of all ranks, at the last look
   bool created_ = false;          ///< a communicator is complete that some of its members may not wait for

@@ -341,9 +341,7 @@ bool Fabric::enter(Communicator& communicator, const CollectiveRequest& request,
   Entered& operation = entered[index];
   if (const auto differs = compare(operation, request)) {
     communicator.broken = true;
-    if (!mismatch_)
-      mismatch_ = text("rank ", request.rank, ", operation ", communicator.complete + index, " of communicator ",
-                       request.context, ": ", *differs);
+    if (!mismatch_) mismatch_ = Mismatch{request.context, request.rank, communicator.complete + index, *differs};
     return false;
   }
   operation.ranks[request.rank] = true;

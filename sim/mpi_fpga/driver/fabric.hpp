@@ -60,7 +60,7 @@ class Fabric final : public CollectiveEngine {
   /// What has completed since this was last asked is appended.
   void take_completed(std::vector<Completion>& completed);
   [[nodiscard]] bool idle() const override;
-  [[nodiscard]] std::optional<std::string> mismatch() const override { return mismatch_; }
+  [[nodiscard]] std::optional<Mismatch> mismatch() const override { return mismatch_; }
   [[nodiscard]] std::optional<std::string> failure() const override { return failure_; }
   [[nodiscard]] std::vector<Recovery> recoveries() const override { return recoveries_; }
   [[nodiscard]] std::vector<LinkUse> link_use() const override;
@@ -159,7 +159,7 @@ class Fabric final : public CollectiveEngine {
   std::vector<JoinedLink> links_;                          ///< on which faults happen
   std::deque<std::optional<Communicator>> communicators_;  ///< they stay where they are: nodes refer to their groups
   std::vector<std::uint32_t> rows_in_use_;                 ///< a bit per row, of each node
-  std::optional<std::string> mismatch_;
+  std::optional<Mismatch> mismatch_;
 
   // Links that are given up:
   std::optional<std::string> failure_;

@@ -65,9 +65,12 @@ void SharedFabric::advance(Tick until, std::vector<Completion>& completed) {
   }
 }
 
-std::optional<std::string> SharedFabric::mismatch() const {
+std::optional<Mismatch> SharedFabric::mismatch() const {
   for (std::uint32_t job = 0; job < jobs(); ++job)
-    if (const auto differs = parts_[job]->mismatch()) return "job " + std::to_string(job) + ": " + *differs;
+    if (auto found = parts_[job]->mismatch()) {
+      found->context = outer(found->context, job);
+      return found;
+    }
   return std::nullopt;
 }
 

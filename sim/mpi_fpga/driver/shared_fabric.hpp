@@ -38,7 +38,7 @@ class SharedFabric final : public CollectiveEngine {
   void send(const MessageRequest& request, Tick at) override;
   void advance(Tick until, std::vector<Completion>& completed) override;
   [[nodiscard]] bool idle() const override { return scheduler_.next_due() == kNever; }
-  [[nodiscard]] std::optional<std::string> mismatch() const override;
+  [[nodiscard]] std::optional<Mismatch> mismatch() const override;
   /// Of all jobs together.
   [[nodiscard]] std::vector<LinkUse> link_use() const override;
   [[nodiscard]] std::vector<Lost> lost() const override;

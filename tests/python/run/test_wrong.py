@@ -112,7 +112,7 @@ static void let_others_wait(void) {
         pytest.param(
             "int x[9], y[9], n[4] = {1, 1, 1, 1}, at[4] = {0, 2, 4, 6}; "
             "MPI_Gatherv(x, rank == 2 ? 2 : 1, MPI_INT, y, n, at, MPI_INT, 0, MPI_COMM_WORLD);",
-            ["the ranks disagree on a collective", "rank 2 has 8 bytes for rank 0, which takes 4"],
+            ["the ranks disagree on a collective of MPI_COMM_WORLD: ", "rank 2 has 8 bytes for rank 0, which takes 4"],
             id="other-block",
         ),
         pytest.param(
@@ -185,6 +185,45 @@ def test_a_rank_did_what_it_is_said_to_have_done(run_program: Program, child: st
     assert run.exit_code == 124, run.stderr
     assert run.stderr.startswith(f"thalweg: rank 2 {said}"), run.stderr
     assert "BAD TERMINATION" not in run.stdout + run.stderr
+
+
+@pytest.mark.parametrize(
+    ("ends", "status", "said", "does"),
+    [
+        pytest.param("MPI_Abort(MPI_COMM_WORLD, 5);", 5, "called MPI_Abort with code 5", "in MPI_Abort", id="abort"),
+        pytest.param("exit(3);", 124, "exited with status 3 before MPI_Finalize", "ended", id="exit"),
+        pytest.param(
+            "int x[2], to = 1; MPI_Sendrecv(x, 2, MPI_INT, to, 0, x, 1, MPI_INT, to, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",
+            14,
+            "was ended by MPI for a fatal error, with status 14",
+            "in MPI_Sendrecv, which failed",
+            id="error",
+        ),
+    ],
+)
+def test_the_others_are_where_the_end_of_one_leaves_them(
+    run_program: Program, ends: str, status: int, said: str, does: str
+) -> None:
+    """However late they come there: the launcher kills them only after the report."""
+    body = f"if (rank == 1) {{ {ends} }} usleep(300000); MPI_Barrier(MPI_COMM_WORLD);"
+    run = run_program(f"#include <stdlib.h>\n#include <unistd.h>\n{MAIN.format(body)}", 4, "--timeout", "20")
+    assert run.exit_code == status, run.stderr
+    lines = [line for line in run.stderr.splitlines() if line.startswith("thalweg: rank")]
+    waits = "thalweg: ranks 0, 2, 3: in MPI_Barrier, waits for rank 1 on MPI_COMM_WORLD, collective 1 there, since "
+    assert lines[0] == f"thalweg: rank 1 {said}"
+    assert lines[1].startswith(waits) and lines[2] == f"thalweg: rank 1: {does}", run.stderr
+    assert "BAD TERMINATION" not in run.stderr
+
+
+def test_one_that_polls_waits_since_its_first_look(run_program: Program) -> None:
+    body = (
+        "int x, done = 0; MPI_Request r; MPI_Irecv(&x, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, &r); "
+        "while (!done) MPI_Test(&r, &done, MPI_STATUS_IGNORE);"
+    )
+    run = run_program(MAIN.format(body), 2, "--timeout", "2", "--compute", "none")
+    since = [float(line.split()[-2]) for line in run.stderr.splitlines() if ": in MPI_Test, waits for " in line]
+    assert since and max(since) < 10, run.stderr
+    assert run.report["virtual_time_us"] > 1000
 
 
 def test_a_program_that_polls_for_ever_is_given_up_without_a_proof(run_program: Program) -> None:

@@ -154,7 +154,8 @@ class Mismatch : public testing::Test {
     std::vector<Completion> completed;
     while (!world.fabric.idle()) world.fabric.advance(kNever, completed);
     EXPECT_TRUE(world.fabric.idle());
-    return world.fabric.mismatch().value_or("none");
+    const auto found = world.fabric.mismatch();
+    return found ? found->line() : std::string("none");
   }
 };
 
@@ -191,7 +192,8 @@ TEST_F(Mismatch, OfVectorFormsIsSeenBlockByBlock) {
                            blocks,
                            blocks},
                           world.fabric.now());
-    return world.fabric.mismatch().value_or("none");
+    const auto found = world.fabric.mismatch();
+    return found ? found->line() : std::string("none");
   };
   for (const Collective collective :
        {Collective::gather, Collective::allgather, Collective::scatter, Collective::reduce_scatter})

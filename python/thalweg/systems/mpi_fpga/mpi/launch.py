@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -25,7 +26,11 @@ from thalweg.systems.mpi_fpga._sim import Choice, Ending, FabricConfig, Server, 
 from thalweg.systems.mpi_fpga.choice import From
 from thalweg.systems.mpi_fpga.mpi.library import Interposer, MpiLibrary
 
-_BANNER = "BAD TERMINATION"
+_BANNER = re.compile(
+    r"^=+\n=   BAD TERMINATION(?:.*\n)+?=+\n(?:YOUR APPLICATION TERMINATED .*\nThis typically .*\nPlease see .*\n?)?",
+    re.MULTILINE,
+)
+"""What MPICH's launcher says when a process has ended without success."""
 _LONGEST_ADDRESS = 107  # bytes of a Unix socket's
 _LOOK_S = 0.02
 _GOODBYE_S = 2.0  # for the server to see that the ranks have gone, once the launcher has
@@ -123,8 +128,11 @@ def run_programs(
                 processes.end(list(filter(None, server.processes())))
             scratch.remove_shared_memory()
         for said in (processes.said() for processes in started):
-            # A banner of a bad termination has another exit code than what we say of the same end.
-            if said and (status is not None or (books["ending"] == Ending.stopped and _BANNER not in said)):
+            if (
+                books["ending"] != Ending.finished
+            ):  # the report says how the run has ended, and the banner tells of processes that we killed
+                said = _BANNER.sub("", said).strip()
+            if said and (status is not None or books["ending"] == Ending.stopped):
                 print(said, file=sys.stderr)
     return _result(books, status, len(nodes), " and ".join(paths))
 
