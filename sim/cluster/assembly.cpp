@@ -51,4 +51,11 @@ std::vector<LinkUse> Assembly::link_use() const {
   return all;
 }
 
+std::vector<Lost> Assembly::lost() const {
+  std::vector<Lost> all;
+  for (unsigned n = 0; n < nodes(); ++n) nodes_[n]->lost(n, all);
+  for (std::size_t l = 0; l < links_.size(); ++l) links_[l]->lost(ends_[l], all);
+  return all;
+}
+
 }  // namespace thalweg

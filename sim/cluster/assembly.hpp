@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/engine.hpp"
 #include "cluster/values.hpp"
 #include "core/clock.hpp"
 #include "core/usage.hpp"
@@ -35,6 +36,11 @@ class AssembledNode {
   virtual ~AssembledNode() = default;
   /// Of a link port's number; throws std::invalid_argument where there is none.
   [[nodiscard]] virtual LinkPort& port(unsigned number) = 0;
+  /// Appends what it has dropped; `node`: its number.
+  virtual void lost(NodeId node, std::vector<Lost>& all) const {
+    static_cast<void>(node);
+    static_cast<void>(all);
+  }
 };
 
 /// Something that stays between two ports; it may hold components of its own.
@@ -43,6 +49,11 @@ class AssembledLink {
   virtual ~AssembledLink() = default;
   /// From its first port and from its second one.
   [[nodiscard]] virtual std::array<Carried, 2> carried() const { return {}; }
+  /// Appends what was lost on it; `ends`: the nodes and ports that it joins.
+  virtual void lost(const std::array<std::pair<NodeId, unsigned>, 2>& ends, std::vector<Lost>& all) const {
+    static_cast<void>(ends);
+    static_cast<void>(all);
+  }
 };
 
 /// What makes a node, in the order of their numbers.
@@ -99,6 +110,8 @@ class Assembly {
   [[nodiscard]] unsigned nodes() const { return static_cast<unsigned>(nodes_.size()); }
   /// Of the directions of links that have carried something and count it.
   [[nodiscard]] std::vector<LinkUse> link_use() const;
+  /// What nodes have dropped, and links have lost.
+  [[nodiscard]] std::vector<Lost> lost() const;
 
  private:
   const Tick ticks_per_second_;

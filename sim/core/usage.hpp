@@ -16,10 +16,10 @@ class Usage {
   static constexpr std::size_t kWindows = 128;
   using Amounts = std::array<std::uint64_t, kWindows>;
 
-  /// One, at a cycle that is not negative.
-  void add(Tick cycle) {
+  /// At a cycle that is not negative.
+  void add(Tick cycle, std::uint64_t amount = 1) {
     while ((cycle >> shift_) >= static_cast<Tick>(kWindows)) widen();
-    ++amounts_[static_cast<std::size_t>(cycle >> shift_)];
+    amounts_[static_cast<std::size_t>(cycle >> shift_)] += amount;
   }
   /// Cycles of a window.
   [[nodiscard]] Tick window() const { return Tick{1} << shift_; }

@@ -24,6 +24,7 @@ LEAVES = {
     "memory": {"core", "cluster"},
     "common": {"core"},
     "link": {"core", "common"},
+    "ethernet": {"core", "common", "link", "cluster"},
     "switch": {"core", "common", "link"},
     "reduce": {"core", "common"},
     "network": {"core", "common", "link", "switch"},
@@ -88,8 +89,9 @@ def seen(compiler: list[str], headers: dict[str, str]) -> set[str]:
 
 
 def test_there_is_no_folder_that_is_neither_leaf_nor_system() -> None:
+    """Of leaves some are a system by themselves for Python: what is measured on nothing else."""
     packages = [*(ROOT / "python/thalweg/systems").glob("*/__init__.py"), *RELAY.glob("python/*/__init__.py")]
-    assert sorted(package.parent.name for package in packages) == SYSTEMS
+    assert sorted({package.parent.name for package in packages} - LEAVES.keys()) == SYSTEMS
 
 
 HEADERS = {name: f"{place.name}/{sorted(place.glob('*.hpp'))[0].name}" for name, place in PLACES.items()}

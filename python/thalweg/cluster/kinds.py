@@ -315,6 +315,10 @@ class Assembled:
         values = self.file.values.model_copy(update={"clock": clocks})
         return dataclasses.replace(self, file=dataclasses.replace(self.file, values=values))
 
+    def of_node(self, node: int) -> Mapping[str, Any]:
+        """Values of a node that follow from its place, for the simulator."""
+        return {}
+
     @cached_property
     def assembly(self) -> dict[str, Any]:
         """The description from which the simulator builds the cluster: clocks, and kind and values of each node and link."""
@@ -324,6 +328,8 @@ class Assembled:
             return {"kind": table.kind, "of": f"{what} {number} ({name})", "values": values}
 
         nodes = [part("node", name, i, self.nodes[name]) for i, name in enumerate(self.node_names)]
+        for i, node in enumerate(nodes):
+            node["values"] |= self.of_node(i)
         links = [
             part("link", name, i, self.links[name]) | {"ends": ends}
             for i, (name, ends) in enumerate(zip(self.link_names, self.topology.links.tolist(), strict=True))

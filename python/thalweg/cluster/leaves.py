@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from thalweg.cluster.kinds import LinkTable, NodeTable
+from thalweg.cluster.kinds import LinkTable, Name, NodeTable
+
+Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Host(NodeTable):
@@ -32,5 +34,43 @@ class Wire(LinkTable):
     gbit_s: float = Field(gt=0, le=1e5, description="Gb/s of payload, each way")
 
 
-NODES: Mapping[str, type[NodeTable]] = {"host": Host}
-LINKS: Mapping[str, type[LinkTable]] = {"wire": Wire}
+class Nic(NodeTable):
+    """A computer's Ethernet port."""
+
+    kind: Literal["nic"]
+    clock: Name = Field(description="of the MAC's words")
+    PORTS: ClassVar[Mapping[str, str]] = {"eth": "Ethernet"}
+
+
+class EthernetSwitch(NodeTable):
+    kind: Literal["ethernet-switch"]
+    clock: Name = Field(description="of the MACs' words")
+    ports: int = Field(ge=2, le=128, description="Ethernet ports")
+    latency_ns: float = Field(ge=0, le=1e6, description="from a frame's first 64 bytes, or from its end, to the output")
+    forwarding: Literal["cut-through", "store-and-forward"] = Field(
+        description="whether a frame goes on before its end is there"
+    )
+    buffer_bytes: int = Field(ge=2_048, le=2**40, description="bytes of frames that wait for outputs or are sent")
+    buffer: Literal["shared", "per-port"] = Field(description="one for all outputs, or one of that size for each")
+    addresses: Literal["learned", "given"] = Field(
+        "learned",
+        description="how it knows where addresses are: from frames that come in, or from the cluster's routes",
+    )
+
+    @property
+    def port_types(self) -> Mapping[str, str]:
+        return {str(port): "Ethernet" for port in range(self.ports)}
+
+
+class Ethernet(LinkTable):
+    kind: Literal["ethernet"]
+    gbit_s: float = Field(ge=0.001, le=1_000, description="Gb/s of frames with preambles and gaps, each way")
+    latency_ns: float = Field(ge=0, le=1e6, description="from end to end, one way")
+    bit_error_rate: Share = Field(0, description="share of bits that flip, so that their frame's check sum is wrong")
+    frames_lost: Share = Field(0, description="share of frames that get lost")
+    frames_duplicated: Share = Field(0, description="share of frames that come twice")
+    seed: int = Field(1, ge=0, lt=2**31, description="of what gets lost")
+
+
+NODES: Mapping[str, type[NodeTable]] = {"host": Host, "nic": Nic, "ethernet-switch": EthernetSwitch}
+LINKS: Mapping[str, type[LinkTable]] = {"wire": Wire, "ethernet": Ethernet}

@@ -39,10 +39,18 @@ def command() -> None:
 command.add_command(OfCluster("rtl cosim", commands))
 command.add_command(OfCluster("rtl export", commands, first=True))
 
+
+def _with_hardware(_context: click.Context, _option: click.Parameter, system: str | None) -> str | None:
+    if system and not (find_root(alone=True) / "rtl" / systems()[system].word).is_dir():
+        raise InputError(f"{system} has no hardware of its own")
+    return system
+
+
 blocks_argument = click.argument("blocks", nargs=-1, metavar="[BLOCK]...")
 system_option = click.option(
     "--system",
     type=click.Choice(list(systems())),
+    callback=_with_hardware,
     help="Of one system alone: the blocks that are its own, without the leaves.",
 )
 

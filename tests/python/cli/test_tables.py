@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from programs import ROOT
 from terminal import lines, shown
@@ -44,6 +44,7 @@ words = st.text("abcdefgh_-/:.0123456789", min_size=1, max_size=12)
 texts = st.lists(words, min_size=1, max_size=12).map(" ".join)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault of the tables
 @given(
     rows=st.integers(1, 7).flatmap(lambda n: st.lists(st.lists(texts, min_size=n, max_size=n), min_size=1, max_size=5)),
     lefts=st.lists(st.booleans(), min_size=7, max_size=7),

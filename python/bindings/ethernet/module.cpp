@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Networks of computers and Ethernet switches, for Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "../assembly.hpp"
+#include "../engine.hpp"
+#include "ethernet/network.hpp"
+
+namespace nb = nanobind;
+using namespace thalweg;
+using namespace thalweg::ethernet;
+
+namespace {
+
+/// A network, and what Python says to it.
+class Bound {
+ public:
+  Bound(const nb::dict& description, const std::string& capture) : network(description_of(description), capture) {}
+
+  std::vector<Completion> advance(Tick until) {
+    const nb::gil_scoped_release released;
+    std::vector<Completion> completed;
+    network.advance(until, completed);
+    return completed;
+  }
+
+  Network network;
+};
+
+}  // namespace
+
+NB_MODULE(_sim, module) {
+  module.doc() = "Ethernet: computers' ports, switches and links.";
+
+  nb::enum_<Flow::Gaps>(module, "Gaps", "Between the times at which frames of a flow are due.")
+      .value("even", Flow::Gaps::even)
+      .value("exponential", Flow::Gaps::exponential);
+  nb::class_<FlowResult>(module, "FlowResult", "What became of a flow; times are in units of `units_per_us`.")
+      .def_ro("received", &FlowResult::received, "frames")
+      .def_ro("repeated", &FlowResult::repeated, "that came again")
+      .def_ro("wrong", &FlowResult::wrong, "whose data were not those sent")
+      .def_ro("first_due", &FlowResult::first_due)
+      .def_ro("last_end", &FlowResult::last_end)
+      .def_ro("delay_sum", &FlowResult::delay_sum, "from when a frame was due to its end at the receiver")
+      .def_ro("delay_most", &FlowResult::delay_most);
+
+  nb::class_<Bound> bound(module, "Network");
+  bind_engine_of(bound, [](Bound& self) -> Engine& { return self.network; });
+  bound
+      .def(nb::init<const nb::dict&, const std::string&>(), nb::arg("description"), nb::arg("capture") = "",
+           "`capture`: a pcapng file to write.\n\nRaises ValueError where the description is none.")
+      .def_prop_ro("nodes", [](const Bound& self) { return self.network.nodes(); })
+      .def(
+          "is_nic", [](const Bound& self, unsigned node) { return self.network.is_nic(node); }, nb::arg("node"))
+      .def(
+          "submit",
+          [](Bound& self, Handle handle, unsigned from, unsigned to, unsigned payload, std::uint64_t frames,
+             double load, Flow::Gaps gaps, std::uint64_t seed) {
+            self.network.submit(handle, from, to,
+                                {.payload = payload, .frames = frames, .load = load, .gaps = gaps, .seed = seed});
+          },
+          nb::kw_only(), nb::arg("handle"), nb::arg("source"), nb::arg("destination"), nb::arg("payload"),
+          nb::arg("frames"), nb::arg("load") = 1.0, nb::arg("gaps") = Flow::Gaps::even, nb::arg("seed") = 1,
+          "Frames of `payload` bytes that offer a share `load` of the line from now on.\n\nRaises ValueError.")
+      .def("advance", &Bound::advance, nb::arg("until"),
+           "Runs until a tick, or the end of the first tick in which a flow ended. NEVER: until nothing moves.")
+      .def(
+          "result", [](const Bound& self, Handle handle) { return self.network.result(handle); }, nb::arg("handle"))
+      .def(
+          "units_per_us", [](const Bound& self, unsigned node) { return self.network.units_per_us(node); },
+          nb::arg("node"))
+      .def(
+          "close", [](Bound& self) { self.network.close(); }, "Ends the capture.")
+      .def(
+          "link_use", [](const Bound& self) { return link_use(self.network.assembly()); },
+          "node and port that send, ticks of a window, words of 64 bytes of each window");
+}

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be measured on Ethernet by itself: flows of several computers to one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from thalweg._core import NEVER
+from thalweg.bench.operation import Measured, Operation, Plan, Progress, Row, at_least, one_of
+from thalweg.cluster import leaves
+from thalweg.errors import InputError
+from thalweg.systems.ethernet._sim import FlowResult, Gaps, Network
+from thalweg.systems.ethernet.cluster import Cluster
+from thalweg.trace import Recorded, Span, Timeline
+from thalweg.trace.recorded import in_turn, with_links
+
+PREAMBLE, HEADER, FCS, GAP, SHORTEST = 8, 14, 4, 12, 60
+LEAST_PAYLOAD, MOST_PAYLOAD = 24, 9_198
+"""Bytes: what says which frame it is, and a frame of 9,216 bytes."""
+MOST_FRAMES = 10**8
+GAPS = ("exponential", "even")
+
+
+def wire_bytes(payload: int) -> int:
+    """Bytes that a frame takes of its line, with preamble and gap (IEEE 802.3)."""
+    return PREAMBLE + max(HEADER + payload, SHORTEST) + FCS + GAP
+
+
+@dataclass(frozen=True)
+class _Flows:
+    cluster: Cluster
+    sources: Sequence[int]
+    destination: int
+    payload: int
+    frames: int
+    gaps: str
+    seed: int
+
+    def run(self, load: float, pcap: str = "") -> tuple[Network, list[FlowResult]]:
+        """The network afterwards, and what became of each source's frames."""
+        network = self.cluster.network(pcap)
+        for handle, source in enumerate(self.sources):
+            network.submit(
+                handle=handle,
+                source=source,
+                destination=self.destination,
+                payload=self.payload,
+                frames=self.frames,
+                load=load,
+                gaps=Gaps[self.gaps],
+                seed=self.seed * 4096 + handle,
+            )
+        ended = 0
+        while ended < len(self.sources):
+            ended += len(network.advance(NEVER))
+        while not network.idle:
+            network.advance(NEVER)
+        network.close()
+        return network, [network.result(handle) for handle in range(len(self.sources))]
+
+    @property
+    def gbit_s(self) -> float:
+        """Of the destination's line."""
+        return self._link_of(self.destination).gbit_s
+
+    def _link_of(self, node: int) -> leaves.Ethernet:
+        number = next(i for i, (a, _, b, _) in enumerate(self.cluster.topology.links.tolist()) if node in (a, b))
+        link = self.cluster.links[self.cluster.link_names[number]]
+        assert isinstance(link, leaves.Ethernet)
+        return link
+
+    def bound_us(self, frames: int) -> float:
+        """So many frames one after another on the destination's line, and the latency of the two outer links."""
+        line = (frames * wire_bytes(self.payload) - GAP) * 8e-3 / self.gbit_s
+        return (
+            line
+            + (min(self._link_of(s).latency_ns for s in self.sources) + self._link_of(self.destination).latency_ns)
+            / 1e3
+        )
+
+    def measured(self, load: float, pcap: str = "") -> Measured:
+        network, results = self.run(load, pcap)
+        per_us = network.units_per_us(self.destination)
+        received = sum(result.received for result in results)
+        sent = self.frames * len(self.sources)
+        time_us = max(result.last_end for result in results) / per_us
+        lost = sum(count for _, _, count in network.lost)
+        right = not any(result.wrong for result in results) and sent <= received + lost
+        moved = received * self.payload
+        delay = sum(result.delay_sum for result in results) / per_us / max(received, 1)
+        own: Row = {
+            "load": load,
+            "senders": len(self.sources),
+            "offered_gbit_s": load
+            * len(self.sources)
+            * self._link_of(self.sources[0]).gbit_s
+            * self.payload
+            / wire_bytes(self.payload),
+            "goodput_gbit_s": moved * 8e-3 / time_us if time_us else 0.0,
+            "sent": sent,
+            "lost": sent - received,
+            "share_lost": (sent - received) / sent,
+            "delay_us": delay,
+            "delay_most_us": max(result.delay_most for result in results) / per_us,
+        }
+        return Measured(moved, time_us, self.bound_us(received) if received else None, right, own)
+
+    def recorded(self, load: float) -> Recorded:
+        network, results = self.run(load)
+        per_us = network.units_per_us(self.destination)
+        timeline = Timeline("")
+        for source, result in zip(self.sources, results, strict=True):
+            values: dict[str, Any] = {"received": result.received, "lost": self.frames - result.received}
+            span = Span(0.0, result.last_end / per_us, f"to node {self.destination}", values)
+            timeline.track("flows", f"node {source}").spans.append(span)
+        ticks_per_us = network.ticks_per_second / 1e6
+        return with_links(timeline, self.cluster, network.link_use(), ticks_per_us, self.gbit_s * 1e3 / 512, "words")
+
+
+def flows(
+    cluster: Cluster,
+    *,
+    senders: int = 4,
+    loads: str | float | Sequence[float] = "0.1,0.2,0.25,0.3,0.5,1",
+    payload: int = 1486,
+    frames: int = 10_000,
+    gaps: str = "exponential",
+    seed: int = 1,
+    pcap: str = "",
+) -> Plan:
+    """Frames of the last `senders` computers but one to the last one. `loads`: of each sender's line; `frames`: of each; `gaps`: of the times at
+    which they are due; `pcap`: a file for all frames of a single load."""
+    at_least("senders", senders, 1)
+    if senders >= len(cluster.nics):
+        raise InputError(f"senders is {senders}; {cluster.name} has {len(cluster.nics)} NICs, and one receives")
+    if not LEAST_PAYLOAD <= payload <= MOST_PAYLOAD:
+        raise InputError(f"payload is {payload}; a frame has {LEAST_PAYLOAD} to {MOST_PAYLOAD} bytes of it")
+    if not 1 <= frames <= MOST_FRAMES:
+        raise InputError(f"frames is {frames}; it is 1 to {MOST_FRAMES}")
+    if not 0 <= seed < 2**31:
+        raise InputError(f"seed is {seed}; it is 0 to 2^31-1")
+    wanted = _loads(loads)
+    if pcap and len(wanted) > 1:
+        raise InputError(f"pcap is of one load; there are {len(wanted)}")
+    *others, last = cluster.nics
+    run = _Flows(cluster, others[-senders:], last, payload, frames, one_of("gaps", gaps, GAPS), seed)
+
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
+        for index, load in enumerate(wanted):
+            yield run.measured(load, pcap)
+            progress((index + 1) / len(wanted))
+
+    title = f"flows of {senders} to one on {cluster.name}: {payload} bytes of payload, {gaps} gaps"
+    return Plan(
+        cluster,
+        "flows",
+        title,
+        "the last frame's end is at its computer",
+        measure,
+        seeds={"flows": seed},
+        record=lambda rows: in_turn(title, [run.recorded(row["load"]) for row in rows]),
+        draw=_over_load,
+    )
+
+
+def _loads(given: str | float | Sequence[float]) -> list[float]:
+    """Raises InputError."""
+    try:
+        words = given.split(",") if isinstance(given, str) else [given] if isinstance(given, float | int) else given
+        loads = [float(word) for word in words]
+    except ValueError:
+        raise InputError(f"loads is {given!r}; it is a list such as 0.1,0.25,1") from None
+    if not loads or not all(0 < load <= 1 for load in loads):
+        raise InputError(f"loads is {given!r}; each is above 0, and 1 at most")
+    return loads
+
+
+def _over_load(axes: Any, rows: Sequence[Row]) -> None:
+    loads = [row["senders"] * row["load"] for row in rows]
+    for key, label in (("offered_gbit_s", "offered"), ("goodput_gbit_s", "received")):
+        axes.plot(loads, [row[key] for row in rows], "o-", label=label)
+    axes.set_xlabel("load of the receiver's line")
+    axes.set_ylabel("Gb/s of payload")
+
+
+OPERATIONS = {"flows": Operation(flows)}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Switches, computers' ports and links of Ethernet as kinds, for clusters of any system: what a cluster file says of them
+// (python/thalweg/cluster/leaves.py).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/assembly.hpp"
+#include "ethernet/line.hpp"
+#include "ethernet/nic.hpp"
+#include "ethernet/switch.hpp"
+
+namespace thalweg::ethernet {
+
+/// Of a node: locally administered, with the node's number in its lower half.
+[[nodiscard]] constexpr Address address_of(unsigned node) {
+  return 0x0200'0000'0000 | node;
+}
+
+/// Adds the kinds `nic`, `ethernet-switch` and `ethernet`.
+inline void add_kinds(Kinds& known, Tick ticks_per_second) {
+  const auto hertz = [ticks_per_second](const Domain& domain) {
+    return static_cast<double>(ticks_per_second) / static_cast<double>(domain.clock.period);
+  };
+  known.nodes["nic"] = [](const Values& values, unsigned number, const Clocks& clocks) {
+    return std::make_unique<Nic>(address_of(number), *clocks.at(values.get<std::string>("clock")));
+  };
+  known.nodes["ethernet-switch"] = [hertz](const Values& values, unsigned, const Clocks& clocks) {
+    Domain& domain = *clocks.at(values.get<std::string>("clock"));
+    Switch::Config config{.ports = values.get<unsigned>("ports"),
+                          .latency = values.get<double>("latency_ns") * 1e-9 * hertz(domain),
+                          .mode = values.get<std::string>("forwarding") == "cut-through"
+                                      ? Switch::Mode::cut_through
+                                      : Switch::Mode::store_and_forward,
+                          .buffer_bytes = values.get<std::uint64_t>("buffer_bytes"),
+                          .shared = values.get<std::string>("buffer") == "shared",
+                          .learns = values.get<std::string>("addresses") == "learned",
+                          .floods = true,
+                          .flood_ports = {}};
+    if (values.has("flood_ports")) {
+      config.flood_ports.assign(config.ports, false);
+      for (const auto port : values.get<std::vector<std::int64_t>>("flood_ports"))
+        config.flood_ports.at(static_cast<std::size_t>(port)) = true;
+    }
+    auto made = std::make_unique<Switch>(config, domain);
+    if (values.has("routes")) {
+      const auto& routes = values.get<std::vector<std::int64_t>>("routes");
+      for (std::size_t k = 0; k + 1 < routes.size(); k += 2)
+        made->set(address_of(static_cast<unsigned>(routes[k])), {static_cast<unsigned>(routes[k + 1])});
+    }
+    return made;
+  };
+  known.links["ethernet"] = [hertz, ticks_per_second, made = std::uint64_t{0}](
+                                const Values& values, LinkPort& a, LinkPort& b,
+                                const Clocks&) mutable {  // each has random numbers of its own
+    auto &one = dynamic_cast<Port&>(a), &other = dynamic_cast<Port&>(b);
+    const Domain& domain = *one.domain;
+    Line::Config config{.rate = Rate::of(values.get<double>("gbit_s"), domain.clock.period, ticks_per_second),
+                        .latency = 0,
+                        .faults = {.bit_error_rate = values.get<double>("bit_error_rate"),
+                                   .frames_lost = values.get<double>("frames_lost"),
+                                   .frames_duplicated = values.get<double>("frames_duplicated")},
+                        .seed = mix(mix(values.get<std::uint64_t>("seed")) + made++)};
+    config.latency = config.rate.cycles(values.get<double>("latency_ns") * 1e-9 * hertz(domain));
+    auto back = config;
+    back.seed = mix(config.seed);
+    return std::make_unique<Cable>(config, back, one, other);
+  };
+}
+
+}  // namespace thalweg::ethernet

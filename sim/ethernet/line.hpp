@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines between Ethernet ports: a frame is one object, whose first bit's time says when each of its words is there. A byte of a line
+// takes a fraction of a cycle, so times are in units of which cycle and byte are whole numbers; they are exact.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <string>
+
+#include "cluster/assembly.hpp"
+#include "common/ring.hpp"
+#include "core/clock.hpp"
+#include "core/require.hpp"
+#include "core/usage.hpp"
+#include "ethernet/frame.hpp"
+#include "link/noisy_wire.hpp"
+
+namespace thalweg::ethernet {
+
+/// A time in units of a line, from the begin of cycle 0.
+using Units = std::int64_t;
+
+/// A line's rate. At 100 Gb/s beside 322.265625 MHz a cycle has 1280 units and a byte 33: 38.79 bytes a cycle.
+struct Rate {
+  Units cycle = 1280, byte = 33;
+
+  /// `gbit_s`: after the line code is taken off, a multiple of 1 kb/s. A clock of `period` ticks.
+  [[nodiscard]] static Rate of(double gbit_s, Tick period, Tick ticks_per_second) {
+    const auto bytes_per_second = std::int64_t{125} * std::llround(gbit_s * 1e6);
+    require(bytes_per_second > 0, "a line of " + std::to_string(gbit_s) + " Gb/s");
+    // In lowest terms: bytes per second x period over ticks per second, whose product may be too large.
+    const auto one = std::gcd(bytes_per_second, ticks_per_second);
+    const auto other = std::gcd(period, ticks_per_second / one);
+    Rate rate{bytes_per_second / one * (period / other), ticks_per_second / one / other};
+    require(rate.cycle < kMostUnits && rate.byte < kMostUnits,
+            "a line of " + std::to_string(gbit_s) + " Gb/s has no time in common with its clock that is short enough");
+    return rate;
+  }
+
+  /// The cycle in which something that is there from `at` on is seen.
+  [[nodiscard]] constexpr Tick seen(Units at) const { return (at + cycle - 1) / cycle; }
+  [[nodiscard]] constexpr Units bytes(std::int64_t count) const { return count * byte; }
+  [[nodiscard]] Units cycles(double count) const { return std::llround(count * static_cast<double>(cycle)); }
+  /// A time in units of another line, to the next unit.
+  [[nodiscard]] constexpr Units from(Units at, const Rate& other) const {
+    if (cycle == other.cycle) return at;
+    return static_cast<Units>((static_cast<__int128>(at) * cycle + other.cycle - 1) / other.cycle);
+  }
+  /// More bytes a cycle than another line.
+  [[nodiscard]] constexpr bool faster_than(const Rate& other) const { return cycle * other.byte > other.cycle * byte; }
+
+  friend bool operator==(const Rate&, const Rate&) = default;
+
+ private:
+  static constexpr std::int64_t kMostUnits = std::int64_t{1} << 24;  ///< of a cycle: an hour at 1 GHz fits
+};
+
+/// A frame at the end of a line.
+struct Arrival {
+  FrameRef frame;
+  Units begin = 0;       ///< of its preamble's first bit
+  bool damaged = false;  ///< its FCS is wrong
+
+  /// When word `k` of its stream is there: after the preamble and (k + 1) times 64 bytes, or all of them.
+  [[nodiscard]] Units word(unsigned k, const Rate& rate) const {
+    return begin + rate.bytes(kPreamble + std::min(std::max(frame->size(), kShortest), (k + 1) * kWord));
+  }
+  /// When its FCS is there.
+  [[nodiscard]] Units end(const Rate& rate) const { return begin + rate.bytes(wire_bytes(frame->size()) - kGap); }
+};
+
+/// One direction: frames arrive in the order in which they were sent.
+class Line {
+ public:
+  struct Config {
+    Rate rate{};
+    Units latency = 0;
+    WireFaults faults{};  ///< `reset_at` has no meaning here
+    std::uint64_t seed = 1;
+  };
+  explicit Line(const Config& config)
+      : rate(config.rate),
+        latency_(config.latency),
+        faults_(config.faults),
+        errors_(faults_.bit_error_rate, mix(config.seed) + 1),
+        losses_(faults_.frames_lost, mix(config.seed) + 2),
+        repetitions_(faults_.frames_duplicated, mix(config.seed) + 3) {
+    require(latency_ + rate.bytes(kPreamble + kShortest) > rate.cycle,
+            "an Ethernet link on which a frame's first word takes less than a cycle");
+  }
+
+  const Rate rate;
+  Waker reader;  ///< woken when the first word of a frame is there
+
+  /// From then on the line is free.
+  [[nodiscard]] Units free() const { return free_; }
+
+  /// Sends a frame as soon as the line is free, at `ready` at the earliest; when it begins. `damaged`: it was received so, and is passed on
+  /// before its end was seen.
+  Units send(Units ready, const FrameRef& frame, bool damaged = false) {
+    const Units begin = std::max(ready, free_);
+    const auto bytes = wire_bytes(frame->size());
+    free_ = begin + rate.bytes(bytes);
+    usage_.add(begin / rate.cycle, frame->words());
+    ++use_.frames;
+    errors_.each(static_cast<std::uint64_t>(8 * (bytes - kPreamble - kGap)), [&](unsigned) { damaged = true; });
+    use_.damaged += damaged;
+    const Tick now = begin / rate.cycle;
+    if ((now >= faults_.down_at && now < faults_.up_at) || losses_.next()) {
+      ++use_.lost;
+      return begin;
+    }
+    arrive({frame, begin + latency_, damaged});
+    if (repetitions_.next()) {  // in the gap of what would be idle else, so that it takes the line's time, too
+      ++use_.duplicated;
+      arrive({frame, free_ + latency_, damaged});
+      free_ += rate.bytes(bytes);
+    }
+    return begin;
+  }
+
+  /// The first frame whose first word is there, or nullptr.
+  [[nodiscard]] const Arrival* front(Tick now) const {
+    return !arrivals_.empty() && rate.seen(arrivals_.front().word(0, rate)) <= now ? &arrivals_.front() : nullptr;
+  }
+  /// Only where front().
+  void pop() {
+    arrivals_.front().frame = {};
+    arrivals_.pop();
+  }
+
+  [[nodiscard]] bool empty() const { return arrivals_.empty(); }
+  [[nodiscard]] const Usage& usage() const { return usage_; }
+  [[nodiscard]] const WireUse& use() const { return use_; }
+
+ private:
+  void arrive(Arrival arrival) {
+    reader.wake(rate.seen(arrival.word(0, rate)));
+    arrivals_.push_growing(arrival);
+  }
+
+  Units latency_, free_ = 0;
+  WireFaults faults_;
+  Trials errors_, losses_, repetitions_;
+  Ring<Arrival> arrivals_;
+  Usage usage_;  ///< words
+  WireUse use_;
+};
+
+/// A node's end of a link.
+struct Port final : LinkPort {
+  Domain* domain = nullptr;
+  ComponentId component = 0;
+  Line *out = nullptr, *in = nullptr;  ///< null while nothing is joined
+
+  [[nodiscard]] std::string carries() const override { return "Ethernet"; }
+};
+
+/// Both directions of a link.
+class Cable final : public AssembledLink {
+ public:
+  /// The ends have the same clock. The second direction's faults have another seed.
+  Cable(Line::Config there, Line::Config back, Port& a, Port& b) : there_(there), back_(back) {
+    require(a.domain == b.domain, "both ends of an Ethernet link have the same clock");
+    period_ = a.domain->clock.period;
+    join(a, there_, back_);
+    join(b, back_, there_);
+  }
+  [[nodiscard]] std::array<Carried, 2> carried() const override {
+    return {{{&there_.usage(), period_}, {&back_.usage(), period_}}};
+  }
+  void lost(const std::array<std::pair<NodeId, unsigned>, 2>& ends, std::vector<Lost>& all) const override {
+    const std::array<const Line*, 2> lines{&there_, &back_};
+    for (std::size_t end = 0; end < 2; ++end)
+      if (const auto count = lines[end]->use().lost; count > 0)
+        all.push_back({ends[end].first, "frames lost on the link of port " + std::to_string(ends[end].second), count});
+  }
+
+ private:
+  static void join(Port& port, Line& out, Line& in) {
+    port.out = &out;
+    port.in = &in;
+    in.reader.bind(*port.domain, port.component);
+  }
+
+  Line there_, back_;
+  Tick period_ = 1;
+};
+
+}  // namespace thalweg::ethernet

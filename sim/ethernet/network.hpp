@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network of computers and switches as an engine: flows of frames in, and of each how many arrived, when, and what was lost.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/assembly.hpp"
+#include "cluster/engine.hpp"
+#include "core/require.hpp"
+#include "ethernet/capture.hpp"
+#include "ethernet/frame.hpp"
+#include "ethernet/kinds.hpp"
+#include "ethernet/nic.hpp"
+#include "ethernet/sender.hpp"
+#include "ethernet/switch.hpp"
+
+namespace thalweg::ethernet {
+
+/// What became of a flow. Times are in units of its NICs' lines, from the begin.
+struct FlowResult {
+  std::uint64_t received = 0;  ///< frames
+  std::uint64_t repeated = 0;  ///< beyond these: that came again, or behind one that was sent later
+  std::uint64_t wrong = 0;     ///< whose data were not those sent
+  Units first_due = 0, last_end = 0;
+  Units delay_sum = 0, delay_most = 0;  ///< from when a frame was due to its end at the other NIC
+};
+
+class Network final : public Engine {
+ public:
+  /// `capture`: a file to write, or empty. Throws std::invalid_argument and std::runtime_error.
+  Network(const Description& description, const std::string& capture)
+      : assembly_(description, kinds(description.ticks_per_second)) {
+    if (!capture.empty()) capture_.emplace(capture);
+    for (unsigned n = 0; n < assembly_.nodes(); ++n) {
+      auto* nic = dynamic_cast<Nic*>(&assembly_.node(n));
+      if (!nic) continue;
+      Domain& domain = nic->domain();
+      senders_[n] = std::make_unique<Sender>(*nic, frames_, domain);
+      const unsigned interface = capture_ ? capture_->interface("node " + std::to_string(n)) : 0;
+      const double ns = 1e9 / static_cast<double>(ticks_per_second()) * static_cast<double>(domain.clock.period);
+      nic->receive = [this, n, interface, ns](Tick now, const Arrival& arrival, Units end) {
+        if (capture_)
+          capture_->frame(interface, static_cast<std::uint64_t>(static_cast<double>(now) * ns), arrival.frame->bytes());
+        receive(n, now, arrival, end);
+      };
+      if (capture_)
+        nic->sent = [this, interface, ns](Tick now, const Frame& frame) {
+          capture_->frame(interface, static_cast<std::uint64_t>(static_cast<double>(now) * ns), frame.bytes());
+        };
+    }
+  }
+
+  [[nodiscard]] unsigned nodes() const { return assembly_.nodes(); }
+  [[nodiscard]] bool is_nic(unsigned node) const { return senders_.contains(node); }
+
+  /// From now on. Throws std::invalid_argument.
+  void submit(Handle handle, unsigned from, unsigned to, Flow flow) {
+    for (const unsigned node : {from, to})
+      require(is_nic(node), "node " + std::to_string(node) + " is no NIC, and neither sends nor receives");
+    require(from != to, "a flow from node " + std::to_string(from) + " to itself");
+    require(flow.payload >= kLeastPayload && flow.payload <= kMost - kHeader,
+            "a payload of " + std::to_string(flow.payload) + " bytes; it has " + std::to_string(kLeastPayload) +
+                " to " + std::to_string(kMost - kHeader));
+    require(flow.load > 0 && flow.load <= 1,
+            "a load of " + std::to_string(flow.load) + "; it is above 0, and 1 at most");
+    require(flow.frames > 0, "a flow without frames");
+    require(!flows_.contains(handle), "the handle is in use");
+    flow.to = address_of(to);
+    flows_.emplace(handle, Known{from, to, flow, {}, 0});
+    ++open_;
+    senders_.at(from)->add(handle, flow);
+  }
+  [[nodiscard]] const FlowResult& result(Handle handle) const { return flows_.at(handle).result; }
+  /// Units of a cycle of a NIC's line.
+  [[nodiscard]] double units_per_us(unsigned node) const {
+    const auto& nic = dynamic_cast<const Nic&>(assembly_.node(node));
+    return static_cast<double>(nic.rate().cycle) * static_cast<double>(ticks_per_second()) /
+           static_cast<double>(nic.domain().clock.period) / 1e6;
+  }
+  [[nodiscard]] const Assembly& assembly() const { return assembly_; }
+  /// Throws std::runtime_error where the capture is not written.
+  void close() {
+    if (capture_) capture_->close();
+  }
+
+  [[nodiscard]] Tick now() const override { return assembly_.time().now(); }
+  [[nodiscard]] std::int64_t ticks_per_second() const override { return assembly_.ticks_per_second(); }
+  void advance(Tick until, std::vector<Completion>& completed) override {
+    auto& time = assembly_.time();
+    while (ended_.empty() && time.next_due() < until) time.advance(until == kNever ? time.next_due() + kStride : until);
+    // Where nothing moves any more, what has not arrived is lost.
+    if (ended_.empty() && time.next_due() == kNever)
+      for (auto& [handle, flow] : flows_)
+        if (!flow.ended) end(handle, flow, now());
+    completed.insert(completed.end(), ended_.begin(), ended_.end());
+    ended_.clear();
+  }
+  [[nodiscard]] bool idle() const override { return open_ == 0 && assembly_.time().next_due() == kNever; }
+  /// Nobody waits: what finds no room is lost.
+  [[nodiscard]] std::vector<Blocked> blocked() const override { return {}; }
+  [[nodiscard]] std::vector<Lost> lost() const override { return assembly_.lost(); }
+
+ private:
+  static constexpr Tick kStride = 1 << 20;
+
+  struct Known {
+    unsigned from, to;
+    Flow flow;
+    FlowResult result;
+    std::uint64_t next;  ///< number of the next frame in order
+    bool ended = false;
+  };
+
+  static Kinds kinds(Tick ticks_per_second) {
+    Kinds known;
+    add_kinds(known, ticks_per_second);
+    return known;
+  }
+
+  void receive(unsigned node, Tick now, const Arrival& arrival, Units end_at) {
+    const auto payload = arrival.frame->payload();
+    Mark mark;
+    if (payload.size() < sizeof mark) return;
+    std::memcpy(&mark, payload.data(), sizeof mark);
+    const auto found = flows_.find(mark.flow);
+    if (found == flows_.end() || found->second.to != node) return;
+    Known& flow = found->second;
+    FlowResult& result = flow.result;
+    if (mark.number < flow.next) {
+      ++result.repeated;
+      return;
+    }
+    flow.next = mark.number + 1;
+    const auto data = payload.subspan(sizeof mark);
+    expected_.resize(data.size());
+    fill_data(expected_, flow.flow.seed, mark.number);
+    result.wrong += payload.size() != flow.flow.payload || !std::equal(data.begin(), data.end(), expected_.begin());
+    if (result.received++ == 0) result.first_due = mark.due;
+    result.last_end = end_at;
+    result.delay_sum += end_at - mark.due;
+    result.delay_most = std::max(result.delay_most, end_at - mark.due);
+    if (flow.next == flow.flow.frames) {  // those before it have arrived, or are lost: frames keep their order
+      end(found->first, flow, now * dynamic_cast<const Nic&>(assembly_.node(node)).domain().clock.period);
+      assembly_.time().interrupt();
+    }
+  }
+  void end(Handle handle, Known& flow, Tick at) {
+    flow.ended = true;
+    --open_;
+    ended_.push_back({handle, at});
+  }
+
+  Frames frames_;
+  std::optional<Capture> capture_;
+  Assembly assembly_;
+  std::map<unsigned, std::unique_ptr<Sender>> senders_;
+  std::map<Handle, Known> flows_;
+  std::size_t open_ = 0;
+  std::vector<Completion> ended_;
+  std::vector<std::byte> expected_;
+};
+
+}  // namespace thalweg::ethernet

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// A computer's Ethernet port: frames that it is given go out in order, and those that come in are handed over at their end.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cluster/assembly.hpp"
+#include "cluster/engine.hpp"
+#include "core/clock.hpp"
+#include "ethernet/frame.hpp"
+#include "ethernet/line.hpp"
+
+namespace thalweg::ethernet {
+
+class Nic final : public Component, public AssembledNode {
+ public:
+  /// A frame for this port's address or a group, in the cycle in which its end is seen, and that time.
+  using Receive = std::function<void(Tick now, const Arrival& arrival, Units end)>;
+  /// A frame that goes out, and the cycle in which it begins.
+  using Sent = std::function<void(Tick begin, const Frame& frame)>;
+
+  Nic(Address address, Domain& domain) : address(address) {
+    port_.domain = &domain;
+    port_.component = domain.scheduler.add(*this);
+  }
+
+  const Address address;
+  Receive receive;
+  Sent sent;
+
+  [[nodiscard]] LinkPort& port(unsigned number) override {
+    require(number == 0, "a NIC has one port, and no port " + std::to_string(number));
+    return port_;
+  }
+
+  [[nodiscard]] const Rate& rate() const { return port_.out->rate; }
+  /// When its line is free.
+  [[nodiscard]] Units free() const { return port_.out->free(); }
+  [[nodiscard]] Domain& domain() const { return *port_.domain; }
+
+  /// At `ready` at the earliest, behind what was given before; the time at which it begins.
+  Units send(Units ready, const FrameRef& frame) {
+    const Units begin = port_.out->send(ready, frame);
+    if (sent) sent(begin / rate().cycle, *frame);
+    return begin;
+  }
+
+  bool step(Tick now) override {
+    Line& in = *port_.in;
+    while (const Arrival* first = in.front(now)) {
+      const Units end = first->end(in.rate);
+      if (in.rate.seen(end) > now) {
+        in.reader.wake(in.rate.seen(end));
+        break;
+      }
+      const Arrival arrival = *first;
+      in.pop();
+      if (arrival.damaged)
+        ++damaged_;
+      else if (arrival.frame->destination() != address && !is_group(arrival.frame->destination()))
+        ++strays_;
+      else if (receive)
+        receive(now, arrival, end);
+    }
+    return false;
+  }
+
+  void lost(NodeId node, std::vector<Lost>& all) const override {
+    if (damaged_ > 0) all.push_back({node, "frames with a wrong FCS", damaged_});
+  }
+  /// Frames to others, which a switch that does not know them yet sends everywhere.
+  [[nodiscard]] std::uint64_t strays() const { return strays_; }
+
+ private:
+  Port port_;
+  std::uint64_t damaged_ = 0, strays_ = 0;
+};
+
+}  // namespace thalweg::ethernet

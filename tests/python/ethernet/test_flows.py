@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flows on Ethernet: delays by queueing theory, what is lost by what does not fit, captures that another library reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import dpkt
+import pytest
+import thalweg
+from thalweg.cli import main
+from thalweg.errors import InputError
+
+STAR = "ethernet-star-16"
+NS_BYTE = 0.08  # at 100 Gb/s
+
+
+def rows(cluster: Any = STAR, **options: Any) -> list[dict[str, Any]]:
+    return thalweg.measure("flows", cluster, **options)
+
+
+def test_a_queue_takes_the_time_that_theory_has() -> None:
+    """Many that send now and then are a Poisson process: its mean wait for a server of one duration is rho / (2 - 2 rho) of that."""
+    for load in (0.02, 0.04, 0.05):
+        (row,) = rows(senders=15, frames=4_000, loads=[load])
+        service = (8 + 14 + 1486 + 4 + 12) * NS_BYTE
+        # Two cables of 15 ns, the switch's 300 ns after 64 bytes and their preamble, and the whole frame.
+        alone = 30 + 300 + (8 + 64) * NS_BYTE + (8 + 14 + 1486 + 4) * NS_BYTE
+        rho = 15 * load
+        assert row["delay_us"] * 1e3 - alone == pytest.approx(service * rho / (2 - 2 * rho), rel=0.08)
+        assert row["lost"] == 0 and row["verified"]
+
+
+@pytest.mark.parametrize(("forwarding", "factor"), [("cut-through", 1), ("store-and-forward", 2)])
+def test_a_frame_alone_takes_its_bytes(forwarding: str, factor: int) -> None:
+    cluster = thalweg.load(STAR).replace(node={"switch": {"forwarding": forwarding}})
+    for payload in (24, 64, 1486, 9152, 9198):
+        (row,) = rows(cluster, senders=1, frames=1, loads=[1.0], payload=payload, gaps="even")
+        whole = 8 + max(60, 14 + payload) + 4
+        expected = 330 + (whole + (8 + min(64, whole - 12) if factor == 1 else whole)) * NS_BYTE
+        assert row["time_us"] * 1e3 == pytest.approx(expected, abs=0.2)  # the next 1/1280 of a cycle, three times
+
+
+@pytest.mark.parametrize("buffer", ["shared", "per-port"])
+def test_what_does_not_fit_is_lost(buffer: str) -> None:
+    """Four lines into one: it is never idle, and what it did not carry and the buffer did not hold is lost."""
+    held = 100_000
+    cluster = thalweg.load(STAR).replace(node={"switch": {"buffer": buffer, "buffer_bytes": held}})
+    (row,) = rows(cluster, frames=3_000, loads=[1.0], gaps="even")
+    wire, frame = 14 + 1486 + 24, 14 + 1486
+    carried = 3_000 * wire / wire  # while the senders send, the output sends a quarter of what comes
+    assert row["sent"] - row["lost"] == pytest.approx(carried + held / frame, abs=3)
+    assert row["goodput_gbit_s"] == pytest.approx(100 * 1486 / wire, rel=0.002)
+    # The last in a full buffer waits until all of it is sent.
+    assert row["delay_most_us"] <= (held / frame * wire + 2 * wire) * NS_BYTE / 1e3 + 3_000 * wire * NS_BYTE / 1e3
+
+
+def test_results_are_the_same_again() -> None:
+    first, again, other = (rows(frames=500, loads=[0.3], seed=seed) for seed in (3, 3, 4))
+    assert first == again != other
+
+
+def test_what_a_link_loses_is_counted() -> None:
+    cluster = thalweg.load(STAR).replace(
+        link={"cable": {"frames_lost": 0.01, "frames_duplicated": 0.02, "bit_error_rate": 1e-6}}
+    )
+    (row,) = rows(cluster, senders=1, frames=20_000, loads=[0.5])
+    # Two cables: 1 % each, and 12,032 bits with an error in 1.2 % of frames each.
+    assert row["share_lost"] == pytest.approx(1 - (0.99 * 0.988) ** 2, rel=0.1)
+    assert row["verified"]
+
+
+LEARNED = {"node": {"switch": {"addresses": "learned"}}}
+
+
+def test_a_receiver_that_says_nothing_gets_all_by_flooding() -> None:
+    """And so does every other computer: their lines carry it, too."""
+    (row,) = rows(thalweg.load(STAR).replace(**LEARNED), senders=1, frames=100, loads=[0.5])
+    assert row["lost"] == 0 and row["verified"]
+
+
+@pytest.mark.parametrize("addresses", ["given", "learned"])
+def test_a_fat_tree_delivers_and_floods_end(tmp_path: Path, addresses: str) -> None:
+    preset = Path(thalweg.__file__).parents[2] / "clusters/ethernet-star-16.toml"
+    text = preset.read_text().partition("[topology]")[0].replace('addresses = "given"', f'addresses = "{addresses}"')
+    (tmp_path / "tree.toml").write_text(
+        text + '[topology]\nshape = "fattree"\nsize = [32]\nradix = 16\noversubscription = 1\n'
+        'node = "computer"\nswitch = "switch"\nlink = "cable"\n'
+    )
+    (row,) = rows(tmp_path / "tree.toml", senders=20, frames=50, loads=[0.04])
+    assert row["lost"] == 0 and row["verified"]
+    assert main(["cluster", "check", str(tmp_path / "tree.toml")]) == 0
+
+
+def test_a_capture_has_every_frame(tmp_path: Path) -> None:
+    file = tmp_path / "frames.pcapng"
+    (row,) = rows(frames=50, loads=[0.5], pcap=str(file))
+    seen: Counter[bytes] = Counter()
+    times = []
+    with file.open("rb") as opened:
+        for time, data in dpkt.pcapng.Reader(opened):
+            frame = dpkt.ethernet.Ethernet(data)
+            assert (frame.dst, frame.type, len(data)) == (bytes.fromhex("020000000010"), 0x88B5, 1500)
+            seen[frame.src] += 1
+            times.append(time)
+    # Each where it is sent, and where it is received.
+    assert seen == {bytes.fromhex(f"0200000000{node:02x}"): 100 for node in (12, 13, 14, 15)}
+    assert max(times) * 1e6 == pytest.approx(row["time_us"], abs=0.01)
+
+
+def test_it_has_pictures(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("t.json", "r.html", "p.png")]
+    words = ["--trace", "--report", "--plot"]
+    arguments = [str(word) for pair in zip(words, files, strict=True) for word in pair]
+    assert main(["bench", "flows", "--cluster", STAR, "--frames", "20", "--loads", "0.2,0.5", *arguments]) == 0
+    assert all(file.stat().st_size > 1_000 for file in files)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"senders": 16}, "senders is 16; ethernet-star-16 has 16 NICs, and one receives"),
+        ({"loads": "0.5,2"}, "loads is '0.5,2'; each is above 0, and 1 at most"),
+        ({"loads": "half"}, "loads is 'half'; it is a list such as 0.1,0.25,1"),
+        ({"payload": 10_000}, "payload is 10000; a frame has 24 to 9198 bytes of it"),
+        ({"pcap": "x.pcapng"}, "pcap is of one load; there are 6"),
+        ({"frames": 0}, "frames is 0; it is 1 to "),
+    ],
+)
+def test_what_is_wrong_is_said(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError) as error:
+        rows(**options)
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize("command", ["test", "prove", "synth"])
+def test_it_has_no_hardware(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rtl", command, "--system", "ethernet"]) == 2
+    assert capsys.readouterr().err == "thalweg: ethernet has no hardware of its own\n"
