@@ -95,7 +95,7 @@ uint64_t flows(unsigned senders, uint32_t bytes, uint32_t wire_bytes, uint64_t f
 def main() -> int:
     ns.cppyy.cppdef(PROGRAM)
     here = ns.cppyy.gbl
-    cluster = thalweg.load("ethernet-star-16").replace(
+    cluster = thalweg.load("ethernet-16").replace(
         node={"switch": {"buffer": "per-port", "buffer_bytes": HELD * FRAME, "forwarding": "store-and-forward"}}
     )
     print(f"{'load':>5}  {'Gb/s':>7}  {'ns-3':>7}  {'difference':>10}  {'lost':>6}  {'ns-3':>6}  {'points':>6}")

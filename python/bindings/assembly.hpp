@@ -51,12 +51,16 @@ inline Description description_of(const nanobind::dict& given) {
   return description;
 }
 
+/// Tuples of node, port, ticks of a window, and what there was in each window.
+inline nanobind::list list_of(const std::vector<LinkUse>& uses) {
+  nanobind::list all;
+  for (const auto& use : uses) all.append(nanobind::make_tuple(use.node, use.port, use.window, use.words));
+  return all;
+}
+
 /// Of each direction of a link that has carried something: node and port that send, ticks of a window, and the words of each window.
 inline nanobind::list link_use(const Assembly& assembly) {
-  nanobind::list all;
-  for (const auto& use : assembly.link_use())
-    all.append(nanobind::make_tuple(use.node, use.port, use.window, use.words));
-  return all;
+  return list_of(assembly.link_use());
 }
 
 }  // namespace thalweg

@@ -42,8 +42,7 @@ std::vector<LinkUse> Assembly::link_use() const {
     for (std::size_t end = 0; end < carried.size(); ++end) {
       const auto& [words, period] = carried[end];
       if (!words) continue;
-      std::vector<std::uint64_t> amounts(words->amounts().begin(), words->amounts().end());
-      while (!amounts.empty() && amounts.back() == 0) amounts.pop_back();
+      auto amounts = words->until_last();
       const auto& [node, port] = ends_[l][end];
       if (!amounts.empty()) all.push_back({node, port, words->window() * period, std::move(amounts)});
     }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/types.hpp"
 
@@ -24,6 +25,12 @@ class Usage {
   /// Cycles of a window.
   [[nodiscard]] Tick window() const { return Tick{1} << shift_; }
   [[nodiscard]] const Amounts& amounts() const { return amounts_; }
+  /// Those up to the last window in which there was something.
+  [[nodiscard]] std::vector<std::uint64_t> until_last() const {
+    std::vector<std::uint64_t> all(amounts_.begin(), amounts_.end());
+    while (!all.empty() && all.back() == 0) all.pop_back();
+    return all;
+  }
 
  private:
   void widen() {

@@ -85,6 +85,14 @@ class Network final : public Engine {
            static_cast<double>(nic.domain().clock.period) / 1e6;
   }
   [[nodiscard]] const Assembly& assembly() const { return assembly_; }
+  /// Frames that switches had no room for: node, port and how many when.
+  [[nodiscard]] std::vector<LinkUse> dropped() const {
+    std::vector<LinkUse> all;
+    for (unsigned n = 0; n < assembly_.nodes(); ++n)
+      if (const auto* middle = dynamic_cast<const Switch*>(&assembly_.node(n)))
+        for (auto& use : middle->dropped(n)) all.push_back(std::move(use));
+    return all;
+  }
   /// Throws std::runtime_error where the capture is not written.
   void close() {
     if (capture_) capture_->close();

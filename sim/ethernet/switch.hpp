@@ -13,6 +13,7 @@
 #include "cluster/engine.hpp"
 #include "common/ring.hpp"
 #include "core/clock.hpp"
+#include "core/usage.hpp"
 #include "ethernet/frame.hpp"
 #include "ethernet/line.hpp"
 
@@ -44,7 +45,12 @@ class Switch final : public Component, public AssembledNode {
   };
 
   Switch(const Config& config, Domain& domain)
-      : config_(config), outputs_(config.ports), counts_(config.ports), ports_(config.ports) {
+      : config_(config),
+        domain_(&domain),
+        outputs_(config.ports),
+        counts_(config.ports),
+        dropped_(config.ports),
+        ports_(config.ports) {
     const ComponentId id = domain.scheduler.add(*this);
     for (auto& port : ports_) {
       port.domain = &domain;
@@ -84,6 +90,14 @@ class Switch final : public Component, public AssembledNode {
   }
 
   [[nodiscard]] const PortCounts& counts(unsigned port) const { return counts_.at(port); }
+  /// Of each output that has dropped frames: how many when.
+  [[nodiscard]] std::vector<LinkUse> dropped(unsigned node) const {
+    std::vector<LinkUse> all;
+    for (unsigned port = 0; port < ports_.size(); ++port)
+      if (counts_[port].full > 0)
+        all.push_back({node, port, dropped_[port].window() * domain_->clock.period, dropped_[port].until_last()});
+    return all;
+  }
 
   void lost(NodeId node, std::vector<Lost>& all) const override {
     for (unsigned port = 0; port < ports_.size(); ++port) {
@@ -159,6 +173,7 @@ class Switch final : public Component, public AssembledNode {
     }
     if (held + bytes > config_.buffer_bytes) {
       ++counts_[port].full;
+      dropped_[port].add(ready / ports_[port].out->rate.cycle);
       return;
     }
     Output& output = outputs_[port];
@@ -178,9 +193,11 @@ class Switch final : public Component, public AssembledNode {
   }
 
   Config config_;
+  Domain* domain_;
   std::unordered_map<Address, Entry> table_;
   std::vector<Output> outputs_;
   std::vector<PortCounts> counts_;
+  std::vector<Usage> dropped_;
   std::vector<Port> ports_;
 };
 

@@ -74,6 +74,9 @@ NB_MODULE(_sim, module) {
       .def(
           "close", [](Bound& self) { self.network.close(); }, "Ends the capture.")
       .def(
+          "dropped", [](const Bound& self) { return list_of(self.network.dropped()); },
+          "node and port for which there was no room, ticks of a window, frames of each window")
+      .def(
           "link_use", [](const Bound& self) { return link_use(self.network.assembly()); },
           "node and port that send, ticks of a window, words of 64 bytes of each window");
 }

@@ -12,8 +12,11 @@ import pytest
 import thalweg
 from thalweg.cli import main
 from thalweg.errors import InputError
+from thalweg.resources import resource
+from thalweg.systems.ethernet.operations import _Flows
 
-STAR = "ethernet-star-16"
+STAR = "ethernet-16"
+PRESET = resource("clusters") / f"{STAR}.toml"
 NS_BYTE = 0.08  # at 100 Gb/s
 
 
@@ -83,8 +86,7 @@ def test_a_receiver_that_says_nothing_gets_all_by_flooding() -> None:
 
 @pytest.mark.parametrize("addresses", ["given", "learned"])
 def test_a_fat_tree_delivers_and_floods_end(tmp_path: Path, addresses: str) -> None:
-    preset = Path(thalweg.__file__).parents[2] / "clusters/ethernet-star-16.toml"
-    text = preset.read_text().partition("[topology]")[0].replace('addresses = "given"', f'addresses = "{addresses}"')
+    text = PRESET.read_text().partition("[topology]")[0].replace('addresses = "given"', f'addresses = "{addresses}"')
     (tmp_path / "tree.toml").write_text(
         text + '[topology]\nshape = "fattree"\nsize = [32]\nradix = 16\noversubscription = 1\n'
         'node = "computer"\nswitch = "switch"\nlink = "cable"\n'
@@ -102,26 +104,34 @@ def test_a_capture_has_every_frame(tmp_path: Path) -> None:
     with file.open("rb") as opened:
         for time, data in dpkt.pcapng.Reader(opened):
             frame = dpkt.ethernet.Ethernet(data)
-            assert (frame.dst, frame.type, len(data)) == (bytes.fromhex("020000000010"), 0x88B5, 1500)
+            assert (frame.dst, frame.type, len(data)) == (bytes.fromhex("02000000000f"), 0x88B5, 1500)
             seen[frame.src] += 1
             times.append(time)
     # Each where it is sent, and where it is received.
-    assert seen == {bytes.fromhex(f"0200000000{node:02x}"): 100 for node in (12, 13, 14, 15)}
+    assert seen == {bytes.fromhex(f"0200000000{node:02x}"): 100 for node in (11, 12, 13, 14)}
     assert max(times) * 1e6 == pytest.approx(row["time_us"], abs=0.01)
 
 
-def test_it_has_pictures(tmp_path: Path) -> None:
+def test_pictures_show_what_is_lost_and_when(tmp_path: Path) -> None:
+    small = tmp_path / "small.toml"
+    small.write_text(PRESET.read_text().replace("16_777_216", "20_000"))
     files = [tmp_path / name for name in ("t.json", "r.html", "p.png")]
     words = ["--trace", "--report", "--plot"]
     arguments = [str(word) for pair in zip(words, files, strict=True) for word in pair]
-    assert main(["bench", "flows", "--cluster", STAR, "--frames", "20", "--loads", "0.2,0.5", *arguments]) == 0
+    assert main(["bench", "flows", "--cluster", str(small), "--frames", "200", "--loads", "0.1,1", *arguments]) == 0
     assert all(file.stat().st_size > 1_000 for file in files)
+    for file in files[:2]:
+        assert "node 16, port 15" in file.read_text()
+    network, results = _Flows(thalweg.load(small), [11, 12, 13, 14], 15, 1486, 200, "even", 1).run(1.0)
+    ((node, port, _, frames),) = network.dropped()
+    assert (node, port) == (16, 15)
+    assert sum(frames) == 800 - sum(result.received for result in results) > 0
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"senders": 16}, "senders is 16; ethernet-star-16 has 16 NICs, and one receives"),
+        ({"senders": 16}, "senders is 16; ethernet-16 has 16 NICs, and one receives"),
         ({"loads": "0.5,2"}, "loads is '0.5,2'; each is above 0, and 1 at most"),
         ({"loads": "half"}, "loads is 'half'; it is a list such as 0.1,0.25,1"),
         ({"payload": 10_000}, "payload is 10000; a frame has 24 to 9198 bytes of it"),

@@ -116,6 +116,12 @@ class _Flows:
             span = Span(0.0, result.last_end / per_us, f"to node {self.destination}", values)
             timeline.track("flows", f"node {source}").spans.append(span)
         ticks_per_us = network.ticks_per_second / 1e6
+        for node, port, ticks, frames in network.dropped():
+            counter = timeline.counter(
+                "frames for which there was no room, a us", f"node {node}, port {port}", "frames/us"
+            )
+            window = ticks / ticks_per_us
+            counter.values += [(number * window, count / window) for number, count in enumerate([*frames, 0])]
         return with_links(timeline, self.cluster, network.link_use(), ticks_per_us, self.gbit_s * 1e3 / 512, "words")
 
 

@@ -22,7 +22,7 @@ _COLUMNS: Columns = (
 
 
 @click.command()
-@cluster_option("ethernet-star-16")
+@cluster_option("ethernet-16")
 @click.option("--senders", type=click.IntRange(1), default=4, show_default=True, help="Computers that send to one.")
 @click.option(
     "--loads",
