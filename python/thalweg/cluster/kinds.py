@@ -262,7 +262,10 @@ class Assembled:
         return [f"node {name}: {table.kind}, ports {_ports(table)}" for name, table in self.nodes.items()]
 
     def checked(self) -> tuple[str, Mapping[str, Any]]:
-        return f"{len(self.clocks)} clock{'s' * (len(self.clocks) > 1)} in ticks of {self.ticks_per_second / 1e9:g} GHz", {}
+        return (
+            f"{len(self.clocks)} clock{'s' * (len(self.clocks) > 1)} in ticks of {self.ticks_per_second / 1e9:g} GHz",
+            {},
+        )
 
     @property
     def ticks_per_second(self) -> int:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import Field, model_validator
 
 from thalweg.cluster import toml_lines
-from thalweg.cluster.file import Table, over, parse
+from thalweg.cluster.file import over, parse
 from thalweg.cluster.kinds import Assembled, KindTable, Name
 from thalweg.cluster.kinds import LinkTable as _LinkTable
 from thalweg.cluster.kinds import NodeTable as _NodeTable
@@ -30,9 +30,9 @@ from thalweg.systems.mpi_fpga.tables import (
     CollectiveTable,
     HostTable,
     LinkTable,
+    OwnFaultsTable,
     RouterTable,
     RoutingAlgorithm,
-    Share,
     SharingTable,
 )
 
@@ -68,8 +68,8 @@ class Node(Switch):
         return over(plain, given) if isinstance(given, dict) else given
 
 
-class FaultsTable(Table):
-    """What happens on each link of a kind, both ways."""
+class KindFaultsTable(OwnFaultsTable):
+    """Of each link of a kind, both ways."""
 
     seed: int | None = Field(None, ge=0, lt=2**63, description="of all that is random about faults")
     silence_us: float | None = Field(
@@ -78,21 +78,11 @@ class FaultsTable(Table):
     rebuild_us: float | None = Field(
         None, ge=0, le=1e9, description="time from then until the fabric goes on with routes around that link, in us"
     )
-    bit_error_rate: Share | None = Field(None, description="share of bits that flip")
-    frames_lost: Share | None = Field(None, description="share of frames that get lost")
-    frames_duplicated: Share | None = Field(
-        None, description="share of frames that come again, in place of the next one"
-    )
-    down_at_us: float | None = Field(None, ge=0, le=1e9, description="time from which on no frame comes through, in us")
-    up_at_us: float | None = Field(None, ge=0, le=1e9, description="time at which frames come through again, in us")
-    reset_at_us: float | None = Field(
-        None, ge=0, le=1e9, description="time at which the first end is reset alone, in us"
-    )
 
 
 class Link(_LinkTable, LinkTable):
     kind: Literal["mpi-fpga"]
-    faults: FaultsTable | None = Field(None, description="what happens on each link of this kind")
+    faults: KindFaultsTable | None = Field(None, description="what happens on each link of this kind")
 
     @model_validator(mode="before")
     @classmethod

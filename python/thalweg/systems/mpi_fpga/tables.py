@@ -91,17 +91,9 @@ class SharingTable(Table):
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
-class LinkFaultsTable(Table):
-    """What happens on one link, where it is not what happens on all."""
+class OwnFaultsTable(Table):
+    """What happens on some links, where it is not what happens on all."""
 
-    nodes: Annotated[list[Node], Field(min_length=2, max_length=2)] = Field(description="the two that it joins")
-    port: int | None = Field(
-        None,
-        ge=0,
-        le=255,
-        description="that of the first node, where several links join the two; all of them if left out",
-    )
-    one_way: bool = Field(False, description="only to frames from the first node to the second")
     bit_error_rate: Share | None = Field(None, description="share of bits that flip")
     frames_lost: Share | None = Field(None, description="share of frames that get lost")
     frames_duplicated: Share | None = Field(
@@ -112,6 +104,19 @@ class LinkFaultsTable(Table):
     reset_at_us: float | None = Field(
         None, ge=0, le=1e9, description="time at which the first node's end is reset alone, in us"
     )
+
+
+class LinkFaultsTable(OwnFaultsTable):
+    """What happens on one link."""
+
+    nodes: Annotated[list[Node], Field(min_length=2, max_length=2)] = Field(description="the two that it joins")
+    port: int | None = Field(
+        None,
+        ge=0,
+        le=255,
+        description="that of the first node, where several links join the two; all of them if left out",
+    )
+    one_way: bool = Field(False, description="only to frames from the first node to the second")
 
 
 class FaultsTable(Table):
