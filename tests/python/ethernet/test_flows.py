@@ -121,7 +121,7 @@ def test_pictures_show_what_is_lost_and_when(tmp_path: Path) -> None:
     assert main(["bench", "flows", "--cluster", str(small), "--frames", "200", "--loads", "0.1,1", *arguments]) == 0
     assert all(file.stat().st_size > 1_000 for file in files)
     for file in files[:2]:
-        assert "node 16, port 15" in file.read_text()
+        assert b"node 16, port 15" in file.read_bytes()
     network, results = _Flows(thalweg.load(small), [11, 12, 13, 14], 15, 1486, 200, "even", 1).run(1.0)
     ((node, port, _, frames),) = network.dropped()
     assert (node, port) == (16, 15)

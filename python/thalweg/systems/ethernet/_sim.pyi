@@ -96,6 +96,11 @@ class Network:
     def close(self) -> None:
         """Ends the capture."""
 
+    def dropped(self) -> list:
+        """
+        node and port for which there was no room, ticks of a window, frames of each window
+        """
+
     def link_use(self) -> list:
         """
         node and port that send, ticks of a window, words of 64 bytes of each window
