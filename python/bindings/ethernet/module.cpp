@@ -34,6 +34,13 @@ class Bound {
 NB_MODULE(_sim, module) {
   module.doc() = "Ethernet: computers' ports, switches and links.";
 
+  module.def(
+      "wire_bytes", [](unsigned payload) { return wire_bytes(kHeader + payload); }, nb::arg("payload"),
+      "Bytes that a frame takes of its line, with preamble and gap.");
+  module.attr("GAP") = kGap;
+  module.attr("LEAST_PAYLOAD") = kLeastPayload;
+  module.attr("MOST_PAYLOAD") = kMost - kHeader;
+
   nb::enum_<Flow::Gaps>(module, "Gaps", "Between the times at which frames of a flow are due.")
       .value("even", Flow::Gaps::even)
       .value("exponential", Flow::Gaps::exponential);

@@ -36,7 +36,7 @@ std::span<const std::byte> view(const nb::bytes& data) {
 
 /// The hubs of a library of rtl/peach2/hub.cpp.
 Fabric::MakeHub hardware(const std::string& library) {
-  auto* make = function_of<HubCircuit*(unsigned, unsigned)>(library, "make_hub");
+  auto* make = function_of<HubCircuit*(unsigned, unsigned)>(library, "peach2_make_hub");
   return [make](const Hub::Config& config, std::uint16_t own, unsigned node, Domain&, Domain&) {
     return std::make_unique<RtlHub>(config, own, node, std::unique_ptr<HubCircuit>(make(own, config.base)));
   };

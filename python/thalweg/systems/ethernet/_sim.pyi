@@ -6,6 +6,15 @@ import thalweg._core
 import thalweg.errors
 
 
+def wire_bytes(payload: int) -> int:
+    """Bytes that a frame takes of its line, with preamble and gap."""
+
+GAP: int = 12
+
+LEAST_PAYLOAD: int = 24
+
+MOST_PAYLOAD: int = 9198
+
 class Gaps(enum.Enum):
     """Between the times at which frames of a flow are due."""
 

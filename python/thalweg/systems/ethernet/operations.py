@@ -11,21 +11,13 @@ from thalweg._core import NEVER
 from thalweg.bench.operation import Measured, Operation, Plan, Progress, Row, at_least, one_of
 from thalweg.cluster import leaves
 from thalweg.errors import InputError
-from thalweg.systems.ethernet._sim import FlowResult, Gaps, Network
+from thalweg.systems.ethernet._sim import GAP, LEAST_PAYLOAD, MOST_PAYLOAD, FlowResult, Gaps, Network, wire_bytes
 from thalweg.systems.ethernet.cluster import Cluster
 from thalweg.trace import Recorded, Span, Timeline
 from thalweg.trace.recorded import in_turn, with_links
 
-PREAMBLE, HEADER, FCS, GAP, SHORTEST = 8, 14, 4, 12, 60
-LEAST_PAYLOAD, MOST_PAYLOAD = 24, 9_198
-"""Bytes: what says which frame it is, and a frame of 9,216 bytes."""
 MOST_FRAMES = 10**8
 GAPS = ("exponential", "even")
-
-
-def wire_bytes(payload: int) -> int:
-    """Bytes that a frame takes of its line, with preamble and gap (IEEE 802.3)."""
-    return PREAMBLE + max(HEADER + payload, SHORTEST) + FCS + GAP
 
 
 @dataclass(frozen=True)

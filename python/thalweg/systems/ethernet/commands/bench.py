@@ -11,6 +11,7 @@ import click
 from thalweg.commands.measured import Columns, Outputs, cluster_option, measure, outputs, seed_option
 from thalweg.commands.output import OutputFile
 from thalweg.systems.ethernet import operations
+from thalweg.systems.ethernet._sim import LEAST_PAYLOAD, MOST_PAYLOAD
 from thalweg.systems.ethernet.cluster import Cluster
 
 _COLUMNS: Columns = (
@@ -33,7 +34,7 @@ _COLUMNS: Columns = (
 )
 @click.option(
     "--payload",
-    type=click.IntRange(operations.LEAST_PAYLOAD, operations.MOST_PAYLOAD),
+    type=click.IntRange(LEAST_PAYLOAD, MOST_PAYLOAD),
     default=1486,
     show_default=True,
     help="Bytes of a frame behind its header.",
