@@ -96,6 +96,54 @@ def test_a_fat_tree_delivers_and_floods_end(tmp_path: Path, addresses: str) -> N
     assert main(["cluster", "check", str(tmp_path / "tree.toml")]) == 0
 
 
+@pytest.mark.parametrize("addresses", ["given", "learned"])
+def test_a_ring_of_switches_delivers_and_floods_end(tmp_path: Path, addresses: str) -> None:
+    text = PRESET.read_text().partition("[topology]")[0].replace('addresses = "given"', f'addresses = "{addresses}"')
+    ends = ", ".join(f'{{ link = "cable", ends = ["{4 + switch}.eth", "{switch}.5"] }}' for switch in range(4))
+    ring = 'shape = "ring"\nsize = [4]\nnode = "switch"\nlink = "cable"\nnodes = { "4-7" = "computer" }\n'
+    (tmp_path / "ring.toml").write_text(f"{text}[topology]\n{ring}join = [{ends}]\n")
+    (row,) = rows(tmp_path / "ring.toml", senders=3, frames=100, loads=[0.3])
+    assert row["lost"] == 0 and row["verified"]
+
+
+def test_two_computers_on_one_cable(tmp_path: Path) -> None:
+    text = PRESET.read_text().partition("[topology]")[0]
+    (tmp_path / "two.toml").write_text(
+        text + '[topology]\nshape = "edges"\nedges = [[0, 1]]\nnode = "computer"\nlink = "cable"\n'
+    )
+    (row,) = rows(tmp_path / "two.toml", senders=1, frames=10, loads=[1.0], gaps="even")
+    assert row["time_us"] == pytest.approx((15 + (10 * 1524 - 12) * NS_BYTE) / 1e3, abs=1e-4)
+    assert row["bound_us"] <= row["time_us"] <= row["bound_us"] * 1.001
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        ("322.265625\n", "1\n", "an Ethernet link on which a frame's first word takes less than a cycle"),
+        (
+            "gbit_s = 100",
+            "gbit_s = 0.000001",
+            "link.cable.gbit_s is 1e-06; it should be greater than or equal to 0.001",
+        ),
+        ("16_777_216", "2_000", "buffer_bytes is 2000; it should be greater than or equal to 2048"),
+    ],
+)
+def test_values_that_do_not_go_together_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], right: str, wrong: str, says: str
+) -> None:
+    assert right in (text := PRESET.read_text())
+    (tmp_path / "c.toml").write_text(text.replace(right, wrong))
+    for command in (["cluster", "check"], ["bench", "flows", "--cluster"]):
+        assert main([*command, str(tmp_path / "c.toml")]) == 2
+        assert says in capsys.readouterr().err
+
+
+def test_a_frame_that_fits_in_no_buffer_is_lost(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(PRESET.read_text().replace("16_777_216", "2_048"))
+    (row,) = rows(tmp_path / "c.toml", frames=10, payload=9_198, loads=[0.5])
+    assert row["lost"] == row["sent"] == 40 and row["verified"] and row["bytes"] == 0
+
+
 def test_a_capture_has_every_frame(tmp_path: Path) -> None:
     file = tmp_path / "frames.pcapng"
     (row,) = rows(frames=50, loads=[0.5], pcap=str(file))

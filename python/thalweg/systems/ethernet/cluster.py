@@ -67,5 +67,12 @@ class Cluster(Assembled):
         return routing.route(self.topology, "up-down" if self.topology.level else "dfsssp", 64).port
 
     def network(self, pcap: str = "") -> Network:
-        """The simulator of it; `pcap`: a file to which all frames are written."""
-        return Network(self.assembly, pcap)
+        """The simulator of it; `pcap`: a file to which all frames are written. Raises InputError where lines and clocks do not go together."""
+        try:
+            return Network(self.assembly, pcap)
+        except ValueError as error:
+            raise self.file.wrong(str(error), "link") from None
+
+    def checked(self) -> tuple[str, Mapping[str, Any]]:
+        self.network()
+        return super().checked()

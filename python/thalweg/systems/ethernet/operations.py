@@ -55,22 +55,23 @@ class _Flows:
     @property
     def gbit_s(self) -> float:
         """Of the destination's line."""
-        return self._link_of(self.destination).gbit_s
+        return self._link(self._number(self.destination)).gbit_s
 
-    def _link_of(self, node: int) -> leaves.Ethernet:
-        number = next(i for i, (a, _, b, _) in enumerate(self.cluster.topology.links.tolist()) if node in (a, b))
+    def _number(self, nic: int) -> int:
+        """Of the link at a NIC."""
+        return next(i for i, (a, _, b, _) in enumerate(self.cluster.topology.links.tolist()) if nic in (a, b))
+
+    def _link(self, number: int) -> leaves.Ethernet:
         link = self.cluster.links[self.cluster.link_names[number]]
         assert isinstance(link, leaves.Ethernet)
         return link
 
     def bound_us(self, frames: int) -> float:
-        """So many frames one after another on the destination's line, and the latency of the two outer links."""
+        """So many frames one after another on the destination's line, and the latency of the links at both ends, or of the one between them."""
         line = (frames * wire_bytes(self.payload) - GAP) * 8e-3 / self.gbit_s
-        return (
-            line
-            + (min(self._link_of(s).latency_ns for s in self.sources) + self._link_of(self.destination).latency_ns)
-            / 1e3
-        )
+        last = self._number(self.destination)
+        ways = ({self._number(source), last} for source in self.sources)
+        return line + min(sum(self._link(number).latency_ns for number in way) for way in ways) / 1e3
 
     def measured(self, load: float, pcap: str = "") -> Measured:
         network, results = self.run(load, pcap)
@@ -87,7 +88,7 @@ class _Flows:
             "senders": len(self.sources),
             "offered_gbit_s": load
             * len(self.sources)
-            * self._link_of(self.sources[0]).gbit_s
+            * self._link(self._number(self.sources[0])).gbit_s
             * self.payload
             / wire_bytes(self.payload),
             "goodput_gbit_s": moved * 8e-3 / time_us if time_us else 0.0,
