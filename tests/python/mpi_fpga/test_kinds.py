@@ -9,6 +9,7 @@ import pytest
 import thalweg
 from thalweg.cli import main
 from thalweg.errors import InputError
+from thalweg.systems.mpi_fpga.cluster import Cluster
 
 LONG = """[clock.fabric]
 frequency_mhz = 200
@@ -79,6 +80,18 @@ def test_faults_are_those_of_a_kind_of_link(tmp_path: Path) -> None:
     other = thalweg.load(written(tmp_path, SHORT + "[topology]\n" + edges + "[faults]\n" + entry))
     assert one.seeds == {"faults": 7}
     assert times(one) == times(other)
+
+
+def test_faults_and_routing_that_are_chosen_stay(tmp_path: Path) -> None:
+    shape = 'shape = "torus"\nsize = [2, 2]\n'
+    one, other = (written(tmp_path, text) for text in (LONG + shape, SHORT + "[topology]\n" + shape))
+    faults = "bit_error_rate=1e-5,seed=3"
+    both = [Cluster.load(file, faults).with_routing("dfsssp") for file in (one, other)]
+    assert times(both[0]) == times(both[1])
+    both = [both[0].replace(clock={"fabric": {"frequency_mhz": 250}}), both[1].replace(clock={"frequency_mhz": 250})]
+    assert [each.seeds for each in both] == [{"faults": 3}] * 2
+    assert [each.routes.algorithm for each in both] == ["dfsssp"] * 2
+    assert times(both[0]) == times(both[1])
 
 
 MIXED = """[clock.net]

@@ -242,11 +242,15 @@ class Cluster:
         """The same with other values in the tables of its file, under a name that tells them. Raises InputError."""
         values = changes(values)
         name = named_after(self.name, values)
-        changed = (
-            _of_kinds(self.of_kinds.replace(**values))
-            if self.of_kinds
-            else _checked(tables.replaced(self.file, self.values, values, name), name)
-        )
+        if self.of_kinds:
+            changed = _of_kinds(self.of_kinds.replace(**values))
+            read = _of_kinds(self.of_kinds).values  # beside which faults or a routing may have been chosen
+            chosen = {
+                key: value for key, value in self.values if value != getattr(read, key) == getattr(changed.values, key)
+            }
+            changed = replace(changed, values=changed.values.model_copy(update=chosen))
+        else:
+            changed = _checked(tables.replaced(self.file, self.values, values, name), name)
         return replace(changed, routers=self.routers, units=self.units)
 
     def with_routing(self, algorithm: str) -> Cluster:

@@ -130,8 +130,8 @@ class Kinds(Assembled):
         }
         places = dict(self.file.places)
         for path, place in self.file.places.items():
-            if (to := said.get(path[:2])) is not None:
-                places[(*to, *path[2:])] = place
+            if path[:2] in said and (own := (*said[path[:2]], *path[2:])):
+                places[own] = place
         file = parse(
             ClusterTable, {k: v for k, v in values.items() if v is not None}, places, self.file.name, self.file.plain
         )
