@@ -46,15 +46,19 @@ class EthernetSwitch(NodeTable):
     kind: Literal["ethernet-switch"]
     clock: Name = Field(description="of the MACs' words")
     ports: int = Field(ge=2, le=128, description="Ethernet ports")
-    latency_ns: float = Field(ge=0, le=1e6, description="from a frame's first 64 bytes, or from its end, to the output")
-    forwarding: Literal["cut-through", "store-and-forward"] = Field(
-        description="whether a frame goes on before its end is there"
+    latency_ns: float = Field(
+        ge=0,
+        le=1e6,
+        description="from the first 64 bytes (cut-through) or the end (store-and-forward) of a frame to the output",
     )
-    buffer_bytes: int = Field(ge=2_048, le=2**40, description="bytes of frames that wait for outputs or are sent")
+    forwarding: Literal["cut-through", "store-and-forward"] = Field(
+        description="whether the switch forwards a frame before it has received all of it"
+    )
+    buffer_bytes: int = Field(ge=2_048, le=2**40, description="bytes of frames that are queued or being sent")
     buffer: Literal["shared", "per-port"] = Field(description="one for all outputs, or one of that size for each")
     addresses: Literal["learned", "given"] = Field(
         "learned",
-        description="how it knows where addresses are: from frames that come in, or from the cluster's routes",
+        description="source of the address table: frames that arrive, or the cluster's routes",
     )
 
     @property
@@ -66,10 +70,10 @@ class Ethernet(LinkTable):
     kind: Literal["ethernet"]
     gbit_s: float = Field(ge=0.001, le=1_000, description="Gb/s of frames with preambles and gaps, each way")
     latency_ns: float = Field(ge=0, le=1e6, description="from end to end, one way")
-    bit_error_rate: Share = Field(0, description="share of bits that flip, so that their frame's check sum is wrong")
+    bit_error_rate: Share = Field(0, description="share of bits that flip; the frame's check sum is then wrong")
     frames_lost: Share = Field(0, description="share of frames that get lost")
     frames_duplicated: Share = Field(0, description="share of frames that come twice")
-    seed: int = Field(1, ge=0, lt=2**31, description="of what gets lost")
+    seed: int = Field(1, ge=0, lt=2**31, description="of the random losses")
 
 
 NODES: Mapping[str, type[NodeTable]] = {"host": Host, "nic": Nic, "ethernet-switch": EthernetSwitch}

@@ -84,7 +84,7 @@ Lasting = TypeVar("Lasting", Span, Message)
 def in_lanes(lasting: Iterable[Lasting]) -> list[list[Lasting]]:
     """Distributes spans or messages over as few lanes as possible, so that those of a lane do not overlap.
 
-    Each goes to the first free lane in the order of begin; of those that begin at the same time the longest comes first."""
+    They are sorted by begin, and by length if they begin at the same time, the longest first. Each is put into the first lane that is free."""
     lanes: list[list[Lasting]] = []
     for one in sorted(lasting, key=lambda one: (one.begin, -one.end)):
         for lane in lanes:

@@ -147,20 +147,20 @@ bool Server::over(bool quiet) {
   return false;
 }
 
-/// Ranks that run no more, as their processes have ended.
+/// Marks ranks as leaving whose processes have ended.
 void Server::note_ends() {
   for (const unsigned rank : connections_.lost())
     for (State was : {State::running, State::native})
       if (memory_.slot(rank).state.compare_exchange_strong(was, State::leaving)) memory_.header().running.fetch_sub(1);
 }
 
-/// The time of a rank that leaves.
+/// The virtual time at which a rank leaves.
 Tick Server::left_at(unsigned rank) {
   const Slot& slot = memory_.slot(rank);
   return std::max(slot.clock, slot.resumed.load());
 }
 
-/// The rank that was lost first of those that had not left MPI: a launcher kills the others when one dies.
+/// The first rank whose connection was lost before MPI_Finalize. Its end is the cause of the run's: the launcher kills all other ranks after it.
 std::optional<unsigned> Server::first_lost() {
   const auto found = std::ranges::find_if(connections_.lost(), [&](unsigned rank) {
     const State state = memory_.slot(rank).state.load();
@@ -169,7 +169,7 @@ std::optional<unsigned> Server::first_lost() {
   return found == connections_.lost().end() ? std::nullopt : std::optional(*found);
 }
 
-/// The first in virtual time of those that leave, which ends the run.
+/// The rank whose end ends the run: of all ranks that are leaving, the one with the earliest virtual time.
 std::optional<unsigned> Server::first_to_leave() {
   std::optional<unsigned> first = first_lost();
   for (unsigned rank = 0; rank < options_.ranks(); ++rank)
@@ -180,7 +180,7 @@ std::optional<unsigned> Server::first_to_leave() {
   return first;
 }
 
-/// Those that leave end by themselves, so that the launcher hears how.
+/// Lets leaving ranks end by themselves, so that the launcher gets their exit status.
 void Server::let_leave() {
   for (unsigned rank = 0; rank < options_.ranks(); ++rank)
     if (State leaving = State::leaving; memory_.slot(rank).disagrees.load() == 0 &&

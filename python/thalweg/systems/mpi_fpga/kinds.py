@@ -76,7 +76,7 @@ class KindFaultsTable(OwnFaultsTable):
         None, gt=0, le=1e6, description="time without a good frame after which a link is given up, in us"
     )
     rebuild_us: float | None = Field(
-        None, ge=0, le=1e9, description="time from then until the fabric goes on with routes around that link, in us"
+        None, ge=0, le=1e9, description="time from giving up a link until the fabric resumes with other routes, in us"
     )
 
 

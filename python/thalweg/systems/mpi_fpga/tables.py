@@ -130,7 +130,7 @@ class FaultsTable(Table):
         gt=0, le=1e6, description="time without a good frame after which a link is given up, in us"
     )
     rebuild_us: float = Field(
-        ge=0, le=1e9, description="time from then until the fabric goes on with routes around that link, in us"
+        ge=0, le=1e9, description="time from giving up a link until the fabric resumes with other routes, in us"
     )
     links: list[LinkFaultsTable] = Field([], description="links on which something else happens")
 
