@@ -23,7 +23,7 @@
 
 namespace thalweg::ethernet {
 
-/// What became of a flow. Times are in units of its NICs' lines, from the begin.
+/// What became of a flow. Times are in units of the receiving NIC's line, from the begin.
 struct FlowResult {
   std::uint64_t received = 0;  ///< frames
   std::uint64_t repeated = 0;  ///< beyond these: that came again, or behind one that was sent later
@@ -80,9 +80,9 @@ class Network final : public Engine {
   [[nodiscard]] const FlowResult& result(Handle handle) const { return flows_.at(handle).result; }
   /// Units of a cycle of a NIC's line.
   [[nodiscard]] double units_per_us(unsigned node) const {
-    const auto& nic = dynamic_cast<const Nic&>(assembly_.node(node));
-    return static_cast<double>(nic.rate().cycle) * static_cast<double>(ticks_per_second()) /
-           static_cast<double>(nic.domain().clock.period) / 1e6;
+    const Nic& of = nic(node);
+    return static_cast<double>(of.rate().cycle) * static_cast<double>(ticks_per_second()) /
+           static_cast<double>(of.domain().clock.period) / 1e6;
   }
   [[nodiscard]] const Assembly& assembly() const { return assembly_; }
   /// Frames that switches had no room for: node, port and how many when.
@@ -126,6 +126,8 @@ class Network final : public Engine {
     bool ended = false;
   };
 
+  [[nodiscard]] const Nic& nic(unsigned node) const { return dynamic_cast<const Nic&>(assembly_.node(node)); }
+
   static Kinds kinds(Tick ticks_per_second) {
     Kinds known;
     add_kinds(known, ticks_per_second);
@@ -150,12 +152,13 @@ class Network final : public Engine {
     expected_.resize(data.size());
     fill_data(expected_, flow.flow.seed, mark.number);
     result.wrong += payload.size() != flow.flow.payload || !std::equal(data.begin(), data.end(), expected_.begin());
-    if (result.received++ == 0) result.first_due = mark.due;
+    const Units due = nic(node).rate().from(mark.due, nic(flow.from).rate());
+    if (result.received++ == 0) result.first_due = due;
     result.last_end = end_at;
-    result.delay_sum += end_at - mark.due;
-    result.delay_most = std::max(result.delay_most, end_at - mark.due);
+    result.delay_sum += end_at - due;
+    result.delay_most = std::max(result.delay_most, end_at - due);
     if (flow.next == flow.flow.frames) {  // those before it have arrived, or are lost: frames keep their order
-      end(found->first, flow, now * dynamic_cast<const Nic&>(assembly_.node(node)).domain().clock.period);
+      end(found->first, flow, now * nic(node).domain().clock.period);
       assembly_.time().interrupt();
     }
   }

@@ -116,6 +116,22 @@ def test_two_computers_on_one_cable(tmp_path: Path) -> None:
     assert row["bound_us"] <= row["time_us"] <= row["bound_us"] * 1.001
 
 
+def test_lines_of_two_rates_have_one_time(tmp_path: Path) -> None:
+    """The switch waits for the end of a frame that comes more slowly than it goes on."""
+    text = PRESET.read_text().partition("[topology]")[0]
+    (tmp_path / "c.toml").write_text(
+        text + '[link.slow]\nkind = "ethernet"\ngbit_s = 10\nlatency_ns = 15\n'
+        '[topology]\nshape = "edges"\nedges = [[0, 1]]\nnode = "computer"\nlink = "slow"\n'
+        'nodes = { "1" = "switch", "2" = "computer" }\njoin = [{ link = "cable", ends = ["1.1", "2.eth"] }]\n'
+    )
+    (row,) = rows(tmp_path / "c.toml", senders=1, frames=1, loads=[1.0], gaps="even")
+    expected = 330 + (8 + 1500 + 4) * NS_BYTE * (10 + 1)
+    assert row["time_us"] * 1e3 == pytest.approx(expected, abs=1)
+    assert row["delay_us"] == pytest.approx(row["time_us"], abs=1e-3)
+    (row,) = rows(tmp_path / "c.toml", senders=1, frames=100, loads=[0.5], gaps="even")
+    assert row["delay_us"] * 1e3 == pytest.approx(expected, abs=5)
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "says"),
     [
