@@ -28,7 +28,7 @@ struct FlowResult {
   std::uint64_t received = 0;  ///< frames
   std::uint64_t repeated = 0;  ///< beyond these: that came again, or behind one that was sent later
   std::uint64_t wrong = 0;     ///< whose data were not those sent
-  Units first_due = 0, last_end = 0;
+  Units last_end = 0;
   Units delay_sum = 0, delay_most = 0;  ///< from when a frame was due to its end at the other NIC
 };
 
@@ -153,7 +153,7 @@ class Network final : public Engine {
     fill_data(expected_, flow.flow.seed, mark.number);
     result.wrong += payload.size() != flow.flow.payload || !std::equal(data.begin(), data.end(), expected_.begin());
     const Units due = nic(node).rate().from(mark.due, nic(flow.from).rate());
-    if (result.received++ == 0) result.first_due = due;
+    ++result.received;
     result.last_end = end_at;
     result.delay_sum += end_at - due;
     result.delay_most = std::max(result.delay_most, end_at - due);

@@ -48,7 +48,6 @@ NB_MODULE(_sim, module) {
       .def_ro("received", &FlowResult::received, "frames")
       .def_ro("repeated", &FlowResult::repeated, "that came again")
       .def_ro("wrong", &FlowResult::wrong, "whose data were not those sent")
-      .def_ro("first_due", &FlowResult::first_due)
       .def_ro("last_end", &FlowResult::last_end)
       .def_ro("delay_sum", &FlowResult::delay_sum, "from when a frame was due to its end at the receiver")
       .def_ro("delay_most", &FlowResult::delay_most);

@@ -38,9 +38,6 @@ class FlowResult:
         """whose data were not those sent"""
 
     @property
-    def first_due(self) -> int: ...
-
-    @property
     def last_end(self) -> int: ...
 
     @property
