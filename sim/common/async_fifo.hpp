@@ -27,7 +27,9 @@ class AsyncFifo {
   Waker writer;
 
   /// May a word be pushed in this cycle?
-  [[nodiscard]] bool ready(Tick cycle) const { return !places_.empty() && places_.front() <= cycle; }
+  [[nodiscard]] bool ready(Tick cycle) const { return place() <= cycle; }
+  /// The first cycle in which a word may be pushed; kNever: a pop has to come first.
+  [[nodiscard]] Tick place() const { return places_.empty() ? kNever : places_.front(); }
   /// The writer found no place.
   void await_place() {
     if (places_.empty())
@@ -43,10 +45,12 @@ class AsyncFifo {
     if (words_.size() == 1) show(seen);
   }
 
-  /// Is a word at the output in this cycle?
   /// Nothing is in it, not even on its way to the reader.
   [[nodiscard]] bool empty() const { return words_.empty(); }
-  [[nodiscard]] bool valid(Tick cycle) const { return !words_.empty() && words_.front().from <= cycle; }
+  /// Is a word at the output in this cycle?
+  [[nodiscard]] bool valid(Tick cycle) const { return shown() <= cycle; }
+  /// The first cycle in which the front word is at the output; kNever: nothing is in it.
+  [[nodiscard]] Tick shown() const { return words_.empty() ? kNever : words_.front().from; }
   /// Only when valid.
   [[nodiscard]] const T& front() const { return words_.front().word; }
   void pop(Tick cycle) {

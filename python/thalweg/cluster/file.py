@@ -25,7 +25,7 @@ from thalweg.errors import InputError
 from thalweg.resources import resource
 from thalweg.systems import System, systems
 
-FAT_TREE = ("radix", "oversubscription", "levels")  # keys of [topology] for fat trees only
+FAT_TREE = ("radix", "oversubscription", "levels", "plane_switches")  # keys of [topology] for fat trees only
 
 _PLAINER = {
     "model_type": "be a table",
@@ -63,6 +63,9 @@ class TopologyTable(Table):
         None, ge=1, le=8, description="levels of switches of a fattree; by its hosts if left out"
     )
     planes: int = Field(1, ge=1, le=4, description="copies of all links, each on ports of its own")
+    plane_switches: bool | None = Field(
+        None, description="whether each plane of a fattree has switches of its own; a host has a port to each plane"
+    )
 
 
 class Place(NamedTuple):
@@ -213,7 +216,7 @@ def system_of_file(file: Path) -> System:
     for system in known:
         if found <= system.node_kinds:
             return system
-    return mixed.Mixed([system for system in known if found & system.node_kinds])
+    return mixed.Mixed([system for system in known if found & system.node_kinds - leaves.NODES.keys()])
 
 
 def kind_of(

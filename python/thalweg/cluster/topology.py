@@ -259,6 +259,23 @@ def _fat_tree(hosts: int, radix: int, oversubscription: int, levels: int | None)
     return links, [level for level in range(height + 1) for _ in range(count[level])]
 
 
+def _own_switches(links: list[list[int]], level: list[int], planes: int) -> tuple[list[list[int]], list[int]]:
+    """A fat tree whose switches are there once for each plane: those of the first plane, then those of the second one, and so on."""
+    hosts = level.count(0)
+    switches = len(level) - hosts
+    of_planes = [
+        [
+            a + plane * switches * (level[a] > 0),
+            port_a + plane * (level[a] == 0),
+            b + plane * switches * (level[b] > 0),
+            port_b,
+        ]
+        for plane in range(planes)
+        for a, port_a, b, port_b in links
+    ]
+    return of_planes, level[:hosts] + level[hosts:] * planes
+
+
 def build(
     shape: str,
     size: Sequence[int],
@@ -267,6 +284,7 @@ def build(
     radix: int | None = None,
     oversubscription: int | None = None,
     levels: int | None = None,
+    plane_switches: bool = False,
 ) -> Topology:
     """The topology of a shape.
 
@@ -274,8 +292,8 @@ def build(
     prism, or the number of nodes of another shape. `edges` take ports of their nodes in the order of the list.
 
     For a fat tree, `radix` is the ports of a switch, `oversubscription` the ratio of a leaf's ports to hosts over its ports upwards,
-    and `levels` the levels of switches (default: as many as the hosts need). Raises ValueError, with the valid range, if a size is
-    invalid.
+    and `levels` the levels of switches (default: as many as the hosts need). With `plane_switches` each plane has switches of its own, and
+    a host a port to each. Raises ValueError, with the valid range, if a size is invalid.
     """
     if shape not in SHAPES:
         raise ValueError(f"{shape!r} is no shape; the shapes are {', '.join(SHAPES)}")
@@ -290,6 +308,9 @@ def build(
         rows, of_node = _fat_tree(
             nodes, radix, OVERSUBSCRIPTION if oversubscription is None else oversubscription, levels
         )
+        if plane_switches:
+            rows, of_node = _own_switches(rows, of_node, planes)
+            planes = 1
         nodes, level = len(of_node), tuple(of_node)
     if nodes > MAX_NODES:
         raise ValueError(f"{nodes} nodes; there may be {MAX_NODES}")
@@ -306,7 +327,7 @@ def build(
             links = _grid_links(size, shape in WRAPPED)
     ports = 2 * len(size) if shape in GRIDS else int(links[:, [1, 3]].max(initial=-1)) + 1
     if shape == "fattree":
-        ports = radix or RADIX
+        ports = max(ports, radix or RADIX)
     if ports * planes > MAX_LINK_PORTS:
         raise ValueError(f"a node with {ports * planes} link ports; there may be {MAX_LINK_PORTS}")
     step = np.array([0, ports, 0, ports], np.int32)

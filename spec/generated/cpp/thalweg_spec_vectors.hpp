@@ -11,6 +11,7 @@
 #include "thalweg_mpi_fpga_spec.hpp"
 #include "thalweg_peach2_spec.hpp"
 #include "thalweg_smi_spec.hpp"
+#include "thalweg_vcsn_spec.hpp"
 
 namespace thalweg::spec {
 
@@ -389,6 +390,37 @@ inline constexpr Vector<SmiHeader, 1> smi_header[] = {
 
 }  // namespace thalweg::smi::spec::vectors
 
+namespace thalweg::vcsn::spec::vectors {
+
+inline constexpr Vector<VcsnHeader, 1> vcsn_header[] = {
+    {{.destination_port = 0x0u, .source_port = 0x0u, .channel = 0x0u, .kind = FrameKind::data, .first = false, .last = false}, {0x0000000000000000u}},
+    {{.destination_port = 0xffu, .source_port = 0xffu, .channel = 0xffu, .kind = FrameKind::indication, .first = true, .last = true}, {0x0000000070ffffffu}},
+    {{.destination_port = 0xc8u, .source_port = 0x6eu, .channel = 0x29u, .kind = FrameKind::data, .first = false, .last = false}, {0x0000000000296ec8u}},
+    {{.destination_port = 0x23u, .source_port = 0x91u, .channel = 0x34u, .kind = FrameKind::indication, .first = true, .last = true}, {0x0000000070349123u}},
+    {{.destination_port = 0xfbu, .source_port = 0xd4u, .channel = 0xa1u, .kind = FrameKind::data, .first = true, .last = true}, {0x0000000030a1d4fbu}},
+    {{.destination_port = 0x4bu, .source_port = 0xbdu, .channel = 0xa0u, .kind = FrameKind::data, .first = false, .last = true}, {0x0000000010a0bd4bu}},
+    {{.destination_port = 0xf9u, .source_port = 0x3eu, .channel = 0x3au, .kind = FrameKind::indication, .first = true, .last = true}, {0x00000000703a3ef9u}},
+    {{.destination_port = 0x5eu, .source_port = 0x58u, .channel = 0xa0u, .kind = FrameKind::data, .first = true, .last = false}, {0x0000000020a0585eu}},
+    {{.destination_port = 0x23u, .source_port = 0xa1u, .channel = 0xbu, .kind = FrameKind::indication, .first = false, .last = true}, {0x00000000500ba123u}},
+    {{.destination_port = 0xd1u, .source_port = 0x16u, .channel = 0x3au, .kind = FrameKind::data, .first = true, .last = true}, {0x00000000303a16d1u}},
+    {{.destination_port = 0xedu, .source_port = 0x64u, .channel = 0xa2u, .kind = FrameKind::indication, .first = true, .last = true}, {0x0000000070a264edu}},
+    {{.destination_port = 0x90u, .source_port = 0x95u, .channel = 0x1u, .kind = FrameKind::data, .first = true, .last = true}, {0x0000000030019590u}},
+    {{.destination_port = 0x32u, .source_port = 0xf0u, .channel = 0x6bu, .kind = FrameKind::data, .first = true, .last = true}, {0x00000000306bf032u}},
+    {{.destination_port = 0x22u, .source_port = 0xa4u, .channel = 0x9cu, .kind = FrameKind::indication, .first = false, .last = false}, {0x00000000409ca422u}},
+    {{.destination_port = 0x8du, .source_port = 0xd8u, .channel = 0xe0u, .kind = FrameKind::indication, .first = true, .last = false}, {0x0000000060e0d88du}},
+    {{.destination_port = 0x5eu, .source_port = 0x3cu, .channel = 0xc5u, .kind = FrameKind::indication, .first = true, .last = false}, {0x0000000060c53c5eu}},
+    {{.destination_port = 0x1du, .source_port = 0xbdu, .channel = 0x3fu, .kind = FrameKind::data, .first = false, .last = false}, {0x00000000003fbd1du}},
+    {{.destination_port = 0xcdu, .source_port = 0x88u, .channel = 0xf9u, .kind = FrameKind::data, .first = true, .last = true}, {0x0000000030f988cdu}},
+    {{.destination_port = 0xa7u, .source_port = 0x93u, .channel = 0x32u, .kind = FrameKind::data, .first = true, .last = false}, {0x00000000203293a7u}},
+    {{.destination_port = 0x9au, .source_port = 0x1cu, .channel = 0xa2u, .kind = FrameKind::indication, .first = false, .last = true}, {0x0000000050a21c9au}},
+    {{.destination_port = 0xb5u, .source_port = 0x8fu, .channel = 0x34u, .kind = FrameKind::indication, .first = false, .last = false}, {0x0000000040348fb5u}},
+    {{.destination_port = 0xe7u, .source_port = 0x4du, .channel = 0x4du, .kind = FrameKind::indication, .first = false, .last = false}, {0x00000000404d4de7u}},
+    {{.destination_port = 0x67u, .source_port = 0x90u, .channel = 0xe1u, .kind = FrameKind::data, .first = false, .last = false}, {0x0000000000e19067u}},
+    {{.destination_port = 0x6eu, .source_port = 0x11u, .channel = 0x2fu, .kind = FrameKind::indication, .first = false, .last = false}, {0x00000000402f116eu}},
+};
+
+}  // namespace thalweg::vcsn::spec::vectors
+
 namespace thalweg::spec {
 
 /// Calls visit(vectors) with the vectors of each format of all systems.
@@ -407,6 +439,7 @@ void each_format(Visit&& visit) {
   visit(thalweg::peach2::spec::vectors::dma_descriptor);
   visit(thalweg::smi::spec::vectors::smi_circuit);
   visit(thalweg::smi::spec::vectors::smi_header);
+  visit(thalweg::vcsn::spec::vectors::vcsn_header);
 }
 
 }  // namespace thalweg::spec

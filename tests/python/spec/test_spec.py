@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -201,18 +202,12 @@ def test_what_mpi_allows_limits_a_name() -> None:
         assert entry.operators <= spec.OPERATORS[entry.datatype]
 
 
-CASTS = {
-    spec.Operator: "operator_e'({})",
-    mpi_fpga.Algorithm: "algorithm_e'({})",
-    mpi_fpga.Collective: "collective_e'({})",
-    mpi_fpga.Kind: "kind_e'({})",
-    spec.Datatype: "datatype_e'({})",
-}
 TAKEN = {"context", "edge", "sequence", "type"}  # words of SystemVerilog: the field's name has a _ behind it
 
 
 def assignment(field: str, default: object, value: int) -> str:
-    code = CASTS.get(type(default), "64'd{}").format(value)
+    enum = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in type(default).__name__)[1:]
+    code = f"{enum}_e'({value})" if isinstance(default, IntEnum) else f"64'd{value}"
     return f"    p.{field}{'_' if field in TAKEN else ''} = {code};\n"
 
 

@@ -7,13 +7,10 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thalweg.cluster import leaves
 from thalweg.cluster.kinds import Assembled
-from thalweg.route import routing
 from thalweg.systems.ethernet._sim import Network
+from thalweg.systems.ethernet.forwarding import flood_ports, routes
 
 
 class Cluster(Assembled):
@@ -38,33 +35,15 @@ class Cluster(Assembled):
         table = self.nodes[self.node_names[node]]
         if not isinstance(table, leaves.EthernetSwitch):
             return {}
-        values: dict[str, Any] = {"flood_ports": sorted(self._tree[node])}
+        values: dict[str, Any] = {"flood_ports": sorted(flood_ports(self.topology, node, self.nics))}
         if table.addresses == "given":
-            values["routes"] = [
-                value for nic in self.nics if nic != node for value in (nic, int(self._ports[node, nic]))
-            ]
+            values["routes"] = [value for nic, to in self._routes.items() if node in to for value in (nic, to[node])]
         return values
 
     @cached_property
-    def _tree(self) -> list[set[int]]:
-        """Of each node its ports on a tree that reaches all from node 0, so that no frame to all comes twice."""
-        peer, peer_port = self.topology.peer, self.topology.peer_port
-        tree: list[set[int]] = [set() for _ in range(self.topology.nodes)]
-        first = next((node for node in range(self.topology.nodes) if node not in self.nics), 0)
-        reached, queue = {first}, [first]
-        for node in queue:
-            for port in np.flatnonzero(peer[node] >= 0).tolist():
-                if (other := int(peer[node, port])) not in reached:
-                    reached.add(other)
-                    queue.append(other)
-                    tree[node].add(port)
-                    tree[other].add(int(peer_port[node, port]))
-        return tree
-
-    @cached_property
-    def _ports(self) -> NDArray[np.uint8]:
-        """The port of each node towards each: shortest paths, spread over the links."""
-        return routing.route(self.topology, "up-down" if self.topology.level else "dfsssp", 64).port
+    def _routes(self) -> Mapping[int, Mapping[int, int]]:
+        """Of each NIC: the port of each switch that leads to it."""
+        return {nic: routes(self.topology, (nic, 0), self.nics) for nic in self.nics}
 
     def network(self, pcap: str = "") -> Network:
         """The simulator of it; `pcap`: a file to which all frames are written. Raises InputError where lines and clocks do not go together."""

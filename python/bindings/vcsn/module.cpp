@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clusters with virtual circuits, for Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "../assembly.hpp"
+#include "../engine.hpp"
+#include "vcsn/network.hpp"
+
+namespace nb = nanobind;
+using namespace thalweg;
+using namespace thalweg::vcsn;
+
+namespace thalweg::vcsn {
+
+/// A network, and what Python says to it. Its name tells it from those of other extensions.
+class Bound {
+ public:
+  Bound(const nb::dict& description, const std::string& capture) : network(description_of(description), capture) {}
+
+  std::vector<Completion> advance(Tick until) {
+    const nb::gil_scoped_release released;
+    std::vector<Completion> completed;
+    network.advance(until, completed);
+    return completed;
+  }
+
+  Network network;
+};
+
+Transfer transfer_of(Handle handle, const std::vector<std::pair<std::uint64_t, std::uint64_t>>& segments,
+                     std::uint8_t channel) {
+  Transfer transfer{.handle = handle, .segments = {}, .channel = channel};
+  for (const auto& [address, bytes] : segments) transfer.segments.push_back({address, bytes});
+  return transfer;
+}
+
+}  // namespace thalweg::vcsn
+
+NB_MODULE(_sim, module) {
+  module.doc() = "Virtual circuits: FPGAs with their shells, Ethernet switches and links.";
+
+  nb::class_<Place>(module, "Place", "A virtual port: node, external port, virtual port.")
+      .def(nb::init<unsigned, unsigned, unsigned>(), nb::arg("node"), nb::arg("port"), nb::arg("virtual_port"))
+      .def_ro("node", &Place::node)
+      .def_ro("port", &Place::port)
+      .def_ro("virtual_port", &Place::virtual_port)
+      .def("__str__", [](const Place& place) { return to_string(place); });
+
+  nb::class_<Bound> bound(module, "Network");
+  bind_engine_of(bound, [](Bound& self) -> Engine& { return self.network; });
+  bound
+      .def(nb::init<const nb::dict&, const std::string&>(), nb::arg("description"), nb::arg("capture") = "",
+           "`capture`: a pcapng file to write.\n\nRaises ValueError where the description is none.")
+      .def_prop_ro("nodes", [](const Bound& self) { return self.network.nodes(); })
+      .def(
+          "set_circuit",
+          [](Bound& self, const Place& at, const std::optional<Place>& to) { self.network.set_circuit(at, to); },
+          nb::arg("at"), nb::arg("to").none(),
+          "Writes the circuit table: what `at` sends goes to `to`, and it takes frames of `to` alone. None: of "
+          "nobody.\n\nRaises ValueError.")
+      .def(
+          "set_pace",
+          [](Bound& self, const Place& at, unsigned priority, std::uint32_t pace) {
+            self.network.set_pace(at, {.priority = priority, .cycle = pace});
+          },
+          nb::arg("at"), nb::kw_only(), nb::arg("priority") = 0, nb::arg("pace") = 0,
+          "`pace`: cycles of the MAC's clock in 1/256 that a word of a frame takes at least.\n\nRaises ValueError.")
+      .def(
+          "connect",
+          [](Bound& self, unsigned node, unsigned output, std::optional<unsigned> input) {
+            self.network.connect(node, output, input);
+          },
+          nb::arg("node"), nb::arg("output"), nb::arg("input").none(),
+          "Sets an output of a crossbar. Inputs and outputs are numbered alike: DMA engines, then the virtual ports of "
+          "each port.\n\nRaises ValueError.")
+      .def(
+          "place",
+          [](Bound& self, unsigned node, unsigned port, unsigned virtual_port) {
+            return self.network.node(node).place(port, virtual_port);
+          },
+          nb::arg("node"), nb::arg("port"), nb::arg("virtual_port"), "Of a virtual port at its node's crossbar.")
+      .def(
+          "virtual_ports",
+          [](Bound& self, unsigned node) {
+            const NodeConfig& config = self.network.node(node).config;
+            return config.ports * config.virtual_ports;
+          },
+          nb::arg("node"), "Of all external ports together.")
+      .def(
+          "read",
+          [](Bound& self, unsigned node, unsigned engine,
+             const std::vector<std::pair<std::uint64_t, std::uint64_t>>& segments,
+             std::uint8_t channel) { self.network.read(node, engine, transfer_of(0, segments, channel)); },
+          nb::arg("node"), nb::arg("engine"), nb::arg("segments"), nb::arg("channel") = 0,
+          "Sends (address, bytes) of a node's memory as one packet to the crossbar.\n\nRaises ValueError.")
+      .def(
+          "write",
+          [](Bound& self, Handle handle, unsigned node, unsigned engine,
+             const std::vector<std::pair<std::uint64_t, std::uint64_t>>& segments) {
+            self.network.write(node, engine, transfer_of(handle, segments, 0));
+          },
+          nb::arg("handle"), nb::arg("node"), nb::arg("engine"), nb::arg("segments"),
+          "Writes the next packet of the crossbar to (address, bytes) of a node's memory.\n\nRaises ValueError.")
+      .def(
+          "written", [](const Bound& self, Handle handle) { return self.network.written(handle); }, nb::arg("handle"),
+          "Bytes that a write that has completed received.")
+      .def("advance", &Bound::advance, nb::arg("until"),
+           "Runs until a tick, or the end of the first tick in which a write completed. NEVER: until nothing moves.")
+      .def(
+          "store",
+          [](Bound& self, unsigned node, std::uint64_t address, const nb::bytes& data) {
+            self.network.memory(node).write(
+                address, std::as_bytes(std::span(static_cast<const char*>(data.data()), data.size())));
+          },
+          nb::arg("node"), nb::arg("address"), nb::arg("data"), "Raises IndexError.")
+      .def(
+          "load",
+          [](Bound& self, unsigned node, std::uint64_t address, std::size_t bytes) {
+            std::vector<std::byte> data(bytes);
+            self.network.memory(node).read(address, data);
+            return nb::bytes(data.data(), data.size());
+          },
+          nb::arg("node"), nb::arg("address"), nb::arg("bytes"), "Raises IndexError.")
+      .def(
+          "passed",
+          [](Bound& self, unsigned node) {
+            const Node& of = self.network.node(node);
+            const Clock& clock = of.shell().clock;
+            nb::list all;
+            for (const Passed& each : of.crossbar.passed())
+              all.append(
+                  nb::make_tuple(each.input, each.output, clock.edge(each.begin), clock.edge(each.end), each.words));
+            return all;
+          },
+          nb::arg("node"), nb::sig("def passed(self, node: int) -> list[tuple[int, int, int, int, int]]"),
+          "Packets that have passed a node's crossbar: input, output, the ticks at which the first word comes and the "
+          "last one leaves, "
+          "words.\n\nRaises ValueError.")
+      .def(
+          "close", [](Bound& self) { self.network.close(); }, "Ends the capture.")
+      .def(
+          "link_use", [](const Bound& self) { return link_use(self.network.assembly()); },
+          "node and port that send, ticks of a window, words of 64 bytes of each window");
+}

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where Ethernet switches send frames: shortest ways to each station's port, spread over ways of one length, and a tree for frames to all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from thalweg.cluster.topology import Topology
+
+
+def routes(topology: Topology, station: tuple[int, int], ends: Collection[int]) -> Mapping[int, int]:
+    """Of each switch from which a way leads to a station, (node, port): its port on it. `ends` are nodes that pass no frames on."""
+    node, port = station
+    first, last_port = int(topology.peer[station]), int(topology.peer_port[station])
+    if first < 0 or first in ends:
+        return {}
+    found = {first: last_port}
+    front = [first]
+    while front:
+        ways: dict[int, list[int]] = {}
+        for at in front:
+            for out in np.flatnonzero(topology.peer[at] >= 0).tolist():
+                other = int(topology.peer[at, out])
+                if other not in found and other not in ends:
+                    ways.setdefault(other, []).append(int(topology.peer_port[at, out]))
+        for other, ports in ways.items():
+            found[other] = sorted(ports)[(node + port) % len(ports)]
+        front = sorted(ways)
+    return found
+
+
+def flood_ports(topology: Topology, switch: int, ends: Collection[int]) -> set[int]:
+    """The ports of a switch on a tree that reaches all nodes that it can, so that no frame to all comes twice."""
+    peer, peer_port = topology.peer, topology.peer_port
+    group, queue = {switch}, [switch]
+    for node in queue:
+        for other in peer[node][peer[node] >= 0].tolist():
+            if other not in group and other not in ends:
+                group.add(other)
+                queue.append(other)
+    first = min(group)
+    reached, queue, tree = {first}, [first], set[int]()
+    for node in queue:
+        for port in np.flatnonzero(peer[node] >= 0).tolist():
+            other = int(peer[node, port])
+            if other in ends:  # with several ports each has its own
+                tree |= {port} if node == switch else set()
+            elif other not in reached:
+                reached.add(other)
+                queue.append(other)
+                tree |= {port} if node == switch else {int(peer_port[node, port])} if other == switch else set()
+    return tree

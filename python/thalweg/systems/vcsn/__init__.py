@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VCSN: virtual circuits between FPGAs over Ethernet, which are joined at run time."""
+
+from thalweg.systems import Loaded, System
+
+SYSTEM = System(
+    name="vcsn",
+    about="FPGAs with virtual circuits over Ethernet",
+    package=__name__,
+    node_kinds=frozenset({"vcsn", "vcsn-server", "ethernet-switch"}),
+    operations={
+        "transfer": Loaded("commands.bench:transfer", "Memory to memory over a circuit.", "operations:OPERATIONS"),
+        "gather": Loaded("commands.bench:gather", "Blocks of all FPGAs to one.", "operations:OPERATIONS"),
+        "scatter": Loaded("commands.bench:scatter", "Blocks of one FPGA to all.", "operations:OPERATIONS"),
+    },
+)

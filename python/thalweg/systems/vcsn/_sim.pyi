@@ -1,0 +1,129 @@
+"""
+Virtual circuits: FPGAs with their shells, Ethernet switches and links.
+"""
+
+from collections.abc import Sequence
+
+import thalweg._core
+import thalweg.errors
+
+
+class Place:
+    """A virtual port: node, external port, virtual port."""
+
+    def __init__(self, node: int, port: int, virtual_port: int) -> None: ...
+
+    @property
+    def node(self) -> int: ...
+
+    @property
+    def port(self) -> int: ...
+
+    @property
+    def virtual_port(self) -> int: ...
+
+    def __str__(self) -> str: ...
+
+class Network:
+    def __init__(self, description: dict, capture: str = '') -> None:
+        """
+        `capture`: a pcapng file to write.
+
+        Raises ValueError where the description is none.
+        """
+
+    @property
+    def now(self) -> int:
+        """in ticks"""
+
+    @property
+    def ticks_per_second(self) -> int: ...
+
+    @property
+    def idle(self) -> bool:
+        """Nothing will happen until something is given to it."""
+
+    @property
+    def blocked(self, /) -> list[thalweg.errors.Blocked]:
+        """Who waits for whom; where it is idle, why it is stuck."""
+
+    @property
+    def failure(self) -> str | None:
+        """Why it cannot go on: a link that stays down."""
+
+    @property
+    def lost(self, /) -> list[tuple[int, str, int]]:
+        """Of each node that dropped anything: its number, what, and how many."""
+
+    @property
+    def nodes(self) -> int: ...
+
+    def set_circuit(self, at: Place, to: Place | None) -> None:
+        """
+        Writes the circuit table: what `at` sends goes to `to`, and it takes frames of `to` alone. None: of nobody.
+
+        Raises ValueError.
+        """
+
+    def set_pace(self, at: Place, *, priority: int = 0, pace: int = 0) -> None:
+        """
+        `pace`: cycles of the MAC's clock in 1/256 that a word of a frame takes at least.
+
+        Raises ValueError.
+        """
+
+    def connect(self, node: int, output: int, input: int | None) -> None:
+        """
+        Sets an output of a crossbar. Inputs and outputs are numbered alike: DMA engines, then the virtual ports of each port.
+
+        Raises ValueError.
+        """
+
+    def place(self, node: int, port: int, virtual_port: int) -> int:
+        """Of a virtual port at its node's crossbar."""
+
+    def virtual_ports(self, node: int) -> int:
+        """Of all external ports together."""
+
+    def read(self, node: int, engine: int, segments: Sequence[tuple[int, int]], channel: int = 0) -> None:
+        """
+        Sends (address, bytes) of a node's memory as one packet to the crossbar.
+
+        Raises ValueError.
+        """
+
+    def write(self, handle: int, node: int, engine: int, segments: Sequence[tuple[int, int]]) -> None:
+        """
+        Writes the next packet of the crossbar to (address, bytes) of a node's memory.
+
+        Raises ValueError.
+        """
+
+    def written(self, handle: int) -> int:
+        """Bytes that a write that has completed received."""
+
+    def advance(self, until: int) -> list[thalweg._core.Completion]:
+        """
+        Runs until a tick, or the end of the first tick in which a write completed. NEVER: until nothing moves.
+        """
+
+    def store(self, node: int, address: int, data: bytes) -> None:
+        """Raises IndexError."""
+
+    def load(self, node: int, address: int, bytes: int) -> bytes:
+        """Raises IndexError."""
+
+    def passed(self, node: int) -> list[tuple[int, int, int, int, int]]:
+        """
+        Packets that have passed a node's crossbar: input, output, the ticks at which the first word comes and the last one leaves, words.
+
+        Raises ValueError.
+        """
+
+    def close(self) -> None:
+        """Ends the capture."""
+
+    def link_use(self) -> list:
+        """
+        node and port that send, ticks of a window, words of 64 bytes of each window
+        """

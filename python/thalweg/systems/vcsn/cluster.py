@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a cluster file says of virtual circuits: FPGAs of kind `vcsn` around Ethernet switches, and the servers that they are cards of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from thalweg.cluster import dram, leaves
+from thalweg.cluster.kinds import Assembled, NodeTable
+from thalweg.systems.ethernet.forwarding import flood_ports, routes
+from thalweg.systems.vcsn._sim import Network
+
+WORD = 64  #: bytes of a word of a stream
+
+
+class Node(dram.Ddr4):
+    """An FPGA with its shell."""
+
+    kind: Literal["vcsn"]
+    shell_clock: str = Field(description="of the crossbar, the DMA engines and the memory's users")
+    mac_clock: str = Field(description="of the MACs' words")
+    ports: int = Field(ge=1, le=16, description="external ones: Ethernet")
+    virtual_ports: int = Field(ge=1, le=64, description="of each external port")
+    dmas: int = Field(ge=1, le=16, description="pairs of a DMA engine that reads and one that writes the memory")
+    banks: int = Field(ge=1, le=64, description="of the memory")
+    bank_bytes: int = Field(ge=4096, le=2**40, description="of each bank")
+    bank_gb: float = Field(gt=0, le=1e4, description="GB/s of a bank's data bus")
+    bank_ns: float = Field(ge=0, le=1e6, description="from a read to its data, where nothing waits")
+    send_words: int = Field(
+        512, ge=16, le=65536, description="of 64 bytes that a virtual port keeps to send; a power of two"
+    )
+    send_frames: int = Field(32, ge=2, le=1024, description="that a virtual port keeps to send; a power of two")
+    receive_words: int = Field(
+        ge=16, le=2**20, description="of 64 bytes that a virtual port keeps of what it has received"
+    )
+    frame_words: int = Field(143, ge=1, le=143, description="of 64 bytes in a frame at most")
+    mac_ns: float = Field(
+        ge=0, le=1e6, description="of a sending and a receiving MAC, their line code and transceivers"
+    )
+
+    @property
+    def port_types(self) -> Mapping[str, str]:
+        return {f"eth{port}": "Ethernet" for port in range(self.ports)} | {"pcie": "PCIe"}
+
+
+class Server(NodeTable):
+    """A computer whose cards FPGAs are: what its actions take."""
+
+    kind: Literal["vcsn-server"]
+    cards: int = Field(ge=1, le=16, description="of FPGAs")
+    circuit_us: float = Field(ge=0, le=1e6, description="of writing a virtual port's row of the circuit table")
+    crossbar_us: float = Field(ge=0, le=1e6, description="of setting its FPGAs' crossbars")
+    start_us: float = Field(ge=0, le=1e6, description="of starting a DMA engine")
+    interrupt_us: float = Field(ge=0, le=1e6, description="from an FPGA's interrupt to the program that waits for it")
+    barrier_us: float = Field(ge=0, le=1e6, description="of a barrier of all servers, without its rounds")
+    barrier_round_us: float = Field(
+        ge=0,
+        le=1e6,
+        description="of a barrier's round; N servers take as many as the logarithm of N to base 2, rounded up",
+    )
+    late_us: float = Field(
+        ge=0, le=1e6, description="by which a barrier is later on average after a step of less than `long_us`"
+    )
+    very_late_us: float = Field(ge=0, le=1e6, description="by which it is later after a longer step")
+    long_us: float = Field(gt=0, le=1e9, description="from which on a step between two barriers is long")
+
+    @property
+    def port_types(self) -> Mapping[str, str]:
+        return {f"slot{card}": "PCIe" for card in range(self.cards)}
+
+
+class Cluster(Assembled):
+    system = "vcsn"
+    NODES: ClassVar[Mapping[str, type[NodeTable]]] = {
+        "vcsn": Node,
+        "vcsn-server": Server,
+        "ethernet-switch": leaves.EthernetSwitch,
+    }
+    LINKS = {"ethernet": leaves.LINKS["ethernet"], "wire": leaves.LINKS["wire"]}
+
+    def check(self) -> None:
+        if len(self.fpgas) < 2:
+            raise self.file.wrong(
+                f"{len(self.fpgas)} FPGAs; there are at least two that send to each other", "topology"
+            )
+        if self.servers and self.servers != list(range(self.hardware, self.topology.nodes)):
+            raise self.file.wrong("servers have the last numbers, behind FPGAs and switches", "topology.nodes")
+        for name, table in self.nodes.items():
+            if not isinstance(table, Node):
+                continue
+            for key in ("send_words", "send_frames"):
+                value: int = getattr(table, key)
+                if value & (value - 1):
+                    raise self.file.wrong(f"{key} is {value}; it is a power of two", f"node.{name}.{key}")
+            for key in ("send_words", "receive_words"):
+                if (value := getattr(table, key)) < table.frame_words:
+                    raise self.file.wrong(
+                        f"{key} is {value}; a frame has {table.frame_words} words at most, which have to fit",
+                        f"node.{name}.{key}",
+                    )
+            for key, what in dram.faults(table):
+                raise self.file.wrong(what, f"node.{name}.{key}")
+        for node in self.fpgas:
+            if not self._joined(node):
+                raise self.file.wrong(f"node {node} ({self.node_names[node]}) has no Ethernet link", "topology")
+
+    def _of(self, kind: type[NodeTable]) -> list[int]:
+        return [node for node, name in enumerate(self.node_names) if isinstance(self.nodes[name], kind)]
+
+    @cached_property
+    def fpgas(self) -> list[int]:
+        return self._of(Node)
+
+    @cached_property
+    def servers(self) -> list[int]:
+        return self._of(Server)
+
+    @property
+    def hardware(self) -> int:
+        """FPGAs and switches, which have the first numbers."""
+        return self.topology.nodes - len(self.servers)
+
+    def fpga(self, node: int) -> Node:
+        """Raises TypeError of another node."""
+        table = self.nodes[self.node_names[node]]
+        if not isinstance(table, Node):
+            raise TypeError(f"node {node} is no FPGA")
+        return table
+
+    def server_of(self, node: int) -> int | None:
+        """Of an FPGA: the server whose card it is."""
+        return next((int(peer) for peer in self.topology.peer[node] if peer in self.servers), None)
+
+    @cached_property
+    def server_tables(self) -> Mapping[int, Server]:
+        """What the actions of each server take."""
+        tables = {server: self.nodes[self.node_names[server]] for server in self.servers}
+        return {server: table for server, table in tables.items() if isinstance(table, Server)}
+
+    def _joined(self, node: int) -> list[int]:
+        """The external ports that have a link."""
+        return [port for port in range(self.fpga(node).ports) if self.topology.peer[node, port] >= 0]
+
+    @cached_property
+    def _stations(self) -> list[tuple[int, int]]:
+        return [(node, port) for node in self.fpgas for port in self._joined(node)]
+
+    @cached_property
+    def _routes(self) -> Mapping[tuple[int, int], Mapping[int, int]]:
+        """Of each (node, external port) that is joined: the port of each switch that leads to it."""
+        return {station: routes(self.topology, station, self.fpgas) for station in self._stations}
+
+    def reaches(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Frames go from an FPGA's external port to another one's."""
+        peer = int(self.topology.peer[one])
+        return peer == other[0] or peer in self._routes[other]
+
+    def of_node(self, node: int) -> Mapping[str, Any]:
+        """Of a switch: the ports that frames to all take, and where addresses are given, the port to each FPGA's."""
+        table = self.nodes[self.node_names[node]]
+        if not isinstance(table, leaves.EthernetSwitch):
+            return {}
+        values: dict[str, Any] = {"flood_ports": sorted(flood_ports(self.topology, node, self.fpgas))}
+        if table.addresses == "given":
+            values["routes"] = [
+                value
+                for (fpga, port), to in self._routes.items()
+                if node in to
+                for value in (port << 16 | fpga, to[node])
+            ]
+        return values
+
+    @cached_property
+    def assembly(self) -> dict[str, Any]:
+        """Of FPGAs and switches: what servers do is in the program that runs on them."""
+        whole: dict[str, Any] = super().assembly
+        nodes = whole["nodes"][: self.hardware]
+        links = [link for link in whole["links"] if max(link["ends"][0], link["ends"][2]) < self.hardware]
+        return whole | {"nodes": nodes, "links": links}
+
+    def network(self, pcap: str = "") -> Network:
+        """The simulator of it; `pcap`: a file to which all frames are written. Raises InputError where lines and clocks do not go together."""
+        try:
+            return Network(self.assembly, pcap)
+        except ValueError as error:
+            raise self.file.wrong(str(error), "link") from None
+
+    @property
+    def frame_words(self) -> int:
+        """Of data in a frame at most; of the first FPGA."""
+        return self.fpga(self.fpgas[0]).frame_words
+
+    @property
+    def payload_gb(self) -> float:
+        """GB/s of data that an external port's line carries in the longest frames: Equation 2 of the paper."""
+        data = self.frame_words * WORD
+        return self.gbit_s / 8 * data / (data + 8 + 14 + 4 + 4 + 12)
+
+    @property
+    def gbit_s(self) -> float:
+        """Of the first FPGA's first line."""
+        node, port = self._stations[0]
+        ends = self.topology.links.tolist()
+        number = next(k for k, (a, pa, b, pb) in enumerate(ends) if (node, port) in ((a, pa), (b, pb)))
+        link = self.links[self.link_names[number]]
+        assert isinstance(link, leaves.Ethernet)
+        return link.gbit_s
+
+    def checked(self) -> tuple[str, Mapping[str, Any]]:
+        self.network()
+        return super().checked()

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gather and scatter between the memories of FPGAs, as the servers' programs run them, stage by stage (section 5.1 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from thalweg.systems.vcsn import hosts
+from thalweg.systems.vcsn._sim import Network, Place
+from thalweg.systems.vcsn.cluster import WORD, Cluster, Server
+from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Step, Work
+from thalweg.systems.vcsn.schedules import Move, Port, Schedule
+
+Segments = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A move with where its blocks are in both memories, and the engines that move them."""
+
+    move: Move
+    read: Segments
+    write: Segments
+    read_engine: int
+    write_engine: int
+    handle: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where blocks lie: `before` and `after`, addresses by (node, block)."""
+
+    stages: list[list[Placed]]
+    before: Mapping[tuple[int, int], int]
+    after: Mapping[tuple[int, int], int]
+    most_bytes: int  #: that a bank holds
+
+
+@dataclass
+class Collective:
+    """A schedule on a cluster: blocks of `size` bytes, drawn from the seed."""
+
+    cluster: Cluster
+    schedule: Schedule
+    size: int
+    seed: int = 1
+    late: bool = False
+    pcap: str = ""
+
+    @property
+    def padded(self) -> int:
+        """Bytes from a block to the next one in a memory."""
+        return -(-self.size // WORD) * WORD
+
+    def data(self, block: int) -> bytes:
+        return np.random.default_rng([self.seed, block]).integers(0, 256, self.size, np.uint8).tobytes()
+
+    @cached_property
+    def blocks(self) -> list[int]:
+        return sorted({block for stage in self.schedule.stages for move in stage.moves for block in move.blocks})
+
+    @cached_property
+    def layout(self) -> Layout:
+        """What the root sends or receives over different external ports lies in different banks, and so does what a node receives in one stage
+        and sends in the next one, where there are enough: no bank is read and written at once, or twice."""
+        root = self.schedule.root
+        node = self.cluster.fpga(root)
+        used: dict[tuple[int, int], int] = {}  # bytes of each node's banks
+        now: dict[tuple[int, int], int] = {}  # addresses of nodes' blocks
+        came: dict[int, int] = {}
+
+        def put(at: int, bank: int, block: int) -> int:
+            bank %= node.banks
+            now[at, block] = bank * node.bank_bytes + used.get((at, bank), 0)
+            used[at, bank] = used.get((at, bank), 0) + self.padded
+            return now[at, block]
+
+        for block in self.blocks:
+            first = self._moves_of(block)[0]
+            put(first.source, first.source_port[0] if first.source == root else 0, block)
+        before = dict(now)
+        stages: list[list[Placed]] = []
+        for stage in self.schedule.stages:
+            placed: list[Placed] = []
+            for move in stage.moves:
+                read = [(now[move.source, block], self.padded) for block in move.blocks]
+                bank = move.destination_port[0]
+                if move.destination != root:
+                    came[move.destination] = came.get(move.destination, 0) + 1
+                    bank = 1 + came[move.destination] % max(1, min(2, node.banks - 1))
+                write = [(put(move.destination, bank, block), self.padded) for block in move.blocks]
+                read[-1], write[-1] = (read[-1][0], self.size), (write[-1][0], self.size)
+                engine, other = (
+                    port[0] if at == root else 0
+                    for at, port in ((move.source, move.source_port), (move.destination, move.destination_port))
+                )
+                placed.append(Placed(move, read, write, engine, other, sum(map(len, stages)) + len(placed)))
+            stages.append(placed)
+        return Layout(stages, before, now, max(used.values()))
+
+    def _moves_of(self, block: int) -> list[Move]:
+        return [move for stage in self.schedule.stages for move in stage.moves if block in move.blocks]
+
+    def run(self) -> tuple[Network, float, bool]:
+        """The network afterwards, the time in us, and whether all blocks are where they belong, as they were. Raises FabricStopped."""
+        network = self.cluster.network(self.pcap)
+        for (node, block), address in self.layout.before.items():
+            network.store(node, address, self.data(block))
+        nodes = {
+            node for stage in self.schedule.stages for move in stage.moves for node in (move.source, move.destination)
+        }
+        taking_part = {self.cluster.server_of(node) for node in nodes}
+        servers = {server: table for server, table in self.cluster.server_tables.items() if server in taking_part}
+        time = hosts.run(network, servers, lambda server: self.program(network, server), self.late)
+        network.close()
+        ends = {block: self._moves_of(block)[-1].destination for block in self.blocks}
+        right = all(
+            network.load(node, self.layout.after[node, block], self.size) == self.data(block)
+            for block, node in ends.items()
+        )
+        return network, time, right
+
+    def program(self, network: Network, server: int) -> Program:
+        """Of a server, for its FPGAs."""
+        own = [node for node in self.cluster.fpgas if self.cluster.server_of(node) == server]
+        costs = self.cluster.server_tables[server]
+        stages = self.layout.stages
+        yield from self._wire(network, costs, own, 0)
+        yield Barrier()
+        yield from self._set(network, costs, own, stages[0])
+        yield Barrier()
+        for number, stage in enumerate(stages):
+            for placed in stage:
+                if placed.move.destination in own:
+                    yield Work(costs.start_us)
+                    network.write(placed.handle, placed.move.destination, placed.write_engine, placed.write)
+            for placed in stage:
+                if placed.move.source in own:
+                    yield Work(costs.start_us)
+                    network.read(placed.move.source, placed.read_engine, placed.read)
+            for placed in stage:
+                if placed.move.destination in own:
+                    yield Interrupt(placed.handle)
+            if number + 1 < len(stages):
+                again = self.schedule.sends_again(number + 1)
+                if not again:
+                    yield from self._wire(network, costs, own, number + 1)
+                yield from self._set(network, costs, own, stages[number + 1])
+                yield Barrier()
+                if again:  # what these ports have sent has arrived now
+                    yield from self._wire(network, costs, own, number + 1)
+                    yield Barrier()
+
+    def _wire(self, network: Network, costs: Server, own: list[int], stage: int) -> Iterator[Step]:
+        """Writes rows of circuit tables: of the first stage all, so that nothing is left of what was before; then those that change."""
+        peers: dict[tuple[int, Port], tuple[int, Port]] = {}
+        for source, source_port, destination, destination_port in self.schedule.circuits[stage]:
+            peers[source, source_port] = (destination, destination_port)
+            peers[destination, destination_port] = (source, source_port)
+        for node in own:
+            table = self.cluster.fpga(node)
+            for port in range(table.ports):
+                for virtual in range(table.virtual_ports):
+                    peer = peers.get((node, (port, virtual)))
+                    if peer is None and (stage > 0 or self.schedule.steps):
+                        continue
+                    yield Work(costs.circuit_us)
+                    network.set_circuit(Place(node, port, virtual), Place(peer[0], *peer[1]) if peer else None)
+
+    @staticmethod
+    def _set(network: Network, costs: Server, own: list[int], stage: list[Placed]) -> Iterator[Step]:
+        """Sets the crossbars of a server's FPGAs: to this stage's moves, and to nothing else."""
+        yield Work(costs.crossbar_us)
+        for node in own:
+            for output in range(network.place(node, 0, 0) + network.virtual_ports(node)):
+                network.connect(node, output, None)
+        for placed in stage:
+            move = placed.move
+            if move.source in own:
+                network.connect(move.source, network.place(move.source, *move.source_port), placed.read_engine)
+            if move.destination in own:
+                network.connect(
+                    move.destination, placed.write_engine, network.place(move.destination, *move.destination_port)
+                )

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`thalweg bench transfer`, `thalweg bench gather` and `thalweg bench scatter` on virtual circuits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from thalweg.commands.measured import Columns, Outputs, cluster_option, measure, outputs, seed_option, sizes_option
+from thalweg.commands.output import OutputFile
+from thalweg.systems.vcsn import operations, schedules
+from thalweg.systems.vcsn.cluster import Cluster
+
+_cluster = cluster_option("vcsn-d5005")
+_seed = seed_option("the data")
+_RATE: Columns = (("GB/s", "gb_per_s"),)
+
+
+@click.command()
+@_cluster
+@click.option("--source", type=click.IntRange(0), default=0, show_default=True, help="The FPGA that sends.")
+@click.option("--destination", type=click.IntRange(0), default=1, show_default=True, help="The FPGA that receives.")
+@click.option("--port", type=click.IntRange(0), default=0, show_default=True, help="External port of both.")
+@sizes_option("64:64M")
+@_seed
+@click.option(
+    "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames of a single size, for Wireshark."
+)
+@outputs
+def transfer(cluster: str, pcap: Path | None, outputs: Outputs, **options: Any) -> None:
+    """From one FPGA's memory to another's over a circuit: the servers open it, set crossbars, start DMA engines, and wait for the interrupt.
+
+    `data` is the time in which words move at crossbars. The bound has the frames on the line.
+    """
+    plan = operations.transfer(Cluster.load(cluster), pcap=str(pcap or ""), **options)
+    measure(plan, outputs, [("data", "data_us"), *_RATE])
+
+
+def _options(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorator: the options that gather and scatter share."""
+    for option in reversed(
+        (
+            click.option(
+                "--by",
+                type=click.Choice(sorted(schedules.GATHERS)),
+                default="tree",
+                show_default=True,
+                help="relink: each stage opens circuits of its own.",
+            ),
+            click.option("--nodes", type=click.IntRange(0), default=0, show_default=True, help="FPGAs; 0: all."),
+            click.option("--root", type=click.IntRange(0), default=0, show_default=True, help="FPGA."),
+            click.option("--late", is_flag=True, help="Barriers take what they take on average after work."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_cluster
+@_options
+@sizes_option("64K:4M")
+@_seed
+@outputs
+def gather(cluster: str, outputs: Outputs, **options: Any) -> None:
+    """Blocks of all FPGAs to one, from memory to memory, in stages that servers start and barriers end.
+
+    The bound has the frames on the root's lines; the last share is that of the data that the root's ports can carry.
+    """
+    measure(operations.gather(Cluster.load(cluster), **options), outputs, _COLUMNS)
+
+
+@click.command()
+@_cluster
+@_options
+@sizes_option("64K:4M")
+@_seed
+@outputs
+def scatter(cluster: str, outputs: Outputs, **options: Any) -> None:
+    """Blocks from one FPGA to all others: gather the other way round."""
+    measure(operations.scatter(Cluster.load(cluster), **options), outputs, _COLUMNS)
+
+
+_COLUMNS: Columns = (("stages", "stages"), *_RATE, ("of ports", "share_of_ports"))

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be measured on virtual circuits: a transfer between two memories, gather and scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from thalweg.bench.operation import Measured, Operation, Plan, Progress, Row, Sizes, at_least, one_of, parse_sizes
+from thalweg.errors import InputError
+from thalweg.systems.vcsn import schedules
+from thalweg.systems.vcsn._sim import Network
+from thalweg.systems.vcsn.cluster import WORD, Cluster
+from thalweg.systems.vcsn.collectives import Collective
+from thalweg.systems.vcsn.schedules import Move, Schedule, Stage
+from thalweg.trace import Recorded, Span, Timeline
+from thalweg.trace.recorded import in_turn, with_links
+
+MOST_BYTES = 1 << 30
+"""That a measurement moves: they are in this computer's memory, too."""
+
+
+def _wanted(cluster: Cluster, sizes: Sizes, blocks: int) -> list[int]:
+    """Raises InputError."""
+    wanted = parse_sizes(sizes)
+    if bad := [size for size in wanted if not 0 < size <= MOST_BYTES]:
+        raise InputError(f"{bad[0]} bytes; they are 1 to 1G")
+    if bad := [size for size in wanted if size * blocks > 4 * MOST_BYTES]:
+        raise InputError(f"{blocks} blocks of {bad[0]} bytes; all together have 4G at most")
+    if not cluster.servers:
+        raise InputError(f"{cluster.name} has no servers (kind vcsn-server), whose programs start transfers")
+    return wanted
+
+
+def _wire_us(cluster: Cluster, size: int) -> float:
+    """Of the frames of a packet on a line, from the first preamble to the last FCS, and of the shortest way's cables."""
+    words = -(-size // WORD)
+    frames = -(-words // cluster.frame_words)
+    return (words * WORD + frames * (18 + 4 + 8 + 12) - 12) * 8e-3 / cluster.gbit_s
+
+
+def _measured(
+    cluster: Cluster, collective: Collective, moved: int, size: int, least_us: float, own: Row
+) -> tuple[Measured, Network]:
+    network, time, right = collective.run()
+    per_us = network.ticks_per_second / 1e6
+    ends = [end for node in cluster.fpgas for _, _, _, end, _ in network.passed(node)]
+    begins = [begin for node in cluster.fpgas for _, _, begin, _, _ in network.passed(node)]
+    lost = sum(count for _, _, count in network.lost)
+    own = own | {
+        "stages": len(collective.schedule.stages),
+        "gb_per_s": moved / time / 1e3,
+        "data_us": (max(ends) - min(begins)) / per_us,
+        "lost": lost,
+    }
+    return Measured(size, time, least_us, right and not lost, own), network
+
+
+def recorded(cluster: Cluster, network: Network) -> Recorded:
+    """Packets at the crossbars, and what links carried."""
+    per_us = network.ticks_per_second / 1e6
+    timeline = Timeline("")
+    for node in cluster.fpgas:
+        table = cluster.fpga(node)
+
+        def name(place: int, engine: str, dmas: int = table.dmas, ports: int = table.virtual_ports) -> str:
+            if place < dmas:
+                return f"{engine} engine {place}"
+            return f"virtual port {(place - dmas) // ports}.{(place - dmas) % ports}"
+
+        packets: dict[int, list[Span]] = {}
+        for source, output, begin, end, words in network.passed(node):
+            span = Span(begin / per_us, end / per_us, f"from {name(source, 'read')}", {"words": words})
+            packets.setdefault(output, []).append(span)
+        for output in sorted(packets):
+            timeline.track(f"node {node}", f"to {name(output, 'write')}").spans.extend(packets[output])
+    return with_links(timeline, cluster, network.link_use(), per_us, cluster.gbit_s * 1e3 / 512, "words")
+
+
+def transfer(
+    cluster: Cluster,
+    *,
+    source: int = 0,
+    destination: int = 1,
+    port: int = 0,
+    sizes: Sizes = "64:64M",
+    seed: int = 1,
+    pcap: str = "",
+) -> Plan:
+    """From the memory of the FPGA `source` to that of `destination`, by the five steps of section 4.1. `port`: external port of both; `pcap`: a
+    file for all frames of a single size."""
+    for what, node in (("source", source), ("destination", destination)):
+        if node not in cluster.fpgas:
+            raise InputError(
+                f"{what} is {node}; the FPGAs of {cluster.name} are {cluster.fpgas[0]} to {cluster.fpgas[-1]}"
+            )
+    if source == destination:
+        raise InputError(f"source and destination are both {source}")
+    _port(cluster, port, [source, destination])
+    wanted = _wanted(cluster, sizes, 1)
+    at_least("seed", seed, 0)
+    if pcap and len(wanted) > 1:
+        raise InputError(f"pcap is of one size; there are {len(wanted)}")
+    move = Move(source, (port, 0), destination, (port, 0), (source,))
+    schedule = Schedule(destination, (Stage((move,)),), steps=True)
+
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
+        for index, size in enumerate(wanted):
+            yield _measured(
+                cluster, Collective(cluster, schedule, size, seed, pcap=pcap), size, size, _wire_us(cluster, size), {}
+            )[0]
+            progress((index + 1) / len(wanted))
+
+    def record(rows: Sequence[Row]) -> Recorded:
+        runs = [Collective(cluster, schedule, row["bytes"], seed).run()[0] for row in rows]
+        return in_turn(title, [recorded(cluster, network) for network in runs])
+
+    title = f"transfer from node {source} to node {destination} on {cluster.name}, external port {port}"
+    return Plan(cluster, "transfer", title, "the program has the interrupt", measure, {"data": seed}, record=record)
+
+
+def _port(cluster: Cluster, port: int, nodes: Sequence[int]) -> None:
+    """Raises InputError where an external port does not lead from each node to each other."""
+    for node in nodes:
+        if not 0 <= port < cluster.fpga(node).ports:
+            raise InputError(f"port is {port}; node {node} has {cluster.fpga(node).ports}")
+    for node in nodes[1:]:
+        if not cluster.reaches((nodes[0], port), (node, port)):
+            raise InputError(f"no Ethernet leads from port {port} of node {nodes[0]} to that of node {node}")
+
+
+def _collective(
+    cluster: Cluster, name: str, by: str, nodes: int, root: int, sizes: Sizes, late: bool, seed: int
+) -> Plan:
+    one_of("way", by, schedules.GATHERS)
+    nodes = nodes or len(cluster.fpgas)
+    if not 2 <= nodes <= len(cluster.fpgas):
+        raise InputError(f"nodes is {nodes}; {cluster.name} has {len(cluster.fpgas)} FPGAs, and 2 at least take part")
+    taking_part = cluster.fpgas[:nodes]
+    if root not in taking_part:
+        raise InputError(f"root is {root}; the FPGAs that take part are {taking_part[0]} to {taking_part[-1]}")
+    table = cluster.fpga(root)
+    if by != "relink" and table.virtual_ports < 2:
+        raise InputError(f"a {by} takes two virtual ports of each external one; {cluster.name} has one")
+    if table.dmas < table.ports:
+        raise InputError(
+            f"{name} takes a pair of DMA engines for each of {table.ports} external ports; there are {table.dmas}"
+        )
+    for port in range(table.ports):
+        _port(cluster, port, taking_part)
+    wanted = _wanted(cluster, sizes, nodes - 1)
+    at_least("seed", seed, 0)
+    schedule = schedules.GATHERS[by](taking_part, root, table.ports, table.virtual_ports)
+    if name == "scatter":
+        schedule = schedules.scatter(schedule)
+    for size in wanted:
+        if (most := Collective(cluster, schedule, size).layout.most_bytes) > table.bank_bytes:
+            raise InputError(f"{name} of {size} bytes puts {most} bytes into a bank; it has {table.bank_bytes}")
+
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
+        for index, size in enumerate(wanted):
+            moved = (nodes - 1) * size
+            # The root's ports carry all blocks.
+            least = _wire_us(cluster, -(-(nodes - 1) // table.ports) * size)
+            own: Row = {"by": by, "nodes": nodes}
+            measured = _measured(cluster, Collective(cluster, schedule, size, seed, late), moved, size, least, own)[0]
+            measured.own["share_of_ports"] = measured.own["gb_per_s"] / (table.ports * cluster.payload_gb)
+            yield measured
+            progress((index + 1) / len(wanted))
+
+    def record(rows: Sequence[Row]) -> Recorded:
+        runs = [Collective(cluster, schedule, row["bytes"], seed, late).run()[0] for row in rows]
+        return in_turn(title, [recorded(cluster, network) for network in runs])
+
+    where = "to" if name == "gather" else "from"
+    title = f"{name} {where} node {root} of {nodes} by {by} on {cluster.name}, bytes of each node"
+    return Plan(cluster, name, title, "the last program has its interrupt", measure, {"data": seed}, record=record)
+
+
+def gather(
+    cluster: Cluster,
+    *,
+    by: str = "tree",
+    nodes: int = 0,
+    root: int = 0,
+    sizes: Sizes = "64K:4M",
+    late: bool = False,
+    seed: int = 1,
+) -> Plan:
+    """Of the first `nodes` FPGAs (0: all) to `root`. `by`: ring, tree or relink. `late`: barriers take what they take on average after work
+    (section 6.3)."""
+    return _collective(cluster, "gather", by, nodes, root, sizes, late, seed)
+
+
+def scatter(
+    cluster: Cluster,
+    *,
+    by: str = "tree",
+    nodes: int = 0,
+    root: int = 0,
+    sizes: Sizes = "64K:4M",
+    late: bool = False,
+    seed: int = 1,
+) -> Plan:
+    """The same from `root`, each its own block."""
+    return _collective(cluster, "scatter", by, nodes, root, sizes, late, seed)
+
+
+OPERATIONS: dict[str, Any] = {
+    "transfer": Operation(transfer),
+    "gather": Operation(gather),
+    "scatter": Operation(scatter),
+}

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gather and scatter as stages of transfers between nodes' memories: by ring, by tree, and by re-wiring (section 5 of the paper).
+
+A stage's transfers go at once; the next stage begins when all have ended. Blocks are the nodes' own data, by the nodes' numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+Port = tuple[int, int]
+"""An external port and a virtual port of it."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """Blocks from a node's memory to another's."""
+
+    source: int
+    source_port: Port
+    destination: int
+    destination_port: Port
+    blocks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Stage:
+    moves: tuple[Move, ...]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """`circuits`: of each stage those that are opened before it; of the first one all that hold throughout, unless stages have their own."""
+
+    root: int
+    stages: tuple[Stage, ...]
+    rewired: bool = False  #: each stage opens the circuits of its own moves
+    steps: bool = False  #: only the rows that it needs are written before the first stage
+
+    @property
+    def circuits(self) -> Sequence[frozenset[tuple[int, Port, int, Port]]]:
+        """Of each stage the circuits that are opened before it."""
+        of_stages = [
+            frozenset((move.source, move.source_port, move.destination, move.destination_port) for move in stage.moves)
+            for stage in self.stages
+        ]
+        return of_stages if self.rewired else [frozenset().union(*of_stages), *[frozenset()] * (len(of_stages) - 1)]
+
+    def sends_again(self, stage: int) -> bool:
+        """Whether a port is joined with another one for a stage that has sent in the stage before."""
+        if not self.rewired:
+            return False
+        sent = {(move.source, move.source_port) for move in self.stages[stage - 1].moves}
+        ends = {
+            end
+            for source, source_port, destination, destination_port in self.circuits[stage]
+            for end in ((source, source_port), (destination, destination_port))
+        }
+        return bool(sent & ends)
+
+
+@dataclass
+class _Holding:
+    """What nodes hold that has not moved on."""
+
+    blocks: dict[int, list[int]] = field(default_factory=dict)
+
+    def take(self, node: int, most: int | None = None) -> tuple[int, ...]:
+        held = self.blocks.get(node, [])
+        taken, self.blocks[node] = held[:most], held[len(held[:most]) :]
+        return tuple(taken)
+
+
+def tree(nodes: Sequence[int], root: int, ports: int, virtual_ports: int) -> Schedule:
+    """To `root` from branches at all its virtual ports (Figures 10 and 12). Each is a chain along which every node passes a block on in every
+    stage. The first virtual ports' branches come first, one at each external port; what the others have gathered meanwhile at their first node
+    follows in a stage for each further virtual port."""
+    others = [node for node in nodes if node != root]
+    count = min(ports * virtual_ports, len(others))
+    sizes = [len(others) // count + (k < len(others) % count) for k in range(count)]
+    branches, first = [], 0
+    for size in sizes:
+        branches.append(others[first : first + size])
+        first += size
+    holding = _Holding({node: [node] for node in others})
+    stages: list[Stage] = []
+
+    def up(branch: Sequence[int], port: int, heads: bool) -> list[Move]:
+        """A stage's moves in a branch: each node's next block to the one above, the first node's to the root where its turn has come."""
+        moves = [
+            (node, above, holding.take(node, 1))
+            for above, node in zip([root, *branch], branch, strict=False)
+            if above != root or heads
+        ]
+        made = []
+        for node, above, blocks in moves:
+            if blocks:
+                down = 0 if above == root else virtual_ports - 1
+                made.append(Move(node, (port, 0), above, (port, down), blocks))
+        return made
+
+    def passed(moves: Sequence[Move]) -> None:
+        for move in moves:
+            if move.destination != root:
+                holding.blocks[move.destination] += move.blocks
+
+    while any(holding.blocks[node] for branch in branches[:ports] for node in branch):
+        moves = [
+            move for index, branch in enumerate(branches) for move in up(branch, index % ports, heads=index < ports)
+        ]
+        passed(moves)
+        stages.append(Stage(tuple(moves)))
+    for turn in range(1, -(-count // ports)):
+        moves = []
+        for index, branch in enumerate(branches[turn * ports : (turn + 1) * ports]):
+            head = branch[0]
+            moves.append(Move(head, (index, 0), root, (index, turn), holding.take(head)))
+        stages.append(Stage(tuple(moves)))
+    return Schedule(root, tuple(stages))
+
+
+def ring(nodes: Sequence[int], root: int, ports: int, virtual_ports: int) -> Schedule:
+    """To `root` from both sides of a ring (Figures 10 and 11), a block a stage; with one external port from one side."""
+    at = list(nodes).index(root)
+    others = [*nodes[at + 1 :], *nodes[:at]]
+    half = -(-len(others) // min(2, ports))
+    sides = [others[:half], others[half:][::-1]]
+    holding = _Holding({node: [node] for node in others})
+    stages = []
+    while any(holding.blocks.values()):
+        moves = []
+        for port, chain in enumerate(sides):
+            for above, node in zip([root, *chain], chain, strict=False):
+                if blocks := holding.take(node, 1):
+                    down = 0 if above == root else virtual_ports - 1
+                    moves.append(Move(node, (port, 0), above, (port, down), blocks))
+        for move in moves:
+            if move.destination != root:
+                holding.blocks[move.destination] += move.blocks
+        stages.append(Stage(tuple(moves)))
+    return Schedule(root, tuple(stages))
+
+
+def relink(nodes: Sequence[int], root: int, ports: int, virtual_ports: int) -> Schedule:
+    """Straight to `root`, as many nodes a stage as it has external ports; each stage has circuits of its own (Equation 5)."""
+    others = [node for node in nodes if node != root]
+    stages = [
+        Stage(
+            tuple(
+                Move(node, (port, 0), root, (port, 0), (node,))
+                for port, node in enumerate(others[first : first + ports])
+            )
+        )
+        for first in range(0, len(others), ports)
+    ]
+    return Schedule(root, tuple(stages), rewired=True)
+
+
+GATHERS = {"tree": tree, "ring": ring, "relink": relink}
+
+
+def scatter(gather: Schedule) -> Schedule:
+    """The same the other way round: each node gets its own block (section 6.6.1)."""
+    stages = tuple(
+        Stage(
+            tuple(
+                Move(move.destination, move.destination_port, move.source, move.source_port, move.blocks)
+                for move in stage.moves
+            )
+        )
+        for stage in reversed(gather.stages)
+    )
+    return Schedule(gather.root, stages, gather.rewired)
+
+
+def stages_of(by: str, nodes: int, ports: int = 2, virtual_ports: int = 2) -> int:
+    """The paper's numbers of stages, section 5.2: of the ring (with `ports` = 2) and of the tree with four branches; of re-wiring."""
+    if by == "tree":
+        return -(-(nodes - 1) // (ports * virtual_ports)) + (virtual_ports - 1 if nodes - 1 > ports else 0)
+    return -(-(nodes - 1) // 2) if by == "ring" else -(-(nodes - 1) // ports)
+
+
+def received(schedule: Schedule) -> Mapping[int, Sequence[int]]:
+    """Of each node: the blocks that it gets, in the order of the stages."""
+    all_: dict[int, list[int]] = {}
+    for stage in schedule.stages:
+        for move in stage.moves:
+            all_.setdefault(move.destination, []).extend(move.blocks)
+    return all_

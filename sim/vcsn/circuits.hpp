@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The circuit table of an external port: of each virtual port the one that it is joined with, which hosts write at run time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/require.hpp"
+#include "ethernet/frame.hpp"
+
+namespace thalweg::vcsn {
+
+/// The other end of a circuit.
+struct Circuit {
+  ethernet::Address address = 0;  ///< of the external port
+  std::uint8_t port = 0;          ///< virtual port
+
+  friend bool operator==(const Circuit&, const Circuit&) = default;
+};
+
+class CircuitTable {
+ public:
+  explicit CircuitTable(unsigned ports) : rows_(ports) {}
+
+  [[nodiscard]] unsigned ports() const { return static_cast<unsigned>(rows_.size()); }
+  void set(unsigned port, std::optional<Circuit> circuit) { rows_.at(port) = circuit; }
+  [[nodiscard]] const std::optional<Circuit>& of(unsigned port) const { return rows_.at(port); }
+  /// A frame for a virtual port comes from the circuit's other end.
+  [[nodiscard]] bool joins(unsigned port, const Circuit& from) const {
+    return port < rows_.size() && rows_[port] == from;
+  }
+
+ private:
+  std::vector<std::optional<Circuit>> rows_;
+};
+
+}  // namespace thalweg::vcsn

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The crossbar of a node's shell: each output takes packets of the input that it is set to. Its outputs are registers with a skid place
+// (`common/skid`), so that a word takes a cycle.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/require.hpp"
+#include "vcsn/word.hpp"
+
+namespace thalweg::vcsn {
+
+/// A packet at an output, in the shell's cycles.
+struct Passed {
+  unsigned input = 0, output = 0;
+  Tick begin = 0;  ///< its first word is at the input
+  Tick end = 0;    ///< its last word leaves the output
+  std::uint64_t words = 0;
+};
+
+/// An output that is set to another input takes its packets from the end of the packet on that is moving.
+class Crossbar final : public Component {
+ public:
+  explicit Crossbar(Domain& domain) : domain_(&domain), id_(domain.scheduler.add(*this)) {}
+
+  /// Their numbers are in the order of the calls, before time starts.
+  unsigned add(Source& source) {
+    sources_.push_back(&source);
+    taken_by_.emplace_back();
+    return static_cast<unsigned>(sources_.size() - 1);
+  }
+  unsigned add(Sink& sink) {
+    outputs_.emplace_back().sink = &sink;
+    return static_cast<unsigned>(outputs_.size() - 1);
+  }
+
+  /// From now on; no input: the output takes nothing. Throws std::invalid_argument where another output is set to the input.
+  void set(unsigned output, std::optional<unsigned> input) {
+    if (input)
+      for (unsigned other = 0; other < outputs_.size(); ++other)
+        require(other == output || outputs_[other].select != input, "two outputs of a crossbar are set to one input");
+    outputs_.at(output).select = input;
+    domain_->wake(id_, domain_->scheduler.now());
+  }
+  [[nodiscard]] std::optional<unsigned> input_of(unsigned output) const { return outputs_[output].select; }
+  /// The packets that have passed whole.
+  [[nodiscard]] const std::vector<Passed>& passed() const { return passed_; }
+
+  /// Something has become known of an input or an output.
+  void source_changed(unsigned input) {
+    if (taken_by_[input]) run(*taken_by_[input], -1);
+    // A packet's begin is decided in its cycle.
+    if (const Tick at = sources_[input]->offers(); at != kNever && sources_[input]->front().first && !taken_by_[input])
+      wake(at);
+  }
+  void sink_changed(unsigned output) { run(output, -1); }
+
+  bool step(Tick now) override {
+    for (unsigned output = 0; output < outputs_.size(); ++output) run(output, now);
+    return false;
+  }
+
+ private:
+  struct Output {
+    Sink* sink = nullptr;
+    std::optional<unsigned> select;  ///< as it is set
+    std::optional<unsigned> from;    ///< of the packet that moves
+    std::array<Word, 2> words;       ///< in the register and the skid place
+    Times in{4}, out{4};
+    std::array<Passed, 2> of;  ///< of the packets that its words are of; there `words` has the number of the first word
+  };
+
+  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.now() + (stepping_ ? 1 : 0))); }
+
+  /// Moves words of an output as far as times are known. `now`: in its own step; a packet can begin then alone.
+  void run(unsigned number, Tick now) {
+    stepping_ = now >= 0;
+    Output& output = outputs_[number];
+    for (bool moved = true; moved;) {
+      moved = false;
+      const auto in = output.in.count(), out = output.out.count();
+      if (in > out) {
+        const auto next = static_cast<std::int64_t>(out);
+        if (const Tick ready = output.sink->accepts(); ready != kNever) {
+          const Tick at = std::max({ready, output.in.of(next) + 1, output.out.of(next - 1) + 1});
+          output.out.add(at);
+          const Word& word = output.words[out & 1];
+          output.sink->put(at, word);
+          if (word.last) {
+            passed_.push_back({output.of[0].input, number, output.of[0].begin, at, out + 1 - output.of[0].words});
+            output.of[0] = output.of[1];
+          }
+          moved = true;
+        }
+      }
+      if (output.in.count() < output.out.count() + 2) moved |= take(number, output, now);
+    }
+    stepping_ = false;
+  }
+
+  bool take(unsigned number, Output& output, Tick now) {
+    if (!output.from && !output.select) return false;
+    const unsigned input = output.from ? *output.from : *output.select;
+    Source& source = *sources_[input];
+    const Tick offered = source.offers();
+    if (offered == kNever) return false;
+    const auto count = static_cast<std::int64_t>(output.in.count());
+    Tick at = std::max({offered, output.in.of(count - 1) + 1, output.out.of(count - 2) + 1});
+    if (!output.from) {
+      if (taken_by_[input]) return false;
+      if (now < at) {
+        wake(at);
+        return false;
+      }
+      at = now;
+      output.from = input;
+      taken_by_[input] = number;
+      output.of[output.in.count() > output.out.count()] = {input, number, at, 0, output.in.count()};
+    }
+    Word& place = output.words[static_cast<std::size_t>(count) & 1];
+    place = source.front();
+    output.in.add(at);
+    source.take(at);
+    if (place.last) {
+      output.from.reset();
+      taken_by_[input].reset();
+    }
+    return true;
+  }
+
+  Domain* domain_;
+  ComponentId id_;
+  std::vector<Source*> sources_;
+  std::vector<std::optional<unsigned>> taken_by_;  ///< of each input: the output that a packet of it moves to
+  std::vector<Output> outputs_;
+  std::vector<Passed> passed_;
+  bool stepping_ = false;
+};
+
+}  // namespace thalweg::vcsn

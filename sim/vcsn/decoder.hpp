@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes frames from the MAC, and lets through those of circuits: to this port, of the circuit's other end, of a right form.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <optional>
+
+#include "core/clock.hpp"
+#include "ethernet/frame.hpp"
+#include "ethernet/line.hpp"
+#include "thalweg_vcsn_spec.hpp"
+#include "vcsn/circuits.hpp"
+#include "vcsn/encoder.hpp"
+#include "vcsn/receive_buffer.hpp"
+
+namespace thalweg::vcsn {
+
+/// Frames by what became of them.
+struct Received {
+  std::uint64_t taken = 0;
+  std::uint64_t damaged = 0;   ///< their FCS was wrong
+  std::uint64_t strays = 0;    ///< to another address, of switches that flood
+  std::uint64_t others = 0;    ///< no VCSN frames
+  std::uint64_t foreign = 0;   ///< not of the circuit that the virtual port has
+  std::uint64_t unformed = 0;  ///< not of whole words, of none or of too many
+  std::uint64_t full = 0;      ///< the virtual port had no room
+};
+
+/// What a frame is for is decided two cycles after the MAC's word with its headers, and the frame is passed on two cycles after its end.
+class Decoder final : public Component {
+ public:
+  static constexpr Tick kDecides = 2;
+
+  using Seen = std::function<void(Tick cycle, const ethernet::Frame& frame)>;
+
+  /// `latency`: cycles of both MACs of a line.
+  Decoder(Domain& domain, ethernet::Address address, CircuitTable& circuits, std::deque<ReceiveBuffer>& buffers,
+          Tick latency, unsigned frame_words)
+      : id(domain.scheduler.add(*this)),
+        domain_(&domain),
+        address_(address),
+        circuits_(&circuits),
+        buffers_(&buffers),
+        latency_(latency),
+        frame_words_(frame_words) {}
+
+  const ComponentId id;
+  ethernet::Line* line = nullptr;
+  Seen seen;
+  std::function<void(unsigned)> filled;  ///< a virtual port has words
+
+  [[nodiscard]] const Received& received() const { return received_; }
+
+  bool step(Tick now) override {
+    if (!line) return false;
+    if (held_ && held_->ends <= now) end(now);
+    while (const ethernet::Arrival* arrival = held_ ? nullptr : line->front(now)) {
+      const Tick begins = line->rate.seen(arrival->word(0, line->rate)) + latency_ + kDecides;
+      if (begins > now) {
+        domain_->wake(id, begins);
+        break;
+      }
+      // A word a cycle: the last one, whose few bytes may come with those before it, has a cycle of its own.
+      const auto& rate = line->rate;
+      const unsigned before = std::max(arrival->frame->words(), 2u) - 2;
+      const Tick ends =
+          std::max({rate.seen(arrival->end(rate)), rate.seen(arrival->word(before, rate)) + 1}) + latency_ + kDecides;
+      held_ = Held{arrival->frame, arrival->damaged, ends, {}, 0};
+      held_->to = decide(now);
+      line->pop();
+      domain_->wake(id, ends);
+    }
+    return false;
+  }
+
+ private:
+  struct Held {
+    ethernet::FrameRef frame;
+    bool damaged = false;
+    Tick ends = 0;
+    std::uint64_t* to = nullptr;  ///< counts it
+    std::uint8_t port = 0;
+  };
+
+  [[nodiscard]] spec::VcsnHeader header(const ethernet::Frame& frame) const {
+    std::uint64_t word = 0;
+    std::memcpy(&word, frame.payload().data(), kHeader);
+    return spec::VcsnHeader::unpack(word);
+  }
+
+  /// What counts a frame that begins.
+  std::uint64_t* decide(Tick now) {
+    const ethernet::Frame& frame = *held_->frame;
+    if (frame.destination() != address_) return &received_.strays;
+    if (frame.type() != kType || frame.payload().size() < kHeader) return &received_.others;
+    const auto fields = header(frame);
+    if (fields.kind != spec::FrameKind::data ||
+        !circuits_->joins(fields.destination_port, {frame.source(), fields.source_port}))
+      return &received_.foreign;
+    if (!(*buffers_)[fields.destination_port].has_room(now)) return &received_.full;
+    held_->port = fields.destination_port;
+    return &received_.taken;
+  }
+
+  void end(Tick now) {
+    const Held held = *held_;
+    held_.reset();
+    if (seen) seen(now, *held.frame);
+    if (held.damaged) {
+      ++received_.damaged;
+      return;
+    }
+    if (held.to != &received_.taken) {
+      ++*held.to;
+      return;
+    }
+    const std::size_t bytes = held.frame->payload().size() - kHeader;
+    if (bytes == 0 || bytes % kWord != 0 || bytes / kWord > frame_words_) {
+      ++received_.unformed;
+      return;
+    }
+    ++received_.taken;
+    const auto fields = header(*held.frame);
+    (*buffers_)[held.port].add(held.frame, kHeader,
+                               {.words = static_cast<unsigned>(bytes / kWord),
+                                .first = fields.first,
+                                .last = fields.last,
+                                .channel = fields.channel,
+                                .whole = now + 1});
+    filled(held.port);
+  }
+
+  Domain* domain_;
+  ethernet::Address address_;
+  CircuitTable* circuits_;
+  std::deque<ReceiveBuffer>* buffers_;
+  Tick latency_;
+  unsigned frame_words_;
+  std::optional<Held> held_;
+  Received received_;
+};
+
+}  // namespace thalweg::vcsn

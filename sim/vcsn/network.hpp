@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster with virtual circuits as an engine: hosts write its tables and registers, and give transfers to its DMA engines.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cluster/assembly.hpp"
+#include "cluster/engine.hpp"
+#include "core/require.hpp"
+#include "ethernet/capture.hpp"
+#include "ethernet/frame.hpp"
+#include "ethernet/kinds.hpp"
+#include "ethernet/switch.hpp"
+#include "vcsn/kinds.hpp"
+#include "vcsn/node.hpp"
+
+namespace thalweg::vcsn {
+
+/// A virtual port of the cluster.
+struct Place {
+  unsigned node = 0, port = 0, virtual_port = 0;
+
+  friend auto operator<=>(const Place&, const Place&) = default;
+};
+
+[[nodiscard]] inline std::string to_string(const Place& place) {
+  return "virtual port " + std::to_string(place.port) + "." + std::to_string(place.virtual_port) + " of node " +
+         std::to_string(place.node);
+}
+
+class Network final : public Engine {
+ public:
+  /// `capture`: a file to write, or empty. Throws std::invalid_argument and std::runtime_error.
+  Network(const Description& description, const std::string& capture)
+      : assembly_(description, kinds(description.ticks_per_second, frames_)) {
+    if (!capture.empty()) capture_.emplace(capture);
+    for (unsigned n = 0; n < assembly_.nodes(); ++n) {
+      auto* found = dynamic_cast<Node*>(&assembly_.node(n));
+      nodes_.push_back(found);
+      if (!found) continue;
+      found->start();
+      found->ended = [this, found](const Ended& told) { end(*found, told); };
+      if (capture_)
+        for (unsigned port = 0; port < found->externals.size(); ++port) watch(*found, n, port);
+    }
+  }
+
+  [[nodiscard]] unsigned nodes() const { return assembly_.nodes(); }
+  /// Throws std::invalid_argument where it has no shell.
+  [[nodiscard]] Node& node(unsigned number) {
+    require(number < nodes_.size() && nodes_[number], "node " + std::to_string(number) + " has no virtual circuits");
+    return *nodes_[number];
+  }
+
+  // What a host's stores into registers do; they act from now on.
+
+  /// Writes a virtual port's row of the circuit table: frames go to another one and are taken from it alone, or none do. Throws
+  /// std::invalid_argument, one line, where there is no such port.
+  void set_circuit(const Place& at, const std::optional<Place>& to) {
+    External& port = external(at);
+    std::optional<Circuit> circuit;
+    if (to) {
+      external(*to);
+      require(*to != at, to_string(at) + " can't be joined with itself");
+      circuit = Circuit{address_of(to->node, to->port), static_cast<std::uint8_t>(to->virtual_port)};
+    }
+    port.circuits.set(at.virtual_port, circuit);
+    port.encoder.wake(0);
+  }
+  /// An output of a node's crossbar takes packets of an input, or of none: engines first, then virtual ports. Throws
+  /// std::invalid_argument.
+  void connect(unsigned number, unsigned output, std::optional<unsigned> input) {
+    Node& of = node(number);
+    const unsigned all = of.place(of.config.ports, 0);
+    for (const unsigned each : {output, input.value_or(0)})
+      require(each < all, "a crossbar has no input or output " + std::to_string(each) + "; node " +
+                              std::to_string(number) + " has " + std::to_string(all));
+    of.crossbar.set(output, input);
+  }
+  void set_pace(const Place& at, const Pace& pace) {
+    External& port = external(at);
+    port.encoder.ports().set(at.virtual_port, pace);
+    port.encoder.wake(0);
+  }
+
+  /// Throw std::invalid_argument, and std::out_of_range where segments are outside of the memory.
+  void read(unsigned number, unsigned engine, Transfer transfer) {
+    Node& of = checked(number, engine, transfer);
+    of.reads[engine].submit(std::move(transfer));
+  }
+  /// Completes under its handle when the packet that ended is in the memory.
+  void write(unsigned number, unsigned engine, Transfer transfer) {
+    Node& of = checked(number, engine, transfer);
+    require(!open_.contains(transfer.handle), "handle " + std::to_string(transfer.handle) + " is in use");
+    open_[transfer.handle] = {number, engine, transfer.bytes(), now()};
+    ended_bytes_.erase(transfer.handle);
+    of.writes[engine].submit(std::move(transfer));
+  }
+  /// Bytes that a write that has ended received.
+  [[nodiscard]] std::uint64_t written(Handle handle) const { return ended_bytes_.at(handle); }
+
+  [[nodiscard]] SparseMemory& memory(unsigned number) { return node(number).memory.bytes; }
+  [[nodiscard]] const Assembly& assembly() const { return assembly_; }
+  /// Throws std::runtime_error where the capture is not written.
+  void close() {
+    if (capture_) capture_->close();
+  }
+
+  [[nodiscard]] Tick now() const override { return assembly_.time().now(); }
+  [[nodiscard]] std::int64_t ticks_per_second() const override { return assembly_.ticks_per_second(); }
+  void advance(Tick until, std::vector<Completion>& completed) override {
+    auto& time = assembly_.time();
+    while (ended_.empty() && time.next_due() < until) time.advance(until == kNever ? time.next_due() + kStride : until);
+    if (ended_.empty() && until != kNever) time.advance(until);
+    completed.insert(completed.end(), ended_.begin(), ended_.end());
+    ended_.clear();
+  }
+  [[nodiscard]] bool idle() const override { return ended_.empty() && assembly_.time().next_due() == kNever; }
+  [[nodiscard]] std::vector<Blocked> blocked() const override {
+    std::vector<Blocked> all;
+    for (const auto& [handle, open] : open_) {
+      const Node& of = *nodes_[open.node];
+      const auto input = of.crossbar.input_of(open.engine);
+      all.push_back({.who = "write engine " + std::to_string(open.engine) + " of node " + std::to_string(open.node),
+                     .what = "for words",
+                     .on = input ? input_name(of, open.node, *input) : "no input of the crossbar",
+                     .why = {},
+                     .since = open.since,
+                     .where = {}});
+    }
+    return all;
+  }
+  [[nodiscard]] std::vector<Lost> lost() const override { return assembly_.lost(); }
+
+ private:
+  static constexpr Tick kStride = 1 << 20;
+
+  struct Open {
+    unsigned node = 0, engine = 0;
+    std::uint64_t bytes = 0;
+    Tick since = 0;
+  };
+
+  static Kinds kinds(Tick ticks_per_second, ethernet::Frames& frames) {
+    Kinds known;
+    ethernet::add_kinds(known, ticks_per_second);
+    vcsn::add_kinds(known, ticks_per_second, frames);
+    return known;
+  }
+
+  External& external(const Place& place) {
+    Node& of = node(place.node);
+    require(place.port < of.config.ports && place.virtual_port < of.config.virtual_ports,
+            "there is no " + to_string(place) + "; it has " + std::to_string(of.config.ports) + " with " +
+                std::to_string(of.config.virtual_ports) + " each");
+    return of.externals[place.port];
+  }
+  Node& checked(unsigned number, unsigned engine, const Transfer& transfer) {
+    Node& of = node(number);
+    require(engine < of.config.dmas, "node " + std::to_string(number) + " has no DMA engine " + std::to_string(engine));
+    require(!transfer.segments.empty(), "a transfer without segments");
+    for (std::size_t k = 0; k < transfer.segments.size(); ++k) {
+      const Segment& segment = transfer.segments[k];
+      require(segment.bytes > 0, "a segment of a transfer has no bytes");
+      require(segment.address % kWord == 0 && (segment.bytes % kWord == 0 || k + 1 == transfer.segments.size()),
+              "segments of a transfer begin at multiples of 64 bytes, and all but the last one are whole words of 64");
+      require(segment.address <= of.memory.bytes.size() && segment.bytes <= of.memory.bytes.size() - segment.address,
+              of.memory.bytes.name() + " has " + std::to_string(of.memory.bytes.size()) + " bytes; " +
+                  std::to_string(segment.bytes) + " at " + std::to_string(segment.address) + " are outside");
+      require(segment.address / of.config.bank_bytes == (segment.address + segment.bytes - 1) / of.config.bank_bytes,
+              "a segment of a transfer is in one bank of the memory");
+    }
+    return of;
+  }
+  [[nodiscard]] static std::string input_name(const Node& of, unsigned number, unsigned input) {
+    if (input < of.config.dmas) return "read engine " + std::to_string(input) + " of node " + std::to_string(number);
+    const unsigned port = input - of.config.dmas;
+    return to_string({number, port / of.config.virtual_ports, port % of.config.virtual_ports});
+  }
+
+  void watch(Node& of, unsigned number, unsigned port) {
+    External& external = of.externals[port];
+    const unsigned interface = capture_->interface("node " + std::to_string(number) + ", port " + std::to_string(port));
+    const double ns =
+        1e9 / static_cast<double>(ticks_per_second()) * static_cast<double>(external.end.domain->clock.period);
+    const auto note = [this, interface, ns](Tick cycle, const ethernet::Frame& frame) {
+      capture_->frame(interface, static_cast<std::uint64_t>(static_cast<double>(cycle) * ns), frame.bytes());
+    };
+    external.encoder.sent = note;
+    external.decoder.seen = note;
+  }
+  void end(const Node& of, const Ended& told) {
+    open_.erase(told.handle);
+    ended_bytes_[told.handle] = told.bytes;
+    ended_.push_back({told.handle, of.shell().clock.edge(told.cycle)});
+    assembly_.time().interrupt();
+  }
+
+  ethernet::Frames frames_;
+  std::optional<ethernet::Capture> capture_;
+  Assembly assembly_;
+  std::vector<Node*> nodes_;
+  std::map<Handle, Open> open_;
+  std::map<Handle, std::uint64_t> ended_bytes_;
+  std::vector<Completion> ended_;
+};
+
+}  // namespace thalweg::vcsn

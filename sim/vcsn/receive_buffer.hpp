@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A virtual port on its way in: frames that were received whole and right wait until their words cross into the shell's clock.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+
+#include "common/async_fifo.hpp"
+#include "core/clock.hpp"
+#include "ethernet/frame.hpp"
+#include "vcsn/send_buffer.hpp"
+#include "vcsn/word.hpp"
+
+namespace thalweg::vcsn {
+
+class ReceiveBuffer final : public Source {
+ public:
+  /// `frame_words`: those of a frame at most, for which there has to be room where one begins.
+  ReceiveBuffer(Clock shell, Clock mac, unsigned words, unsigned frame_words)
+      : crossing_(kCrossingWords, kCrossingStages, mac, shell),
+        left_(std::bit_ceil(std::size_t{words} + 1)),
+        words_(words),
+        frame_words_(frame_words) {}
+
+  // The MAC's side.
+
+  /// Is there room for a frame that begins in this cycle?
+  [[nodiscard]] bool has_room(Tick now) {
+    while (freed_ < left_.count() && left_.of(static_cast<std::int64_t>(freed_)) < now) ++freed_;
+    most_ = std::max(most_, written_ - freed_);
+    return written_ - freed_ + frame_words_ <= words_;
+  }
+  /// All words of a frame are in it from `whole` on.
+  void add(const ethernet::FrameRef& frame, std::size_t data, const Waiting& of) {
+    frames_.push_back({frame, data, of, 0});
+    written_ += of.words;
+    fill();
+  }
+  /// Words that were in it at once when a frame came.
+  [[nodiscard]] std::uint64_t most() const { return most_; }
+  [[nodiscard]] bool empty() const { return frames_.empty() && crossing_.empty(); }
+
+  // The shell's side.
+
+  [[nodiscard]] Tick offers() const override { return crossing_.shown(); }
+  [[nodiscard]] const Word& front() const override { return crossing_.front(); }
+  void take(Tick cycle) override {
+    crossing_.pop(cycle);
+    fill();
+  }
+
+ private:
+  struct Received {
+    ethernet::FrameRef frame;
+    std::size_t data = 0;  ///< where words begin in its payload
+    Waiting of;
+    unsigned next = 0;
+  };
+
+  void fill() {
+    while (!frames_.empty() && crossing_.place() != kNever) {
+      Received& first = frames_.front();
+      const Tick at = std::max({crossing_.place(), first.of.whole, last_ + 1});
+      last_ = at;
+      Word word{.first = first.of.first && first.next == 0,
+                .last = first.of.last && first.next + 1 == first.of.words,
+                .channel = first.of.channel};
+      std::memcpy(word.bytes.data(), first.frame->payload().data() + first.data + std::size_t{first.next} * kWord,
+                  kWord);
+      crossing_.push(at, word);
+      left_.add(at);
+      if (++first.next == first.of.words) frames_.pop_front();
+    }
+  }
+
+  AsyncFifo<Word> crossing_;
+  std::deque<Received> frames_;
+  Times left_;
+  std::uint64_t words_, frame_words_;
+  std::uint64_t written_ = 0, freed_ = 0, most_ = 0;
+  Tick last_ = -1;
+};
+
+}  // namespace thalweg::vcsn

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// A virtual port on its way out: words cross into the MAC's clock, and wait until a frame is whole, since its header tells whether the
+// packet ends with it, and a MAC takes a frame without a gap.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "common/async_fifo.hpp"
+#include "common/ring.hpp"
+#include "core/clock.hpp"
+#include "vcsn/word.hpp"
+
+namespace thalweg::vcsn {
+
+inline constexpr unsigned kCrossingWords = 16,
+                          kCrossingStages = 2;  ///< of the FIFO between the shell's clock and the MAC's
+
+/// Words of one packet that are sent as a frame.
+struct Waiting {
+  unsigned words = 0;
+  bool first = false, last = false;
+  std::uint8_t channel = 0;
+  Tick whole = 0;  ///< the cycle from which on all of it is there
+};
+
+class SendBuffer final : public Sink {
+ public:
+  /// `words`: a power of two, not less than `frame_words`, those of a frame at most. `frames`, a power of two: that wait at most.
+  SendBuffer(Clock shell, Clock mac, unsigned words, unsigned frame_words, unsigned frames)
+      : crossing_(kCrossingWords, kCrossingStages, shell, mac),
+        words_(words),
+        read_(words),
+        frames_(frames),
+        sent_(frames),
+        most_(words),
+        most_frames_(frames),
+        frame_words_(frame_words) {}
+
+  std::function<void(Tick)> whole;  ///< a frame is there from this cycle on
+
+  // The shell's side.
+  [[nodiscard]] Tick accepts() const override { return crossing_.place(); }
+  void put(Tick cycle, const Word& word) override {
+    crossing_.push(cycle, word);
+    fill();
+  }
+
+  // The MAC's side.
+  [[nodiscard]] bool empty() const { return frames_.empty(); }
+  /// The words of a frame that is not whole, and those that cross.
+  [[nodiscard]] bool holds_part() const { return gathered_.words > 0 || !crossing_.empty(); }
+  [[nodiscard]] const Waiting& front() const { return frames_.front(); }
+  /// Reads the next word of the front frame.
+  const Word& read(Tick cycle) {
+    const Word& word = words_[read_.count() & (words_.size() - 1)];
+    read_.add(cycle);
+    return word;
+  }
+  /// The front frame has been read; its last word in this cycle.
+  void pop(Tick cycle) {
+    frames_.pop();
+    sent_.add(cycle);
+    fill();
+  }
+
+ private:
+  void fill() {
+    while (!crossing_.empty()) {
+      const auto number = static_cast<std::int64_t>(written_);
+      const Tick room = after(read_.of(number - most_));
+      const Tick place = after(sent_.of(static_cast<std::int64_t>(begun_) - most_frames_));
+      if (room == kNever || (gathered_.words == 0 && place == kNever)) return;
+      Tick at = std::max({crossing_.shown(), room, last_ + 1});
+      if (gathered_.words == 0) at = std::max(at, place);
+      last_ = at;
+      const Word& word = words_[written_++ & (words_.size() - 1)] = crossing_.front();
+      crossing_.pop(at);
+      if (gathered_.words == 0) {
+        gathered_.first = word.first;
+        ++begun_;
+      }
+      gathered_.last = word.last;
+      gathered_.channel = word.channel;
+      if (++gathered_.words == frame_words_ || word.last) {
+        gathered_.whole = at + 1;
+        frames_.push(gathered_);
+        gathered_ = {};
+        whole(at + 1);
+      }
+    }
+  }
+
+  AsyncFifo<Word> crossing_;
+  std::vector<Word> words_;
+  Times read_;
+  Ring<Waiting> frames_;
+  Times sent_;
+  std::int64_t most_, most_frames_;
+  unsigned frame_words_;
+  std::uint64_t written_ = 0, begun_ = 0;
+  Waiting gathered_;
+  Tick last_ = -1;
+};
+
+}  // namespace thalweg::vcsn

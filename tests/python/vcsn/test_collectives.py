@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gather and scatter: schedules by their rules and numbers of stages, times by the paper's equations."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import pytest
+import thalweg
+from thalweg.errors import FabricStopped
+from thalweg.systems.vcsn import hosts, models, schedules
+from thalweg.systems.vcsn.cluster import Cluster
+from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Work
+
+PRESET = "vcsn-d5005"
+PAPER = {  # numbers of stages
+    "ring": models.stages_dcn,
+    "tree": models.stages_vcsn,
+    "relink": models.stages_dcn,
+}
+
+
+@pytest.mark.parametrize("by", schedules.GATHERS)
+def test_no_schedule_has_more_stages_than_the_paper(by: str) -> None:
+    for nodes in (*range(2, 70), 127, 128, 129, 250):
+        made = schedules.GATHERS[by](range(nodes), 0, 2, 2)
+        assert len(made.stages) <= PAPER[by](nodes)
+        if nodes in (9, 16, 33, 64):
+            assert len(made.stages) == PAPER[by](nodes)
+
+
+@pytest.mark.parametrize("by", schedules.GATHERS)
+@pytest.mark.parametrize("ports", [1, 2, 4])
+@pytest.mark.parametrize("virtual", [2, 4])
+def test_schedules_can_be_carried_out(by: str, ports: int, virtual: int) -> None:
+    """In each stage a node sends what it holds, and sends and receives at most once over each external port; every virtual port has one peer; in
+    the end the root has all."""
+    for nodes in (*range(2, 20), 40):
+        for root in {0, nodes // 2, nodes - 1}:
+            made = schedules.GATHERS[by](range(nodes), root, ports, virtual)
+            held = {node: {node} for node in range(nodes)}
+            peers: dict[Any, Any] = {}
+            for stage in made.stages:
+                if made.rewired:
+                    peers = {}
+                sends = [(move.source, move.source_port[0]) for move in stage.moves]
+                receives = [(move.destination, move.destination_port[0]) for move in stage.moves]
+                assert len(set(sends)) == len(sends) and len(set(receives)) == len(receives)
+                assert all(len([at for at, _ in receives if at == node]) <= 1 for node in range(nodes) if node != root)
+                for move in stage.moves:
+                    assert held[move.source] >= set(move.blocks) and move.blocks
+                    assert move.source_port[0] == move.destination_port[0] < ports
+                    assert max(move.source_port[1], move.destination_port[1]) < virtual
+                    ends = (move.source, move.source_port), (move.destination, move.destination_port)
+                    for one, other in (ends, ends[::-1]):
+                        assert peers.setdefault(one, other) == other
+                for move in stage.moves:
+                    held[move.source] -= set(move.blocks)
+                for move in stage.moves:
+                    held[move.destination] |= set(move.blocks)
+            assert held[root] == set(range(nodes))
+
+
+def test_random_gathers_and_scatters_bring_all_blocks(seed: int = 1) -> None:
+    draw = random.Random(seed)
+    for _ in range(60):
+        operation, by = draw.choice(["gather", "scatter"]), draw.choice(list(schedules.GATHERS))
+        nodes = draw.randint(2, 16)
+        (row,) = thalweg.measure(
+            operation,
+            PRESET,
+            by=by,
+            nodes=nodes,
+            root=draw.randrange(nodes),
+            sizes=[draw.choice([1, 64, 1_000, 9_152, 50_000, 200_000])],
+            seed=draw.randrange(1 << 20),
+        )
+        assert row["verified"] and row["lost"] == 0, seed
+
+
+@pytest.mark.parametrize("nodes", [4, 9, 16])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_gather_takes_what_equation_7_has(nodes: int, late: bool) -> None:
+    """What the equation does not have are the starts of engines, up to four of a server's in each stage and 1.35 us each, and what is between
+    memories and lines."""
+    for size in (64 << 10, 1 << 20, 8 << 20):
+        (row,) = thalweg.measure("gather", PRESET, nodes=nodes, sizes=[size], late=late)
+        us = models.gather_vcsn(nodes, size, corrected=late) * 1e6
+        assert row["time_us"] == pytest.approx(us + 5 * row["stages"], abs=2 * row["stages"])
+
+
+def test_the_ports_of_the_root_are_used_as_the_paper_measured() -> None:
+    """Of 2 x 12.44 GB/s: 9 nodes are the best case; odd numbers of others leave a port idle."""
+    shares = {
+        nodes: thalweg.measure("gather", PRESET, nodes=nodes, sizes="8M", late=True)[0]["share_of_ports"]
+        for nodes in (4, 9, 16)
+    }
+    for nodes, share in shares.items():
+        size = 8 << 20
+        expected = models.gather_efficiency(nodes, size, models.gather_vcsn(nodes, size), models.vcsn_rate())
+        assert share == pytest.approx(expected, rel=0.01)
+    assert shares[9] > shares[16] > shares[4]
+
+
+def test_barriers_take_equation_6() -> None:
+    cluster = Cluster.load(PRESET)
+
+    def times(servers: int, work: dict[int, float], late: bool) -> float:
+        def program(server: int) -> Program:
+            yield Work(work.get(server, 0.0))
+            yield Barrier()
+
+        tables = dict(list(cluster.server_tables.items())[:servers])
+        return hosts.run(cluster.network(), tables, program, late)
+
+    for servers in range(1, 9):
+        expected = 33.4 * math.ceil(math.log2(servers)) + 5.84
+        assert times(servers, {18: 100.0}, False) == pytest.approx(100 + expected, abs=1e-3)
+        assert times(servers, {18: 100.0}, True) == pytest.approx(100 + expected + 52, abs=1e-3)
+        assert times(servers, {18: 501.0}, True) == pytest.approx(501 + expected + 210, abs=1e-3)
+
+
+def test_who_waits_is_said() -> None:
+    cluster = Cluster.load(PRESET)
+    network = cluster.network()
+
+    def program(server: int) -> Program:
+        if server == 18:
+            network.write(7, 0, 0, [(0, 64)])
+            network.connect(0, 0, network.place(0, 1, 0))
+            yield Interrupt(7)
+        yield Barrier()
+
+    tables = dict(list(cluster.server_tables.items())[:2])
+    with pytest.raises(FabricStopped) as caught:
+        hosts.run(network, tables, program)
+    assert str(caught.value) == (
+        "nothing moves any more: write engine 0 of node 0 waits for words, for virtual port 1.0 of node 0; "
+        "server 18 waits for the interrupt of transfer 7; server 19 waits at a barrier"
+    )
+
+
+def test_equations_are_the_papers() -> None:
+    """Equations 1 and 2 to four digits, section 3.4, and the ratios of section 6.3."""
+    assert f"{models.dcn_rate() / 1e9:.2f} {models.vcsn_rate() / 1e9:.2f}" == "12.02 12.44"
+    assert models.payload_efficiency(9152) == pytest.approx(0.995, abs=5e-4)
+    assert models.payload_efficiency(64) == pytest.approx(0.60, abs=5e-3)
+    for nodes, share in ((4, 0.740), (9, 0.988), (16, 0.928)):
+        size = 256 << 20
+        time = models.gather_vcsn(nodes, size)
+        assert models.gather_efficiency(nodes, size, time, models.vcsn_rate()) == pytest.approx(share, rel=1e-3)
+    for nodes in (4096, 10_000):
+        ratio = models.gather_dcn(nodes, 64 << 10) / models.gather_vcsn(nodes, 64 << 10, depth=models.levels(nodes))
+        assert ratio == pytest.approx(1.97, rel=0.02)
+    for nodes in (16, 64, 256, 1024, 4096):
+        ratio = models.gather_dcn(nodes, 256 << 20) / models.gather_vcsn(nodes, 256 << 20, depth=models.levels(nodes))
+        assert ratio == pytest.approx(1.05, rel=0.02)
