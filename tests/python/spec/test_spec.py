@@ -28,7 +28,9 @@ FORMATS: dict[str, Any] = {
     for word, module in MODULES.items()
     for path in (ROOT / "spec" / word / "packets").glob("*.toml")
 }
-NETWORK_ORDER = {"pcie_memory_write", "pcie_memory_read", "pcie_completion"}
+NETWORK_ORDER = {
+    path.stem for path in (ROOT / "spec").glob("**/packets/*.toml") if 'byte_order = "network"' in path.read_text()
+}
 PYTHON = ["python/thalweg/spec.py", *(f"python/thalweg/systems/{word}/spec.py" for word in SYSTEMS)]
 PACKAGES = [
     "spec/generated/sv/tw_spec_pkg.sv",
