@@ -13,4 +13,9 @@ SYSTEM = System(
         "gather": Loaded("commands.bench:gather", "Blocks of all FPGAs to one.", "operations:OPERATIONS"),
         "scatter": Loaded("commands.bench:scatter", "Blocks of one FPGA to all.", "operations:OPERATIONS"),
     },
+    commands={
+        "reproduce": Loaded(
+            "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduce"
+        ),
+    },
 )

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`thalweg reproduce vcsn`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
+from thalweg.errors import InputError
+from thalweg.papers import Row, short
+from thalweg.papers.plots import check_plots
+from thalweg.systems.vcsn.figures import plot
+from thalweg.systems.vcsn.reproduce import PAPER, Evaluation, checked_largest
+
+_CURVES = ("vcsn.transfer", "vcsn.gather")
+
+
+@click.command(context_settings={"max_content_width": 120})
+@click.argument("paper", default=PAPER, metavar="[PAPER]")
+@click.option(
+    "--largest", default="16M", show_default=True, metavar="S", help="Blocks that gathers are simulated with, at most."
+)
+@click.option(
+    "--plot",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also draw the figures.",
+)
+@json_option
+def command(paper: str, largest: str, folder: Path | None, json_file: Path | None) -> None:
+    """Measure what the paper of VCSN published, and print both side by side.
+
+    Nothing is fitted. Where the paper's text does not follow from its equations, a note says so.
+    """
+    if paper != PAPER:
+        raise InputError(f"{paper!r} is not {PAPER}")
+    if folder:
+        check_plots(folder)
+    evaluation = Evaluation(checked_largest(largest))
+    with progress_bar(paper) as bar:
+        rows = list(evaluation.rows(lambda what, done: bar(done, what=what)))
+    _print(rows)
+    write_json(json_file, [row.as_json() for row in rows], evaluation.cluster, seeds={"data": 1})
+    if folder:
+        for path in plot(rows, folder):
+            click.echo(f"drawn: {path}")
+
+
+def _print(rows: Sequence[Row]) -> None:
+    print_line("us of a transfer between two FPGAs; DCN and the way of the servers by their rates")
+    print_table(
+        ["bytes", "VCSN", "DCN", "servers", "GB/s"],
+        (
+            [short(row.about["bytes"]), row.measured, *(row.about[key] for key in ("dcn_us", "hosts_us", "gb_per_s"))]
+            for row in rows
+            if row.id == "vcsn.transfer"
+        ),
+    )
+    click.echo()
+    print_line("us of a gather, by the simulator and by the corrected Equation 7; DCN by its counterpart")
+    print_table(
+        ["nodes", "bytes each", "VCSN", "Equation 7", "DCN", "of ports"],
+        (
+            [
+                row.about["nodes"],
+                short(row.about["bytes"]),
+                row.measured,
+                row.about["equation_us"],
+                row.about["dcn_us"],
+                f"{row.about['share']:.1%}",
+            ]
+            for row in rows
+            if row.id == "vcsn.gather"
+        ),
+    )
+    notes = list(dict.fromkeys(row.note for row in rows if row.note))
+    click.echo()
+    print_table(
+        ["what", "published", "measured", "unit", "ratio", "note"],
+        (
+            [
+                row.what,
+                row.published,
+                row.measured,
+                row.unit,
+                row.ratio,
+                f"({notes.index(row.note) + 1})" if row.note else "",
+            ]
+            for row in rows
+            if row.id not in _CURVES
+        ),
+        left=["what", "unit", "note"],
+    )
+    for number, note in enumerate(notes, start=1):
+        print_line(f"({number}) {note}")
