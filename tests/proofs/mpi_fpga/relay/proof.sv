@@ -366,7 +366,11 @@ module relay_proof
     logic [Places-1:0] used_q;
     logic [Vcs-1:0][Places-1:0] coming_q;
     tag_t [Places-1:0] place_tag_q;
-    wire [PlaceWidth-1:0] place = relay.memory[l].place;
+    logic [1:0] reads;
+    logic [1:0][PlaceWidth-1:0] read_place, free_read, free_write;  // and the readers' free ones
+    logic [1:0][PlaceWidth:0] free_count;
+    logic [1:0][Places-1:0][PlaceWidth-1:0] free_place;
+    wire [PlaceWidth-1:0] place = relay.links[l].memory.place;
     logic [Places-1:0] arriving;
     always_comb begin
       arriving = '0;
@@ -375,7 +379,7 @@ module relay_proof
     wire [Places-1:0] entered = used_q & ~arriving;
 
     always_ff @(posedge clk_i) begin
-      for (int r = 0; r < 2; r++) if (relay.memory[l].read[r]) used_q[relay.memory[l].read_place[r]] <= 1'b0;
+      for (int r = 0; r < 2; r++) if (reads[r]) used_q[read_place[r]] <= 1'b0;
       if (stores) begin
         used_q[place] <= 1'b1;
         place_tag_q[place] <= tag;
@@ -389,14 +393,22 @@ module relay_proof
     end
 
     for (genvar r = 0; r < 2; r++) begin : reader
-      wire [255:0] data = relay.memory[l].reader[r].data_q;
+      wire [255:0] data = relay.links[l].memory.readers[r].reader.data_q;
       tag_t tag_read;
       assign tag_read = tag_of(data);
       assign reading[l][r] = tag_read;
-      assign busy[l][r] = relay.memory[l].busy_q[r];
-      assign reads_first[l][r] = relay.memory[l].reader[r].first_q;
-      wire host = relay.memory[l].reader[r].host_q;
-      wire [PlaceWidth-1:0] next = relay.memory[l].reader[r].next_q;
+      assign busy[l][r] = relay.links[l].memory.readers[r].reader.busy_q;
+      assign reads[r] = relay.links[l].memory.readers[r].reader.read;
+      assign read_place[r] = relay.links[l].memory.readers[r].reader.read_place;
+      assign free_count[r] = (PlaceWidth + 1)'(relay.links[l].memory.readers[r].reader.free.count_q);
+      assign free_read[r] = relay.links[l].memory.readers[r].reader.free.read_q;
+      assign free_write[r] = relay.links[l].memory.readers[r].reader.free.write_q;
+      for (genvar i = 0; i < Places; i++) begin : freed
+        assign free_place[r][i] = relay.links[l].memory.readers[r].reader.free.words_q[i];
+      end
+      assign reads_first[l][r] = relay.links[l].memory.readers[r].reader.first_q;
+      wire host = relay.links[l].memory.readers[r].reader.host_q;
+      wire [PlaceWidth-1:0] next = relay.links[l].memory.readers[r].reader.next_q;
       wire more = tag_read.size && !tag_read.index;
       network_header_t head;
       relay_header_t head_way;
@@ -408,10 +420,10 @@ module relay_proof
           lemma_tag : assert (!tag_read.own && 32'(tag_read.link) == l && 32'(tag_read.row) < Queues &&
               32'(tag_read.route_class) < Classes && tag_read.number == out_q[l][tag_read.row] &&
               (tag_read.size || !tag_read.index) && !(tag_read.size && (Flits < 4 || 32'(tag_read.row) < Buffers)));
-          lemma_left : assert (relay.memory[l].reader[r].left_q == (more ? 8'd2 : 8'd1) &&
-              relay.memory[l].reader[r].flits_read_q == 8'(flits_of(tag_read.size)) &&
+          lemma_left : assert (relay.links[l].memory.readers[r].reader.left_q == (more ? 8'd2 : 8'd1) &&
+              relay.links[l].memory.readers[r].reader.flits_read_q == 8'(flits_of(tag_read.size)) &&
               reads_first[l][r] == !tag_read.index &&
-              (tag_read.index ? relay.memory[l].reader[r].class_q == tag_read.route_class :
+              (tag_read.index ? relay.links[l].memory.readers[r].reader.class_q == tag_read.route_class :
               head_way.route_class == 8'(tag_read.route_class)));
           lemma_next : assert (!more || (entered[next] && one_packet(place_tag_q[next], tag_read) && place_tag_q[next].index));
           lemma_host : assert (host == (32'(tag_read.row) == 2 * Buffers));
@@ -421,10 +433,10 @@ module relay_proof
       end
 
       for (genvar p = 0; p < Places; p++) begin : at
-        wire [255:0] kept = relay.memory[l].reader[r].flits_q[p];
+        wire [255:0] kept = relay.links[l].memory.readers[r].reader.flits_q[p];
         wire network_header_t kept_header = network_header_t'(kept[47:0]);
         wire relay_header_t kept_way = relay_header_t'(kept[127:64]);
-        wire [PlaceWidth-1:0] follower = relay.memory[l].reader[r].nexts_q[p];
+        wire [PlaceWidth-1:0] follower = relay.links[l].memory.readers[r].reader.nexts_q[p];
         always_ff @(posedge clk_i) begin
           if (!rst_i && used_q[p]) begin
             lemma_kept : assert (tag_of(kept) == place_tag_q[p]);
@@ -443,13 +455,10 @@ module relay_proof
     for (genvar p = 0; p < Places; p++) begin : place_
       logic [3:0] times;
       always_comb begin
-        times = 4'(used_q[p]) + 4'(p >= 32'(relay.memory[l].fresh_q));
-        for (int i = 0; i < int'(Places); i++) begin
-          times += 4'(i < 32'(relay.memory[l].reader[0].free.count_q) &&
-              32'(relay.memory[l].reader[0].free.words_q[PlaceWidth'((32'(relay.memory[l].reader[0].free.read_q)+i)%Places)]) == p);
-          times += 4'(i < 32'(relay.memory[l].reader[1].free.count_q) &&
-              32'(relay.memory[l].reader[1].free.words_q[PlaceWidth'((32'(relay.memory[l].reader[1].free.read_q)+i)%Places)]) == p);
-        end
+        times = 4'(used_q[p]) + 4'(p >= 32'(relay.links[l].memory.fresh_q));
+        for (int r = 0; r < 2; r++)
+          for (int i = 0; i < int'(Places); i++)
+            times += 4'(i < 32'(free_count[r]) && 32'(free_place[r][PlaceWidth'((32'(free_read[r])+i)%Places)]) == p);
       end
 
       // Whether it is in its queue, as a packet's first flit, or is still to be read.
@@ -463,7 +472,7 @@ module relay_proof
           was_read |= busy[l][r] && reading[l][r].row == tag_here.row && ahead == 0 &&
               (tag_here.index <= reading[l][r].index || !one_packet(tag_here, reading[l][r]));
       end
-      wire [PlaceWidth+2:0] behind = relay.memory[l].behind_q[p];
+      wire [PlaceWidth+2:0] behind = relay.links[l].memory.queues.behind_q[p];
       wire [PlaceWidth-1:0] follower = behind[PlaceWidth-1:0];
 
       always_ff @(posedge clk_i) begin
@@ -497,13 +506,13 @@ module relay_proof
 
     // Packets that come.
     for (genvar v = 0; v < Vcs; v++) begin : coming
-      wire [PlaceWidth-1:0] head = relay.memory[l].coming_q[v].head;
+      wire [PlaceWidth-1:0] head = relay.links[l].memory.coming_q[v].head;
       always_ff @(posedge clk_i) begin
         if (!rst_i) begin
           lemma_open : assert (open_q[v] ? coming_q[v] == Places'(1) << head && used_q[head] &&
-              relay.memory[l].coming_q[v].previous == head && place_tag_q[head] == tag_q[v] &&
-              32'(relay.memory[l].coming_q[v].row) == 32'(tag_q[v].row) &&
-              relay.memory[l].coming_q[v].size == 3'(tag_q[v].size) && tag_q[v].size && !tag_q[v].index && runs
+              relay.links[l].memory.coming_q[v].previous == head && place_tag_q[head] == tag_q[v] &&
+              32'(relay.links[l].memory.coming_q[v].row) == 32'(tag_q[v].row) &&
+              relay.links[l].memory.coming_q[v].size == 3'(tag_q[v].size) && tag_q[v].size && !tag_q[v].index && runs
               : coming_q[v] == '0);
         end
       end
@@ -513,7 +522,7 @@ module relay_proof
     end
 
     for (genvar q = 0; q < Queues; q++) begin : queue
-      wire follows = relay.memory[l].follows_q && 32'(relay.memory[l].follows_queue_q) == q;
+      wire follows = relay.links[l].memory.queues.follows_q && 32'(relay.links[l].memory.queues.follows_queue_q) == q;
       logic being_read;
       logic [2:0] heads;
       always_comb begin
@@ -525,15 +534,17 @@ module relay_proof
       end
       wire [2:0] waiting = came_q[l][q] - out_q[l][q] - 3'(being_read);
       wire [2:0] first_number = out_q[l][q] + 3'(being_read);
-      wire [PlaceWidth-1:0] head = follows ? relay.memory[l].behind_read_q[PlaceWidth-1:0] : relay.memory[l].head_q[q];
-      wire [2:0] size_of_head = follows ? relay.memory[l].behind_read_q[PlaceWidth+:3] : relay.memory[l].size_q[q];
-      wire [PlaceWidth-1:0] tail = relay.memory[l].tail_q[q];
+      wire [PlaceWidth+2:0] behind = relay.links[l].memory.queues.behind_read_q;
+      wire [PlaceWidth-1:0] head = follows ? behind[PlaceWidth-1:0] : relay.links[l].memory.queues.head_q[q];
+      wire [2:0] size_of_head = follows ? behind[PlaceWidth+:3] : relay.links[l].memory.queues.size_q[q];
+      wire [PlaceWidth-1:0] tail = relay.links[l].memory.queues.tail_q[q];
 
       always_ff @(posedge clk_i) begin
         if (!rst_i) begin
           lemma_heads : assert (heads == waiting && (came_q[l][q] - out_q[l][q] <= 3'(Places + 1)));
-          lemma_filled : assert (relay.memory[l].filled_q[q] == (waiting != 0) && (!follows || (waiting != 0 && being_read)));
-          lemma_several : assert (waiting == 0 || relay.memory[l].several_q[q] == (waiting > 1 || follows));
+          lemma_filled : assert (relay.links[l].memory.queues.filled_q[q] == (waiting != 0) &&
+              (!follows || (waiting != 0 && being_read)));
+          lemma_several : assert (waiting == 0 || relay.links[l].memory.queues.several_q[q] == (waiting > 1 || follows));
           lemma_head : assert (waiting == 0 || (entered[head] && !place_tag_q[head].index && 32'(place_tag_q[head].row) == q &&
               place_tag_q[head].number == first_number && size_of_head == 3'(place_tag_q[head].size)));
           lemma_tail : assert (waiting == 0 || (entered[tail] && !place_tag_q[tail].index && 32'(place_tag_q[tail].row) == q &&
@@ -551,8 +562,8 @@ module relay_proof
         for (int r = 0; r < 2; r++)
           if (busy[l][r] && 32'(reading[l][r].route_class) == c) sum += reading[l][r].index ? 4'd2 : 4'd1;
       end
-      wire [3:0] credits = 4'(relay.credits_q[l*Classes+c]);
-      wire [3:0] owed = 4'(relay.owed_q[l*Classes+c]);
+      wire [3:0] credits = 4'(relay.credits.credits_q[l*Classes+c]);
+      wire [3:0] owed = 4'(relay.credits.owed_q[l*Classes+c]);
       always_ff @(posedge clk_i) begin
         if (!rst_i) begin
           conserved : assert (room_q[l][c] + held_q[l][c] + owed_q[l][c] == 4'(Flits) && room_q[l][c] <= 4'(Flits) &&
@@ -566,11 +577,11 @@ module relay_proof
 
     always_ff @(posedge clk_i) begin
       if (!rst_i) begin
-        lemma_fifos : assert (32'(relay.memory[l].fresh_q) <= Places && 32'(relay.memory[l].reader[0].free.read_q) < Places &&
-            32'(relay.memory[l].reader[1].free.read_q) < Places && 32'(relay.memory[l].reader[0].free.write_q) < Places &&
-            32'(relay.memory[l].reader[1].free.write_q) < Places);
+        lemma_fifos : assert (32'(relay.links[l].memory.fresh_q) <= Places && 32'(free_read[0]) < Places &&
+            32'(free_read[1]) < Places && 32'(free_write[0]) < Places && 32'(free_write[1]) < Places);
         lemma_readers : assert (busy[l] != 2'b11 || reading[l][0].row != reading[l][1].row);
-        lemma_follows : assert (!relay.memory[l].follows_q || 32'(relay.memory[l].follows_queue_q) < Queues);
+        lemma_follows : assert (!relay.links[l].memory.queues.follows_q ||
+            32'(relay.links[l].memory.queues.follows_queue_q) < Queues);
       end
     end
   end
@@ -698,11 +709,11 @@ module relay_proof
     end
 
     // What the relay is doing.
-    wire own_now = relay.lane[p].own_q;
-    wire [LinkWidth-1:0] from = relay.lane[p].from_q;
-    wire reader = relay.lane[p].reader_q;
-    wire [LinkWidth-1:0] host_from = relay.lane[p].host_from_q;
-    wire host_reader = relay.lane[p].host_reader_q;
+    wire own_now = relay.lanes[p].lane.own_q;
+    wire [LinkWidth-1:0] from = relay.lanes[p].lane.from_q;
+    wire reader = relay.lanes[p].lane.reader_q;
+    wire [LinkWidth-1:0] host_from = relay.lanes[p].host.from_q;
+    wire host_reader = relay.lanes[p].host.reader_q;
     logic [7:0] readers, host_readers;  // that read for the lane, and for its host
     always_comb begin
       readers = '0;
@@ -721,26 +732,27 @@ module relay_proof
 
     always_ff @(posedge clk_i) begin
       if (!rst_i) begin
-        lemma_silent : assert (runs || (!relay.lane[p].busy_q && !there_q && !index_q));
+        lemma_silent : assert (runs || (!relay.lanes[p].lane.busy_q && !there_q && !index_q));
         lemma_receiver : assert ((!there_q && !index_q) || (32'(receiver_q) < Nodes && receiver_q != self_q &&
             32'(port_q[receiver_q]) % Lanes == p && (!announces_q || !size_q) && !(size_q && Flits < 4)));
-        lemma_index : assert (!index_q || (size_q && relay.lane[p].busy_q && own_now));
-        lemma_first : assert (!relay.lane[p].busy_q || relay.lane[p].first_q == !open_q);
-        lemma_idle : assert (relay.lane[p].busy_q || !open_q);
-        lemma_own : assert (!relay.lane[p].busy_q || !own_now || ((there_q || index_q) && relay.lane[p].buffer_q == own_buffer &&
-            index_q == open_q && (!open_q || (tag_q.own && tag_q.number == number_q && tag_q.size == size_q &&
+        lemma_index : assert (!index_q || (size_q && relay.lanes[p].lane.busy_q && own_now));
+        lemma_first : assert (!relay.lanes[p].lane.busy_q || relay.lanes[p].lane.first_q == !open_q);
+        lemma_idle : assert (relay.lanes[p].lane.busy_q || !open_q);
+        lemma_own : assert (!relay.lanes[p].lane.busy_q || !own_now || ((there_q || index_q) &&
+            relay.lanes[p].lane.buffer_q == own_buffer && index_q == open_q &&
+            (!open_q || (tag_q.own && tag_q.number == number_q && tag_q.size == size_q &&
             tag_q.link == 0 && tag_q.row == 0 && tag_q.route_class == 0))));
-        lemma_from : assert (!relay.lane[p].busy_q || own_now || (32'(from) < Links && busy[from][reader] &&
-            32'(from_tag.row) < 2 * Buffers && 32'(relay.lane[p].buffer_q) == from_way &&
+        lemma_from : assert (!relay.lanes[p].lane.busy_q || own_now || (32'(from) < Links && busy[from][reader] &&
+            32'(from_tag.row) < 2 * Buffers && 32'(relay.lanes[p].lane.buffer_q) == from_way &&
             from_way / Classes % Lanes == p && from_tag.index == open_q &&
             (!open_q || one_packet(from_tag, tag_q))));
-        lemma_readers : assert (readers == 8'(relay.lane[p].busy_q && !own_now));
-        lemma_host_readers : assert (host_readers == 8'(relay.lane[p].host_busy_q));
-        lemma_host : assert (!relay.lane[p].host_busy_q || (32'(host_from) < Links && 32'(host_from) % Lanes == p &&
+        lemma_readers : assert (readers == 8'(relay.lanes[p].lane.busy_q && !own_now));
+        lemma_host_readers : assert (host_readers == 8'(relay.lanes[p].host.busy_q));
+        lemma_host : assert (!relay.lanes[p].host.busy_q || (32'(host_from) < Links && 32'(host_from) % Lanes == p &&
             busy[host_from][host_reader] && 32'(host_from_tag.row) == 2 * Buffers && host_from_tag.index == host_open_q &&
             (!host_open_q || one_packet(host_from_tag, host_tag_q)) &&
             32'(host_room[p]) >= (host_from_tag.size && !host_from_tag.index ? 2 : 1)));
-        lemma_host_idle : assert (relay.lane[p].host_busy_q || !host_open_q);
+        lemma_host_idle : assert (relay.lanes[p].host.busy_q || !host_open_q);
       end
     end
 
@@ -750,7 +762,8 @@ module relay_proof
         always_ff @(posedge clk_i) begin
           if (!rst_i)
             lemma_lane : assert (!busy[l][r] || 32'(reading[l][r].row) == 2 * Buffers ||
-                (32'(reading[l][r].row) % Buffers) / Classes % Lanes != p || 32'(relay.memory[l].reader[r].lane_q) == p);
+                (32'(reading[l][r].row) % Buffers) / Classes % Lanes != p ||
+                32'(relay.links[l].memory.readers[r].reader.lane_q) == p);
         end
       end
     end
@@ -761,18 +774,18 @@ module relay_proof
       localparam int unsigned C = i % Classes;
       localparam int unsigned B = L * Classes + C;
       wire names = 32'(credit[p].link) == L && 32'(credit[p].route_class) == C;
-      wire waits = relay.lane[p].busy_q && relay.lane[p].first_q && 32'(relay.lane[p].buffer_q) == B;
+      wire waits = relay.lanes[p].lane.busy_q && relay.lanes[p].lane.first_q && 32'(relay.lanes[p].lane.buffer_q) == B;
       wire waiting_size = own_now ? size_q : from_tag.size;
 
       always_ff @(posedge clk_i) begin
         if (!rst_i) begin
-          room_there : assert (4'(relay.credits_q[B]) + sent_q[L][C] + (waits ? 4'(flits_of(waiting_size)) : 4'd0) == 4'(Flits) &&
-              sent_q[L][C] <= 4'(Flits));
+          room_there : assert (4'(relay.credits.credits_q[B]) + sent_q[L][C] +
+              (waits ? 4'(flits_of(waiting_size)) : 4'd0) == 4'(Flits) && sent_q[L][C] <= 4'(Flits));
           tells_what_left : assert (!single_valid[p] || !names || (32'(credit[p].count) == 32'(owed_q[L][C]) &&
               32'(owed_q[L][C]) >= Batch && 32'(credit[p].destination) == 32'(neighbour_q[L]) &&
               32'(credit[p].edge_) == L % Lanes && single_vc[p] == 4'(channel_q[L])));
           told_when_due : assert (32'(owed_q[L][C]) < Batch || single_valid[p]);
-          lemma_credits : assert (32'(relay.credits_q[B]) <= Flits);
+          lemma_credits : assert (32'(relay.credits.credits_q[B]) <= Flits);
         end
       end
     end
@@ -788,16 +801,17 @@ module relay_proof
   for (genvar l = 0; l < Links; l++) begin : loaded
     always_ff @(posedge clk_i) begin
       if (!rst_i)
-        lemma_peer : assert (32'(loaded_q) <= l || ({relay.peers_q[l].node, relay.peers_q[l].port, relay.peers_q[l].edge_,
-            relay.peers_q[l].vc} == {16'(neighbour_q[l]), 8'(l), 5'(l % Lanes), 4'(channel_q[l])}));
+        lemma_peer : assert (32'(loaded_q) <= l ||
+            relay.table_.peers_q[l] == {16'(neighbour_q[l]), 8'(l), 5'(l % Lanes), 4'(channel_q[l])});
     end
   end
   for (genvar n = 0; n < Nodes; n++) begin : entry
     always_ff @(posedge clk_i) begin
       if (!rst_i)
         lemma_entry : assert (32'(loaded_q) <= Links + n || (32'(port_q[n]) < Links && 32'(class_q[n]) < Classes &&
-            32'(layer_q[n]) < Classes && relay.layers_q[n] == 4'(layer_q[n]) && relay.entries_q[n].port == 6'(port_q[n]) &&
-            relay.entries_q[n].route_class == 4'(class_q[n]) && relay.entries_q[n].keep_class == keep_q[n]));
+            32'(layer_q[n]) < Classes && relay.table_.layers_q[n] == 4'(layer_q[n]) &&
+            relay.table_.entries_q[n].port == 6'(port_q[n]) &&
+            relay.table_.entries_q[n].route_class == 4'(class_q[n]) && relay.table_.entries_q[n].keep_class == keep_q[n]));
     end
   end
   always_ff @(posedge clk_i) begin

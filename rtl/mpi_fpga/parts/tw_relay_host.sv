@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads packets for the host from the memories of a lane's links: one at a time, without a pause, if the host has room for it.
+//
+// Order: that of the memories' queues; links take turns. Latency: one cycle from the choice of a packet to its first flit.
+// Throughput: a flit a cycle, with one cycle between packets. Storage: which reader it reads. ask_o depends on the packets that
+// are there and on host_room_i, host_* on registers and read_*. Critical path: from host_room_i over the arbiter to ask_o.
+module tw_relay_host
+  import tw_relay_pkg::*;
+#(
+    parameter int unsigned Lane = 0,  /// its number
+    parameter int unsigned Links = 6,
+    parameter int unsigned Lanes = 3,
+    parameter int unsigned RoomBits = 9,
+    localparam int unsigned Own = links_of(Lane, Lanes, Links)  // links
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input  logic [Links-1:0]             readable_i,
+    input  logic [Links-1:0]             filled_i,
+    input  logic [Links-1:0][2:0]        sizes_i,        /// log2 of the first packet's flits
+    output logic [Own-1:0]               ask_o,
+    input  logic [Links-1:0]             served_i,
+    input  logic [Links-1:0]             next_reader_i,
+    input  logic [Links-1:0][1:0][255:0] read_data_i,
+    input  logic [Links-1:0][1:0]        read_last_i,
+
+    input  logic [RoomBits-1:0] host_room_i,  /// flits, less what has come up to the cycle before
+    output logic                host_valid_o,
+    output logic [255:0]        host_data_o,
+    output logic                host_last_o
+);
+  localparam int unsigned LinkWidth = Links > 1 ? $clog2(Links) : 1;
+
+  logic busy_q, reader_q;
+  logic [LinkWidth-1:0] from_q;
+  logic [Own-1:0] ways;
+  logic took;
+  logic [LinkWidth-1:0] from;
+
+  always_comb begin
+    took = 1'b0;
+    from = '0;
+    for (int unsigned k = 0; k < Own; k++) begin
+      ways[k] = !busy_q && readable_i[Lane+k*Lanes] && filled_i[Lane+k*Lanes]
+          && (32'd1 << sizes_i[Lane+k*Lanes]) <= 32'(host_room_i);
+      took |= served_i[Lane+k*Lanes];
+      if (served_i[Lane+k*Lanes]) from |= LinkWidth'(Lane + k * Lanes);
+    end
+  end
+
+  tw_arbiter #(
+      .Inputs(Own)
+  ) turn (
+      .clk_i,
+      .rst_i,
+      .request_i     (ways),
+      .served_i      (took),
+      .grant_o       (ask_o),
+      .winner_valid_o(),
+      .winner_index_o()
+  );
+
+  assign host_valid_o = busy_q;
+  assign host_data_o = read_data_i[from_q][reader_q];
+  assign host_last_o = read_last_i[from_q][reader_q];
+
+  always_ff @(posedge clk_i) begin
+    if (busy_q && host_last_o) busy_q <= 1'b0;
+    if (took) begin
+      busy_q <= 1'b1;
+      from_q <= from;
+      reader_q <= next_reader_i[from];
+    end
+    if (rst_i) busy_q <= 1'b0;
+  end
+endmodule

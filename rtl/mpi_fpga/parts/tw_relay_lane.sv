@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lane of a relay, which sends packets from the memories and from the own host over its links, one after another. An idle
+// lane chooses a packet that has room in its next buffer: announcements before data, and within a kind others' packets before
+// the own host's. Queues take turns, those of several packets first.
+//
+// Order: that of each memory's queues, and of the own host. Latency: one cycle from the choice of a packet to its first flit at
+// src. Throughput: a flit a cycle, with one cycle between packets. Storage: which packet it sends. own_turn_o depends on
+// registers alone; src_* also on own_* and read_*; own_receiver_o on own_data_i; ask_* and take_* on the packets that are
+// there. Critical path: from fits_i over the arbiter to ask_o.
+module tw_relay_lane
+  import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_relay_pkg::*;
+#(
+    parameter int unsigned Lane = 0,  /// its number
+    parameter int unsigned Links = 6,
+    parameter int unsigned Lanes = 3,
+    parameter int unsigned Classes = 2,
+    parameter int unsigned Nodes = 64,
+    localparam int unsigned Buffers = Links * Classes,
+    localparam int unsigned Queues = 2 * Buffers + 1,
+    localparam int unsigned NodeWidth = Nodes > 1 ? $clog2(Nodes) : 1,
+    localparam int unsigned BufferWidth = Buffers > 1 ? $clog2(Buffers) : 1,
+    localparam int unsigned QueueWidth = $clog2(Queues)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input peer_t [Links-1:0]        peers_i,
+    input logic  [Buffers-1:0][7:0] fits_i,   /// of a buffer: a packet of 2^i flits
+
+    // The own host's packets, and their first buffer, from the table.
+    input  logic                   own_valid_i,
+    input  logic [255:0]           own_data_i,
+    input  logic                   own_last_i,
+    output logic                   own_turn_o,
+    output logic [NodeWidth-1:0]   own_receiver_o,
+    input  logic [BufferWidth-1:0] own_buffer_i,
+
+    // Packets in the memories.
+    input  logic [Links-1:0]                  readable_i,
+    input  logic [Links-1:0][Queues-1:0]      filled_i,
+    input  logic [Links-1:0][Queues-1:0]      several_i,
+    input  logic [Links-1:0][Queues-1:0][2:0] sizes_i,
+    output logic [Links-1:0]                  ask_o,
+    output logic [QueueWidth-1:0]             ask_queue_o,    /// of the chosen packet
+    output logic [2:0]                        ask_size_o,     /// log2 of its flits
+    output logic                              ask_last_o,     /// it is the last one in its queue
+    input  logic [Links-1:0]                  served_i,
+    input  logic [Links-1:0]                  next_reader_i,
+    input  logic [Links-1:0][1:0][255:0]      read_data_i,
+    input  logic [Links-1:0][1:0]             read_last_i,
+
+    // The packet that is chosen takes room.
+    output logic                   take_valid_o,
+    output logic [BufferWidth-1:0] take_buffer_o,
+    output logic [2:0]             take_size_o,
+
+    output logic         src_valid_o,
+    input  logic         src_ready_i,
+    output logic [255:0] src_data_o,
+    output logic         src_last_o,
+    output logic [3:0]   src_vc_o
+);
+  localparam int unsigned Own = links_of(Lane, Lanes, Links) * Classes;  // buffers
+  localparam int unsigned Ways = Links * Own;
+  localparam int unsigned LinkWidth = Links > 1 ? $clog2(Links) : 1;
+
+  logic busy_q, own_q, first_q, reader_q;
+  logic [LinkWidth-1:0] from_q;
+  logic [BufferWidth-1:0] buffer_q;
+
+  // --- What there is: the own host's, and of the memories
+
+  // verilator lint_off UNUSEDSIGNAL
+  wire network_header_t own_header = network_header_t'(own_data_i[47:0]);
+  wire relay_header_t own_way = relay_header_t'(own_data_i[127:64]);
+  // verilator lint_on UNUSEDSIGNAL
+  assign own_receiver_o = NodeWidth'(own_way.receiver);
+  wire own_fits = own_valid_i && fits_i[own_buffer_i][own_header.size];
+  wire own_announces = own_header.kind == KindDescriptor;
+
+  function automatic int unsigned buffer(int unsigned i);
+    return buffer_of(Lane, Lanes, Classes, i);
+  endfunction
+
+  logic [Ways-1:0] announcements, long_announcements, packets, long_packets, ways, choice;
+  always_comb begin
+    for (int unsigned l = 0; l < Links; l++) begin
+      for (int unsigned i = 0; i < Own; i++) begin
+        announcements[l*Own+i] = readable_i[l] && filled_i[l][buffer(i)] && fits_i[buffer(i)][0];
+        long_announcements[l*Own+i] = announcements[l*Own+i] && several_i[l][buffer(i)];
+        packets[l*Own+i] = readable_i[l] && filled_i[l][Buffers+buffer(i)] && fits_i[buffer(i)][sizes_i[l][Buffers+buffer(i)]];
+        long_packets[l*Own+i] = packets[l*Own+i] && several_i[l][Buffers+buffer(i)];
+      end
+    end
+  end
+
+  // --- What is chosen
+
+  wire announcement = announcements != '0;
+  wire takes_own = !busy_q && own_fits && !announcement && (own_announces || packets == '0);
+  wire took = served_i != '0;
+  always_comb begin
+    if (announcement) ways = long_announcements != '0 ? long_announcements : announcements;
+    else ways = long_packets != '0 ? long_packets : packets;
+    if (busy_q || takes_own) ways = '0;
+  end
+
+  tw_arbiter #(
+      .Inputs(Ways)
+  ) turn (
+      .clk_i,
+      .rst_i,
+      .request_i     (ways),
+      .served_i      (took),
+      .grant_o       (choice),
+      .winner_valid_o(),
+      .winner_index_o()
+  );
+
+  logic [LinkWidth-1:0] from_index;
+  logic [BufferWidth-1:0] wanted;
+  logic [2:0] size_of_choice;
+  always_comb begin
+    wanted = '0;
+    from_index = '0;
+    size_of_choice = '0;
+    for (int unsigned l = 0; l < Links; l++) begin
+      ask_o[l] = choice[l*Own+:Own] != '0;
+      if (ask_o[l]) from_index |= LinkWidth'(l);
+      for (int unsigned i = 0; i < Own; i++) begin
+        if (choice[l*Own+i]) wanted |= BufferWidth'(buffer(i));
+        if (choice[l*Own+i]) size_of_choice |= sizes_i[l][Buffers+buffer(i)];
+      end
+    end
+  end
+
+  assign ask_queue_o = QueueWidth'(announcement ? 32'(wanted) : Buffers + 32'(wanted));
+  assign ask_size_o = announcement ? 3'd0 : size_of_choice;
+  assign ask_last_o = announcement ? long_announcements == '0 : long_packets == '0;
+
+  assign take_valid_o = took || takes_own;
+  assign take_buffer_o = takes_own ? own_buffer_i : wanted;
+  assign take_size_o = takes_own ? own_header.size : ask_size_o;
+
+  // --- What is sent
+
+  wire [LinkWidth-1:0] to = LinkWidth'(32'(buffer_q) / Classes);
+  wire peer_t peer = peers_i[to];
+  wire [255:0] data = own_q ? own_data_i : read_data_i[from_q][reader_q];
+  network_header_t header;
+  always_comb begin
+    header = network_header_t'(data[47:0]);
+    header.destination = peer.node;
+    header.edge_ = peer.edge_;
+    src_data_o = data;
+    if (first_q) src_data_o[47:0] = header;
+    if (first_q) src_data_o[127:64] = {32'd0, 8'(32'(buffer_q) % Classes), peer.port, data[79:64]};
+  end
+  assign own_turn_o = busy_q && own_q;
+  assign src_valid_o = busy_q && (!own_q || own_valid_i);
+  assign src_last_o = own_q ? own_last_i : read_last_i[from_q][reader_q];
+  assign src_vc_o = peer.vc;
+
+  wire goes = src_valid_o && src_ready_i;
+  always_ff @(posedge clk_i) begin
+    if (goes) first_q <= 1'b0;
+    if (goes && src_last_o) busy_q <= 1'b0;
+    if (take_valid_o) begin
+      busy_q <= 1'b1;
+      own_q <= takes_own;
+      first_q <= 1'b1;
+      from_q <= from_index;
+      reader_q <= next_reader_i[from_index];
+      buffer_q <= take_buffer_o;
+    end
+    if (rst_i) busy_q <= 1'b0;
+  end
+endmodule

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queues of packets in a relay's memory, as linked lists. A packet stands for its flits by the place of the first one. The
+// packet behind one that was taken is known a cycle later, so a queue is never taken from in two consecutive cycles.
+//
+// Order: kept in each queue. Latency: a packet that enters can be taken in the next cycle. Throughput: a packet in and one out
+// a cycle. Storage: the ends of each queue; for each place the packet behind the one that begins there. take_head_o depends on
+// take_queue_i, the other outputs on registers alone. Critical path: from take_queue_i over the queue's head to the address of
+// the packet behind it.
+module tw_relay_queues #(
+    parameter int unsigned Queues = 25,
+    parameter int unsigned Places = 2048,
+    localparam int unsigned QueueWidth = $clog2(Queues),
+    localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic                  enter_valid_i,
+    input logic [QueueWidth-1:0] enter_queue_i,
+    input logic [2:0]            enter_size_i,   /// log2 of the packet's flits
+    input logic [PlaceWidth-1:0] enter_head_i,   /// place of its first one
+
+    input  logic                  take_valid_i,
+    input  logic [QueueWidth-1:0] take_queue_i,
+    input  logic                  take_last_i,   /// the queue has no other packet
+    output logic [PlaceWidth-1:0] take_head_o,
+
+    output logic [Queues-1:0]      filled_o,
+    output logic [Queues-1:0]      several_o,  /// there is more than one packet
+    output logic [Queues-1:0][2:0] sizes_o     /// of the first one
+);
+  logic [PlaceWidth-1:0] head_q[Queues], tail_q[Queues];
+  logic [Queues-1:0] filled_q, several_q;
+  logic [Queues-1:0][2:0] size_q;
+
+  logic [PlaceWidth+2:0] behind_q[Places];  // size and head of the next one, at the head of each
+  logic [PlaceWidth+2:0] behind_read_q;
+  logic follows_q;
+  logic [QueueWidth-1:0] follows_queue_q;
+
+  assign filled_o = filled_q;
+  assign several_o = several_q;
+  assign sizes_o = size_q;
+  assign take_head_o = head_q[take_queue_i];
+
+  wire leaves_last = take_valid_i && take_last_i;
+  wire to_front = !filled_q[enter_queue_i] || (leaves_last && take_queue_i == enter_queue_i);
+
+  always_ff @(posedge clk_i) begin
+    if (enter_valid_i && !to_front) behind_q[tail_q[enter_queue_i]] <= {enter_size_i, enter_head_i};
+    if (take_valid_i) behind_read_q <= behind_q[take_head_o];
+    follows_q <= take_valid_i && !leaves_last;
+    follows_queue_q <= take_queue_i;
+    if (follows_q) begin
+      head_q[follows_queue_q] <= behind_read_q[PlaceWidth-1:0];
+      size_q[follows_queue_q] <= behind_read_q[PlaceWidth+:3];
+      several_q[follows_queue_q] <= behind_read_q[PlaceWidth-1:0] != tail_q[follows_queue_q];
+    end
+    if (leaves_last) filled_q[take_queue_i] <= 1'b0;
+    if (enter_valid_i) begin
+      filled_q[enter_queue_i] <= 1'b1;
+      tail_q[enter_queue_i] <= enter_head_i;
+      several_q[enter_queue_i] <= !to_front;
+      if (to_front) head_q[enter_queue_i] <= enter_head_i;
+      if (to_front) size_q[enter_queue_i] <= enter_size_i;
+    end
+    if (rst_i) begin
+      filled_q <= '0;
+      several_q <= '0;
+      follows_q <= 1'b0;
+    end
+  end
+endmodule
