@@ -3,16 +3,18 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace thalweg {
 
@@ -30,20 +32,32 @@ class SparseMemory {
       if (found == pages_.end())
         std::memset(to.data() + from, 0, count);
       else
-        std::memcpy(to.data() + from, found->second->data() + at, count);
+        std::memcpy(to.data() + from, found->second + at, count);
     });
   }
   void write(std::uint64_t address, std::span<const std::byte> from) {
     each_page(address, from.size(), [&](std::uint64_t page, std::size_t at, std::size_t first, std::size_t count) {
-      auto& place = pages_[page];
-      if (!place) place = std::make_unique<Page>();
-      std::memcpy(place->data() + at, from.data() + first, count);
+      std::byte*& place = pages_[page];
+      if (!place) place = fresh();
+      std::memcpy(place + at, from.data() + first, count);
     });
   }
 
  private:
   static constexpr std::size_t kPage = 4096;
-  using Page = std::array<std::byte, kPage>;
+  static constexpr std::size_t kLargest = std::size_t{2} << 20;
+  using Pages = std::unique_ptr<std::byte[], decltype(&std::free)>;
+
+  /// A page of zeros. Pages come in pieces that are twice as large each time, as those of a few MByte are zero without being touched.
+  std::byte* fresh() {
+    if (left_ == 0) {
+      size_ = std::min(kLargest, 2 * size_);
+      pieces_.emplace_back(static_cast<std::byte*>(std::calloc(size_, 1)), &std::free);
+      if (!pieces_.back()) throw std::bad_alloc();
+      left_ = size_ / kPage;
+    }
+    return pieces_.back().get() + --left_ * kPage;
+  }
 
   /// Calls visit(page, place in it, place in the span, bytes) for each page of a range.
   template <class Visit>
@@ -60,7 +74,9 @@ class SparseMemory {
 
   std::string name_;
   std::uint64_t bytes_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
+  std::unordered_map<std::uint64_t, std::byte*> pages_;
+  std::vector<Pages> pieces_;
+  std::size_t size_ = kPage, left_ = 0;  ///< bytes of the last piece, and its pages that are not in use
 };
 
 }  // namespace thalweg

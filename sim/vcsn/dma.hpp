@@ -237,19 +237,26 @@ class WriteDma final : public Component, public Sink {
     const Burst burst = bursts_.front();
     bursts_.pop();
     const Transfer& transfer = waiting_.front().transfer;
-    double moved = 0;
+    data_.clear();
     for (unsigned k = 0; k < burst.words; ++k) {
-      if (full_) {
-        ++overrun_;
-      } else {
-        const std::uint64_t to = walk_.address(transfer), bytes = walk_.next(transfer, 1);
-        moved = memory_->bank(to).access(now, memory_->place(to), kWord, true);
-        memory_->bytes.write(to, std::span(words_.front().bytes).first(static_cast<std::size_t>(bytes)));
-        written_ += bytes;
-        full_ = walk_.advance(transfer, bytes);
-      }
+      const Word& word = words_.front();
+      data_.insert(data_.end(), word.bytes.begin(), word.bytes.end());
       words_.pop();
       left_.add(now + k);
+    }
+    double moved = 0;
+    for (std::span<const std::byte> left = data_; !left.empty();) {
+      if (full_) {
+        overrun_ += left.size() / kWord;
+        break;
+      }
+      const std::uint64_t to = walk_.address(transfer);
+      const std::uint64_t bytes = std::min<std::uint64_t>(walk_.next(transfer, burst.words), left.size());
+      moved = memory_->bank(to).access(now, memory_->place(to), std::uint64_t{words_of(bytes)} * kWord, true);
+      memory_->bytes.write(to, left.first(static_cast<std::size_t>(bytes)));
+      written_ += bytes;
+      full_ = walk_.advance(transfer, bytes);
+      left = left.subspan(std::size_t{words_of(bytes)} * kWord);
     }
     complete_ = std::max(complete_, static_cast<Tick>(std::ceil(moved)));
     next_ = std::max(now + burst.words, static_cast<Tick>(moved) - timing_.ahead);
@@ -294,6 +301,7 @@ class WriteDma final : public Component, public Sink {
   std::size_t ends_ = 0;   ///< of packets that have come whole
   Tick next_ = 0, complete_ = 0;
   bool full_ = false;  ///< the segments have no more room
+  std::vector<std::byte> data_;
 };
 
 }  // namespace thalweg::vcsn

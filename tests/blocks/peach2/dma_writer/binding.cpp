@@ -11,6 +11,7 @@ using top::Inputs, top::Outputs, top::Parameters;
 namespace peach2 = thalweg::peach2;
 
 constexpr std::uint16_t kOwn = 0x1234;
+constexpr unsigned kSide = Parameters::SideTag ? peach2::kSideTag : 0;
 
 class Twin {
  public:
@@ -34,7 +35,7 @@ class Twin {
   }
 
  private:
-  peach2::DmaWriter writer_{Parameters::Words, Parameters::Chunks, kOwn, Parameters::SideTag ? peach2::kSideTag : 0};
+  peach2::DmaWriter writer_{Parameters::Words, Parameters::Chunks, kOwn, kSide};
 };
 
 /// Chunks, and later their completions, between them those of descriptors; now and then a wrong one, and then what a reader does that gives
@@ -83,7 +84,7 @@ class Stimulus {
     if (dice.chance(100)) ++asked_, source_.add(blocks::completion(32 * dice.below(4), 8, kOwn, 0x80, dice));
     const unsigned tag = dice.chance(wrong_) ? tag_ + 1 : tag_,
                    length = dice.chance(wrong_) ? due_.front() % 64 + 1 : due_.front();
-    auto words = blocks::completion(4 * dice.below(32), length, kOwn, tag % 32, dice);
+    auto words = blocks::completion(4 * dice.below(32), length, kOwn, tag % 32 | kSide, dice);
     if (dice.chance(wrong_)) words[0].data[0] |= std::uint64_t{1} << 53;  // a status
     source_.add(words);
     tag_ = (tag_ + 1) % 32;
