@@ -1,29 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which virtual port of an external port sends the next frame: the highest priority first, ports of one priority in turn, and each no
-// faster than its pace.
+// faster than its pace; twin of rtl/vcsn/tw_multiplexer.sv, whose output shows a choice in the cycle after it.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "core/require.hpp"
 #include "core/types.hpp"
 
 namespace thalweg::vcsn {
 
+inline constexpr unsigned kPriorities = 8;                ///< that the hardware tells apart
+inline constexpr std::uint32_t kSlowest = (1 << 20) - 1;  ///< pace that it counts to
+
 /// What hosts set of a virtual port.
 struct Pace {
-  unsigned priority = 0;  ///< a higher one goes first
-  std::uint32_t cycle =
-      0;  ///< cycles of the MAC's clock in 1/256 that a word of a frame takes at least, its two headers' included
+  unsigned priority = 0;  ///< a higher one goes first; below kPriorities
+  /// Cycles of the MAC's clock in 1/256 that a word of a frame takes at least, its two headers' included; kSlowest at most.
+  std::uint32_t cycle = 0;
 };
 
 class Multiplexer {
  public:
   explicit Multiplexer(unsigned ports) : ports_(ports) {}
 
-  void set(unsigned port, const Pace& pace) { ports_.at(port).pace = pace; }
+  /// Throws std::invalid_argument where the hardware has no such priority or pace.
+  void set(unsigned port, const Pace& pace) {
+    require(pace.priority < kPriorities, "a virtual port has priority " + std::to_string(pace.priority) +
+                                             "; priorities are 0 to " + std::to_string(kPriorities - 1));
+    require(pace.cycle <= kSlowest, "a virtual port has a pace of " + std::to_string(pace.cycle) +
+                                        " / 256 cycles a word; the slowest is " + std::to_string(kSlowest));
+    ports_.at(port).pace = pace;
+  }
   [[nodiscard]] const Pace& of(unsigned port) const { return ports_.at(port).pace; }
   /// The cycle from which on a port may send.
   [[nodiscard]] Tick from(unsigned port) const { return ports_[port].from; }
@@ -39,7 +51,7 @@ class Multiplexer {
     }
     return best;
   }
-  /// It sends a frame of so many words in this cycle.
+  /// It sends a frame of so many words in this cycle. The line is taken for them and the headers' word: no port is chosen meanwhile.
   void sends(unsigned port, unsigned words, Tick now) {
     last_ = port;
     ports_[port].from = now + static_cast<Tick>((std::uint64_t{words + 1} * ports_[port].pace.cycle + 255) >> 8);

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which virtual port of an external port sends the next frame: the highest priority first, ports of one priority in turn, and each no
+// faster than its pace.
+//
+// A port is chosen in a cycle with choose_i, of those with a frame (wanting_i); chosen_o shows it in the next one. A frame takes
+// the line for its words and its headers' one, so that choose_i stays low for as many cycles as it has words. In that time the turns
+// are renewed, and no pace of a word a cycle or faster can hold a port back: that of others is counted down, word by word.
+//
+// Order: by priority, then by turns. Latency: a cycle. Throughput: a choice every second cycle. Storage: of each port its priority,
+// its pace, twice, and the count of the frame before; which of two ports goes first, for each pair. Outputs are registers. Critical
+// path: from a pace's count, whether it has gone down to a cycle, to the count; of eight ports, from wanting_i over the ports that go
+// before another to the count.
+module tw_multiplexer #(
+    parameter  int unsigned Ports        = 2,    /// virtual ports, 1 to 8
+    parameter  int unsigned FrameWords   = 143,  /// words of a frame at most, at least 1
+    parameter  int unsigned PriorityBits = 3,    /// at least 1
+    parameter  int unsigned PaceBits     = 20,   /// at least 10
+    localparam int unsigned PortBits     = Ports > 1 ? $clog2(Ports) : 1,
+    localparam int unsigned WordsBits    = $clog2(FrameWords + 1)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic                    set_valid_i,
+    input logic [    PortBits-1:0] set_port_i,
+    input logic [PriorityBits-1:0] set_priority_i,  /// a higher one goes first; 0 after reset
+    input logic [    PaceBits-1:0] set_pace_i,      /// cycles in 1/256 that a word takes at least; 0 after reset
+
+    input  logic                            choose_i,
+    input  logic [Ports-1:0]                wanting_i,
+    input  logic [Ports-1:0][WordsBits-1:0] words_i,    /// of the port's frame, at least 1; where it is wanting
+    output logic [Ports-1:0]                chosen_o    /// one-hot; zero where none was
+);
+  if (Ports < 1 || Ports > 8) begin : check_ports
+    $error("tw_multiplexer: Ports must be 1 to 8");
+  end
+  if (FrameWords < 1) begin : check_words
+    $error("tw_multiplexer: FrameWords must be at least 1");
+  end
+  if (PriorityBits < 1 || PaceBits < 10) begin : check_bits
+    $error("tw_multiplexer: PriorityBits must be at least 1, PaceBits at least 10");
+  end
+
+  typedef logic [PaceBits-1:0] pace_t;
+  localparam pace_t Cycle = pace_t'(256);
+
+  logic [Ports-1:0] open_q, chosen_q;  // may send; is shown
+  logic [PortBits-1:0] last_q, winner;
+  logic [Ports-1:0][PriorityBits-1:0] priority_d, priority_q;
+  logic [Ports-1:0][Ports-1:0] before_q;  // [i][j], of i < j: i goes before j
+
+  wire  [Ports-1:0] candidates = wanting_i & open_q;
+  logic [Ports-1:0] wins;
+
+  assign chosen_o = chosen_q;
+
+  always_comb begin
+    wins = choose_i ? candidates : '0;
+    for (int unsigned i = 0; i < Ports; i++) begin
+      for (int unsigned j = 0; j < i; j++) if (candidates[j] && before_q[j][i]) wins[i] = 1'b0;
+      for (int unsigned j = i + 1; j < Ports; j++) if (candidates[j] && !before_q[i][j]) wins[i] = 1'b0;
+    end
+    winner = '0;
+    for (int unsigned i = 0; i < Ports; i++) if (wins[i]) winner |= PortBits'(i);
+  end
+
+  always_comb begin
+    priority_d = priority_q;
+    for (int unsigned i = 0; i < Ports; i++) begin
+      if (set_valid_i && set_port_i == PortBits'(i)) priority_d[i] = set_priority_i;
+    end
+  end
+
+  // Turns begin after the last one: of two ports the lower one goes first, but where that was the last, or it lies between them.
+  always_ff @(posedge clk_i) begin
+    for (int unsigned i = 0; i < Ports; i++) begin
+      for (int unsigned j = i + 1; j < Ports; j++) begin
+        if (rst_i) before_q[i][j] <= i != 0;
+        else if (priority_d[i] != priority_d[j]) before_q[i][j] <= priority_d[i] > priority_d[j];
+        else before_q[i][j] <= 32'(last_q) < i || 32'(last_q) >= j;
+      end
+    end
+    chosen_q <= rst_i ? '0 : wins;
+    priority_q <= rst_i ? '0 : priority_d;
+    if (rst_i) last_q <= '0;
+    else if (choose_i && candidates != 0) last_q <= winner;  // one of them wins
+  end
+
+  for (genvar i = 0; i < Ports; i++) begin : port
+    logic paced_q;  // slower than a word a cycle
+    pace_t over_q, kept_q;  // what a word takes beyond a cycle, less 1; of the frame that is counted
+    pace_t left_q;  // what its word takes still, less 1
+    logic over_ends_q, kept_ends_q, ends_q;  // that is within the next cycle
+    logic [WordsBits-1:0] words_q;  // to come after that one
+    logic more_q;  // some are
+
+    wire next = ends_q && more_q;
+    wire pace_t begun = kept_q + pace_t'(left_q[7:0]) + pace_t'(1);
+
+    always_ff @(posedge clk_i) begin
+      if (open_q[i]) begin  // a frame that is sent has a word's cycle, of the headers, behind it in the next one
+        kept_q <= over_q;
+        kept_ends_q <= over_ends_q;
+        left_q <= over_q;
+        ends_q <= over_ends_q;
+        words_q <= words_i[i];
+        more_q <= 1'b1;
+      end else begin
+        left_q <= next ? begun : left_q - Cycle;
+        ends_q <= next ? kept_ends_q && !begun[8] : left_q[PaceBits-1:8] == 1;
+        if (next) words_q <= words_q - 1'b1;
+        if (next) more_q <= words_q != 1;
+      end
+      if (rst_i) begin
+        open_q[i] <= 1'b1;
+        paced_q   <= 1'b0;
+      end else begin
+        open_q[i] <= open_q[i] ? !(wins[i] && paced_q) : ends_q && !more_q;
+        if (set_valid_i && set_port_i == PortBits'(i)) paced_q <= set_pace_i > Cycle;
+      end
+      if (set_valid_i && set_port_i == PortBits'(i)) begin
+        over_q <= set_pace_i - Cycle - pace_t'(1);
+        over_ends_q <= set_pace_i <= Cycle << 1;
+      end
+    end
+  end
+
+`ifndef SYNTHESIS
+  logic [WordsBits-1:0] busy_q;  // cycles for which the line is taken
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) busy_q <= '0;
+    else begin
+      if (busy_q != 0) busy_q <= busy_q - 1'b1;
+      for (int unsigned i = 0; i < Ports; i++) if (wins[i]) busy_q <= words_i[i];
+      line_is_free : assert (!choose_i || busy_q == 0);
+      port_is_there : assert (!set_valid_i || 32'(set_port_i) < Ports);
+      one_wins : assert ($onehot(wins) || (wins == 0 && !(choose_i && candidates != 0)));
+    end
+  end
+`endif
+endmodule
