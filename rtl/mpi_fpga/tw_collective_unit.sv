@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collective unit of a node, put together: what comes over the links waits in slots, processes of the operations in flight take
-// packets from there, from the host and from each other, aggregation units join them, and results leave by the local ports, to the
-// host and to other processes. docs/unit.md has its drawing and a packet's cycles.
+// The collective unit of a node, composed of blocks and parts: packets that come over the links wait in slots; the processes of
+// the operations in flight take them from there, from the host and from each other; aggregation units join them; results leave
+// by the local ports, to the host and to other processes. All-to-alls pass by all this, through the relay, whose lanes are the
+// ports. docs/unit.md has a drawing and a packet's cycles.
 //
-// One process is tried in a cycle: it was picked in the one before, in which the memories were addressed with its number. It takes its
-// packets, or waits where what it lacks will come. All-to-alls pass by all this, through the relay, whose lanes are the ports.
+// One process is tried in a cycle. It was picked in the cycle before, in which the memories were addressed with its number. It
+// takes its packets, or waits where the packet, credit or room that it lacks will come.
 //
-// Order: of each block; results of a step leave in the order of steps. Latency: a packet's result two cycles and the lanes after the
-// step. Throughput: a step a cycle, of as many packets at a time as there are units. Storage: that of the blocks, constants of each operation, an exchange
-// for each row. take_* and ended_* depend on the process that is tried; all other outputs are those of blocks. Critical path: from
-// the process's step over the slots' credits to what becomes of it.
+// Order: that of each block; results of a step leave in the order of steps. Latency: from a step to its result two cycles and
+// the lanes. Throughput: a step a cycle, and as many packets at a time as there are units. Storage: that of the blocks and
+// parts. take_* and ended_* depend on the process that is tried; the other outputs are those of blocks. Critical path: from the
+// process's step over the slots' credits to attempt.
 module tw_collective_unit
   import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_network_pkg::*, tw_node_pkg::*, tw_reduce_pkg::*;
 #(
@@ -143,225 +144,102 @@ module tw_collective_unit
     $error("tw_collective_unit: at least 2 operations and edges, a link and a unit, and no more ports than edges");
   end
 
-  localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1;
   localparam int unsigned Processes = Operations * 32;
   localparam int unsigned Inputs = Edges + 1;  // of a join: the edges' packets, and the host's or a stage's
   localparam int unsigned OperandWidth = $clog2(Inputs);
   localparam int unsigned CountWidth = $clog2(Inputs + 1);
+  localparam int unsigned PortCountWidth = $clog2(Ports + 1);
   localparam int unsigned CreditWidth = $clog2(SlotFlits + 1);
-  localparam int unsigned Lanes = Ports < Links ? Ports : Links;  // of the relay
-  localparam int unsigned VcWidth = Vcs > 1 ? $clog2(Vcs) : 1;
   localparam int unsigned RoomWidth = $clog2(Words + 1);
   localparam int unsigned TimeBits = $clog2(64 * 16 + 2 + (Inputs + 1) / 2 * Latency + 64);
-  localparam int unsigned Queues = Links + Units + 3;
+  localparam int unsigned Queues = Links + Units + 3;  // of processes that can be tried
 
-  // A step, and the process that it is of, as far as they matter here.
-  typedef struct packed {
-    logic [Edges-1:0]        from_edges;
-    logic [Edges-1:0]        to_edges;
-    logic [Stages-1:0]       from_stages;
-    logic [Stages-1:0]       to_stages;
-    logic                    from_host;
-    logic                    to_host;
-    logic [OperandWidth-1:0] place;
-    logic [15:0]             streams;
-    logic [6:0]              steps;
-    turns_e                  turns;
-    logic [15:0]             rounds;
-  } held_t;
+  // --- Operations begin, and their processes get their steps
 
-  // verilator lint_off UNUSEDSIGNAL
-  function automatic held_t held_of(step_t step, process_t of);
-    return '{step.from_edges[Edges-1:0], step.to_edges[Edges-1:0], step.from_stages[Stages-1:0],
-             step.to_stages[Stages-1:0], step.from_host, step.to_host, OperandWidth'(step.place), step.streams, of.steps,
-             of.turns, of.rounds};
-  endfunction
-  // verilator lint_on UNUSEDSIGNAL
+  logic starter_idle, begins, adds, adds_tree;
+  logic [RowWidth-1:0] begins_row, head_row, reading_row;
+  logic [EdgeWidth-1:0] head_edge;
+  logic head_valid;
+  head_t head;
+  logic [Edges-1:0] reading;
+  logic [Links-1:0] arrives_empty;
+  logic [OperationWidth-1:0] adds_operation, look_operation;
+  operation_t look_constants, constants;
 
-  function automatic logic [RowWidth-1:0] row_of(logic [OperationWidth-1:0] operation);
-    return RowWidth'(32'(operation) / Places);
-  endfunction
-  function automatic logic [PlaceWidth-1:0] place_of(logic [OperationWidth-1:0] operation);
-    return PlaceWidth'(32'(operation) % Places);
-  endfunction
+  logic come_valid, come_place, come_begins, tree_starts, answer_starts;
+  logic [ProcessBits-1:0] come_process;
+  step_t come_step;
+  process_t come_of;
+  logic [5:0] come_processes;
+  wire come_starts = tree_starts || answer_starts;
 
-  // --- The process that is tried
-
-  logic tried_valid, pick_valid;
-  logic [ProcessBits-1:0] tried, pick;
+  logic [ProcessBits-1:0] tried;  // the process that is tried
   wire [OperationWidth-1:0] tried_operation = tried[ProcessBits-1:5];
-  wire [RowWidth-1:0] tried_row = row_of(tried_operation);
-  wire [PlaceWidth-1:0] tried_place = place_of(tried_operation);
+  wire [RowWidth-1:0] tried_row = RowWidth'(32'(tried_operation) / Places);
+  logic goes, ends;
 
-  wire [UnitWidth-1:0] own_unit = UnitWidth'(32'(tried) % Units);  // that whose bank has the stages that it fills
+  logic asks, asks_place;
+  logic [6:0] asks_step;
 
-  operation_t constants_q[Operations];
-  wire operation_t constants = constants_q[tried_operation];
-  wire alone = constants.collective == CollectiveBarrier;  // a descriptor is all of its stream
-
-  logic known, step_place;
-  held_t step;
-  logic [6:0] at_step;
-  logic [15:0] at_round, at_stream;
-  logic at_descriptor, at_last, next_step, over;
-  logic [2:0] at_size;
-  logic [10:0] at_elements;
-  logic [47:0] at_first;
-
-  // verilator lint_off UNUSEDSIGNAL
-  wire [6:0] flits = 7'd1 << at_size;  // of short slots and queues, the lower bits
-  // verilator lint_on UNUSEDSIGNAL
-
-  // --- What it lacks
-
-  logic [Edges-1:0] held_reading, held_writing, there;
-  logic [Edges-1:0][CreditWidth-1:0] credits;
-  logic upload_there, staged_there, stage_room, slots_free, stages_free, choice_room, choice_valid;
-  logic [3:0] pace_read;
-  logic [UnitWidth-1:0] unit;
-
-  logic [Edges-1:0] lacking_packets, lacking_credits;
-  always_comb begin
-    lacking_packets = step.from_edges & ~there;
-    for (int unsigned k = 0; k < Edges; k++)
-      lacking_credits[k] = step.to_edges[k] && credits[k] < CreditWidth'(flits);
-  end
-
-  function automatic logic [EdgeWidth-1:0] lowest(logic [Edges-1:0] set);
-    lowest = '0;
-    for (int unsigned k = Edges; k > 0; k--) if (set[k-1]) lowest = EdgeWidth'(k - 1);
-  endfunction
-
-  typedef enum logic [3:0] {
-    Nobody, Unknown, Turn, Upload, Staged, Packet, Credit, StageRoom, Time, QueueRoom, Goes
-  } fate_e;
-  fate_e fate;
-
-  always_comb begin
-    if (!tried_valid) fate = Nobody;
-    else if (!known) fate = Unknown;
-    else if ((step.from_edges & held_reading) != '0 || (step.to_edges & held_writing) != '0) fate = Turn;
-    else if (step.from_host && !upload_there) fate = Upload;
-    else if (!staged_there) fate = Staged;
-    else if (lacking_packets != '0) fate = Packet;
-    else if (lacking_credits != '0) fate = Credit;
-    else if (!stage_room) fate = StageRoom;
-    else if (choice_valid && slots_free && stages_free) fate = Goes;
-    else fate = choice_room ? Time : QueueRoom;
-  end
-  wire goes = fate == Goes;
-  wire ends = goes && over;
-
-  // --- Its step
-
-  logic [CountWidth-1:0] edge_operands, operands;
-  logic [Edges-1:0][OperandWidth-1:0] edge_operand;
-  wire [1:0] own_operands = 2'(step.from_host) + 2'($countones(step.from_stages));
-  always_comb begin
-    edge_operands = '0;
-    for (int unsigned k = 0; k < Edges; k++) begin
-      edge_operand[k] = OperandWidth'(edge_operands) + (edge_operands >= CountWidth'(step.place) ? OperandWidth'(own_operands) : '0);
-      edge_operands += CountWidth'(step.from_edges[k]);
-    end
-    operands = edge_operands + CountWidth'(own_operands);
-  end
-  wire [OperandWidth-1:0] own_operand = edge_operands < CountWidth'(step.place) ? OperandWidth'(edge_operands) : step.place;
-  wire [OperandWidth-1:0] stage_operand = own_operand + OperandWidth'(step.from_host);
-
-  // Lanes on the longest way through the join.
-  wire [CountWidth-1:0] depth = at_descriptor || operands < 2 ? '0 : (operands + 1'b1) >> 1;
-  wire [TimeBits-1:0] latency = TimeBits'(2 + 32'(depth) * Latency);
-  wire [3:0] written = $countones(step.to_stages) > 1 ? 4'd2 : 4'd1;
-  wire [3:0] pace = pace_read > written ? pace_read : written;
-  wire [TimeBits-1:0] read = TimeBits'(pace) << at_size;
-  wire [TimeBits-1:0] last_flit = read + latency - TimeBits'(1) - TimeBits'(pace - pace_read);
-
-  logic [11:0] packet_bytes;
-  always_comb begin
-    packet_bytes = 12'd8 + (12'(at_elements) << constants.size);
-    if (constants.size == 3'd4 && at_elements > 11'd1) packet_bytes = 12'd16 + (12'(at_elements) << 4);
-  end
-
-  // Where turns go through many streams, a turn that fills a slot comes again only when all of its credits are back.
-  wire fills = step.turns == TurnsPacket && 32'(step.streams) * 2 > SlotPackets;
-  wire final_ = (at_last || fills) && 16'(at_stream + 16'd1) == step.streams;
-
-  logic [Ports-1:0] to_ports;
-  always_comb begin
-    to_ports = '0;
-    for (int unsigned k = 0; k < Edges; k++) if (step.to_edges[k]) to_ports[k%Ports] = 1'b1;
-  end
-
-  logic [Units-1:0][Ports:0][RoomWidth-1:0] room;
-  logic [Units-1:0] unit_room;
-  always_comb begin
-    for (int unsigned u = 0; u < Units; u++) begin
-      unit_room[u] = !step.to_host || room[u][Ports] >= RoomWidth'(flits);
-      for (int unsigned p = 0; p < Ports; p++)
-        if (to_ports[p] && room[u][p] < RoomWidth'(flits)) unit_room[u] = 1'b0;
-    end
-  end
-
-  assign take_valid_o = goes && step.from_host;
-  assign take_process_o = tried;
-  assign take_unit_o = unit;
-  assign take_size_o = at_size;
-  assign take_pace_o = pace;
-  assign ended_valid_o = ends;
-  assign ended_process_o = tried;
-
-  // A process is tried again two cycles later at the earliest, three after a descriptor, whose contents it needs.
-  localparam int unsigned CycleBits = TimeBits;
-  wire [CycleBits-1:0] least = at_descriptor ? CycleBits'(2) : CycleBits'(1);
-  wire [CycleBits-1:0] again_in = CycleBits'(read) - CycleBits'(1) > least ? CycleBits'(read) - CycleBits'(1) : least;
-
-  // What a descriptor says is out of the memories in the next cycle.
-  logic described_q;
-  logic [UnitWidth-1:0] described_unit_q;
-  // verilator lint_off UNUSEDSIGNAL
-  operation_t described_constants_q;
-  descriptor_t descriptor;
-  // verilator lint_on UNUSEDSIGNAL
-  always_ff @(posedge clk_i) begin
-    described_q <= !rst_i && goes && at_descriptor;
-    described_unit_q <= unit;
-    described_constants_q <= constants;
-  end
-
-  // --- The table
-
-  logic look_starter, look_running_q;
-  logic [OperationWidth-1:0] look_operation, running_operation_q;
-  operation_t running_constants_q, look_constants;
-  // verilator lint_off UNUSEDSIGNAL
-  operation_t asked_constants_q;
-  // verilator lint_on UNUSEDSIGNAL
-  logic asked_at_root;
-
-  wire [RowWidth-1:0] look_row = row_of(look_running_q ? running_operation_q : look_operation);
-  wire [15:0] look_label = look_running_q ? running_constants_q.root : look_constants.root;
-
-  vertex_t vertex;
-  logic [Edges-1:0] towards, away;
-  logic [Edges-1:0][15:0] behind, last;
-  // verilator lint_off UNUSEDSIGNAL
-  logic table_valid;
-  logic table_far_valid;
-  logic [15:0] table_neighbour;
-  logic [4:0] table_there;
-  // verilator lint_on UNUSEDSIGNAL
-
-  tw_context_table #(
+  tw_collective_unit_starts #(
+      .Links(Links),
       .Rows(Rows),
+      .Places(Places),
       .Edges(Edges),
-      .Roots(Roots),
-      .Ends(1)
-  ) table_ (
+      .ShortestSize(ShortestSize),
+      .PacketSize(PacketSize),
+      .LongestSize(LongestSize)
+  ) starts (
+      .clk_i,
+      .rst_i,
+      .row_valid_i      (vertex_valid_i),
+      .row_i            (vertex_row_i),
+      .row_has_rank_i   (vertex_i.has_rank),
+      .row_ranks_i      (vertex_i.ranks),
+      .row_tree_i       (vertex_i.up[Edges-1:0] | vertex_i.down[Edges-1:0]),
+      .unload_valid_i,
+      .unload_row_i,
+      .start_valid_i,
+      .start_operation_i,
+      .start_constants_i,
+      .start_asks_i,
+      .in_valid_i,
+      .in_flit_i,
+      .in_to_empty_i    (arrives_empty),
+      .head_row_o       (head_row),
+      .head_edge_o      (head_edge),
+      .head_valid_i     (head_valid),
+      .head_i           (head),
+      .reading_row_o    (reading_row),
+      .reading_i        (reading),
+      .idle_i           (starter_idle),
+      .begin_valid_o    (begins),
+      .begin_row_o      (begins_row),
+      .add_valid_o      (adds),
+      .add_operation_o  (adds_operation),
+      .add_tree_o       (adds_tree),
+      .look_operation_i (look_operation),
+      .look_constants_o (look_constants),
+      .tried_operation_i(tried_operation),
+      .constants_o      (constants),
+      .come_valid_i     (come_starts),
+      .come_operation_i (come_process[ProcessBits-1:5]),
+      .come_processes_i (come_processes),
+      .ends_i           (ends)
+  );
+
+  tw_collective_unit_control #(
+      .Rows(Rows),
+      .Places(Places),
+      .Edges(Edges),
+      .Roots(Roots)
+  ) control (
       .clk_i,
       .rst_i,
       .vertex_valid_i,
       .vertex_row_i,
       .vertex_i,
+      .exchange_i,
       .edge_valid_i,
       .edge_row_i,
       .edge_index_i,
@@ -371,250 +249,184 @@ module tw_collective_unit
       .branch_label_i,
       .branch_up_i,
       .branch_down_i,
-      .lookup_valid_i  (look_starter || look_running_q),
-      .lookup_row_i    (look_row),
-      .lookup_label_i  (look_label),
-      .answer_valid_o  (table_valid),
-      .answer_vertex_o (vertex),
-      .answer_towards_o(towards),
-      .answer_away_o   (away),
-      .answer_behind_o (behind),
-      .answer_last_o   (last),
-      .end_valid_i     (1'b0),
-      .end_row_i       ('0),
-      .end_index_i     ('0),
-      .far_valid_o     (table_far_valid),
-      .far_neighbour_o (table_neighbour),
-      .far_there_o     (table_there)
+      .add_valid_i     (adds),
+      .add_operation_i (adds_operation),
+      .add_tree_i      (adds_tree),
+      .idle_o          (starter_idle),
+      .look_operation_o(look_operation),
+      .look_constants_i(look_constants),
+      .ask_valid_i     (asks),
+      .ask_process_i   (tried),
+      .ask_step_i      (asks_step),
+      .ask_place_i     (asks_place),
+      .ask_constants_i (constants),
+      .come_valid_o    (come_valid),
+      .come_process_o  (come_process),
+      .come_place_o    (come_place),
+      .come_step_o     (come_step),
+      .come_of_o       (come_of),
+      .come_processes_o(come_processes),
+      .come_begins_o   (come_begins),
+      .tree_starts_o   (tree_starts),
+      .answer_starts_o (answer_starts)
   );
 
-  exchange_t exchanges_q[Rows];
-  exchange_t exchange;
-  always_ff @(posedge clk_i) begin
-    if (vertex_valid_i) exchanges_q[vertex_row_i] <= exchange_i;
-    exchange <= exchanges_q[look_row];
-    asked_constants_q <= look_running_q ? running_constants_q : look_constants;
-  end
-  assign asked_at_root = vertex.has_rank && vertex.label == asked_constants_q.root;
+  // --- The process that is tried, and what its step takes
 
-  // --- Collective control: operations that begin, and running processes, which ask for the step after the next one
+  logic pick_valid, tried_valid, known, final_, over, from_host, to_host;
+  logic [ProcessBits-1:0] pick;
+  logic [Edges-1:0] from_edges, to_edges, held_reading, held_writing;
+  logic [Stages-1:0] from_stages, to_stages;
+  logic [OperandWidth-1:0] place;
+  part_t part;
+  logic [UnitWidth-1:0] unit;
+  logic [Units-1:0] describes;
+  logic [Units-1:0][255:0] described;
 
-  typedef struct packed {
-    logic                   valid;
-    logic                   running;  // otherwise the starter's
-    logic                   first;    // step, with which the process starts
-    logic                   second;   // the next one
-    logic                   place;    // of a running process's step
-    logic [ProcessBits-1:0] process_number;
-  } question_t;
-
-  logic starter_idle, starter_asks, starter_tree, starter_answered;
-  logic [OperationWidth-1:0] starter_operation;
-  logic [4:0] starter_process;
-  logic [6:0] starter_step;
-  logic begins_valid, begins_tree;
-  logic [OperationWidth-1:0] begins_operation;
-  operation_t begins_constants;
-
-  logic [ProcessBits-1:0] running_process_q, asking_process_q;
-  logic [6:0] running_step_q, asking_step_q;
-  logic running_place_q, asking_place_q, asking_q;
-  wire [6:0] after_next = at_step + 7'd2;  // modulo the steps
-
-  always_ff @(posedge clk_i) begin
-    look_running_q <= !rst_i && goes && next_step;
-    running_operation_q <= tried_operation;
-    running_constants_q <= constants;
-    running_process_q <= tried;
-    running_place_q <= step_place;
-    running_step_q <= after_next < step.steps ? after_next : after_next - step.steps;
-    asking_q <= !rst_i && look_running_q;
-    asking_process_q <= running_process_q;
-    asking_place_q <= running_place_q;
-    asking_step_q <= running_step_q;
-  end
-
-  question_t asked;
-  question_t [2:0] asked_q;
-  assign asked.valid = asking_q || (starter_asks && !starter_tree);
-  assign asked.running = asking_q;
-  assign asked.first = starter_step == 7'd0;
-  assign asked.second = starter_step == 7'd1;
-  assign asked.place = asking_place_q;
-  assign asked.process_number = asking_q ? asking_process_q : {starter_operation, starter_process};
-  always_ff @(posedge clk_i) asked_q <= rst_i ? '0 : {asked_q[1:0], asked};
-  wire question_t question = asked_q[2];
-  wire answered_running = question.valid && question.running;
-  assign starter_answered = question.valid && !question.running;
-
-  logic tree_valid, answer_valid;
-  logic [5:0] tree_processes, answer_processes;
-  step_t tree_step, answer_step;
-  process_t answer_process;
-
-  tw_collective_control #(
-      .Edges(Edges)
-  ) control (
-      .clk_i,
-      .rst_i,
-      .ask_valid_i       (asking_q || starter_asks),
-      .ask_collective_i  (asked_constants_q.collective),
-      .ask_algorithm_i   (asked_constants_q.algorithm),
-      .ask_process_i     (asking_q ? asking_process_q[4:0] : starter_process),
-      .ask_step_i        (asking_q ? asking_step_q : starter_step),
-      .ask_at_root_i     (asked_at_root),
-      .ask_vertex_i      (vertex),
-      .ask_exchange_i    (exchange),
-      .ask_towards_i     (towards),
-      .ask_away_i        (away),
-      .ask_behind_i      (behind),
-      .ask_last_i        (last),
-      .tree_valid_o      (tree_valid),
-      .tree_processes_o  (tree_processes),
-      .tree_step_o       (tree_step),
-      .answer_valid_o    (answer_valid),
-      .answer_processes_o(answer_processes),
-      .answer_process_o  (answer_process),
-      .answer_step_o     (answer_step)
-  );
-
-  tw_starter #(
-      .Operations(Operations)
-  ) starter (
-      .clk_i,
-      .rst_i,
-      .add_valid_i       (begins_valid),
-      .add_operation_i   (begins_operation),
-      .add_along_tree_i  (begins_tree),
-      .idle_o            (starter_idle),
-      .busy_i            (look_running_q),
-      .come_i            (asked_q[1].valid && asked_q[1].running),
-      .look_valid_o      (look_starter),
-      .look_operation_o  (look_operation),
-      .ask_valid_o       (starter_asks),
-      .ask_operation_o   (starter_operation),
-      .ask_along_tree_o  (starter_tree),
-      .ask_process_o     (starter_process),
-      .ask_step_o        (starter_step),
-      .answer_valid_i    (starter_answered),
-      .answer_processes_i(answer_processes),
-      .answer_steps_i    (answer_process.steps)
-  );
-
-  always_ff @(posedge clk_i) begin
-    if (begins_valid) constants_q[begins_operation] <= begins_constants;
-  end
-  assign look_constants = begins_valid && look_operation == begins_operation ? begins_constants : constants_q[look_operation];
-
-  // --- Steps that come: of a process that begins along a tree, or as collective control answers
-
-  wire tree_asks = starter_asks && starter_tree;
-  wire tree_starts = tree_asks && 6'(starter_process) < tree_processes;
-  wire answer_starts = starter_answered && question.first;
-  wire come_valid = tree_starts || answered_running || (starter_answered && (question.first || question.second));
-  wire come_starts = tree_starts || answer_starts;
-  wire [ProcessBits-1:0] come_process = tree_asks ? {starter_operation, starter_process} : question.process_number;
-  localparam process_t TreeProcess = '{steps: 7'd1, turns: TurnsStream, rounds: 16'd1, reversed: 5'd0};
-  wire held_t come_step = tree_asks ? held_of(tree_step, TreeProcess) : held_of(answer_step, answer_process);
-  // verilator lint_off UNUSEDSIGNAL
-  logic steps_valid, progress_valid;
-  // verilator lint_on UNUSEDSIGNAL
-
-  tw_steps #(
-      .Processes(Processes),
-      .Width($bits(held_t))
-  ) steps (
-      .clk_i,
-      .rst_i,
-      .come_valid_i  (come_valid),
-      .come_process_i(come_process),
-      .come_start_i  (come_starts),
-      .come_place_i  (answered_running ? question.place : 1'b1),
-      .come_step_i   (come_step),
-      .ask_valid_i   (pick_valid),
-      .ask_process_i (pick),
-      .at_valid_o    (steps_valid),
-      .at_place_o    (step_place),
-      .step_valid_o  (known),
-      .step_data_o   (step),
-      .leave_i       (goes && next_step)
-  );
-
-  tw_progress #(
-      .Processes(Processes)
-  ) progress (
-      .clk_i,
-      .rst_i,
-      .start_valid_i  (come_starts),
-      .start_process_i(come_process),
-      .ask_valid_i    (pick_valid),
-      .ask_process_i  (pick),
-      .at_valid_o     (progress_valid),
-      .at_step_o      (at_step),
-      .at_round_o     (at_round),
-      .at_stream_o    (at_stream),
-      .at_descriptor_o(at_descriptor),
-      .size_i         (constants.size),
-      .alone_i        (alone),
-      .at_size_o      (at_size),
-      .at_elements_o  (at_elements),
-      .at_first_o     (at_first),
-      .at_last_o      (at_last),
-      .go_i           (goes),
-      .steps_i        (step.steps),
-      .rounds_i       (step.rounds),
-      .streams_i      (step.streams),
-      .packets_i      (step.turns == TurnsStream ? 16'd0 : step.turns == TurnsPacket ? 16'd1 : constants.burst),
-      .at_next_step_o (next_step),
-      .at_over_o      (over),
-      .describe_i     (described_q),
-      .count_i        (descriptor.count),
-      .count_size_i   (described_constants_q.size),
-      .shortest_i     (described_constants_q.shortest),
-      .longest_i      (described_constants_q.longest),
-      .ring_i         (described_constants_q.ring),
-      .together_i     (described_constants_q.together)
-  );
-
-  logic [RowWidth-1:0] reading_row;
-  logic [Edges-1:0] reading;
-  logic begin_valid;
-  logic [RowWidth-1:0] begin_row;
-
-  tw_precedence #(
+  tw_collective_unit_processes #(
       .Rows(Rows),
       .Places(Places),
-      .Edges(Edges)
-  ) precedence (
+      .Edges(Edges),
+      .Stages(Stages),
+      .SlotPackets(SlotPackets),
+      .Units(Units)
+  ) processes (
       .clk_i,
       .rst_i,
       .load_valid_i  (vertex_valid_i),
       .load_row_i    (vertex_row_i),
-      .begin_valid_i (begin_valid),
-      .begin_row_i   (begin_row),
-      .add_valid_i   (tree_starts || starter_answered),
-      .add_row_i     (row_of(come_process[ProcessBits-1:5])),
-      .add_place_i   (place_of(come_process[ProcessBits-1:5])),
-      .add_process_i (come_process[4:0]),
-      .add_first_i   (come_starts),
-      .add_reading_i (come_step.from_edges),
-      .add_writing_i (come_step.to_edges),
-      .end_valid_i   (ends),
-      .end_row_i     (tried_row),
-      .end_place_i   (tried_place),
-      .end_process_i (tried[4:0]),
-      .held_row_i    (tried_row),
-      .held_place_i  (tried_place),
+      .begin_valid_i (begins),
+      .begin_row_i   (begins_row),
+      .come_valid_i  (come_valid),
+      .come_process_i(come_process),
+      .come_start_i  (come_starts),
+      .come_begins_i (come_begins),
+      .come_place_i  (come_place),
+      .come_step_i   (come_step),
+      .come_of_i     (come_of),
+      .pick_valid_i  (pick_valid),
+      .pick_process_i(pick),
+      .tried_i       (tried),
+      .constants_i   (constants),
+      .known_o       (known),
+      .from_edges_o  (from_edges),
+      .to_edges_o    (to_edges),
+      .from_stages_o (from_stages),
+      .to_stages_o   (to_stages),
+      .from_host_o   (from_host),
+      .to_host_o     (to_host),
+      .place_o       (place),
+      .part_o        (part),
+      .final_o       (final_),
       .held_reading_o(held_reading),
       .held_writing_o(held_writing),
+      .goes_i        (goes),
+      .unit_i        (unit),
+      .over_o        (over),
+      .ends_o        (ends),
+      .ask_valid_o   (asks),
+      .ask_step_o    (asks_step),
+      .ask_place_o   (asks_place),
+      .describes_i   (describes),
+      .described_i   (described),
       .reading_row_i (reading_row),
       .reading_o     (reading)
   );
 
+  wire [UnitWidth-1:0] own_unit = UnitWidth'(32'(tried) % Units);  // that whose bank has the stages that it fills
+
+  logic [Edges-1:0] there;
+  logic [Edges-1:0][CreditWidth-1:0] credits;
+  logic upload_there, staged_there, stage_room, slots_free, stages_free, choice_room, choice_valid;
+  logic [EdgeWidth-1:0] lacking_edge;
+  attempt_e attempt;
+  assign goes = attempt == AttemptGoes;
+
+  tw_collective_unit_attempt #(
+      .Edges(Edges),
+      .SlotFlits(SlotFlits)
+  ) attempts (
+      .valid_i       (tried_valid),
+      .known_i       (known),
+      .from_edges_i  (from_edges),
+      .to_edges_i    (to_edges),
+      .from_host_i   (from_host),
+      .size_i        (part.size),
+      .held_reading_i(held_reading),
+      .held_writing_i(held_writing),
+      .upload_there_i(upload_there),
+      .staged_there_i(staged_there),
+      .there_i       (there),
+      .credits_i     (credits),
+      .stage_room_i  (stage_room),
+      .slots_free_i  (slots_free),
+      .stages_free_i (stages_free),
+      .unit_valid_i  (choice_valid),
+      .unit_room_i   (choice_room),
+      .attempt_o     (attempt),
+      .edge_o        (lacking_edge)
+  );
+
+  logic [CountWidth-1:0] operands;
+  logic [Edges-1:0][OperandWidth-1:0] edge_operand;
+  logic [OperandWidth-1:0] own_operand, stage_operand;
+  logic [3:0] pace_read, pace;
+  logic [TimeBits-1:0] latency, read, left, again_in;
+  logic [11:0] packet_bytes;
+  logic [Ports-1:0] to_ports;
+  logic [PortCountWidth-1:0] port_count;
+  logic [Units-1:0][Ports:0][RoomWidth-1:0] room;
+  logic [Units-1:0] unit_room;
+
+  tw_collective_unit_step #(
+      .Ports(Ports),
+      .Units(Units),
+      .Edges(Edges),
+      .Stages(Stages),
+      .Words(Words),
+      .Latency(Latency),
+      .TimeBits(TimeBits)
+  ) step (
+      .from_edges_i   (from_edges),
+      .to_edges_i     (to_edges),
+      .from_stages_i  (from_stages),
+      .to_stages_i    (to_stages),
+      .from_host_i    (from_host),
+      .to_host_i      (to_host),
+      .place_i        (place),
+      .descriptor_i   (part.descriptor),
+      .size_i         (part.size),
+      .elements_i     (part.elements),
+      .element_size_i (constants.size),
+      .operands_o     (operands),
+      .edge_operand_o (edge_operand),
+      .own_operand_o  (own_operand),
+      .stage_operand_o(stage_operand),
+      .pace_read_i    (pace_read),
+      .pace_o         (pace),
+      .latency_o      (latency),
+      .read_o         (read),
+      .left_o         (left),
+      .again_o        (again_in),
+      .bytes_o        (packet_bytes),
+      .ports_o        (to_ports),
+      .port_count_o   (port_count),
+      .room_i         (room),
+      .units_o        (unit_room)
+  );
+
+  assign take_valid_o = goes && from_host;
+  assign take_process_o = tried;
+  assign take_unit_o = unit;
+  assign take_size_o = part.size;
+  assign take_pace_o = pace;
+  assign ended_valid_o = ends;
+  assign ended_process_o = tried;
+
   // --- Where packets come from
 
   logic slots_ready, uploads_ready, stages_ready;
-  logic [Links-1:0] slots_early, slots_late, arrives_empty;
+  logic [Links-1:0] slots_early, slots_late;
   logic [Links-1:0][ProcessBits-1:0] slots_early_process;
   logic [2*Links-1:0] slots_read;
   logic [2*Links-1:0][255:0] slots_data;
@@ -624,10 +436,6 @@ module tw_collective_unit
   logic [Ports-1:0][RowWidth-1:0] credit_row;
   logic [Ports-1:0][EdgeWidth-1:0] credit_edge;
   logic [Ports-1:0][15:0] credit_count;
-  logic [EdgeWidth-1:0] head_edge;
-  logic [RowWidth-1:0] head_row;
-  logic head_valid;
-  head_t head;
 
   tw_slots #(
       .Links(Links),
@@ -652,22 +460,22 @@ module tw_collective_unit
       .in_valid_i,
       .in_flit_i,
       .row_i           (tried_row),
-      .from_i          (step.from_edges),
+      .from_i          (from_edges),
       .status_valid_o  (slots_ready),
       .status_there_o  (there),
       .status_credits_o(credits),
       .status_free_o   (slots_free),
       .status_pace_o   (pace_read),
       .step_valid_i    (goes),
-      .step_to_i       (step.to_edges),
-      .step_size_i     (at_size),
+      .step_to_i       (to_edges),
+      .step_size_i     (part.size),
       .step_final_i    (final_),
       .step_pace_i     (pace),
       .step_unit_i     (unit),
       .step_operand_i  (edge_operand),
-      .wait_valid_i    (fate == Packet || fate == Credit),
-      .wait_credits_i  (fate == Credit),
-      .wait_edge_i     (lowest(fate == Credit ? lacking_credits : lacking_packets)),
+      .wait_valid_i    (attempt == AttemptPacket || attempt == AttemptCredit),
+      .wait_credits_i  (attempt == AttemptCredit),
+      .wait_edge_i     (lacking_edge),
       .wait_process_i  (tried),
       .early_valid_o   (slots_early),
       .early_process_o (slots_early_process),
@@ -706,7 +514,7 @@ module tw_collective_unit
       .tried_process_i   (tried),
       .there_o           (upload_there),
       .take_i            (take_valid_o),
-      .wait_i            (fate == Upload)
+      .wait_i            (attempt == AttemptUpload)
   );
 
   logic [Units-1:0] result_valid, result_last, result_staged;
@@ -732,11 +540,11 @@ module tw_collective_unit
       .clk_i,
       .rst_i,
       .operation_i    (tried_operation),
-      .from_i         (step.from_stages),
-      .to_i           (step.to_stages),
+      .from_i         (from_stages),
+      .to_i           (to_stages),
       .own_i          (own_unit),
       .place_i        (($clog2(StagePlaces))'(32'(tried[4:0]) / Units * 2)),
-      .size_i         (at_size),
+      .size_i         (part.size),
       .status_valid_o (stages_ready),
       .status_there_o (staged_there),
       .status_room_o  (stage_room),
@@ -746,7 +554,7 @@ module tw_collective_unit
       .step_unit_i    (unit),
       .step_pace_i    (pace),
       .step_operand_i (stage_operand),
-      .wait_valid_i   (fate == Staged),
+      .wait_valid_i   (attempt == AttemptStaged),
       .wait_process_i (tried),
       .result_valid_i (result_valid),
       .result_data_i  (result_data),
@@ -765,7 +573,7 @@ module tw_collective_unit
 
   assign ready_o = slots_ready && uploads_ready && stages_ready;
 
-  // --- Who is tried next, and where
+  // --- Which process is tried next, and which unit takes its step
 
   logic [Queues-1:0] early_valid, late_valid;
   logic [Queues-1:0][ProcessBits-1:0] early_process;
@@ -781,7 +589,7 @@ module tw_collective_unit
       .Units(Units),
       .ProcessBits(ProcessBits),
       .Depth(Processes),
-      .CycleBits(CycleBits)
+      .CycleBits(TimeBits)
   ) pick_ (
       .clk_i,
       .rst_i,
@@ -790,9 +598,9 @@ module tw_collective_unit
       .late_valid_i   (late_valid),
       .tried_valid_o  (tried_valid),
       .tried_process_o(tried),
-      .tried_time_i   (fate == Unknown || fate == Time),
-      .tried_room_i   (fate == StageRoom || fate == QueueRoom),
-      .tried_turn_i   (fate == Turn),
+      .tried_time_i   (attempt == AttemptUnknown || attempt == AttemptTime),
+      .tried_room_i   (attempt == AttemptStageRoom || attempt == AttemptQueueRoom),
+      .tried_turn_i   (attempt == AttemptTurn),
       .tried_goes_i   (goes && !over),
       .tried_unit_i   (unit),
       .tried_cycles_i (again_in),
@@ -819,8 +627,8 @@ module tw_collective_unit
       .clk_i,
       .rst_i,
       .step_row_i      (tried_row),
-      .step_to_edges_i (step.to_edges),
-      .step_to_stages_i(step.to_stages != '0),
+      .step_to_edges_i (to_edges),
+      .step_to_stages_i(to_stages != '0),
       .step_own_i      (own_unit),
       .step_room_i     (unit_room),
       .step_kept_i     (kept),
@@ -829,9 +637,9 @@ module tw_collective_unit
       .choice_unit_o   (unit),
       .choice_room_o   (choice_room),
       .take_i          (goes),
-      .take_ports_i    (($clog2(Ports + 1))'($countones(to_ports))),
+      .take_ports_i    (port_count),
       .take_read_i     (read),
-      .take_left_i     (last_flit + TimeBits'(written)),
+      .take_left_i     (left),
       .sent_valid_i    (leaves),
       .sent_unit_i     (left_unit),
       .sent_row_i      (left_row),
@@ -841,174 +649,95 @@ module tw_collective_unit
 
   // --- Aggregation units
 
-  typedef struct packed {
-    logic                urgent;
-    logic                staged;
-    logic [RowWidth-1:0] row;
-    logic [Edges-1:0]    edges;
-  } tag_t;
   // The upwards way of a short stream goes first.
-  wire tag_t tag = '{constants.upwards_first && tried[4:0] == 5'd0, step.to_stages != '0, tried_row, step.to_edges};
+  wire urgent = constants.upwards_first && tried[4:0] == 5'd0;
+  wire result_t told = '{16'(tried), part.step, part.round, part.stream, part.first, part.elements, part.descriptor};
 
-  localparam int unsigned Sources = 2 * Links + 3;  // slots, the host, two stages
-  logic [Units-1:0][Ports:0] queued, taken, again, queued_last;
-  logic [Units-1:0][Ports:0][255:0] queued_data;
-  tag_t [Units-1:0][Ports:0] queued_tag;
-  logic [Units-1:0] describes;
-  logic [Units-1:0][255:0] described;
+  logic [Units-1:0][Ports-1:0] queued, taken, again, queued_last, queued_urgent;
+  logic [Units-1:0][Ports-1:0][255:0] queued_data;
+  logic [Units-1:0][Ports-1:0][RowWidth-1:0] queued_row;
+  logic [Units-1:0][Ports-1:0][Edges-1:0] queued_edges;
 
-  for (genvar u = 0; u < Units; u++) begin : unit_
-    logic [OperandWidth-1:0] own_operand_q, stage_operand_q;
-    logic [Sources-1:0] source_valid;
-    logic [Sources-1:0][OperandWidth-1:0] source_place;
-    logic [Sources-1:0][255:0] source_data;
-    // verilator lint_off UNUSEDSIGNAL
-    tag_t result_tag;
-    // verilator lint_on UNUSEDSIGNAL
-    wire here = goes && 32'(unit) == u;
-
-    always_ff @(posedge clk_i) begin
-      if (here) own_operand_q <= own_operand;
-      if (here) stage_operand_q <= stage_operand;
-    end
-
-    always_comb begin
-      for (int unsigned s = 0; s < 2 * Links; s++) begin
-        source_valid[s] = slots_read[s] && 32'(slots_unit[s]) == u;
-        source_place[s] = slots_operand[s];
-        source_data[s] = slots_data[s];
-      end
-      source_valid[2*Links+:3] = {2'b00, host_valid_i[u]};
-      source_place[2*Links] = own_operand_q;
-      source_data[2*Links] = host_data_i[u];
-      for (int unsigned i = 0; i < 2; i++) begin
-        source_place[2*Links+1+i] = stage_operand_q + OperandWidth'(i);
-        source_data[2*Links+1+i] = '0;
-        for (int unsigned s = 0; s < 2 * Units; s++) begin
-          if (stages_read[s] && 32'(stages_unit[s]) == u && stages_operand[s] == stage_operand_q + OperandWidth'(i)) begin
-            source_valid[2*Links+1+i] = 1'b1;
-            source_data[2*Links+1+i] |= stages_data[s];
-          end
-        end
-      end
-      describes[u] = 1'b0;
-      described[u] = '0;
-      for (int unsigned s = 0; s < Sources; s++) begin
-        if (source_valid[s] && source_place[s] == '0) begin
-          describes[u] = 1'b1;
-          described[u] |= source_data[s];
-        end
-      end
-    end
-
-    tw_aggregation_unit #(
-        .Inputs(Inputs),
-        .Sources(Sources),
-        .Outputs(Ports + 1),
+  for (genvar u = 0; u < Units; u++) begin : units
+    tw_collective_unit_aggregation #(
+        .Unit(u),
+        .Links(Links),
+        .Ports(Ports),
+        .Units(Units),
+        .Rows(Rows),
+        .Edges(Edges),
         .Words(Words),
-        .TagBits($bits(tag_t)),
         .Latency(Latency),
         .Pairs(Pairs),
         .UserBytes(UserBytes)
     ) aggregation (
         .clk_i,
         .rst_i,
-        .begin_valid_i     (here),
-        .begin_count_i     (operands),
-        .begin_descriptor_i(at_descriptor),
-        .begin_size_i      (at_size),
-        .begin_bytes_i     (packet_bytes),
-        .begin_operation_i (constants.operation),
-        .begin_datatype_i  (constants.type_),
-        .begin_paced_i     (pace != 4'd1),
-        .begin_outputs_i   ({step.to_host, to_ports}),
-        .begin_tag_i       (tag),
-        .room_o            (room[u]),
-        .source_valid_i    (source_valid),
-        .source_place_i    (source_place),
-        .source_data_i     (source_data),
-        .result_valid_o    (result_valid[u]),
-        .result_data_o     (result_data[u]),
-        .result_last_o     (result_last[u]),
-        .result_tag_o      (result_tag),
-        .out_valid_o       (queued[u]),
-        .out_data_o        (queued_data[u]),
-        .out_last_o        (queued_last[u]),
-        .out_tag_o         (queued_tag[u]),
-        .out_ready_i       (taken[u]),
-        .out_again_i       (again[u])
+        .begin_valid_i        (goes && 32'(unit) == u),
+        .begin_operation_i    (constants.operation),
+        .begin_datatype_i     (constants.type_),
+        .begin_paced_i        (pace != 4'd1),
+        .begin_size_i         (part.size),
+        .begin_bytes_i        (packet_bytes),
+        .begin_operands_i     (operands),
+        .begin_own_operand_i  (own_operand),
+        .begin_stage_operand_i(stage_operand),
+        .begin_row_i          (tried_row),
+        .begin_to_edges_i     (to_edges),
+        .begin_to_ports_i     (to_ports),
+        .begin_to_host_i      (to_host),
+        .begin_to_stages_i    (to_stages != '0),
+        .begin_urgent_i       (urgent),
+        .begin_told_i         (told),
+        .room_o               (room[u]),
+        .slots_valid_i        (slots_read),
+        .slots_data_i         (slots_data),
+        .slots_unit_i         (slots_unit),
+        .slots_operand_i      (slots_operand),
+        .stages_valid_i       (stages_read),
+        .stages_data_i        (stages_data),
+        .stages_unit_i        (stages_unit),
+        .stages_operand_i     (stages_operand),
+        .host_valid_i         (host_valid_i[u]),
+        .host_data_i          (host_data_i[u]),
+        .described_valid_o    (describes[u]),
+        .described_o          (described[u]),
+        .result_valid_o       (result_valid[u]),
+        .result_data_o        (result_data[u]),
+        .result_last_o        (result_last[u]),
+        .result_staged_o      (result_staged[u]),
+        .out_valid_o          (queued[u]),
+        .out_data_o           (queued_data[u]),
+        .out_last_o           (queued_last[u]),
+        .out_urgent_o         (queued_urgent[u]),
+        .out_row_o            (queued_row[u]),
+        .out_edges_o          (queued_edges[u]),
+        .out_ready_i          (taken[u]),
+        .out_again_i          (again[u]),
+        .host_valid_o         (result_valid_o[u]),
+        .host_ready_i         (result_ready_i[u]),
+        .host_data_o          (result_data_o[u]),
+        .host_last_o          (result_last_o[u]),
+        .host_told_o          (result_tag_o[u]),
+        .host_taken_o         (host_taken[u])
     );
-    assign result_staged[u] = result_tag.staged;
-
-    // What the host is told of its packets, in their order.
-    wire result_t told = '{16'(tried), at_step, at_round, at_stream, at_first, at_elements, at_descriptor};
-    // verilator lint_off UNUSEDSIGNAL
-    logic told_valid;
-    // verilator lint_on UNUSEDSIGNAL
-
-    tw_fifo #(
-        .Width($bits(result_t)),
-        .Depth(Words)
-    ) results (
-        .clk_i,
-        .rst_i,
-        .in_valid_i (here && step.to_host),
-        .in_ready_o (),
-        .in_data_i  (told),
-        .out_valid_o(told_valid),
-        .out_ready_i(host_taken[u]),
-        .out_data_o (result_tag_o[u]),
-        .count_o    ()
-    );
-
-    assign result_valid_o[u] = queued[u][Ports];
-    assign result_data_o[u] = queued_data[u][Ports];
-    assign result_last_o[u] = queued_last[u][Ports];
-    assign taken[u][Ports] = result_ready_i[u];
-    assign again[u][Ports] = 1'b0;
-    assign host_taken[u] = queued[u][Ports] && result_ready_i[u] && queued_last[u][Ports];
   end
-
-  assign descriptor = descriptor_t'(described[described_unit_q]);
 
   // --- All-to-alls
 
-  logic [Ports-1:0] relay_valid, relay_ready, relay_last, relay_own, single_valid, single_ready;
+  logic [Ports-1:0] relay_valid, relay_ready, relay_last, single_valid, single_ready;
   logic [Ports-1:0][255:0] relay_data, single_data;
   logic [Ports-1:0][3:0] relay_vc, single_vc;
-  logic [Links-1:0] relay_comes;
-  for (genvar p = Lanes; p < Ports; p++) begin : no_lane
-    assign relay_valid[p] = 1'b0;
-    assign relay_last[p] = 1'b0;
-    assign relay_own[p] = 1'b0;
-    assign relay_data[p] = '0;
-    assign relay_vc[p] = '0;
-    assign single_valid[p] = 1'b0;
-    assign single_data[p] = '0;
-    assign single_vc[p] = '0;
-    assign came_valid_o[p] = 1'b0;
-    assign came_data_o[p] = '0;
-    assign came_last_o[p] = 1'b0;
-  end
-  for (genvar l = 0; l < Links; l++) begin : personal
-    logic [Vcs-1:0] relays_q;  // the packet that comes on a channel is of an all-to-all
-    // verilator lint_off UNUSEDSIGNAL
-    wire network_header_t header = network_header_t'(in_flit_i[l].data[47:0]);
-    // verilator lint_on UNUSEDSIGNAL
-    wire relays = in_flit_i[l].head ? header.collective == CollectiveAlltoall : relays_q[VcWidth'(in_flit_i[l].vc)];
-    assign relay_comes[l] = in_valid_i[l] && relays;
-    always_ff @(posedge clk_i) if (in_valid_i[l]) relays_q[VcWidth'(in_flit_i[l].vc)] <= relays;
-  end
 
-  tw_relay #(
+  tw_collective_unit_personal #(
       .Links(Links),
-      .Lanes(Lanes),
+      .Ports(Ports),
       .Classes(Classes),
       .Nodes(Nodes),
       .Flits(RelayFlits),
       .Vcs(Vcs),
       .RoomBits(RoomBits)
-  ) relay (
+  ) personal (
       .clk_i,
       .rst_i,
       .self_i,
@@ -1021,231 +750,79 @@ module tw_collective_unit
       .peer_node_i,
       .peer_port_i,
       .peer_vc_i,
-      .in_valid_i         (relay_comes),
+      .in_valid_i,
       .in_flit_i,
-      .own_valid_i        (own_valid_i[Lanes-1:0]),
-      .own_data_i         (own_data_i[Lanes-1:0]),
-      .own_last_i         (own_last_i[Lanes-1:0]),
-      .own_turn_o         (relay_own[Lanes-1:0]),
-      .src_valid_o        (relay_valid[Lanes-1:0]),
-      .src_ready_i        (relay_ready[Lanes-1:0]),
-      .src_data_o         (relay_data[Lanes-1:0]),
-      .src_last_o         (relay_last[Lanes-1:0]),
-      .src_vc_o           (relay_vc[Lanes-1:0]),
-      .single_valid_o     (single_valid[Lanes-1:0]),
-      .single_ready_i     (single_ready[Lanes-1:0]),
-      .single_data_o      (single_data[Lanes-1:0]),
-      .single_vc_o        (single_vc[Lanes-1:0]),
-      .host_room_i        (room_i[Lanes-1:0]),
-      .host_valid_o       (came_valid_o[Lanes-1:0]),
-      .host_data_o        (came_data_o[Lanes-1:0]),
-      .host_last_o        (came_last_o[Lanes-1:0]),
+      .own_valid_i,
+      .own_data_i,
+      .own_last_i,
+      .own_ready_o,
+      .src_valid_o        (relay_valid),
+      .src_ready_i        (relay_ready),
+      .src_data_o         (relay_data),
+      .src_last_o         (relay_last),
+      .src_vc_o           (relay_vc),
+      .single_valid_o     (single_valid),
+      .single_ready_i     (single_ready),
+      .single_data_o      (single_data),
+      .single_vc_o        (single_vc),
+      .host_room_i        (room_i),
+      .host_valid_o       (came_valid_o),
+      .host_data_o        (came_data_o),
+      .host_last_o        (came_last_o),
       .announce_valid_o   (announced_valid_o),
       .announce_context_o (announced_context_o),
       .announce_sequence_o(announced_sequence_o),
       .announce_source_o  (announced_source_o)
   );
-  assign own_ready_o = relay_own & relay_ready & own_valid_i;
 
   // --- Local ports
 
-  for (genvar p = 0; p < Ports; p++) begin : port
-    logic [Units:0] valid, ready, more, lasts, urgent;
-    logic [Units:0][255:0] data;
-    logic [Units:0][RowWidth-1:0] row;
-    logic [Units:0][Edges-1:0] edges;
-    logic [Units:0][3:0] vc;
-    logic [EdgeWidth-1:0] sent_edge;
-    logic [Edges-1:0] own;
-    for (genvar k = 0; k < Edges; k++) begin : edge_
-      assign own[k] = k % Ports == p;
-    end
-
-    always_comb begin
-      for (int unsigned u = 0; u < Units; u++) begin
-        valid[u] = queued[u][p];
-        data[u] = queued_data[u][p];
-        lasts[u] = queued_last[u][p];
-        urgent[u] = queued_tag[u][p].urgent;
-        row[u] = queued_tag[u][p].row;
-        edges[u] = queued_tag[u][p].edges & own;
-        vc[u] = '0;
-      end
-      valid[Units] = relay_valid[p];
-      data[Units] = relay_data[p];
-      lasts[Units] = relay_last[p];
-      urgent[Units] = 1'b0;
-      row[Units] = '0;
-      edges[Units] = '0;
-      vc[Units] = relay_vc[p];
-    end
-    for (genvar u = 0; u < Units; u++) begin : source
-      assign taken[u][p] = ready[u];
-      assign again[u][p] = more[u];
-    end
-    assign relay_ready[p] = ready[Units];
-
-    tw_injector #(
-        .Sources(Units + 1),
-        .Rows(Rows),
-        .Edges(Edges),
-        .Vcs(Vcs),
-        .Credits(Credits),
-        .PeerFlits(PeerFlits)
-    ) injector (
-        .clk_i,
-        .rst_i,
-        .edge_valid_i,
-        .edge_row_i,
-        .edge_index_i,
-        .edge_neighbour_i(edge_i.neighbour),
-        .edge_there_i    (edge_i.there),
-        .edge_vc_i,
-        .credit_valid_i  (credit_valid[p]),
-        .credit_ready_o  (credit_ready[p]),
-        .credit_row_i    (credit_row[p]),
-        .credit_edge_i   (credit_edge[p]),
-        .credit_count_i  (credit_count[p]),
-        .single_valid_i  (single_valid[p]),
-        .single_ready_o  (single_ready[p]),
-        .single_data_i   (single_data[p]),
-        .single_vc_i     (single_vc[p]),
-        .src_valid_i     (valid),
-        .src_ready_o     (ready),
-        .src_again_o     (more),
-        .src_edge_o      (sent_edge),
-        .src_data_i      (data),
-        .src_last_i      (lasts),
-        .src_urgent_i    (urgent),
-        .src_row_i       (row),
-        .src_edges_i     (edges),
-        .src_vc_i        (vc),
-        .out_valid_o     (out_valid_o[p]),
-        .out_flit_o      (out_flit_o[p]),
-        .out_back_i      (out_back_i[p])
-    );
-
-    wire [Units:0] sends = valid & ready & lasts;
-    always_comb begin
-      leaves[p] = sends[Units-1:0] != '0;
-      left_unit[p] = '0;
-      left_row[p] = '0;
-      left_done[p] = 1'b0;
-      for (int unsigned u = 0; u < Units; u++) begin
-        if (sends[u]) begin
-          left_unit[p] |= UnitWidth'(u);
-          left_row[p] |= row[u];
-          left_done[p] |= !more[u];
-        end
-      end
-      left_edge[p] = sent_edge;
-    end
-  end
-
-  // --- Operations begin: the host's, and at a vertex without a rank those that arrive
-
-  logic [Rows-1:0][Places-1:0] active_q;
-  logic [Operations-1:0][5:0] total_q, done_q;
-  logic [15:0] ranks_q[Rows];
-
-  logic bare_begins;
-  logic [RowWidth-1:0] bare_row;
-  logic [PlaceWidth-1:0] bare_place;
-  // verilator lint_off UNUSEDSIGNAL
-  head_t bare_opening;
-  // verilator lint_on UNUSEDSIGNAL
-
-  tw_openings #(
-      .Links(Links),
+  tw_collective_unit_ports #(
+      .Ports(Ports),
+      .Units(Units),
       .Rows(Rows),
-      .Places(Places),
-      .Edges(Edges)
-  ) openings (
+      .Edges(Edges),
+      .Vcs(Vcs),
+      .Credits(Credits),
+      .PeerFlits(PeerFlits)
+  ) ports (
       .clk_i,
       .rst_i,
-      .row_valid_i   (vertex_valid_i),
-      .row_i         (vertex_row_i),
-      .row_has_rank_i(vertex_i.has_rank),
-      .row_tree_i    (vertex_i.up[Edges-1:0] | vertex_i.down[Edges-1:0]),
-      .unload_valid_i,
-      .unload_row_i,
-      .in_valid_i,
-      .in_flit_i,
-      .in_to_empty_i (arrives_empty),
-      .look_row_o    (head_row),
-      .look_edge_o   (head_edge),
-      .front_valid_i (head_valid),
-      .front_i       (head),
-      .reading_row_o (reading_row),
-      .reading_i     (reading),
-      .taken_i       (active_q),
-      .idle_i        (starter_idle && !starter_asks && !start_valid_i),
-      .ended_valid_i (ends),
-      .ended_row_i   (tried_row),
-      .begin_valid_o (bare_begins),
-      .begin_row_o   (bare_row),
-      .begin_place_o (bare_place),
-      .begin_head_o  (bare_opening)
+      .edge_valid_i,
+      .edge_row_i,
+      .edge_index_i,
+      .edge_neighbour_i(edge_i.neighbour),
+      .edge_there_i    (edge_i.there),
+      .edge_vc_i,
+      .unit_valid_i    (queued),
+      .unit_ready_o    (taken),
+      .unit_again_o    (again),
+      .unit_data_i     (queued_data),
+      .unit_last_i     (queued_last),
+      .unit_urgent_i   (queued_urgent),
+      .unit_row_i      (queued_row),
+      .unit_edges_i    (queued_edges),
+      .relay_valid_i   (relay_valid),
+      .relay_ready_o   (relay_ready),
+      .relay_data_i    (relay_data),
+      .relay_last_i    (relay_last),
+      .relay_vc_i      (relay_vc),
+      .credit_valid_i  (credit_valid),
+      .credit_ready_o  (credit_ready),
+      .credit_row_i    (credit_row),
+      .credit_edge_i   (credit_edge),
+      .credit_count_i  (credit_count),
+      .single_valid_i  (single_valid),
+      .single_ready_o  (single_ready),
+      .single_data_i   (single_data),
+      .single_vc_i     (single_vc),
+      .left_valid_o    (leaves),
+      .left_unit_o     (left_unit),
+      .left_row_o      (left_row),
+      .left_edge_o     (left_edge),
+      .left_done_o     (left_done),
+      .out_valid_o,
+      .out_flit_o,
+      .out_back_i
   );
-
-  function automatic logic vectors(collective_e collective);
-    return collective inside {CollectiveGather, CollectiveAllgather, CollectiveScatter, CollectiveReduceScatter};
-  endfunction
-  function automatic logic [2:0] log2_size(datatype_e type_);
-    automatic logic [4:0] size = size_of(type_);
-    log2_size = '0;
-    for (int unsigned i = 0; i < 5; i++) if (size[i]) log2_size = 3'(i);
-  endfunction
-
-  operation_t bare_constants;
-  always_comb begin
-    bare_constants = '0;
-    bare_constants.collective = bare_opening.collective;
-    bare_constants.algorithm = bare_opening.algorithm;
-    bare_constants.operation = bare_opening.operation;
-    bare_constants.type_ = bare_opening.type_;
-    bare_constants.root = bare_opening.root;
-    bare_constants.size = log2_size(bare_opening.type_);
-    bare_constants.shortest = vectors(bare_opening.collective) || bare_opening.collective == CollectiveBarrier
-        ? 3'(PacketSize) : 3'(ShortestSize);
-    bare_constants.longest = 3'(LongestSize);
-    bare_constants.together = vectors(bare_opening.collective) ? ranks_q[bare_row] : 16'd1;
-  end
-
-  assign begin_valid = start_valid_i || bare_begins;
-  assign begin_row = start_valid_i ? row_of(start_operation_i) : bare_row;
-  assign begins_valid = (start_valid_i && start_asks_i) || bare_begins;
-  assign begins_operation = start_valid_i ? start_operation_i
-      : OperationWidth'(32'(bare_row) * Places + 32'(bare_place));
-  assign begins_constants = start_valid_i ? start_constants_i : bare_constants;
-  assign begins_tree = begins_constants.algorithm != AlgorithmExchange && !vectors(begins_constants.collective);
-
-  wire ends_operation = ends && 6'(done_q[tried_operation] + 6'd1) == total_q[tried_operation];
-
-  always_ff @(posedge clk_i) begin
-    if (vertex_valid_i) ranks_q[vertex_row_i] <= vertex_i.ranks;
-    for (int unsigned o = 0; o < Operations; o++) begin
-      if (begins_valid && 32'(begins_operation) == o) begin
-        active_q[o/Places][o%Places] <= 1'b1;
-        done_q[o] <= '0;
-      end else if (ends && 32'(tried_operation) == o) begin
-        active_q[o/Places][o%Places] <= !ends_operation;
-        done_q[o] <= done_q[o] + 6'd1;
-      end
-      if (tree_starts && 32'(starter_operation) == o) total_q[o] <= tree_processes;
-      if (answer_starts && 32'(question.process_number >> 5) == o) total_q[o] <= answer_processes;
-    end
-    if (rst_i) active_q <= '0;
-  end
-
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (!rst_i) begin
-      control_answers : assert (!question.valid || answer_valid);
-      tree_is_known : assert (!tree_asks || tree_valid);
-      one_comes : assert (!(tree_asks && question.valid && (question.running || question.first || question.second)));
-      descriptor_comes : assert (!described_q || describes[described_unit_q]);
-    end
-  end
-`endif
 endmodule

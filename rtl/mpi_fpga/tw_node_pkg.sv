@@ -92,6 +92,32 @@ package tw_node_pkg;
     logic        upwards_first;  // the way up goes before others
   } operation_t;
 
+  // The packet that a process takes next.
+  typedef struct packed {
+    logic [6:0]  step;
+    logic [15:0] round;
+    logic [15:0] stream;      // of the step
+    logic        descriptor;
+    logic [2:0]  size;        // log2 of its flits
+    logic [10:0] elements;
+    logic [47:0] first;       // of the stream's elements
+  } part_t;
+
+  // The outcome of trying a process: it goes, or the first thing that it lacks.
+  typedef enum logic [3:0] {
+    AttemptNone      = 4'd0,  // no process is tried
+    AttemptUnknown   = 4'd1,  // the step itself
+    AttemptTurn      = 4'd2,  // edges that earlier operations still use
+    AttemptUpload    = 4'd3,  // a packet of the host,
+    AttemptStaged    = 4'd4,  // of another process,
+    AttemptPacket    = 4'd5,  // or of an edge
+    AttemptCredit    = 4'd6,  // for an edge
+    AttemptStageRoom = 4'd7,  // room for another process's packet
+    AttemptTime      = 4'd8,  // a free unit, or free ports of the memories
+    AttemptQueueRoom = 4'd9,  // a unit with room in its queues
+    AttemptGoes      = 4'd10
+  } attempt_e;
+
   // What the host is told of a packet for it.
   typedef struct packed {
     logic [15:0] process_number;

@@ -151,8 +151,8 @@ def test_a_bug_in_a_whole_unit_is_named(monkeypatch: pytest.MonkeyPatch, name: s
     unit = hunt.project.block(name)
     hunt.originals(unit)  # builds it
     assert not any(hunt.project.difference(unit, parameters, SEED) for parameters in unit.sets)
-    file = Path("rtl/mpi_fpga/tw_collective_unit.sv")
-    old, new = "at_descriptor ? CycleBits'(2)", "at_descriptor ? CycleBits'(3)"  # it is tried again too late
+    file = Path("rtl/mpi_fpga/parts/tw_collective_unit_step.sv")
+    old, new = "descriptor_i ? TimeBits'(2)", "descriptor_i ? TimeBits'(3)"  # it is tried again too late
     start = (ROOT / file).read_text().index(old)
     mutant = Mutant(unit.name, file, Fault("constant", start, start + len(old), old, new))
     outcome = hunt.outcome(mutant, SEED)

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a collective unit's processes: the step and the next packet of each, and the edges that earlier operations still
+// use. The process that was picked is tried in the next cycle; if it goes, it advances to its next packet.
+//
+// Order: that of the blocks. Latency: one cycle from pick to process. Throughput: a process a cycle. Storage: that of the
+// blocks. The state depends on memories and constants_i; ends_o and ask_valid_o on goes_i as well. Critical path: from goes_i
+// over the process's progress to the memories.
+module tw_collective_unit_processes
+  import tw_spec_pkg::*, tw_mpi_fpga_spec_pkg::*, tw_node_pkg::*;
+#(
+    parameter int unsigned Rows = 32,
+    parameter int unsigned Places = 4,
+    parameter int unsigned Edges = 6,
+    parameter int unsigned Stages = 16,
+    parameter int unsigned SlotPackets = 4,
+    parameter int unsigned Units = 6,
+    localparam int unsigned Operations = Rows * Places,
+    localparam int unsigned RowWidth = Rows > 1 ? $clog2(Rows) : 1,
+    localparam int unsigned OperationWidth = Operations > 1 ? $clog2(Operations) : 1,
+    localparam int unsigned ProcessBits = OperationWidth + 5,
+    localparam int unsigned OperandWidth = $clog2(Edges + 1),
+    localparam int unsigned UnitWidth = Units > 1 ? $clog2(Units) : 1
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic                load_valid_i,
+    input logic [RowWidth-1:0] load_row_i,
+    input logic                begin_valid_i,  /// an operation takes the next place of its row
+    input logic [RowWidth-1:0] begin_row_i,
+
+    // A step comes, which its process is at next (valid), or whose edges its operation will use (begins).
+    input logic                   come_valid_i,
+    input logic [ProcessBits-1:0] come_process_i,
+    input logic                   come_start_i,   /// the process starts with it
+    input logic                   come_begins_i,
+    input logic                   come_place_i,
+    // verilator lint_off UNUSEDSIGNAL
+    input step_t                  come_step_i,
+    input process_t               come_of_i,
+    // verilator lint_on UNUSEDSIGNAL
+
+    input logic                   pick_valid_i,
+    input logic [ProcessBits-1:0] pick_process_i,
+    input logic [ProcessBits-1:0] tried_i,         /// that of the cycle before
+    input operation_t             constants_i,     /// of its operation
+
+    // The process that is tried.
+    output logic                    known_o,         /// its step has come
+    output logic [Edges-1:0]        from_edges_o,
+    output logic [Edges-1:0]        to_edges_o,
+    output logic [Stages-1:0]       from_stages_o,
+    output logic [Stages-1:0]       to_stages_o,
+    output logic                    from_host_o,
+    output logic                    to_host_o,
+    output logic [OperandWidth-1:0] place_o,
+    output part_t                   part_o,
+    output logic                    final_o,         /// the last packet of the step's streams, or of a turn that fills a slot
+    output logic [Edges-1:0]        held_reading_o,
+    output logic [Edges-1:0]        held_writing_o,
+
+    input  logic                 goes_i,
+    input  logic [UnitWidth-1:0] unit_i,      /// with this unit
+    output logic                 over_o,      /// that would be its last packet
+    output logic                 ends_o,      /// and is
+
+    // The step after the next one is needed.
+    output logic       ask_valid_o,
+    output logic [6:0] ask_step_o,
+    output logic       ask_place_o,
+
+    // The descriptor that each unit reads.
+    input logic [Units-1:0]        describes_i,
+    input logic [Units-1:0][255:0] described_i,
+
+    input  logic [RowWidth-1:0] reading_row_i,
+    output logic [Edges-1:0]    reading_o       /// edges that operations of the row read
+);
+  localparam int unsigned PlaceWidth = Places > 1 ? $clog2(Places) : 1;
+  localparam int unsigned Processes = Operations * 32;
+
+  function automatic logic [RowWidth-1:0] row_of(logic [OperationWidth-1:0] operation);
+    return RowWidth'(32'(operation) / Places);
+  endfunction
+  function automatic logic [PlaceWidth-1:0] place_of(logic [OperationWidth-1:0] operation);
+    return PlaceWidth'(32'(operation) % Places);
+  endfunction
+  wire [OperationWidth-1:0] come_operation = come_process_i[ProcessBits-1:5];
+  wire [OperationWidth-1:0] tried_operation = tried_i[ProcessBits-1:5];
+
+  // A step, and the process that it is of, as far as they matter here.
+  typedef struct packed {
+    logic [Edges-1:0]        from_edges;
+    logic [Edges-1:0]        to_edges;
+    logic [Stages-1:0]       from_stages;
+    logic [Stages-1:0]       to_stages;
+    logic                    from_host;
+    logic                    to_host;
+    logic [OperandWidth-1:0] place;
+    logic [15:0]             streams;
+    logic [6:0]              steps;
+    turns_e                  turns;
+    logic [15:0]             rounds;
+  } held_t;
+
+  held_t come, step;
+  assign come = '{come_step_i.from_edges[Edges-1:0], come_step_i.to_edges[Edges-1:0], come_step_i.from_stages[Stages-1:0],
+      come_step_i.to_stages[Stages-1:0], come_step_i.from_host, come_step_i.to_host, OperandWidth'(come_step_i.place),
+      come_step_i.streams, come_of_i.steps, come_of_i.turns, come_of_i.rounds};
+  assign from_edges_o = step.from_edges;
+  assign to_edges_o = step.to_edges;
+  assign from_stages_o = step.from_stages;
+  assign to_stages_o = step.to_stages;
+  assign from_host_o = step.from_host;
+  assign to_host_o = step.to_host;
+  assign place_o = step.place;
+
+  logic next_step, step_place, last;  // packet of its stream
+  // verilator lint_off UNUSEDSIGNAL
+  logic steps_valid, progress_valid;
+  // verilator lint_on UNUSEDSIGNAL
+
+  tw_steps #(
+      .Processes(Processes),
+      .Width($bits(held_t))
+  ) steps (
+      .clk_i,
+      .rst_i,
+      .come_valid_i,
+      .come_process_i,
+      .come_start_i,
+      .come_place_i,
+      .come_step_i  (come),
+      .ask_valid_i  (pick_valid_i),
+      .ask_process_i(pick_process_i),
+      .at_valid_o   (steps_valid),
+      .at_place_o   (step_place),
+      .step_valid_o (known_o),
+      .step_data_o  (step),
+      .leave_i      (ask_valid_o)
+  );
+
+  // What a descriptor says is out of the memories in the next cycle.
+  logic described_q;
+  logic [UnitWidth-1:0] described_unit_q;
+  // verilator lint_off UNUSEDSIGNAL
+  operation_t described_constants_q;
+  wire descriptor_t descriptor = descriptor_t'(described_i[described_unit_q]);
+  // verilator lint_on UNUSEDSIGNAL
+  always_ff @(posedge clk_i) begin
+    described_q <= !rst_i && goes_i && part_o.descriptor;
+    described_unit_q <= unit_i;
+    described_constants_q <= constants_i;
+  end
+
+  tw_progress #(
+      .Processes(Processes)
+  ) progress (
+      .clk_i,
+      .rst_i,
+      .start_valid_i  (come_start_i),
+      .start_process_i(come_process_i),
+      .ask_valid_i    (pick_valid_i),
+      .ask_process_i  (pick_process_i),
+      .at_valid_o     (progress_valid),
+      .at_step_o      (part_o.step),
+      .at_round_o     (part_o.round),
+      .at_stream_o    (part_o.stream),
+      .at_descriptor_o(part_o.descriptor),
+      .size_i         (constants_i.size),
+      .alone_i        (constants_i.collective == CollectiveBarrier),
+      .at_size_o      (part_o.size),
+      .at_elements_o  (part_o.elements),
+      .at_first_o     (part_o.first),
+      .at_last_o      (last),
+      .go_i           (goes_i),
+      .steps_i        (step.steps),
+      .rounds_i       (step.rounds),
+      .streams_i      (step.streams),
+      .packets_i      (step.turns == TurnsStream ? 16'd0 : step.turns == TurnsPacket ? 16'd1 : constants_i.burst),
+      .at_next_step_o (next_step),
+      .at_over_o      (over_o),
+      .describe_i     (described_q),
+      .count_i        (descriptor.count),
+      .count_size_i   (described_constants_q.size),
+      .shortest_i     (described_constants_q.shortest),
+      .longest_i      (described_constants_q.longest),
+      .ring_i         (described_constants_q.ring),
+      .together_i     (described_constants_q.together)
+  );
+
+  assign ends_o = goes_i && over_o;
+
+  // Where turns go through many streams, a turn that fills a slot comes again only when all of its credits are back.
+  wire fills = step.turns == TurnsPacket && 32'(step.streams) * 2 > SlotPackets;
+  assign final_o = (last || fills) && 16'(part_o.stream + 16'd1) == step.streams;
+
+  wire [6:0] after_next = part_o.step + 7'd2;  // modulo the steps
+  assign ask_valid_o = goes_i && next_step;
+  assign ask_step_o = after_next < step.steps ? after_next : after_next - step.steps;
+  assign ask_place_o = step_place;
+
+  tw_precedence #(
+      .Rows(Rows),
+      .Places(Places),
+      .Edges(Edges)
+  ) precedence (
+      .clk_i,
+      .rst_i,
+      .load_valid_i,
+      .load_row_i,
+      .begin_valid_i,
+      .begin_row_i,
+      .add_valid_i   (come_begins_i),
+      .add_row_i     (row_of(come_operation)),
+      .add_place_i   (place_of(come_operation)),
+      .add_process_i (come_process_i[4:0]),
+      .add_first_i   (come_start_i),
+      .add_reading_i (come.from_edges),
+      .add_writing_i (come.to_edges),
+      .end_valid_i   (ends_o),
+      .end_row_i     (row_of(tried_operation)),
+      .end_place_i   (place_of(tried_operation)),
+      .end_process_i (tried_i[4:0]),
+      .held_row_i    (row_of(tried_operation)),
+      .held_place_i  (place_of(tried_operation)),
+      .held_reading_o,
+      .held_writing_o,
+      .reading_row_i,
+      .reading_o
+  );
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) descriptor_comes : assert (!described_q || describes_i[described_unit_q]);
+  end
+`endif
+endmodule
