@@ -125,7 +125,7 @@ class Decoder final : public Component {
     }
     ++received_.taken;
     const auto fields = header(*held.frame);
-    (*buffers_)[held.port].add(held.frame, kHeader,
+    (*buffers_)[held.port].add(held.frame, ethernet::kHeader + kHeader,
                                {.words = static_cast<unsigned>(bytes / kWord),
                                 .first = fields.first,
                                 .last = fields.last,

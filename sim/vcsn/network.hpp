@@ -47,14 +47,15 @@ class Network final : public Engine {
       found->start();
       found->ended = [this, found](const Ended& told) { end(*found, told); };
       if (capture_)
-        for (unsigned port = 0; port < found->externals.size(); ++port) watch(*found, n, port);
+        for (unsigned port = 0; port < found->externals.size(); ++port)
+          if (auto* external = dynamic_cast<EthernetPort*>(found->externals[port].get())) watch(*external, n, port);
     }
   }
 
   [[nodiscard]] unsigned nodes() const { return assembly_.nodes(); }
   /// Throws std::invalid_argument where it has no shell.
   [[nodiscard]] Node& node(unsigned number) {
-    require(number < nodes_.size() && nodes_[number], "node " + std::to_string(number) + " has no virtual circuits");
+    require(number < nodes_.size() && nodes_[number], "node " + std::to_string(number) + " is no FPGA");
     return *nodes_[number];
   }
 
@@ -63,7 +64,7 @@ class Network final : public Engine {
   /// Writes a virtual port's row of the circuit table: frames go to another one and are taken from it alone, or none do. Throws
   /// std::invalid_argument, one line, where there is no such port.
   void set_circuit(const Place& at, const std::optional<Place>& to) {
-    External& port = external(at);
+    EthernetPort& port = external(at);
     std::optional<Circuit> circuit;
     if (to) {
       external(*to);
@@ -84,7 +85,7 @@ class Network final : public Engine {
     of.crossbar.set(output, input);
   }
   void set_pace(const Place& at, const Pace& pace) {
-    External& port = external(at);
+    EthernetPort& port = external(at);
     port.encoder.ports().set(at.virtual_port, pace);
     port.encoder.wake(0);
   }
@@ -154,12 +155,14 @@ class Network final : public Engine {
     return known;
   }
 
-  External& external(const Place& place) {
+  EthernetPort& external(const Place& place) {
     Node& of = node(place.node);
     require(place.port < of.config.ports && place.virtual_port < of.config.virtual_ports,
             "there is no " + to_string(place) + "; it has " + std::to_string(of.config.ports) + " with " +
                 std::to_string(of.config.virtual_ports) + " each");
-    return of.externals[place.port];
+    auto* found = dynamic_cast<EthernetPort*>(of.externals[place.port].get());
+    require(found, to_string(place) + " is at a serial link, which has no circuits");
+    return *found;
   }
   Node& checked(unsigned number, unsigned engine, const Transfer& transfer) {
     Node& of = node(number);
@@ -184,11 +187,9 @@ class Network final : public Engine {
     return to_string({number, port / of.config.virtual_ports, port % of.config.virtual_ports});
   }
 
-  void watch(Node& of, unsigned number, unsigned port) {
-    External& external = of.externals[port];
+  void watch(EthernetPort& external, unsigned number, unsigned port) {
     const unsigned interface = capture_->interface("node " + std::to_string(number) + ", port " + std::to_string(port));
-    const double ns =
-        1e9 / static_cast<double>(ticks_per_second()) * static_cast<double>(external.end.domain->clock.period);
+    const double ns = 1e9 / static_cast<double>(ticks_per_second()) * static_cast<double>(external.clock().period);
     const auto note = [this, interface, ns](Tick cycle, const ethernet::Frame& frame) {
       capture_->frame(interface, static_cast<std::uint64_t>(static_cast<double>(cycle) * ns), frame.bytes());
     };

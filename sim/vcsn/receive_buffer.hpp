@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 
 #include "common/async_fifo.hpp"
 #include "core/clock.hpp"
@@ -33,7 +34,7 @@ class ReceiveBuffer final : public Source {
     most_ = std::max(most_, written_ - freed_);
     return written_ - freed_ + frame_words_ <= words_;
   }
-  /// All words of a frame are in it from `whole` on.
+  /// The words of a frame: one may leave each cycle from `whole` on.
   void add(const ethernet::FrameRef& frame, std::size_t data, const Waiting& of) {
     frames_.push_back({frame, data, of, 0});
     written_ += of.words;
@@ -42,6 +43,10 @@ class ReceiveBuffer final : public Source {
   /// Words that were in it at once when a frame came.
   [[nodiscard]] std::uint64_t most() const { return most_; }
   [[nodiscard]] bool empty() const { return frames_.empty() && crossing_.empty(); }
+
+  /// When word `number` since the begin has left its place; kNever: that is not known.
+  [[nodiscard]] Tick left(std::int64_t number) const { return left_.of(number); }
+  std::function<void()> leaves = [] {};  ///< words have left, or will
 
   // The shell's side.
 
@@ -55,12 +60,13 @@ class ReceiveBuffer final : public Source {
  private:
   struct Received {
     ethernet::FrameRef frame;
-    std::size_t data = 0;  ///< where words begin in its payload
+    std::size_t data = 0;  ///< where words begin in it
     Waiting of;
     unsigned next = 0;
   };
 
   void fill() {
+    bool moved = false;
     while (!frames_.empty() && crossing_.place() != kNever) {
       Received& first = frames_.front();
       const Tick at = std::max({crossing_.place(), first.of.whole, last_ + 1});
@@ -68,12 +74,13 @@ class ReceiveBuffer final : public Source {
       Word word{.first = first.of.first && first.next == 0,
                 .last = first.of.last && first.next + 1 == first.of.words,
                 .channel = first.of.channel};
-      std::memcpy(word.bytes.data(), first.frame->payload().data() + first.data + std::size_t{first.next} * kWord,
-                  kWord);
+      std::memcpy(word.bytes.data(), first.frame->bytes().data() + first.data + std::size_t{first.next} * kWord, kWord);
       crossing_.push(at, word);
       left_.add(at);
       if (++first.next == first.of.words) frames_.pop_front();
+      moved = true;
     }
+    if (moved) leaves();
   }
 
   AsyncFifo<Word> crossing_;

@@ -262,7 +262,7 @@ def test_calls_of_the_network_are_checked() -> None:
     network = two()
     for call, said in (
         (lambda: network.set_circuit(Place(0, 2, 0), None), "there is no virtual port 2.0 of node 0"),
-        (lambda: network.set_circuit(Place(16, 0, 0), None), "node 16 has no virtual circuits"),
+        (lambda: network.set_circuit(Place(16, 0, 0), None), "node 16 is no FPGA"),
         (lambda: network.set_circuit(Place(0, 0, 0), Place(0, 0, 0)), "can't be joined with itself"),
         (lambda: network.connect(0, 6, 0), "a crossbar has no input or output 6"),
         (lambda: network.connect(0, 3, 0), "two outputs of a crossbar are set to one input"),

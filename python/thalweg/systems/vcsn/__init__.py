@@ -7,7 +7,7 @@ SYSTEM = System(
     name="vcsn",
     about="FPGAs with virtual circuits over Ethernet",
     package=__name__,
-    node_kinds=frozenset({"vcsn", "vcsn-server", "ethernet-switch"}),
+    node_kinds=frozenset({"vcsn", "dcn", "vcsn-server", "ethernet-switch"}),
     operations={
         "transfer": Loaded("commands.bench:transfer", "Memory to memory over a circuit.", "operations:OPERATIONS"),
         "gather": Loaded("commands.bench:gather", "Blocks of all FPGAs to one.", "operations:OPERATIONS"),

@@ -10,21 +10,21 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from thalweg.cluster import dram, leaves
-from thalweg.cluster.kinds import Assembled, NodeTable
+from thalweg.cluster.file import parse
+from thalweg.cluster.kinds import Assembled, KindsTable, LinkTable, NodeTable
+from thalweg.errors import InputError
 from thalweg.systems.ethernet.forwarding import flood_ports, routes
 from thalweg.systems.vcsn._sim import Network
 
 WORD = 64  #: bytes of a word of a stream
 
 
-class Node(dram.Ddr4):
-    """An FPGA with its shell."""
+class Fpga(dram.Ddr4):
+    """An FPGA with its shell, whatever network its external ports are of."""
 
-    kind: Literal["vcsn"]
     shell_clock: str = Field(description="of the crossbar, the DMA engines and the memory's users")
-    mac_clock: str = Field(description="of the MACs' words")
-    ports: int = Field(ge=1, le=16, description="external ones: Ethernet")
-    virtual_ports: int = Field(ge=1, le=64, description="of each external port")
+    line_clock: str = Field(description="of the words at external ports")
+    ports: int = Field(ge=1, le=16, description="external ones")
     dmas: int = Field(ge=1, le=16, description="pairs of a DMA engine that reads and one that writes the memory")
     banks: int = Field(ge=1, le=64, description="of the memory")
     bank_bytes: int = Field(ge=4096, le=2**40, description="of each bank")
@@ -37,14 +37,67 @@ class Node(dram.Ddr4):
     receive_words: int = Field(
         ge=16, le=2**20, description="of 64 bytes that a virtual port keeps of what it has received"
     )
+    line_ns: float = Field(ge=0, le=1e6, description="of a line's two ends: MACs or packets, line codes, transceivers")
+
+    @property
+    def virtual_of_port(self) -> int:
+        """Virtual ports of each external one."""
+        raise NotImplementedError
+
+    @property
+    def most_words(self) -> int:
+        """Of data in a frame or packet."""
+        raise NotImplementedError
+
+    @property
+    def port_types(self) -> Mapping[str, str]:
+        raise NotImplementedError
+
+
+class Node(Fpga):
+    """Virtual circuits over Ethernet."""
+
+    kind: Literal["vcsn"]
+    virtual_ports: int = Field(ge=1, le=64, description="of each external port")
     frame_words: int = Field(143, ge=1, le=143, description="of 64 bytes in a frame at most")
-    mac_ns: float = Field(
-        ge=0, le=1e6, description="of a sending and a receiving MAC, their line code and transceivers"
-    )
+
+    @property
+    def virtual_of_port(self) -> int:
+        return self.virtual_ports
+
+    @property
+    def most_words(self) -> int:
+        return self.frame_words
 
     @property
     def port_types(self) -> Mapping[str, str]:
         return {f"eth{port}": "Ethernet" for port in range(self.ports)} | {"pcie": "PCIe"}
+
+
+class Direct(Fpga):
+    """Serial links to neighbours (DCN)."""
+
+    kind: Literal["dcn"]
+    frame_words: int = Field(62, ge=1, le=143, description="of 64 bytes in a packet at most")
+
+    @property
+    def virtual_of_port(self) -> int:
+        return 1
+
+    @property
+    def most_words(self) -> int:
+        return self.frame_words
+
+    @property
+    def port_types(self) -> Mapping[str, str]:
+        return {f"port{port}": "serial" for port in range(self.ports)} | {"pcie": "PCIe"}
+
+
+class Serial(LinkTable):
+    """Moves a word of 64 bytes in each cycle of its ends' clock."""
+
+    kind: Literal["dcn"]
+    latency_ns: float = Field(ge=0, le=1e6, description="from end to end, one way")
 
 
 class Server(NodeTable):
@@ -77,12 +130,19 @@ class Cluster(Assembled):
     system = "vcsn"
     NODES: ClassVar[Mapping[str, type[NodeTable]]] = {
         "vcsn": Node,
+        "dcn": Direct,
         "vcsn-server": Server,
         "ethernet-switch": leaves.EthernetSwitch,
     }
-    LINKS = {"ethernet": leaves.LINKS["ethernet"], "wire": leaves.LINKS["wire"]}
+    LINKS: ClassVar[Mapping[str, type[LinkTable]]] = {
+        "dcn": Serial,
+        "ethernet": leaves.LINKS["ethernet"],
+        "wire": leaves.LINKS["wire"],
+    }
 
     def check(self) -> None:
+        if len({type(self.fpga(node)) for node in self.fpgas}) > 1:
+            raise self.file.wrong("FPGAs are all of kind vcsn, or all of kind dcn", "topology")
         if len(self.fpgas) < 2:
             raise self.file.wrong(
                 f"{len(self.fpgas)} FPGAs; there are at least two that send to each other", "topology"
@@ -90,30 +150,32 @@ class Cluster(Assembled):
         if self.servers and self.servers != list(range(self.hardware, self.topology.nodes)):
             raise self.file.wrong("servers have the last numbers, behind FPGAs and switches", "topology.nodes")
         for name, table in self.nodes.items():
-            if not isinstance(table, Node):
+            if not isinstance(table, Fpga):
                 continue
             for key in ("send_words", "send_frames"):
                 value: int = getattr(table, key)
                 if value & (value - 1):
                     raise self.file.wrong(f"{key} is {value}; it is a power of two", f"node.{name}.{key}")
             for key in ("send_words", "receive_words"):
-                if (value := getattr(table, key)) < table.frame_words:
+                if (value := getattr(table, key)) < table.most_words:
                     raise self.file.wrong(
-                        f"{key} is {value}; a frame has {table.frame_words} words at most, which have to fit",
+                        f"{key} is {value}; a frame has {table.most_words} words at most, which have to fit",
                         f"node.{name}.{key}",
                     )
             for key, what in dram.faults(table):
                 raise self.file.wrong(what, f"node.{name}.{key}")
         for node in self.fpgas:
             if not self._joined(node):
-                raise self.file.wrong(f"node {node} ({self.node_names[node]}) has no Ethernet link", "topology")
+                raise self.file.wrong(
+                    f"node {node} ({self.node_names[node]}) has no link at an external port", "topology"
+                )
 
-    def _of(self, kind: type[NodeTable]) -> list[int]:
+    def _of(self, kind: type[Fpga | Server]) -> list[int]:
         return [node for node, name in enumerate(self.node_names) if isinstance(self.nodes[name], kind)]
 
     @cached_property
     def fpgas(self) -> list[int]:
-        return self._of(Node)
+        return self._of(Fpga)
 
     @cached_property
     def servers(self) -> list[int]:
@@ -124,10 +186,10 @@ class Cluster(Assembled):
         """FPGAs and switches, which have the first numbers."""
         return self.topology.nodes - len(self.servers)
 
-    def fpga(self, node: int) -> Node:
+    def fpga(self, node: int) -> Fpga:
         """Raises TypeError of another node."""
         table = self.nodes[self.node_names[node]]
-        if not isinstance(table, Node):
+        if not isinstance(table, Fpga):
             raise TypeError(f"node {node} is no FPGA")
         return table
 
@@ -153,6 +215,51 @@ class Cluster(Assembled):
     def _routes(self) -> Mapping[tuple[int, int], Mapping[int, int]]:
         """Of each (node, external port) that is joined: the port of each switch that leads to it."""
         return {station: routes(self.topology, station, self.fpgas) for station in self._stations}
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether its FPGAs have serial links to neighbours, and no circuits."""
+        return isinstance(self.fpga(self.fpgas[0]), Direct)
+
+    def ring_of(self, nodes: int) -> Cluster:
+        """So many of the first FPGA in a ring, as the first server's cards."""
+        server = self.node_names[self.servers[0]]
+        cards = next(iter(self.server_tables.values())).cards
+        slot = self.link_names[-1]
+        table = {
+            "shape": "ring",
+            "size": [nodes],
+            "node": self.node_names[self.fpgas[0]],
+            "link": self.link_names[0],
+            "nodes": {f"{nodes}-{nodes - 1 + -(-nodes // cards)}": server},
+            "join": [
+                {"link": slot, "ends": [f"{nodes + node // cards}.slot{node % cards}", f"{node}.pcie"]}
+                for node in range(nodes)
+            ],
+        }
+        name = f"{self.name} with {nodes} nodes"
+        values = self.file.values.model_dump(exclude_none=True) | {"topology": table}
+        return type(self)._made(parse(KindsTable, values, {}, name, self.file.plain), name)
+
+    def way(self, source: int, destination: int, first: int | None = None) -> list[tuple[int, int, int]]:
+        """Of a direct network: the shortest way between two FPGAs, as (node, port that it comes in at, port that it leaves by), where -1 stands for
+        the memory at both ends. `first`: the port that it leaves `source` by. Raises InputError where there is none."""
+        came: dict[int, tuple[int, int, int]] = {source: (-1, -1, -1)}
+        for node in (queue := [source]):
+            for port in self._joined(node) if first is None or node != source else [first]:
+                other, there = int(self.topology.peer[node, port]), int(self.topology.peer_port[node, port])
+                if other not in came and other in self.fpgas:
+                    came[other] = (node, port, there)
+                    queue.append(other)
+        if destination not in came:
+            raise InputError(f"no serial links lead from node {source} to node {destination}")
+        steps, node, leaves_by = [], destination, -1
+        while True:
+            before, port, there = came[node]
+            steps.append((node, there, leaves_by))
+            if node == source:
+                return steps[::-1]
+            node, leaves_by = before, port
 
     def reaches(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
         """Frames go from an FPGA's external port to another one's."""
@@ -192,18 +299,23 @@ class Cluster(Assembled):
     @property
     def frame_words(self) -> int:
         """Of data in a frame at most; of the first FPGA."""
-        return self.fpga(self.fpgas[0]).frame_words
+        return self.fpga(self.fpgas[0]).most_words
+
+    def wire_bytes(self, words: int) -> float:
+        """Of a frame or packet with so many words of data, with what is before and behind it."""
+        return words * WORD + (WORD + WORD / 2 if self.is_direct else 18 + 4 + 8 + 12)
 
     @property
     def payload_gb(self) -> float:
-        """GB/s of data that an external port's line carries in the longest frames: Equation 2 of the paper."""
-        data = self.frame_words * WORD
-        return self.gbit_s / 8 * data / (data + 8 + 14 + 4 + 4 + 12)
+        """GB/s of data that an external port's line carries in the longest frames: Equations 1 and 2 of the paper."""
+        return self.gbit_s / 8 * self.frame_words * WORD / self.wire_bytes(self.frame_words)
 
     @property
     def gbit_s(self) -> float:
-        """Of the first FPGA's first line."""
+        """Of the first FPGA's first line, with all that is before and behind data."""
         node, port = self._stations[0]
+        if self.is_direct:
+            return float(self.clocks[self.fpga(node).line_clock].hertz) * WORD * 8 / 1e9
         ends = self.topology.links.tolist()
         number = next(k for k, (a, pa, b, pb) in enumerate(ends) if (node, port) in ((a, pa), (b, pb)))
         link = self.links[self.link_names[number]]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -111,7 +111,10 @@ class Collective:
         for (node, block), address in self.layout.before.items():
             network.store(node, address, self.data(block))
         nodes = {
-            node for stage in self.schedule.stages for move in stage.moves for node in (move.source, move.destination)
+            node
+            for stage in self.schedule.stages
+            for move in stage.moves
+            for node in (move.source, move.destination, *(passed[0] for passed in move.passes))
         }
         taking_part = {self.cluster.server_of(node) for node in nodes}
         servers = {server: table for server, table in self.cluster.server_tables.items() if server in taking_part}
@@ -129,8 +132,9 @@ class Collective:
         own = [node for node in self.cluster.fpgas if self.cluster.server_of(node) == server]
         costs = self.cluster.server_tables[server]
         stages = self.layout.stages
-        yield from self._wire(network, costs, own, 0)
-        yield Barrier()
+        if not self.cluster.is_direct:
+            yield from self._wire(network, costs, own, 0)
+            yield Barrier()
         yield from self._set(network, costs, own, stages[0])
         yield Barrier()
         for number, stage in enumerate(stages):
@@ -149,7 +153,7 @@ class Collective:
                 again = self.schedule.sends_again(number + 1)
                 if not again:
                     yield from self._wire(network, costs, own, number + 1)
-                yield from self._set(network, costs, own, stages[number + 1])
+                yield from self._set(network, costs, own, stages[number + 1], stage)
                 yield Barrier()
                 if again:  # what these ports have sent has arrived now
                     yield from self._wire(network, costs, own, number + 1)
@@ -157,6 +161,8 @@ class Collective:
 
     def _wire(self, network: Network, costs: Server, own: list[int], stage: int) -> Iterator[Step]:
         """Writes rows of circuit tables: of the first stage all, so that nothing is left of what was before; then those that change."""
+        if self.cluster.is_direct:
+            return
         peers: dict[tuple[int, Port], tuple[int, Port]] = {}
         for source, source_port, destination, destination_port in self.schedule.circuits[stage]:
             peers[source, source_port] = (destination, destination_port)
@@ -164,7 +170,7 @@ class Collective:
         for node in own:
             table = self.cluster.fpga(node)
             for port in range(table.ports):
-                for virtual in range(table.virtual_ports):
+                for virtual in range(table.virtual_of_port):
                     peer = peers.get((node, (port, virtual)))
                     if peer is None and (stage > 0 or self.schedule.steps):
                         continue
@@ -172,16 +178,26 @@ class Collective:
                     network.set_circuit(Place(node, port, virtual), Place(peer[0], *peer[1]) if peer else None)
 
     @staticmethod
-    def _set(network: Network, costs: Server, own: list[int], stage: list[Placed]) -> Iterator[Step]:
-        """Sets the crossbars of a server's FPGAs: to this stage's moves, and to nothing else."""
+    def _set(
+        network: Network, costs: Server, own: list[int], stage: list[Placed], before: Sequence[Placed] = ()
+    ) -> Iterator[Step]:
+        """Sets the crossbars of a server's FPGAs: to this stage's moves, and to nothing else but what passes through in the stage before, which
+        this server does not see the end of."""
         yield Work(costs.crossbar_us)
+        passes = {
+            (node, network.place(node, *leaves_by)) for placed in before for node, _, leaves_by in placed.move.passes
+        }
         for node in own:
             for output in range(network.place(node, 0, 0) + network.virtual_ports(node)):
-                network.connect(node, output, None)
+                if (node, output) not in passes:
+                    network.connect(node, output, None)
         for placed in stage:
             move = placed.move
             if move.source in own:
                 network.connect(move.source, network.place(move.source, *move.source_port), placed.read_engine)
+            for node, comes, leaves_by in move.passes:
+                if node in own:
+                    network.connect(node, network.place(node, *leaves_by), network.place(node, *comes))
             if move.destination in own:
                 network.connect(
                     move.destination, placed.write_engine, network.place(move.destination, *move.destination_port)

@@ -45,7 +45,7 @@ def _transfers(rows: Sequence[Row]) -> Figure:
     times, rates = figure.subplots(1, 2)
     ways = (
         ("VCSN, simulated", "tab:blue", "o-", [row.measured for row in points]),
-        ("DCN, by its rate and latency", "tab:orange", "--", [row.about["dcn_us"] for row in points]),
+        ("DCN, simulated", "tab:orange", "s-", [row.about["dcn_us"] for row in points]),
         ("by way of the servers, by rates alone", "tab:gray", ":", [row.about["hosts_us"] for row in points]),
     )
     for name, colour, style, us in ways:
@@ -80,8 +80,12 @@ def _gathers(rows: Sequence[Row]) -> Figure:
         sizes = [row.about["bytes"] for row in points]
         axes.plot(sizes, [row.measured for row in points], "o", ms=5, color="tab:blue", label="VCSN, simulated")
         axes.plot(sizes, [row.about["equation_us"] for row in points], color="tab:blue", label="Equation 7, corrected")
+        axes.plot(sizes, [row.about["dcn_us"] for row in points], "s", ms=5, color="tab:orange", label="DCN, simulated")
         axes.plot(
-            sizes, [row.about["dcn_us"] for row in points], "--", color="tab:orange", label="DCN, its counterpart"
+            sizes,
+            [row.about["dcn_equation_us"] for row in points],
+            color="tab:orange",
+            label="its counterpart for DCN",
         )
         axes.set_yscale("log")
         axes.set_title(f"{nodes} nodes")

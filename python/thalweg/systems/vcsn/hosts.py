@@ -39,7 +39,10 @@ Program = Generator[Step, None, None]
 
 
 def barrier_us(server: Server, servers: int, since_us: float | None = None) -> float:
-    """Of MPI_Barrier on so many servers: Equation 6 of the paper. `since_us`: the work since the last one, for what it adds on average."""
+    """Of MPI_Barrier on so many servers: Equation 6 of the paper; one alone has nobody to wait for. `since_us`: the work since the last one, for what
+    it adds on average."""
+    if servers == 1:
+        return 0.0
     late = 0.0 if since_us is None else server.late_us if since_us < server.long_us else server.very_late_us
     return server.barrier_us + server.barrier_round_us * math.ceil(math.log2(servers)) + late
 

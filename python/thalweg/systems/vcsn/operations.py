@@ -33,10 +33,11 @@ def _wanted(cluster: Cluster, sizes: Sizes, blocks: int) -> list[int]:
 
 
 def _wire_us(cluster: Cluster, size: int) -> float:
-    """Of the frames of a packet on a line, from the first preamble to the last FCS, and of the shortest way's cables."""
+    """Of the frames of a packet on a line, from the first one's begin to the last one's end."""
     words = -(-size // WORD)
     frames = -(-words // cluster.frame_words)
-    return (words * WORD + frames * (18 + 4 + 8 + 12) - 12) * 8e-3 / cluster.gbit_s
+    gap = WORD / 2 if cluster.is_direct else 12
+    return (words * WORD + frames * cluster.wire_bytes(0) - gap) * 8e-3 / cluster.gbit_s
 
 
 def _measured(
@@ -63,7 +64,7 @@ def recorded(cluster: Cluster, network: Network) -> Recorded:
     for node in cluster.fpgas:
         table = cluster.fpga(node)
 
-        def name(place: int, engine: str, dmas: int = table.dmas, ports: int = table.virtual_ports) -> str:
+        def name(place: int, engine: str, dmas: int = table.dmas, ports: int = table.virtual_of_port) -> str:
             if place < dmas:
                 return f"{engine} engine {place}"
             return f"virtual port {(place - dmas) // ports}.{(place - dmas) % ports}"
@@ -87,8 +88,8 @@ def transfer(
     seed: int = 1,
     pcap: str = "",
 ) -> Plan:
-    """From the memory of the FPGA `source` to that of `destination`, by the five steps of section 4.1. `port`: external port of both; `pcap`: a
-    file for all frames of a single size."""
+    """From the memory of the FPGA `source` to that of `destination`, by the five steps of section 4.1. `port`: external port of both, of circuits;
+    over serial links the shortest way is taken. `pcap`: a file for all frames of a single size."""
     for what, node in (("source", source), ("destination", destination)):
         if node not in cluster.fpgas:
             raise InputError(
@@ -96,12 +97,15 @@ def transfer(
             )
     if source == destination:
         raise InputError(f"source and destination are both {source}")
-    _port(cluster, port, [source, destination])
+    if cluster.is_direct:
+        move = _step(cluster, source, destination)
+    else:
+        _port(cluster, port, [source, destination])
+        move = Move(source, (port, 0), destination, (port, 0), (source,))
     wanted = _wanted(cluster, sizes, 1)
     at_least("seed", seed, 0)
     if pcap and len(wanted) > 1:
         raise InputError(f"pcap is of one size; there are {len(wanted)}")
-    move = Move(source, (port, 0), destination, (port, 0), (source,))
     schedule = Schedule(destination, (Stage((move,)),), steps=True)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
@@ -115,8 +119,17 @@ def transfer(
         runs = [Collective(cluster, schedule, row["bytes"], seed).run()[0] for row in rows]
         return in_turn(title, [recorded(cluster, network) for network in runs])
 
-    title = f"transfer from node {source} to node {destination} on {cluster.name}, external port {port}"
+    by = f"{len(cluster.way(source, destination)) - 1} links" if cluster.is_direct else f"external port {port}"
+    title = f"transfer from node {source} to node {destination} on {cluster.name}, {by}"
     return Plan(cluster, "transfer", title, "the program has the interrupt", measure, {"data": seed}, record=record)
+
+
+def _step(cluster: Cluster, source: int, destination: int, first: int | None = None) -> Move:
+    """A block from an FPGA to another over serial links; between them are others' crossbars. `first`: the port that it leaves by. Raises
+    InputError."""
+    way = cluster.way(source, destination, first)
+    passes = tuple((node, (comes, 0), (leaves_by, 0)) for node, comes, leaves_by in way[1:-1])
+    return Move(source, (way[0][2], 0), destination, (way[-1][1], 0), (source,), passes)
 
 
 def _port(cluster: Cluster, port: int, nodes: Sequence[int]) -> None:
@@ -132,7 +145,7 @@ def _port(cluster: Cluster, port: int, nodes: Sequence[int]) -> None:
 def _collective(
     cluster: Cluster, name: str, by: str, nodes: int, root: int, sizes: Sizes, late: bool, seed: int
 ) -> Plan:
-    one_of("way", by, schedules.GATHERS)
+    by = one_of("way", by or ("ring" if cluster.is_direct else "tree"), schedules.GATHERS)
     nodes = nodes or len(cluster.fpgas)
     if not 2 <= nodes <= len(cluster.fpgas):
         raise InputError(f"nodes is {nodes}; {cluster.name} has {len(cluster.fpgas)} FPGAs, and 2 at least take part")
@@ -140,17 +153,32 @@ def _collective(
     if root not in taking_part:
         raise InputError(f"root is {root}; the FPGAs that take part are {taking_part[0]} to {taking_part[-1]}")
     table = cluster.fpga(root)
-    if by != "relink" and table.virtual_ports < 2:
+    if cluster.is_direct and by != "ring":
+        raise InputError(f"{name} by {by} takes circuits; {cluster.name} has serial links, and can do it by ring")
+    if not cluster.is_direct and by != "relink" and table.virtual_of_port < 2:
         raise InputError(f"a {by} takes two virtual ports of each external one; {cluster.name} has one")
     if table.dmas < table.ports:
         raise InputError(
             f"{name} takes a pair of DMA engines for each of {table.ports} external ports; there are {table.dmas}"
         )
-    for port in range(table.ports):
-        _port(cluster, port, taking_part)
+    if not cluster.is_direct:
+        for port in range(table.ports):
+            _port(cluster, port, taking_part)
     wanted = _wanted(cluster, sizes, nodes - 1)
     at_least("seed", seed, 0)
-    schedule = schedules.GATHERS[by](taking_part, root, table.ports, table.virtual_ports)
+    if cluster.is_direct:
+        if cluster.topology.shape != "ring":
+            raise InputError(f"{name} goes by ring, and {cluster.name} is a {cluster.topology.shape}")
+        # Port 0 leads to larger numbers, port 1 to smaller ones, as the nodes behind the root go.
+        schedule = schedules.ring(
+            taking_part,
+            root,
+            2,
+            1,
+            lambda node, above, side: _step(cluster, node, above, None if nodes == 2 else 1 - side),
+        )
+    else:
+        schedule = schedules.GATHERS[by](taking_part, root, table.ports, table.virtual_of_port)
     if name == "scatter":
         schedule = schedules.scatter(schedule)
     for size in wanted:
@@ -180,14 +208,14 @@ def _collective(
 def gather(
     cluster: Cluster,
     *,
-    by: str = "tree",
+    by: str = "",
     nodes: int = 0,
     root: int = 0,
     sizes: Sizes = "64K:4M",
     late: bool = False,
     seed: int = 1,
 ) -> Plan:
-    """Of the first `nodes` FPGAs (0: all) to `root`. `by`: ring, tree or relink. `late`: barriers take what they take on average after work
+    """Of the first `nodes` FPGAs (0: all) to `root`. `by`: ring, tree or relink; by default tree, and ring over serial links. `late`: barriers take what they take on average after work
     (section 6.3)."""
     return _collective(cluster, "gather", by, nodes, root, sizes, late, seed)
 
@@ -195,7 +223,7 @@ def gather(
 def scatter(
     cluster: Cluster,
     *,
-    by: str = "tree",
+    by: str = "",
     nodes: int = 0,
     root: int = 0,
     sizes: Sizes = "64K:4M",

@@ -18,7 +18,7 @@ from thalweg.systems.vcsn.cluster import WORD, Cluster
 from thalweg.systems.vcsn.hosts import barrier_us
 
 PAPER = "vcsn"
-PRESET = "vcsn-d5005"
+PRESET, DIRECT = "vcsn-d5005", "dcn-d5005"
 SIZES = tuple(256 << 20 >> power for power in range(13))
 """Of Table 6: 256 MiB to 64 KiB."""
 TRANSFERS = tuple(64 << 2 * power for power in range(11))
@@ -30,11 +30,14 @@ LARGEST = 16 << 20
 def latency_ns(cluster: Cluster, words: int = 64) -> float:
     """From where a word leaves node 0's crossbar to where it is at node 1's, the mean of many at any phase of the clocks."""
     network = cluster.network()
-    one, other = Place(0, 0, 0), Place(1, 0, 0)
-    network.set_circuit(one, other)
-    network.set_circuit(other, one)
-    network.connect(0, network.place(0, 0, 0), 0)
-    network.connect(1, 0, network.place(1, 0, 0))
+    if cluster.is_direct:
+        (_, _, out), (_, into, _) = cluster.way(0, 1)
+    else:
+        out = into = 0
+        network.set_circuit(Place(0, 0, 0), Place(1, 0, 0))
+        network.set_circuit(Place(1, 0, 0), Place(0, 0, 0))
+    network.connect(0, network.place(0, out, 0), 0)
+    network.connect(1, 0, network.place(1, into, 0))
     for handle in range(words):
         network.write(handle, 1, 0, [(0, WORD)])
         network.read(0, 0, [(0, WORD)])
@@ -48,6 +51,7 @@ class Evaluation(OfPaper):
     def __init__(self, largest: int = LARGEST) -> None:
         super().__init__(PAPER)
         self.cluster = Cluster.load(PRESET)
+        self.direct = Cluster.load(DIRECT)
         self.largest = largest
 
     def parts(self) -> Sequence[Part]:
@@ -57,6 +61,7 @@ class Evaluation(OfPaper):
             ("Figures 8 and 9", self._transfers),
             ("stages", self._stages),
             ("Figures 13 to 15", self._gathers),
+            ("DCN's efficiency", self._experiments),
             ("Table 6", self._errors),
             ("Figure 20", self._large),
         ]
@@ -81,39 +86,43 @@ class Evaluation(OfPaper):
 
     def _latency(self) -> Iterator[Row]:
         note = "an input: the preset's MACs take what the known parts leave; Table 5 has 847 ns"
-        yield self.row("vcsn.latency", "crossbar to crossbar, a word", latency_ns(self.cluster), "ns", note)
+        yield self.row("vcsn.latency", "VCSN, crossbar to crossbar, a word", latency_ns(self.cluster), "ns", note)
+        note = "an input, to a cycle of the link's clock; Table 5 has 491 ns"
+        yield self.row("dcn.latency", "DCN, crossbar to crossbar, a word", latency_ns(self.direct), "ns", note)
 
     def _transfers(self) -> Iterator[Row]:
-        rows = self._bench("transfer", sizes=TRANSFERS)
-        server = next(iter(self.cluster.server_tables.values()))
-        topology, path = 2 * server.circuit_us, models.DCN.latency * 1e6
-        starts = server.crossbar_us + 2 * server.start_us
-        for row in rows:
+        rows = self._bench(self.cluster, "transfer", sizes=TRANSFERS)
+        direct = self._bench(self.direct, "transfer", sizes=TRANSFERS)
+        for row, other in zip(rows, direct, strict=True):
             size = row["bytes"]
-            dcn = starts + path + size / models.dcn_rate() * 1e6
-            hosts = size * (2 / 10.8e3 + 1 / 12.5e3)
             yield self.row(
                 "vcsn.transfer",
                 short(size),
                 row["time_us"],
                 "us",
                 bytes=size,
-                dcn_us=dcn,
-                hosts_us=hosts,
+                dcn_us=other["time_us"],
+                hosts_us=size * (2 / 10.8e3 + 1 / 12.5e3),
                 gb_per_s=row["gb_per_s"],
+                dcn_gb_per_s=other["gb_per_s"],
             )
-        yield self.row(
-            "vcsn.p2p.max_throughput",
-            f"long transfers, {short(rows[-1]['bytes'])}",
-            rows[-1]["bytes"] / rows[-1]["data_us"] / 1e3,
-            "GB/s",
-            "while words move",
+        for id_, of, row in (("vcsn", "VCSN", rows[-1]), ("dcn", "DCN", direct[-1])):
+            rate = row["bytes"] / row["data_us"] / 1e3
+            note = "while words move"
+            yield self.row(f"{id_}.p2p.max_throughput", f"{of}, transfer of {short(row['bytes'])}", rate, "GB/s", note)
+        # Where the lines through the two longest transfers of each meet.
+        (begin, slope), (begin_direct, slope_direct) = (
+            (
+                one["time_us"]
+                - (per := (two["time_us"] - one["time_us"]) / (two["bytes"] - one["bytes"])) * one["bytes"],
+                per,
+            )
+            for one, two in (rows[-2:], direct[-2:])
         )
-        # Equal times: both tables' rows and the longer way, against the slower line.
-        slower = 1e6 / models.dcn_rate() - 1e6 / models.vcsn_rate()
-        later = topology + (models.VCSN.latency - models.DCN.latency) * 1e6
-        note = f"two rows of circuit tables, {server.circuit_us:g} us each, and the longer way, against the rates of Equations 1 and 2"
-        yield self.row("vcsn.p2p.crossover", "VCSN faster than DCN from", later / slower / 1e6, "MB", note)
+        meet = (begin - begin_direct) / (slope_direct - slope)
+        server = next(iter(self.cluster.server_tables.values()))
+        note = f"two rows of circuit tables, {server.circuit_us:g} us each, and the longer way, against the faster line"
+        yield self.row("vcsn.p2p.crossover", "VCSN faster than DCN from", meet / 1e6, "MB", note)
         note = (
             "two copies over PCIe at 10.8 GB/s and one between servers at 12.5, which are the dashed line of Figure 8; the paper measured ten "
             "times with what MPI adds, of which it gives no numbers"
@@ -139,9 +148,10 @@ class Evaluation(OfPaper):
     def _gathers(self) -> Iterator[Row]:
         for nodes in (4, 9, 16):
             sizes = [size for size in SIZES[::-1] if size <= self.largest]
-            for row in self._bench("gather", nodes=nodes, sizes=sizes, late=True):
+            rows = self._bench(self.cluster, "gather", nodes=nodes, sizes=sizes, late=True)
+            direct = self._bench(self.direct.ring_of(nodes), "gather", sizes=sizes, late=True)
+            for row, other in zip(rows, direct, strict=True):
                 size = row["bytes"]
-                equation = models.gather_vcsn(nodes, size) * 1e6
                 yield self.row(
                     "vcsn.gather",
                     f"{nodes} nodes, {short(size)} each",
@@ -149,14 +159,41 @@ class Evaluation(OfPaper):
                     "us",
                     nodes=nodes,
                     bytes=size,
-                    equation_us=equation,
+                    equation_us=models.gather_vcsn(nodes, size) * 1e6,
                     share=row["share_of_ports"],
-                    dcn_us=models.gather_dcn(nodes, size) * 1e6,
+                    dcn_us=other["time_us"],
+                    dcn_equation_us=models.gather_dcn(nodes, size) * 1e6,
+                    dcn_share=other["share_of_ports"],
                 )
             size = SIZES[0]
             share = models.gather_efficiency(nodes, size, models.gather_vcsn(nodes, size), models.vcsn_rate())
             id_ = "vcsn.gather.efficiency" if nodes == 9 else "vcsn.gather.efficiency.others"
             yield self.row(id_, f"{nodes} nodes, 256M each, corrected Equation 7", share, "of two ports")
+
+    def _experiments(self) -> Iterator[Row]:
+        """What DCN's 72 % may come from: the paper's three reasons, and memory."""
+        size = min(self.largest, 8 << 20)
+        direct = self.direct.ring_of(9)
+
+        def share(cluster: Cluster, late: bool = True) -> float:
+            (row,) = self._bench(cluster, "gather", sizes=[size], late=late)
+            return float(row["share_of_ports"])
+
+        def with_node(**values: Any) -> Cluster:
+            return direct.replace(node={"fpga": values})
+
+        what = f"DCN, 9 nodes, {short(size)} each"
+        tried = {
+            "as in the preset": share(direct),
+            "packets of 143 words, as long as VCSN's frames": share(with_node(frame_words=143)),
+            "a receive buffer of 128 words, whose credits hold the link up": share(with_node(receive_words=128)),
+            "barriers that are not late": share(direct, late=False),
+            "two banks of memory": share(with_node(banks=2)),
+            "one bank, which is read and written at once": share(with_node(banks=1)),
+        }
+        for name, found in tried.items():
+            id_ = "dcn.gather.efficiency" if name.startswith("one bank") else "dcn.gather.efficiency.experiments"
+            yield self.row(id_, f"{what}: {name}", found, "of two ports")
 
     def _errors(self) -> Iterator[Row]:
         """Measured times follow from the errors of the original model; those of the corrected one from these."""
@@ -200,8 +237,9 @@ class Evaluation(OfPaper):
         row = barrier_us(server, 8)
         yield self.row("vcsn.barrier", "MPI_Barrier of eight servers, Equation 6", row, "us")
 
-    def _bench(self, operation: str, **options: Any) -> list[dict[str, Any]]:
-        rows = thalweg.measure(operation, self.cluster, **options)
+    @staticmethod
+    def _bench(cluster: Cluster, operation: str, **options: Any) -> list[dict[str, Any]]:
+        rows = thalweg.measure(operation, cluster, **options)
         if not all(row["verified"] for row in rows):
             raise CheckFailed(f"{operation} gave a wrong result")
         return rows

@@ -6,8 +6,8 @@ A stage's transfers go at once; the next stage begins when all have ended. Block
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 Port = tuple[int, int]
 """An external port and a virtual port of it."""
@@ -22,6 +22,9 @@ class Move:
     destination: int
     destination_port: Port
     blocks: tuple[int, ...]
+    passes: tuple[
+        tuple[int, Port, Port], ...
+    ] = ()  #: nodes whose crossbars pass it on, with ports that it comes in at and leaves by
 
 
 @dataclass(frozen=True)
@@ -120,8 +123,15 @@ def tree(nodes: Sequence[int], root: int, ports: int, virtual_ports: int) -> Sch
     return Schedule(root, tuple(stages))
 
 
-def ring(nodes: Sequence[int], root: int, ports: int, virtual_ports: int) -> Schedule:
-    """To `root` from both sides of a ring (Figures 10 and 11), a block a stage; with one external port from one side."""
+def ring(
+    nodes: Sequence[int],
+    root: int,
+    ports: int,
+    virtual_ports: int,
+    step: Callable[[int, int, int], Move] | None = None,
+) -> Schedule:
+    """To `root` from both sides of a ring (Figures 10 and 11), a block a stage; with one external port from one side. `step`: the move from a node
+    to the one above on a side, where links are given."""
     at = list(nodes).index(root)
     others = [*nodes[at + 1 :], *nodes[:at]]
     half = -(-len(others) // min(2, ports))
@@ -134,7 +144,8 @@ def ring(nodes: Sequence[int], root: int, ports: int, virtual_ports: int) -> Sch
             for above, node in zip([root, *chain], chain, strict=False):
                 if blocks := holding.take(node, 1):
                     down = 0 if above == root else virtual_ports - 1
-                    moves.append(Move(node, (port, 0), above, (port, down), blocks))
+                    move = step(node, above, port) if step else Move(node, (port, 0), above, (port, down), blocks)
+                    moves.append(replace(move, blocks=blocks))
         for move in moves:
             if move.destination != root:
                 holding.blocks[move.destination] += move.blocks
@@ -165,7 +176,14 @@ def scatter(gather: Schedule) -> Schedule:
     stages = tuple(
         Stage(
             tuple(
-                Move(move.destination, move.destination_port, move.source, move.source_port, move.blocks)
+                Move(
+                    move.destination,
+                    move.destination_port,
+                    move.source,
+                    move.source_port,
+                    move.blocks,
+                    tuple((node, leaves_by, comes) for node, comes, leaves_by in reversed(move.passes)),
+                )
                 for move in stage.moves
             )
         )

@@ -46,9 +46,8 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--by",
                 type=click.Choice(sorted(schedules.GATHERS)),
-                default="tree",
-                show_default=True,
-                help="relink: each stage opens circuits of its own.",
+                default=None,
+                help="By default tree, and ring over serial links; relink: each stage opens circuits of its own.",
             ),
             click.option("--nodes", type=click.IntRange(0), default=0, show_default=True, help="FPGAs; 0: all."),
             click.option("--root", type=click.IntRange(0), default=0, show_default=True, help="FPGA."),
@@ -65,12 +64,12 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
 @sizes_option("64K:4M")
 @_seed
 @outputs
-def gather(cluster: str, outputs: Outputs, **options: Any) -> None:
+def gather(cluster: str, by: str | None, outputs: Outputs, **options: Any) -> None:
     """Blocks of all FPGAs to one, from memory to memory, in stages that servers start and barriers end.
 
     The bound has the frames on the root's lines; the last share is that of the data that the root's ports can carry.
     """
-    measure(operations.gather(Cluster.load(cluster), **options), outputs, _COLUMNS)
+    measure(operations.gather(Cluster.load(cluster), by=by or "", **options), outputs, _COLUMNS)
 
 
 @click.command()
@@ -79,9 +78,9 @@ def gather(cluster: str, outputs: Outputs, **options: Any) -> None:
 @sizes_option("64K:4M")
 @_seed
 @outputs
-def scatter(cluster: str, outputs: Outputs, **options: Any) -> None:
+def scatter(cluster: str, by: str | None, outputs: Outputs, **options: Any) -> None:
     """Blocks from one FPGA to all others: gather the other way round."""
-    measure(operations.scatter(Cluster.load(cluster), **options), outputs, _COLUMNS)
+    measure(operations.scatter(Cluster.load(cluster), by=by or "", **options), outputs, _COLUMNS)
 
 
 _COLUMNS: Columns = (("stages", "stages"), *_RATE, ("of ports", "share_of_ports"))

@@ -51,27 +51,35 @@ def command(paper: str, largest: str, folder: Path | None, json_file: Path | Non
 
 
 def _print(rows: Sequence[Row]) -> None:
-    print_line("us of a transfer between two FPGAs; DCN and the way of the servers by their rates")
+    print_line("us and GB/s of a transfer between two FPGAs; the way of the servers by its rates")
     print_table(
-        ["bytes", "VCSN", "DCN", "servers", "GB/s"],
+        ["bytes", "VCSN", "DCN", "servers", "VCSN, GB/s", "DCN, GB/s"],
         (
-            [short(row.about["bytes"]), row.measured, *(row.about[key] for key in ("dcn_us", "hosts_us", "gb_per_s"))]
+            [
+                short(row.about["bytes"]),
+                row.measured,
+                *(row.about[key] for key in ("dcn_us", "hosts_us", "gb_per_s", "dcn_gb_per_s")),
+            ]
             for row in rows
             if row.id == "vcsn.transfer"
         ),
     )
     click.echo()
-    print_line("us of a gather, by the simulator and by the corrected Equation 7; DCN by its counterpart")
+    print_line(
+        "us of a gather, by the simulator and by the corrected Equation 7, DCN's by its counterpart; and the share of the root's ports"
+    )
     print_table(
-        ["nodes", "bytes each", "VCSN", "Equation 7", "DCN", "of ports"],
+        ["nodes", "bytes each", "VCSN", "Equation 7", "of ports", "DCN", "counterpart", "of ports"],
         (
             [
                 row.about["nodes"],
                 short(row.about["bytes"]),
                 row.measured,
                 row.about["equation_us"],
-                row.about["dcn_us"],
                 f"{row.about['share']:.1%}",
+                row.about["dcn_us"],
+                row.about["dcn_equation_us"],
+                f"{row.about['dcn_share']:.1%}",
             ]
             for row in rows
             if row.id == "vcsn.gather"

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// An external port of Ethernet: virtual ports with their buffers, the circuit table, and what makes and takes frames.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/require.hpp"
+#include "ethernet/frame.hpp"
+#include "ethernet/line.hpp"
+#include "vcsn/circuits.hpp"
+#include "vcsn/decoder.hpp"
+#include "vcsn/encoder.hpp"
+#include "vcsn/external.hpp"
+#include "vcsn/receive_buffer.hpp"
+#include "vcsn/send_buffer.hpp"
+
+namespace thalweg::vcsn {
+
+/// Of an external port: locally administered.
+[[nodiscard]] constexpr ethernet::Address address_of(unsigned node, unsigned port) {
+  return 0x0200'0000'0000 | std::uint64_t{port} << 16 | node;
+}
+
+class EthernetPort final : public External {
+ public:
+  EthernetPort(const NodeConfig& config, unsigned node, unsigned number, Domain& shell, Domain& mac,
+               ethernet::Frames& frames)
+      : circuits(config.virtual_ports),
+        encoder(mac, frames, address_of(node, number), circuits, sends_),
+        decoder(mac, address_of(node, number), circuits, receives_, config.line_cycles, config.frame_words) {
+    for (unsigned port = 0; port < config.virtual_ports; ++port) {
+      sends_.emplace_back(shell.clock, mac.clock, config.send_words, config.frame_words, config.frames).whole =
+          [this](Tick cycle) { encoder.wake(cycle); };
+      receives_.emplace_back(shell.clock, mac.clock, config.receive_words, config.frame_words);
+    }
+    encoder.emptied = [this](unsigned port) { emptied(port); };
+    decoder.filled = [this](unsigned port) { filled(port); };
+    end_.domain = &mac;
+    end_.component = decoder.id;
+  }
+
+  [[nodiscard]] LinkPort& end() override { return end_; }
+  [[nodiscard]] Sink& sink(unsigned port) override { return sends_[port]; }
+  [[nodiscard]] Source& source(unsigned port) override { return receives_[port]; }
+  void start() override {
+    encoder.line = end_.out;
+    decoder.line = end_.in;
+    require(!end_.out || end_.out->rate.cycle <= end_.out->rate.bytes(kWord),
+            "a line takes more than a word of 64 bytes in a cycle of the MAC");
+  }
+  void lost(const std::string& at, NodeId node, std::vector<Lost>& all) const override {
+    const Received& of = decoder.received();
+    const auto add = [&](std::uint64_t count, const char* what) {
+      if (count > 0) all.push_back({node, what + at, count});
+    };
+    add(of.full, "frames for which their virtual port had no room");
+    add(of.damaged, "frames with a wrong FCS");
+    add(of.foreign, "frames of no circuit");
+    add(of.unformed, "frames of no whole words");
+    add(of.others, "frames of other protocols");
+  }
+  [[nodiscard]] Clock clock() const { return end_.domain->clock; }
+
+ private:
+  ethernet::Port end_;
+
+ public:
+  CircuitTable circuits;
+
+ private:
+  std::deque<SendBuffer> sends_;
+  std::deque<ReceiveBuffer> receives_;
+
+ public:
+  Encoder encoder;
+  Decoder decoder;
+};
+
+}  // namespace thalweg::vcsn

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a node's shell sees of its external ports, whatever network they are of.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cluster/assembly.hpp"
+#include "memory/bank.hpp"
+#include "vcsn/word.hpp"
+
+namespace thalweg::vcsn {
+
+struct NodeConfig {
+  unsigned ports = 2, virtual_ports = 2;  ///< external ones, and virtual ones of each
+  unsigned dmas = 2;                      ///< pairs of a read and a write engine
+  unsigned banks = 1;
+  std::uint64_t bank_bytes = 1 << 20;
+  BankTiming bank{};
+  unsigned send_words = 512, receive_words = 3072, frame_words = 143, frames = 32;
+  Tick line_cycles = 0;  ///< of the MACs or serial transceivers of both ends of a line, in cycles of their clock
+};
+
+class External {
+ public:
+  virtual ~External() = default;
+
+  std::function<void(unsigned)> emptied;  ///< a virtual port has room again
+  std::function<void(unsigned)> filled;   ///< a virtual port has words
+
+  [[nodiscard]] virtual LinkPort& end() = 0;
+  [[nodiscard]] virtual Sink& sink(unsigned port) = 0;
+  [[nodiscard]] virtual Source& source(unsigned port) = 0;
+  /// Once all links are joined. Throws std::invalid_argument where a line is too fast.
+  virtual void start() = 0;
+  /// Appends what it has dropped; `at`: names it.
+  virtual void lost(const std::string& at, NodeId node, std::vector<Lost>& all) const = 0;
+};
+
+}  // namespace thalweg::vcsn
