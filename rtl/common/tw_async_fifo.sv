@@ -49,8 +49,8 @@ module tw_async_fifo #(
 
   wire push = wr_valid_i && wr_ready_o;
   wire load = write_seen != read_gray_q && (!valid_q || rd_ready_i);
-  wire pointer_t write_d = write_q + pointer_t'(push);
-  wire pointer_t read_d = read_q + pointer_t'(load);
+  wire pointer_t write_d = write_q + pointer_t'(1);  // where it goes on a push, so that this is but an enable
+  wire pointer_t read_d = read_q + pointer_t'(1);
 
   assign wr_ready_o = write_gray_q != (read_seen ^ Turn);
   assign rd_valid_o = valid_q;
@@ -61,7 +61,7 @@ module tw_async_fifo #(
     if (wr_rst_i) begin
       write_q <= '0;
       write_gray_q <= '0;
-    end else begin
+    end else if (push) begin
       write_q <= write_d;
       write_gray_q <= gray(write_d);
     end
@@ -74,8 +74,8 @@ module tw_async_fifo #(
       read_gray_q <= '0;
       valid_q <= 1'b0;
     end else begin
-      read_q <= read_d;
-      read_gray_q <= gray(read_d);
+      if (load) read_q <= read_d;
+      if (load) read_gray_q <= gray(read_d);
       valid_q <= load || (valid_q && !rd_ready_i);
     end
   end

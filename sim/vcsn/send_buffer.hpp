@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A virtual port on its way out: words cross into the MAC's clock, and wait until a frame is whole, since its header tells whether the
-// packet ends with it, and a MAC takes a frame without a gap.
+// packet ends with it, and a MAC takes a frame without a gap. Twin of rtl/vcsn/tw_send_buffer.sv.
 #pragma once
 
 #include <algorithm>
@@ -53,13 +53,14 @@ class SendBuffer final : public Sink {
   /// The words of a frame that is not whole, and those that cross.
   [[nodiscard]] bool holds_part() const { return gathered_.words > 0 || !crossing_.empty(); }
   [[nodiscard]] const Waiting& front() const { return frames_.front(); }
-  /// Reads the next word of the front frame.
-  const Word& read(Tick cycle) {
-    const Word& word = words_[read_.count() & (words_.size() - 1)];
+  /// Reads the next word of the front frame. Its place is free in the next cycle.
+  Word read(Tick cycle) {
+    const Word word = words_[read_.count() & (words_.size() - 1)];
     read_.add(cycle);
+    fill();
     return word;
   }
-  /// The front frame has been read; its last word in this cycle.
+  /// The front frame has been read; its last word in this cycle or before.
   void pop(Tick cycle) {
     frames_.pop();
     sent_.add(cycle);

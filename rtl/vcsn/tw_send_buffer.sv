@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// A virtual port on its way out: words cross from the shell's clock into the MAC's, and wait until a frame is whole, since its header
+// tells whether the packet ends with it, and a MAC takes a frame without a gap. A frame is whole with FrameWords words, or with the
+// packet's last one.
+//
+// shell_rst_i and mac_rst_i are asserted together: each lasts until both clocks have had an edge in it.
+//
+// Order: kept. Latency: of tw_async_fifo; a word is written in the cycle in which it is at that one's output, a frame is there in the
+// cycle after its last word was written, and a word in the one after it was read. Throughput: one word a cycle in and out; a word that
+// is read, and a frame that is popped, leaves its place in the next cycle. Storage: 16 words and one in the crossing, Words words in a
+// memory with a registered output, which can be block RAM, and Frames descriptors. Descriptors come from a memory of LUTs, all other
+// outputs are registers, or depend on registers alone. Critical path: from the pointers of the crossing to the enables of its word; from a word's
+// last_i over the frame's end to the count of frames.
+module tw_send_buffer #(
+    parameter  int unsigned Width      = 512,  /// bits of a word, at least 1
+    parameter  int unsigned Words      = 512,  /// kept, a power of two, at least FrameWords and 2
+    parameter  int unsigned FrameWords = 143,  /// of a frame at most, at least 1
+    parameter  int unsigned Frames     = 32,   /// kept, a power of two, at least 2
+    localparam int unsigned WordsBits  = $clog2(FrameWords + 1)
+) (
+    input  logic             shell_clk_i,
+    input  logic             shell_rst_i,
+    input  logic             shell_valid_i,
+    output logic             shell_ready_o,
+    input  logic [Width-1:0] shell_data_i,
+    input  logic             shell_first_i,   /// of a packet
+    input  logic             shell_last_i,
+    input  logic [      7:0] shell_channel_i, /// of the packet
+
+    input  logic                 mac_clk_i,
+    input  logic                 mac_rst_i,
+    output logic                 mac_frame_valid_o,    /// the frame at the front
+    output logic [WordsBits-1:0] mac_frame_words_o,
+    output logic                 mac_frame_first_o,    /// its packet begins with it
+    output logic                 mac_frame_last_o,     /// and ends
+    output logic [          7:0] mac_frame_channel_o,
+    input  logic                 mac_read_i,           /// its next word; only where there is one
+    input  logic                 mac_pop_i,            /// with its last word's read, or later
+    output logic                 mac_word_valid_o,     /// what was read in the cycle before
+    output logic [    Width-1:0] mac_word_data_o
+);
+  if (Width < 1 || FrameWords < 1) begin : check_sizes
+    $error("tw_send_buffer: Width and FrameWords must be at least 1");
+  end
+  if (Words < 2 || Words < FrameWords || (Words & (Words - 1)) != 0) begin : check_words
+    $error("tw_send_buffer: Words must be a power of two, at least FrameWords and 2");
+  end
+  if (Frames < 2 || (Frames & (Frames - 1)) != 0) begin : check_frames
+    $error("tw_send_buffer: Frames must be a power of two, at least 2");
+  end
+
+  localparam int unsigned IndexBits = $clog2(Words);
+  localparam int unsigned FramesBits = $clog2(Frames);
+  localparam int unsigned CrossingWords = 16, CrossingStages = 2;
+
+  typedef struct packed {
+    logic first, last;
+    logic [7:0] channel;
+    logic [Width-1:0] data;
+  } word_t;
+  typedef struct packed {
+    logic [WordsBits-1:0] words;
+    logic first, last;
+    logic [7:0] channel;
+  } frame_t;
+
+  word_t word;
+  frame_t frame, front;
+  logic there;
+
+  logic [Width-1:0] words_q[Words];
+  logic [Width-1:0] data_q;
+  logic read_valid_q;
+  logic [IndexBits-1:0] write_q, read_q;
+  logic [IndexBits:0] held_q;  // words; the highest bit is set where all places are taken
+  logic [FramesBits:0] begun_q;  // frames that have begun and were not popped; alike
+  logic [WordsBits-1:0] part_q;  // words of the one that is not whole
+  logic inside_q, completes_q, first_q;  // there are some; one more makes it whole; its packet begins with it
+
+  wire room = !held_q[IndexBits] && (inside_q || !begun_q[FramesBits]);
+  wire accept = there && room;
+  wire ends = accept && (completes_q || word.last);
+  wire begins = accept && !inside_q;
+  assign frame = '{
+          words: part_q + 1'b1,
+          first: inside_q ? first_q : word.first,
+          last: word.last,
+          channel: word.channel
+      };
+
+  tw_async_fifo #(
+      .Width ($bits(word_t)),
+      .Depth (CrossingWords),
+      .Stages(CrossingStages)
+  ) crossing (
+      .wr_clk_i  (shell_clk_i),
+      .wr_rst_i  (shell_rst_i),
+      .wr_valid_i(shell_valid_i),
+      .wr_ready_o(shell_ready_o),
+      .wr_data_i ({shell_first_i, shell_last_i, shell_channel_i, shell_data_i}),
+      .rd_clk_i  (mac_clk_i),
+      .rd_rst_i  (mac_rst_i),
+      .rd_valid_o(there),
+      .rd_ready_i(room),
+      .rd_data_o (word)
+  );
+
+  tw_fifo #(
+      .Width($bits(frame_t)),
+      .Depth(Frames)
+  ) frames (
+      .clk_i      (mac_clk_i),
+      .rst_i      (mac_rst_i),
+      .in_valid_i (ends),
+      .in_ready_o (),
+      .in_data_i  (frame),
+      .out_valid_o(mac_frame_valid_o),
+      .out_ready_i(mac_pop_i),
+      .out_data_o (front),
+      .count_o    ()
+  );
+  assign mac_frame_words_o = front.words;
+  assign mac_frame_first_o = front.first;
+  assign mac_frame_last_o = front.last;
+  assign mac_frame_channel_o = front.channel;
+  assign mac_word_valid_o = read_valid_q;
+  assign mac_word_data_o = data_q;
+
+  always_ff @(posedge mac_clk_i) begin
+    if (accept) words_q[write_q] <= word.data;
+    if (mac_read_i) data_q <= words_q[read_q];
+    if (accept && !inside_q) first_q <= word.first;
+    if (mac_rst_i) begin
+      write_q <= '0;
+      read_q <= '0;
+      held_q <= '0;
+      begun_q <= '0;
+      part_q <= '0;
+      inside_q <= 1'b0;
+      completes_q <= FrameWords == 1;
+      read_valid_q <= 1'b0;
+    end else begin
+      if (accept) begin
+        write_q <= write_q + 1'b1;
+        part_q <= ends ? '0 : part_q + 1'b1;
+        inside_q <= !ends;
+        completes_q <= FrameWords == 1 || (!ends && 32'(part_q) + 2 == FrameWords);
+      end
+      if (mac_read_i) read_q <= read_q + 1'b1;
+      held_q <= held_q + (IndexBits + 1)'(accept) - (IndexBits + 1)'(mac_read_i);
+      begun_q <= begun_q + (FramesBits + 1)'(begins) - (FramesBits + 1)'(mac_pop_i);
+      read_valid_q <= mac_read_i;
+    end
+  end
+
+`ifndef SYNTHESIS
+  logic [WordsBits-1:0] taken_q;  // words of the front frame that were read
+
+  always_ff @(posedge mac_clk_i) begin
+    if (mac_rst_i) taken_q <= '0;
+    else begin
+      taken_q <= mac_pop_i ? '0 : taken_q + WordsBits'(mac_read_i);
+      reads_its_words : assert (!mac_read_i || (mac_frame_valid_o && taken_q < mac_frame_words_o));
+      pops_what_was_read :
+      assert (!mac_pop_i || (mac_frame_valid_o && 32'(taken_q) + 32'(mac_read_i) == 32'(mac_frame_words_o)));
+      frames_have_room : assert (!ends || frames.in_ready_o);
+    end
+  end
+`endif
+endmodule

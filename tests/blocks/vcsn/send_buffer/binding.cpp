@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
+#include "bisim/main.hpp"
+#include "blocks/clocks.hpp"
+#include "blocks/random_port.hpp"
+#include "blocks/vcsn/words.hpp"
+#include "vcsn/send_buffer.hpp"
+
+namespace {
+
+using bisim::Clocks, bisim::Instant, blocks::clock, blocks::cycle;
+using top::Inputs, top::Outputs, top::Parameters;
+
+constexpr unsigned kShell = 0, kMac = 1;
+
+struct Twin {
+  thalweg::vcsn::SendBuffer buffer;
+  std::optional<blocks::WordData> read;  ///< in the cycle before
+
+  explicit Twin(const Clocks& clocks)
+      : buffer(clock(clocks, kShell), clock(clocks, kMac), Parameters::Words, Parameters::FrameWords,
+               Parameters::Frames) {
+    buffer.whole = [](thalweg::Tick) {};
+  }
+
+  void outputs(const Inputs&, const Instant& now, Outputs& out) const {
+    out.shell_ready_o.set(buffer.accepts() <= cycle(now, kShell));
+    out.mac_frame_valid_o.set(!buffer.empty() && buffer.front().whole <= cycle(now, kMac));
+    out.mac_word_valid_o.set(read.has_value());
+    if (read) out.mac_word_data_o.set(*read);
+    if (!out.mac_frame_valid_o.get()) return;
+    const auto& front = buffer.front();
+    out.mac_frame_words_o.set(front.words);
+    out.mac_frame_first_o.set(front.first);
+    out.mac_frame_last_o.set(front.last);
+    out.mac_frame_channel_o.set(front.channel);
+  }
+  void step(const Inputs& in, const Instant& now) {
+    if (const auto at = cycle(now, kShell); now.edge(kShell) && in.shell_valid_i.get() && buffer.accepts() <= at)
+      buffer.put(at, blocks::word_of(in.shell_data_i.get(), in.shell_first_i.get(), in.shell_last_i.get(),
+                                     in.shell_channel_i.get()));
+    if (!now.edge(kMac)) return;
+    const auto at = cycle(now, kMac);
+    read.reset();
+    if (in.mac_read_i.get()) read = blocks::data_of(buffer.read(at));
+    if (in.mac_pop_i.get()) buffer.pop(at);
+  }
+};
+
+/// A writer that is not taken repeats its word; a reader pops a frame with its last word, or some time after that.
+class Stimulus {
+ public:
+  static constexpr unsigned kLanes = 2;
+
+  explicit Stimulus(bisim::Dice run)
+      : load_(run.pick(1000, 900, 500, 100)),
+        ends_(run.pick(0, 10, 100, 500, 1000)),
+        reads_(run.pick(1000, 900, 500, 50)),
+        begins_(run.pick(1000, 100, 10)),
+        late_(run.pick(0, 300)) {}
+
+  void drive(const Outputs& seen, const Instant& now, const bisim::Draws& draws, Inputs& next) {
+    bisim::Dice writer = draws.lane(kShell), reader = draws.lane(kMac);
+    if (now.edge(kShell)) {
+      if (!waiting_ && writer.chance(load_)) {
+        waiting_ = true;
+        blocks::fill(next.shell_data_i, writer);
+        if (first_) channel_ = writer.below(256);
+        last_ = writer.chance(ends_);
+        next.shell_first_i.set(first_);
+        next.shell_last_i.set(last_);
+        next.shell_channel_i.set(channel_);
+        first_ = last_;
+      }
+      next.shell_valid_i.set(waiting_);
+      if (seen.shell_ready_o.get()) waiting_ = false;
+    }
+    if (!now.edge(kMac)) return;
+    next.mac_read_i.set(false);
+    next.mac_pop_i.set(false);
+    if (!reading_ && seen.mac_frame_valid_o.get() && reader.chance(begins_)) {
+      reading_ = true;
+      left_ = static_cast<unsigned>(seen.mac_frame_words_o.get());
+    }
+    if (!reading_) return;
+    if (left_ > 0 && reader.chance(reads_)) {
+      next.mac_read_i.set(true);
+      --left_;
+    }
+    if (left_ > 0 || reader.chance(late_)) return;
+    next.mac_pop_i.set(true);
+    reading_ = false;
+  }
+
+ private:
+  unsigned load_, ends_, reads_, begins_, late_;
+  bool waiting_ = false, first_ = true, last_ = false;
+  unsigned channel_ = 0;
+  bool reading_ = false;
+  unsigned left_ = 0;  ///< words of the frame that is read
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}
