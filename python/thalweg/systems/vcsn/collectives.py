@@ -110,6 +110,17 @@ class Collective:
         network = self.cluster.network(self.pcap)
         for (node, block), address in self.layout.before.items():
             network.store(node, address, self.data(block))
+        time = self.simulate(network)
+        network.close()
+        ends = {block: self._moves_of(block)[-1].destination for block in self.blocks}
+        right = all(
+            network.load(node, self.layout.after[node, block], self.size) == self.data(block)
+            for block, node in ends.items()
+        )
+        return network, time, right
+
+    def simulate(self, network: Network) -> float:
+        """Runs the programs; the time in us. Raises FabricStopped."""
         nodes = {
             node
             for stage in self.schedule.stages
@@ -118,14 +129,7 @@ class Collective:
         }
         taking_part = {self.cluster.server_of(node) for node in nodes}
         servers = {server: table for server, table in self.cluster.server_tables.items() if server in taking_part}
-        time = hosts.run(network, servers, lambda server: self.program(network, server), self.late)
-        network.close()
-        ends = {block: self._moves_of(block)[-1].destination for block in self.blocks}
-        right = all(
-            network.load(node, self.layout.after[node, block], self.size) == self.data(block)
-            for block, node in ends.items()
-        )
-        return network, time, right
+        return hosts.run(network, servers, lambda server: self.program(network, server), self.late)
 
     def program(self, network: Network, server: int) -> Program:
         """Of a server, for its FPGAs."""

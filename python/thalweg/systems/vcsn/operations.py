@@ -142,6 +142,21 @@ def _port(cluster: Cluster, port: int, nodes: Sequence[int]) -> None:
             raise InputError(f"no Ethernet leads from port {port} of node {nodes[0]} to that of node {node}")
 
 
+def gather_schedule(cluster: Cluster, by: str, nodes: Sequence[int], root: int) -> Schedule:
+    """Raises InputError for a direct network that is no ring."""
+    table = cluster.fpga(root)
+    if not cluster.is_direct:
+        return schedules.GATHERS[by](nodes, root, table.ports, table.virtual_of_port)
+    if cluster.topology.shape != "ring":
+        raise InputError(f"gather and scatter go by ring, and {cluster.name} is a {cluster.topology.shape}")
+
+    def step(node: int, above: int, side: int) -> Move:
+        # Port 0 leads to larger numbers, port 1 to smaller ones, as the nodes behind the root go.
+        return _step(cluster, node, above, None if len(nodes) == 2 else 1 - side)
+
+    return schedules.ring(nodes, root, 2, 1, step)
+
+
 def _collective(
     cluster: Cluster, name: str, by: str, nodes: int, root: int, sizes: Sizes, late: bool, seed: int
 ) -> Plan:
@@ -166,19 +181,7 @@ def _collective(
             _port(cluster, port, taking_part)
     wanted = _wanted(cluster, sizes, nodes - 1)
     at_least("seed", seed, 0)
-    if cluster.is_direct:
-        if cluster.topology.shape != "ring":
-            raise InputError(f"{name} goes by ring, and {cluster.name} is a {cluster.topology.shape}")
-        # Port 0 leads to larger numbers, port 1 to smaller ones, as the nodes behind the root go.
-        schedule = schedules.ring(
-            taking_part,
-            root,
-            2,
-            1,
-            lambda node, above, side: _step(cluster, node, above, None if nodes == 2 else 1 - side),
-        )
-    else:
-        schedule = schedules.GATHERS[by](taking_part, root, table.ports, table.virtual_of_port)
+    schedule = gather_schedule(cluster, by, taking_part, root)
     if name == "scatter":
         schedule = schedules.scatter(schedule)
     for size in wanted:

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast virtual circuits and the direct network are simulated: payload moved between memories, in a second of CPU time, by gathers of 16
+nodes. A block that passes through other nodes' memories is moved as often. Data are laid out and checked outside of the time."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+
+from thalweg.bench.operation import parse_sizes
+from thalweg.systems.vcsn._sim import Network
+from thalweg.systems.vcsn.cluster import Cluster
+from thalweg.systems.vcsn.collectives import Collective
+from thalweg.systems.vcsn.operations import gather_schedule
+
+
+@dataclass
+class Timed(Collective):
+    cpu_s: float = 0.0
+
+    def simulate(self, network: Network) -> float:
+        begin = time.process_time()
+        taken = super().simulate(network)
+        self.cpu_s = time.process_time() - begin
+        return taken
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", default="64M", help="of each node's block")
+    parser.add_argument("--repeats", type=int, default=1)
+    options = parser.parse_args()
+    (size,) = parse_sizes(options.size)
+    print(f"{'cluster':12} {'by':8} {'gathered, MB/s':>16} {'moved, MB/s':>16}")
+    for name, by in (("vcsn-d5005", "tree"), ("vcsn-d5005", "relink"), ("dcn-d5005", "ring")):
+        cluster = Cluster.load(name)
+        schedule = gather_schedule(cluster, by, cluster.fpgas, 0)
+        moves = sum(len(move.blocks) for stage in schedule.stages for move in stage.moves)
+        best = float("inf")
+        for _ in range(options.repeats):
+            run = Timed(cluster, schedule, size)
+            _, _, right = run.run()
+            assert right
+            best = min(best, run.cpu_s)
+        gathered, moved = ((count * size / best / 1e6) for count in (len(cluster.fpgas) - 1, moves))
+        print(f"{name:12} {by:8} {gathered:16.0f} {moved:16.0f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
