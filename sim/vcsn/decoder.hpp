@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "core/clock.hpp"
 #include "ethernet/frame.hpp"
@@ -27,7 +28,15 @@ struct Received {
   std::uint64_t others = 0;    ///< no VCSN frames
   std::uint64_t foreign = 0;   ///< not of the circuit that the virtual port has
   std::uint64_t unformed = 0;  ///< not of whole words, of none or of too many
-  std::uint64_t full = 0;      ///< the virtual port had no room
+  std::uint64_t indications = 0;
+  std::uint64_t full = 0;  ///< the virtual port had no room
+};
+
+/// The reception monitor of an external port: where words of data come faster than a threshold, the other ends of the circuits that they come
+/// over are told.
+struct Monitor {
+  Tick cycles = 0;          ///< of a window; 0: it is off
+  std::uint64_t words = 0;  ///< more of them in a window are too many
 };
 
 /// What a frame is for is decided two cycles after the MAC's word with its headers, and the frame is passed on two cycles after its end.
@@ -51,9 +60,12 @@ class Decoder final : public Component {
   const ComponentId id;
   ethernet::Line* line = nullptr;
   Seen seen;
-  std::function<void(unsigned)> filled;  ///< a virtual port has words
+  std::function<void(unsigned)> filled;           ///< a virtual port has words
+  std::function<void(unsigned, Tick)> too_fast;   ///< what comes for a virtual port
+  std::function<void(unsigned, Tick)> indicated;  ///< an indication came for it
 
   [[nodiscard]] const Received& received() const { return received_; }
+  void set(const Monitor& monitor) { monitor_ = monitor; }
 
   bool step(Tick now) override {
     if (!line) return false;
@@ -98,11 +110,11 @@ class Decoder final : public Component {
     if (frame.destination() != address_) return &received_.strays;
     if (frame.type() != kType || frame.payload().size() < kHeader) return &received_.others;
     const auto fields = header(frame);
-    if (fields.kind != spec::FrameKind::data ||
-        !circuits_->joins(fields.destination_port, {frame.source(), fields.source_port}))
-      return &received_.foreign;
-    if (!(*buffers_)[fields.destination_port].has_room(now)) return &received_.full;
+    if (!circuits_->joins(fields.destination_port, {frame.source(), fields.source_port})) return &received_.foreign;
     held_->port = fields.destination_port;
+    if (fields.kind == spec::FrameKind::indication) return &received_.indications;
+    if (fields.kind != spec::FrameKind::data) return &received_.unformed;
+    if (!(*buffers_)[fields.destination_port].has_room(now)) return &received_.full;
     return &received_.taken;
   }
 
@@ -116,6 +128,7 @@ class Decoder final : public Component {
     }
     if (held.to != &received_.taken) {
       ++*held.to;
+      if (held.to == &received_.indications) indicated(held.port, now);
       return;
     }
     const std::size_t bytes = held.frame->payload().size() - kHeader;
@@ -132,6 +145,24 @@ class Decoder final : public Component {
                                 .channel = fields.channel,
                                 .whole = now + 1});
     filled(held.port);
+    watch(held.port, bytes / kWord, now);
+  }
+
+  /// Counts words of data in windows of time, and tells of those that came in one with too many, once.
+  void watch(unsigned port, std::uint64_t words, Tick now) {
+    if (monitor_.cycles == 0) return;
+    if (const Tick window = now / monitor_.cycles; window != window_) {
+      window_ = window;
+      counted_ = 0;
+      from_.assign(circuits_->ports(), false);
+      told_ = false;
+    }
+    counted_ += words;
+    from_[port] = true;
+    if (counted_ <= monitor_.words || told_) return;
+    told_ = true;
+    for (unsigned each = 0; each < from_.size(); ++each)
+      if (from_[each]) too_fast(each, now);
   }
 
   Domain* domain_;
@@ -142,6 +173,11 @@ class Decoder final : public Component {
   unsigned frame_words_;
   std::optional<Held> held_;
   Received received_;
+  Monitor monitor_;
+  Tick window_ = -1;
+  std::uint64_t counted_ = 0;  ///< words of the window
+  std::vector<bool> from_;     ///< virtual ports that they came for
+  bool told_ = false;
 };
 
 }  // namespace thalweg::vcsn

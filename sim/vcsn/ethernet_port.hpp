@@ -39,6 +39,8 @@ class EthernetPort final : public External {
     }
     encoder.emptied = [this](unsigned port) { emptied(port); };
     decoder.filled = [this](unsigned port) { filled(port); };
+    decoder.too_fast = [this](unsigned port, Tick now) { encoder.indicate(port, now); };
+    decoder.indicated = [this](unsigned port, Tick now) { encoder.react(port, now); };
     end_.domain = &mac;
     end_.component = decoder.id;
   }

@@ -90,6 +90,17 @@ class Network final : public Engine {
     port.encoder.wake(0);
   }
 
+  /// What is too fast at an external port, and what a virtual port does that is told so. Throw std::invalid_argument.
+  void set_monitor(unsigned number, unsigned port, const Monitor& monitor) {
+    external({number, port, 0}).decoder.set(monitor);
+  }
+  void set_reaction(const Place& at, const Reaction& reaction) {
+    require(reaction.pace <= kSlowest, "a reaction's pace is " + std::to_string(reaction.pace) +
+                                           " / 256 cycles a word; the slowest is " + std::to_string(kSlowest));
+    external(at).encoder.set(at.virtual_port, reaction);
+  }
+  [[nodiscard]] std::uint64_t indications(const Place& at) { return external(at).encoder.indications(at.virtual_port); }
+
   /// Throw std::invalid_argument, and std::out_of_range where segments are outside of the memory.
   void read(unsigned number, unsigned engine, Transfer transfer) {
     Node& of = checked(number, engine, transfer);

@@ -75,6 +75,25 @@ NB_MODULE(_sim, module) {
           nb::arg("at"), nb::kw_only(), nb::arg("priority") = 0, nb::arg("pace") = 0,
           "`pace`: cycles of the MAC's clock in 1/256 that a word of a frame takes at least.\n\nRaises ValueError.")
       .def(
+          "set_monitor",
+          [](Bound& self, unsigned node, unsigned port, Tick cycles, std::uint64_t words) {
+            self.network.set_monitor(node, port, {.cycles = cycles, .words = words});
+          },
+          nb::arg("node"), nb::arg("port"), nb::kw_only(), nb::arg("cycles"), nb::arg("words"),
+          "An external port at which more than `words` of data come in `cycles` of the MAC's clock sends indications "
+          "to the "
+          "other ends of their circuits. 0 cycles: it does not.\n\nRaises ValueError.")
+      .def(
+          "set_reaction",
+          [](Bound& self, const Place& at, Tick cycles, std::optional<std::uint32_t> pace) {
+            self.network.set_reaction(at, {.cycles = cycles, .stops = !pace, .pace = pace.value_or(0)});
+          },
+          nb::arg("at"), nb::kw_only(), nb::arg("cycles"), nb::arg("pace") = nb::none(),
+          "For so many cycles after an indication `at` sends at a pace, or nothing.\n\nRaises ValueError.")
+      .def(
+          "indications", [](Bound& self, const Place& at) { return self.network.indications(at); }, nb::arg("at"),
+          "That came for a virtual port.\n\nRaises ValueError.")
+      .def(
           "connect",
           [](Bound& self, unsigned node, unsigned output, std::optional<unsigned> input) {
             self.network.connect(node, output, input);

@@ -129,6 +129,46 @@ def test_virtual_ports_share_a_line_by_turns_priority_and_pace() -> None:
     assert other == pytest.approx(4 * alone, rel=0.02) and one == pytest.approx(4 / 3 * alone, rel=0.03)
 
 
+LINE_WORD = 64 * 33 / 1280  #: cycles of the MAC that a line takes for a word of data, without headers
+
+
+@pytest.mark.parametrize("reaction", ["none", "stop", "pace"])
+def test_indications_keep_two_senders_from_losing(reaction: str) -> None:
+    """Nodes 1 and 2 send to two virtual ports of one external port of node 0, through a switch that holds 400 KB: twice what the line takes.
+    The monitor sees a line that is full in a window of 2,048 cycles, of 8 or 9 frames; what came too much until senders hear of it is less than the switch holds, and
+    drains while they are slower."""
+    cluster = Cluster.load(PRESET).replace(node={"switch": {"buffer_bytes": 400_000}})
+    network = cluster.network()
+    size = 4 << 20
+    data = {node: random.Random(node).randbytes(size) for node in (1, 2)}
+    for index, node in enumerate((1, 2)):
+        joined(network, (Place(node, 0, 0), Place(0, 0, index)))
+        network.connect(node, network.place(node, 0, 0), 0)
+        network.connect(0, index, network.place(0, 0, index))
+        network.store(node, 0, data[node])
+        network.write(index, 0, index, [(index << 33, size)])
+        network.read(node, 0, [(0, size)])
+        if reaction != "none":
+            pace = round(256 * LINE_WORD / 0.4) if reaction == "pace" else None
+            network.set_reaction(Place(node, 0, 0), cycles=65_536 if pace else 3_000, pace=pace)
+    if reaction != "none":
+        network.set_monitor(0, 0, cycles=2_048, words=int(0.9 * 2_048 / LINE_WORD))
+    done = completed(network)
+    told = [network.indications(Place(node, 0, 0)) for node in (1, 2)]
+    if reaction == "none":
+        assert told == [0, 0]
+        ((node, what, count),) = network.lost
+        assert node == 16 and what.startswith("frames for which there was no room") and count > 200
+        if done.keys() == {0, 1}:  # neither has lost its last frame: all that did not come is counted
+            assert network.written(0) + network.written(1) == 2 * size - count * 9_152
+    else:
+        assert min(told) > 0 and network.lost == [] and done.keys() == {0, 1}
+        for index, node in enumerate((1, 2)):
+            assert network.load(0, index << 33, size) == data[node]
+        gb_s = 2 * size / (max(done.values()) / network.ticks_per_second) / 1e9
+        assert gb_s > 0.6 * models.vcsn_rate() / 1e9
+
+
 def test_only_the_circuits_other_end_is_heard() -> None:
     """Node 2 sends to the virtual port that nodes 0 and 1 are joined by."""
     network = two()

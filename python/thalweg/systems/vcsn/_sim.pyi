@@ -72,6 +72,27 @@ class Network:
         Raises ValueError.
         """
 
+    def set_monitor(self, node: int, port: int, *, cycles: int, words: int) -> None:
+        """
+        An external port at which more than `words` of data come in `cycles` of the MAC's clock sends indications to the other ends of their circuits. 0 cycles: it does not.
+
+        Raises ValueError.
+        """
+
+    def set_reaction(self, at: Place, *, cycles: int, pace: int | None = None) -> None:
+        """
+        For so many cycles after an indication `at` sends at a pace, or nothing.
+
+        Raises ValueError.
+        """
+
+    def indications(self, at: Place) -> int:
+        """
+        That came for a virtual port.
+
+        Raises ValueError.
+        """
+
     def connect(self, node: int, output: int, input: int | None) -> None:
         """
         Sets an output of a crossbar. Inputs and outputs are numbered alike: DMA engines, then the virtual ports of each port.
