@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A virtual port on its way in: frames that were received whole and right wait until their words cross into the shell's clock.
+// A virtual port on its way in: frames that were received whole and right wait until their words cross into the shell's clock. Twin of
+// rtl/vcsn/tw_receive_buffer.sv, which writes words as they come: a frame's end comes after its last word, and before the next one begins.
 #pragma once
 
 #include <algorithm>

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <vector>
+
+#include "bisim/main.hpp"
+#include "blocks/clocks.hpp"
+#include "blocks/random_port.hpp"
+#include "blocks/vcsn/words.hpp"
+#include "vcsn/receive_buffer.hpp"
+
+namespace {
+
+using bisim::Clocks, bisim::Instant, blocks::clock, blocks::cycle;
+using top::Inputs, top::Outputs, top::Parameters;
+namespace vcsn = thalweg::vcsn;
+
+constexpr unsigned kMac = 0, kShell = 1;
+
+struct Twin {
+  std::unique_ptr<thalweg::ethernet::Frames> frames = std::make_unique<thalweg::ethernet::Frames>();
+  mutable vcsn::ReceiveBuffer buffer;  ///< drops times that are past where it is asked for room
+  std::vector<vcsn::Word> words;       ///< of the frame that comes
+
+  explicit Twin(const Clocks& clocks)
+      : buffer(clock(clocks, kShell), clock(clocks, kMac), Parameters::Words, Parameters::FrameWords) {}
+
+  void outputs(const Inputs&, const Instant& now, Outputs& out) const {
+    out.mac_room_o.set(buffer.has_room(cycle(now, kMac)));
+    out.shell_valid_o.set(buffer.offers() <= cycle(now, kShell));
+    if (!out.shell_valid_o.get()) return;
+    const vcsn::Word& word = buffer.front();
+    out.shell_data_o.set(blocks::data_of(word));
+    out.shell_first_o.set(word.first);
+    out.shell_last_o.set(word.last);
+    out.shell_channel_o.set(word.channel);
+  }
+  void step(const Inputs& in, const Instant& now) {
+    if (const auto at = cycle(now, kShell); now.edge(kShell) && in.shell_ready_i.get() && buffer.offers() <= at)
+      buffer.take(at);
+    if (!now.edge(kMac)) return;
+    if (in.mac_valid_i.get())
+      words.push_back(
+          blocks::word_of(in.mac_data_i.get(), in.mac_first_i.get(), in.mac_last_i.get(), in.mac_channel_i.get()));
+    if (in.mac_commit_i.get()) add(cycle(now, kMac));
+    if (in.mac_commit_i.get() || in.mac_drop_i.get()) words.clear();
+  }
+
+ private:
+  void add(thalweg::Tick now) {
+    const auto frame = frames->make(0, 0, 0, words.size() * vcsn::kWord, [this](std::span<std::byte> payload) {
+      for (std::size_t k = 0; k < words.size(); ++k)
+        std::memcpy(payload.data() + k * vcsn::kWord, words[k].bytes.data(), vcsn::kWord);
+    });
+    buffer.add(frame, thalweg::ethernet::kHeader,
+               {.words = static_cast<unsigned>(words.size()),
+                .first = words.front().first,
+                .last = words.back().last,
+                .channel = words.front().channel,
+                .whole = now + 1});
+  }
+};
+
+/// Frames that begin where there is room, with pauses; some are thrown away at their ends.
+class Stimulus {
+ public:
+  static constexpr unsigned kLanes = 2;
+
+  explicit Stimulus(bisim::Dice run)
+      : load_(run.pick(1000, 900, 300, 20)),
+        pauses_(run.pick(0, 100, 600)),
+        bad_(run.pick(0, 100, 600)),
+        short_(run.pick(0, 500, 1000)),
+        takes_(run.pick(1000, 900, 500, 50)) {}
+
+  void drive(const Outputs& seen, const Instant& now, const bisim::Draws& draws, Inputs& next) {
+    bisim::Dice mac = draws.lane(kMac), shell = draws.lane(kShell);
+    if (now.edge(kShell)) next.shell_ready_i.set(shell.chance(takes_));
+    if (!now.edge(kMac)) return;
+    next.mac_valid_i.set(false);
+    next.mac_commit_i.set(false);
+    next.mac_drop_i.set(false);
+    if (!inside_ && seen.mac_room_o.get() && mac.chance(load_)) {
+      inside_ = true;
+      come_ = 0;
+      words_ = 1 + mac.below(mac.chance(short_) ? std::min(2U, kMost) : kMost);
+      first_ = mac.chance(300);
+      last_ = mac.chance(300);
+      next.mac_channel_i.set(mac.below(256));
+    }
+    if (!inside_ || mac.chance(pauses_)) return;
+    if (come_ < words_) {
+      next.mac_valid_i.set(true);
+      next.mac_first_i.set(first_ && come_ == 0);
+      ++come_;
+      next.mac_last_i.set(last_ && come_ == words_);
+      blocks::fill(next.mac_data_i, mac);
+      return;
+    }
+    const bool bad = mac.chance(bad_);
+    next.mac_commit_i.set(!bad);
+    next.mac_drop_i.set(bad);
+    inside_ = false;
+  }
+
+ private:
+  static constexpr unsigned kMost = Parameters::FrameWords;
+
+  unsigned load_, pauses_, bad_, short_, takes_;
+  bool inside_ = false, first_ = false, last_ = false;
+  unsigned words_ = 0, come_ = 0;  ///< of the frame; of them, those that have come
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}
