@@ -28,7 +28,7 @@ struct Received {
   std::uint64_t others = 0;    ///< no VCSN frames
   std::uint64_t foreign = 0;   ///< not of the circuit that the virtual port has
   std::uint64_t unformed = 0;  ///< not of whole words, of none or of too many
-  std::uint64_t indications = 0;
+  std::uint64_t indications = 0, credits = 0;
   std::uint64_t full = 0;  ///< the virtual port had no room
 };
 
@@ -60,9 +60,10 @@ class Decoder final : public Component {
   const ComponentId id;
   ethernet::Line* line = nullptr;
   Seen seen;
-  std::function<void(unsigned)> filled;           ///< a virtual port has words
-  std::function<void(unsigned, Tick)> too_fast;   ///< what comes for a virtual port
-  std::function<void(unsigned, Tick)> indicated;  ///< an indication came for it
+  std::function<void(unsigned)> filled;                         ///< a virtual port has words
+  std::function<void(unsigned, Tick)> too_fast;                 ///< what comes for a virtual port
+  std::function<void(unsigned, std::uint64_t, Tick)> credited;  ///< the other end has taken so many words
+  std::function<void(unsigned, Tick)> indicated;                ///< an indication came for it
 
   [[nodiscard]] const Received& received() const { return received_; }
   void set(const Monitor& monitor) { monitor_ = monitor; }
@@ -113,6 +114,7 @@ class Decoder final : public Component {
     if (!circuits_->joins(fields.destination_port, {frame.source(), fields.source_port})) return &received_.foreign;
     held_->port = fields.destination_port;
     if (fields.kind == spec::FrameKind::indication) return &received_.indications;
+    if (fields.kind == spec::FrameKind::credit) return &received_.credits;
     if (fields.kind != spec::FrameKind::data) return &received_.unformed;
     if (!(*buffers_)[fields.destination_port].has_room(now)) return &received_.full;
     return &received_.taken;
@@ -129,6 +131,11 @@ class Decoder final : public Component {
     if (held.to != &received_.taken) {
       ++*held.to;
       if (held.to == &received_.indications) indicated(held.port, now);
+      if (held.to == &received_.credits && held.frame->payload().size() == kHeader + kWord) {
+        std::uint64_t taken = 0;
+        std::memcpy(&taken, held.frame->payload().data() + kHeader, sizeof taken);
+        credited(held.port, taken, now);
+      }
       return;
     }
     const std::size_t bytes = held.frame->payload().size() - kHeader;

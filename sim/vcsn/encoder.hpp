@@ -54,11 +54,14 @@ class Encoder final : public Component {
         ports_(circuits.ports()),
         wanting_(circuits.ports()),
         reacting_(circuits.ports()),
+        credits_(circuits.ports()),
         taken_(kPlaces) {}
 
   ethernet::Line* line = nullptr;
   Sent sent;
   std::function<void(unsigned)> emptied;  ///< a virtual port has room again
+  /// When a word that a virtual port has received, by its number, leaves its buffer; kNever: that is not known.
+  std::function<Tick(unsigned, std::uint64_t)> left_at;
 
   [[nodiscard]] Multiplexer& ports() { return ports_; }
   void set(unsigned port, const Reaction& reaction) { reacting_.at(port).reaction = reaction; }
@@ -80,6 +83,21 @@ class Encoder final : public Component {
     of.until = now + of.reaction.cycles;
     wake(of.until);
   }
+  /// Words that may be under way to the other end of a virtual port's circuit; 0: any number. `left`: words that have left its receive
+  /// buffer. Both ends are set while nothing moves.
+  void set_credits(unsigned port, std::uint64_t words, std::uint64_t left) {
+    credits_.at(port) = {.words = words, .before = left};
+  }
+  /// The other end has taken so many words since then.
+  void credit(unsigned port, std::uint64_t taken, Tick now) {
+    Credits& of = credits_.at(port);
+    of.taken = std::max(of.taken, taken);
+    wake(now + 1);
+  }
+  /// Words that a virtual port has received have left its buffer, or will.
+  void left(unsigned port) {
+    if (credits_[port].words > 0) wake(0);
+  }
   /// Indications that came for a virtual port.
   [[nodiscard]] std::uint64_t indications(unsigned port) const { return reacting_.at(port).indications; }
 
@@ -98,6 +116,13 @@ class Encoder final : public Component {
   }
 
  private:
+  struct Credits {
+    std::uint64_t words = 0;
+    std::uint64_t before = 0;           ///< words that had left the receive buffer
+    std::uint64_t sent = 0, taken = 0;  ///< words to the other end
+    std::uint64_t received = 0,
+                  told = 0;  ///< words that have left the receive buffer, and of which the other end was told
+  };
   struct Reacting {
     Reaction reaction;
     Tick until = 0;
@@ -110,11 +135,26 @@ class Encoder final : public Component {
       const unsigned port = indications_.front();
       indications_.pop_front();
       if (circuits_->of(port)) {
-        send_indication(port, now);
+        send_word(port, now, spec::FrameKind::indication, 0);
         return;
       }
     }
     Tick later = indications_.empty() ? kNever : now + 1;
+    for (unsigned port = 0; port < credits_.size(); ++port) {
+      Credits& credits = credits_[port];
+      if (credits.words == 0 || !circuits_->of(port)) continue;
+      // After a quarter of them, so that they are back before the last one is used.
+      const std::uint64_t due = credits.told + credits.words / 4;
+      const Tick at = left_at(port, credits.before + due - 1);
+      if (at >= now) {
+        if (at != kNever) later = std::min(later, at + 1);
+        continue;
+      }
+      while (left_at(port, credits.before + credits.received) < now) ++credits.received;
+      credits.told = credits.received;
+      send_word(port, now, spec::FrameKind::credit, credits.told);
+      return;
+    }
     for (unsigned port = 0; port < wanting_.size(); ++port) {
       const SendBuffer& buffer = (*buffers_)[port];
       Reacting& reacting = reacting_[port];
@@ -123,8 +163,9 @@ class Encoder final : public Component {
         reacting.usual.reset();
       }
       const Tick held = reacting.reaction.stops ? reacting.until : 0;
-      wanting_[port] = !buffer.empty() && buffer.front().whole <= now && circuits_->of(port) && held <= now;
-      if (!buffer.empty() && circuits_->of(port) && !(wanting_[port] && ports_.from(port) <= now))
+      const bool open = circuits_->of(port) && (buffer.empty() || has_credit(port, buffer.front().words));
+      wanting_[port] = !buffer.empty() && buffer.front().whole <= now && open && held <= now;
+      if (!buffer.empty() && open && !(wanting_[port] && ports_.from(port) <= now))
         later = std::min(later, std::max({buffer.front().whole, ports_.from(port), held, now + 1}));
     }
     if (const auto port = ports_.next(wanting_, now))
@@ -133,13 +174,17 @@ class Encoder final : public Component {
       wake(later);
   }
 
-  /// A frame of a word of zeros.
-  void send_indication(unsigned port, Tick now) {
+  [[nodiscard]] bool has_credit(unsigned port, unsigned words) const {
+    const Credits& of = credits_[port];
+    return of.words == 0 || of.sent + words <= of.taken + of.words;
+  }
+  /// A frame of a word that begins with a number.
+  void send_word(unsigned port, Tick now, spec::FrameKind kind, std::uint64_t number) {
     const Circuit& to = *circuits_->of(port);
     const auto header = spec::VcsnHeader{.destination_port = to.port,
                                          .source_port = static_cast<std::uint8_t>(port),
                                          .channel = 0,
-                                         .kind = spec::FrameKind::indication,
+                                         .kind = kind,
                                          .first = true,
                                          .last = true}
                             .pack();
@@ -147,6 +192,7 @@ class Encoder final : public Component {
                          [&](std::span<std::byte> payload) {
                            std::memset(payload.data(), 0, payload.size());
                            std::memcpy(payload.data(), &header, kHeader);
+                           std::memcpy(payload.data() + kHeader, &number, sizeof number);
                          }),
            move(1, now, [](unsigned, Tick) {}));
   }
@@ -177,6 +223,7 @@ class Encoder final : public Component {
     const Waiting frame = buffer.front();
     const Circuit& to = *circuits_->of(port);
     ports_.sends(port, frame.words, now);
+    credits_[port].sent += frame.words;
     const auto header = spec::VcsnHeader{.destination_port = to.port,
                                          .source_port = static_cast<std::uint8_t>(port),
                                          .channel = frame.channel,
@@ -206,6 +253,7 @@ class Encoder final : public Component {
   Multiplexer ports_;
   std::vector<bool> wanting_;
   std::vector<Reacting> reacting_;
+  std::vector<Credits> credits_;
   std::deque<unsigned> indications_;
   Times taken_;
   Tick free_ = 0;

@@ -35,11 +35,17 @@ class EthernetPort final : public External {
     for (unsigned port = 0; port < config.virtual_ports; ++port) {
       sends_.emplace_back(shell.clock, mac.clock, config.send_words, config.frame_words, config.frames).whole =
           [this](Tick cycle) { encoder.wake(cycle); };
-      receives_.emplace_back(shell.clock, mac.clock, config.receive_words, config.frame_words);
+      receives_.emplace_back(shell.clock, mac.clock, config.receive_words, config.frame_words).leaves = [this, port] {
+        encoder.left(port);
+      };
     }
     encoder.emptied = [this](unsigned port) { emptied(port); };
     decoder.filled = [this](unsigned port) { filled(port); };
     decoder.too_fast = [this](unsigned port, Tick now) { encoder.indicate(port, now); };
+    decoder.credited = [this](unsigned port, std::uint64_t taken, Tick now) { encoder.credit(port, taken, now); };
+    encoder.left_at = [this](unsigned port, std::uint64_t number) {
+      return receives_[port].left(static_cast<std::int64_t>(number));
+    };
     decoder.indicated = [this](unsigned port, Tick now) { encoder.react(port, now); };
     end_.domain = &mac;
     end_.component = decoder.id;
@@ -54,6 +60,8 @@ class EthernetPort final : public External {
     require(!end_.out || end_.out->rate.cycle <= end_.out->rate.bytes(kWord),
             "a line takes more than a word of 64 bytes in a cycle of the MAC");
   }
+  /// Words that may be under way to the other end of a virtual port's circuit; 0: any number.
+  void set_credits(unsigned port, std::uint64_t words) { encoder.set_credits(port, words, receives_[port].left()); }
   void lost(const std::string& at, NodeId node, std::vector<Lost>& all) const override {
     const Received& of = decoder.received();
     const auto add = [&](std::uint64_t count, const char* what) {

@@ -99,6 +99,22 @@ class Network final : public Engine {
                                            " / 256 cycles a word; the slowest is " + std::to_string(kSlowest));
     external(at).encoder.set(at.virtual_port, reaction);
   }
+  /// Of both ends of the circuit that a virtual port has, which are joined: no more is sent than the other one's receive buffer has room for.
+  void set_credits(const Place& at, bool used) {
+    EthernetPort& one = external(at);
+    const auto& circuit = one.circuits.of(at.virtual_port);
+    require(circuit.has_value(), to_string(at) + " has no circuit");
+    const Place to{static_cast<unsigned>(circuit->address & 0xFFFF),
+                   static_cast<unsigned>(circuit->address >> 16 & 0xFF), circuit->port};
+    EthernetPort& other = external(to);
+    require(other.circuits.joins(to.virtual_port,
+                                 {address_of(at.node, at.port), static_cast<std::uint8_t>(at.virtual_port)}),
+            to_string(to) + " is not joined with " + to_string(at) + "; credits are of a circuit of two ends");
+    // A frame is taken where the longest one has room.
+    const auto words = [](const NodeConfig& config) { return config.receive_words - config.frame_words + 1; };
+    one.set_credits(at.virtual_port, used ? words(node(to.node).config) : 0);
+    other.set_credits(to.virtual_port, used ? words(node(at.node).config) : 0);
+  }
   [[nodiscard]] std::uint64_t indications(const Place& at) { return external(at).encoder.indications(at.virtual_port); }
 
   /// Throw std::invalid_argument, and std::out_of_range where segments are outside of the memory.

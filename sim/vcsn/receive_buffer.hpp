@@ -47,6 +47,8 @@ class ReceiveBuffer final : public Source {
 
   /// When word `number` since the begin has left its place; kNever: that is not known.
   [[nodiscard]] Tick left(std::int64_t number) const { return left_.of(number); }
+  /// Words that have left, or will at a time that is known.
+  [[nodiscard]] std::uint64_t left() const { return left_.count(); }
   std::function<void()> leaves = [] {};  ///< words have left, or will
 
   // The shell's side.

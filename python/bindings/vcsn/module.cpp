@@ -91,6 +91,12 @@ NB_MODULE(_sim, module) {
           nb::arg("at"), nb::kw_only(), nb::arg("cycles"), nb::arg("pace") = nb::none(),
           "For so many cycles after an indication `at` sends at a pace, or nothing.\n\nRaises ValueError.")
       .def(
+          "set_credits", [](Bound& self, const Place& at, bool used) { self.network.set_credits(at, used); },
+          nb::arg("at"), nb::kw_only(), nb::arg("used") = true,
+          "Both ends of the circuit of `at` send no more than the other's buffer has room for. Set while nothing "
+          "moves.\n\nRaises "
+          "ValueError.")
+      .def(
           "indications", [](Bound& self, const Place& at) { return self.network.indications(at); }, nb::arg("at"),
           "That came for a virtual port.\n\nRaises ValueError.")
       .def(

@@ -17,14 +17,16 @@ namespace thalweg::vcsn::spec {
 using namespace thalweg::spec;
 using thalweg::spec::name;
 
-/// What a VCSN frame is: words of a circuit, or the indication that a virtual port sends too fast.
+/// What a VCSN frame is: words of a circuit, the indication that a virtual port sends too fast, or the number of words that its peer has taken.
 enum class FrameKind : std::uint8_t {
   data = 0,
   indication = 1,
+  credit = 2,
 };
-inline constexpr std::array<std::string_view, 2> frame_kind_names{
+inline constexpr std::array<std::string_view, 3> frame_kind_names{
     "data",
     "indication",
+    "credit",
 };
 [[nodiscard]] constexpr std::string_view name(FrameKind value) { return frame_kind_names[static_cast<std::size_t>(value)]; }
 

@@ -169,6 +169,79 @@ def test_indications_keep_two_senders_from_losing(reaction: str) -> None:
         assert gb_s > 0.6 * models.vcsn_rate() / 1e9
 
 
+@pytest.mark.parametrize("used", [False, True])
+def test_credits_keep_four_senders_from_losing(used: bool) -> None:
+    """Nodes 1 to 4 send 2 MB each to the four virtual ports of node 0, two of them over each of its lines, through switches that hold less than
+    that; node 0 has two write engines, which take one stream after the other. With credits nothing is lost, and the lines are busy all the time."""
+    cluster = Cluster.load(PRESET).replace(node={"switch": {"buffer_bytes": 400_000}})
+    network = cluster.network()
+    size = 2 << 20
+    data = {node: random.Random(node).randbytes(size) for node in range(1, 5)}
+    for node in data:
+        port, virtual = (node - 1) % 2, (node - 1) // 2
+        joined(network, (Place(node, port, 0), Place(0, port, virtual)))
+        if used:
+            network.set_credits(Place(node, port, 0))
+        network.connect(node, network.place(node, port, 0), 0)
+        network.store(node, 0, data[node])
+        network.read(node, 0, [(0, size)])
+        if virtual == 0:
+            network.connect(0, port, network.place(0, port, 0))
+    for node in data:
+        network.write(node, 0, (node - 1) % 2, [(((node - 1) % 2 << 33) + (node << 24), size)])
+    at = completed(network)
+    if used:
+        for port in (0, 1):
+            network.connect(0, port, network.place(0, port, 1))
+        at |= completed(network)
+        assert at.keys() == data.keys() and network.lost == []
+        for node in data:
+            assert network.load(0, ((node - 1) % 2 << 33) + (node << 24), size) == data[node]
+        waits = (2_560 - 142) * 64  # that the second circuit of a line sends before its credits are used
+        gb_s = (size + waits) / (at[1] / network.ticks_per_second) / 1e9
+        assert gb_s > 0.95 * models.vcsn_rate() / 1e9
+    else:
+        assert sum(count for _, _, count in network.lost) > 100
+
+
+def test_credits_share_a_line_without_loss(seed: int = 1) -> None:
+    """Two circuits into one external port, both read at once, of random sizes, over and over, with more than 95 % of the line."""
+    draw = random.Random(seed)
+    network = Cluster.load(PRESET).replace(node={"switch": {"buffer_bytes": 400_000}}).network()
+    total, handle = 0, 0
+    for index, node in enumerate((1, 2)):
+        joined(network, (Place(node, 0, 0), Place(0, 0, index)))
+        network.set_credits(Place(node, 0, 0))
+        network.connect(node, network.place(node, 0, 0), 0)
+        network.connect(0, index, network.place(0, 0, index))
+    expected = []
+    for _ in range(30):
+        size = draw.choice([64, 9_152, 100_000, 400_000])
+        for index, node in enumerate((1, 2)):
+            handle += 1
+            data = draw.randbytes(size)
+            total += len(data)
+            address = handle << 20
+            network.store(node, address, data)
+            network.read(node, 0, [(address, len(data))])
+            network.write(handle, 0, index, [((index << 33) + address, len(data))])
+            expected.append(((index << 33) + address, data))
+    at = completed(network)
+    assert len(at) == handle and network.lost == [], seed
+    for address, data in expected:
+        assert network.load(0, address, len(data)) == data, seed
+    assert total / (max(at.values()) / network.ticks_per_second) > 0.95 * models.vcsn_rate(), seed
+
+
+def test_credits_are_of_a_circuit() -> None:
+    network = two()
+    with pytest.raises(ValueError, match=r"virtual port 0.1 of node 0 has no circuit"):
+        network.set_credits(Place(0, 0, 1))
+    network.set_circuit(Place(1, 0, 0), None)
+    with pytest.raises(ValueError, match=r"virtual port 0.0 of node 1 is not joined with virtual port 0.0 of node 0"):
+        network.set_credits(Place(0, 0, 0))
+
+
 def test_only_the_circuits_other_end_is_heard() -> None:
     """Node 2 sends to the virtual port that nodes 0 and 1 are joined by."""
     network = two()

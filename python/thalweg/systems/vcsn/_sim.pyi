@@ -86,6 +86,13 @@ class Network:
         Raises ValueError.
         """
 
+    def set_credits(self, at: Place, *, used: bool = True) -> None:
+        """
+        Both ends of the circuit of `at` send no more than the other's buffer has room for. Set while nothing moves.
+
+        Raises ValueError.
+        """
+
     def indications(self, at: Place) -> int:
         """
         That came for a virtual port.

@@ -14,10 +14,11 @@ from thalweg.spec import field
 
 
 class FrameKind(IntEnum):
-    """What a VCSN frame is: words of a circuit, or the indication that a virtual port sends too fast."""
+    """What a VCSN frame is: words of a circuit, the indication that a virtual port sends too fast, or the number of words that its peer has taken."""
 
     DATA = 0
     INDICATION = 1
+    CREDIT = 2
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,11 @@
 package tw_vcsn_spec_pkg;
   import tw_spec_pkg::*;
 
-  // What a VCSN frame is: words of a circuit, or the indication that a virtual port sends too fast.
+  // What a VCSN frame is: words of a circuit, the indication that a virtual port sends too fast, or the number of words that its peer has taken.
   typedef enum logic [1:0] {
     FrameKindData = 2'd0,
-    FrameKindIndication = 2'd1
+    FrameKindIndication = 2'd1,
+    FrameKindCredit = 2'd2
   } frame_kind_e;
 
   // Header of a VCSN frame, behind the Ethernet header; whole words of 64 bytes of one packet of a stream follow.
