@@ -8,11 +8,7 @@ import argparse
 import time
 from dataclasses import dataclass
 
-from thalweg.bench.operation import parse_sizes
-from thalweg.systems.vcsn._sim import Network
-from thalweg.systems.vcsn.cluster import Cluster
-from thalweg.systems.vcsn.collectives import Collective
-from thalweg.systems.vcsn.operations import gather_schedule
+from thalweg.vcsn import Cluster, Collective, Network, gather_schedule
 
 
 @dataclass
@@ -28,10 +24,10 @@ class Timed(Collective):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", default="64M", help="of each node's block")
+    parser.add_argument("--mbytes", type=int, default=64, help="of each node's block")
     parser.add_argument("--repeats", type=int, default=1)
     options = parser.parse_args()
-    (size,) = parse_sizes(options.size)
+    size = options.mbytes << 20
     print(f"{'cluster':12} {'by':8} {'gathered, MB/s':>16} {'moved, MB/s':>16}")
     for name, by in (("vcsn-d5005", "tree"), ("vcsn-d5005", "relink"), ("dcn-d5005", "ring")):
         cluster = Cluster.load(name)

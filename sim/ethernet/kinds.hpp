@@ -38,7 +38,7 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second) {
                           .buffer_bytes = values.get<std::uint64_t>("buffer_bytes"),
                           .shared = values.get<std::string>("buffer") == "shared",
                           .learns = values.get<std::string>("addresses") == "learned",
-                          .floods = true,
+                          .floods = values.get<std::string>("addresses") == "learned",
                           .flood_ports = {}};
     if (values.has("flood_ports")) {
       config.flood_ports.assign(config.ports, false);

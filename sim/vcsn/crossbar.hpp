@@ -48,6 +48,12 @@ class Crossbar final : public Component {
     domain_->wake(id_, domain_->scheduler.now());
   }
   [[nodiscard]] std::optional<unsigned> input_of(unsigned output) const { return outputs_[output].select; }
+  /// The output that is set to an input.
+  [[nodiscard]] std::optional<unsigned> output_of(unsigned input) const {
+    for (unsigned output = 0; output < outputs_.size(); ++output)
+      if (outputs_[output].select == input) return output;
+    return std::nullopt;
+  }
   /// The packets that have passed whole.
   [[nodiscard]] const std::vector<Passed>& passed() const { return passed_; }
 
@@ -55,8 +61,7 @@ class Crossbar final : public Component {
   void source_changed(unsigned input) {
     if (taken_by_[input]) run(*taken_by_[input], -1);
     // A packet's begin is decided in its cycle.
-    if (const Tick at = sources_[input]->offers(); at != kNever && sources_[input]->front().first && !taken_by_[input])
-      wake(at);
+    if (const Tick at = sources_[input]->offers(); at != kNever && !taken_by_[input]) wake(at);
   }
   void sink_changed(unsigned output) { run(output, -1); }
 
@@ -72,7 +77,8 @@ class Crossbar final : public Component {
     std::optional<unsigned> from;    ///< of the packet that moves
     std::array<Word, 2> words;       ///< in the register and the skid place
     Times in{4}, out{4};
-    std::array<Passed, 2> of;  ///< of the packets that its words are of; there `words` has the number of the first word
+    std::array<Passed, 2> of;  ///< of each of these words: its packet, where `words` has the number of its first word
+    Passed now;                ///< the packet that moves
   };
 
   void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.now() + (stepping_ ? 1 : 0))); }
@@ -92,8 +98,8 @@ class Crossbar final : public Component {
           const Word& word = output.words[out & 1];
           output.sink->put(at, word);
           if (word.last) {
-            passed_.push_back({output.of[0].input, number, output.of[0].begin, at, out + 1 - output.of[0].words});
-            output.of[0] = output.of[1];
+            const Passed& of = output.of[out & 1];
+            passed_.push_back({of.input, number, of.begin, at, out + 1 - of.words});
           }
           moved = true;
         }
@@ -111,6 +117,13 @@ class Crossbar final : public Component {
     if (offered == kNever) return false;
     const auto count = static_cast<std::int64_t>(output.in.count());
     Tick at = std::max({offered, output.in.of(count - 1) + 1, output.out.of(count - 2) + 1});
+    if (output.from && source.front().first && output.in.count() > output.now.words) {
+      // The packet before has lost its end.
+      taken_by_[input].reset();
+      output.from.reset();
+      wake(at);
+      return true;
+    }
     if (!output.from) {
       if (taken_by_[input]) return false;
       if (now < at) {
@@ -120,15 +133,18 @@ class Crossbar final : public Component {
       at = now;
       output.from = input;
       taken_by_[input] = number;
-      output.of[output.in.count() > output.out.count()] = {input, number, at, 0, output.in.count()};
+      output.now = {input, number, at, 0, output.in.count()};
     }
     Word& place = output.words[static_cast<std::size_t>(count) & 1];
     place = source.front();
+    output.of[static_cast<std::size_t>(count) & 1] = output.now;
     output.in.add(at);
     source.take(at);
     if (place.last) {
       output.from.reset();
       taken_by_[input].reset();
+      for (const Output& other : outputs_)
+        if (&other != &output && other.select == input) wake(at + 1);
     }
     return true;
   }

@@ -111,6 +111,7 @@ class ReadDma final : public Component, public Source {
         taken_(timing.buffer) {}
 
   std::function<void()> changed;  ///< words are offered
+  std::function<void(const Ended&)> ended;
 
   void submit(Transfer transfer) {
     waiting_.push_back(std::move(transfer));
@@ -139,7 +140,9 @@ class ReadDma final : public Component, public Source {
     for (unsigned k = 0; k < words; ++k) {
       const double moved = bank.access(now, memory_->place(from) + k * kWord, kWord, false);
       data_at_ = std::max(data_at_ + 1, bank.data(now, moved));
-      Entry entry{.word = {.first = begins_, .last = last && k + 1 == words, .channel = transfer.channel},
+      Entry entry{.handle = transfer.handle,
+                  .bytes = transfer.bytes(),
+                  .word = {.first = begins_, .last = last && k + 1 == words, .channel = transfer.channel},
                   .at = data_at_ + 1};
       std::copy_n(data_.begin() + std::ptrdiff_t{k} * kWord, kWord, entry.word.bytes.begin());
       words_.push(entry);
@@ -159,6 +162,8 @@ class ReadDma final : public Component, public Source {
   [[nodiscard]] Tick offers() const override { return words_.empty() ? kNever : words_.front().at; }
   [[nodiscard]] const Word& front() const override { return words_.front().word; }
   void take(Tick cycle) override {
+    const Entry& first = words_.front();
+    if (first.word.last) ended({first.handle, cycle + 1, first.bytes});
     words_.pop();
     taken_.add(cycle);
     if (waits_) {
@@ -169,6 +174,8 @@ class ReadDma final : public Component, public Source {
 
  private:
   struct Entry {
+    Handle handle = 0;
+    std::uint64_t bytes = 0;  ///< of the transfer
     Word word;
     Tick at = 0;  ///< is in the buffer's output
   };
@@ -189,7 +196,8 @@ class ReadDma final : public Component, public Source {
   std::vector<std::byte> data_;
 };
 
-/// From the crossbar to the memory. A packet ends a transfer; what of it the segments have no room for is dropped, and counted.
+/// From the crossbar to the memory. A packet ends a transfer; what of it the segments have no room for is dropped, and counted. So are words
+/// without a packet's begin. A begin in a packet, which has lost its end, ends it, and the next transfer takes what follows.
 class WriteDma final : public Component, public Sink {
  public:
   WriteDma(Domain& domain, BoardMemory& memory, const DmaTiming& timing)
@@ -206,6 +214,7 @@ class WriteDma final : public Component, public Sink {
 
   void submit(Transfer transfer) {
     waiting_.push_back({std::move(transfer), domain_->scheduler.now()});
+    if (!bursts_.empty()) wake(std::max(next_, bursts_.front().cycle + 1));
     changed();
   }
   /// The handles of the transfers that have not ended, in order.
@@ -216,6 +225,9 @@ class WriteDma final : public Component, public Sink {
   }
   /// Words that came beyond the segments.
   [[nodiscard]] std::uint64_t overrun() const { return overrun_; }
+  /// Words of packets that have lost their begin, and packets that have lost their end.
+  [[nodiscard]] std::uint64_t headless() const { return headless_; }
+  [[nodiscard]] std::uint64_t broken() const { return broken_; }
 
   [[nodiscard]] Tick accepts() const override {
     if (ends_ >= waiting_.size()) return kNever;
@@ -223,17 +235,22 @@ class WriteDma final : public Component, public Sink {
     return room == kNever ? kNever : std::max(room, waiting_[ends_].from);
   }
   void put(Tick cycle, const Word& word) override {
+    if (word.first && open_) {
+      ++broken_;
+      burst(cycle, true);
+    }
+    if (!word.first && !open_) {
+      ++headless_;
+      return;
+    }
+    open_ = !word.last;
     words_.push(word);
     ++put_;
-    if (++gathered_ < timing_.burst && !word.last) return;
-    bursts_.push({cycle, gathered_, word.last});
-    ends_ += word.last;
-    gathered_ = 0;
-    if (bursts_.size() == 1) wake(std::max(next_, cycle + 1));
+    if (++gathered_ == timing_.burst || word.last) burst(cycle, word.last);
   }
 
   bool step(Tick now) override {
-    if (bursts_.empty() || now < next_) return false;
+    if (bursts_.empty() || waiting_.empty() || now < next_) return false;
     const Burst burst = bursts_.front();
     bursts_.pop();
     const Transfer& transfer = waiting_.front().transfer;
@@ -252,7 +269,8 @@ class WriteDma final : public Component, public Sink {
       }
       const std::uint64_t to = walk_.address(transfer);
       const std::uint64_t bytes = std::min<std::uint64_t>(walk_.next(transfer, burst.words), left.size());
-      moved = memory_->bank(to).access(now, memory_->place(to), std::uint64_t{words_of(bytes)} * kWord, true);
+      const std::uint64_t whole = std::uint64_t{words_of(bytes)} * kWord;
+      moved = std::max(moved, memory_->bank(to).access(now, memory_->place(to), whole, true));
       memory_->bytes.write(to, left.first(static_cast<std::size_t>(bytes)));
       written_ += bytes;
       full_ = walk_.advance(transfer, bytes);
@@ -285,6 +303,13 @@ class WriteDma final : public Component, public Sink {
     Tick from = 0;
   };
 
+  /// What is gathered is a burst; the last of its words, or what ends it, came in this cycle.
+  void burst(Tick cycle, bool ends) {
+    bursts_.push_growing({cycle, gathered_, ends});
+    ends_ += ends;
+    gathered_ = 0;
+    if (bursts_.size() == 1) wake(std::max(next_, cycle + 1));
+  }
   void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.now())); }
 
   Domain* domain_;
@@ -296,11 +321,12 @@ class WriteDma final : public Component, public Sink {
   Ring<Word> words_;
   Ring<Burst> bursts_;
   Times left_;
-  std::uint64_t put_ = 0, written_ = 0, overrun_ = 0;
+  std::uint64_t put_ = 0, written_ = 0, overrun_ = 0, headless_ = 0, broken_ = 0;
   unsigned gathered_ = 0;  ///< words of the burst that is not whole
   std::size_t ends_ = 0;   ///< of packets that have come whole
   Tick next_ = 0, complete_ = 0;
   bool full_ = false;  ///< the segments have no more room
+  bool open_ = false;  ///< a packet has begun and not ended
   std::vector<std::byte> data_;
 };
 

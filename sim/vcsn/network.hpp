@@ -117,21 +117,25 @@ class Network final : public Engine {
   }
   [[nodiscard]] std::uint64_t indications(const Place& at) { return external(at).encoder.indications(at.virtual_port); }
 
-  /// Throw std::invalid_argument, and std::out_of_range where segments are outside of the memory.
+  /// Throw std::invalid_argument. A read with a handle completes when its last word has left the engine.
   void read(unsigned number, unsigned engine, Transfer transfer) {
     Node& of = checked(number, engine, transfer);
+    if (transfer.handle != kNoHandle) open(transfer, number, engine, false);
     of.reads[engine].submit(std::move(transfer));
   }
   /// Completes under its handle when the packet that ended is in the memory.
   void write(unsigned number, unsigned engine, Transfer transfer) {
     Node& of = checked(number, engine, transfer);
-    require(!open_.contains(transfer.handle), "handle " + std::to_string(transfer.handle) + " is in use");
-    open_[transfer.handle] = {number, engine, transfer.bytes(), now()};
-    ended_bytes_.erase(transfer.handle);
+    require(transfer.handle != kNoHandle, "a write without a handle");
+    open(transfer, number, engine, true);
     of.writes[engine].submit(std::move(transfer));
   }
   /// Bytes that a write that has ended received.
-  [[nodiscard]] std::uint64_t written(Handle handle) const { return ended_bytes_.at(handle); }
+  [[nodiscard]] std::uint64_t written(Handle handle) const {
+    const auto found = ended_bytes_.find(handle);
+    require(found != ended_bytes_.end(), "handle " + std::to_string(handle) + " is of no write that has completed");
+    return found->second;
+  }
 
   [[nodiscard]] SparseMemory& memory(unsigned number) { return node(number).memory.bytes; }
   [[nodiscard]] const Assembly& assembly() const { return assembly_; }
@@ -153,14 +157,29 @@ class Network final : public Engine {
   [[nodiscard]] std::vector<Blocked> blocked() const override {
     std::vector<Blocked> all;
     for (const auto& [handle, open] : open_) {
+      if (!open.writes) continue;
       const Node& of = *nodes_[open.node];
       const auto input = of.crossbar.input_of(open.engine);
       all.push_back({.who = "write engine " + std::to_string(open.engine) + " of node " + std::to_string(open.node),
-                     .what = "for words",
+                     .what = "for words, operation " + std::to_string(handle),
                      .on = input ? input_name(of, open.node, *input) : "no input of the crossbar",
                      .why = {},
                      .since = open.since,
                      .where = {}});
+    }
+    for (unsigned n = 0; n < nodes_.size(); ++n) {
+      if (!nodes_[n]) continue;
+      const Node& of = *nodes_[n];
+      for (unsigned k = 0; k < of.config.dmas; ++k)
+        if (!of.reads[k].empty()) {
+          const auto output = of.crossbar.output_of(k);
+          all.push_back({.who = "read engine " + std::to_string(k) + " of node " + std::to_string(n),
+                         .what = "for room",
+                         .on = output ? output_name(of, n, *output) : "no output of the crossbar",
+                         .why = {},
+                         .since = now(),
+                         .where = {}});
+        }
     }
     return all;
   }
@@ -169,11 +188,21 @@ class Network final : public Engine {
  private:
   static constexpr Tick kStride = 1 << 20;
 
+ public:
+  static constexpr Handle kNoHandle = ~Handle{0};
+
+ private:
   struct Open {
     unsigned node = 0, engine = 0;
-    std::uint64_t bytes = 0;
+    bool writes = true;
     Tick since = 0;
   };
+
+  void open(const Transfer& transfer, unsigned number, unsigned engine, bool writes) {
+    require(!open_.contains(transfer.handle), "handle " + std::to_string(transfer.handle) + " is in use");
+    open_[transfer.handle] = {number, engine, writes, now()};
+    ended_bytes_.erase(transfer.handle);
+  }
 
   static Kinds kinds(Tick ticks_per_second, ethernet::Frames& frames) {
     Kinds known;
@@ -209,8 +238,14 @@ class Network final : public Engine {
     return of;
   }
   [[nodiscard]] static std::string input_name(const Node& of, unsigned number, unsigned input) {
-    if (input < of.config.dmas) return "read engine " + std::to_string(input) + " of node " + std::to_string(number);
-    const unsigned port = input - of.config.dmas;
+    return place_name(of, number, input, "read engine ");
+  }
+  [[nodiscard]] static std::string output_name(const Node& of, unsigned number, unsigned output) {
+    return place_name(of, number, output, "write engine ");
+  }
+  [[nodiscard]] static std::string place_name(const Node& of, unsigned number, unsigned place, const char* engine) {
+    if (place < of.config.dmas) return engine + std::to_string(place) + " of node " + std::to_string(number);
+    const unsigned port = place - of.config.dmas;
     return to_string({number, port / of.config.virtual_ports, port % of.config.virtual_ports});
   }
 
@@ -224,6 +259,7 @@ class Network final : public Engine {
     external.decoder.seen = note;
   }
   void end(const Node& of, const Ended& told) {
+    if (told.handle == kNoHandle) return;
     open_.erase(told.handle);
     ended_bytes_[told.handle] = told.bytes;
     ended_.push_back({told.handle, of.shell().clock.edge(told.cycle)});

@@ -38,7 +38,7 @@ class Node final : public AssembledNode, public Component {
       read.changed = [this, input = crossbar.add(read)] { crossbar.source_changed(input); };
       auto& write = writes.emplace_back(shell, memory, timing);
       write.changed = [this, output = crossbar.add(write)] { crossbar.sink_changed(output); };
-      write.ended = [this](const Ended& told) {
+      read.ended = write.ended = [this](const Ended& told) {
         ended_.push_back(told);
         shell_->wake(id_, told.cycle);
       };
@@ -89,9 +89,15 @@ class Node final : public AssembledNode, public Component {
   void lost(NodeId node, std::vector<Lost>& all) const override {
     for (unsigned port = 0; port < externals.size(); ++port)
       externals[port]->lost(" at port " + std::to_string(port), node, all);
-    for (unsigned k = 0; k < writes.size(); ++k)
-      if (const auto count = writes[k].overrun(); count > 0)
-        all.push_back({node, "words that write engine " + std::to_string(k) + " had no memory for", count});
+    for (unsigned k = 0; k < writes.size(); ++k) {
+      const std::string of = "write engine " + std::to_string(k);
+      const auto add = [&](std::uint64_t count, const std::string& what) {
+        if (count > 0) all.push_back({node, what, count});
+      };
+      add(writes[k].overrun(), "words that " + of + " had no memory for");
+      add(writes[k].headless(), "words of packets without a begin at " + of);
+      add(writes[k].broken(), "ends of packets, whose rest came to " + of);
+    }
   }
 
  private:

@@ -23,6 +23,7 @@ PUBLIC = {
     "thalweg.rtl.project",
     "thalweg.smi",
     "thalweg.trace",
+    "thalweg.vcsn",
 }
 """As docs/python.md says."""
 

@@ -123,10 +123,15 @@ NB_MODULE(_sim, module) {
       .def(
           "read",
           [](Bound& self, unsigned node, unsigned engine,
-             const std::vector<std::pair<std::uint64_t, std::uint64_t>>& segments,
-             std::uint8_t channel) { self.network.read(node, engine, transfer_of(0, segments, channel)); },
+             const std::vector<std::pair<std::uint64_t, std::uint64_t>>& segments, std::uint8_t channel,
+             std::optional<Handle> handle) {
+            self.network.read(node, engine, transfer_of(handle.value_or(Network::kNoHandle), segments, channel));
+          },
           nb::arg("node"), nb::arg("engine"), nb::arg("segments"), nb::arg("channel") = 0,
-          "Sends (address, bytes) of a node's memory as one packet to the crossbar.\n\nRaises ValueError.")
+          nb::arg("handle") = nb::none(),
+          "Sends (address, bytes) of a node's memory as one packet to the crossbar. With a handle it completes when "
+          "its "
+          "last word has left the engine.\n\nRaises ValueError.")
       .def(
           "write",
           [](Bound& self, Handle handle, unsigned node, unsigned engine,

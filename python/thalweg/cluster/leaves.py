@@ -75,6 +75,9 @@ class Ethernet(LinkTable):
     frames_duplicated: Share = Field(0, description="share of frames that come twice")
     seed: int = Field(1, ge=0, lt=2**31, description="of the random losses")
 
+    def refuses(self, one: str, other: str) -> bool:
+        return (one, other) != ("Ethernet", "Ethernet")
+
 
 NODES: Mapping[str, type[NodeTable]] = {"host": Host, "nic": Nic, "ethernet-switch": EthernetSwitch}
 LINKS: Mapping[str, type[LinkTable]] = {"wire": Wire, "ethernet": Ethernet}

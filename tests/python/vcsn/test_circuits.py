@@ -12,7 +12,7 @@ import pytest
 import thalweg
 from thalweg._core import NEVER
 from thalweg.cli import main
-from thalweg.errors import InputError
+from thalweg.errors import CheckFailed, InputError
 from thalweg.resources import resource
 from thalweg.systems.vcsn import models
 from thalweg.systems.vcsn._sim import Network, Place
@@ -389,3 +389,127 @@ def test_calls_of_the_network_are_checked() -> None:
     ):
         with pytest.raises(ValueError, match=said):
             call()
+
+
+def lose_a_frame(network: Network, at_us: float, for_us: float) -> None:
+    """Node 1 takes no frames of the circuit for some time."""
+    network.advance(int(at_us * network.ticks_per_second / 1e6))
+    network.set_circuit(Place(1, 0, 0), None)
+    network.advance(network.now + int(for_us * network.ticks_per_second / 1e6))
+    network.set_circuit(Place(1, 0, 0), Place(0, 0, 0))
+
+
+@pytest.mark.parametrize(("frame", "at_us"), [("first", 0.1), ("last", 2.75)])
+def test_a_packet_that_has_lost_an_end_does_not_reach_into_the_next(frame: str, at_us: float) -> None:
+    """Of three frames. The packet behind it arrives as it was, and what is missing is counted."""
+    network = two()
+    size = 3 * 9_152
+    network.store(0, 0, BYTES[: 2 * size])
+    network.read(0, 0, [(0, size)])
+    network.read(0, 0, [(size - size % 64, size)])
+    network.write(1, 1, 0, [(0, size)])
+    network.write(2, 1, 0, [(1 << 20, size)])
+    lose_a_frame(network, at_us, 1.6 if frame == "first" else 0.5)
+    completed(network)
+    counts = {what: count for _, what, count in network.lost}
+    assert counts["frames of no circuit at port 0"] == 1
+    expected = BYTES[size - size % 64 : 2 * size - size % 64]
+    if frame == "first":  # its rest is dropped, and the first write has the second packet
+        assert counts["words of packets without a begin at write engine 0"] == 2 * 143
+        assert network.load(1, 0, size) == expected and network.written(1) == size
+    else:
+        assert counts["ends of packets, whose rest came to write engine 0"] == 1
+        assert network.written(1) == 2 * 9_152 and network.load(1, 0, 2 * 9_152) == BYTES[: 2 * 9_152]
+        assert network.load(1, 1 << 20, size) == expected and network.written(2) == size
+
+
+@pytest.mark.parametrize("words", [1, 4, 60, 600])
+def test_an_input_that_is_given_to_another_output_moves_on(words: int) -> None:
+    network = Cluster.load(PRESET).network()
+    network.connect(0, 0, 0)
+    network.store(0, 0, BYTES[: 64 * 600])
+    network.write(1, 0, 0, [(1 << 30, 64 * 600)])
+    network.write(2, 0, 1, [(2 << 30, 64 * words)])
+    network.read(0, 0, [(0, 64 * 600)])
+    network.read(0, 0, [(0, 64 * words)])
+    network.advance(network.ticks_per_second // 1_000_000)
+    network.connect(0, 0, None)
+    network.connect(0, 1, 0)
+    assert completed(network).keys() == {1, 2}
+    assert network.load(0, 2 << 30, 64 * words) == BYTES[: 64 * words]
+
+
+def test_a_burst_over_two_banks_waits_for_both() -> None:
+    """768 of each 1,024 bytes go to a bank of 2 GB/s."""
+    network = Cluster.load(PRESET).replace(node={"fpga": {"bank_gb": 2.0}}).network()
+    network.connect(0, 0, 0)
+    size = 200 * 1024
+    segments = [part for k in range(200) for part in ((k * 768, 768), ((1 << 33) + k * 256, 256))]
+    network.write(1, 0, 0, segments)
+    network.read(0, 0, [(2 << 33, size)])
+    at = completed(network)
+    assert at[1] / network.ticks_per_second * 1e6 > 200 * 768 / 2e3
+
+
+def test_reads_complete_and_are_said_to_wait() -> None:
+    network = two()
+    network.read(0, 0, [(0, 64)], handle=9)
+    network.read(0, 1, [(0, 64)])
+    assert completed(network).keys() == {9}
+    assert [(one.who, one.on) for one in network.blocked] == [
+        ("read engine 1 of node 0", "no output of the crossbar"),
+    ]
+    with pytest.raises(ValueError, match="handle 5 is of no write"):
+        network.written(5)
+
+
+def test_frames_to_nobody_are_counted() -> None:
+    network = two()
+    network.set_circuit(Place(0, 0, 0), Place(2, 1, 0))  # on the other switch
+    network.read(0, 0, [(0, 64)])
+    completed(network)
+    assert network.lost == [(16, "frames to nobody that came in at port 0", 1)]
+
+
+def changed(folder: Path, *pairs: tuple[str, str]) -> str:
+    text = FILE.read_text()
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "c.toml").write_text(text)
+    return str(folder / "c.toml")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "options", "said"),
+    [
+        ([("ports = 2  ", "ports = 4  ")], {"port": 3}, "no Ethernet leads from port 3 of node 0 to that of node 1"),
+        ([('  { link = "slot", ends = ["18.slot1", "1.pcie"] },\n', "")], {}, "FPGA 1 is in no server"),
+        (
+            [("bank_bytes = 8_589_934_592", "bank_bytes = 4096")],
+            {"sizes": "8K"},
+            "puts 8192 bytes into a bank; it has 4096",
+        ),
+    ],
+)
+def test_what_a_cluster_cannot_do_is_said(
+    tmp_path: Path, pairs: list[tuple[str, str]], options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        rows("transfer", changed(tmp_path, *pairs), **{"sizes": "64", **options})
+
+
+def test_one_pair_of_engines_is_enough_for_a_transfer(tmp_path: Path) -> None:
+    (row,) = rows("transfer", changed(tmp_path, ("dmas = 2 ", "dmas = 1 ")), port=1, sizes="1K")
+    assert row["verified"]
+
+
+def test_a_transfer_that_loses_frames_says_which(tmp_path: Path) -> None:
+    cluster = Cluster.load(PRESET).replace(link={"cable": {"frames_lost": 0.05}})
+    with pytest.raises(CheckFailed, match="transfer of 1048576 bytes lost data: .* on the link"):
+        rows("transfer", cluster, sizes="1M")
+
+
+def test_a_capture_that_cannot_be_written_is_said() -> None:
+    with pytest.raises(InputError, match="/nonexistent/x: the capture file cannot be written"):
+        rows("transfer", sizes="64", pcap="/nonexistent/x")

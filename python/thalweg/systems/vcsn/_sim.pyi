@@ -113,9 +113,9 @@ class Network:
     def virtual_ports(self, node: int) -> int:
         """Of all external ports together."""
 
-    def read(self, node: int, engine: int, segments: Sequence[tuple[int, int]], channel: int = 0) -> None:
+    def read(self, node: int, engine: int, segments: Sequence[tuple[int, int]], channel: int = 0, handle: int | None = None) -> None:
         """
-        Sends (address, bytes) of a node's memory as one packet to the crossbar.
+        Sends (address, bytes) of a node's memory as one packet to the crossbar. With a handle it completes when its last word has left the engine.
 
         Raises ValueError.
         """

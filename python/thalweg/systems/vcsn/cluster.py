@@ -99,6 +99,9 @@ class Serial(LinkTable):
     kind: Literal["dcn"]
     latency_ns: float = Field(ge=0, le=1e6, description="from end to end, one way")
 
+    def refuses(self, one: str, other: str) -> bool:
+        return (one, other) != ("serial", "serial")
+
 
 class Server(NodeTable):
     """A computer whose cards FPGAs are: what its actions take."""
@@ -141,8 +144,10 @@ class Cluster(Assembled):
     }
 
     def check(self) -> None:
-        if len({type(self.fpga(node)) for node in self.fpgas}) > 1:
-            raise self.file.wrong("FPGAs are all of kind vcsn, or all of kind dcn", "topology")
+        if len({self.fpga(node).model_dump_json() for node in self.fpgas}) > 1:
+            raise self.file.wrong(
+                "all FPGAs of a cluster are alike: of one kind, with the same values", "topology.nodes"
+            )
         if len(self.fpgas) < 2:
             raise self.file.wrong(
                 f"{len(self.fpgas)} FPGAs; there are at least two that send to each other", "topology"
@@ -263,8 +268,8 @@ class Cluster(Assembled):
 
     def reaches(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
         """Frames go from an FPGA's external port to another one's."""
-        peer = int(self.topology.peer[one])
-        return peer == other[0] or peer in self._routes[other]
+        peer, there = int(self.topology.peer[one]), int(self.topology.peer_port[one])
+        return (peer, there) == other or peer in self._routes.get(other, {})
 
     def of_node(self, node: int) -> Mapping[str, Any]:
         """Of a switch: the ports that frames to all take, and where addresses are given, the port to each FPGA's."""
@@ -295,6 +300,8 @@ class Cluster(Assembled):
             return Network(self.assembly, pcap)
         except ValueError as error:
             raise self.file.wrong(str(error), "link") from None
+        except RuntimeError as error:
+            raise InputError(f"{pcap}: {error}") from None
 
     @property
     def frame_words(self) -> int:
@@ -308,19 +315,16 @@ class Cluster(Assembled):
     @property
     def payload_gb(self) -> float:
         """GB/s of data that an external port's line carries in the longest frames: Equations 1 and 2 of the paper."""
-        return self.gbit_s / 8 * self.frame_words * WORD / self.wire_bytes(self.frame_words)
+        return self.gbit_s(0) / 8 * self.frame_words * WORD / self.wire_bytes(self.frame_words)
 
-    @property
-    def gbit_s(self) -> float:
-        """Of the first FPGA's first line, with all that is before and behind data."""
-        node, port = self._stations[0]
+    def gbit_s(self, port: int) -> float:
+        """Of the fastest line at an external port of an FPGA, with all that is before and behind data."""
         if self.is_direct:
-            return float(self.clocks[self.fpga(node).line_clock].hertz) * WORD * 8 / 1e9
-        ends = self.topology.links.tolist()
-        number = next(k for k, (a, pa, b, pb) in enumerate(ends) if (node, port) in ((a, pa), (b, pb)))
-        link = self.links[self.link_names[number]]
-        assert isinstance(link, leaves.Ethernet)
-        return link.gbit_s
+            return float(self.clocks[self.fpga(self.fpgas[0]).line_clock].hertz) * WORD * 8 / 1e9
+        ends = [((a, pa), (b, pb)) for a, pa, b, pb in self.topology.links.tolist()]
+        here = {(node, port) for node in self.fpgas}
+        links = [self.links[name] for name, both in zip(self.link_names, ends, strict=True) if here & set(both)]
+        return max(link.gbit_s for link in links if isinstance(link, leaves.Ethernet))
 
     def checked(self) -> tuple[str, Mapping[str, Any]]:
         self.network()

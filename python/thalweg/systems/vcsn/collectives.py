@@ -16,6 +16,7 @@ from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Step, Work
 from thalweg.systems.vcsn.schedules import Move, Port, Schedule
 
 Segments = list[tuple[int, int]]
+READS = 1 << 32  #: handles of reads are so much above those of their writes
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Collective:
                 write = [(put(move.destination, bank, block), self.padded) for block in move.blocks]
                 read[-1], write[-1] = (read[-1][0], self.size), (write[-1][0], self.size)
                 engine, other = (
-                    port[0] if at == root else 0
+                    port[0] if at == root and not self.schedule.steps else 0
                     for at, port in ((move.source, move.source_port), (move.destination, move.destination_port))
                 )
                 placed.append(Placed(move, read, write, engine, other, sum(map(len, stages)) + len(placed)))
@@ -149,10 +150,12 @@ class Collective:
             for placed in stage:
                 if placed.move.source in own:
                     yield Work(costs.start_us)
-                    network.read(placed.move.source, placed.read_engine, placed.read)
+                    network.read(placed.move.source, placed.read_engine, placed.read, handle=READS + placed.handle)
             for placed in stage:
                 if placed.move.destination in own:
                     yield Interrupt(placed.handle)
+                if placed.move.source in own:  # what has not left its engine would go by the next stage's crossbar
+                    yield Interrupt(READS + placed.handle)
             if number + 1 < len(stages):
                 again = self.schedule.sends_again(number + 1)
                 if not again:

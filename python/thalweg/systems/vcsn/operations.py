@@ -6,7 +6,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from thalweg.bench.operation import Measured, Operation, Plan, Progress, Row, Sizes, at_least, one_of, parse_sizes
+from thalweg.bench.operation import (
+    Measured,
+    Operation,
+    Plan,
+    Progress,
+    Row,
+    Sizes,
+    WrongRows,
+    at_least,
+    check,
+    one_of,
+    parse_sizes,
+)
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import schedules
 from thalweg.systems.vcsn._sim import Network
@@ -27,17 +39,41 @@ def _wanted(cluster: Cluster, sizes: Sizes, blocks: int) -> list[int]:
         raise InputError(f"{bad[0]} bytes; they are 1 to 1G")
     if bad := [size for size in wanted if size * blocks > 4 * MOST_BYTES]:
         raise InputError(f"{blocks} blocks of {bad[0]} bytes; all together have 4G at most")
-    if not cluster.servers:
-        raise InputError(f"{cluster.name} has no servers (kind vcsn-server), whose programs start transfers")
     return wanted
 
 
-def _wire_us(cluster: Cluster, size: int) -> float:
+def _servers(cluster: Cluster, schedule: Schedule) -> None:
+    """Raises InputError where an FPGA of a schedule is in no server."""
+    for node in sorted(
+        {node for stage in schedule.stages for move in stage.moves for node in (move.source, move.destination)}
+        | {passed[0] for stage in schedule.stages for move in stage.moves for passed in move.passes}
+    ):
+        if cluster.server_of(node) is None:
+            raise InputError(f"FPGA {node} is in no server (kind vcsn-server), whose program starts transfers")
+
+
+def _banks(cluster: Cluster, schedule: Schedule, name: str, sizes: Sequence[int]) -> None:
+    """Raises InputError where a bank has no room for the blocks."""
+    bank = cluster.fpga(cluster.fpgas[0]).bank_bytes
+    for size in sizes:
+        if (most := Collective(cluster, schedule, size).layout.most_bytes) > bank:
+            raise InputError(f"{name} of {size} bytes puts {most} bytes into a bank; it has {bank}")
+
+
+def _check(rows: Sequence[Row]) -> None:
+    """Raises WrongRows, which says what was dropped."""
+    for row in rows:
+        if row["lost"]:
+            raise WrongRows(f"{row['operation']} of {row['bytes']} bytes lost data: {row['dropped']}", rows)
+    check(rows)
+
+
+def _wire_us(cluster: Cluster, size: int, port: int = 0) -> float:
     """Of the frames of a packet on a line, from the first one's begin to the last one's end."""
     words = -(-size // WORD)
     frames = -(-words // cluster.frame_words)
     gap = WORD / 2 if cluster.is_direct else 12
-    return (words * WORD + frames * cluster.wire_bytes(0) - gap) * 8e-3 / cluster.gbit_s
+    return (words * WORD + frames * cluster.wire_bytes(0) - gap) * 8e-3 / cluster.gbit_s(port)
 
 
 def _measured(
@@ -48,11 +84,13 @@ def _measured(
     ends = [end for node in cluster.fpgas for _, _, _, end, _ in network.passed(node)]
     begins = [begin for node in cluster.fpgas for _, _, begin, _, _ in network.passed(node)]
     lost = sum(count for _, _, count in network.lost)
+    dropped = "; ".join(f"{count} {what} of node {node}" for node, what, count in network.lost)
     own = own | {
         "stages": len(collective.schedule.stages),
         "gb_per_s": moved / time / 1e3,
         "data_us": (max(ends) - min(begins)) / per_us,
         "lost": lost,
+        "dropped": dropped,
     }
     return Measured(size, time, least_us, right and not lost, own), network
 
@@ -75,7 +113,7 @@ def recorded(cluster: Cluster, network: Network) -> Recorded:
             packets.setdefault(output, []).append(span)
         for output in sorted(packets):
             timeline.track(f"node {node}", f"to {name(output, 'write')}").spans.extend(packets[output])
-    return with_links(timeline, cluster, network.link_use(), per_us, cluster.gbit_s * 1e3 / 512, "words")
+    return with_links(timeline, cluster, network.link_use(), per_us, cluster.gbit_s(0) * 1e3 / 512, "words")
 
 
 def transfer(
@@ -98,6 +136,10 @@ def transfer(
     if source == destination:
         raise InputError(f"source and destination are both {source}")
     if cluster.is_direct:
+        if port or pcap:
+            raise InputError(
+                f"{cluster.name} has serial links: a transfer takes the shortest way, and there are no frames to capture"
+            )
         move = _step(cluster, source, destination)
     else:
         _port(cluster, port, [source, destination])
@@ -107,11 +149,18 @@ def transfer(
     if pcap and len(wanted) > 1:
         raise InputError(f"pcap is of one size; there are {len(wanted)}")
     schedule = Schedule(destination, (Stage((move,)),), steps=True)
+    _servers(cluster, schedule)
+    _banks(cluster, schedule, "transfer", wanted)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, size in enumerate(wanted):
             yield _measured(
-                cluster, Collective(cluster, schedule, size, seed, pcap=pcap), size, size, _wire_us(cluster, size), {}
+                cluster,
+                Collective(cluster, schedule, size, seed, pcap=pcap),
+                size,
+                size,
+                _wire_us(cluster, size, port),
+                {},
             )[0]
             progress((index + 1) / len(wanted))
 
@@ -119,9 +168,10 @@ def transfer(
         runs = [Collective(cluster, schedule, row["bytes"], seed).run()[0] for row in rows]
         return in_turn(title, [recorded(cluster, network) for network in runs])
 
-    by = f"{len(cluster.way(source, destination)) - 1} links" if cluster.is_direct else f"external port {port}"
+    hops = len(cluster.way(source, destination)) - 1 if cluster.is_direct else 0
+    by = f"{hops} link{'s' * (hops > 1)}" if cluster.is_direct else f"external port {port}"
     title = f"transfer from node {source} to node {destination} on {cluster.name}, {by}"
-    return Plan(cluster, "transfer", title, "the program has the interrupt", measure, {"data": seed}, record=record)
+    return Plan(cluster, "transfer", title, "the program has the interrupt", measure, {"data": seed}, _check, record)
 
 
 def _step(cluster: Cluster, source: int, destination: int, first: int | None = None) -> Move:
@@ -184,9 +234,8 @@ def _collective(
     schedule = gather_schedule(cluster, by, taking_part, root)
     if name == "scatter":
         schedule = schedules.scatter(schedule)
-    for size in wanted:
-        if (most := Collective(cluster, schedule, size).layout.most_bytes) > table.bank_bytes:
-            raise InputError(f"{name} of {size} bytes puts {most} bytes into a bank; it has {table.bank_bytes}")
+    _servers(cluster, schedule)
+    _banks(cluster, schedule, name, wanted)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, size in enumerate(wanted):
@@ -205,7 +254,7 @@ def _collective(
 
     where = "to" if name == "gather" else "from"
     title = f"{name} {where} node {root} of {nodes} by {by} on {cluster.name}, bytes of each node"
-    return Plan(cluster, name, title, "the last program has its interrupt", measure, {"data": seed}, record=record)
+    return Plan(cluster, name, title, "the last program has its interrupt", measure, {"data": seed}, _check, record)
 
 
 def gather(

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Virtual circuits and the direct network from Python: `from thalweg.vcsn import Cluster, Place` (docs/vcsn.md)."""
+
+from thalweg.systems.vcsn._sim import Network as Network
+from thalweg.systems.vcsn._sim import Place as Place
+from thalweg.systems.vcsn.cluster import Cluster as Cluster
+from thalweg.systems.vcsn.collectives import Collective as Collective
+from thalweg.systems.vcsn.hosts import Barrier as Barrier
+from thalweg.systems.vcsn.hosts import Interrupt as Interrupt
+from thalweg.systems.vcsn.hosts import Program as Program
+from thalweg.systems.vcsn.hosts import Work as Work
+from thalweg.systems.vcsn.hosts import run as run
+from thalweg.systems.vcsn.operations import gather_schedule as gather_schedule
+from thalweg.systems.vcsn.schedules import Schedule as Schedule
+
+__all__ = [
+    "Barrier",
+    "Cluster",
+    "Collective",
+    "Interrupt",
+    "Network",
+    "Place",
+    "Program",
+    "Schedule",
+    "Work",
+    "gather_schedule",
+    "run",
+]
