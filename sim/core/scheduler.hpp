@@ -34,8 +34,10 @@ class Scheduler {
         slots_(static_cast<Tick>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Tick>(horizon + 1, 64))))),
         any_(static_cast<std::size_t>(slots_ / 64)) {}
 
-  /// The next tick that has not been stepped.
+  /// The next tick that has not been stepped, or the one that is.
   [[nodiscard]] Tick now() const { return now_; }
+  /// The first tick in which a component can be woken now.
+  [[nodiscard]] Tick next() const { return now_ + (stepping_ ? 1 : 0); }
 
   /// The component must outlive the scheduler's use; it is first stepped when somebody wakes it.
   ComponentId add(Component& component) {
@@ -62,7 +64,7 @@ class Scheduler {
 
   /// Steps everything that is due before `until`; afterwards now() is `until`, or the tick after an interrupt.
   void advance(Tick until) {
-    interrupted_ = false;
+    interrupted_ = stepping_ = false;  // a step may have thrown
     while (!interrupted_) {
       const Tick next = next_due();
       if (next >= until) {
@@ -70,7 +72,9 @@ class Scheduler {
         return;
       }
       now_ = next;
+      stepping_ = true;
       step_all();
+      stepping_ = false;
       ++now_;
     }
   }
@@ -122,7 +126,7 @@ class Scheduler {
   std::vector<std::uint64_t> any_;    ///< a bit per slot: its row is not empty
   std::priority_queue<Wake, std::vector<Wake>, std::greater<>> far_;
   std::vector<Component*> components_;
-  bool interrupted_ = false;
+  bool interrupted_ = false, stepping_ = false;
 };
 
 }  // namespace thalweg

@@ -81,11 +81,10 @@ class Crossbar final : public Component {
     Passed now;                ///< the packet that moves
   };
 
-  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.now() + (stepping_ ? 1 : 0))); }
+  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.next())); }
 
   /// Moves words of an output as far as times are known. `now`: in its own step; a packet can begin then alone.
   void run(unsigned number, Tick now) {
-    stepping_ = now >= 0;
     Output& output = outputs_[number];
     for (bool moved = true; moved;) {
       moved = false;
@@ -106,7 +105,6 @@ class Crossbar final : public Component {
       }
       if (output.in.count() < output.out.count() + 2) moved |= take(number, output, now);
     }
-    stepping_ = false;
   }
 
   bool take(unsigned number, Output& output, Tick now) {
@@ -155,7 +153,6 @@ class Crossbar final : public Component {
   std::vector<std::optional<unsigned>> taken_by_;  ///< of each input: the output that a packet of it moves to
   std::vector<Output> outputs_;
   std::vector<Passed> passed_;
-  bool stepping_ = false;
 };
 
 }  // namespace thalweg::vcsn

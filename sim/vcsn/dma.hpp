@@ -180,7 +180,7 @@ class ReadDma final : public Component, public Source {
     Tick at = 0;  ///< is in the buffer's output
   };
 
-  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.now())); }
+  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.next())); }
 
   Domain* domain_;
   ComponentId id_;
@@ -310,7 +310,7 @@ class WriteDma final : public Component, public Sink {
     gathered_ = 0;
     if (bursts_.size() == 1) wake(std::max(next_, cycle + 1));
   }
-  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.now())); }
+  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.next())); }
 
   Domain* domain_;
   ComponentId id_;

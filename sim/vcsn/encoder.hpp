@@ -75,7 +75,7 @@ class Encoder final : public Component {
     Reacting& of = reacting_.at(port);
     ++of.indications;
     if (of.reaction.cycles == 0) return;
-    if (of.until <= now && !of.reaction.stops) {
+    if (!of.usual && !of.reaction.stops) {
       const Pace usual = ports_.of(port);
       of.usual = usual;
       ports_.set(port, {usual.priority, of.reaction.pace});
@@ -102,16 +102,14 @@ class Encoder final : public Component {
   [[nodiscard]] std::uint64_t indications(unsigned port) const { return reacting_.at(port).indications; }
 
   /// Something changed that may let a port send.
-  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.now() + (stepping_ ? 1 : 0))); }
+  void wake(Tick cycle) { domain_->wake(id_, std::max(cycle, domain_->scheduler.next())); }
 
   bool step(Tick now) override {
     if (!line) return false;
-    stepping_ = true;
     if (now < free_)
       wake(free_);
     else
       choose(now);
-    stepping_ = false;
     return false;
   }
 
@@ -120,8 +118,8 @@ class Encoder final : public Component {
     std::uint64_t words = 0;
     std::uint64_t before = 0;           ///< words that had left the receive buffer
     std::uint64_t sent = 0, taken = 0;  ///< words to the other end
-    std::uint64_t received = 0,
-                  told = 0;  ///< words that have left the receive buffer, and of which the other end was told
+    std::uint64_t received = 0;         ///< words that have left the receive buffer
+    std::uint64_t told = 0;             ///< of which the other end was told
   };
   struct Reacting {
     Reaction reaction;
@@ -257,7 +255,6 @@ class Encoder final : public Component {
   std::deque<unsigned> indications_;
   Times taken_;
   Tick free_ = 0;
-  bool stepping_ = false;
 };
 
 }  // namespace thalweg::vcsn

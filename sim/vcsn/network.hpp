@@ -61,7 +61,8 @@ class Network final : public Engine {
 
   // What a host's stores into registers do; they act from now on.
 
-  /// Writes a virtual port's row of the circuit table: frames go to another one and are taken from it alone, or none do. Throws
+  /// Writes a virtual port's row of the circuit table: frames go to another one and are taken from it alone, or none do. Credits are then
+  /// not used. Throws
   /// std::invalid_argument, one line, where there is no such port.
   void set_circuit(const Place& at, const std::optional<Place>& to) {
     EthernetPort& port = external(at);
@@ -72,6 +73,7 @@ class Network final : public Engine {
       circuit = Circuit{address_of(to->node, to->port), static_cast<std::uint8_t>(to->virtual_port)};
     }
     port.circuits.set(at.virtual_port, circuit);
+    port.set_credits(at.virtual_port, 0);
     port.encoder.wake(0);
   }
   /// An output of a node's crossbar takes packets of an input, or of none: engines first, then virtual ports. Throws

@@ -83,7 +83,7 @@ class SerialPort final : public External, public Component {
     Waiting of;
   };
 
-  void wake(Tick cycle) { domain.wake(id_, std::max(cycle, domain.scheduler.now() + (stepping_ ? 1 : 0))); }
+  void wake(Tick cycle) { domain.wake(id_, std::max(cycle, domain.scheduler.next())); }
 
   void send(Tick now) {
     if (send_.empty()) return;
@@ -128,7 +128,6 @@ class SerialPort final : public External, public Component {
   std::vector<std::byte> bytes_;
   std::uint64_t sent_ = 0;
   Tick free_ = 0;  ///< half cycles
-  bool stepping_ = false;
 };
 
 /// Joins two ports.

@@ -60,6 +60,27 @@ TEST(Scheduler, InterruptEndsAfterTheTick) {
   EXPECT_EQ(scheduler.now(), 8);
 }
 
+TEST(Scheduler, SaysWhenAComponentCanBeWoken) {
+  struct Again : Component {
+    Scheduler* scheduler;
+    ComponentId id;
+    int steps = 0;
+    bool step(Tick now) override {
+      EXPECT_EQ(scheduler->next(), now + 1);
+      if (++steps < 3) scheduler->wake(id, scheduler->next());
+      return false;
+    }
+  } again;
+  Scheduler scheduler;
+  again.scheduler = &scheduler;
+  again.id = scheduler.add(again);
+  EXPECT_EQ(scheduler.next(), 0);
+  scheduler.wake(again.id, 5);
+  scheduler.advance(10);
+  EXPECT_EQ(again.steps, 3);
+  EXPECT_EQ(scheduler.next(), 10);
+}
+
 // Random wakes of many components against a set of (tick, component).
 TEST(Scheduler, AgreesWithASetOfWakes) {
   const auto seed = test_seed();
