@@ -46,8 +46,8 @@ def two(cluster: Cluster | None = None, pcap: str = "") -> Network:
 def completed(network: Network) -> dict[int, int]:
     """Runs until nothing moves; when each handle completed."""
     all_: dict[int, int] = {}
-    while told := network.advance(NEVER):
-        all_ |= {one.handle: one.at for one in told}
+    while completions := network.advance(NEVER):
+        all_ |= {one.handle: one.at for one in completions}
     return all_
 
 
@@ -154,15 +154,15 @@ def test_indications_keep_two_senders_from_losing(reaction: str) -> None:
     if reaction != "none":
         network.set_monitor(0, 0, cycles=2_048, words=int(0.9 * 2_048 / LINE_WORD))
     done = completed(network)
-    told = [network.indications(Place(node, 0, 0)) for node in (1, 2)]
+    indications = [network.indications(Place(node, 0, 0)) for node in (1, 2)]
     if reaction == "none":
-        assert told == [0, 0]
+        assert indications == [0, 0]
         ((node, what, count),) = network.lost
         assert node == 16 and what.startswith("frames for which there was no room") and count > 200
         if done.keys() == {0, 1}:  # neither has lost its last frame: all that did not come is counted
             assert network.written(0) + network.written(1) == 2 * size - count * 9_152
     else:
-        assert min(told) > 0 and network.lost == [] and done.keys() == {0, 1}
+        assert min(indications) > 0 and network.lost == [] and done.keys() == {0, 1}
         for index, node in enumerate((1, 2)):
             assert network.load(0, index << 33, size) == data[node]
         gb_s = 2 * size / (max(done.values()) / network.ticks_per_second) / 1e9

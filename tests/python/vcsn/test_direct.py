@@ -20,8 +20,8 @@ PRESET = "dcn-d5005"
 def run(network: Network) -> set[int]:
     """Until nothing moves; the handles that completed."""
     done: set[int] = set()
-    while told := network.advance(NEVER):
-        done |= {one.handle for one in told}
+    while completions := network.advance(NEVER):
+        done |= {one.handle for one in completions}
     return done
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -17,6 +17,9 @@ from thalweg.systems.ethernet.forwarding import flood_ports, routes
 from thalweg.systems.vcsn._sim import Network
 
 WORD = 64  #: bytes of a word of a stream
+
+
+FrameWords = Annotated[int, Field(ge=1, le=143, description="of 64 bytes of data in a frame or packet at most")]
 
 
 class Fpga(dram.Ddr4):
@@ -39,58 +42,41 @@ class Fpga(dram.Ddr4):
     )
     line_ns: float = Field(ge=0, le=1e6, description="of a line's two ends: MACs or packets, line codes, transceivers")
 
-    @property
-    def virtual_of_port(self) -> int:
-        """Virtual ports of each external one."""
-        raise NotImplementedError
+    frame_words: FrameWords
+
+    EXTERNAL: ClassVar[tuple[str, str]]
+    """What the names of its external ports begin with, and their type."""
 
     @property
-    def most_words(self) -> int:
-        """Of data in a frame or packet."""
-        raise NotImplementedError
+    def virtual_of_port(self) -> int:
+        """Virtual ports of each external one; a serial link has one."""
+        return 1
 
     @property
     def port_types(self) -> Mapping[str, str]:
-        raise NotImplementedError
+        name, carries = self.EXTERNAL
+        return {f"{name}{port}": carries for port in range(self.ports)} | {"pcie": "PCIe"}
 
 
 class Node(Fpga):
     """Virtual circuits over Ethernet."""
 
+    EXTERNAL = ("eth", "Ethernet")
     kind: Literal["vcsn"]
+    frame_words: FrameWords = 143
     virtual_ports: int = Field(ge=1, le=64, description="of each external port")
-    frame_words: int = Field(143, ge=1, le=143, description="of 64 bytes in a frame at most")
 
     @property
     def virtual_of_port(self) -> int:
         return self.virtual_ports
 
-    @property
-    def most_words(self) -> int:
-        return self.frame_words
-
-    @property
-    def port_types(self) -> Mapping[str, str]:
-        return {f"eth{port}": "Ethernet" for port in range(self.ports)} | {"pcie": "PCIe"}
-
 
 class Direct(Fpga):
     """Serial links to neighbours (DCN)."""
 
+    EXTERNAL = ("port", "serial")
     kind: Literal["dcn"]
-    frame_words: int = Field(62, ge=1, le=143, description="of 64 bytes in a packet at most")
-
-    @property
-    def virtual_of_port(self) -> int:
-        return 1
-
-    @property
-    def most_words(self) -> int:
-        return self.frame_words
-
-    @property
-    def port_types(self) -> Mapping[str, str]:
-        return {f"port{port}": "serial" for port in range(self.ports)} | {"pcie": "PCIe"}
+    frame_words: FrameWords = 62
 
 
 class Serial(LinkTable):
@@ -162,9 +148,9 @@ class Cluster(Assembled):
                 if value & (value - 1):
                     raise self.file.wrong(f"{key} is {value}; it is a power of two", f"node.{name}.{key}")
             for key in ("send_words", "receive_words"):
-                if (value := getattr(table, key)) < table.most_words:
+                if (value := getattr(table, key)) < table.frame_words:
                     raise self.file.wrong(
-                        f"{key} is {value}; a frame has {table.most_words} words at most, which have to fit",
+                        f"{key} is {value}; a frame has {table.frame_words} words at most, which have to fit",
                         f"node.{name}.{key}",
                     )
             for key, what in dram.faults(table):
@@ -306,7 +292,7 @@ class Cluster(Assembled):
     @property
     def frame_words(self) -> int:
         """Of data in a frame at most; of the first FPGA."""
-        return self.fpga(self.fpgas[0]).most_words
+        return self.fpga(self.fpgas[0]).frame_words
 
     def wire_bytes(self, words: int) -> float:
         """Of a frame or packet with so many words of data, with what is before and behind it."""

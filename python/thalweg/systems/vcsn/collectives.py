@@ -167,7 +167,8 @@ class Collective:
                     yield Barrier()
 
     def _wire(self, network: Network, costs: Server, own: list[int], stage: int) -> Iterator[Step]:
-        """Writes rows of circuit tables: of the first stage all, so that nothing is left of what was before; then those that change."""
+        """Writes circuit tables: every row before the first stage, so that no earlier circuit remains, and before later stages the rows that
+        change."""
         if self.cluster.is_direct:
             return
         peers: dict[tuple[int, Port], tuple[int, Port]] = {}

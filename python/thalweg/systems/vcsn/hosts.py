@@ -75,9 +75,9 @@ class _Run:
     def ends_us(self) -> float:
         while self.programs:
             until = self.due[0][0] if self.due else NEVER
-            if told := self.network.advance(until):
-                for one in told:
-                    self._complete(one.handle, one.at)
+            if completions := self.network.advance(until):
+                for completion in completions:
+                    self._complete(completion.handle, completion.at)
             elif self.due:
                 at, server = heapq.heappop(self.due)
                 self._step(server, at)

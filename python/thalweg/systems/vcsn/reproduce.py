@@ -196,7 +196,7 @@ class Evaluation(OfPaper):
             yield self.row(id_, f"{what}: {name}", found, "of two ports")
 
     def _errors(self) -> Iterator[Row]:
-        """Measured times follow from the errors of the original model; those of the corrected one from these."""
+        """The original model and its published errors give the measured times. The errors of the corrected model are computed from these times."""
         deviations = []
         for nodes in (4, 9, 16):
             published = self.numbers[f"vcsn.error.{nodes}"]
@@ -204,12 +204,12 @@ class Evaluation(OfPaper):
             for size, original in zip(SIZES, published["original"], strict=True):
                 measured = models.gather_vcsn(nodes, size, corrected=False) / (1 - original / 100)
                 errors.append(abs(models.gather_vcsn(nodes, size) - measured) / measured * 100)
-            off = [abs(error - told) for error, told in zip(errors, published["value"], strict=True)]
-            deviations += off
+            differences = [abs(ours - theirs) for ours, theirs in zip(errors, published["value"], strict=True)]
+            deviations += differences
             yield self.row(
                 "vcsn.errors",
-                f"Table 6, {nodes} nodes: mean difference of the corrected errors from those that the original ones imply",
-                fmean(off),
+                f"Table 6, {nodes} nodes: mean difference between our errors and the paper's",
+                fmean(differences),
                 "points",
                 nodes=nodes,
                 errors=errors,

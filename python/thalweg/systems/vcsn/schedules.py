@@ -6,7 +6,7 @@ A stage's transfers go at once; the next stage begins when all have ended. Block
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 Port = tuple[int, int]
@@ -34,7 +34,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Schedule:
-    """`circuits`: of each stage those that are opened before it; of the first one all that hold throughout, unless stages have their own."""
+    """The stages of a gather to a root, or of a scatter from it."""
 
     root: int
     stages: tuple[Stage, ...]
@@ -43,7 +43,7 @@ class Schedule:
 
     @property
     def circuits(self) -> Sequence[frozenset[tuple[int, Port, int, Port]]]:
-        """Of each stage the circuits that are opened before it."""
+        """The circuits that are opened before each stage. Unless it is rewired, all are opened before the first stage."""
         of_stages = [
             frozenset((move.source, move.source_port, move.destination, move.destination_port) for move in stage.moves)
             for stage in self.stages
@@ -190,19 +190,3 @@ def scatter(gather: Schedule) -> Schedule:
         for stage in reversed(gather.stages)
     )
     return Schedule(gather.root, stages, gather.rewired)
-
-
-def stages_of(by: str, nodes: int, ports: int = 2, virtual_ports: int = 2) -> int:
-    """The paper's numbers of stages, section 5.2: of the ring (with `ports` = 2) and of the tree with four branches; of re-wiring."""
-    if by == "tree":
-        return -(-(nodes - 1) // (ports * virtual_ports)) + (virtual_ports - 1 if nodes - 1 > ports else 0)
-    return -(-(nodes - 1) // 2) if by == "ring" else -(-(nodes - 1) // ports)
-
-
-def received(schedule: Schedule) -> Mapping[int, Sequence[int]]:
-    """Of each node: the blocks that it gets, in the order of the stages."""
-    all_: dict[int, list[int]] = {}
-    for stage in schedule.stages:
-        for move in stage.moves:
-            all_.setdefault(move.destination, []).extend(move.blocks)
-    return all_
