@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 
 #include <span>
+#include <vector>
 
 #include "cluster/engine.hpp"
 
@@ -25,6 +26,14 @@ inline nanobind::list records_of(std::span<const thalweg::Lost> all) {
   nanobind::list made;
   for (const auto& lost : all) made.append(nanobind::make_tuple(lost.node, lost.what, lost.count));
   return made;
+}
+
+/// Runs an engine without the interpreter's lock; what completed.
+inline std::vector<thalweg::Completion> advance_of(thalweg::Engine& engine, thalweg::Tick until) {
+  const nanobind::gil_scoped_release released;
+  std::vector<thalweg::Completion> completed;
+  engine.advance(until, completed);
+  return completed;
 }
 
 /// `engine(self)` is the engine of a bound object.

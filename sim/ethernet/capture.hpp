@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string>
 
+#include "core/types.hpp"
 #include "ethernet/frame.hpp"
 
 namespace thalweg::ethernet {
@@ -40,6 +42,13 @@ class Capture {
       put32(0);
     });
     return interfaces_++;
+  }
+
+  /// Writes frames of a new interface, each with the cycle of a clock whose cycles have so many nanoseconds. The capture outlives it.
+  [[nodiscard]] std::function<void(Tick, const Frame&)> tap(const std::string& name, double ns) {
+    return [this, ns, number = interface(name)](Tick cycle, const Frame& of) {
+      frame(number, static_cast<std::uint64_t>(static_cast<double>(cycle) * ns), of.bytes());
+    };
   }
 
   void frame(unsigned interface, std::uint64_t ns, std::span<const std::byte> bytes) {

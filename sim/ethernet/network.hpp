@@ -43,17 +43,12 @@ class Network final : public Engine {
       if (!nic) continue;
       Domain& domain = nic->domain();
       senders_[n] = std::make_unique<Sender>(*nic, frames_, domain);
-      const unsigned interface = capture_ ? capture_->interface("node " + std::to_string(n)) : 0;
       const double ns = 1e9 / static_cast<double>(ticks_per_second()) * static_cast<double>(domain.clock.period);
-      nic->receive = [this, n, interface, ns](Tick now, const Arrival& arrival, Units end) {
-        if (capture_)
-          capture_->frame(interface, static_cast<std::uint64_t>(static_cast<double>(now) * ns), arrival.frame->bytes());
+      if (capture_) nic->sent = capture_->tap("node " + std::to_string(n), ns);
+      nic->receive = [this, n, tap = nic->sent](Tick now, const Arrival& arrival, Units end) {
+        if (tap) tap(now, *arrival.frame);
         receive(n, now, arrival, end);
       };
-      if (capture_)
-        nic->sent = [this, interface, ns](Tick now, const Frame& frame) {
-          capture_->frame(interface, static_cast<std::uint64_t>(static_cast<double>(now) * ns), frame.bytes());
-        };
     }
   }
 

@@ -33,7 +33,7 @@ struct Received {
 };
 
 /// The reception monitor of an external port: where words of data come faster than a threshold, the other ends of the circuits that they come
-/// over are told.
+/// over get an indication.
 struct Monitor {
   Tick cycles = 0;          ///< of a window; 0: it is off
   std::uint64_t words = 0;  ///< more of them in a window are too many
@@ -155,19 +155,19 @@ class Decoder final : public Component {
     watch(held.port, bytes / kWord, now);
   }
 
-  /// Counts words of data in windows of time, and tells of those that came in one with too many, once.
+  /// Counts words of data in windows of time. In a window with too many it reports, once, the virtual ports that they came for.
   void watch(unsigned port, std::uint64_t words, Tick now) {
     if (monitor_.cycles == 0) return;
     if (const Tick window = now / monitor_.cycles; window != window_) {
       window_ = window;
       counted_ = 0;
       from_.assign(circuits_->ports(), false);
-      told_ = false;
+      reported_ = false;
     }
     counted_ += words;
     from_[port] = true;
-    if (counted_ <= monitor_.words || told_) return;
-    told_ = true;
+    if (counted_ <= monitor_.words || reported_) return;
+    reported_ = true;
     for (unsigned each = 0; each < from_.size(); ++each)
       if (from_[each]) too_fast(each, now);
   }
@@ -184,7 +184,7 @@ class Decoder final : public Component {
   Tick window_ = -1;
   std::uint64_t counted_ = 0;  ///< words of the window
   std::vector<bool> from_;     ///< virtual ports that they came for
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace thalweg::vcsn

@@ -117,8 +117,6 @@ class ReadDma final : public Component, public Source {
     waiting_.push_back(std::move(transfer));
     if (waiting_.size() == 1) wake(domain_->scheduler.now());
   }
-  /// The transfers that have not been read.
-  [[nodiscard]] const std::deque<Transfer>& waiting() const { return waiting_; }
   [[nodiscard]] bool empty() const { return waiting_.empty() && words_.empty(); }
 
   bool step(Tick now) override {
@@ -217,12 +215,6 @@ class WriteDma final : public Component, public Sink {
     if (!bursts_.empty()) wake(std::max(next_, bursts_.front().cycle + 1));
     changed();
   }
-  /// The handles of the transfers that have not ended, in order.
-  [[nodiscard]] std::vector<Handle> waiting() const {
-    std::vector<Handle> all;
-    for (const Waiting& each : waiting_) all.push_back(each.transfer.handle);
-    return all;
-  }
   /// Words that came beyond the segments.
   [[nodiscard]] std::uint64_t overrun() const { return overrun_; }
   /// Words of packets that have lost their begin, and packets that have lost their end.
@@ -279,13 +271,13 @@ class WriteDma final : public Component, public Sink {
     complete_ = std::max(complete_, static_cast<Tick>(std::ceil(moved)));
     next_ = std::max(now + burst.words, static_cast<Tick>(moved) - timing_.ahead);
     if (burst.ends) {
-      const Ended told{transfer.handle, std::max(complete_, now) + 1, written_};
+      const Ended done{transfer.handle, std::max(complete_, now) + 1, written_};
       --ends_;
       waiting_.pop_front();
       walk_ = {};
       full_ = false;
       written_ = 0;
-      ended(told);
+      ended(done);
     }
     if (!bursts_.empty()) wake(std::max(next_, bursts_.front().cycle + 1));
     changed();

@@ -119,7 +119,7 @@ class Encoder final : public Component {
     std::uint64_t before = 0;           ///< words that had left the receive buffer
     std::uint64_t sent = 0, taken = 0;  ///< words to the other end
     std::uint64_t received = 0;         ///< words that have left the receive buffer
-    std::uint64_t told = 0;             ///< of which the other end was told
+    std::uint64_t reported = 0;         ///< of these, those that the other end knows of
   };
   struct Reacting {
     Reaction reaction;
@@ -142,15 +142,15 @@ class Encoder final : public Component {
       Credits& credits = credits_[port];
       if (credits.words == 0 || !circuits_->of(port)) continue;
       // After a quarter of them, so that they are back before the last one is used.
-      const std::uint64_t due = credits.told + credits.words / 4;
+      const std::uint64_t due = credits.reported + credits.words / 4;
       const Tick at = left_at(port, credits.before + due - 1);
       if (at >= now) {
         if (at != kNever) later = std::min(later, at + 1);
         continue;
       }
       while (left_at(port, credits.before + credits.received) < now) ++credits.received;
-      credits.told = credits.received;
-      send_word(port, now, spec::FrameKind::credit, credits.told);
+      credits.reported = credits.received;
+      send_word(port, now, spec::FrameKind::credit, credits.reported);
       return;
     }
     for (unsigned port = 0; port < wanting_.size(); ++port) {

@@ -45,7 +45,7 @@ class Network final : public Engine {
       nodes_.push_back(found);
       if (!found) continue;
       found->start();
-      found->ended = [this, found](const Ended& told) { end(*found, told); };
+      found->ended = [this, found](const Ended& transfer) { end(*found, transfer); };
       if (capture_)
         for (unsigned port = 0; port < found->externals.size(); ++port)
           if (auto* external = dynamic_cast<EthernetPort*>(found->externals[port].get())) watch(*external, n, port);
@@ -92,7 +92,7 @@ class Network final : public Engine {
     port.encoder.wake(0);
   }
 
-  /// What is too fast at an external port, and what a virtual port does that is told so. Throw std::invalid_argument.
+  /// What is too fast at an external port, and what a virtual port does after an indication. Throw std::invalid_argument.
   void set_monitor(unsigned number, unsigned port, const Monitor& monitor) {
     external({number, port, 0}).decoder.set(monitor);
   }
@@ -252,19 +252,15 @@ class Network final : public Engine {
   }
 
   void watch(EthernetPort& external, unsigned number, unsigned port) {
-    const unsigned interface = capture_->interface("node " + std::to_string(number) + ", port " + std::to_string(port));
     const double ns = 1e9 / static_cast<double>(ticks_per_second()) * static_cast<double>(external.clock().period);
-    const auto note = [this, interface, ns](Tick cycle, const ethernet::Frame& frame) {
-      capture_->frame(interface, static_cast<std::uint64_t>(static_cast<double>(cycle) * ns), frame.bytes());
-    };
-    external.encoder.sent = note;
-    external.decoder.seen = note;
+    external.encoder.sent = external.decoder.seen =
+        capture_->tap("node " + std::to_string(number) + ", port " + std::to_string(port), ns);
   }
-  void end(const Node& of, const Ended& told) {
-    if (told.handle == kNoHandle) return;
-    open_.erase(told.handle);
-    ended_bytes_[told.handle] = told.bytes;
-    ended_.push_back({told.handle, of.shell().clock.edge(told.cycle)});
+  void end(const Node& of, const Ended& transfer) {
+    if (transfer.handle == kNoHandle) return;
+    open_.erase(transfer.handle);
+    ended_bytes_[transfer.handle] = transfer.bytes;
+    ended_.push_back({transfer.handle, of.shell().clock.edge(transfer.cycle)});
     assembly_.time().interrupt();
   }
 

@@ -38,9 +38,9 @@ class Node final : public AssembledNode, public Component {
       read.changed = [this, input = crossbar.add(read)] { crossbar.source_changed(input); };
       auto& write = writes.emplace_back(shell, memory, timing);
       write.changed = [this, output = crossbar.add(write)] { crossbar.sink_changed(output); };
-      read.ended = write.ended = [this](const Ended& told) {
-        ended_.push_back(told);
-        shell_->wake(id_, told.cycle);
+      read.ended = write.ended = [this](const Ended& transfer) {
+        ended_.push_back(transfer);
+        shell_->wake(id_, transfer.cycle);
       };
     }
     for (unsigned port = 0; port < config.ports; ++port) {
@@ -78,9 +78,9 @@ class Node final : public AssembledNode, public Component {
   }
 
   bool step(Tick now) override {
-    std::erase_if(ended_, [&](const Ended& told) {
-      if (told.cycle > now) return false;
-      ended(told);
+    std::erase_if(ended_, [&](const Ended& transfer) {
+      if (transfer.cycle > now) return false;
+      ended(transfer);
       return true;
     });
     return false;

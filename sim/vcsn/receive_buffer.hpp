@@ -32,7 +32,6 @@ class ReceiveBuffer final : public Source {
   /// Is there room for a frame that begins in this cycle?
   [[nodiscard]] bool has_room(Tick now) {
     while (freed_ < left_.count() && left_.of(static_cast<std::int64_t>(freed_)) < now) ++freed_;
-    most_ = std::max(most_, written_ - freed_);
     return written_ - freed_ + frame_words_ <= words_;
   }
   /// The words of a frame: one may leave each cycle from `whole` on.
@@ -41,10 +40,6 @@ class ReceiveBuffer final : public Source {
     written_ += of.words;
     fill();
   }
-  /// Words that were in it at once when a frame came.
-  [[nodiscard]] std::uint64_t most() const { return most_; }
-  [[nodiscard]] bool empty() const { return frames_.empty() && crossing_.empty(); }
-
   /// When word `number` since the begin has left its place; kNever: that is not known.
   [[nodiscard]] Tick left(std::int64_t number) const { return left_.of(number); }
   /// Words that have left, or will at a time that is known.
@@ -90,7 +85,7 @@ class ReceiveBuffer final : public Source {
   std::deque<Received> frames_;
   Times left_;
   std::uint64_t words_, frame_words_;
-  std::uint64_t written_ = 0, freed_ = 0, most_ = 0;
+  std::uint64_t written_ = 0, freed_ = 0;
   Tick last_ = -1;
 };
 

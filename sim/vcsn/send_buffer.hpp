@@ -50,8 +50,6 @@ class SendBuffer final : public Sink {
 
   // The MAC's side.
   [[nodiscard]] bool empty() const { return frames_.empty(); }
-  /// The words of a frame that is not whole, and those that cross.
-  [[nodiscard]] bool holds_part() const { return gathered_.words > 0 || !crossing_.empty(); }
   [[nodiscard]] const Waiting& front() const { return frames_.front(); }
   /// Reads the next word of the front frame. Its place is free in the next cycle.
   Word read(Tick cycle) {

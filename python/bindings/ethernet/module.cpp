@@ -19,13 +19,6 @@ class Bound {
  public:
   Bound(const nb::dict& description, const std::string& capture) : network(description_of(description), capture) {}
 
-  std::vector<Completion> advance(Tick until) {
-    const nb::gil_scoped_release released;
-    std::vector<Completion> completed;
-    network.advance(until, completed);
-    return completed;
-  }
-
   Network network;
 };
 
@@ -70,8 +63,9 @@ NB_MODULE(_sim, module) {
           nb::kw_only(), nb::arg("handle"), nb::arg("source"), nb::arg("destination"), nb::arg("payload"),
           nb::arg("frames"), nb::arg("load") = 1.0, nb::arg("gaps") = Flow::Gaps::even, nb::arg("seed") = 1,
           "Frames of `payload` bytes that offer a share `load` of the line from now on.\n\nRaises ValueError.")
-      .def("advance", &Bound::advance, nb::arg("until"),
-           "Runs until a tick, or the end of the first tick in which a flow ended. NEVER: until nothing moves.")
+      .def(
+          "advance", [](Bound& self, Tick until) { return advance_of(self.network, until); }, nb::arg("until"),
+          "Runs until a tick, or the end of the first tick in which a flow ended. NEVER: until nothing moves.")
       .def(
           "result", [](const Bound& self, Handle handle) { return self.network.result(handle); }, nb::arg("handle"))
       .def(

@@ -26,13 +26,6 @@ class Bound {
  public:
   Bound(const nb::dict& description, const std::string& capture) : network(description_of(description), capture) {}
 
-  std::vector<Completion> advance(Tick until) {
-    const nb::gil_scoped_release released;
-    std::vector<Completion> completed;
-    network.advance(until, completed);
-    return completed;
-  }
-
   Network network;
 };
 
@@ -143,8 +136,9 @@ NB_MODULE(_sim, module) {
       .def(
           "written", [](const Bound& self, Handle handle) { return self.network.written(handle); }, nb::arg("handle"),
           "Bytes that a write that has completed received.")
-      .def("advance", &Bound::advance, nb::arg("until"),
-           "Runs until a tick, or the end of the first tick in which a write completed. NEVER: until nothing moves.")
+      .def(
+          "advance", [](Bound& self, Tick until) { return advance_of(self.network, until); }, nb::arg("until"),
+          "Runs until a tick, or the end of the first tick in which a write completed. NEVER: until nothing moves.")
       .def(
           "store",
           [](Bound& self, unsigned node, std::uint64_t address, const nb::bytes& data) {

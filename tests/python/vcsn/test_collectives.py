@@ -169,3 +169,14 @@ def test_servers_that_take_no_time_wait_for_what_they_send(cluster: str, operati
     for by in schedules.GATHERS if cluster == PRESET else ["ring"]:
         (row,) = thalweg.measure(operation, quick, by=by, sizes="10000")
         assert row["verified"] and row["lost"] == 0
+
+
+def test_the_tree_is_the_shortest_of_the_three() -> None:
+    """Section 5.3: Equation 4 is below Equations 3 and 5, for any completion, from the size on at which it has fewer stages."""
+    for nodes in (6, 9, 16, 64, 1000):
+        for size in (64, 64 << 10, 256 << 20):
+            for complete in (1e-6, models.barrier(8)):
+                tree, ring, relink = (
+                    of(nodes, size, models.VCSN, complete) for of in (models.tree, models.ring, models.relink)
+                )
+                assert tree < ring < relink

@@ -18,7 +18,6 @@ from thalweg.systems.vcsn._sim import Network
 
 WORD = 64  #: bytes of a word of a stream
 
-
 FrameWords = Annotated[int, Field(ge=1, le=143, description="of 64 bytes of data in a frame or packet at most")]
 
 
@@ -41,7 +40,6 @@ class Fpga(dram.Ddr4):
         ge=16, le=2**20, description="of 64 bytes that a virtual port keeps of what it has received"
     )
     line_ns: float = Field(ge=0, le=1e6, description="of a line's two ends: MACs or packets, line codes, transceivers")
-
     frame_words: FrameWords
 
     EXTERNAL: ClassVar[tuple[str, str]]
@@ -213,7 +211,7 @@ class Cluster(Assembled):
         return isinstance(self.fpga(self.fpgas[0]), Direct)
 
     def ring_of(self, nodes: int) -> Cluster:
-        """So many of the first FPGA in a ring, as the first server's cards."""
+        """A ring of as many FPGAs as the first one, in servers as the first one."""
         server = self.node_names[self.servers[0]]
         cards = next(iter(self.server_tables.values())).cards
         slot = self.link_names[-1]

@@ -76,9 +76,7 @@ def _wire_us(cluster: Cluster, size: int, port: int = 0) -> float:
     return (words * WORD + frames * cluster.wire_bytes(0) - gap) * 8e-3 / cluster.gbit_s(port)
 
 
-def _measured(
-    cluster: Cluster, collective: Collective, moved: int, size: int, least_us: float, own: Row
-) -> tuple[Measured, Network]:
+def _measured(cluster: Cluster, collective: Collective, moved: int, size: int, least_us: float, own: Row) -> Measured:
     network, time, right = collective.run()
     per_us = network.ticks_per_second / 1e6
     ends = [end for node in cluster.fpgas for _, _, _, end, _ in network.passed(node)]
@@ -92,7 +90,7 @@ def _measured(
         "lost": lost,
         "dropped": dropped,
     }
-    return Measured(size, time, least_us, right and not lost, own), network
+    return Measured(size, time, least_us, right and not lost, own)
 
 
 def recorded(cluster: Cluster, network: Network) -> Recorded:
@@ -114,6 +112,10 @@ def recorded(cluster: Cluster, network: Network) -> Recorded:
         for output in sorted(packets):
             timeline.track(f"node {node}", f"to {name(output, 'write')}").spans.extend(packets[output])
     return with_links(timeline, cluster, network.link_use(), per_us, cluster.gbit_s(0) * 1e3 / 512, "words")
+
+
+def _recorded(title: str, collectives: Sequence[Collective]) -> Recorded:
+    return in_turn(title, [recorded(collective.cluster, collective.run()[0]) for collective in collectives])
 
 
 def transfer(
@@ -161,12 +163,11 @@ def transfer(
                 size,
                 _wire_us(cluster, size, port),
                 {},
-            )[0]
+            )
             progress((index + 1) / len(wanted))
 
     def record(rows: Sequence[Row]) -> Recorded:
-        runs = [Collective(cluster, schedule, row["bytes"], seed).run()[0] for row in rows]
-        return in_turn(title, [recorded(cluster, network) for network in runs])
+        return _recorded(title, [Collective(cluster, schedule, row["bytes"], seed) for row in rows])
 
     hops = len(cluster.way(source, destination)) - 1 if cluster.is_direct else 0
     by = f"{hops} link{'s' * (hops > 1)}" if cluster.is_direct else f"external port {port}"
@@ -243,14 +244,13 @@ def _collective(
             # The root's ports carry all blocks.
             least = _wire_us(cluster, -(-(nodes - 1) // table.ports) * size)
             own: Row = {"by": by, "nodes": nodes}
-            measured = _measured(cluster, Collective(cluster, schedule, size, seed, late), moved, size, least, own)[0]
+            measured = _measured(cluster, Collective(cluster, schedule, size, seed, late), moved, size, least, own)
             measured.own["share_of_ports"] = measured.own["gb_per_s"] / (table.ports * cluster.payload_gb)
             yield measured
             progress((index + 1) / len(wanted))
 
     def record(rows: Sequence[Row]) -> Recorded:
-        runs = [Collective(cluster, schedule, row["bytes"], seed, late).run()[0] for row in rows]
-        return in_turn(title, [recorded(cluster, network) for network in runs])
+        return _recorded(title, [Collective(cluster, schedule, row["bytes"], seed, late) for row in rows])
 
     where = "to" if name == "gather" else "from"
     title = f"{name} {where} node {root} of {nodes} by {by} on {cluster.name}, bytes of each node"

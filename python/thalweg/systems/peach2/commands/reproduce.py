@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
+from thalweg.commands.papers import print_rows
 from thalweg.errors import InputError
 from thalweg.papers import Number, Row, short
 from thalweg.papers.plots import check_plots
@@ -54,26 +55,8 @@ def _print(rows: Sequence[Row]) -> None:
             for row in curve
         ),
     )
-    notes = list(dict.fromkeys(row.note for row in rows if row.note))
     click.echo()
-    print_table(
-        ["what", "published", "measured", "unit", "ratio", "note"],
-        (
-            [
-                row.what,
-                _number(row.published),
-                _number(row.measured),
-                row.unit,
-                row.ratio,
-                f"({notes.index(row.note) + 1})" if row.note else "",
-            ]
-            for row in rows
-            if row.id not in ("peach2.curve", "peach2.nodes")
-        ),
-        left=["what", "unit", "note"],
-    )
-    for number, note in enumerate(notes, start=1):
-        print_line(f"({number}) {note}")
+    print_rows([row for row in rows if row.id not in ("peach2.curve", "peach2.nodes")], _number)
     click.echo()
     print_line("us until all nodes have the result of all, no host in between")
     print_table(

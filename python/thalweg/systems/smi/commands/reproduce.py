@@ -10,6 +10,7 @@ import click
 
 from thalweg.cluster import dram
 from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
+from thalweg.commands.papers import print_rows
 from thalweg.errors import InputError
 from thalweg.papers import Row, short
 from thalweg.papers.plots import check_plots
@@ -60,24 +61,7 @@ def command(paper: str, programs: bool, resources: bool, folder: Path | None, js
 
 def _print(rows: Sequence[Row], evaluation: Evaluation) -> None:
     shown = [row for row in rows if not row.id.startswith(TABLES)]
-    notes = list(dict.fromkeys(row.note for row in shown if row.note))
-    print_table(
-        ["what", "published", "measured", "unit", "ratio", "note"],
-        (
-            [
-                row.what,
-                row.published,
-                row.measured,
-                row.unit,
-                row.ratio,
-                f"({notes.index(row.note) + 1})" if row.note else "",
-            ]
-            for row in shown
-        ),
-        left=["what", "unit", "note"],
-    )
-    for number, note in enumerate(notes, start=1):
-        print_line(f"({number}) {note}")
+    print_rows(shown)
     collectives = [row for row in rows if row.id == "smi.collective"]
     click.echo()
     print_line("us of a broadcast and a reduce of floats; through the hosts by the closed form, a binomial tree")

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from thalweg.commands.output import json_option, print_line, print_table, progress_bar, write_json
+from thalweg.commands.papers import print_rows
 from thalweg.errors import InputError
 from thalweg.papers import Row, short
 from thalweg.papers.plots import check_plots
@@ -85,23 +86,5 @@ def _print(rows: Sequence[Row]) -> None:
             if row.id == "vcsn.gather"
         ),
     )
-    notes = list(dict.fromkeys(row.note for row in rows if row.note))
     click.echo()
-    print_table(
-        ["what", "published", "measured", "unit", "ratio", "note"],
-        (
-            [
-                row.what,
-                row.published,
-                row.measured,
-                row.unit,
-                row.ratio,
-                f"({notes.index(row.note) + 1})" if row.note else "",
-            ]
-            for row in rows
-            if row.id not in _CURVES
-        ),
-        left=["what", "unit", "note"],
-    )
-    for number, note in enumerate(notes, start=1):
-        print_line(f"({number}) {note}")
+    print_rows([row for row in rows if row.id not in _CURVES])
