@@ -20,6 +20,7 @@ constexpr std::int64_t kPolledNs = 5'000'000;       // a call of MPI that has us
 constexpr std::int64_t kIdleNs = 100'000;           // a process that sleeps uses less than this between two looks
 constexpr auto kBlocked = std::chrono::seconds(2);  // from then on one without processor time holds up nobody
 constexpr auto kStay = std::chrono::seconds(1);     // from a rank's end on the others may go on for so long
+constexpr auto kReturn = std::chrono::seconds(1);   // a report waits so long for ranks between two calls of MPI
 constexpr Tick kLooksPerSecond = 100'000;  // of virtual time, how often a busy fabric's is shown to other threads
 
 }  // namespace
@@ -53,7 +54,9 @@ Outcome Server::run() {
     }
     if (std::exchange(progressed_, false)) progress = now;
     if (helps_) help_those_that_look_after();
-    if (options_.patience_s > 0 && now - progress > std::chrono::duration<double>(options_.patience_s)) {
+    const std::chrono::duration<double> patience(options_.patience_s);
+    if (options_.patience_s > 0 && now - progress > patience &&
+        (header.running.load() == 0 || now - progress > patience + kReturn)) {
       books_.ending = Ending::timeout;
       books_.what = "no rank got any further for " + std::to_string(static_cast<int>(options_.patience_s)) +
                     " s; that they never would is not proved (--timeout 0 waits on)";
