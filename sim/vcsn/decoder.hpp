@@ -29,7 +29,8 @@ struct Received {
   std::uint64_t foreign = 0;   ///< not of the circuit that the virtual port has
   std::uint64_t unformed = 0;  ///< not of whole words, of none or of too many
   std::uint64_t indications = 0, credits = 0;
-  std::uint64_t full = 0;  ///< the virtual port had no room
+  std::uint64_t full = 0;     ///< the virtual port had no room
+  std::uint64_t misfits = 0;  ///< shorter or longer than the MAC takes
 };
 
 /// The reception monitor of an external port: where words of data come faster than a threshold, the other ends of the circuits that they come
@@ -66,6 +67,8 @@ class Decoder final : public Component {
   std::function<void(unsigned, Tick)> indicated;                ///< an indication came for it
 
   [[nodiscard]] const Received& received() const { return received_; }
+  /// The MAC has dropped a frame that is no Ethernet frame.
+  void misfit() { ++received_.misfits; }
   void set(const Monitor& monitor) { monitor_ = monitor; }
 
   bool step(Tick now) override {

@@ -2,8 +2,10 @@
 // An external port of Ethernet: virtual ports with their buffers, the circuit table, and what makes and takes frames.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,6 +64,15 @@ class EthernetPort final : public External {
   }
   /// Words that may be under way to the other end of a virtual port's circuit; 0: any number.
   void set_credits(unsigned port, std::uint64_t words) { encoder.set_credits(port, words, receives_[port].left()); }
+  /// Frames arrive as if from outside, behind those under way: bytes without FCS. `damaged`: it is wrong. False where there is no line.
+  [[nodiscard]] bool inject(ethernet::Frames& frames, std::span<const std::byte> bytes, bool damaged) {
+    if (!end_.in) return false;
+    if (bytes.size() < ethernet::kShortest || bytes.size() > ethernet::kMost)
+      decoder.misfit();
+    else
+      end_.in->send(end_.domain->scheduler.next() * end_.in->rate.cycle, frames.copy(bytes), damaged);
+    return true;
+  }
   void lost(const std::string& at, NodeId node, std::vector<Lost>& all) const override {
     const Received& of = decoder.received();
     const auto add = [&](std::uint64_t count, const char* what) {
@@ -72,6 +83,7 @@ class EthernetPort final : public External {
     add(of.foreign, "frames of no circuit");
     add(of.unformed, "frames of no whole words");
     add(of.others, "frames of other protocols");
+    add(of.misfits, "frames too short or too long for Ethernet");
   }
   [[nodiscard]] Clock clock() const { return end_.domain->clock; }
 

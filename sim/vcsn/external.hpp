@@ -16,6 +16,7 @@ namespace thalweg::vcsn {
 struct NodeConfig {
   unsigned ports = 2, virtual_ports = 2;  ///< external ones, and virtual ones of each
   unsigned dmas = 2;                      ///< pairs of a read and a write engine
+  unsigned kernels = 0;                   ///< streams of user logic
   unsigned banks = 1;
   std::uint64_t bank_bytes = 1 << 20;
   BankTiming bank{};

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/assembly.hpp"
@@ -40,12 +41,14 @@ class Network final : public Engine {
   Network(const Description& description, const std::string& capture)
       : assembly_(description, kinds(description.ticks_per_second, frames_)) {
     if (!capture.empty()) capture_.emplace(capture);
+    partitions_.resize(assembly_.nodes());
     for (unsigned n = 0; n < assembly_.nodes(); ++n) {
       auto* found = dynamic_cast<Node*>(&assembly_.node(n));
       nodes_.push_back(found);
       if (!found) continue;
       found->start();
       found->ended = [this, found](const Ended& transfer) { end(*found, transfer); };
+      found->taken = [this](Handle handle, Taken data) { taken_[handle] = std::move(data); };
       if (capture_)
         for (unsigned port = 0; port < found->externals.size(); ++port)
           if (auto* external = dynamic_cast<EthernetPort*>(found->externals[port].get())) watch(*external, n, port);
@@ -68,19 +71,98 @@ class Network final : public Engine {
     EthernetPort& port = external(at);
     std::optional<Circuit> circuit;
     if (to) {
-      external(*to);
-      require(*to != at, to_string(at) + " can't be joined with itself");
+      check(at, *to);
       circuit = Circuit{address_of(to->node, to->port), static_cast<std::uint8_t>(to->virtual_port)};
     }
     port.circuits.set(at.virtual_port, circuit);
     port.set_credits(at.virtual_port, 0);
     port.encoder.wake(0);
   }
-  /// An output of a node's crossbar takes packets of an input, or of none: engines first, then virtual ports. Throws
+  /// Opens circuits, each of two ends, and closes all others of these nodes: at once, or nothing where it throws std::invalid_argument. The
+  /// virtual ports whose rows have changed.
+  std::vector<Place> rewire(const std::vector<std::pair<Place, Place>>& circuits,
+                            const std::vector<unsigned>& numbers) {
+    std::map<Place, Place> peers;
+    for (const auto& [one, other] : circuits) {
+      check(one, other);
+      for (const auto& [at, to] : {std::pair{one, other}, std::pair{other, one}}) {
+        require(std::ranges::find(numbers, at.node) != numbers.end(),
+                to_string(at) + " is of no node that is re-wired");
+        const auto [found, added] = peers.emplace(at, to);
+        require(added,
+                to_string(at) + " is in two circuits, with " + to_string(found->second) + " and with " + to_string(to));
+      }
+    }
+    std::vector<Place> changed;
+    for (const unsigned number : numbers)
+      for (unsigned port = 0; port < node(number).config.ports; ++port)
+        for (unsigned each = 0; each < node(number).config.virtual_ports; ++each)
+          if (const auto to = peers.find({number, port, each});
+              circuit({number, port, each}) != (to == peers.end() ? std::nullopt : std::optional(to->second)))
+            changed.push_back({number, port, each});
+    for (const Place& at : changed) {
+      const auto to = peers.find(at);
+      set_circuit(at, to == peers.end() ? std::nullopt : std::optional(to->second));
+    }
+    return changed;
+  }
+  /// The other end in a virtual port's row. Throws std::invalid_argument.
+  [[nodiscard]] std::optional<Place> circuit(const Place& at) {
+    const auto& row = external(at).circuits.of(at.virtual_port);
+    return row ? std::optional(place_of(*row)) : std::nullopt;
+  }
+  /// Circuits join nodes of one partition alone, or nodes of none (an empty name). Throws std::invalid_argument where a circuit of the node
+  /// would leave its partition.
+  void set_partition(unsigned number, const std::string& name) {
+    require(number < nodes_.size() && nodes_[number], "node " + std::to_string(number) + " is no FPGA");
+    for (unsigned n = 0; n < nodes_.size(); ++n)
+      for (unsigned port = 0; nodes_[n] && port < nodes_[n]->externals.size(); ++port) {
+        auto* found = dynamic_cast<EthernetPort*>(nodes_[n]->externals[port].get());
+        for (unsigned each = 0; found && each < found->circuits.ports(); ++each)
+          if (const auto& row = found->circuits.of(each); row && (n == number) != (place_of(*row).node == number))
+            require(partitions_[n == number ? place_of(*row).node : n] == name,
+                    "node " + std::to_string(number) + " can't leave its partition while " +
+                        to_string({n, port, each}) + " has a circuit with " + to_string(place_of(*row)));
+      }
+    partitions_[number] = name;
+  }
+  /// A frame arrives at an external port as if from outside, behind those that are under way: its bytes from the destination address on, without
+  /// FCS. Throws std::invalid_argument.
+  void inject(unsigned number, unsigned port, std::span<const std::byte> bytes, bool damaged) {
+    require(external({number, port, 0}).inject(frames_, bytes, damaged),
+            "port " + std::to_string(port) + " of node " + std::to_string(number) + " has no line");
+  }
+  /// What became of frames that have arrived at an external port. Throws std::invalid_argument.
+  [[nodiscard]] const Received& received(unsigned number, unsigned port) {
+    return external({number, port, 0}).decoder.received();
+  }
+  /// User logic of a node sends to the crossbar, and takes words from there. Throw std::invalid_argument.
+  void kernel_send(Handle handle, unsigned number, unsigned kernel, std::span<const std::byte> data, bool ends,
+                   std::uint8_t channel) {
+    require(!data.empty(), "a kernel sends no bytes");
+    require(ends || data.size() % kWord == 0, "what a kernel sends within a packet is whole words of 64 bytes");
+    KernelPort& of = kernel_of(handle, number, kernel, false);
+    of.send(handle, data, ends, channel);
+  }
+  void kernel_receive(Handle handle, unsigned number, unsigned kernel, std::uint64_t words) {
+    require(words > 0, "a kernel takes no words");
+    KernelPort& of = kernel_of(handle, number, kernel, true);
+    of.receive(handle, words);
+  }
+  /// What a `kernel_receive` that has completed took; once. Throws std::invalid_argument.
+  [[nodiscard]] Taken taken(Handle handle) {
+    const auto found = taken_.find(handle);
+    require(found != taken_.end() && !open_.contains(handle),
+            "handle " + std::to_string(handle) + " is of no kernel's words that have been taken");
+    Taken data = std::move(found->second);
+    taken_.erase(found);
+    return data;
+  }
+  /// An output of a node's crossbar takes packets of an input, or of none: engines first, then virtual ports, then user logic. Throws
   /// std::invalid_argument.
   void connect(unsigned number, unsigned output, std::optional<unsigned> input) {
     Node& of = node(number);
-    const unsigned all = of.place(of.config.ports, 0);
+    const unsigned all = of.kernel_place(of.config.kernels);
     for (const unsigned each : {output, input.value_or(0)})
       require(each < all, "a crossbar has no input or output " + std::to_string(each) + "; node " +
                               std::to_string(number) + " has " + std::to_string(all));
@@ -106,8 +188,7 @@ class Network final : public Engine {
     EthernetPort& one = external(at);
     const auto& circuit = one.circuits.of(at.virtual_port);
     require(circuit.has_value(), to_string(at) + " has no circuit");
-    const Place to{static_cast<unsigned>(circuit->address & 0xFFFF),
-                   static_cast<unsigned>(circuit->address >> 16 & 0xFF), circuit->port};
+    const Place to = place_of(*circuit);
     EthernetPort& other = external(to);
     require(other.circuits.joins(to.virtual_port,
                                  {address_of(at.node, at.port), static_cast<std::uint8_t>(at.virtual_port)}),
@@ -122,17 +203,18 @@ class Network final : public Engine {
   /// Throw std::invalid_argument. A read with a handle completes when its last word has left the engine.
   void read(unsigned number, unsigned engine, Transfer transfer) {
     Node& of = checked(number, engine, transfer);
-    if (transfer.handle != kNoHandle) open(transfer, number, engine, false);
+    if (transfer.handle != kNoHandle) open(transfer.handle, {number, engine, false, now()});
     of.reads[engine].submit(std::move(transfer));
   }
   /// Completes under its handle when the packet that ended is in the memory.
   void write(unsigned number, unsigned engine, Transfer transfer) {
     Node& of = checked(number, engine, transfer);
     require(transfer.handle != kNoHandle, "a write without a handle");
-    open(transfer, number, engine, true);
+    open(transfer.handle, {number, engine, true, now()});
     of.writes[engine].submit(std::move(transfer));
   }
-  /// Bytes that a write that has ended received.
+  /// Bytes that a write that has ended received. What fills a packet's last word is in them, as far as the segments have room: frames do
+  /// not say where data end.
   [[nodiscard]] std::uint64_t written(Handle handle) const {
     const auto found = ended_bytes_.find(handle);
     require(found != ended_bytes_.end(), "handle " + std::to_string(handle) + " is of no write that has completed");
@@ -159,7 +241,7 @@ class Network final : public Engine {
   [[nodiscard]] std::vector<Blocked> blocked() const override {
     std::vector<Blocked> all;
     for (const auto& [handle, open] : open_) {
-      if (!open.writes) continue;
+      if (!open.writes || open.kernel) continue;
       const Node& of = *nodes_[open.node];
       const auto input = of.crossbar.input_of(open.engine);
       all.push_back({.who = "write engine " + std::to_string(open.engine) + " of node " + std::to_string(open.node),
@@ -182,6 +264,24 @@ class Network final : public Engine {
                          .since = now(),
                          .where = {}});
         }
+      for (unsigned k = 0; k < of.config.kernels; ++k) {
+        const std::string who = "kernel " + std::to_string(k) + " of node " + std::to_string(n);
+        const auto input = of.crossbar.input_of(of.kernel_place(k)), output = of.crossbar.output_of(of.kernel_place(k));
+        if (of.kernels[k].receives())
+          all.push_back({.who = who,
+                         .what = "for words, operation " + std::to_string(of.kernels[k].receiving()),
+                         .on = input ? input_name(of, n, *input) : "no input of the crossbar",
+                         .why = {},
+                         .since = open_.at(of.kernels[k].receiving()).since,
+                         .where = {}});
+        if (of.kernels[k].sends())
+          all.push_back({.who = who,
+                         .what = "for room",
+                         .on = output ? output_name(of, n, *output) : "no output of the crossbar",
+                         .why = {},
+                         .since = now(),
+                         .where = {}});
+      }
     }
     return all;
   }
@@ -198,12 +298,34 @@ class Network final : public Engine {
     unsigned node = 0, engine = 0;
     bool writes = true;
     Tick since = 0;
+    bool kernel = false;
   };
 
-  void open(const Transfer& transfer, unsigned number, unsigned engine, bool writes) {
-    require(!open_.contains(transfer.handle), "handle " + std::to_string(transfer.handle) + " is in use");
-    open_[transfer.handle] = {number, engine, writes, now()};
-    ended_bytes_.erase(transfer.handle);
+  void open(Handle handle, const Open& of) {
+    require(handle != kNoHandle && !open_.contains(handle), "handle " + std::to_string(handle) + " is in use");
+    open_[handle] = of;
+    ended_bytes_.erase(handle);
+  }
+  KernelPort& kernel_of(Handle handle, unsigned number, unsigned kernel, bool receives) {
+    Node& of = node(number);
+    require(kernel < of.config.kernels, "node " + std::to_string(number) + " has no kernel " + std::to_string(kernel));
+    open(handle, {number, kernel, receives, now(), true});
+    return of.kernels[kernel];
+  }
+  [[nodiscard]] static Place place_of(const Circuit& row) {
+    return {static_cast<unsigned>(row.address & 0xFFFF), static_cast<unsigned>(row.address >> 16 & 0xFF), row.port};
+  }
+  /// A circuit may join two virtual ports.
+  void check(const Place& at, const Place& to) {
+    external(at);
+    external(to);
+    require(to != at, to_string(at) + " can't be joined with itself");
+    const auto of = [this](const Place& place) {
+      const std::string& name = partitions_[place.node];
+      return to_string(place) + (name.empty() ? " is in none" : " is in " + name);
+    };
+    require(partitions_[at.node] == partitions_[to.node],
+            "a circuit joins virtual ports of one partition: " + of(at) + ", " + of(to));
   }
 
   static Kinds kinds(Tick ticks_per_second, ethernet::Frames& frames) {
@@ -247,6 +369,8 @@ class Network final : public Engine {
   }
   [[nodiscard]] static std::string place_name(const Node& of, unsigned number, unsigned place, const char* engine) {
     if (place < of.config.dmas) return engine + std::to_string(place) + " of node " + std::to_string(number);
+    if (place >= of.kernel_place(0))
+      return "kernel " + std::to_string(place - of.kernel_place(0)) + " of node " + std::to_string(number);
     const unsigned port = place - of.config.dmas;
     return to_string({number, port / of.config.virtual_ports, port % of.config.virtual_ports});
   }
@@ -268,6 +392,8 @@ class Network final : public Engine {
   std::optional<ethernet::Capture> capture_;
   Assembly assembly_;
   std::vector<Node*> nodes_;
+  std::vector<std::string> partitions_;  ///< of each node; empty: none
+  std::map<Handle, Taken> taken_;
   std::map<Handle, Open> open_;
   std::map<Handle, std::uint64_t> ended_bytes_;
   std::vector<Completion> ended_;

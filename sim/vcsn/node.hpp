@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An FPGA with its shell: memory, DMA engines, a crossbar, and virtual ports of external ports.
+// An FPGA with its shell: memory, DMA engines, a crossbar, virtual ports of external ports, and streams of user logic.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/assembly.hpp"
@@ -16,6 +17,7 @@
 #include "vcsn/crossbar.hpp"
 #include "vcsn/dma.hpp"
 #include "vcsn/external.hpp"
+#include "vcsn/kernel_port.hpp"
 
 namespace thalweg::vcsn {
 
@@ -23,6 +25,7 @@ class Node final : public AssembledNode, public Component {
  public:
   /// A transfer has ended.
   std::function<void(const Ended&)> ended;
+  std::function<void(Handle, Taken)> taken;  ///< what user logic has received
 
   /// `make(port)` makes each external port.
   template <class Make>
@@ -38,10 +41,7 @@ class Node final : public AssembledNode, public Component {
       read.changed = [this, input = crossbar.add(read)] { crossbar.source_changed(input); };
       auto& write = writes.emplace_back(shell, memory, timing);
       write.changed = [this, output = crossbar.add(write)] { crossbar.sink_changed(output); };
-      read.ended = write.ended = [this](const Ended& transfer) {
-        ended_.push_back(transfer);
-        shell_->wake(id_, transfer.cycle);
-      };
+      read.ended = write.ended = [this](const Ended& transfer) { later(transfer); };
     }
     for (unsigned port = 0; port < config.ports; ++port) {
       auto& of = *externals.emplace_back(make(port));
@@ -53,6 +53,13 @@ class Node final : public AssembledNode, public Component {
       of.filled = [this, first](unsigned virtual_port) { crossbar.source_changed(first + virtual_port); };
       of.emptied = [this, first](unsigned virtual_port) { crossbar.sink_changed(first + virtual_port); };
     }
+    for (unsigned k = 0; k < config.kernels; ++k) {
+      auto& kernel = kernels.emplace_back(shell);
+      kernel.offered = [this, input = crossbar.add(static_cast<Source&>(kernel))] { crossbar.source_changed(input); };
+      kernel.freed = [this, output = crossbar.add(static_cast<Sink&>(kernel))] { crossbar.sink_changed(output); };
+      kernel.ended = [this](const Ended& transfer) { later(transfer); };
+      kernel.taken = [this](Handle handle, Taken data) { taken(handle, std::move(data)); };
+    }
   }
 
   const NodeConfig config;
@@ -61,12 +68,14 @@ class Node final : public AssembledNode, public Component {
   std::deque<ReadDma> reads;
   std::deque<WriteDma> writes;
   std::vector<std::unique_ptr<External>> externals;
+  std::deque<KernelPort> kernels;
 
   [[nodiscard]] const Domain& shell() const { return *shell_; }
-  /// Of a virtual port, as an input and an output of the crossbar; engines are before them.
+  /// Of a virtual port, as an input and an output of the crossbar; engines are before them, and streams of user logic behind.
   [[nodiscard]] unsigned place(unsigned port, unsigned virtual_port) const {
     return config.dmas + port * config.virtual_ports + virtual_port;
   }
+  [[nodiscard]] unsigned kernel_place(unsigned kernel) const { return place(config.ports, 0) + kernel; }
 
   [[nodiscard]] LinkPort& port(unsigned number) override {
     require(number < externals.size(), "an FPGA has no external port " + std::to_string(number));
@@ -101,6 +110,11 @@ class Node final : public AssembledNode, public Component {
   }
 
  private:
+  void later(const Ended& transfer) {
+    ended_.push_back(transfer);
+    shell_->wake(id_, transfer.cycle);
+  }
+
   Domain* shell_;
   ComponentId id_;
   std::vector<Ended> ended_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clusters with virtual circuits, for Python.
 #include <nanobind/nanobind.h>
+#include <nanobind/operators.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -46,7 +47,14 @@ NB_MODULE(_sim, module) {
       .def_ro("node", &Place::node)
       .def_ro("port", &Place::port)
       .def_ro("virtual_port", &Place::virtual_port)
-      .def("__str__", [](const Place& place) { return to_string(place); });
+      .def(nb::self == nb::self, nb::sig("def __eq__(self, arg: object, /) -> bool"))
+      .def("__hash__",
+           [](const Place& place) { return nb::hash(nb::make_tuple(place.node, place.port, place.virtual_port)); })
+      .def("__str__", [](const Place& place) { return to_string(place); })
+      .def("__repr__", [](const Place& place) {
+        return "Place(" + std::to_string(place.node) + ", " + std::to_string(place.port) + ", " +
+               std::to_string(place.virtual_port) + ")";
+      });
 
   nb::class_<Bound> bound(module, "Network");
   bind_engine_of(bound, [](Bound& self) -> Engine& { return self.network; });
@@ -60,6 +68,53 @@ NB_MODULE(_sim, module) {
           nb::arg("at"), nb::arg("to").none(),
           "Writes the circuit table: what `at` sends goes to `to`, and it takes frames of `to` alone. None: of "
           "nobody.\n\nRaises ValueError.")
+      .def(
+          "circuit", [](Bound& self, const Place& at) { return self.network.circuit(at); }, nb::arg("at"),
+          "The other end in a virtual port's row of the circuit table.\n\nRaises ValueError.")
+      .def(
+          "set_circuits",
+          [](Bound& self, const std::vector<std::pair<Place, Place>>& circuits, const std::vector<unsigned>& nodes) {
+            return self.network.rewire(circuits, nodes);
+          },
+          nb::arg("circuits"), nb::arg("nodes"),
+          "Opens circuits of two ends, and closes all others of these nodes: at once, or nothing where it raises "
+          "ValueError. The virtual ports whose rows have changed.")
+      .def(
+          "set_partition",
+          [](Bound& self, unsigned node, const std::string& name) { self.network.set_partition(node, name); },
+          nb::arg("node"), nb::arg("name"),
+          "Circuits join nodes of one partition, or nodes of none: an empty name.\n\nRaises ValueError where a circuit "
+          "would leave it.")
+      .def(
+          "inject",
+          [](Bound& self, unsigned node, unsigned port, const nb::bytes& frame, bool damaged) {
+            self.network.inject(
+                node, port, std::as_bytes(std::span(static_cast<const char*>(frame.data()), frame.size())), damaged);
+          },
+          nb::arg("node"), nb::arg("port"), nb::arg("frame"), nb::kw_only(), nb::arg("damaged") = false,
+          "A frame arrives at an external port as if from outside, behind those under way: any bytes, without FCS. "
+          "`damaged`: the FCS is wrong.\n\nRaises ValueError.")
+      .def(
+          "received",
+          [](Bound& self, unsigned node, unsigned port) {
+            const Received& of = self.network.received(node, port);
+            nb::dict counts;
+            counts["taken"] = of.taken;
+            counts["indications"] = of.indications;
+            counts["credits"] = of.credits;
+            counts["damaged"] = of.damaged;
+            counts["strays"] = of.strays;
+            counts["others"] = of.others;
+            counts["foreign"] = of.foreign;
+            counts["unformed"] = of.unformed;
+            counts["full"] = of.full;
+            counts["misfits"] = of.misfits;
+            return counts;
+          },
+          nb::arg("node"), nb::arg("port"), nb::sig("def received(self, node: int, port: int) -> dict[str, int]"),
+          "Frames that have arrived at an external port, by what became of them: taken, indications, credits; dropped: "
+          "damaged (FCS), strays (to another address), others (of another protocol), foreign (of no circuit), unformed "
+          "(not of whole words), full (no room), misfits (too short or too long for Ethernet).\n\nRaises ValueError.")
       .def(
           "set_pace",
           [](Bound& self, const Place& at, unsigned priority, std::uint32_t pace) {
@@ -99,13 +154,26 @@ NB_MODULE(_sim, module) {
           },
           nb::arg("node"), nb::arg("output"), nb::arg("input").none(),
           "Sets an output of a crossbar. Inputs and outputs are numbered alike: DMA engines, then the virtual ports of "
-          "each port.\n\nRaises ValueError.")
+          "each port, then user logic.\n\nRaises ValueError.")
       .def(
           "place",
           [](Bound& self, unsigned node, unsigned port, unsigned virtual_port) {
-            return self.network.node(node).place(port, virtual_port);
+            const Node& of = self.network.node(node);
+            require(port < of.config.ports && virtual_port < of.config.virtual_ports,
+                    "there is no " + to_string({node, port, virtual_port}));
+            return of.place(port, virtual_port);
           },
-          nb::arg("node"), nb::arg("port"), nb::arg("virtual_port"), "Of a virtual port at its node's crossbar.")
+          nb::arg("node"), nb::arg("port"), nb::arg("virtual_port"),
+          "Of a virtual port at its node's crossbar.\n\nRaises ValueError.")
+      .def(
+          "kernel_place",
+          [](Bound& self, unsigned node, unsigned kernel) {
+            const Node& of = self.network.node(node);
+            require(kernel < of.config.kernels,
+                    "node " + std::to_string(node) + " has no kernel " + std::to_string(kernel));
+            return of.kernel_place(kernel);
+          },
+          nb::arg("node"), nb::arg("kernel") = 0, "Of user logic at its node's crossbar.\n\nRaises ValueError.")
       .def(
           "virtual_ports",
           [](Bound& self, unsigned node) {
@@ -135,7 +203,38 @@ NB_MODULE(_sim, module) {
           "Writes the next packet of the crossbar to (address, bytes) of a node's memory.\n\nRaises ValueError.")
       .def(
           "written", [](const Bound& self, Handle handle) { return self.network.written(handle); }, nb::arg("handle"),
-          "Bytes that a write that has completed received.")
+          "Bytes that a write that has completed received. What fills a packet's last word of 64 bytes is in them, as "
+          "far "
+          "as the segments have room: frames do not say where data end.\n\nRaises ValueError.")
+      .def(
+          "kernel_send",
+          [](Bound& self, Handle handle, unsigned node, unsigned kernel, const nb::bytes& data, bool ends,
+             std::uint8_t channel) {
+            self.network.kernel_send(handle, node, kernel,
+                                     std::as_bytes(std::span(static_cast<const char*>(data.data()), data.size())), ends,
+                                     channel);
+          },
+          nb::arg("handle"), nb::arg("node"), nb::arg("kernel"), nb::arg("data"), nb::arg("ends") = true,
+          nb::arg("channel") = 0,
+          "User logic gives bytes to the crossbar, in words of 64; `ends`: they end a packet. Completes when the last "
+          "word was taken.\n\nRaises ValueError.")
+      .def(
+          "kernel_receive",
+          [](Bound& self, Handle handle, unsigned node, unsigned kernel, std::uint64_t words) {
+            self.network.kernel_receive(handle, node, kernel, words);
+          },
+          nb::arg("handle"), nb::arg("node"), nb::arg("kernel"), nb::arg("words"),
+          "User logic takes so many words of the crossbar, or those to the end of a packet. Completes when it has "
+          "them.\n\nRaises ValueError.")
+      .def(
+          "taken",
+          [](Bound& self, Handle handle) {
+            const Taken taken = self.network.taken(handle);
+            return nb::make_tuple(nb::bytes(taken.bytes.data(), taken.bytes.size()), taken.ends, taken.channel);
+          },
+          nb::arg("handle"), nb::sig("def taken(self, handle: int) -> tuple[bytes, bool, int]"),
+          "What a `kernel_receive` that has completed took, once: bytes, whether they end a packet, its "
+          "channel.\n\nRaises ValueError.")
       .def(
           "advance", [](Bound& self, Tick until) { return advance_of(self.network, until); }, nb::arg("until"),
           "Runs until a tick, or the end of the first tick in which a write completed. NEVER: until nothing moves.")

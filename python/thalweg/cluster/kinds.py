@@ -43,6 +43,7 @@ from thalweg.cluster.file import (
     over,
     parse,
     path_of,
+    system_of_file,
     topology_of,
     validated,
     wanted,
@@ -145,6 +146,9 @@ class Assembled:
             raise InputError(f"--faults {faults}: links of {name} have no faults")
         if not (file := path_of(str(name))):
             raise InputError(f"{str(name)!r} is no preset and no file; {wanted(cls.system)}")
+        if (of := system_of_file(file)).name != cls.system:
+            cls._read(file)  # a file that cannot be read is of no system
+            raise InputError(f"{name} is a cluster of {of.name}; {wanted(cls.system)}")
         return cls.load_file(file, str(name))
 
     @classmethod

@@ -43,6 +43,10 @@ class OutputFile(click.ParamType[Path]):
             self.fail(f"{value!r} cannot be written: there is no directory {str(path.parent)!r}", param, ctx)
         if not os.access(path if path.exists() else path.parent, os.W_OK):
             self.fail(f"{value!r} cannot be written: permission denied", param, ctx)
+        if ctx and param and (path.is_file() or not path.exists()):  # no pipe and no device
+            files = ctx.meta.setdefault(f"{__name__}.files", {})
+            if (other := files.setdefault(path.resolve(), param.opts[0])) != param.opts[0]:
+                self.fail(f"{value!r} is the file of {other}, too; each writes one of its own", param, ctx)
         return path
 
 

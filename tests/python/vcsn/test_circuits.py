@@ -377,7 +377,10 @@ def test_calls_of_the_network_are_checked() -> None:
         (lambda: network.set_circuit(Place(0, 2, 0), None), "there is no virtual port 2.0 of node 0"),
         (lambda: network.set_circuit(Place(16, 0, 0), None), "node 16 is no FPGA"),
         (lambda: network.set_circuit(Place(0, 0, 0), Place(0, 0, 0)), "can't be joined with itself"),
-        (lambda: network.connect(0, 6, 0), "a crossbar has no input or output 6"),
+        (lambda: network.connect(0, 7, 0), "a crossbar has no input or output 7; node 0 has 7"),
+        (lambda: network.place(0, 2, 0), "there is no virtual port 2.0 of node 0"),
+        (lambda: network.place(0, 0, 2), "there is no virtual port 0.2 of node 0"),
+        (lambda: network.kernel_place(0, 1), "node 0 has no kernel 1"),
         (lambda: network.connect(0, 3, 0), "two outputs of a crossbar are set to one input"),
         (lambda: network.read(0, 2, [(0, 64)]), "node 0 has no DMA engine 2"),
         (lambda: network.read(0, 0, [(0, 0)]), "a segment of a transfer has no bytes"),
@@ -389,6 +392,45 @@ def test_calls_of_the_network_are_checked() -> None:
     ):
         with pytest.raises(ValueError, match=said):
             call()
+
+
+def test_places_are_values() -> None:
+    one, same, other = Place(1, 0, 1), Place(1, 0, 1), Place(1, 1, 0)
+    assert one == same and one != other and one != (1, 0, 1)
+    assert {one: "a"}[same] == "a" and repr(one) == "Place(1, 0, 1)"
+
+
+def test_clusters_of_other_systems_are_refused() -> None:
+    with pytest.raises(InputError, match=r"^smi-noctua is a cluster of smi; wanted is a cluster of vcsn"):
+        Cluster.load("smi-noctua")
+
+
+@pytest.mark.parametrize("first", ["--trace", "--json", "--plot"])
+def test_two_outputs_to_one_file_are_refused(first: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.png"
+    run = ["bench", "transfer", "--cluster", PRESET, "--sizes", "64", first, str(file), "--pcap", f"{tmp_path}/./x.png"]
+    assert main(run) == 2
+    err = capsys.readouterr().err
+    assert f"is the file of {first}, too" in err and err.count("\n") == 1 and not file.exists()
+
+
+def test_a_partition_has_circuits_of_its_own() -> None:
+    network = Cluster.load(PRESET).network()
+    network.set_circuit(Place(3, 0, 0), Place(0, 0, 0))
+    network.set_partition(5, "alice")
+    with pytest.raises(
+        ValueError, match=r"virtual port 0.0 of node 5 is in alice, virtual port 0.1 of node 4 is in none"
+    ):
+        network.set_circuit(Place(5, 0, 0), Place(4, 0, 1))
+    for node in (0, 3):
+        with pytest.raises(
+            ValueError, match=rf"node {node} can't leave its partition while virtual port 0.0 of node 3"
+        ):
+            network.set_partition(node, "alice")
+    network.set_circuit(Place(3, 0, 0), None)
+    network.set_partition(3, "alice")
+    network.set_circuit(Place(3, 0, 0), Place(5, 0, 0))
+    assert network.circuit(Place(3, 0, 0)) == Place(5, 0, 0) and network.circuit(Place(5, 0, 0)) is None
 
 
 def lose_a_frame(network: Network, at_us: float, for_us: float) -> None:

@@ -22,7 +22,13 @@ class Place:
     @property
     def virtual_port(self) -> int: ...
 
+    def __eq__(self, arg: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
     def __str__(self) -> str: ...
+
+    def __repr__(self) -> str: ...
 
 class Network:
     def __init__(self, description: dict, capture: str = '') -> None:
@@ -65,6 +71,39 @@ class Network:
         Raises ValueError.
         """
 
+    def circuit(self, at: Place) -> Place | None:
+        """
+        The other end in a virtual port's row of the circuit table.
+
+        Raises ValueError.
+        """
+
+    def set_circuits(self, circuits: Sequence[tuple[Place, Place]], nodes: Sequence[int]) -> list[Place]:
+        """
+        Opens circuits of two ends, and closes all others of these nodes: at once, or nothing where it raises ValueError. The virtual ports whose rows have changed.
+        """
+
+    def set_partition(self, node: int, name: str) -> None:
+        """
+        Circuits join nodes of one partition, or nodes of none: an empty name.
+
+        Raises ValueError where a circuit would leave it.
+        """
+
+    def inject(self, node: int, port: int, frame: bytes, *, damaged: bool = False) -> None:
+        """
+        A frame arrives at an external port as if from outside, behind those under way: any bytes, without FCS. `damaged`: the FCS is wrong.
+
+        Raises ValueError.
+        """
+
+    def received(self, node: int, port: int) -> dict[str, int]:
+        """
+        Frames that have arrived at an external port, by what became of them: taken, indications, credits; dropped: damaged (FCS), strays (to another address), others (of another protocol), foreign (of no circuit), unformed (not of whole words), full (no room), misfits (too short or too long for Ethernet).
+
+        Raises ValueError.
+        """
+
     def set_pace(self, at: Place, *, priority: int = 0, pace: int = 0) -> None:
         """
         `pace`: cycles of the MAC's clock in 1/256 that a word of a frame takes at least.
@@ -102,13 +141,24 @@ class Network:
 
     def connect(self, node: int, output: int, input: int | None) -> None:
         """
-        Sets an output of a crossbar. Inputs and outputs are numbered alike: DMA engines, then the virtual ports of each port.
+        Sets an output of a crossbar. Inputs and outputs are numbered alike: DMA engines, then the virtual ports of each port, then user logic.
 
         Raises ValueError.
         """
 
     def place(self, node: int, port: int, virtual_port: int) -> int:
-        """Of a virtual port at its node's crossbar."""
+        """
+        Of a virtual port at its node's crossbar.
+
+        Raises ValueError.
+        """
+
+    def kernel_place(self, node: int, kernel: int = 0) -> int:
+        """
+        Of user logic at its node's crossbar.
+
+        Raises ValueError.
+        """
 
     def virtual_ports(self, node: int) -> int:
         """Of all external ports together."""
@@ -128,7 +178,32 @@ class Network:
         """
 
     def written(self, handle: int) -> int:
-        """Bytes that a write that has completed received."""
+        """
+        Bytes that a write that has completed received. What fills a packet's last word of 64 bytes is in them, as far as the segments have room: frames do not say where data end.
+
+        Raises ValueError.
+        """
+
+    def kernel_send(self, handle: int, node: int, kernel: int, data: bytes, ends: bool = True, channel: int = 0) -> None:
+        """
+        User logic gives bytes to the crossbar, in words of 64; `ends`: they end a packet. Completes when the last word was taken.
+
+        Raises ValueError.
+        """
+
+    def kernel_receive(self, handle: int, node: int, kernel: int, words: int) -> None:
+        """
+        User logic takes so many words of the crossbar, or those to the end of a packet. Completes when it has them.
+
+        Raises ValueError.
+        """
+
+    def taken(self, handle: int) -> tuple[bytes, bool, int]:
+        """
+        What a `kernel_receive` that has completed took, once: bytes, whether they end a packet, its channel.
+
+        Raises ValueError.
+        """
 
     def advance(self, until: int) -> list[thalweg._core.Completion]:
         """

@@ -28,6 +28,7 @@ class Fpga(dram.Ddr4):
     line_clock: str = Field(description="of the words at external ports")
     ports: int = Field(ge=1, le=16, description="external ones")
     dmas: int = Field(ge=1, le=16, description="pairs of a DMA engine that reads and one that writes the memory")
+    kernels: int = Field(1, ge=0, le=16, description="streams of user logic, each way, at the crossbar")
     banks: int = Field(ge=1, le=64, description="of the memory")
     bank_bytes: int = Field(ge=4096, le=2**40, description="of each bank")
     bank_gb: float = Field(gt=0, le=1e4, description="GB/s of a bank's data bus")

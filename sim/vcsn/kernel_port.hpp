@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stream of user logic at a node's crossbar, each way: words that the logic sends wait until they are taken, and words for it wait in a
+// FIFO until it takes them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "vcsn/dma.hpp"
+#include "vcsn/word.hpp"
+
+namespace thalweg::vcsn {
+
+/// Words that user logic has taken.
+struct Taken {
+  std::vector<std::byte> bytes;
+  bool ends = false;  ///< their last one ends a packet
+  std::uint8_t channel = 0;
+};
+
+/// Operations of each way are done in the order in which they are given, a word a cycle.
+class KernelPort final : public Source, public Sink {
+ public:
+  explicit KernelPort(Domain& domain) : domain_(&domain), left_(kDepth) {}
+
+  std::function<void()> offered;  ///< words are offered to the crossbar
+  std::function<void()> freed;    ///< it takes words
+  std::function<void(const Ended&)> ended;
+  std::function<void(Handle, Taken)> taken;  ///< what a `receive` that ends has
+
+  /// The first word is offered in the next cycle. Ends when the last one was taken; `ends`: it ends a packet.
+  void send(Handle handle, std::span<const std::byte> data, bool ends, std::uint8_t channel) {
+    for (std::size_t at = 0; at < data.size(); at += kWord) {
+      const std::size_t bytes = std::min<std::size_t>(kWord, data.size() - at);
+      const bool last = at + bytes == data.size();
+      Entry entry{.word = {.first = begins_, .last = last && ends, .channel = channel},
+                  .at = offer_ = std::max(offer_ + 1, domain_->scheduler.next()),
+                  .handle = handle,
+                  .bytes = last ? data.size() : 0};
+      std::memcpy(entry.word.bytes.data(), data.data() + at, bytes);
+      begins_ = entry.word.last;
+      out_.push_back(entry);
+    }
+    offered();
+  }
+  /// Ends when so many words, at least one, or those to a packet's end were taken.
+  void receive(Handle handle, std::uint64_t words) {
+    receives_.push_back({handle, words, {}});
+    from_ = domain_->scheduler.next();
+    move();
+    freed();
+  }
+  /// The first operation that waits for words.
+  [[nodiscard]] bool receives() const { return !receives_.empty(); }
+  [[nodiscard]] Handle receiving() const { return receives_.front().handle; }
+  [[nodiscard]] bool sends() const { return !out_.empty(); }
+
+  [[nodiscard]] Tick offers() const override { return out_.empty() ? kNever : out_.front().at; }
+  [[nodiscard]] const Word& front() const override { return out_.front().word; }
+  void take(Tick cycle) override {
+    const Entry first = out_.front();
+    out_.pop_front();
+    offer_ = std::max(offer_, cycle);
+    if (first.bytes > 0) ended({first.handle, cycle + 1, first.bytes});
+  }
+
+  [[nodiscard]] Tick accepts() const override { return after(left_.of(static_cast<std::int64_t>(put_) - kDepth)); }
+  void put(Tick cycle, const Word& word) override {
+    ++put_;
+    in_.push_back({cycle, word});
+    move();
+  }
+
+ private:
+  static constexpr unsigned kDepth = 128;  ///< words, as of the DMA engines' buffers
+
+  struct Entry {
+    Word word;
+    Tick at = 0;
+    Handle handle = 0;
+    std::uint64_t bytes = 0;  ///< of the operation, with its last word
+  };
+  struct Receive {
+    Handle handle = 0;
+    std::uint64_t words = 0;
+    Taken taken;
+  };
+
+  void move() {
+    while (!in_.empty() && !receives_.empty()) {
+      auto& [handle, words, got] = receives_.front();
+      const auto& [cycle, word] = in_.front();
+      last_ = std::max({cycle + 1, last_ + 1, from_});
+      left_.add(last_);
+      got.bytes.insert(got.bytes.end(), word.bytes.begin(), word.bytes.end());
+      got.ends = word.last;
+      got.channel = word.channel;
+      in_.pop_front();
+      if (--words > 0 && !got.ends) continue;
+      const Ended done{handle, std::max(last_ + 1, domain_->scheduler.next()), got.bytes.size()};
+      taken(handle, std::move(got));
+      receives_.pop_front();
+      ended(done);
+    }
+  }
+
+  Domain* domain_;
+  std::deque<Entry> out_;
+  std::deque<std::pair<Tick, Word>> in_;
+  std::deque<Receive> receives_;
+  Times left_;
+  std::uint64_t put_ = 0;
+  Tick offer_ = 0, last_ = -1, from_ = 0;
+  bool begins_ = true;
+};
+
+}  // namespace thalweg::vcsn
