@@ -176,16 +176,20 @@ class Encoder final : public Component {
     const Credits& of = credits_[port];
     return of.words == 0 || of.sent + words <= of.taken + of.words;
   }
+  /// The packed header of a virtual port's frame.
+  [[nodiscard]] std::uint64_t header(unsigned port, spec::FrameKind kind, const Waiting& frame) const {
+    return spec::VcsnHeader{.destination_port = circuits_->of(port)->port,
+                            .source_port = static_cast<std::uint8_t>(port),
+                            .channel = frame.channel,
+                            .kind = kind,
+                            .first = frame.first,
+                            .last = frame.last}
+        .pack();
+  }
   /// A frame of a word that begins with a number.
   void send_word(unsigned port, Tick now, spec::FrameKind kind, std::uint64_t number) {
     const Circuit& to = *circuits_->of(port);
-    const auto header = spec::VcsnHeader{.destination_port = to.port,
-                                         .source_port = static_cast<std::uint8_t>(port),
-                                         .channel = 0,
-                                         .kind = kind,
-                                         .first = true,
-                                         .last = true}
-                            .pack();
+    const auto header = this->header(port, kind, {.words = 1, .first = true, .last = true});
     finish(frames_->make(to.address, address_, kType, kHeader + kWord,
                          [&](std::span<std::byte> payload) {
                            std::memset(payload.data(), 0, payload.size());
@@ -222,13 +226,7 @@ class Encoder final : public Component {
     const Circuit& to = *circuits_->of(port);
     ports_.sends(port, frame.words, now);
     credits_[port].sent += frame.words;
-    const auto header = spec::VcsnHeader{.destination_port = to.port,
-                                         .source_port = static_cast<std::uint8_t>(port),
-                                         .channel = frame.channel,
-                                         .kind = spec::FrameKind::data,
-                                         .first = frame.first,
-                                         .last = frame.last}
-                            .pack();
+    const auto header = this->header(port, spec::FrameKind::data, frame);
     std::pair<Tick, Tick> times;
     const auto made = frames_->make(
         to.address, address_, kType, kHeader + std::size_t{frame.words} * kWord, [&](std::span<std::byte> payload) {

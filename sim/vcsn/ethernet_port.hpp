@@ -12,6 +12,7 @@
 #include "core/clock.hpp"
 #include "core/require.hpp"
 #include "ethernet/frame.hpp"
+#include "ethernet/kinds.hpp"
 #include "ethernet/line.hpp"
 #include "vcsn/circuits.hpp"
 #include "vcsn/decoder.hpp"
@@ -24,7 +25,7 @@ namespace thalweg::vcsn {
 
 /// Of an external port: locally administered.
 [[nodiscard]] constexpr ethernet::Address address_of(unsigned node, unsigned port) {
-  return 0x0200'0000'0000 | std::uint64_t{port} << 16 | node;
+  return ethernet::address_of(port << 16 | node);
 }
 
 class EthernetPort final : public External {

@@ -13,8 +13,10 @@ from thalweg.cluster import dram, leaves
 from thalweg.cluster.file import parse
 from thalweg.cluster.kinds import Assembled, KindsTable, LinkTable, NodeTable
 from thalweg.errors import InputError
+from thalweg.systems.ethernet._sim import GAP, wire_bytes
 from thalweg.systems.ethernet.forwarding import flood_ports, routes
 from thalweg.systems.vcsn._sim import Network
+from thalweg.systems.vcsn.spec import VcsnHeader
 
 WORD = 64  #: bytes of a word of a stream
 
@@ -293,9 +295,16 @@ class Cluster(Assembled):
         """Of data in a frame at most; of the first FPGA."""
         return self.fpga(self.fpgas[0]).frame_words
 
+    @property
+    def gap_bytes(self) -> float:
+        """Between two frames or packets."""
+        return WORD / 2 if self.is_direct else GAP
+
     def wire_bytes(self, words: int) -> float:
-        """Of a frame or packet with so many words of data, with what is before and behind it."""
-        return words * WORD + (WORD + WORD / 2 if self.is_direct else 18 + 4 + 8 + 12)
+        """Of a frame or packet with so many words of data, with what is before it and the gap behind it."""
+        if self.is_direct:
+            return WORD + words * WORD + self.gap_bytes
+        return wire_bytes(VcsnHeader.BITS // 8 + words * WORD)
 
     @property
     def payload_gb(self) -> float:

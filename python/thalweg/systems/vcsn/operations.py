@@ -70,10 +70,9 @@ def _check(rows: Sequence[Row]) -> None:
 
 def _wire_us(cluster: Cluster, size: int, port: int = 0) -> float:
     """Of the frames of a packet on a line, from the first one's begin to the last one's end."""
-    words = -(-size // WORD)
-    frames = -(-words // cluster.frame_words)
-    gap = WORD / 2 if cluster.is_direct else 12
-    return (words * WORD + frames * cluster.wire_bytes(0) - gap) * 8e-3 / cluster.gbit_s(port)
+    full, rest = divmod(-(-size // WORD), cluster.frame_words)
+    wire = full * cluster.wire_bytes(cluster.frame_words) + (cluster.wire_bytes(rest) if rest else 0)
+    return (wire - cluster.gap_bytes) * 8e-3 / cluster.gbit_s(port)
 
 
 def _measured(cluster: Cluster, collective: Collective, moved: int, size: int, least_us: float, own: Row) -> Measured:
