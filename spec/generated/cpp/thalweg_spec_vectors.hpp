@@ -393,30 +393,57 @@ inline constexpr Vector<SmiHeader, 1> smi_header[] = {
 namespace thalweg::vcsn::spec::vectors {
 
 inline constexpr Vector<VcsnHeader, 1> vcsn_header[] = {
-    {{.destination_port = 0x0u, .source_port = 0x0u, .channel = 0x0u, .kind = FrameKind::data, .first = false, .last = false}, {0x0000000000000000u}},
-    {{.destination_port = 0xffu, .source_port = 0xffu, .channel = 0xffu, .kind = FrameKind::credit, .first = true, .last = true}, {0x00000000b0ffffffu}},
-    {{.destination_port = 0xc8u, .source_port = 0x6eu, .channel = 0x29u, .kind = FrameKind::credit, .first = false, .last = false}, {0x0000000080296ec8u}},
-    {{.destination_port = 0x45u, .source_port = 0x23u, .channel = 0x91u, .kind = FrameKind::data, .first = true, .last = true}, {0x0000000030912345u}},
-    {{.destination_port = 0xc8u, .source_port = 0xfbu, .channel = 0xd4u, .kind = FrameKind::indication, .first = false, .last = true}, {0x0000000050d4fbc8u}},
-    {{.destination_port = 0xbdu, .source_port = 0x4bu, .channel = 0xbdu, .kind = FrameKind::credit, .first = true, .last = false}, {0x00000000a0bd4bbdu}},
-    {{.destination_port = 0x45u, .source_port = 0xc7u, .channel = 0xf9u, .kind = FrameKind::credit, .first = false, .last = false}, {0x0000000080f9c745u}},
-    {{.destination_port = 0x95u, .source_port = 0xa5u, .channel = 0x9bu, .kind = FrameKind::data, .first = false, .last = true}, {0x00000000109ba595u}},
-    {{.destination_port = 0x12u, .source_port = 0x88u, .channel = 0x57u, .kind = FrameKind::credit, .first = false, .last = true}, {0x0000000090578812u}},
-    {{.destination_port = 0xbu, .source_port = 0x97u, .channel = 0x7eu, .kind = FrameKind::credit, .first = true, .last = true}, {0x00000000b07e970bu}},
-    {{.destination_port = 0x16u, .source_port = 0x3au, .channel = 0x7du, .kind = FrameKind::indication, .first = true, .last = true}, {0x00000000707d3a16u}},
-    {{.destination_port = 0x64u, .source_port = 0xa2u, .channel = 0xdcu, .kind = FrameKind::indication, .first = true, .last = true}, {0x0000000070dca264u}},
-    {{.destination_port = 0x95u, .source_port = 0x1u, .channel = 0x74u, .kind = FrameKind::indication, .first = true, .last = false}, {0x0000000060740195u}},
-    {{.destination_port = 0xf0u, .source_port = 0x6bu, .channel = 0x63u, .kind = FrameKind::credit, .first = true, .last = true}, {0x00000000b0636bf0u}},
-    {{.destination_port = 0x22u, .source_port = 0xa4u, .channel = 0x9cu, .kind = FrameKind::indication, .first = false, .last = false}, {0x00000000409ca422u}},
-    {{.destination_port = 0x8du, .source_port = 0xd8u, .channel = 0xe0u, .kind = FrameKind::indication, .first = true, .last = false}, {0x0000000060e0d88du}},
-    {{.destination_port = 0x5eu, .source_port = 0x3cu, .channel = 0xc5u, .kind = FrameKind::indication, .first = true, .last = false}, {0x0000000060c53c5eu}},
-    {{.destination_port = 0x1du, .source_port = 0xbdu, .channel = 0x3fu, .kind = FrameKind::credit, .first = false, .last = false}, {0x00000000803fbd1du}},
-    {{.destination_port = 0x75u, .source_port = 0xcdu, .channel = 0x88u, .kind = FrameKind::indication, .first = false, .last = true}, {0x000000005088cd75u}},
-    {{.destination_port = 0xefu, .source_port = 0xa7u, .channel = 0x93u, .kind = FrameKind::data, .first = false, .last = true}, {0x000000001093a7efu}},
-    {{.destination_port = 0x44u, .source_port = 0x9au, .channel = 0x1cu, .kind = FrameKind::indication, .first = true, .last = false}, {0x00000000601c9a44u}},
-    {{.destination_port = 0xfbu, .source_port = 0xb5u, .channel = 0x8fu, .kind = FrameKind::data, .first = true, .last = false}, {0x00000000208fb5fbu}},
-    {{.destination_port = 0x27u, .source_port = 0xe7u, .channel = 0x4du, .kind = FrameKind::credit, .first = false, .last = true}, {0x00000000904de727u}},
-    {{.destination_port = 0x5au, .source_port = 0x1cu, .channel = 0x67u, .kind = FrameKind::indication, .first = true, .last = false}, {0x0000000060671c5au}},
+    {{.destination_port = 0x0u, .source_port = 0x0u, .channel = 0x0u, .kind = FrameKind::data, .first = false, .last = false, .sequenced = false}, {0x0000000000000000u}},
+    {{.destination_port = 0xffu, .source_port = 0xffu, .channel = 0xffu, .kind = FrameKind::refusal, .first = true, .last = true, .sequenced = true}, {0x000000009cffffffu}},
+    {{.destination_port = 0xc8u, .source_port = 0x6eu, .channel = 0x29u, .kind = FrameKind::refusal, .first = false, .last = false, .sequenced = false}, {0x0000000080296ec8u}},
+    {{.destination_port = 0x23u, .source_port = 0x91u, .channel = 0x34u, .kind = FrameKind::acknowledgement, .first = true, .last = true, .sequenced = true}, {0x000000007c349123u}},
+    {{.destination_port = 0xd4u, .source_port = 0xa1u, .channel = 0x8u, .kind = FrameKind::acknowledgement, .first = true, .last = false, .sequenced = true}, {0x000000007408a1d4u}},
+    {{.destination_port = 0xa0u, .source_port = 0x40u, .channel = 0x45u, .kind = FrameKind::acknowledgement, .first = true, .last = false, .sequenced = false}, {0x00000000704540a0u}},
+    {{.destination_port = 0x95u, .source_port = 0xa5u, .channel = 0x9bu, .kind = FrameKind::indication, .first = false, .last = true, .sequenced = false}, {0x00000000289ba595u}},
+    {{.destination_port = 0x88u, .source_port = 0x57u, .channel = 0x23u, .kind = FrameKind::credit, .first = false, .last = true, .sequenced = false}, {0x0000000048235788u}},
+    {{.destination_port = 0xb5u, .source_port = 0xd1u, .channel = 0x16u, .kind = FrameKind::data, .first = false, .last = true, .sequenced = true}, {0x000000000c16d1b5u}},
+    {{.destination_port = 0xedu, .source_port = 0x64u, .channel = 0xa2u, .kind = FrameKind::acknowledgement, .first = true, .last = true, .sequenced = true}, {0x000000007ca264edu}},
+    {{.destination_port = 0x95u, .source_port = 0x1u, .channel = 0x74u, .kind = FrameKind::acknowledgement, .first = true, .last = false, .sequenced = true}, {0x0000000074740195u}},
+    {{.destination_port = 0x6bu, .source_port = 0x63u, .channel = 0xc0u, .kind = FrameKind::credit, .first = false, .last = true, .sequenced = true}, {0x000000004cc0636bu}},
+    {{.destination_port = 0xb6u, .source_port = 0x68u, .channel = 0x14u, .kind = FrameKind::refusal, .first = true, .last = true, .sequenced = true}, {0x000000009c1468b6u}},
+    {{.destination_port = 0xe7u, .source_port = 0x9au, .channel = 0x21u, .kind = FrameKind::refusal, .first = false, .last = false, .sequenced = true}, {0x0000000084219ae7u}},
+    {{.destination_port = 0xa0u, .source_port = 0xfdu, .channel = 0x48u, .kind = FrameKind::data, .first = true, .last = false, .sequenced = false}, {0x000000001048fda0u}},
+    {{.destination_port = 0x56u, .source_port = 0x75u, .channel = 0xcdu, .kind = FrameKind::credit, .first = true, .last = false, .sequenced = true}, {0x0000000054cd7556u}},
+    {{.destination_port = 0xefu, .source_port = 0xa7u, .channel = 0x93u, .kind = FrameKind::data, .first = false, .last = true, .sequenced = false}, {0x000000000893a7efu}},
+    {{.destination_port = 0x9au, .source_port = 0x1cu, .channel = 0xa2u, .kind = FrameKind::acknowledgement, .first = false, .last = true, .sequenced = true}, {0x000000006ca21c9au}},
+    {{.destination_port = 0x8fu, .source_port = 0x34u, .channel = 0xd2u, .kind = FrameKind::indication, .first = false, .last = true, .sequenced = false}, {0x0000000028d2348fu}},
+    {{.destination_port = 0x4du, .source_port = 0xa4u, .channel = 0x5au, .kind = FrameKind::data, .first = false, .last = true, .sequenced = true}, {0x000000000c5aa44du}},
+    {{.destination_port = 0x2au, .source_port = 0x1au, .channel = 0x68u, .kind = FrameKind::refusal, .first = false, .last = false, .sequenced = false}, {0x0000000080681a2au}},
+    {{.destination_port = 0xeeu, .source_port = 0x44u, .channel = 0x75u, .kind = FrameKind::acknowledgement, .first = false, .last = false, .sequenced = true}, {0x00000000647544eeu}},
+    {{.destination_port = 0x6au, .source_port = 0x9bu, .channel = 0x20u, .kind = FrameKind::refusal, .first = false, .last = true, .sequenced = false}, {0x0000000088209b6au}},
+    {{.destination_port = 0x33u, .source_port = 0xa5u, .channel = 0xb2u, .kind = FrameKind::credit, .first = false, .last = true, .sequenced = true}, {0x000000004cb2a533u}},
+};
+
+inline constexpr Vector<VcsnSequence, 2> vcsn_sequence[] = {
+    {{.session = 0x0u, .peer = 0x0u, .number = 0x0u, .base = 0x0u}, {0x0000000000000000u, 0x0000000000000000u}},
+    {{.session = 0xffffu, .peer = 0xffffu, .number = 0xffffffffu, .base = 0xffffffffu}, {0xffffffffffffffffu, 0x00000000ffffffffu}},
+    {{.session = 0x4467u, .peer = 0x6297u, .number = 0x155530au, .base = 0xc43ba503u}, {0x0a53550197626744u, 0x0000000003a53bc4u}},
+    {{.session = 0x76d6u, .peer = 0x5aeu, .number = 0x9661026du, .base = 0x50455078u}, {0x6d026196ae05d676u, 0x0000000078504550u}},
+    {{.session = 0x2f45u, .peer = 0x3907u, .number = 0xb3df90cau, .base = 0x27d542aau}, {0xca90dfb30739452fu, 0x00000000aa42d527u}},
+    {{.session = 0xa937u, .peer = 0x9331u, .number = 0x942e337du, .base = 0x152e1fe1u}, {0x7d332e94319337a9u, 0x00000000e11f2e15u}},
+    {{.session = 0xac32u, .peer = 0xfe89u, .number = 0x72f50654u, .base = 0xfd379d68u}, {0x5406f57289fe32acu, 0x00000000689d37fdu}},
+    {{.session = 0x3d61u, .peer = 0x995eu, .number = 0x8015b19u, .base = 0x6279670du}, {0x195b01085e99613du, 0x000000000d677962u}},
+    {{.session = 0x4f1bu, .peer = 0x34dau, .number = 0xbe48dea9u, .base = 0x974986d8u}, {0xa9de48beda341b4fu, 0x00000000d8864997u}},
+    {{.session = 0xb75u, .peer = 0xf34bu, .number = 0xecc43467u, .base = 0xfc2e7adfu}, {0x6734c4ec4bf3750bu, 0x00000000df7a2efcu}},
+    {{.session = 0x8fa9u, .peer = 0xe89cu, .number = 0xcbf9abc8u, .base = 0xaf93819cu}, {0xc8abf9cb9ce8a98fu, 0x000000009c8193afu}},
+    {{.session = 0x7a7cu, .peer = 0x5379u, .number = 0x68db2947u, .base = 0xab949ddu}, {0x4729db6879537c7au, 0x00000000dd49b90au}},
+    {{.session = 0x91fau, .peer = 0xfd5cu, .number = 0xb9d91b6cu, .base = 0x6429e04au}, {0x6c1bd9b95cfdfa91u, 0x000000004ae02964u}},
+    {{.session = 0x20fdu, .peer = 0xe236u, .number = 0xbab8bb5u, .base = 0xc30c073du}, {0xb58bab0b36e2fd20u, 0x000000003d070cc3u}},
+    {{.session = 0x6d24u, .peer = 0x5749u, .number = 0xb406c6e2u, .base = 0x3382a2f9u}, {0xe2c606b44957246du, 0x00000000f9a28233u}},
+    {{.session = 0x4d98u, .peer = 0x8a96u, .number = 0x66f00eb3u, .base = 0xbc662a6cu}, {0xb30ef066968a984du, 0x000000006c2a66bcu}},
+    {{.session = 0xbddcu, .peer = 0xf78fu, .number = 0x4dc9aaafu, .base = 0xf90e2b65u}, {0xafaac94d8ff7dcbdu, 0x00000000652b0ef9u}},
+    {{.session = 0xc88du, .peer = 0x483au, .number = 0x2de4095du, .base = 0xe074b1b6u}, {0x5d09e42d3a488dc8u, 0x00000000b6b174e0u}},
+    {{.session = 0xfa79u, .peer = 0xc99eu, .number = 0xcd028616u, .base = 0x22a12922u}, {0x168602cd9ec979fau, 0x000000002229a122u}},
+    {{.session = 0xeb75u, .peer = 0x48a5u, .number = 0xfd239268u, .base = 0x6f9b364bu}, {0x689223fda54875ebu, 0x000000004b369b6fu}},
+    {{.session = 0x6a28u, .peer = 0x6fa6u, .number = 0xb258dbd4u, .base = 0x74f8e871u}, {0xd4db58b2a66f286au, 0x0000000071e8f874u}},
+    {{.session = 0xc1f5u, .peer = 0x51e9u, .number = 0x194adf75u, .base = 0x9af4c111u}, {0x75df4a19e951f5c1u, 0x0000000011c1f49au}},
+    {{.session = 0x932u, .peer = 0x27a5u, .number = 0x5efd1402u, .base = 0xd98b342bu}, {0x0214fd5ea5273209u, 0x000000002b348bd9u}},
+    {{.session = 0x87a6u, .peer = 0x1ab1u, .number = 0xb272441u, .base = 0x412b6787u}, {0x4124270bb11aa687u, 0x0000000087672b41u}},
 };
 
 }  // namespace thalweg::vcsn::spec::vectors
@@ -440,6 +467,7 @@ void each_format(Visit&& visit) {
   visit(thalweg::smi::spec::vectors::smi_circuit);
   visit(thalweg::smi::spec::vectors::smi_header);
   visit(thalweg::vcsn::spec::vectors::vcsn_header);
+  visit(thalweg::vcsn::spec::vectors::vcsn_sequence);
 }
 
 }  // namespace thalweg::spec

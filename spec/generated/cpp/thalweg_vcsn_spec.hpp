@@ -17,16 +17,20 @@ namespace thalweg::vcsn::spec {
 using namespace thalweg::spec;
 using thalweg::spec::name;
 
-/// What a VCSN frame is: words of a circuit, the indication that a virtual port sends too fast, or the number of words that its peer has taken.
+/// What a VCSN frame is: words of a circuit; the indication that a virtual port sends too fast; the number of words that its peer has taken; which frames of a session were received; or that a frame was of no session that its receiver has.
 enum class FrameKind : std::uint8_t {
   data = 0,
   indication = 1,
   credit = 2,
+  acknowledgement = 3,
+  refusal = 4,
 };
-inline constexpr std::array<std::string_view, 3> frame_kind_names{
+inline constexpr std::array<std::string_view, 5> frame_kind_names{
     "data",
     "indication",
     "credit",
+    "acknowledgement",
+    "refusal",
 };
 [[nodiscard]] constexpr std::string_view name(FrameKind value) { return frame_kind_names[static_cast<std::size_t>(value)]; }
 
@@ -39,12 +43,14 @@ inline constexpr unsigned source_port_lsb = 8;
 inline constexpr std::uint64_t source_port_mask = std::uint64_t{0xff} << 8;
 inline constexpr unsigned channel_lsb = 16;
 inline constexpr std::uint64_t channel_mask = std::uint64_t{0xff} << 16;
-inline constexpr unsigned kind_lsb = 30;
-inline constexpr std::uint64_t kind_mask = std::uint64_t{0x3} << 30;
-inline constexpr unsigned first_lsb = 29;
-inline constexpr std::uint64_t first_mask = std::uint64_t{0x1} << 29;
-inline constexpr unsigned last_lsb = 28;
-inline constexpr std::uint64_t last_mask = std::uint64_t{0x1} << 28;
+inline constexpr unsigned kind_lsb = 29;
+inline constexpr std::uint64_t kind_mask = std::uint64_t{0x7} << 29;
+inline constexpr unsigned first_lsb = 28;
+inline constexpr std::uint64_t first_mask = std::uint64_t{0x1} << 28;
+inline constexpr unsigned last_lsb = 27;
+inline constexpr std::uint64_t last_mask = std::uint64_t{0x1} << 27;
+inline constexpr unsigned sequenced_lsb = 26;
+inline constexpr std::uint64_t sequenced_mask = std::uint64_t{0x1} << 26;
 /// virtual port of the destination
 [[nodiscard]] constexpr std::uint8_t destination_port(std::uint64_t word) {
   return static_cast<std::uint8_t>(word >> 0 & 0xff);
@@ -59,15 +65,19 @@ inline constexpr std::uint64_t last_mask = std::uint64_t{0x1} << 28;
 }
 /// what the frame is
 [[nodiscard]] constexpr FrameKind kind(std::uint64_t word) {
-  return static_cast<FrameKind>(word >> 30 & 0x3);
+  return static_cast<FrameKind>(word >> 29 & 0x7);
 }
 /// the packet begins with this frame
 [[nodiscard]] constexpr bool first(std::uint64_t word) {
-  return static_cast<bool>(word >> 29 & 0x1);
+  return static_cast<bool>(word >> 28 & 0x1);
 }
 /// the packet ends with this frame
 [[nodiscard]] constexpr bool last(std::uint64_t word) {
-  return static_cast<bool>(word >> 28 & 0x1);
+  return static_cast<bool>(word >> 27 & 0x1);
+}
+/// the header of a session follows (beyond the paper)
+[[nodiscard]] constexpr bool sequenced(std::uint64_t word) {
+  return static_cast<bool>(word >> 26 & 0x1);
 }
 /// The word with another destination_port.
 [[nodiscard]] constexpr std::uint64_t with_destination_port(std::uint64_t word, std::uint8_t destination_port) {
@@ -83,15 +93,19 @@ inline constexpr std::uint64_t last_mask = std::uint64_t{0x1} << 28;
 }
 /// The word with another kind.
 [[nodiscard]] constexpr std::uint64_t with_kind(std::uint64_t word, FrameKind kind) {
-  return (word & ~(std::uint64_t{0x3} << 30)) | (static_cast<std::uint64_t>(kind) & 0x3) << 30;
+  return (word & ~(std::uint64_t{0x7} << 29)) | (static_cast<std::uint64_t>(kind) & 0x7) << 29;
 }
 /// The word with another first.
 [[nodiscard]] constexpr std::uint64_t with_first(std::uint64_t word, bool first) {
-  return (word & ~(std::uint64_t{0x1} << 29)) | (static_cast<std::uint64_t>(first) & 0x1) << 29;
+  return (word & ~(std::uint64_t{0x1} << 28)) | (static_cast<std::uint64_t>(first) & 0x1) << 28;
 }
 /// The word with another last.
 [[nodiscard]] constexpr std::uint64_t with_last(std::uint64_t word, bool last) {
-  return (word & ~(std::uint64_t{0x1} << 28)) | (static_cast<std::uint64_t>(last) & 0x1) << 28;
+  return (word & ~(std::uint64_t{0x1} << 27)) | (static_cast<std::uint64_t>(last) & 0x1) << 27;
+}
+/// The word with another sequenced.
+[[nodiscard]] constexpr std::uint64_t with_sequenced(std::uint64_t word, bool sequenced) {
+  return (word & ~(std::uint64_t{0x1} << 26)) | (static_cast<std::uint64_t>(sequenced) & 0x1) << 26;
 }
 }  // namespace vcsn_header
 
@@ -104,6 +118,7 @@ struct VcsnHeader {
   FrameKind kind{};  ///< what the frame is
   bool first{};  ///< the packet begins with this frame
   bool last{};  ///< the packet ends with this frame
+  bool sequenced{};  ///< the header of a session follows (beyond the paper)
 
   [[nodiscard]] static constexpr VcsnHeader unpack(std::uint64_t word) {
     return {
@@ -113,6 +128,7 @@ struct VcsnHeader {
         .kind = vcsn_header::kind(word),
         .first = vcsn_header::first(word),
         .last = vcsn_header::last(word),
+        .sequenced = vcsn_header::sequenced(word),
     };
   }
   /// A value that is wider than its field is cut.
@@ -120,11 +136,66 @@ struct VcsnHeader {
     return (static_cast<std::uint64_t>(destination_port) & 0xff) << 0 |
            (static_cast<std::uint64_t>(source_port) & 0xff) << 8 |
            (static_cast<std::uint64_t>(channel) & 0xff) << 16 |
-           (static_cast<std::uint64_t>(kind) & 0x3) << 30 |
-           (static_cast<std::uint64_t>(first) & 0x1) << 29 |
-           (static_cast<std::uint64_t>(last) & 0x1) << 28;
+           (static_cast<std::uint64_t>(kind) & 0x7) << 29 |
+           (static_cast<std::uint64_t>(first) & 0x1) << 28 |
+           (static_cast<std::uint64_t>(last) & 0x1) << 27 |
+           (static_cast<std::uint64_t>(sequenced) & 0x1) << 26;
   }
   friend bool operator==(const VcsnHeader&, const VcsnHeader&) = default;
+};
+
+/// Single fields of a VcsnSequence, for code that needs no other.
+namespace vcsn_sequence {
+inline constexpr unsigned bits = 96;
+/// of the source, which its host has drawn; never 0
+[[nodiscard]] constexpr std::uint16_t session(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint16_t>((words[0] >> 8 & 0xff) | (words[0] >> 0 & 0xff) << 8);
+}
+/// session of the destination that the source knows; 0: none yet
+[[nodiscard]] constexpr std::uint16_t peer(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint16_t>((words[0] >> 24 & 0xff) | (words[0] >> 16 & 0xff) << 8);
+}
+/// of data: the frame's. Else all frames below it have come and have left the receive buffer
+[[nodiscard]] constexpr std::uint32_t number(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint32_t>((words[0] >> 56 & 0xff) | (words[0] >> 48 & 0xff) << 8 | (words[0] >> 40 & 0xff) << 16 | (words[0] >> 32 & 0xff) << 24);
+}
+/// all frames of the source below it are acknowledged
+[[nodiscard]] constexpr std::uint32_t base(std::span<const std::uint64_t, 2> words) {
+  return static_cast<std::uint32_t>((words[1] >> 24 & 0xff) | (words[1] >> 16 & 0xff) << 8 | (words[1] >> 8 & 0xff) << 16 | (words[1] >> 0 & 0xff) << 24);
+}
+}  // namespace vcsn_sequence
+
+/// Of a circuit that loses nothing, behind the VCSN header: which session a frame is of, and its number there; beyond the paper.
+struct VcsnSequence {
+  std::uint16_t session{};  ///< of the source, which its host has drawn; never 0
+  std::uint16_t peer{};  ///< session of the destination that the source knows; 0: none yet
+  std::uint32_t number{};  ///< of data: the frame's. Else all frames below it have come and have left the receive buffer
+  std::uint32_t base{};  ///< all frames of the source below it are acknowledged
+
+  [[nodiscard]] static constexpr VcsnSequence unpack(std::span<const std::uint64_t, 2> words) {
+    return {
+        .session = vcsn_sequence::session(words),
+        .peer = vcsn_sequence::peer(words),
+        .number = vcsn_sequence::number(words),
+        .base = vcsn_sequence::base(words),
+    };
+  }
+  /// A value that is wider than its field is cut.
+  [[nodiscard]] constexpr std::array<std::uint64_t, 2> pack() const {
+    return {(static_cast<std::uint64_t>(session) & 0xff) << 8 |
+           (static_cast<std::uint64_t>(session) >> 8 & 0xff) << 0 |
+           (static_cast<std::uint64_t>(peer) & 0xff) << 24 |
+           (static_cast<std::uint64_t>(peer) >> 8 & 0xff) << 16 |
+           (static_cast<std::uint64_t>(number) & 0xff) << 56 |
+           (static_cast<std::uint64_t>(number) >> 8 & 0xff) << 48 |
+           (static_cast<std::uint64_t>(number) >> 16 & 0xff) << 40 |
+           (static_cast<std::uint64_t>(number) >> 24 & 0xff) << 32,
+            (static_cast<std::uint64_t>(base) & 0xff) << 24 |
+           (static_cast<std::uint64_t>(base) >> 8 & 0xff) << 16 |
+           (static_cast<std::uint64_t>(base) >> 16 & 0xff) << 8 |
+           (static_cast<std::uint64_t>(base) >> 24 & 0xff) << 0};
+  }
+  friend bool operator==(const VcsnSequence&, const VcsnSequence&) = default;
 };
 
 }  // namespace thalweg::vcsn::spec

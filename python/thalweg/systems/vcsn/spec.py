@@ -14,11 +14,13 @@ from thalweg.spec import field
 
 
 class FrameKind(IntEnum):
-    """What a VCSN frame is: words of a circuit, the indication that a virtual port sends too fast, or the number of words that its peer has taken."""
+    """What a VCSN frame is: words of a circuit; the indication that a virtual port sends too fast; the number of words that its peer has taken; which frames of a session were received; or that a frame was of no session that its receiver has."""
 
     DATA = 0
     INDICATION = 1
     CREDIT = 2
+    ACKNOWLEDGEMENT = 3
+    REFUSAL = 4
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class VcsnHeader:
     kind: FrameKind = FrameKind(0)
     first: bool = False
     last: bool = False
+    sequenced: bool = False
 
     def pack(self) -> bytes:
         """The bytes on the wire; ValueError where a value doesn't fit its field."""
@@ -44,9 +47,10 @@ class VcsnHeader:
             | field(self.destination_port, 8, 24, "destination_port")
             | field(self.source_port, 8, 16, "source_port")
             | field(self.channel, 8, 8, "channel")
-            | field(self.kind, 2, 6, "kind")
-            | field(self.first, 1, 5, "first")
-            | field(self.last, 1, 4, "last")
+            | field(self.kind, 3, 5, "kind")
+            | field(self.first, 1, 4, "first")
+            | field(self.last, 1, 3, "last")
+            | field(self.sequenced, 1, 2, "sequenced")
         )
         return packed.to_bytes(4, "big")
 
@@ -60,8 +64,45 @@ class VcsnHeader:
             destination_port=int(packed >> 24 & 0xFF),
             source_port=int(packed >> 16 & 0xFF),
             channel=int(packed >> 8 & 0xFF),
-            kind=FrameKind(packed >> 6 & 0x3),
-            first=bool(packed >> 5 & 0x1),
-            last=bool(packed >> 4 & 0x1),
+            kind=FrameKind(packed >> 5 & 0x7),
+            first=bool(packed >> 4 & 0x1),
+            last=bool(packed >> 3 & 0x1),
+            sequenced=bool(packed >> 2 & 0x1),
+        )
+
+
+@dataclass(frozen=True)
+class VcsnSequence:
+    """Of a circuit that loses nothing, behind the VCSN header: which session a frame is of, and its number there; beyond the paper."""
+
+    BITS: ClassVar[int] = 96
+
+    session: int = 0
+    peer: int = 0
+    number: int = 0
+    base: int = 0
+
+    def pack(self) -> bytes:
+        """The bytes on the wire; ValueError where a value doesn't fit its field."""
+        packed = (
+            0x0
+            | field(self.session, 16, 80, "session")
+            | field(self.peer, 16, 64, "peer")
+            | field(self.number, 32, 32, "number")
+            | field(self.base, 32, 0, "base")
+        )
+        return packed.to_bytes(12, "big")
+
+    @classmethod
+    def unpack(cls, data: bytes) -> VcsnSequence:
+        """Reads the first 12 bytes; ValueError where they are fewer, or a code has no meaning."""
+        if len(data) < 12:
+            raise ValueError(f"vcsn_sequence has 12 bytes, not {len(data)}")
+        packed = int.from_bytes(data[:12], "big")
+        return cls(
+            session=int(packed >> 80 & 0xFFFF),
+            peer=int(packed >> 64 & 0xFFFF),
+            number=int(packed >> 32 & 0xFFFFFFFF),
+            base=int(packed & 0xFFFFFFFF),
         )
 

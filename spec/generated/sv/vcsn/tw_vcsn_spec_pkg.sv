@@ -4,11 +4,13 @@
 package tw_vcsn_spec_pkg;
   import tw_spec_pkg::*;
 
-  // What a VCSN frame is: words of a circuit, the indication that a virtual port sends too fast, or the number of words that its peer has taken.
-  typedef enum logic [1:0] {
-    FrameKindData = 2'd0,
-    FrameKindIndication = 2'd1,
-    FrameKindCredit = 2'd2
+  // What a VCSN frame is: words of a circuit; the indication that a virtual port sends too fast; the number of words that its peer has taken; which frames of a session were received; or that a frame was of no session that its receiver has.
+  typedef enum logic [2:0] {
+    FrameKindData = 3'd0,
+    FrameKindIndication = 3'd1,
+    FrameKindCredit = 3'd2,
+    FrameKindAcknowledgement = 3'd3,
+    FrameKindRefusal = 3'd4
   } frame_kind_e;
 
   // Header of a VCSN frame, behind the Ethernet header; whole words of 64 bytes of one packet of a stream follow.
@@ -19,7 +21,8 @@ package tw_vcsn_spec_pkg;
     frame_kind_e kind;  // what the frame is
     logic first;  // the packet begins with this frame
     logic last;  // the packet ends with this frame
-    logic [3:0] spare;  // always 0
+    logic sequenced;  // the header of a session follows (beyond the paper)
+    logic [1:0] spare;  // always 0
   } vcsn_header_t;
   // All fields 0, but those that are constant.
   function automatic vcsn_header_t vcsn_header_empty();
@@ -38,6 +41,32 @@ package tw_vcsn_spec_pkg;
     logic [31:0] fields;
     for (int unsigned i = 0; i < 4; i++) fields[32-8*(i+1)+:8] = bytes[8*i+:8];
     return vcsn_header_t'(fields);
+  endfunction
+
+  // Of a circuit that loses nothing, behind the VCSN header: which session a frame is of, and its number there; beyond the paper.
+  typedef struct packed {
+    logic [15:0] session;  // of the source, which its host has drawn; never 0
+    logic [15:0] peer;  // session of the destination that the source knows; 0: none yet
+    logic [31:0] number;  // of data: the frame's. Else all frames below it have come and have left the receive buffer
+    logic [31:0] base;  // all frames of the source below it are acknowledged
+  } vcsn_sequence_t;
+  // All fields 0, but those that are constant.
+  function automatic vcsn_sequence_t vcsn_sequence_empty();
+    vcsn_sequence_t packet;
+    packet = vcsn_sequence_t'(96'd0);
+    return packet;
+  endfunction
+  // The bytes on a bus, the first on the wire in bits 7 to 0.
+  function automatic logic [95:0] vcsn_sequence_bytes(vcsn_sequence_t packet);
+    logic [95:0] fields;
+    fields = packet;
+    for (int unsigned i = 0; i < 12; i++) vcsn_sequence_bytes[8*i+:8] = fields[96-8*(i+1)+:8];
+  endfunction
+  // What these bytes say.
+  function automatic vcsn_sequence_t vcsn_sequence_of(logic [95:0] bytes);
+    logic [95:0] fields;
+    for (int unsigned i = 0; i < 12; i++) fields[96-8*(i+1)+:8] = bytes[8*i+:8];
+    return vcsn_sequence_t'(fields);
   endfunction
 
 endpackage
