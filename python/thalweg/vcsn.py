@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Virtual circuits and the direct network from Python: `from thalweg.vcsn import Cluster, Place` (docs/vcsn.md)."""
 
-from thalweg.systems.vcsn._sim import Network as Network
 from thalweg.systems.vcsn._sim import Place as Place
 from thalweg.systems.vcsn.cluster import Cluster as Cluster
 from thalweg.systems.vcsn.collectives import Collective as Collective
@@ -10,8 +9,12 @@ from thalweg.systems.vcsn.hosts import Interrupt as Interrupt
 from thalweg.systems.vcsn.hosts import Program as Program
 from thalweg.systems.vcsn.hosts import Work as Work
 from thalweg.systems.vcsn.hosts import run as run
+from thalweg.systems.vcsn.network import Network as Network
+from thalweg.systems.vcsn.network import Partition as Partition
+from thalweg.systems.vcsn.network import Rewired as Rewired
 from thalweg.systems.vcsn.operations import gather_schedule as gather_schedule
 from thalweg.systems.vcsn.schedules import Schedule as Schedule
+from thalweg.systems.vcsn.topologies import Topology as Topology
 
 __all__ = [
     "Barrier",
@@ -19,9 +22,12 @@ __all__ = [
     "Collective",
     "Interrupt",
     "Network",
+    "Partition",
     "Place",
     "Program",
+    "Rewired",
     "Schedule",
+    "Topology",
     "Work",
     "gather_schedule",
     "run",

@@ -78,10 +78,10 @@ class Network final : public Engine {
     port.set_credits(at.virtual_port, 0);
     port.encoder.wake(0);
   }
-  /// Opens circuits, each of two ends, and closes all others of these nodes: at once, or nothing where it throws std::invalid_argument. The
-  /// virtual ports whose rows have changed.
-  std::vector<Place> rewire(const std::vector<std::pair<Place, Place>>& circuits,
-                            const std::vector<unsigned>& numbers) {
+  /// The rows to write, in the order of nodes and ports, so that some nodes have these circuits, each of two ends, and no others. Throws
+  /// std::invalid_argument.
+  [[nodiscard]] std::vector<std::pair<Place, std::optional<Place>>> changes(
+      const std::vector<std::pair<Place, Place>>& circuits, const std::vector<unsigned>& numbers) {
     std::map<Place, Place> peers;
     for (const auto& [one, other] : circuits) {
       check(one, other);
@@ -93,18 +93,16 @@ class Network final : public Engine {
                 to_string(at) + " is in two circuits, with " + to_string(found->second) + " and with " + to_string(to));
       }
     }
-    std::vector<Place> changed;
+    std::vector<std::pair<Place, std::optional<Place>>> rows;
     for (const unsigned number : numbers)
       for (unsigned port = 0; port < node(number).config.ports; ++port)
-        for (unsigned each = 0; each < node(number).config.virtual_ports; ++each)
-          if (const auto to = peers.find({number, port, each});
-              circuit({number, port, each}) != (to == peers.end() ? std::nullopt : std::optional(to->second)))
-            changed.push_back({number, port, each});
-    for (const Place& at : changed) {
-      const auto to = peers.find(at);
-      set_circuit(at, to == peers.end() ? std::nullopt : std::optional(to->second));
-    }
-    return changed;
+        for (unsigned each = 0; each < node(number).config.virtual_ports; ++each) {
+          const Place at{number, port, each};
+          const auto found = peers.find(at);
+          const auto to = found == peers.end() ? std::nullopt : std::optional(found->second);
+          if (circuit(at) != to) rows.emplace_back(at, to);
+        }
+    return rows;
   }
   /// The other end in a virtual port's row. Throws std::invalid_argument.
   [[nodiscard]] std::optional<Place> circuit(const Place& at) {

@@ -72,13 +72,13 @@ NB_MODULE(_sim, module) {
           "circuit", [](Bound& self, const Place& at) { return self.network.circuit(at); }, nb::arg("at"),
           "The other end in a virtual port's row of the circuit table.\n\nRaises ValueError.")
       .def(
-          "set_circuits",
+          "changes",
           [](Bound& self, const std::vector<std::pair<Place, Place>>& circuits, const std::vector<unsigned>& nodes) {
-            return self.network.rewire(circuits, nodes);
+            return self.network.changes(circuits, nodes);
           },
           nb::arg("circuits"), nb::arg("nodes"),
-          "Opens circuits of two ends, and closes all others of these nodes: at once, or nothing where it raises "
-          "ValueError. The virtual ports whose rows have changed.")
+          "The rows of the circuit tables to write, so that some nodes have these circuits, each of two ends, and no "
+          "others.\n\nRaises ValueError where a virtual port is in two, or one leaves the nodes or a partition.")
       .def(
           "set_partition",
           [](Bound& self, unsigned node, const std::string& name) { self.network.set_partition(node, name); },

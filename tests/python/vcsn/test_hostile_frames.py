@@ -133,7 +133,7 @@ def under_attack(frames: int, seed: int) -> None:
     for node in range(16):
         network.set_partition(node, "left" if node < 8 else "right")
     circuits = [(Place(0, 0, port), Place(peer, 0, 0)) for port, peer in enumerate(Attack.PEERS)]
-    network.set_circuits(circuits, range(16))
+    network.rewire(circuits)
     for port, peer in enumerate(Attack.PEERS):
         network.connect(0, port, network.place(0, 0, port))
         network.connect(peer, network.place(peer, 0, 0), 0)

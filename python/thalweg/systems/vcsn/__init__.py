@@ -12,6 +12,9 @@ SYSTEM = System(
         "transfer": Loaded("commands.bench:transfer", "Memory to memory over a circuit.", "operations:OPERATIONS"),
         "gather": Loaded("commands.bench:gather", "Blocks of all FPGAs to one.", "operations:OPERATIONS"),
         "scatter": Loaded("commands.bench:scatter", "Blocks of one FPGA to all.", "operations:OPERATIONS"),
+        "rewire": Loaded(
+            "commands.bench:rewire", "From one topology of circuits to the next.", "operations:OPERATIONS"
+        ),
     },
     commands={
         "reproduce": Loaded(

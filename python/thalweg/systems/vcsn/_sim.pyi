@@ -78,9 +78,11 @@ class Network:
         Raises ValueError.
         """
 
-    def set_circuits(self, circuits: Sequence[tuple[Place, Place]], nodes: Sequence[int]) -> list[Place]:
+    def changes(self, circuits: Sequence[tuple[Place, Place]], nodes: Sequence[int]) -> list[tuple[Place, Place | None]]:
         """
-        Opens circuits of two ends, and closes all others of these nodes: at once, or nothing where it raises ValueError. The virtual ports whose rows have changed.
+        The rows of the circuit tables to write, so that some nodes have these circuits, each of two ends, and no others.
+
+        Raises ValueError where a virtual port is in two, or one leaves the nodes or a partition.
         """
 
     def set_partition(self, node: int, name: str) -> None:

@@ -15,7 +15,7 @@ from thalweg.cluster.kinds import Assembled, KindsTable, LinkTable, NodeTable
 from thalweg.errors import InputError
 from thalweg.systems.ethernet._sim import GAP, wire_bytes
 from thalweg.systems.ethernet.forwarding import flood_ports, routes
-from thalweg.systems.vcsn._sim import Network
+from thalweg.systems.vcsn.network import Network
 from thalweg.systems.vcsn.spec import VcsnHeader
 
 WORD = 64  #: bytes of a word of a stream
@@ -157,7 +157,7 @@ class Cluster(Assembled):
             for key, what in dram.faults(table):
                 raise self.file.wrong(what, f"node.{name}.{key}")
         for node in self.fpgas:
-            if not self._joined(node):
+            if not self.joined(node):
                 raise self.file.wrong(
                     f"node {node} ({self.node_names[node]}) has no link at an external port", "topology"
                 )
@@ -189,19 +189,27 @@ class Cluster(Assembled):
         """Of an FPGA: the server whose card it is."""
         return next((int(peer) for peer in self.topology.peer[node] if peer in self.servers), None)
 
+    def slot_of(self, node: int) -> leaves.Wire:
+        """The link of an FPGA to its server."""
+        for name, (a, _, b, _) in zip(self.link_names, self.topology.links.tolist(), strict=True):
+            link = self.links[name]
+            if node in (a, b) and {a, b} & set(self.servers) and isinstance(link, leaves.Wire):
+                return link
+        raise InputError(f"FPGA {node} is in no server (kind vcsn-server)")
+
     @cached_property
     def server_tables(self) -> Mapping[int, Server]:
         """What the actions of each server take."""
         tables = {server: self.nodes[self.node_names[server]] for server in self.servers}
         return {server: table for server, table in tables.items() if isinstance(table, Server)}
 
-    def _joined(self, node: int) -> list[int]:
+    def joined(self, node: int) -> list[int]:
         """The external ports that have a link."""
         return [port for port in range(self.fpga(node).ports) if self.topology.peer[node, port] >= 0]
 
     @cached_property
     def _stations(self) -> list[tuple[int, int]]:
-        return [(node, port) for node in self.fpgas for port in self._joined(node)]
+        return [(node, port) for node in self.fpgas for port in self.joined(node)]
 
     @cached_property
     def _routes(self) -> Mapping[tuple[int, int], Mapping[int, int]]:
@@ -238,7 +246,7 @@ class Cluster(Assembled):
         the memory at both ends. `first`: the port that it leaves `source` by. Raises InputError where there is none."""
         came: dict[int, tuple[int, int, int]] = {source: (-1, -1, -1)}
         for node in (queue := [source]):
-            for port in self._joined(node) if first is None or node != source else [first]:
+            for port in self.joined(node) if first is None or node != source else [first]:
                 other, there = int(self.topology.peer[node, port]), int(self.topology.peer_port[node, port])
                 if other not in came and other in self.fpgas:
                     came[other] = (node, port, there)
@@ -284,7 +292,7 @@ class Cluster(Assembled):
     def network(self, pcap: str = "") -> Network:
         """The simulator of it; `pcap`: a file to which all frames are written. Raises InputError where lines and clocks do not go together."""
         try:
-            return Network(self.assembly, pcap)
+            return Network(self, pcap)
         except ValueError as error:
             raise self.file.wrong(str(error), "link") from None
         except RuntimeError as error:

@@ -8,11 +8,14 @@ import heapq
 import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from thalweg._core import NEVER
 from thalweg.errors import Blocked, FabricStopped
-from thalweg.systems.vcsn._sim import Network
-from thalweg.systems.vcsn.cluster import Server
+
+if TYPE_CHECKING:
+    from thalweg.systems.vcsn._sim import Network
+    from thalweg.systems.vcsn.cluster import Server
 
 
 @dataclass(frozen=True)

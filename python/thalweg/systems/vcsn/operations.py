@@ -20,13 +20,13 @@ from thalweg.bench.operation import (
     parse_sizes,
 )
 from thalweg.errors import InputError
-from thalweg.systems.vcsn import schedules
-from thalweg.systems.vcsn._sim import Network
+from thalweg.systems.vcsn import rewiring, schedules
 from thalweg.systems.vcsn.cluster import WORD, Cluster
 from thalweg.systems.vcsn.collectives import Collective
+from thalweg.systems.vcsn.recording import recorded
 from thalweg.systems.vcsn.schedules import Move, Schedule, Stage
-from thalweg.trace import Recorded, Span, Timeline
-from thalweg.trace.recorded import in_turn, with_links
+from thalweg.trace import Recorded
+from thalweg.trace.recorded import in_turn
 
 MOST_BYTES = 1 << 30
 """That a measurement moves: they are in this computer's memory, too."""
@@ -90,27 +90,6 @@ def _measured(cluster: Cluster, collective: Collective, moved: int, size: int, l
         "dropped": dropped,
     }
     return Measured(size, time, least_us, right and not lost, own)
-
-
-def recorded(cluster: Cluster, network: Network) -> Recorded:
-    """Packets at the crossbars, and what links carried."""
-    per_us = network.ticks_per_second / 1e6
-    timeline = Timeline("")
-    for node in cluster.fpgas:
-        table = cluster.fpga(node)
-
-        def name(place: int, engine: str, dmas: int = table.dmas, ports: int = table.virtual_of_port) -> str:
-            if place < dmas:
-                return f"{engine} engine {place}"
-            return f"virtual port {(place - dmas) // ports}.{(place - dmas) % ports}"
-
-        packets: dict[int, list[Span]] = {}
-        for source, output, begin, end, words in network.passed(node):
-            span = Span(begin / per_us, end / per_us, f"from {name(source, 'read')}", {"words": words})
-            packets.setdefault(output, []).append(span)
-        for output in sorted(packets):
-            timeline.track(f"node {node}", f"to {name(output, 'write')}").spans.extend(packets[output])
-    return with_links(timeline, cluster, network.link_use(), per_us, cluster.gbit_s(0) * 1e3 / 512, "words")
 
 
 def _recorded(title: str, collectives: Sequence[Collective]) -> Recorded:
@@ -289,4 +268,5 @@ OPERATIONS: dict[str, Any] = {
     "transfer": Operation(transfer),
     "gather": Operation(gather),
     "scatter": Operation(scatter),
+    "rewire": Operation(rewiring.rewire),
 }

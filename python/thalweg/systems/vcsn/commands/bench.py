@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`thalweg bench transfer`, `thalweg bench gather` and `thalweg bench scatter` on virtual circuits."""
+"""Commands of `thalweg bench` on virtual circuits."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import click
 
 from thalweg.commands.measured import Columns, Outputs, cluster_option, measure, outputs, seed_option, sizes_option
 from thalweg.commands.output import OutputFile
-from thalweg.systems.vcsn import operations, schedules
+from thalweg.systems.vcsn import operations, rewiring, schedules
 from thalweg.systems.vcsn.cluster import Cluster
+from thalweg.systems.vcsn.network import WAYS
 
 _cluster = cluster_option("vcsn-d5005")
 _seed = seed_option("the data")
@@ -81,6 +82,29 @@ def gather(cluster: str, by: str | None, outputs: Outputs, **options: Any) -> No
 def scatter(cluster: str, by: str | None, outputs: Outputs, **options: Any) -> None:
     """Blocks from one FPGA to all others: gather the other way round."""
     measure(operations.scatter(Cluster.load(cluster), by=by or "", **options), outputs, _COLUMNS)
+
+
+@click.command()
+@_cluster
+@click.option(
+    "--to",
+    default="ring,torus:4x4,tree",
+    show_default=True,
+    metavar="T",
+    help="Topologies, one after another: line, ring, star, tree, mesh:4x4, torus:4x4; tree:3 has three branches of each node.",
+)
+@click.option("--by", type=click.Choice(WAYS), default=None, help="By default both, one after the other.")
+@click.option("--nodes", type=click.IntRange(0), default=0, show_default=True, help="FPGAs; 0: all.")
+@_seed
+@outputs
+def rewire(cluster: str, by: str | None, outputs: Outputs, **options: Any) -> None:
+    """From no circuits to a topology, and on to others: the rows of the circuit tables that change.
+
+    By registers, servers store all rows without a pause, and the time ends when the last one is in its table. By servers, their programs write one
+    row after another, and meet at a barrier. The bound is the slot's, or the software's, of the FPGA or server with the most rows.
+    """
+    columns: Columns = (("by", "by"), ("from", "from"), ("to", "to"), ("rows", "rows"))
+    measure(rewiring.rewire(Cluster.load(cluster), by=by or "", **options), outputs, before=columns)
 
 
 _COLUMNS: Columns = (("stages", "stages"), *_RATE, ("of ports", "share_of_ports"))

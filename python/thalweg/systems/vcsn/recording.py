@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Timelines of what a network has done."""
+
+from __future__ import annotations
+
+from thalweg.systems.vcsn._sim import Network
+from thalweg.systems.vcsn.cluster import Cluster, Fpga
+from thalweg.trace import Recorded, Span, Timeline
+from thalweg.trace.recorded import with_links
+
+
+def recorded(cluster: Cluster, network: Network) -> Recorded:
+    """Packets at the crossbars, and what links carried."""
+    per_us = network.ticks_per_second / 1e6
+    timeline = Timeline("")
+    for node in cluster.fpgas:
+        table = cluster.fpga(node)
+
+        def name(place: int, engine: str, table: Fpga = table) -> str:
+            if place < table.dmas:
+                return f"{engine} engine {place}"
+            port, virtual = divmod(place - table.dmas, table.virtual_of_port)
+            return (
+                f"virtual port {port}.{virtual}"
+                if port < table.ports
+                else f"kernel {place - table.dmas - table.ports * table.virtual_of_port}"
+            )
+
+        packets: dict[int, list[Span]] = {}
+        for source, output, begin, end, words in network.passed(node):
+            span = Span(begin / per_us, end / per_us, f"from {name(source, 'read')}", {"words": words})
+            packets.setdefault(output, []).append(span)
+        for output in sorted(packets):
+            timeline.track(f"node {node}", f"to {name(output, 'write')}").spans.extend(packets[output])
+    return with_links(timeline, cluster, network.link_use(), per_us, cluster.gbit_s(0) * 1e3 / 512, "words")

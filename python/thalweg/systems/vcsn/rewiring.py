@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rewire`: from one topology of circuits to the next, by the tables' registers and by programs on the servers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from thalweg._core import NEVER
+from thalweg.bench.operation import Measured, Plan, Progress, Row, at_least, one_of
+from thalweg.errors import InputError
+from thalweg.systems.vcsn import network as networks
+from thalweg.systems.vcsn.cluster import WORD, Cluster
+from thalweg.systems.vcsn.network import Network
+from thalweg.systems.vcsn.recording import recorded
+from thalweg.systems.vcsn.topologies import Circuit, Topology
+from thalweg.trace import Recorded, Span, Track
+from thalweg.trace.recorded import in_turn
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+REGISTER = 8  #: bytes of a row
+
+
+def topologies_of(cluster: Cluster, names: str, nodes: int = 0) -> list[Topology]:
+    """Of the first FPGAs (0: all), from names such as `ring,torus:4x4,tree:3`. Raises InputError."""
+    if not 0 <= nodes <= len(cluster.fpgas) or nodes == 1:
+        raise InputError(f"nodes is {nodes}; {cluster.name} has {len(cluster.fpgas)} FPGAs, and 2 at least are joined")
+    fpgas = cluster.fpgas[: nodes or None]
+    found = []
+    for name in names.split(","):
+        shape, _, size = name.strip().partition(":")
+        if size and not all(part.isdecimal() and len(part) < 6 for part in size.split("x")):
+            raise InputError(f"{name!r} is no topology; topologies look like ring, torus:4x4 or tree:3")
+        made = Topology.of(shape, fpgas, [int(part) for part in size.split("x")] if size else [])
+        found.append(Topology(name.strip(), made.edges))
+    return found
+
+
+def rewire(cluster: Cluster, *, to: str = "ring,torus:4x4,tree", by: str = "", nodes: int = 0, seed: int = 1) -> Plan:
+    """Circuits of the first `nodes` FPGAs (0: all), from none to the first topology of `to`, and on to each other one. `by`: registers, servers,
+    or one after the other."""
+    ways = [one_of("way", by, networks.WAYS)] if by else list(networks.WAYS)
+    at_least("seed", seed, 0)
+    wanted = topologies_of(cluster, to, nodes)
+    circuits = [topology.circuits(cluster) for topology in wanted]
+    for node in sorted({node for topology in wanted for edge in topology.edges for node in edge}):
+        if cluster.server_of(node) is None:
+            raise InputError(f"FPGA {node} is in no server (kind vcsn-server), whose program writes its table")
+    names = ["none", *(topology.name for topology in wanted)]
+
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
+        for way in ways:
+            network = cluster.network()
+            for number, to_these in enumerate(circuits):
+                rows = network.rows(to_these)
+                least = network.least_us(rows, way)
+                us = network.rewire_in_time(to_these, way)[1]
+                right = not network.rows(to_these) and carries(network, to_these, seed)
+                own: Row = {"by": way, "from": names[number], "to": names[number + 1], "rows": len(rows)}
+                yield Measured(REGISTER * len(rows), us, least, right, own)
+            progress((ways.index(way) + 1) / len(ways))
+
+    def record(_: Sequence[Row]) -> Recorded:
+        parts = []
+        for way in ways:
+            network = cluster.network()
+            per_us = network.ticks_per_second / 1e6
+            tracks: dict[str, Track] = {}
+            for to_these in circuits:
+                begin = network.now
+                ends: dict[str, int] = {}
+                written = network.rewire_in_time(to_these, way)[0]
+                for at, (place, other) in written:
+                    who = f"node {place.node}" if way == "registers" else f"server {cluster.server_of(place.node)}"
+                    track = tracks.setdefault(who, Track("writers of rows", who))
+                    what = f"{place}: {other or 'closed'}"
+                    track.spans.append(Span(ends.get(who, begin) / per_us, at / per_us, what, {}))
+                    ends[who] = at
+                carries(network, to_these, seed)
+            one = recorded(cluster, network)
+            one.timeline.tracks[:0] = [tracks[who] for who in sorted(tracks)]
+            parts.append(one)
+        return in_turn(title, parts)
+
+    title = f"re-wiring of circuits on {cluster.name}, {' and '.join(ways)}"
+    return Plan(
+        cluster,
+        "rewire",
+        title,
+        "all rows are in the tables, and servers have left their barrier",
+        measure,
+        {"data": seed},
+        record=record,
+        draw=_draw,
+    )
+
+
+def carries(network: Network, circuits: Sequence[Circuit], seed: int) -> bool:
+    """Whether a packet each way over each circuit, one after another, comes to its other end and nothing is lost. Crossbars are as before."""
+    draw, right = random.Random(seed), True
+    for one, other in (pair for circuit in circuits for pair in (circuit, circuit[::-1])):
+        data = draw.randbytes(4 * WORD)
+        output = network.place(one.node, one.port, one.virtual_port)
+        network.connect(one.node, output, 0)
+        network.connect(other.node, 0, network.place(other.node, other.port, other.virtual_port))
+        network.store(one.node, 0, data)
+        network.write(0, other.node, 0, [(WORD << 10, len(data))])
+        network.read(one.node, 0, [(0, len(data))])
+        arrived = [done.handle for done in network.advance(NEVER)] == [0]
+        right &= arrived and network.load(other.node, WORD << 10, len(data)) == data
+        network.connect(one.node, output, None)
+        network.connect(other.node, 0, None)
+    return right and not network.lost
+
+
+def _draw(axes: Axes, rows: Sequence[Row]) -> None:
+    steps = list(dict.fromkeys((row["from"], row["to"]) for row in rows))
+    for colour, way in zip(("tab:blue", "tab:orange"), networks.WAYS, strict=True):
+        if not (of := [row for row in rows if row["by"] == way]):
+            continue
+        places = [steps.index((row["from"], row["to"])) for row in of]
+        axes.plot(places, [row["time_us"] for row in of], "o", color=colour, label=f"by {way}")
+        axes.plot(places, [row["bound_us"] for row in of], "_", ms=14, color=colour, label=f"by {way}, bound")
+    axes.axhline(1, color="black", lw=0.8, ls=":", label="1 µs (section 2 of the paper)")
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(steps)), [f"{one}\nto {other}" for one, other in steps])
+    axes.set_xlim(-0.5, len(steps) - 0.5)
+    axes.set_ylabel("time in µs")
