@@ -22,6 +22,7 @@ from thalweg.launch import ending
 COMMANDS = {
     "run": "",
     "jobs": "",
+    "attach": "",
     "bench": "Measure one operation on a cluster over sizes and ranks.",
     "cluster": "List, show, check and draw clusters.",
     "route": "Compute routes and prove that they cannot deadlock.",

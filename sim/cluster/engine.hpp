@@ -44,6 +44,8 @@ class Engine {
   virtual void advance(Tick until, std::vector<Completion>& completed) = 0;
   /// True when nothing is queued, moving or due: time can pass, and nothing will happen.
   [[nodiscard]] virtual bool idle() const = 0;
+  /// No later than the next tick in which something happens by itself; kNever where nothing will.
+  [[nodiscard]] virtual Tick next() const { return idle() ? kNever : now(); }
 
   /// Who waits for whom. In an idle engine with unfinished operations: why they never end.
   [[nodiscard]] virtual std::vector<Blocked> blocked() const = 0;

@@ -11,6 +11,7 @@
 #include "cluster/assembly.hpp"
 #include "ethernet/line.hpp"
 #include "ethernet/nic.hpp"
+#include "ethernet/outside.hpp"
 #include "ethernet/switch.hpp"
 
 namespace thalweg::ethernet {
@@ -20,13 +21,16 @@ namespace thalweg::ethernet {
   return 0x0200'0000'0000 | node;
 }
 
-/// Adds the kinds `nic`, `ethernet-switch` and `ethernet`.
-inline void add_kinds(Kinds& known, Tick ticks_per_second) {
+/// Adds the kinds `nic`, `ethernet-switch`, `ethernet-outside` and `ethernet`. `frames` outlives the nodes.
+inline void add_kinds(Kinds& known, Tick ticks_per_second, Frames& frames) {
   const auto hertz = [ticks_per_second](const Domain& domain) {
     return static_cast<double>(ticks_per_second) / static_cast<double>(domain.clock.period);
   };
   known.nodes["nic"] = [](const Values& values, unsigned number, const Clocks& clocks) {
     return std::make_unique<Nic>(address_of(number), *clocks.at(values.get<std::string>("clock")));
+  };
+  known.nodes["ethernet-outside"] = [&frames](const Values& values, unsigned, const Clocks& clocks) {
+    return std::make_unique<Outside>(*clocks.at(values.get<std::string>("clock")), frames);
   };
   known.nodes["ethernet-switch"] = [hertz](const Values& values, unsigned, const Clocks& clocks) {
     Domain& domain = *clocks.at(values.get<std::string>("clock"));

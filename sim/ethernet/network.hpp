@@ -36,7 +36,7 @@ class Network final : public Engine {
  public:
   /// `capture`: a file to write, or empty. Throws std::invalid_argument and std::runtime_error.
   Network(const Description& description, const std::string& capture)
-      : assembly_(description, kinds(description.ticks_per_second)) {
+      : assembly_(description, kinds(description.ticks_per_second, frames_)) {
     if (!capture.empty()) capture_.emplace(capture);
     for (unsigned n = 0; n < assembly_.nodes(); ++n) {
       auto* nic = dynamic_cast<Nic*>(&assembly_.node(n));
@@ -123,9 +123,9 @@ class Network final : public Engine {
 
   [[nodiscard]] const Nic& nic(unsigned node) const { return dynamic_cast<const Nic&>(assembly_.node(node)); }
 
-  static Kinds kinds(Tick ticks_per_second) {
+  static Kinds kinds(Tick ticks_per_second, Frames& frames) {
     Kinds known;
-    add_kinds(known, ticks_per_second);
+    add_kinds(known, ticks_per_second, frames);
     return known;
   }
 

@@ -63,6 +63,8 @@ class EthernetPort final : public External {
     require(!end_.out || end_.out->rate.cycle <= end_.out->rate.bytes(kWord),
             "a line takes more than a word of 64 bytes in a cycle of the MAC");
   }
+  /// All words that a virtual port was given have been sent.
+  [[nodiscard]] bool drained(unsigned port) const { return sends_[port].drained(); }
   /// Words that may be under way to the other end of a virtual port's circuit; 0: any number.
   void set_credits(unsigned port, std::uint64_t words) { encoder.set_credits(port, words, receives_[port].left()); }
   /// Frames arrive as if from outside, behind those under way: bytes without FCS. `damaged`: it is wrong. False where there is no line.

@@ -196,6 +196,8 @@ class Network final : public Engine {
     one.set_credits(at.virtual_port, used ? words(node(to.node).config) : 0);
     other.set_credits(to.virtual_port, used ? words(node(at.node).config) : 0);
   }
+  /// All words that a virtual port was given by its crossbar have been sent. Throws std::invalid_argument.
+  [[nodiscard]] bool drained(const Place& at) { return external(at).drained(at.virtual_port); }
   [[nodiscard]] std::uint64_t indications(const Place& at) { return external(at).encoder.indications(at.virtual_port); }
 
   /// Throw std::invalid_argument. A read with a handle completes when its last word has left the engine.
@@ -220,6 +222,7 @@ class Network final : public Engine {
   }
 
   [[nodiscard]] SparseMemory& memory(unsigned number) { return node(number).memory.bytes; }
+  [[nodiscard]] Assembly& assembly() { return assembly_; }
   [[nodiscard]] const Assembly& assembly() const { return assembly_; }
   /// Throws std::runtime_error where the capture is not written.
   void close() {
@@ -235,6 +238,7 @@ class Network final : public Engine {
     completed.insert(completed.end(), ended_.begin(), ended_.end());
     ended_.clear();
   }
+  [[nodiscard]] Tick next() const override { return ended_.empty() ? assembly_.time().next_due() : now(); }
   [[nodiscard]] bool idle() const override { return ended_.empty() && assembly_.time().next_due() == kNever; }
   [[nodiscard]] std::vector<Blocked> blocked() const override {
     std::vector<Blocked> all;
@@ -328,7 +332,7 @@ class Network final : public Engine {
 
   static Kinds kinds(Tick ticks_per_second, ethernet::Frames& frames) {
     Kinds known;
-    ethernet::add_kinds(known, ticks_per_second);
+    ethernet::add_kinds(known, ticks_per_second, frames);
     vcsn::add_kinds(known, ticks_per_second, frames);
     return known;
   }

@@ -48,6 +48,9 @@ class SendBuffer final : public Sink {
     fill();
   }
 
+  /// All words that it was given have been read.
+  [[nodiscard]] bool drained() const { return crossing_.empty() && written_ == read_.count(); }
+
   // The MAC's side.
   [[nodiscard]] bool empty() const { return frames_.empty(); }
   [[nodiscard]] const Waiting& front() const { return frames_.front(); }

@@ -31,6 +31,7 @@ LEAVES = {
     "launch": set[str](),
     "queue": {"core", "cluster"},
     "session": {"core", "cluster", "queue"},
+    "attach": {"core", "common", "link", "cluster", "ethernet", "queue", "session"},
 }
 """What each may include besides itself."""
 SIMULATED = {path.name: path for root in (ROOT, RELAY) for path in (root / "sim").iterdir() if path.is_dir()}

@@ -8,11 +8,13 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "../assembly.hpp"
+#include "../attach.hpp"
 #include "../engine.hpp"
 #include "vcsn/network.hpp"
 
@@ -28,6 +30,9 @@ class Bound {
   Bound(const nb::dict& description, const std::string& capture) : network(description_of(description), capture) {}
 
   Network network;
+  std::optional<attach::Attached> attached;
+
+  [[nodiscard]] Engine& engine() { return attached ? static_cast<Engine&>(*attached) : network; }
 };
 
 Transfer transfer_of(Handle handle, const std::vector<std::pair<std::uint64_t, std::uint64_t>>& segments,
@@ -57,7 +62,8 @@ NB_MODULE(_sim, module) {
       });
 
   nb::class_<Bound> bound(module, "Network");
-  bind_engine_of(bound, [](Bound& self) -> Engine& { return self.network; });
+  bind_engine_of(bound, [](Bound& self) -> Engine& { return self.engine(); });
+  bind_attached_of(bound);
   bound
       .def(nb::init<const nb::dict&, const std::string&>(), nb::arg("description"), nb::arg("capture") = "",
            "`capture`: a pcapng file to write.\n\nRaises ValueError where the description is none.")
@@ -144,6 +150,9 @@ NB_MODULE(_sim, module) {
           "Both ends of the circuit of `at` send no more than the other's buffer has room for. Set while nothing "
           "moves.\n\nRaises "
           "ValueError.")
+      .def(
+          "drained", [](Bound& self, const Place& at) { return self.network.drained(at); }, nb::arg("at"),
+          "Whether all words that a virtual port was given by its crossbar have been sent.\n\nRaises ValueError.")
       .def(
           "indications", [](Bound& self, const Place& at) { return self.network.indications(at); }, nb::arg("at"),
           "That came for a virtual port.\n\nRaises ValueError.")
@@ -236,7 +245,7 @@ NB_MODULE(_sim, module) {
           "What a `kernel_receive` that has completed took, once: bytes, whether they end a packet, its "
           "channel.\n\nRaises ValueError.")
       .def(
-          "advance", [](Bound& self, Tick until) { return advance_of(self.network, until); }, nb::arg("until"),
+          "advance", [](Bound& self, Tick until) { return advance_of(self.engine(), until); }, nb::arg("until"),
           "Runs until a tick, or the end of the first tick in which a write completed. NEVER: until nothing moves.")
       .def(
           "store",
@@ -271,6 +280,6 @@ NB_MODULE(_sim, module) {
       .def(
           "close", [](Bound& self) { self.network.close(); }, "Ends the capture.")
       .def(
-          "link_use", [](const Bound& self) { return link_use(self.network.assembly()); },
+          "link_use", [](const Bound& self) { return link_use(std::as_const(self.network).assembly()); },
           "node and port that send, ticks of a window, words of 64 bytes of each window");
 }

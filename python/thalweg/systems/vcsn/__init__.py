@@ -17,6 +17,7 @@ SYSTEM = System(
         ),
     },
     commands={
+        "attach": Loaded("commands.attach:command", "Put a node of a cluster on network interfaces of this computer."),
         "reproduce": Loaded(
             "commands.reproduce:command", "Put published numbers beside measured ones.", "reproduce:reproduce"
         ),

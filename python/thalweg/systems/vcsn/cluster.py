@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from thalweg.cluster import dram, leaves
+from thalweg.cluster.attached import check_ratio, leading_out
 from thalweg.cluster.file import parse
 from thalweg.cluster.kinds import Assembled, KindsTable, LinkTable, NodeTable
 from thalweg.errors import InputError
@@ -291,8 +292,36 @@ class Cluster(Assembled):
 
     def network(self, pcap: str = "") -> Network:
         """The simulator of it; `pcap`: a file to which all frames are written. Raises InputError where lines and clocks do not go together."""
+        return self._simulator(self.assembly, pcap)
+
+    def attached(
+        self, node: int, interfaces: Mapping[int, str], *, ratio: float = 0.01, limit_s: float = 0.0, pcap: str = ""
+    ) -> Network:
+        """The simulator of one FPGA of it, whose external ports end at network interfaces of this computer, by their names; its other nodes are elsewhere.
+
+        Virtual time passes `ratio` times as fast as the wall clock, or slower, so no two runs are the same. `limit_s`: seconds of the wall clock after
+        which it fails; 0: none. Raises InputError.
+        """
+        if node not in self.fpgas:
+            raise InputError(f"node {node} is no FPGA; these are {self.fpgas[0]} to {self.fpgas[-1]}")
+        check_ratio(ratio)
+        assembly, outside = leading_out(self.assembly, node, self.fpga(node).line_clock, interfaces)
+        network = self._simulator(assembly, pcap)
         try:
-            return Network(self, pcap)
+            network.attach(
+                lines=[(outside[port], node, name) for port, name in interfaces.items()],
+                longest=14 + VcsnHeader.BITS // 8 + self.frame_words * WORD,
+                ratio=ratio,
+                limit_s=limit_s,
+            )
+        except RuntimeError as error:
+            raise InputError(str(error)) from None
+        return network
+
+    def _simulator(self, assembly: Mapping[str, Any], pcap: str) -> Network:
+        """Raises InputError."""
+        try:
+            return Network(self, pcap, assembly)
         except ValueError as error:
             raise self.file.wrong(str(error), "link") from None
         except RuntimeError as error:

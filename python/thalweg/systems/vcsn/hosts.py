@@ -81,7 +81,7 @@ class _Run:
             if completions := self.network.advance(until):
                 for completion in completions:
                     self._complete(completion.handle, completion.at)
-            elif self.due:
+            elif self.due and not self.network.failure:
                 at, server = heapq.heappop(self.due)
                 self._step(server, at)
             else:
@@ -139,4 +139,5 @@ class _Run:
         ]
         lines = "; ".join(f"{one.who} waits {one.what}" + (f", for {one.on}" if one.on else "") for one in waits)
         lost = "; ".join(f"node {node} dropped {count} {what}" for node, what, count in self.network.lost)
-        return FabricStopped(f"nothing moves any more: {lines}" + (f"; {lost}" if lost else ""), waits)
+        why = self.network.failure or "nothing moves any more"
+        return FabricStopped(f"{why}: {lines}" + (f"; {lost}" if lost else ""), waits)

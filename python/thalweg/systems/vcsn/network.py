@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import _sim, hosts, topologies
@@ -44,12 +44,12 @@ class Rewired:
 
 
 class Network(_sim.Network):
-    """The simulator of a cluster; `capture`: a pcapng file to write, or nothing.
+    """The simulator of a cluster; `capture`: a pcapng file to write, or nothing. `assembly`: of a part of it [default: the cluster's].
 
     Raises ValueError and RuntimeError."""
 
-    def __init__(self, cluster: Cluster, capture: str = "") -> None:
-        super().__init__(cluster.assembly, capture)
+    def __init__(self, cluster: Cluster, capture: str = "", assembly: Mapping[str, Any] | None = None) -> None:
+        super().__init__(dict(assembly or cluster.assembly), capture)
         self.cluster = cluster
         self._partitions: dict[str, Partition] = {}
 

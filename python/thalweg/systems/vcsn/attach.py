@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A transfer between an FPGA of the simulator and another one, somewhere on a real Ethernet: the paper's five steps, at one end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thalweg.errors import CheckFailed, InputError
+from thalweg.systems.vcsn import hosts
+from thalweg.systems.vcsn._sim import Network, Place
+from thalweg.systems.vcsn.cluster import WORD, Cluster
+from thalweg.systems.vcsn.hosts import Interrupt, Program, Work
+
+_CHUNK = 64 << 20  #: bytes of a file that are copied at once
+_SENT, _RECEIVED = 0, 1  #: handles
+_DRAIN_US = (
+    10.0  #: after which a virtual port is asked again whether it has sent everything; a frame is on the line for less
+)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What a node sends and receives over one circuit. `size`: bytes to receive; 0: to the packet's end, in whole words of 64. `credits`: as both ends
+    have it."""
+
+    cluster: Cluster
+    here: Place
+    peer: Place
+    send: Path | None = None
+    receive: Path | None = None
+    size: int = 0
+    credits: bool = True
+
+    def check(self) -> None:
+        """Raises InputError."""
+        if not self.send and not self.receive:
+            raise InputError("nothing to send and nothing to receive: give --send FILE, --receive FILE, or both")
+        if self.cluster.is_direct:
+            raise InputError(f"{self.cluster.name} has serial links, which no interface of a computer is joined to")
+        for place in (self.here, self.peer):
+            if place.node not in self.cluster.fpgas:
+                raise InputError(
+                    f"node {place.node} is no FPGA; these are {self.cluster.fpgas[0]} to {self.cluster.fpgas[-1]}"
+                )
+            fpga = self.cluster.fpga(place.node)
+            if place.port >= fpga.ports or place.virtual_port >= fpga.virtual_of_port:
+                raise InputError(
+                    f"there is no {place}; a node has {fpga.ports} external ports with {fpga.virtual_of_port} virtual ones each"
+                )
+        if self.here == self.peer:
+            raise InputError(f"{self.here} can't be joined with itself")
+        if self.cluster.server_of(self.here.node) is None:
+            raise InputError(
+                f"FPGA {self.here.node} is in no server (kind vcsn-server), whose program starts transfers"
+            )
+        if self.send and not (sent := self.send.stat().st_size):
+            raise InputError(f"{self.send} has no bytes")
+        for bytes_ in (self.size, sent if self.send else 0):
+            if bytes_ > self._room:
+                raise InputError(f"{bytes_} bytes; the memory of node {self.here.node} has room for {self._room}")
+
+    @property
+    def _room(self) -> int:
+        """Bytes of memory for what is sent, which begins at address 0, and for what is received, which lies behind it."""
+        fpga = self.cluster.fpga(self.here.node)
+        return fpga.bank_bytes if fpga.banks > 1 else fpga.bank_bytes // 2 // WORD * WORD
+
+    def run(self, network: Network, ready: Callable[[], None]) -> list[dict[str, Any]]:
+        """Sends and receives; of each direction what was moved, when. `ready`: called when what comes is received. Raises FabricStopped, and
+        CheckFailed where less than `size` bytes came."""
+        node = self.here.node
+        if self.send:
+            with self.send.open("rb") as file:
+                address = 0
+                while data := file.read(_CHUNK):
+                    network.store(node, address, data)
+                    address += len(data)
+        server = self.cluster.server_of(node)
+        assert server is not None
+        hosts.run(
+            network, {server: self.cluster.server_tables[server]}, lambda _: self._program(network, server, ready)
+        )
+        network.close()
+        rows = []
+        if self.send:
+            rows.append(self._row(network, "sent", self.send.stat().st_size))
+        if self.receive:
+            came = network.written(_RECEIVED)
+            with self.receive.open("wb") as file:
+                for offset in range(0, came, _CHUNK):
+                    file.write(network.load(node, self._room + offset, min(_CHUNK, came - offset)))
+            rows.append(self._row(network, "received", came))
+            if came < self.size:
+                raise CheckFailed(
+                    f"{came} of {self.size} bytes came: {dropped(network) or 'what is missing was lost on its way'}"
+                )
+        return rows
+
+    def _program(self, network: Network, server: int, ready: Callable[[], None]) -> Program:
+        costs = self.cluster.server_tables[server]
+        node, engine = self.here.node, 0
+        place = network.place(node, self.here.port, self.here.virtual_port)
+        yield Work(costs.circuit_us)
+        network.set_circuit(self.here, self.peer)
+        if self.credits:  # the other end's row is in another process; this one says what its buffer has room for
+            network.set_circuit(self.peer, self.here)
+            network.set_credits(self.here)
+        yield Work(costs.crossbar_us)
+        network.connect(node, place, engine)
+        network.connect(node, engine, place)
+        if self.receive:
+            yield Work(costs.start_us)
+            network.write(_RECEIVED, node, engine, [(self._room, self.size or self._room)])
+        ready()
+        if self.send:
+            yield Work(costs.start_us)
+            network.read(node, engine, [(0, self.send.stat().st_size)], handle=_SENT)
+            yield Interrupt(_SENT)
+            while not network.drained(self.here):
+                yield Work(_DRAIN_US)
+            yield Work(_DRAIN_US)
+        if self.receive:
+            yield Interrupt(_RECEIVED)
+
+    def _row(self, network: Network, direction: str, moved: int) -> dict[str, Any]:
+        """Of the words at the crossbar."""
+        place = network.place(self.here.node, self.here.port, self.here.virtual_port)
+        at = 1 if direction == "sent" else 0
+        packets = [packet for packet in network.passed(self.here.node) if packet[at] == place]
+        begin, end = min(packet[2] for packet in packets), max(packet[3] for packet in packets)
+        us = (end - begin) / network.ticks_per_second * 1e6
+        wall_s = network.wall_s_at(end) - network.wall_s_at(begin)
+        return {
+            "direction": direction,
+            "bytes": moved,
+            "data_us": us,
+            "gb_per_s": moved / us / 1e3,
+            "wall_s": wall_s,
+            "wall_mb_per_s": moved / wall_s / 1e6 if wall_s > 0 else None,
+        }
+
+
+def dropped(network: Network) -> str:
+    """What was dropped at this end, on one line; empty where nothing was."""
+    return "; ".join(f"{count} {what}" for _, what, count in network.lost)
+
+
+def place_of(text: str, words: int) -> list[int]:
+    """The numbers of a virtual port: `NODE.PORT.VIRTUAL` (3 words), or `PORT.VIRTUAL` (2). Raises ValueError."""
+    numbers = [int(word) for word in text.split(".")]
+    if len(numbers) != words or min(numbers) < 0:
+        raise ValueError(text)
+    return numbers
+
+
+def interfaces_of(cluster: Cluster, node: int, names: Sequence[str]) -> Mapping[int, str]:
+    """The interface of each external port: in the order in which they are named. Raises InputError."""
+    if node in cluster.fpgas and len(names) > (ports := cluster.fpga(node).ports):
+        raise InputError(f"{len(names)} interfaces; node {node} has {ports} external port{'s' * (ports > 1)}")
+    return dict(enumerate(names))

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`thalweg attach` of virtual circuits."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from thalweg.commands import completion
+from thalweg.commands.measured import cluster_option
+from thalweg.commands.output import OutputFile, json_option, print_line, write_json
+from thalweg.systems.vcsn._sim import Network, Place
+from thalweg.systems.vcsn.attach import Exchange, dropped, interfaces_of, place_of
+from thalweg.systems.vcsn.cluster import Cluster
+
+
+class VirtualPort(click.ParamType[list[int]]):
+    """Numbers with points between them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+        if isinstance(value, list):
+            return value
+        try:
+            return place_of(value, self.name.count(".") + 1)
+        except ValueError:
+            self.fail(f"{value!r} is no virtual port; it is written {self.name.upper()}", param, ctx)
+
+
+@click.command(context_settings={"max_content_width": 120})
+@cluster_option("vcsn-d5005")
+@click.option("--node", type=click.IntRange(0), required=True, help="The FPGA that is simulated here.")
+@click.option(
+    "--tap",
+    "taps",
+    multiple=True,
+    required=True,
+    metavar="NAME",
+    help="A TAP device, veth or other network interface for external port 0; again for ports 1, 2, ...",
+)
+@click.option(
+    "--at", type=VirtualPort("port.virtual"), default="0.0", show_default=True, help="Virtual port of the node."
+)
+@click.option(
+    "--to", type=VirtualPort("node.port.virtual"), required=True, help="The virtual port at the circuit's other end."
+)
+@click.option(
+    "--send",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    shell_complete=completion.files,
+    metavar="FILE",
+    help="Send a file's bytes as one packet.",
+)
+@click.option("--receive", type=OutputFile(), metavar="FILE", help="Write the packet that comes to a file.")
+@click.option(
+    "--bytes",
+    "size",
+    type=click.IntRange(1),
+    help="That are received [default: to the packet's end, in whole words of 64]",
+)
+@click.option(
+    "--credits/--no-credits",
+    default=True,
+    show_default=True,
+    help="Both ends send no more than the other has room for. Without, what a slow end has no room for is lost.",
+)
+@click.option(
+    "--ratio",
+    type=float,
+    default=0.01,
+    show_default=True,
+    help="Seconds of virtual time in a second of the wall clock, at most.",
+)
+@click.option("--limit", type=click.FloatRange(0), default=0, help="Seconds of the wall clock [default: none]")
+@click.option(
+    "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames, with virtual times, for Wireshark."
+)
+@json_option
+def command(
+    cluster: str,
+    node: int,
+    taps: Sequence[str],
+    at: list[int],
+    to: list[int],
+    send: Path | None,
+    receive: Path | None,
+    size: int | None,
+    credits: bool,
+    ratio: float,
+    limit: float,
+    pcap: Path | None,
+    json_file: Path | None,
+) -> None:
+    """Put a simulated FPGA on a real Ethernet: its external ports end at network interfaces of this computer.
+
+    It opens a circuit with a virtual port elsewhere, such as one of another such command, sets its crossbar, and sends or receives by DMA. Start
+    the receiver first.
+
+    Virtual time follows the wall clock at --ratio and is never ahead of it; a frame arrives at the virtual time at which it is read. No two runs are
+    the same.
+    """
+    of = Cluster.load(cluster)
+    interfaces = interfaces_of(of, node, taps)
+    exchange = Exchange(of, Place(node, *at), Place(*to), send, receive, size or 0, credits)
+    exchange.check()
+    network = of.attached(node, interfaces, ratio=ratio, limit_s=limit, pcap=str(pcap or ""))
+    rows: list[dict[str, Any]] = []
+    try:
+        rows = exchange.run(network, lambda: _say_ready(network, of, node, ratio))
+    finally:
+        _print(network, rows)
+    result = {
+        "deterministic": False,
+        "ratio": ratio,
+        "transfers": rows,
+        "interfaces": network.interfaces,
+        "dropped": [{"node": where, "what": what, "count": count} for where, what, count in network.lost],
+        "wall_s": network.wall_s,
+        "behind_s": network.behind_s,
+    }
+    write_json(json_file, result, of)
+
+
+def _say_ready(network: Network, cluster: Cluster, node: int, ratio: float) -> None:
+    ends = ", ".join(f"{one['interface']} ({one['type']})" for one in network.interfaces)
+    print_line(
+        f"node {node} of {cluster.name} on {ends}: {ratio:g} s of virtual time a second at most, not deterministic"
+    )
+    sys.stdout.flush()
+
+
+def _print(network: Network, rows: Sequence[dict[str, Any]]) -> None:
+    for row in rows:
+        line = f"{row['direction']} {row['bytes']} bytes in {row['data_us'] / 1e3:.4g} ms of virtual time, {row['gb_per_s']:.4g} GB/s"
+        if row["wall_mb_per_s"]:
+            line += f", and {row['wall_s']:.4g} s of the wall clock, {row['wall_mb_per_s']:.4g} MB/s"
+        print_line(line)
+    for one in network.interfaces:
+        print_line(
+            f"{one['interface']}: sent {one['sent']} frames with {one['sent_bytes']} bytes, received {one['received']} with {one['received_bytes']}"
+        )
+    print_line(f"dropped here: {dropped(network) or 'nothing'}")
+    print_line(f"virtual time did not keep up for {network.behind_s:.3g} s of {network.wall_s:.3g} s of the wall clock")

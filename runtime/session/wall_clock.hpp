@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ties virtual time to the wall clock, where something outside of the simulation has the wall clock's time: real networks, people.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+
+#include "core/types.hpp"
+
+namespace thalweg::session {
+
+/// The rule: virtual time passes `ratio` times as fast as the wall clock, and never faster. Time that a busy simulation does not keep up with
+/// by more than a stride is not made up for: virtual time falls behind then, and does not hurry afterwards. So a timer of T in virtual time takes T / ratio of the wall
+/// clock or longer, however this process is scheduled, and a peer has that time to answer.
+class WallClock {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// `ratio`: seconds of virtual time in a second of the wall clock. `stride`: ticks. It begins at `begin`, and tick `now`.
+  WallClock(std::int64_t ticks_per_second, double ratio, Tick stride, Time begin, Tick now)
+      : ticks_per_ns_(static_cast<double>(ticks_per_second) * ratio * 1e-9), stride_(stride), wall_(begin), now_(now) {}
+
+  /// The tick that virtual time may reach at `wall`. It has reached `now`, and nothing happens before `next` by itself.
+  [[nodiscard]] Tick until(Time wall, Tick now, Tick next) {
+    const auto passed = static_cast<double>((wall - wall_).count());
+    wall_ = wall;
+    due_ += passed * ticks_per_ns_ - static_cast<double>(now - now_);
+    now_ = now;
+    if (next != kNever) {
+      const auto most = static_cast<double>(std::max<Tick>(next - now, 0) + stride_);
+      if (due_ > most) behind_ns_ += (due_ - most) / ticks_per_ns_;
+      due_ = std::min(due_, most);
+    }
+    return now + static_cast<Tick>(std::floor(std::max(due_, 0.0)));
+  }
+  /// When virtual time may reach `tick`, as of the last until().
+  [[nodiscard]] Time at(Tick tick) const {
+    const double ns = (static_cast<double>(tick - now_) - due_) / ticks_per_ns_;
+    return wall_ + std::chrono::nanoseconds(std::llround(std::ceil(std::clamp(ns, 0.0, 1e15))));
+  }
+  /// Seconds of the wall clock that virtual time did not keep up with.
+  [[nodiscard]] double behind_s() const { return behind_ns_ * 1e-9; }
+
+ private:
+  double ticks_per_ns_;  ///< of the wall clock
+  Tick stride_;
+  Time wall_;
+  Tick now_;
+  double due_ = 0;  ///< ticks that have become due since `now_`, or negative: that were taken ahead
+  double behind_ns_ = 0;
+};
+
+}  // namespace thalweg::session

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a line that leads out of the simulation, to a network interface of this computer: frames that reach it are kept until
+// they are taken out without their FCS, and frames that are given to it get an FCS and enter the line.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cluster/assembly.hpp"
+#include "core/clock.hpp"
+#include "core/require.hpp"
+#include "ethernet/frame.hpp"
+#include "ethernet/line.hpp"
+
+namespace thalweg::ethernet {
+
+class Outside final : public Component, public AssembledNode {
+ public:
+  Outside(Domain& domain, Frames& frames) : frames_(&frames) {
+    port_.domain = &domain;
+    port_.component = domain.scheduler.add(*this);
+  }
+
+  std::deque<FrameRef> left;  ///< frames that have reached the end of the line, in order
+
+  [[nodiscard]] LinkPort& port(unsigned number) override {
+    require(number == 0, "an interface has one port, and no port " + std::to_string(number));
+    return port_;
+  }
+
+  /// Whether the line is free before `tick`. What is given to a line that is not waits for it, and takes memory.
+  [[nodiscard]] bool has_time(Tick tick) const {
+    return port_.out->rate.seen(port_.out->free()) <= port_.domain->clock.cycle_from(tick);
+  }
+  /// Between two advances: a frame from its destination address on, without FCS, begins as soon as the line is free. Throws
+  /// std::invalid_argument where it is none.
+  void give(std::span<const std::byte> bytes) {
+    port_.out->send(port_.domain->scheduler.next() * port_.out->rate.cycle, frames_->copy(bytes));
+  }
+
+  bool step(Tick now) override {
+    Line& in = *port_.in;
+    while (const Arrival* first = in.front(now)) {
+      if (const Tick end = in.rate.seen(first->end(in.rate)); end > now) {
+        in.reader.wake(end);
+        break;
+      }
+      if (first->damaged)
+        ++damaged_;
+      else
+        left.push_back(first->frame);
+      in.pop();
+    }
+    return false;
+  }
+
+  void lost(NodeId node, std::vector<Lost>& all) const override {
+    if (damaged_ > 0) all.push_back({node, "frames with a wrong FCS", damaged_});
+  }
+
+ private:
+  Port port_;
+  Frames* frames_;
+  std::uint64_t damaged_ = 0;
+};
+
+}  // namespace thalweg::ethernet
