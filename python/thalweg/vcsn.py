@@ -2,6 +2,7 @@
 """Virtual circuits and the direct network from Python: `from thalweg.vcsn import Cluster, Place` (docs/vcsn.md)."""
 
 from thalweg.systems.vcsn._sim import Place as Place
+from thalweg.systems.vcsn.circuit_file import Circuits as Circuits
 from thalweg.systems.vcsn.cluster import Cluster as Cluster
 from thalweg.systems.vcsn.collectives import Collective as Collective
 from thalweg.systems.vcsn.hosts import Barrier as Barrier
@@ -18,6 +19,7 @@ from thalweg.systems.vcsn.topologies import Topology as Topology
 
 __all__ = [
     "Barrier",
+    "Circuits",
     "Cluster",
     "Collective",
     "Interrupt",

@@ -109,20 +109,24 @@ class Network final : public Engine {
     const auto& row = external(at).circuits.of(at.virtual_port);
     return row ? std::optional(place_of(*row)) : std::nullopt;
   }
-  /// Circuits join nodes of one partition alone, or nodes of none (an empty name). Throws std::invalid_argument where a circuit of the node
-  /// would leave its partition.
-  void set_partition(unsigned number, const std::string& name) {
-    require(number < nodes_.size() && nodes_[number], "node " + std::to_string(number) + " is no FPGA");
+  /// Puts FPGAs into a partition: circuits join nodes of one alone, or nodes of none (an empty name). Throws std::invalid_argument, and nothing
+  /// changes, where a circuit would leave a partition.
+  void set_partition(const std::vector<unsigned>& numbers, const std::string& name) {
+    std::vector<std::string> then = partitions_;
+    for (const unsigned number : numbers) {
+      require(number < nodes_.size() && nodes_[number], "node " + std::to_string(number) + " is no FPGA");
+      then[number] = name;
+    }
     for (unsigned n = 0; n < nodes_.size(); ++n)
       for (unsigned port = 0; nodes_[n] && port < nodes_[n]->externals.size(); ++port) {
         auto* found = dynamic_cast<EthernetPort*>(nodes_[n]->externals[port].get());
         for (unsigned each = 0; found && each < found->circuits.ports(); ++each)
-          if (const auto& row = found->circuits.of(each); row && (n == number) != (place_of(*row).node == number))
-            require(partitions_[n == number ? place_of(*row).node : n] == name,
-                    "node " + std::to_string(number) + " can't leave its partition while " +
-                        to_string({n, port, each}) + " has a circuit with " + to_string(place_of(*row)));
+          if (const auto& row = found->circuits.of(each))
+            require(then[n] == then[place_of(*row).node], to_string({n, port, each}) + " has a circuit with " +
+                                                              to_string(place_of(*row)) +
+                                                              ", which would leave its partition");
       }
-    partitions_[number] = name;
+    partitions_ = std::move(then);
   }
   /// A frame arrives at an external port as if from outside, behind those that are under way: its bytes from the destination address on, without
   /// FCS. Throws std::invalid_argument.

@@ -87,8 +87,10 @@ NB_MODULE(_sim, module) {
           "others.\n\nRaises ValueError where a virtual port is in two, or one leaves the nodes or a partition.")
       .def(
           "set_partition",
-          [](Bound& self, unsigned node, const std::string& name) { self.network.set_partition(node, name); },
-          nb::arg("node"), nb::arg("name"),
+          [](Bound& self, const std::vector<unsigned>& nodes, const std::string& name) {
+            self.network.set_partition(nodes, name);
+          },
+          nb::arg("nodes"), nb::arg("name"),
           "Circuits join nodes of one partition, or nodes of none: an empty name.\n\nRaises ValueError where a circuit "
           "would leave it.")
       .def(

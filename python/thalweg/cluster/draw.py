@@ -3,24 +3,28 @@
 
 A grid is drawn as panels of two dimensions, x to the right and y downwards, with one panel for each coordinate in the other dimensions.
 Links between panels are short stubs with the number of the node at the other end. Links that close a ring are arcs. A fat tree has its
-spines at the top, and each leaf's hosts in columns below it.
+spines at the top, and each leaf's hosts in columns below it; where it is one level of a switch for each plane, hosts are around these. Around a
+circle, further nodes stand beside those that they are joined with.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape
 
 import networkx as nx
 
 from thalweg.cluster import Cluster
+from thalweg.cluster.overlay import Overlay
 from thalweg.cluster.topology import Topology
 from thalweg.errors import one_line
 
 COLOURS = ("#2563eb", "#15803d", "#c2410c", "#7e22ce", "#be123c", "#0e7490")  # one per dimension
+GROUPS = ("#be123c", "#2563eb", "#15803d", "#7e22ce", "#c2410c", "#0e7490")  # one per group of an overlay
 FILLS = ("#f8fafc", "#fef3c7", "#dcfce7", "#e0e7ff", "#fce7f3")  # one per kind of node
 AXES = "xyzuvw"
 BOX_WIDTH, BOX_HEIGHT = 54, 36
@@ -34,6 +38,7 @@ HOST_WIDTH, HOST_HEIGHT = BOX_WIDTH + 26, BOX_HEIGHT + 10
 LEVEL_HEIGHT = 190  # between two levels of switches
 
 SPRING_NODES = 150  # a larger irregular graph is drawn on a circle
+OUTSIDE = 105  # of a circle to the further nodes around it
 
 STYLE = """
 text { font-family: system-ui, 'DejaVu Sans', Arial, sans-serif; fill: #1f2937; }
@@ -42,6 +47,8 @@ text { font-family: system-ui, 'DejaVu Sans', Arial, sans-serif; fill: #1f2937; 
 .at { font-size: 9px; text-anchor: middle; fill: #64748b; }
 .link { fill: none; stroke-width: 1.6; }
 .second { stroke-dasharray: 5 3; }
+.over { fill: none; stroke-width: 2.4; }
+.halo { fill-opacity: 0.16; }
 .far { font-size: 9px; }
 .title { font-size: 17px; font-weight: 600; }
 .note { font-size: 12px; }
@@ -75,11 +82,17 @@ class _Drawing:
     centres: list[Point]
     marks: list[str | _Way]
     keys: list[tuple[str, int, str]]  # legend: colour, plane, text
+    middle: Point | None = None  # of nodes on a circle
 
 
-def svg(cluster: Cluster, carried: Mapping[tuple[int, int], int] | None = None, unit: str = "flits") -> str:
+def svg(
+    cluster: Cluster,
+    carried: Mapping[tuple[int, int], int] | None = None,
+    unit: str = "flits",
+    overlay: Overlay | None = None,
+) -> str:
     """The drawing as SVG text, always the same for a cluster. With `carried`, how many `unit` each node and port has sent, links are
-    coloured by their load."""
+    coloured by their load. An `overlay` is drawn over links in grey."""
     topology = cluster.topology
     if topology.level:
         drawing = _fat_tree(topology)
@@ -97,13 +110,14 @@ def svg(cluster: Cluster, carried: Mapping[tuple[int, int], int] | None = None, 
     used = None if carried is None else _Used(topology, carried, unit)
     if used:
         drawing.keys = used.keys()
+    halos, over = _over(drawing, overlay) if overlay else ([], [])
     width = max(x for x, _ in drawing.centres) + CELL_WIDTH / 2 + MARGIN
     bottom = max(y for _, y in drawing.centres) + CELL_HEIGHT / 2 + MARGIN
     legend, right, height = _legend(cluster, drawing.keys, fills, bottom)
     width = max(width, right, 2 * MARGIN + 11 * len(_title(cluster)))
     title = f'<text class="title" x="{MARGIN}" y="28">{escape(_title(cluster))}</text>'
     marks = [mark if isinstance(mark, str) else used.drawn(mark) if used else mark.drawn() for mark in drawing.marks]
-    body = "\n".join([title, *marks, *boxes, *legend])
+    body = "\n".join([title, *halos, *marks, *over, *boxes, *legend])
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}">\n<style>{STYLE}</style>\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
@@ -150,11 +164,61 @@ def _title(cluster: Cluster) -> str:
     return one_line(f"{cluster.name}: {cluster.about}" if cluster.about else cluster.name)
 
 
+def _over(drawing: _Drawing, overlay: Overlay) -> tuple[list[str], list[str]]:
+    """Halos of the groups' nodes and what joins them, in the groups' colours; links become grey, and the legend has the groups besides."""
+    drawing.marks = [
+        mark if isinstance(mark, str) else replace(mark, colour=UNUSED, label="") for mark in drawing.marks
+    ]
+    drawing.keys = [(UNUSED, plane, text) for _, plane, text in drawing.keys]
+    colours = {name: GROUPS[index % len(GROUPS)] for index, name in enumerate(overlay.groups)}
+    halos, over = [], []
+    for name, nodes in overlay.groups.items():
+        for x, y in (drawing.centres[node] for node in nodes):
+            halos.append(
+                f'<rect class="halo" x="{x - BOX_WIDTH / 2 - 9:.1f}" y="{y - BOX_HEIGHT / 2 - 9:.1f}" width="{BOX_WIDTH + 18}" '
+                f'height="{BOX_HEIGHT + 18}" rx="12" fill="{colours[name]}"/>'
+            )
+        count = sum(each.group == name for each in overlay.joined)
+        many = "s" * (count != 1)
+        text = f"{overlay.what} {name}: {len(nodes)} nodes, {count} {overlay.joins}{many}"
+        drawing.keys.append((colours[name], 0, text))
+    if any(each.plane for each in overlay.joined):
+        drawing.keys.append(("#1f2937", 1, f"dashed: {overlay.joins}s of further planes"))
+    seen: Counter[tuple[int, int]] = Counter()
+    for each in overlay.joined:
+        pair = min(each.one, each.other), max(each.one, each.other)
+        a, b = (drawing.centres[node] for node in pair)
+        bow = (8 + 16 * (seen[pair] // 2)) * (1 if seen[pair] % 2 else -1)
+        seen[pair] += 1
+        dashed = " second" if each.plane else ""
+        over.append(
+            f'<path class="over{dashed}" stroke="{colours[each.group]}" d="{_bow(a, b, bow)}"><title>{escape(each.about)}</title></path>'
+        )
+    return halos, over
+
+
 def _place_further(topology: Topology, drawing: _Drawing) -> None:
-    """Places nodes beyond the shape's in a row below it."""
+    """Places nodes beyond the shape's in a row below it; around a circle, outside of the nodes that they are joined with."""
+    if drawing.middle:
+        _place_around(topology, drawing, drawing.middle)
+        return
     left = min(x for x, _ in drawing.centres)
     below = max(y for _, y in drawing.centres) + 1.5 * CELL_HEIGHT
     drawing.centres += [(left + index * CELL_WIDTH, below) for index in range(topology.added)]
+
+
+def _place_around(topology: Topology, drawing: _Drawing, middle: Point) -> None:
+    radius = max(math.dist(middle, centre) for centre in drawing.centres)
+    for node in range(topology.shape_nodes, topology.nodes):
+        peers = [drawing.centres[int(peer)] for peer in topology.peer[node] if 0 <= peer < topology.shape_nodes]
+        across = sum(x for x, _ in peers) - len(peers) * middle[0]
+        down = sum(y for _, y in peers) - len(peers) * middle[1]
+        angle = math.atan2(down, across)
+        for distance in itertools.count(radius + OUTSIDE, BOX_WIDTH + 10):
+            x, y = middle[0] + distance * math.cos(angle), middle[1] + distance * math.sin(angle)
+            if all(abs(x - a) > BOX_WIDTH + 6 or abs(y - b) > BOX_HEIGHT + 6 for a, b in drawing.centres):
+                break
+        drawing.centres.append((x, y))
 
 
 def _box(topology: Topology, node: int, x: float, y: float, fill: str | None) -> str:
@@ -176,7 +240,9 @@ def _name_links(cluster: Cluster, drawing: _Drawing) -> None:
     drawing.keys[:] = [(colour, plane, f"link {names[0]}: {text}") for colour, plane, text in drawing.keys]
     first = len(topology.links) - topology.joined
     for link, (a, _, b, _) in enumerate(topology.links[first:].tolist(), start=first):
-        bow = _bow(drawing.centres[a], drawing.centres[b], 44)
+        bow = _bow(
+            drawing.centres[a], drawing.centres[b], min(44, math.dist(drawing.centres[a], drawing.centres[b]) / 8)
+        )
         drawing.marks.append(_Way(link, bow, _colour(-names.index(cluster.link_kinds[link]) - 1)))
     for name in dict.fromkeys(cluster.link_kinds[first:]):
         drawing.keys.append((_colour(-names.index(name) - 1), 0, f"link {name}, joined"))
@@ -280,6 +346,8 @@ def _fat_tree(topology: Topology) -> _Drawing:
     level = topology.level
     height = max(level)
     leaves = level.count(1)
+    if height == 1 and len(topology.of_shape) == leaves * topology.hosts > topology.hosts:
+        return _around_switches(topology)
     leaf = topology.peer[: topology.hosts, 0]
     columns = min(HOST_COLUMNS, int((leaf == leaf[0]).sum()))
     leaf_width = columns * HOST_WIDTH + PANEL_GAP
@@ -317,6 +385,24 @@ def _fat_tree(topology: Topology) -> _Drawing:
     return _Drawing(centres, marks, keys)
 
 
+def _around_switches(topology: Topology) -> _Drawing:
+    """Draws hosts on a circle around the switches, each of which all are joined with."""
+    switches = topology.shape_nodes - topology.hosts
+    radius = max(1.3 * CELL_WIDTH * topology.hosts / (2 * math.pi), switches * CELL_WIDTH / 2 + CELL_WIDTH)
+    further = OUTSIDE if topology.added else 0
+    middle = (MARGIN + CELL_WIDTH / 2 + radius + further, MARGIN + 50 + radius + further)
+    centres = [(middle[0] + x * radius, middle[1] + y * radius) for x, y in _circle(range(topology.hosts)).values()]
+    centres += [(middle[0] + (index - (switches - 1) / 2) * CELL_WIDTH, middle[1]) for index in range(switches)]
+    marks: list[str | _Way] = []
+    for link, (a, _, b, _) in enumerate(topology.of_shape.tolist()):
+        (xa, ya), (xb, yb) = centres[a], centres[b]
+        marks.append(_Way(link, f"M{xa:.1f} {ya:.1f} L{xb:.1f} {yb:.1f}", _colour(b - topology.hosts)))
+    keys = [
+        (_colour(index), 0, f"port {index} of hosts, to node {topology.hosts + index}") for index in range(switches)
+    ]
+    return _Drawing(centres, marks, keys, middle)
+
+
 def _graph(topology: Topology) -> _Drawing:
     """Draws rings and large graphs on a circle, stars around their centre, and other graphs by a spring layout."""
     nodes = topology.shape_nodes
@@ -336,10 +422,13 @@ def _graph(topology: Topology) -> _Drawing:
     closest = min(math.dist(places[a], places[b]) for a in places for b in places if a < b)
     scale = max(1.2 * CELL_WIDTH, min(1.2 * CELL_WIDTH / max(closest, 1e-3), 120 * math.sqrt(nodes)))
     left, top = (min(place[axis] for place in places.values()) for axis in range(2))
-    centres = [
-        (MARGIN + CELL_WIDTH / 2 + (places[node][0] - left) * scale, MARGIN + 70 + (places[node][1] - top) * scale)
-        for node in range(nodes)
-    ]
+    on_circle = topology.shape == "ring"
+    further = OUTSIDE if on_circle and topology.added else 0
+
+    def centre(x: float, y: float) -> Point:
+        return (MARGIN + CELL_WIDTH / 2 + further + (x - left) * scale, MARGIN + 70 + further + (y - top) * scale)
+
+    centres = [centre(*places[node]) for node in range(nodes)]
     ports = topology.shape_ports // topology.planes
     seen: dict[tuple[int, int], int] = {}
     marks: list[str | _Way] = []
@@ -359,7 +448,7 @@ def _graph(topology: Topology) -> _Drawing:
                 text if topology.shape == "ring" else f"ports from {port} on, in the order of the links",
             )
         )
-    return _Drawing(centres, marks, keys)
+    return _Drawing(centres, marks, keys, centre(0, 0) if on_circle else None)
 
 
 def _circle(nodes: range) -> dict[int, Point]:

@@ -10,9 +10,10 @@ import click
 
 from thalweg.cluster import Cluster, draw, load, load_file, topology
 from thalweg.cluster.file import presets
+from thalweg.cluster.overlay import Overlaid
 from thalweg.commands import completion
 from thalweg.commands.output import OutputFile, json_option, print_line, print_table, write_json
-from thalweg.errors import one_line
+from thalweg.errors import InputError, one_line
 from thalweg.files import write_text
 from thalweg.systems import systems
 
@@ -75,12 +76,23 @@ def check(file: Path, json_file: Path | None) -> None:
 @command.command("draw")
 @CLUSTER
 @click.option("-o", "--output", type=OutputFile(), metavar="FILE.svg", help="Where to draw; by default CLUSTER.svg.")
+@click.option(
+    "--circuits",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also draw the partitions and circuits of a circuit file.",
+)
 @json_option
-def draw_(cluster: str, output: Path | None, json_file: Path | None) -> None:
+def draw_(cluster: str, output: Path | None, circuits: Path | None, json_file: Path | None) -> None:
     """Draw a cluster as SVG."""
     found = load(cluster)
+    overlay = None
+    if circuits:
+        if not isinstance(found, Overlaid):
+            raise InputError(f"{found.name} is a cluster of {found.system}, which has no circuits")
+        overlay = found.overlay(circuits)
     path = output or Path(Path(cluster).stem.replace(":", "-") + ".svg")
-    write_text(path, draw.svg(found))
+    write_text(path, draw.svg(found, overlay=overlay))
     if str(path) != "-":
         click.echo(f"{path}: {found.topology.nodes} nodes, {len(found.topology.links)} links")
     links = found.topology.links.tolist()
@@ -89,10 +101,14 @@ def draw_(cluster: str, output: Path | None, json_file: Path | None) -> None:
 
 @command.command()
 @click.argument("system", type=click.Choice(list(systems())), default=next(iter(systems())))
+@click.option("--circuits", is_flag=True, help="Of its circuit files.")
 @json_option
-def schema(system: str, json_file: Path | None) -> None:
+def schema(system: str, circuits: bool, json_file: Path | None) -> None:
     """Print the JSON schema of the cluster files of a SYSTEM."""
-    found = systems()[system].clusters().schema()
+    clusters = systems()[system].clusters()
+    if circuits and not issubclass(clusters, Overlaid):
+        raise InputError(f"clusters of {system} have no circuits")
+    found = clusters.overlay_schema() if circuits and issubclass(clusters, Overlaid) else clusters.schema()
     click.echo(json.dumps(found, indent=2))
     write_json(json_file, found)
 

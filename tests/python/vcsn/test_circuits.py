@@ -417,18 +417,19 @@ def test_two_outputs_to_one_file_are_refused(first: str, tmp_path: Path, capsys:
 def test_a_partition_has_circuits_of_its_own() -> None:
     network = Cluster.load(PRESET).network()
     network.set_circuit(Place(3, 0, 0), Place(0, 0, 0))
-    network.set_partition(5, "alice")
+    network.set_partition([5], "alice")
     with pytest.raises(
         ValueError, match=r"virtual port 0.0 of node 5 is in alice, virtual port 0.1 of node 4 is in none"
     ):
         network.set_circuit(Place(5, 0, 0), Place(4, 0, 1))
     for node in (0, 3):
         with pytest.raises(
-            ValueError, match=rf"node {node} can't leave its partition while virtual port 0.0 of node 3"
+            ValueError,
+            match="virtual port 0.0 of node 3 has a circuit with virtual port 0.0 of node 0, which would leave",
         ):
-            network.set_partition(node, "alice")
+            network.set_partition([node], "alice")
     network.set_circuit(Place(3, 0, 0), None)
-    network.set_partition(3, "alice")
+    network.set_partition([3], "alice")
     network.set_circuit(Place(3, 0, 0), Place(5, 0, 0))
     assert network.circuit(Place(3, 0, 0)) == Place(5, 0, 0) and network.circuit(Place(5, 0, 0)) is None
 

@@ -130,8 +130,8 @@ class Attack:
 def under_attack(frames: int, seed: int) -> None:
     draw = random.Random(seed)
     network: Network = Cluster.load("vcsn-d5005").network()
-    for node in range(16):
-        network.set_partition(node, "left" if node < 8 else "right")
+    network.set_partition(range(8), "left")
+    network.set_partition(range(8, 16), "right")
     circuits = [(Place(0, 0, port), Place(peer, 0, 0)) for port, peer in enumerate(Attack.PEERS)]
     network.rewire(circuits)
     for port, peer in enumerate(Attack.PEERS):

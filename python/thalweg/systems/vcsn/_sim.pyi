@@ -114,7 +114,7 @@ class Network:
         Raises ValueError where a virtual port is in two, or one leaves the nodes or a partition.
         """
 
-    def set_partition(self, node: int, name: str) -> None:
+    def set_partition(self, nodes: Sequence[int], name: str) -> None:
         """
         Circuits join nodes of one partition, or nodes of none: an empty name.
 

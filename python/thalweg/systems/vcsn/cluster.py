@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -13,6 +14,7 @@ from thalweg.cluster import dram, leaves
 from thalweg.cluster.attached import check_ratio, leading_out
 from thalweg.cluster.file import parse
 from thalweg.cluster.kinds import Assembled, KindsTable, LinkTable, NodeTable
+from thalweg.cluster.overlay import Overlay
 from thalweg.errors import InputError
 from thalweg.systems.ethernet._sim import GAP, wire_bytes
 from thalweg.systems.ethernet.forwarding import flood_ports, routes
@@ -326,6 +328,18 @@ class Cluster(Assembled):
             raise self.file.wrong(str(error), "link") from None
         except RuntimeError as error:
             raise InputError(f"{pcap}: {error}") from None
+
+    def overlay(self, file: Path) -> Overlay:
+        """Partitions and circuits of a circuit file. Raises InputError."""
+        from thalweg.systems.vcsn.circuit_file import Circuits
+
+        return Circuits.load(file, self).overlay()
+
+    @staticmethod
+    def overlay_schema() -> dict[str, Any]:
+        from thalweg.systems.vcsn import circuit_file
+
+        return circuit_file.schema()
 
     @property
     def frame_words(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 
 from thalweg.systems.vcsn import hosts
 from thalweg.systems.vcsn._sim import Network, Place
+from thalweg.systems.vcsn.circuit_file import Circuits
 from thalweg.systems.vcsn.cluster import WORD, Cluster, Server
 from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Step, Work
 from thalweg.systems.vcsn.schedules import Move, Port, Schedule
@@ -51,6 +52,7 @@ class Collective:
     seed: int = 1
     late: bool = False
     pcap: str = ""
+    divided: Circuits | None = None  #: whose partitions the network has
 
     @property
     def padded(self) -> int:
@@ -109,6 +111,8 @@ class Collective:
     def run(self) -> tuple[Network, float, bool]:
         """The network afterwards, the time in us, and whether all blocks are where they belong, as they were. Raises FabricStopped."""
         network = self.cluster.network(self.pcap)
+        if self.divided:
+            self.divided.divide(network)
         for (node, block), address in self.layout.before.items():
             network.store(node, address, self.data(block))
         time = self.simulate(network)
@@ -122,13 +126,7 @@ class Collective:
 
     def simulate(self, network: Network) -> float:
         """Runs the programs; the time in us. Raises FabricStopped."""
-        nodes = {
-            node
-            for stage in self.schedule.stages
-            for move in stage.moves
-            for node in (move.source, move.destination, *(passed[0] for passed in move.passes))
-        }
-        taking_part = {self.cluster.server_of(node) for node in nodes}
+        taking_part = {self.cluster.server_of(node) for node in self.schedule.nodes}
         servers = {server: table for server, table in self.cluster.server_tables.items() if server in taking_part}
         return hosts.run(network, servers, lambda server: self.program(network, server), self.late)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Row = tuple[Place, Place | None]
 """Of a circuit table: a virtual port, and the other end that it gets."""
 
-Circuits = topologies.Topology | Mapping[Place, Place] | Iterable[topologies.Circuit]
+Wiring = topologies.Topology | Mapping[Place, Place] | Iterable[topologies.Circuit]
 """A topology, which is mapped on virtual ports, or both ends of each circuit."""
 
 STORE_BYTES = 32
@@ -65,7 +65,7 @@ class Network(_sim.Network):
                         found[at] = to
         return found
 
-    def rows(self, circuits: Circuits, nodes: Sequence[int] | None = None) -> list[Row]:
+    def rows(self, circuits: Wiring, nodes: Sequence[int] | None = None) -> list[Row]:
         """The rows to write so that some FPGAs, or all, have these circuits and no others. Raises InputError where they cannot be."""
         if isinstance(circuits, topologies.Topology):
             pairs = circuits.circuits(self.cluster)
@@ -78,7 +78,7 @@ class Network(_sim.Network):
         except ValueError as error:
             raise InputError(str(error)) from None
 
-    def rewire(self, circuits: Circuits, nodes: Sequence[int] | None = None) -> Rewired:
+    def rewire(self, circuits: Wiring, nodes: Sequence[int] | None = None) -> Rewired:
         """Opens these circuits and closes all others of some FPGAs, or of all: at once, with what it takes in hardware and by servers. Rows that
         stay are not written. Raises InputError, and nothing changes, where a circuit cannot be."""
         rows = self.rows(circuits, nodes)
@@ -86,7 +86,7 @@ class Network(_sim.Network):
             self.set_circuit(at, to)
         return Rewired(tuple(rows), self._registers_us(rows), self._servers_us(rows))
 
-    def rewire_in_time(self, circuits: Circuits, by: str = "registers") -> tuple[list[tuple[int, Row]], float]:
+    def rewire_in_time(self, circuits: Wiring, by: str = "registers") -> tuple[list[tuple[int, Row]], float]:
         """The same as programs that take their time, beside whatever moves: the rows with the ticks of their writes, and us. `by`: registers or
         servers (`Rewired`). Completions of other operations meanwhile are lost. Raises InputError."""
         rows = self.rows(circuits)
@@ -106,10 +106,10 @@ class Network(_sim.Network):
         for node in own:
             if node not in self.cluster.fpgas:
                 raise InputError(f"partition {name}: node {node} is no FPGA of {self.cluster.name}")
-            try:
-                self.set_partition(node, name)
-            except ValueError as error:
-                raise InputError(f"partition {name}: {error}") from None
+        try:
+            self.set_partition(own, name)
+        except ValueError as error:
+            raise InputError(f"partition {name}: {error}") from None
         for other in self._partitions.values():
             other.nodes = [node for node in other.nodes if node not in own]
         self._partitions[name] = Partition(self, name, own)
@@ -217,7 +217,7 @@ class Partition:
         """What its FPGAs have dropped: node, what, and how many."""
         return [one for one in self._network.lost if one[0] in self.nodes]
 
-    def rewire(self, circuits: Circuits) -> Rewired:
+    def rewire(self, circuits: Wiring) -> Rewired:
         """As of the network, of its FPGAs alone. Raises InputError."""
         return self._network.rewire(circuits, self.nodes)
 

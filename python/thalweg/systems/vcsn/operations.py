@@ -21,6 +21,7 @@ from thalweg.bench.operation import (
 )
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import rewiring, schedules
+from thalweg.systems.vcsn.circuit_file import Circuits
 from thalweg.systems.vcsn.cluster import WORD, Cluster
 from thalweg.systems.vcsn.collectives import Collective
 from thalweg.systems.vcsn.recording import recorded
@@ -44,10 +45,7 @@ def _wanted(cluster: Cluster, sizes: Sizes, blocks: int) -> list[int]:
 
 def _servers(cluster: Cluster, schedule: Schedule) -> None:
     """Raises InputError where an FPGA of a schedule is in no server."""
-    for node in sorted(
-        {node for stage in schedule.stages for move in stage.moves for node in (move.source, move.destination)}
-        | {passed[0] for stage in schedule.stages for move in stage.moves for passed in move.passes}
-    ):
+    for node in sorted(schedule.nodes):
         if cluster.server_of(node) is None:
             raise InputError(f"FPGA {node} is in no server (kind vcsn-server), whose program starts transfers")
 
@@ -103,11 +101,13 @@ def transfer(
     destination: int = 1,
     port: int = 0,
     sizes: Sizes = "64:64M",
+    circuits: str = "",
     seed: int = 1,
     pcap: str = "",
 ) -> Plan:
     """From the memory of the FPGA `source` to that of `destination`, by the five steps of section 4.1. `port`: external port of both, of circuits;
-    over serial links the shortest way is taken. `pcap`: a file for all frames of a single size."""
+    over serial links the shortest way is taken. `circuits`: a circuit file whose partitions and circuits are opened, of which one carries it.
+    `pcap`: a file for all frames of a single size."""
     for what, node in (("source", source), ("destination", destination)):
         if node not in cluster.fpgas:
             raise InputError(
@@ -115,12 +115,17 @@ def transfer(
             )
     if source == destination:
         raise InputError(f"source and destination are both {source}")
+    opened = Circuits.load(circuits, cluster) if circuits else None
     if cluster.is_direct:
         if port or pcap:
             raise InputError(
                 f"{cluster.name} has serial links: a transfer takes the shortest way, and there are no frames to capture"
             )
         move = _step(cluster, source, destination)
+    elif opened:
+        one, other = opened.between(source, destination)
+        port = one.port
+        move = Move(source, (port, one.virtual_port), destination, (other.port, other.virtual_port), (source,))
     else:
         _port(cluster, port, [source, destination])
         move = Move(source, (port, 0), destination, (port, 0), (source,))
@@ -128,7 +133,11 @@ def transfer(
     at_least("seed", seed, 0)
     if pcap and len(wanted) > 1:
         raise InputError(f"pcap is of one size; there are {len(wanted)}")
-    schedule = Schedule(destination, (Stage((move,)),), steps=True)
+    others = frozenset(
+        (one.node, (one.port, one.virtual_port), other.node, (other.port, other.virtual_port))
+        for one, other in (opened.all if opened else ())
+    )
+    schedule = Schedule(destination, (Stage((move,)),), steps=True, others=others)
     _servers(cluster, schedule)
     _banks(cluster, schedule, "transfer", wanted)
 
@@ -136,7 +145,7 @@ def transfer(
         for index, size in enumerate(wanted):
             yield _measured(
                 cluster,
-                Collective(cluster, schedule, size, seed, pcap=pcap),
+                Collective(cluster, schedule, size, seed, pcap=pcap, divided=opened),
                 size,
                 size,
                 _wire_us(cluster, size, port),
@@ -145,10 +154,12 @@ def transfer(
             progress((index + 1) / len(wanted))
 
     def record(rows: Sequence[Row]) -> Recorded:
-        return _recorded(title, [Collective(cluster, schedule, row["bytes"], seed) for row in rows])
+        return _recorded(title, [Collective(cluster, schedule, row["bytes"], seed, divided=opened) for row in rows])
 
     hops = len(cluster.way(source, destination)) - 1 if cluster.is_direct else 0
     by = f"{hops} link{'s' * (hops > 1)}" if cluster.is_direct else f"external port {port}"
+    if opened:
+        by += f", {len(opened.all)} circuits of {opened.name}"
     title = f"transfer from node {source} to node {destination} on {cluster.name}, {by}"
     return Plan(cluster, "transfer", title, "the program has the interrupt", measure, {"data": seed}, _check, record)
 

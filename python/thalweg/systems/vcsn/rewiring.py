@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg._core import NEVER
 from thalweg.bench.operation import Measured, Plan, Progress, Row, at_least, one_of
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import network as networks
+from thalweg.systems.vcsn.circuit_file import Circuits
 from thalweg.systems.vcsn.cluster import WORD, Cluster
 from thalweg.systems.vcsn.network import Network
 from thalweg.systems.vcsn.recording import recorded
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 REGISTER = 8  #: bytes of a row
+USUAL = "ring,torus:4x4,tree"
 
 
 def topologies_of(cluster: Cluster, names: str, nodes: int = 0) -> list[Topology]:
@@ -30,7 +33,7 @@ def topologies_of(cluster: Cluster, names: str, nodes: int = 0) -> list[Topology
         raise InputError(f"nodes is {nodes}; {cluster.name} has {len(cluster.fpgas)} FPGAs, and 2 at least are joined")
     fpgas = cluster.fpgas[: nodes or None]
     found = []
-    for name in names.split(","):
+    for name in filter(None, names.split(",")):
         shape, _, size = name.strip().partition(":")
         if size and not all(part.isdecimal() and len(part) < 6 for part in size.split("x")):
             raise InputError(f"{name!r} is no topology; topologies look like ring, torus:4x4 or tree:3")
@@ -39,26 +42,35 @@ def topologies_of(cluster: Cluster, names: str, nodes: int = 0) -> list[Topology
     return found
 
 
-def rewire(cluster: Cluster, *, to: str = "ring,torus:4x4,tree", by: str = "", nodes: int = 0, seed: int = 1) -> Plan:
-    """Circuits of the first `nodes` FPGAs (0: all), from none to the first topology of `to`, and on to each other one. `by`: registers, servers,
-    or one after the other."""
+def rewire(cluster: Cluster, *, to: str = "", circuits: str = "", by: str = "", nodes: int = 0, seed: int = 1) -> Plan:
+    """Circuits of the first `nodes` FPGAs (0: all), from none to the first topology of `to` (ring, torus:4x4, tree where nothing is given), on to
+    each other one, and to the partitions and circuits of a file. `by`: registers, servers, or one after the other."""
     ways = [one_of("way", by, networks.WAYS)] if by else list(networks.WAYS)
     at_least("seed", seed, 0)
-    wanted = topologies_of(cluster, to, nodes)
-    circuits = [topology.circuits(cluster) for topology in wanted]
-    for node in sorted({node for topology in wanted for edge in topology.edges for node in edge}):
+    wanted = topologies_of(cluster, to or ("" if circuits else USUAL), nodes)
+    tables = [topology.circuits(cluster) for topology in wanted]
+    names = ["none", *(topology.name for topology in wanted)]
+    if opened := Circuits.load(circuits, cluster) if circuits else None:
+        tables.append(opened.all)
+        names.append(Path(circuits).name)
+    for node in sorted({end.node for table in tables for circuit in table for end in circuit}):
         if cluster.server_of(node) is None:
             raise InputError(f"FPGA {node} is in no server (kind vcsn-server), whose program writes its table")
-    names = ["none", *(topology.name for topology in wanted)]
+
+    def check(network: Network, table: list[Circuit]) -> bool:
+        """The tables have these circuits alone, which carry data; also when the FPGAs are in the partitions of the file that has them."""
+        if opened and table is tables[-1]:
+            opened.divide(network)
+        return not network.rows(table) and carries(network, table, seed)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for way in ways:
             network = cluster.network()
-            for number, to_these in enumerate(circuits):
-                rows = network.rows(to_these)
+            for number, table in enumerate(tables):
+                rows = network.rows(table)
                 least = network.least_us(rows, way)
-                us = network.rewire_in_time(to_these, way)[1]
-                right = not network.rows(to_these) and carries(network, to_these, seed)
+                us = network.rewire_in_time(table, way)[1]
+                right = check(network, table)
                 own: Row = {"by": way, "from": names[number], "to": names[number + 1], "rows": len(rows)}
                 yield Measured(REGISTER * len(rows), us, least, right, own)
             progress((ways.index(way) + 1) / len(ways))
@@ -69,17 +81,17 @@ def rewire(cluster: Cluster, *, to: str = "ring,torus:4x4,tree", by: str = "", n
             network = cluster.network()
             per_us = network.ticks_per_second / 1e6
             tracks: dict[str, Track] = {}
-            for to_these in circuits:
+            for table in tables:
                 begin = network.now
                 ends: dict[str, int] = {}
-                written = network.rewire_in_time(to_these, way)[0]
+                written = network.rewire_in_time(table, way)[0]
                 for at, (place, other) in written:
                     who = f"node {place.node}" if way == "registers" else f"server {cluster.server_of(place.node)}"
                     track = tracks.setdefault(who, Track("writers of rows", who))
                     what = f"{place}: {other or 'closed'}"
                     track.spans.append(Span(ends.get(who, begin) / per_us, at / per_us, what, {}))
                     ends[who] = at
-                carries(network, to_these, seed)
+                check(network, table)
             one = recorded(cluster, network)
             one.timeline.tracks[:0] = [tracks[who] for who in sorted(tracks)]
             parts.append(one)

@@ -40,6 +40,9 @@ class Schedule:
     stages: tuple[Stage, ...]
     rewired: bool = False  #: each stage opens the circuits of its own moves
     steps: bool = False  #: only the rows that it needs are written before the first stage
+    others: frozenset[tuple[int, Port, int, Port]] = (
+        frozenset()
+    )  #: circuits that are opened before the first stage, too
 
     @property
     def circuits(self) -> Sequence[frozenset[tuple[int, Port, int, Port]]]:
@@ -48,7 +51,17 @@ class Schedule:
             frozenset((move.source, move.source_port, move.destination, move.destination_port) for move in stage.moves)
             for stage in self.stages
         ]
-        return of_stages if self.rewired else [frozenset().union(*of_stages), *[frozenset()] * (len(of_stages) - 1)]
+        if self.rewired:
+            return of_stages
+        return [self.others.union(*of_stages), *[frozenset()] * (len(of_stages) - 1)]
+
+    @property
+    def nodes(self) -> set[int]:
+        """Those that it takes, with their programs: of moves, of what passes others, and of circuits."""
+        moves = [move for stage in self.stages for move in stage.moves]
+        ends = {node for source, _, destination, _ in self.others for node in (source, destination)}
+        passed = {node for move in moves for node, _, _ in move.passes}
+        return ends | passed | {node for move in moves for node in (move.source, move.destination)}
 
     def sends_again(self, stage: int) -> bool:
         """Whether a port is joined with another one for a stage that has sent in the stage before."""

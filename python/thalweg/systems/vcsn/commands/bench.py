@@ -17,6 +17,12 @@ from thalweg.systems.vcsn.network import WAYS
 
 _cluster = cluster_option("vcsn-d5005")
 _seed = seed_option("the data")
+_circuits = click.option(
+    "--circuits",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Open the partitions and circuits of this circuit file.",
+)
 _RATE: Columns = (("GB/s", "gb_per_s"),)
 
 
@@ -25,18 +31,19 @@ _RATE: Columns = (("GB/s", "gb_per_s"),)
 @click.option("--source", type=click.IntRange(0), default=0, show_default=True, help="The FPGA that sends.")
 @click.option("--destination", type=click.IntRange(0), default=1, show_default=True, help="The FPGA that receives.")
 @click.option("--port", type=click.IntRange(0), default=0, show_default=True, help="External port of both.")
+@_circuits
 @sizes_option("64:64M")
 @_seed
 @click.option(
     "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames of a single size, for Wireshark."
 )
 @outputs
-def transfer(cluster: str, pcap: Path | None, outputs: Outputs, **options: Any) -> None:
+def transfer(cluster: str, circuits: Path | None, pcap: Path | None, outputs: Outputs, **options: Any) -> None:
     """From one FPGA's memory to another's over a circuit: the servers open it, set crossbars, start DMA engines, and wait for the interrupt.
 
     `data` is the time in which words move at crossbars. The bound has the frames on the line.
     """
-    plan = operations.transfer(Cluster.load(cluster), pcap=str(pcap or ""), **options)
+    plan = operations.transfer(Cluster.load(cluster), circuits=str(circuits or ""), pcap=str(pcap or ""), **options)
     measure(plan, outputs, [("data", "data_us"), *_RATE])
 
 
@@ -88,23 +95,28 @@ def scatter(cluster: str, by: str | None, outputs: Outputs, **options: Any) -> N
 @_cluster
 @click.option(
     "--to",
-    default="ring,torus:4x4,tree",
-    show_default=True,
+    default="",
+    show_default=rewiring.USUAL,
     metavar="T",
     help="Topologies, one after another: line, ring, star, tree, mesh:4x4, torus:4x4; tree:3 has three branches of each node.",
 )
+@_circuits
 @click.option("--by", type=click.Choice(WAYS), default=None, help="By default both, one after the other.")
 @click.option("--nodes", type=click.IntRange(0), default=0, show_default=True, help="FPGAs; 0: all.")
 @_seed
 @outputs
-def rewire(cluster: str, by: str | None, outputs: Outputs, **options: Any) -> None:
+def rewire(cluster: str, circuits: Path | None, by: str | None, outputs: Outputs, **options: Any) -> None:
     """From no circuits to a topology, and on to others: the rows of the circuit tables that change.
 
     By registers, servers store all rows without a pause, and the time ends when the last one is in its table. By servers, their programs write one
     row after another, and meet at a barrier. The bound is the slot's, or the software's, of the FPGA or server with the most rows.
     """
     columns: Columns = (("by", "by"), ("from", "from"), ("to", "to"), ("rows", "rows"))
-    measure(rewiring.rewire(Cluster.load(cluster), by=by or "", **options), outputs, before=columns)
+    measure(
+        rewiring.rewire(Cluster.load(cluster), circuits=str(circuits or ""), by=by or "", **options),
+        outputs,
+        before=columns,
+    )
 
 
 _COLUMNS: Columns = (("stages", "stages"), *_RATE, ("of ports", "share_of_ports"))
