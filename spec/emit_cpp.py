@@ -197,6 +197,10 @@ def header(spec: Spec, part: Part) -> str:
     blocks = [_enum(e) for e in part.enums]
     blocks += [] if part.system else [_tables(spec)]
     blocks += [_format(f) for f in part.formats]
+    if part.frames:
+        blocks += [
+            f"/// Of Ethernet frames: {part.frames.source}.\ninline constexpr std::uint16_t kEtherType = 0x{part.frames.type:04X};\n"
+        ]
     include = '\n\n#include "thalweg_spec.hpp"' if part.system else ""
     namespace = f"thalweg::{part.system}::spec" if part.system else "thalweg::spec"
     using = "\nusing namespace thalweg::spec;\nusing thalweg::spec::name;\n" if part.system else ""

@@ -131,6 +131,8 @@ def module(spec: Spec, part: Part) -> str:
     blocks = [_enum(e) for e in part.enums]
     blocks += [] if part.system else [_tables(spec)]
     blocks += [_format(f) for f in part.formats]
+    if part.frames:
+        blocks += [f"# Of Ethernet frames: {part.frames.source}.\nETHER_TYPE = 0x{part.frames.type:04X}\n"]
     shared = f"\n\nfrom thalweg.spec import {_imports(part)}" if part.system else ""
     what = f"Packet formats and operations of {part.system}." if part.system else "Operators, types and common formats."
     return f'''\

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what is generated from the specification: C++, SystemVerilog, Python, test vectors and the page in the docs.
+"""Writes what is generated from the specification: C++, SystemVerilog, Python, Wireshark dissectors, test vectors and the page in the docs.
 
 python3 spec/generate.py           writes
 python3 spec/generate.py --check   says what is stale, and fails
@@ -17,6 +17,7 @@ import emit_cpp
 import emit_docs
 import emit_python
 import emit_sv
+import emit_wireshark
 import vectors
 from model import SpecError, load
 
@@ -39,6 +40,8 @@ def outputs(root: Path = ROOT) -> dict[Path, str]:
         texts[generated / "cpp" / emit_cpp.file_of(part)] = emit_cpp.header(spec, part)
         texts[generated / "sv" / part.system / f"{emit_sv.name_of(part)}.sv"] = emit_sv.package(spec, part)
         folder = package / "systems" / part.system if part.system else package
+        if part.frames:
+            texts[generated / "wireshark" / f"{part.system}.lua"] = emit_wireshark.dissector(spec, part)
         texts[folder / "spec.py"] = emit_python.module(spec, part)
     return texts
 

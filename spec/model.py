@@ -110,12 +110,31 @@ class Datatype:
 
 
 @dataclass(frozen=True)
+class Stacked:
+    """A format in a frame, behind those before it: where all these fields of theirs have these values."""
+
+    format: Format
+    when: tuple[tuple[Field, int], ...]
+
+
+@dataclass(frozen=True)
+class Frames:
+    """How a system's packets are in Ethernet frames."""
+
+    doc: str
+    source: str
+    type: int
+    stack: tuple[Stacked, ...]
+
+
+@dataclass(frozen=True)
 class Part:
-    """The enums and formats of one system, or, where `system` is empty, those of all."""
+    """The enums, formats and Ethernet frames of one system, or, where `system` is empty, what all share."""
 
     system: str
     enums: tuple[Enum, ...]
     formats: tuple[Format, ...]
+    frames: Frames | None = None
 
 
 @dataclass(frozen=True)
@@ -266,6 +285,26 @@ def _formats(folder: Path, enums: dict[str, Enum]) -> tuple[Format, ...]:
     return tuple(formats.values())
 
 
+def _frames(path: Path, formats: tuple[Format, ...], enums: dict[str, Enum]) -> Frames:
+    data = _read(path, {"doc", "source", "type", "part"})
+    stack: list[Stacked] = []
+    for table in data["part"]:
+        _only(path, table, {"format", "when"})
+        if not (found := [fmt for fmt in formats if fmt.name == table["format"]]):
+            raise SpecError(f"{path}: '{table['format']}' is no format of this system")
+        before = {f.name: f for stacked in stack for f in stacked.format.members}
+        when: list[tuple[Field, int]] = []
+        for name, value in table.get("when", {}).items():
+            if name not in before:
+                raise SpecError(f"{path}: when names '{name}', which no format before {found[0].name} has")
+            values = enums[before[name].enum].values if before[name].enum else ()
+            if isinstance(value, str) and value not in values:
+                raise SpecError(f"{path}: '{value}' is no value of {name}")
+            when.append((before[name], values.index(value) if isinstance(value, str) else value))
+        stack.append(Stacked(found[0], tuple(when)))
+    return Frames(data["doc"], data["source"], data["type"], tuple(stack))
+
+
 def load(folder: Path) -> Spec:
     """Reads the folder's TOML files, those of a system from the folder of its name; raises SpecError at the first thing that
     is wrong."""
@@ -284,5 +323,7 @@ def load(folder: Path) -> Spec:
         operations = system / "operations.toml"
         own = _enums(operations, _read(operations, {"enum"})) if operations.exists() else ()
         known = common | {e.name: e for e in own}
-        parts.append(Part(system.name, own, _formats(system / "packets", known)))
+        formats = _formats(system / "packets", known)
+        ethernet = system / "ethernet.toml"
+        parts.append(Part(system.name, own, formats, _frames(ethernet, formats, known) if ethernet.exists() else None))
     return Spec(datatypes, type_data["groups"], data["mpi"], tuple(parts))

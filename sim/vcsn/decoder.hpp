@@ -112,7 +112,7 @@ class Decoder final : public Component {
   std::uint64_t* decide(Tick now) {
     const ethernet::Frame& frame = *held_->frame;
     if (frame.destination() != address_) return &received_.strays;
-    if (frame.type() != kType || frame.payload().size() < kHeader) return &received_.others;
+    if (frame.type() != spec::kEtherType || frame.payload().size() < kHeader) return &received_.others;
     const auto fields = header(frame);
     if (!circuits_->joins(fields.destination_port, {frame.source(), fields.source_port})) return &received_.foreign;
     held_->port = fields.destination_port;

@@ -23,8 +23,6 @@
 
 namespace thalweg::vcsn {
 
-/// Of VCSN frames: the paper names none; for experiments on a local network (IEEE 802, section 9.2.4).
-inline constexpr std::uint16_t kType = 0x88B5;
 inline constexpr unsigned kHeader = 4;  ///< bytes
 
 /// A port is chosen in a cycle; in the next one the first word of its frame is requested of the buffer, which reaches the MAC three cycles
@@ -190,7 +188,7 @@ class Encoder final : public Component {
   void send_word(unsigned port, Tick now, spec::FrameKind kind, std::uint64_t number) {
     const Circuit& to = *circuits_->of(port);
     const auto header = this->header(port, kind, {.words = 1, .first = true, .last = true});
-    finish(frames_->make(to.address, address_, kType, kHeader + kWord,
+    finish(frames_->make(to.address, address_, spec::kEtherType, kHeader + kWord,
                          [&](std::span<std::byte> payload) {
                            std::memset(payload.data(), 0, payload.size());
                            std::memcpy(payload.data(), &header, kHeader);
@@ -228,13 +226,14 @@ class Encoder final : public Component {
     credits_[port].sent += frame.words;
     const auto header = this->header(port, spec::FrameKind::data, frame);
     std::pair<Tick, Tick> times;
-    const auto made = frames_->make(
-        to.address, address_, kType, kHeader + std::size_t{frame.words} * kWord, [&](std::span<std::byte> payload) {
-          std::memcpy(payload.data(), &header, kHeader);
-          times = move(frame.words, now, [&](unsigned k, Tick requested) {
-            std::memcpy(payload.data() + kHeader + std::size_t{k} * kWord, buffer.read(requested).bytes.data(), kWord);
-          });
-        });
+    const auto made = frames_->make(to.address, address_, spec::kEtherType, kHeader + std::size_t{frame.words} * kWord,
+                                    [&](std::span<std::byte> payload) {
+                                      std::memcpy(payload.data(), &header, kHeader);
+                                      times = move(frame.words, now, [&](unsigned k, Tick requested) {
+                                        std::memcpy(payload.data() + kHeader + std::size_t{k} * kWord,
+                                                    buffer.read(requested).bytes.data(), kWord);
+                                      });
+                                    });
     buffer.pop(times.second - 1);
     finish(made, times);
     emptied(port);

@@ -34,6 +34,37 @@ inline constexpr std::array<std::string_view, 5> frame_kind_names{
 };
 [[nodiscard]] constexpr std::string_view name(FrameKind value) { return frame_kind_names[static_cast<std::size_t>(value)]; }
 
+/// Single fields of a VcsnCredit, for code that needs no other.
+namespace vcsn_credit {
+inline constexpr unsigned bits = 64;
+inline constexpr unsigned taken_lsb = 0;
+inline constexpr std::uint64_t taken_mask = std::uint64_t{0xffffffffffffffff} << 0;
+/// words that have left the receive buffer of the virtual port that sends it
+[[nodiscard]] constexpr std::uint64_t taken(std::uint64_t word) {
+  return static_cast<std::uint64_t>(word >> 0 & 0xffffffffffffffff);
+}
+/// The word with another taken.
+[[nodiscard]] constexpr std::uint64_t with_taken(std::uint64_t word, std::uint64_t taken) {
+  return (word & ~(std::uint64_t{0xffffffffffffffff} << 0)) | (static_cast<std::uint64_t>(taken) & 0xffffffffffffffff) << 0;
+}
+}  // namespace vcsn_credit
+
+/// Of a credit frame, at the begin of its one word; the word's other bytes are zero. Beyond the paper.
+struct VcsnCredit {
+  std::uint64_t taken{};  ///< words that have left the receive buffer of the virtual port that sends it
+
+  [[nodiscard]] static constexpr VcsnCredit unpack(std::uint64_t word) {
+    return {
+        .taken = vcsn_credit::taken(word),
+    };
+  }
+  /// A value that is wider than its field is cut.
+  [[nodiscard]] constexpr std::uint64_t pack() const {
+    return (static_cast<std::uint64_t>(taken) & 0xffffffffffffffff) << 0;
+  }
+  friend bool operator==(const VcsnCredit&, const VcsnCredit&) = default;
+};
+
 /// Single fields of a VcsnHeader, for code that needs no other.
 namespace vcsn_header {
 inline constexpr unsigned bits = 32;
@@ -197,5 +228,8 @@ struct VcsnSequence {
   }
   friend bool operator==(const VcsnSequence&, const VcsnSequence&) = default;
 };
+
+/// Of Ethernet frames: the paper names no type; 0x88B5 is for experiments on a local network (IEEE 802, section 9.2.4).
+inline constexpr std::uint16_t kEtherType = 0x88B5;
 
 }  // namespace thalweg::vcsn::spec

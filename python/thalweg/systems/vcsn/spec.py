@@ -24,6 +24,33 @@ class FrameKind(IntEnum):
 
 
 @dataclass(frozen=True)
+class VcsnCredit:
+    """Of a credit frame, at the begin of its one word; the word's other bytes are zero. Beyond the paper."""
+
+    BITS: ClassVar[int] = 64
+
+    taken: int = 0
+
+    def pack(self) -> bytes:
+        """The bytes on the wire; ValueError where a value doesn't fit its field."""
+        packed = (
+            0x0
+            | field(self.taken, 64, 0, "taken")
+        )
+        return packed.to_bytes(8, "little")
+
+    @classmethod
+    def unpack(cls, data: bytes) -> VcsnCredit:
+        """Reads the first 8 bytes; ValueError where they are fewer, or a code has no meaning."""
+        if len(data) < 8:
+            raise ValueError(f"vcsn_credit has 8 bytes, not {len(data)}")
+        packed = int.from_bytes(data[:8], "little")
+        return cls(
+            taken=int(packed & 0xFFFFFFFFFFFFFFFF),
+        )
+
+
+@dataclass(frozen=True)
 class VcsnHeader:
     """Header of a VCSN frame, behind the Ethernet header; whole words of 64 bytes of one packet of a stream follow.
 
@@ -105,4 +132,8 @@ class VcsnSequence:
             number=int(packed >> 32 & 0xFFFFFFFF),
             base=int(packed & 0xFFFFFFFF),
         )
+
+
+# Of Ethernet frames: the paper names no type; 0x88B5 is for experiments on a local network (IEEE 802, section 9.2.4).
+ETHER_TYPE = 0x88B5
 

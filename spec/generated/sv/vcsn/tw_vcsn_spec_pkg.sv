@@ -13,6 +13,17 @@ package tw_vcsn_spec_pkg;
     FrameKindRefusal = 3'd4
   } frame_kind_e;
 
+  // Of a credit frame, at the begin of its one word; the word's other bytes are zero. Beyond the paper.
+  typedef struct packed {
+    logic [63:0] taken;  // words that have left the receive buffer of the virtual port that sends it
+  } vcsn_credit_t;
+  // All fields 0, but those that are constant.
+  function automatic vcsn_credit_t vcsn_credit_empty();
+    vcsn_credit_t packet;
+    packet = vcsn_credit_t'(64'd0);
+    return packet;
+  endfunction
+
   // Header of a VCSN frame, behind the Ethernet header; whole words of 64 bytes of one packet of a stream follow.
   typedef struct packed {
     logic [7:0] destination_port;  // virtual port of the destination
