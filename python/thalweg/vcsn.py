@@ -7,7 +7,12 @@ from thalweg.systems.vcsn.cluster import Cluster as Cluster
 from thalweg.systems.vcsn.collectives import Collective as Collective
 from thalweg.systems.vcsn.hosts import Barrier as Barrier
 from thalweg.systems.vcsn.hosts import Interrupt as Interrupt
+from thalweg.systems.vcsn.hosts import Kernel as Kernel
+from thalweg.systems.vcsn.hosts import Pause as Pause
 from thalweg.systems.vcsn.hosts import Program as Program
+from thalweg.systems.vcsn.hosts import Receive as Receive
+from thalweg.systems.vcsn.hosts import Send as Send
+from thalweg.systems.vcsn.hosts import Words as Words
 from thalweg.systems.vcsn.hosts import Work as Work
 from thalweg.systems.vcsn.hosts import run as run
 from thalweg.systems.vcsn.network import Network as Network
@@ -26,6 +31,11 @@ __all__ = [
     "Network",
     "Partition",
     "Place",
+    "Kernel",
+    "Pause",
+    "Receive",
+    "Send",
+    "Words",
     "Program",
     "Rewired",
     "Schedule",

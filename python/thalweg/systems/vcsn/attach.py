@@ -10,9 +10,10 @@ from typing import Any
 
 from thalweg.errors import CheckFailed, InputError
 from thalweg.systems.vcsn import hosts
-from thalweg.systems.vcsn._sim import Network, Place
+from thalweg.systems.vcsn._sim import Place
 from thalweg.systems.vcsn.cluster import WORD, Cluster
 from thalweg.systems.vcsn.hosts import Interrupt, Program, Work
+from thalweg.systems.vcsn.network import Network
 
 _CHUNK = 64 << 20  #: bytes of a file that are copied at once
 _SENT, _RECEIVED = 0, 1  #: handles

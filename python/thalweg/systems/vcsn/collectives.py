@@ -10,10 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from thalweg.systems.vcsn import hosts
-from thalweg.systems.vcsn._sim import Network, Place
+from thalweg.systems.vcsn._sim import Place
 from thalweg.systems.vcsn.circuit_file import Circuits
 from thalweg.systems.vcsn.cluster import WORD, Cluster, Server
 from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Step, Work
+from thalweg.systems.vcsn.network import Network
 from thalweg.systems.vcsn.schedules import Move, Port, Schedule
 
 Segments = list[tuple[int, int]]

@@ -53,6 +53,11 @@ class Network(_sim.Network):
         self.cluster = cluster
         self._partitions: dict[str, Partition] = {}
 
+    @property
+    def shell_ticks(self) -> int:
+        """Of a cycle of the FPGAs' shells."""
+        return self.cluster.ticks_of(self.cluster.fpga(self.cluster.fpgas[0]).shell_clock)
+
     def circuits(self, nodes: Iterable[int] | None = None) -> dict[Place, Place]:
         """The rows of the circuit tables of some FPGAs, or of all."""
         found: dict[Place, Place] = {}

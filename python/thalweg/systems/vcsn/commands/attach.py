@@ -13,9 +13,10 @@ import click
 from thalweg.commands import completion
 from thalweg.commands.measured import cluster_option
 from thalweg.commands.output import OutputFile, json_option, print_line, write_json
-from thalweg.systems.vcsn._sim import Network, Place
+from thalweg.systems.vcsn._sim import Place
 from thalweg.systems.vcsn.attach import Exchange, dropped, interfaces_of, place_of
 from thalweg.systems.vcsn.cluster import Cluster
+from thalweg.systems.vcsn.network import Network
 
 
 class VirtualPort(click.ParamType[list[int]]):

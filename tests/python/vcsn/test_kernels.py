@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""User logic at crossbars: what it sends arrives in whole packets, at the rate and with the latency of circuits."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from thalweg.errors import FabricStopped
+from thalweg.systems.vcsn import models
+from thalweg.vcsn import Cluster, Kernel, Network, Pause, Place, Receive, Send, Words, run
+
+EXAMPLES = Path(__file__).parents[3] / "examples/vcsn"
+Actions = Generator[Send | Receive | Pause, Words | None, None]
+
+
+def joined(cluster: Cluster | None = None) -> Network:
+    """The kernels of nodes 0 and 1, both ways over a circuit."""
+    network = (cluster or Cluster.load("vcsn-d5005")).network()
+    network.rewire({Place(0, 0, 0): Place(1, 0, 0)})
+    for node in (0, 1):
+        port, kernel = network.place(node, 0, 0), network.kernel_place(node)
+        network.connect(node, port, kernel)
+        network.connect(node, kernel, port)
+    return network
+
+
+def test_the_example_runs() -> None:
+    done = subprocess.run([sys.executable, "kernels.py"], cwd=EXAMPLES, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("64 rows of 4096 bytes in ")
+
+
+def test_random_packets_arrive_as_they_were_sent(seed: int) -> None:
+    """Packets of any size in any parts, both ways at once, with pauses; received in parts of any size."""
+    draw = random.Random(seed)
+    network = joined()
+    sent: dict[int, list[tuple[bytes, int]]] = {0: [], 1: []}
+    got: dict[int, list[tuple[bytes, int]]] = {0: [], 1: []}
+
+    def talks(node: int) -> Actions:
+        for _ in range(20):
+            data, channel = (
+                draw.randbytes(draw.choice([1, 64, 65, 9_152, draw.randint(1, 30_000)])),
+                draw.randrange(256),
+            )
+            cut = 64 * draw.randint(0, (len(data) - 1) // 64)
+            if cut:
+                yield Send(data[:cut], ends=False, channel=channel)
+            yield Pause(draw.randint(1, 200))
+            yield Send(data[cut:], channel=channel)
+            sent[node].append((data, channel))
+            packet, ends = b"", False
+            while not ends:
+                words = yield Receive(draw.randint(1, 400))
+                assert words is not None and words.data
+                packet, ends = packet + words.data, words.ends
+                got[node].append((packet, words.channel)) if ends else None
+
+    run(network, kernels=[Kernel(0, talks(0)), Kernel(1, talks(1))])
+    for node in (0, 1):
+        expected = [(data + bytes(-len(data) % 64), channel) for data, channel in sent[1 - node]]
+        assert got[node] == expected and len(expected) == 20, seed
+    assert network.lost == [] and network.blocked == []
+
+
+def test_a_word_takes_table_1s_latency_and_a_stream_equation_2s_rate() -> None:
+    network = joined()
+    ends: list[int] = []
+    size = 8 << 20
+
+    def sends() -> Actions:
+        for _ in range(8):
+            yield Send(bytes(64))
+            ends.append(network.now)
+            yield Receive(1)
+            ends.append(network.now)
+        yield Send(bytes(size))
+
+    def answers() -> Actions:
+        for _ in range(8):
+            yield Receive(1)
+            yield Send(bytes(64))
+        yield Receive(size // 64)
+        ends.append(network.now)
+
+    run(network, kernels=[Kernel(0, sends()), Kernel(1, answers())])
+    ns = 1e9 / network.ticks_per_second
+    trips = [(back - there) * ns for there, back in zip(ends[:16:2], ends[1:16:2], strict=True)]
+    # Twice 851.1 ns between crossbars, and some cycles of 4 ns at the kernels and in the crossbars.
+    assert 2 * 851.1 < sum(trips) / len(trips) < 2 * 851.1 + 60
+    us = (ends[-1] - ends[-2]) * ns / 1e3
+    assert size / us / 1e3 == pytest.approx(models.vcsn_rate() / 1e9, rel=0.005)
+
+
+def test_a_kernel_that_takes_nothing_holds_its_circuit_up() -> None:
+    """128 words wait in its FIFO, more in the receive buffer; behind that frames are lost, as there is no flow control."""
+    network = joined()
+
+    def sends() -> Actions:
+        yield Send(bytes(64 * 1_000))
+
+    def takes() -> Actions:
+        yield Pause(100_000)
+        words = yield Receive(2_000)
+        assert words is not None and len(words.data) == 64_000 and words.ends
+
+    run(network, kernels=[Kernel(0, sends()), Kernel(1, takes())])
+    assert network.lost == []
+
+
+def test_kernels_that_wait_for_ever_are_named() -> None:
+    network = joined()
+
+    def waits() -> Actions:
+        yield Receive(3)
+
+    with pytest.raises(FabricStopped, match="kernel 0 of node 1 waits for words, .*, for virtual port 0.0 of node 1"):
+        run(network, kernels=[Kernel(1, waits()), Kernel(0, waits(), serves=True)])
+
+
+@pytest.mark.parametrize(
+    ("node", "number", "step", "said"),
+    [
+        (0, 1, Send(b"x"), "node 0 has no kernel 1"),
+        (16, 0, Send(b"x"), "node 16 is no FPGA"),
+        (0, 0, Send(b""), "a kernel sends no bytes"),
+        (0, 0, Send(bytes(65), ends=False), "within a packet is whole words of 64 bytes"),
+        (0, 0, Receive(0), "a kernel takes no words"),
+    ],
+)
+def test_wrong_steps_are_refused(node: int, number: int, step: Send | Receive, said: str) -> None:
+    def wrong() -> Actions:
+        yield step
+
+    with pytest.raises(ValueError, match=said):
+        run(joined(), kernels=[Kernel(node, wrong(), number)])
+
+
+def test_a_cluster_may_have_more_kernels_or_none() -> None:
+    with pytest.raises(ValueError, match="node 0 has no kernel 0"):
+        joined(Cluster.load("vcsn-d5005").replace(node={"fpga": {"kernels": 0}}))
+    network = Cluster.load("vcsn-d5005").replace(node={"fpga": {"kernels": 3}}).network()
+    network.connect(0, network.kernel_place(0, 2), network.kernel_place(0, 1))  # from one kernel to another of its node
+    got = []
+
+    def sends() -> Actions:
+        yield Send(b"a" * 64)
+
+    def takes() -> Actions:
+        got.append((yield Receive(5)))
+
+    run(network, kernels=[Kernel(0, sends(), 1), Kernel(0, takes(), 2)])
+    assert got == [Words(b"a" * 64, True, 0)]
