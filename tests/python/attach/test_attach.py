@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bridge import Bridge, needs_bridge
+from bridge import Bridge, captured, dissected, needs_bridge
 from thalweg.cli import main
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -89,6 +89,33 @@ def test_a_second_external_port_and_one_that_waits_in_vain(tmp_path: Path, seed:
     assert alone.returncode == 3
     assert "1 s of the wall clock have passed: write engine 0 of node 3 waits for words" in err
     assert "dropped here: nothing" in out
+
+
+@needs_bridge
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
+def test_wireshark_shows_on_the_bridge_what_was_sent(tmp_path: Path, seed: int) -> None:
+    sent, came = tmp_path / "sent", tmp_path / "came"
+    words = 143 * 300 + 7
+    sent.write_bytes(random.Random(seed).randbytes(64 * words))
+    with Bridge(2) as net, captured(net, "port1", tmp_path / "frames.pcapng"):
+        to = ready(attach(net, 1, f"--tap tw1 --at 0.1 --to 0.0.0 --receive {came}"))
+        ended(attach(net, 0, f"--tap tw0 --to 1.0.1 --send {sent}"))
+        ended(to)
+    names = ["destination_port", "source_port", "channel", "kind", "first", "last", "sequenced", "taken"]
+    fields = ["eth.src", "frame.len", *(f"vcsn.{name}" for name in names)]
+    data, credits = [], []
+    for frame in dissected(tmp_path / "frames.pcapng", fields):
+        (data if frame["eth.src"] == "02:00:00:00:00:00" else credits).append(list(frame.values()))
+    full = ["02:00:00:00:00:00", str(18 + 9152), "1", "0", "0", "0"]
+    assert data == [
+        [*full, "1", "0", "0", ""],
+        *([*full, "0", "0", "0", ""] for _ in range(299)),
+        ["02:00:00:00:00:00", str(18 + 7 * 64), "1", "0", "0", "0", "0", "1", "0", ""],
+    ]
+    taken = [int(frame.pop()) for frame in credits]
+    assert all(frame == ["02:00:00:00:00:01", "82", "0", "1", "0", "2", "1", "1", "0"] for frame in credits)
+    assert taken == sorted(set(taken)) and words - 2560 < taken[-1] <= words
 
 
 JUNK = """
