@@ -29,7 +29,8 @@ module tw_multiplexer #(
     input  logic                            choose_i,
     input  logic [Ports-1:0]                wanting_i,
     input  logic [Ports-1:0][WordsBits-1:0] words_i,    /// of the port's frame, at least 1; where it is wanting
-    output logic [Ports-1:0]                chosen_o    /// one-hot; zero where none was
+    output logic [Ports-1:0]                chosen_o,   /// one-hot; zero where none was
+    output logic                            any_o       /// one was
 );
   if (Ports < 1 || Ports > 8) begin : check_ports
     $error("tw_multiplexer: Ports must be 1 to 8");
@@ -45,6 +46,7 @@ module tw_multiplexer #(
   localparam pace_t Cycle = pace_t'(256);
 
   logic [Ports-1:0] open_q, chosen_q;  // may send; is shown
+  logic any_q;
   logic [PortBits-1:0] last_q, winner;
   logic [Ports-1:0][PriorityBits-1:0] priority_d, priority_q;
   logic [Ports-1:0][Ports-1:0] before_q;  // [i][j], of i < j: i goes before j
@@ -53,6 +55,7 @@ module tw_multiplexer #(
   logic [Ports-1:0] wins;
 
   assign chosen_o = chosen_q;
+  assign any_o = any_q;
 
   always_comb begin
     wins = choose_i ? candidates : '0;
@@ -81,6 +84,7 @@ module tw_multiplexer #(
       end
     end
     chosen_q <= rst_i ? '0 : wins;
+    any_q <= !rst_i && choose_i && candidates != 0;
     priority_q <= rst_i ? '0 : priority_d;
     if (rst_i) last_q <= '0;
     else if (choose_i && candidates != 0) last_q <= winner;  // one of them wins

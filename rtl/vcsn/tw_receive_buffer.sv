@@ -45,7 +45,7 @@ module tw_receive_buffer #(
   end
 
   localparam int unsigned IndexBits = $clog2(Words);
-  localparam int unsigned CountBits = $clog2(Words + 1);
+  localparam int unsigned CountBits = $clog2(Words + 1) + 1;
   localparam int unsigned PartBits = $clog2(FrameWords + 1);
   localparam int unsigned CrossingWords = 16, CrossingStages = 2;
 
@@ -67,14 +67,14 @@ module tw_receive_buffer #(
   word_t word_q;
   logic  there_q;  // it is a word that is kept, and has not gone
   pointer_t write_q, kept_q, read_q;  // of the next word; of the first one that may be thrown away; of the next one to leave
-  logic [CountBits-1:0] stored_q;  // words that are kept and have not gone
+  logic [CountBits-1:0] spare_q;  // places beyond those of the longest frame and the words that are kept and have not gone; below 0: none
   logic [PartBits-1:0] part_q, less_q;  // words of the frame; less 1
 
   logic crossing_ready;
   wire  goes = there_q && crossing_ready;
   wire  load = (read_q != kept_q || mac_commit_i) && (!there_q || crossing_ready);
 
-  assign mac_room_o = stored_q <= CountBits'(Words - FrameWords);
+  assign mac_room_o = !spare_q[CountBits-1];
 
   logic [CountBits-1:0] more;  // words that come and go
   always_comb begin
@@ -97,7 +97,7 @@ module tw_receive_buffer #(
       write_q <= '0;
       kept_q <= '0;
       read_q <= '0;
-      stored_q <= '0;
+      spare_q <= CountBits'(Words - FrameWords);
       part_q <= '0;
       less_q <= '1;
     end else begin
@@ -113,7 +113,7 @@ module tw_receive_buffer #(
         part_q <= part_q + 1'b1;
         less_q <= part_q;
       end
-      stored_q <= stored_q + more;
+      spare_q <= spare_q - more;
     end
   end
 
@@ -141,7 +141,7 @@ module tw_receive_buffer #(
       not_too_long : assert (!mac_valid_i || 32'(part_q) < FrameWords);
       ends_after_its_words : assert (!(mac_commit_i || mac_drop_i) || !mac_valid_i);
       one_end : assert (!mac_commit_i || (!mac_drop_i && part_q != 0));
-      bounded : assert (32'(stored_q) + 32'(part_q) <= Words);
+      bounded : assert (signed'(spare_q) >= signed'(CountBits'(part_q)) - signed'(CountBits'(FrameWords)));
     end
   end
 `endif

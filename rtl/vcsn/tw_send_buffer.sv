@@ -31,6 +31,7 @@ module tw_send_buffer #(
     input  logic                 mac_rst_i,
     output logic                 mac_frame_valid_o,    /// the frame at the front
     output logic [WordsBits-1:0] mac_frame_words_o,
+    output logic                 mac_frame_single_o,   /// a word is all of it
     output logic                 mac_frame_first_o,    /// its packet begins with it
     output logic                 mac_frame_last_o,     /// and ends
     output logic [          7:0] mac_frame_channel_o,
@@ -60,7 +61,7 @@ module tw_send_buffer #(
   } word_t;
   typedef struct packed {
     logic [WordsBits-1:0] words;
-    logic first, last;
+    logic single, first, last;
     logic [7:0] channel;
   } frame_t;
 
@@ -83,6 +84,7 @@ module tw_send_buffer #(
   wire begins = accept && !inside_q;
   assign frame = '{
           words: part_q + 1'b1,
+          single: !inside_q,
           first: inside_q ? first_q : word.first,
           last: word.last,
           channel: word.channel
@@ -120,6 +122,7 @@ module tw_send_buffer #(
       .count_o    ()
   );
   assign mac_frame_words_o = front.words;
+  assign mac_frame_single_o = front.single;
   assign mac_frame_first_o = front.first;
   assign mac_frame_last_o = front.last;
   assign mac_frame_channel_o = front.channel;

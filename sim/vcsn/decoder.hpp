@@ -14,7 +14,7 @@
 #include "ethernet/frame.hpp"
 #include "ethernet/line.hpp"
 #include "thalweg_vcsn_spec.hpp"
-#include "vcsn/circuits.hpp"
+#include "vcsn/circuit_table.hpp"
 #include "vcsn/encoder.hpp"
 #include "vcsn/receive_buffer.hpp"
 
@@ -85,12 +85,41 @@ class Decoder final : public Component {
       const unsigned before = std::max(arrival->frame->words(), 2u) - 2;
       const Tick ends =
           std::max({rate.seen(arrival->end(rate)), rate.seen(arrival->word(before, rate)) + 1}) + latency_ + kDecides;
-      held_ = Held{arrival->frame, arrival->damaged, ends, {}, 0};
-      held_->to = decide(now);
+      held_ = Held{arrival->frame, arrival->damaged, ends,
+                   begin(*arrival->frame, [&](unsigned port) { return (*buffers_)[port].has_room(now); })};
       line->pop();
       domain_->wake(id, ends);
     }
     return false;
+  }
+
+  /// What a frame is: what counts it, and its virtual port where it is of a circuit.
+  struct Verdict {
+    std::uint64_t Received::* counts = nullptr;
+    std::uint8_t port = 0;
+  };
+
+  /// Of a frame that begins, by its headers, those of a frame that is too short for them zero as its padding is. `has_room(port)`: that virtual
+  /// port has room for the longest frame.
+  template <class HasRoom>
+  [[nodiscard]] Verdict begin(const ethernet::Frame& frame, HasRoom&& has_room) const {
+    if (frame.destination() != address_) return {&Received::strays};
+    if (frame.type() != spec::kEtherType) return {&Received::others};
+    const auto fields = header(frame);
+    const std::uint8_t port = fields.destination_port;
+    if (!circuits_->joins(port, {frame.source(), fields.source_port})) return {&Received::foreign};
+    if (fields.kind == spec::FrameKind::indication) return {&Received::indications, port};
+    if (fields.kind == spec::FrameKind::credit) return {&Received::credits, port};
+    if (fields.kind != spec::FrameKind::data) return {&Received::unformed};
+    if (!has_room(port)) return {&Received::full};
+    return {&Received::taken, port};
+  }
+  /// Of one that ends, and was `begun` so.
+  [[nodiscard]] std::uint64_t Received::* end(const ethernet::Frame& frame, const Verdict& begun, bool damaged) const {
+    if (damaged) return &Received::damaged;
+    if (begun.counts != &Received::taken) return begun.counts;
+    const std::size_t bytes = data_of(frame);
+    return bytes == 0 || bytes % kWord != 0 || bytes / kWord > frame_words_ ? &Received::unformed : begun.counts;
   }
 
  private:
@@ -98,64 +127,42 @@ class Decoder final : public Component {
     ethernet::FrameRef frame;
     bool damaged = false;
     Tick ends = 0;
-    std::uint64_t* to = nullptr;  ///< counts it
-    std::uint8_t port = 0;
+    Verdict begun;
   };
 
-  [[nodiscard]] spec::VcsnHeader header(const ethernet::Frame& frame) const {
-    std::uint64_t word = 0;
-    std::memcpy(&word, frame.payload().data(), kHeader);
-    return spec::VcsnHeader::unpack(word);
+  [[nodiscard]] static std::size_t data_of(const ethernet::Frame& frame) {
+    return std::max(frame.size(), ethernet::kShortest) - ethernet::kHeader - kHeader;
   }
-
-  /// What counts a frame that begins.
-  std::uint64_t* decide(Tick now) {
-    const ethernet::Frame& frame = *held_->frame;
-    if (frame.destination() != address_) return &received_.strays;
-    if (frame.type() != spec::kEtherType || frame.payload().size() < kHeader) return &received_.others;
-    const auto fields = header(frame);
-    if (!circuits_->joins(fields.destination_port, {frame.source(), fields.source_port})) return &received_.foreign;
-    held_->port = fields.destination_port;
-    if (fields.kind == spec::FrameKind::indication) return &received_.indications;
-    if (fields.kind == spec::FrameKind::credit) return &received_.credits;
-    if (fields.kind != spec::FrameKind::data) return &received_.unformed;
-    if (!(*buffers_)[fields.destination_port].has_room(now)) return &received_.full;
-    return &received_.taken;
+  [[nodiscard]] static spec::VcsnHeader header(const ethernet::Frame& frame) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, frame.payload().data(), std::min<std::size_t>(frame.payload().size(), kHeader));
+    return spec::VcsnHeader::unpack(word);
   }
 
   void end(Tick now) {
     const Held held = *held_;
     held_.reset();
+    const unsigned port = held.begun.port;
     if (seen) seen(now, *held.frame);
-    if (held.damaged) {
-      ++received_.damaged;
-      return;
+    const auto counts = end(*held.frame, held.begun, held.damaged);
+    ++(received_.*counts);
+    if (counts == &Received::indications) indicated(port, now);
+    if (counts == &Received::credits && data_of(*held.frame) == kWord) {
+      std::uint64_t taken = 0;
+      std::memcpy(&taken, held.frame->payload().data() + kHeader, sizeof taken);
+      credited(port, taken, now);
     }
-    if (held.to != &received_.taken) {
-      ++*held.to;
-      if (held.to == &received_.indications) indicated(held.port, now);
-      if (held.to == &received_.credits && held.frame->payload().size() == kHeader + kWord) {
-        std::uint64_t taken = 0;
-        std::memcpy(&taken, held.frame->payload().data() + kHeader, sizeof taken);
-        credited(held.port, taken, now);
-      }
-      return;
-    }
-    const std::size_t bytes = held.frame->payload().size() - kHeader;
-    if (bytes == 0 || bytes % kWord != 0 || bytes / kWord > frame_words_) {
-      ++received_.unformed;
-      return;
-    }
-    ++received_.taken;
+    if (counts != &Received::taken) return;
+    const std::size_t words = data_of(*held.frame) / kWord;
     const auto fields = header(*held.frame);
-    (*buffers_)[held.port].add(held.frame, ethernet::kHeader + kHeader,
-                               {.words = static_cast<unsigned>(bytes / kWord),
-                                .first = fields.first,
-                                .last = fields.last,
-                                .channel = fields.channel,
-                                .whole = now + 1});
-    filled(held.port);
-    watch(held.port, bytes / kWord, now);
+    (*buffers_)[port].add(held.frame, ethernet::kHeader + kHeader,
+                          {.words = static_cast<unsigned>(words),
+                           .first = fields.first,
+                           .last = fields.last,
+                           .channel = fields.channel,
+                           .whole = now + 1});
+    filled(port);
+    watch(port, words, now);
   }
 
   /// Counts words of data in windows of time. In a window with too many it reports, once, the virtual ports that they came for.

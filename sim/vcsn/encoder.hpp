@@ -17,7 +17,7 @@
 #include "ethernet/frame.hpp"
 #include "ethernet/line.hpp"
 #include "thalweg_vcsn_spec.hpp"
-#include "vcsn/circuits.hpp"
+#include "vcsn/circuit_table.hpp"
 #include "vcsn/multiplexer.hpp"
 #include "vcsn/send_buffer.hpp"
 
@@ -57,6 +57,8 @@ class Encoder final : public Component {
 
   ethernet::Line* line = nullptr;
   Sent sent;
+  /// Of each word of a frame: the cycle in which it is requested, and that in which the MAC takes it.
+  std::function<void(Tick, Tick)> moved;
   std::function<void(unsigned)> emptied;  ///< a virtual port has room again
   /// When a word that a virtual port has received, by its number, leaves its buffer; kNever: that is not known.
   std::function<Tick(unsigned, std::uint64_t)> left_at;
@@ -205,8 +207,11 @@ class Encoder final : public Component {
     for (unsigned k = 0; k <= words; ++k) {
       const auto number = static_cast<std::int64_t>(taken_.count());
       requested = std::max(requested + 1, after(taken_.of(number - kPlaces)));
-      if (k == 0) begin = std::max((requested + kToMac) * rate.cycle, line->free());
-      taken_.add(rate.seen(begin + rate.bytes(ethernet::kPreamble + std::int64_t{k} * kWord)));
+      const Tick next = after(taken_.of(number - 1)), there = requested + kToMac;
+      // A frame that is there when the MAC has taken the one before follows it without more than the gap.
+      if (k == 0) begin = there <= next ? line->free() : std::max(there * rate.cycle, line->free());
+      taken_.add(std::max(next, rate.seen(begin + rate.bytes(ethernet::kPreamble + std::int64_t{k} * kWord))));
+      if (moved) moved(requested, taken_.of(number));
       if (k < words) word(k, requested);
     }
     return {begin, requested};
@@ -226,15 +231,17 @@ class Encoder final : public Component {
     credits_[port].sent += frame.words;
     const auto header = this->header(port, spec::FrameKind::data, frame);
     std::pair<Tick, Tick> times;
+    Tick read = now;
     const auto made = frames_->make(to.address, address_, spec::kEtherType, kHeader + std::size_t{frame.words} * kWord,
                                     [&](std::span<std::byte> payload) {
                                       std::memcpy(payload.data(), &header, kHeader);
                                       times = move(frame.words, now, [&](unsigned k, Tick requested) {
                                         std::memcpy(payload.data() + kHeader + std::size_t{k} * kWord,
                                                     buffer.read(requested).bytes.data(), kWord);
+                                        read = requested;
                                       });
                                     });
-    buffer.pop(times.second - 1);
+    buffer.pop(read);
     finish(made, times);
     emptied(port);
   }

@@ -14,7 +14,7 @@
 #include "ethernet/frame.hpp"
 #include "ethernet/kinds.hpp"
 #include "ethernet/line.hpp"
-#include "vcsn/circuits.hpp"
+#include "vcsn/circuit_table.hpp"
 #include "vcsn/decoder.hpp"
 #include "vcsn/encoder.hpp"
 #include "vcsn/external.hpp"

@@ -20,6 +20,7 @@ struct Twin {
 
   void outputs(const Inputs&, Outputs& out) const {
     for (unsigned i = 0; i < kPorts; ++i) out.chosen_o.set_bit(i, chosen == i);
+    out.any_o.set(chosen.has_value());
   }
   void step(const Inputs& in) {
     std::vector<bool> wanting(kPorts);

@@ -32,6 +32,7 @@ struct Twin {
     if (!out.mac_frame_valid_o.get()) return;
     const auto& front = buffer.front();
     out.mac_frame_words_o.set(front.words);
+    out.mac_frame_single_o.set(front.words == 1);
     out.mac_frame_first_o.set(front.first);
     out.mac_frame_last_o.set(front.last);
     out.mac_frame_channel_o.set(front.channel);

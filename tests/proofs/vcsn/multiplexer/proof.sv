@@ -31,6 +31,7 @@ module multiplexer_proof #(
       .PaceBits(PaceBits)
   ) multiplexer (
       .chosen_o(chosen),
+      .any_o(),
       .*
   );
 

@@ -41,6 +41,7 @@ module send_buffer_proof #(
       .mac_rst_i(rst_i),
       .mac_frame_valid_o(frame_valid),
       .mac_frame_words_o(frame_words),
+      .mac_frame_single_o(),
       .mac_frame_first_o(frame_first),
       .mac_frame_last_o(frame_last),
       .mac_frame_channel_o(frame_channel),

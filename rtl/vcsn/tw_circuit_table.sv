@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The circuit table of an external port: of each virtual port the one that it is joined with, written at run time. A frame that came is
+// of a virtual port's circuit where the row of its destination names its source.
+//
+// Order: none. Latency: a row that is written is there in the next cycle; joined_o is that of the frame and the rows in the cycle before.
+// Throughput: one row and one frame a cycle. Storage: Ports rows. Outputs are registers, joined_o behind a gate. Critical path: from the frame's
+// source over its comparison with each row.
+module tw_circuit_table
+  import tw_vcsn_pkg::*;
+#(
+    parameter  int unsigned Ports    = 2,                             /// virtual ports, 1 to 8
+    localparam int unsigned PortBits = Ports > 1 ? $clog2(Ports) : 1
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic                    write_valid_i,
+    input logic     [PortBits-1:0] write_port_i,
+    input circuit_t                write_row_i,
+
+    output logic     [Ports-1:0]       row_valid_o,   /// has a circuit
+    output address_t [Ports-1:0]       row_address_o,
+    output logic     [Ports-1:0] [7:0] row_port_o,
+
+    input  address_t             from_address_i,
+    input  logic     [      7:0] from_port_i,
+    input  logic     [      7:0] to_port_i,
+    output logic     [Ports-1:0] joined_o         /// one-hot, or zero
+);
+  if (Ports < 1 || Ports > 8) begin : check_ports
+    $error("tw_circuit_table: Ports must be 1 to 8");
+  end
+
+  circuit_t [Ports-1:0] rows_q;
+  logic [Ports-1:0] lower_q, upper_q, port_q;  // of the address and both ports are the same
+
+  assign joined_o = lower_q & upper_q & port_q;
+  for (genvar i = 0; i < Ports; i++) begin : row
+    assign row_valid_o[i] = rows_q[i].open;
+    assign row_address_o[i] = rows_q[i].address;
+    assign row_port_o[i] = rows_q[i].port;
+
+    always_ff @(posedge clk_i) begin
+      if (write_valid_i && write_port_i == PortBits'(i)) rows_q[i] <= write_row_i;
+      lower_q[i] <= from_address_i[23:0] == rows_q[i].address[23:0];
+      upper_q[i] <= from_address_i[47:24] == rows_q[i].address[47:24];
+      port_q[i] <= from_port_i == rows_q[i].port && to_port_i == 8'(i) && rows_q[i].open;
+      if (rst_i) begin
+        rows_q[i].open <= 1'b0;
+        port_q[i] <= 1'b0;
+      end
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) port_is_there : assert (!write_valid_i || 32'(write_port_i) < Ports);
+  end
+`endif
+endmodule

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes frames from the MAC, and lets through those of circuits: to this external port, of the circuit's other end, of whole words, with a
+// right FCS, and where their virtual port has room. All others are dropped and counted by their cause.
+//
+// What a frame is for is decided two cycles after its first word, by the circuit table and the room of that cycle but the row of the
+// one before; a row that is written acts from the second cycle on. A frame's words go to their virtual port as they come, shifted by the
+// header; it is committed, or dropped, two cycles after its last word, which has HeaderBytes of the frame's last word of data.
+//
+// Order: kept. Latency: a word of data goes out in the cycle after the MAC's word with its end. Throughput: a word a cycle. Storage: two words of
+// the MAC, the rows of the circuit table, a count of each outcome, which follows a frame's last word by five cycles. Critical path: from the frame's
+// addresses over their comparison; from room_i to what decides.
+module tw_decoder
+  import tw_vcsn_pkg::*;
+  import tw_vcsn_spec_pkg::*;
+#(
+    parameter  int unsigned Ports      = 2,                             /// virtual ports, 1 to 8
+    parameter  int unsigned FrameWords = 143,                           /// words of a frame at most, at least 1
+    parameter  int unsigned EtherType  = 'h88B5,                        /// of frames: for experiments on a local network
+    parameter  int unsigned CountBits  = 32,                            /// of frames of each outcome, even, at least 2
+    localparam int unsigned PortBits   = Ports > 1 ? $clog2(Ports) : 1
+) (
+    input logic     clk_i,
+    input logic     rst_i,
+    input address_t address_i, /// of the external port; constant
+
+    input logic                    write_valid_i,  /// a row of the circuit table
+    input logic     [PortBits-1:0] write_port_i,
+    input circuit_t                write_row_i,
+
+    input logic                 rx_valid_i,
+    input logic [ WordBits-1:0] rx_data_i,
+    input logic [WordBytes-1:0] rx_keep_i,   /// all but in the last word
+    input logic                 rx_last_i,
+    input logic                 rx_error_i,  /// with the last word: the FCS is wrong
+
+    input  logic [Ports-1:0]               room_i,           /// for the longest frame, as of tw_receive_buffer
+    output logic [Ports-1:0]               word_valid_o,
+    output logic [Ports-1:0][WordBits-1:0] word_data_o,
+    output logic [Ports-1:0]               word_first_o,     /// of a packet
+    output logic [Ports-1:0]               word_last_o,
+    output logic [Ports-1:0][         7:0] word_channel_o,
+    output logic [Ports-1:0]               commit_o,         /// the frame has ended, and is kept
+    output logic [Ports-1:0]               drop_o,           /// it is thrown away
+
+    output logic [Outcomes-1:0][CountBits-1:0] counts_o  /// frames, in the order of outcome_t from its last one on
+);
+  if (FrameWords < 1) begin : check_words
+    $error("tw_decoder: FrameWords must be at least 1");
+  end
+
+  if (CountBits < 2 || CountBits % 2 != 0) begin : check_count
+    $error("tw_decoder: CountBits must be even, at least 2");
+  end
+
+  localparam int unsigned WordsBits = $clog2(FrameWords + 1);
+
+  // A cycle after the MAC's word; header of a frame's first one.
+  logic valid_1q, begins_1q, ends_1q, error_1q;
+  logic body_1q, over_1q;  // it has a word's end that there is a place for; there was one too many
+  logic whole_1q;  // as a last word it ends a word of data
+  logic [WordBits-1:0] data_1q;
+  logic [FrontBits-1:0] front_q;  // of a word of data: what the MAC's word before has
+  logic inside_q;  // a frame has begun
+  logic [WordsBits-1:0] words_q;  // of data
+  logic most_q;  // there are no more places for them
+  header_t header_1;
+
+  assign header_1 = header_t'(reversed(data_1q[HeaderBits-1:0]));
+
+  wire begins = rx_valid_i && !inside_q;
+  wire good_1 = whole_1q && !over_1q && !error_1q && !begins_1q;
+
+  always_ff @(posedge clk_i) begin
+    data_1q  <= rx_data_i;
+    error_1q <= rx_error_i;
+    whole_1q <= rx_keep_i == (WordBytes'(1) << HeaderBytes) - 1'b1;
+    if (valid_1q) front_q <= data_1q[WordBits-1:HeaderBits];
+    if (begins) begin
+      words_q <= '0;
+      most_q  <= 1'b0;
+      over_1q <= 1'b0;
+    end else if (rx_valid_i) begin
+      words_q <= words_q + 1'b1;
+      most_q  <= most_q || 32'(words_q) + 1 == FrameWords;
+      over_1q <= over_1q || most_q;
+    end
+    if (rst_i) begin
+      valid_1q  <= 1'b0;
+      begins_1q <= 1'b0;
+      ends_1q   <= 1'b0;
+      body_1q   <= 1'b0;
+      inside_q  <= 1'b0;
+    end else begin
+      valid_1q  <= rx_valid_i;
+      begins_1q <= begins;
+      ends_1q   <= rx_valid_i && rx_last_i;
+      body_1q   <= rx_valid_i && inside_q && !most_q;
+      if (rx_valid_i) inside_q <= !rx_last_i;
+    end
+  end
+
+  // Two cycles after a frame's first word: what it is.
+  logic decides_q, address_q, type_q, data_q, indication_q, credit_q, first_q, last_q;
+  logic [7:0] channel_q;
+  logic [Ports-1:0] joined;  // the virtual port that it is for
+  logic [Ports-1:0] takes, takes_q;  // its words
+  outcome_t begun, begun_q;  // what becomes of it, unless its end says something else
+
+  tw_circuit_table #(
+      .Ports(Ports)
+  ) circuits (
+      .clk_i,
+      .rst_i,
+      .write_valid_i,
+      .write_port_i,
+      .write_row_i,
+      .row_valid_o   (),
+      .row_address_o (),
+      .row_port_o    (),
+      .from_address_i(header_1.source),
+      .from_port_i   (header_1.circuit.source_port),
+      .to_port_i     (header_1.circuit.destination_port),
+      .joined_o      (joined)
+  );
+
+  wire ours = address_q && type_q;
+  wire known = ours && joined != 0;
+
+  assign takes = decides_q ? joined & room_i & {Ports{ours && data_q}} : takes_q;
+  assign begun = '{
+          stray: !address_q,
+          other: address_q && !type_q,
+          foreign: ours && joined == 0,
+          indication: known && indication_q,
+          credit: known && credit_q,
+          unformed: known && !(data_q || indication_q || credit_q),
+          full: known && data_q && (joined & room_i) == 0,
+          taken: known && data_q && (joined & room_i) != 0,
+          damaged: 1'b0
+      };
+
+  always_ff @(posedge clk_i) begin
+    address_q <= header_1.destination == address_i;
+    type_q <= header_1.ethertype == 16'(EtherType);
+    data_q <= header_1.circuit.kind == FrameKindData;
+    indication_q <= header_1.circuit.kind == FrameKindIndication;
+    credit_q <= header_1.circuit.kind == FrameKindCredit;
+    if (begins_1q) begin
+      first_q   <= header_1.circuit.first;
+      last_q    <= header_1.circuit.last;
+      channel_q <= header_1.circuit.channel;
+    end
+    if (decides_q) begun_q <= begun;
+    if (rst_i) begin
+      decides_q <= 1'b0;
+      takes_q   <= '0;
+    end else begin
+      decides_q <= begins_1q;
+      takes_q   <= takes;
+    end
+  end
+
+  // Its words, and its end.
+  logic body_first_q;  // the next word of data is the first one
+  logic [Ports-1:0] commit_q, drop_q;
+
+  assign word_valid_o = body_1q ? takes : '0;
+  assign word_data_o = {Ports{data_1q[HeaderBits-1:0], front_q}};
+  assign word_first_o = {Ports{first_q && body_first_q}};
+  assign word_last_o = {Ports{last_q && ends_1q}};
+  assign word_channel_o = {Ports{channel_q}};
+  assign commit_o = commit_q;
+  assign drop_o = drop_q;
+
+  always_ff @(posedge clk_i) begin
+    if (begins_1q) body_first_q <= 1'b1;
+    else if (valid_1q) body_first_q <= 1'b0;
+    for (int unsigned i = 0; i < Ports; i++) begin
+      commit_q[i] <= !rst_i && ends_1q && good_1 && takes[i];
+      drop_q[i]   <= !rst_i && ends_1q && !begins_1q && !good_1 && takes[i];
+    end
+  end
+
+  // What became of it: its first word's decision is there two cycles after its last word's.
+  logic ends_2q, error_2q, good_2q, ends_3q, error_3q, good_3q;
+  outcome_t outcome_q;
+
+  always_ff @(posedge clk_i) begin
+    error_2q <= error_1q;
+    good_2q <= good_1;
+    error_3q <= error_2q;
+    good_3q <= good_2q;
+    outcome_q <= begun_q;
+    if (begun_q.taken && !good_3q) begin
+      outcome_q.taken <= 1'b0;
+      outcome_q.unformed <= 1'b1;
+    end
+    if (error_3q) outcome_q <= '{damaged: 1'b1, default: 1'b0};
+    if (!ends_3q) outcome_q <= '0;
+    if (rst_i) begin
+      ends_2q   <= 1'b0;
+      ends_3q   <= 1'b0;
+      outcome_q <= '0;
+    end else begin
+      ends_2q <= ends_1q;
+      ends_3q <= ends_2q;
+    end
+  end
+
+  // Counts in two halves: a carry within the cycle is short.
+  for (genvar i = 0; i < Outcomes; i++) begin : count
+    logic [CountBits/2-1:0] low_q, high_q;
+    logic carries_q;  // all of the lower half's bits are set
+
+    assign counts_o[i] = {high_q, low_q};
+
+    always_ff @(posedge clk_i) begin
+      if (rst_i) begin
+        low_q <= '0;
+        high_q <= '0;
+        carries_q <= 1'b0;
+      end else if (outcome_q[i]) begin
+        low_q <= low_q + 1'b1;
+        if (carries_q) high_q <= high_q + 1'b1;
+        carries_q <= low_q == ~(CountBits / 2)'(1);
+      end
+    end
+  end
+endmodule

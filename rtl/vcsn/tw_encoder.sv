@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes Ethernet frames of virtual ports' words and gives them to the MAC: each has a header in front, which is the circuit's, and its
+// words shifted behind it, so that a frame of n words of data is n + 1 of the MAC. All are longer than the shortest frame.
+//
+// A port is chosen in a cycle (tw_multiplexer) among those with a frame and a circuit. From the next one on its words are requested, each of which
+// is at the buffer's output in the cycle after, shifted in the one after that, and then in the FIFO in front of the MAC. As many are
+// requested ahead of the MAC as the FIFO has places, so that it never overflows; a frame has no gap if its words come in consecutive cycles. A circuit that
+// is written acts on choices from the next cycle on; a frame whose port has been chosen has the row of that cycle.
+//
+// Order: kept of each port. Latency: three cycles from the request of a word to tx_valid_o. Throughput: a word a cycle, the last one of each
+// frame of HeaderBytes. Storage: 8 words in a memory of LUTs, two in registers, a row of each port. pop_o depends on frame_single_i. tx_data_o
+// comes from the memory of LUTs. Critical path: that of tw_multiplexer, behind what says that the frame before is requested; to words in the
+// FIFO, from word_valid_i over the selection of a port's word.
+module tw_encoder
+  import tw_vcsn_pkg::*;
+  import tw_vcsn_spec_pkg::*;
+#(
+    parameter  int unsigned Ports        = 2,                             /// virtual ports, 1 to 8
+    parameter  int unsigned FrameWords   = 143,                           /// words of a frame at most, at least 1
+    parameter  int unsigned EtherType    = 'h88B5,                        /// of frames: for experiments on a local network
+    parameter  int unsigned PriorityBits = 3,                             /// at least 1
+    parameter  int unsigned PaceBits     = 20,                            /// at least 10
+    localparam int unsigned PortBits     = Ports > 1 ? $clog2(Ports) : 1,
+    localparam int unsigned WordsBits    = $clog2(FrameWords + 1)
+) (
+    input logic     clk_i,
+    input logic     rst_i,
+    input address_t address_i, /// of the external port; constant
+
+    input logic                    set_valid_i,     /// a virtual port's priority and pace, as of tw_multiplexer
+    input logic [    PortBits-1:0] set_port_i,
+    input logic [PriorityBits-1:0] set_priority_i,
+    input logic [    PaceBits-1:0] set_pace_i,
+
+    input logic                    write_valid_i,  /// a row of the circuit table
+    input logic     [PortBits-1:0] write_port_i,
+    input circuit_t                write_row_i,
+
+    input  logic [Ports-1:0]                frame_valid_i,    /// as of tw_send_buffer
+    input  logic [Ports-1:0][WordsBits-1:0] frame_words_i,
+    input  logic [Ports-1:0]                frame_single_i,   /// a word is all of it
+    input  logic [Ports-1:0]                frame_first_i,
+    input  logic [Ports-1:0]                frame_last_i,
+    input  logic [Ports-1:0][          7:0] frame_channel_i,
+    output logic [Ports-1:0]                read_o,
+    output logic [Ports-1:0]                pop_o,            /// with a frame's last word
+    input  logic [Ports-1:0]                word_valid_i,
+    input  logic [Ports-1:0][ WordBits-1:0] word_data_i,
+
+    output logic                 tx_valid_o,
+    input  logic                 tx_ready_i,
+    output logic [ WordBits-1:0] tx_data_o,
+    output logic [WordBytes-1:0] tx_keep_o,
+    output logic                 tx_last_o
+);
+  localparam int unsigned Places = 8;
+
+  typedef struct packed {
+    logic last;
+    logic [WordBits-1:0] data;
+  } word_t;
+
+  // What is requested: first the chosen port's words, then a frame's last word, of which nothing is in the buffer.
+  logic [Ports-1:0] chosen, open_q, asked_q;  // shown by the multiplexer; has a circuit; whose words are requested
+  logic asks_q, tail_q;  // some are; the last one is
+  logic [WordsBits-1:0] left_q;  // words to request
+  logic final_q;  // that is one
+  logic [Places-1:0] places_q;  // of the FIFO that are not spoken for: as many of the lowest bits
+
+  logic begins;  // a port was chosen
+  wire ready = places_q[0];
+  wire request = ready && (begins || asks_q || tail_q);
+  wire taken = tx_valid_o && tx_ready_i;
+
+  tw_multiplexer #(
+      .Ports       (Ports),
+      .FrameWords  (FrameWords),
+      .PriorityBits(PriorityBits),
+      .PaceBits    (PaceBits)
+  ) multiplexer (
+      .clk_i,
+      .rst_i,
+      .set_valid_i,
+      .set_port_i,
+      .set_priority_i,
+      .set_pace_i,
+      .choose_i (!begins && !asks_q && (!tail_q || ready)),
+      .wanting_i(frame_valid_i & open_q),
+      .words_i  (frame_words_i),
+      .chosen_o (chosen),
+      .any_o    (begins)
+  );
+
+  for (genvar i = 0; i < Ports; i++) begin : port
+    assign read_o[i] = ready && (chosen[i] || asked_q[i]);
+    assign pop_o[i]  = ready && (chosen[i] ? frame_single_i[i] : asked_q[i] && final_q);
+  end
+
+  // The rows that frames have are a cycle behind open_q, as are their headers behind the choice.
+  logic                     write_valid_q;
+  logic     [ PortBits-1:0] write_port_q;
+  circuit_t                 write_row_q;
+  address_t [    Ports-1:0] row_address;
+  logic     [    Ports-1:0] [7:0] row_port;
+
+  tw_circuit_table #(
+      .Ports(Ports)
+  ) circuits (
+      .clk_i,
+      .rst_i,
+      .write_valid_i (write_valid_q),
+      .write_port_i  (write_port_q),
+      .write_row_i   (write_row_q),
+      .row_valid_o   (),
+      .row_address_o (row_address),
+      .row_port_o    (row_port),
+      .from_address_i('0),
+      .from_port_i   ('0),
+      .to_port_i     ('0),
+      .joined_o      ()
+  );
+
+  // Of the chosen port.
+  logic [WordsBits-1:0] words;
+  logic single;
+  header_t header, header_q;
+  always_comb begin
+    words  = '0;
+    single = 1'b0;
+    header = '0;
+    for (int unsigned i = 0; i < Ports; i++) begin
+      if (chosen[i]) begin
+        words |= frame_words_i[i];
+        single |= frame_single_i[i];
+        header.destination |= row_address[i];
+        header.circuit.destination_port |= row_port[i];
+        header.circuit.source_port |= 8'(i);
+        header.circuit.channel |= frame_channel_i[i];
+        header.circuit.first |= frame_first_i[i];
+        header.circuit.last |= frame_last_i[i];
+      end
+    end
+    header.source = address_i;
+    header.ethertype = 16'(EtherType);
+    header.circuit.kind = FrameKindData;
+  end
+
+  // A cycle after the request, and two after it.
+  logic first_1q, last_1q, valid_1q, valid_2q;
+  logic first_d;
+  logic [WordBits-1:0] data;  // of the buffer
+  logic [HeaderBits-1:0] rest_q;  // of the word before, that goes into the next one
+  word_t word_2q;
+
+  always_comb begin
+    data = '0;
+    for (int unsigned i = 0; i < Ports; i++) if (word_valid_i[i]) data |= word_data_i[i];
+  end
+
+  logic  waits_q;  // a frame's first word was not requested in the cycle in which it was chosen
+  assign first_d = begins || waits_q;
+
+  always_ff @(posedge clk_i) begin
+    write_port_q <= write_port_i;
+    write_row_q  <= write_row_i;
+    if (begins) header_q <= header;
+    first_1q <= first_d;
+    last_1q <= tail_q;
+    if (valid_1q) rest_q <= data[WordBits-1-:HeaderBits];
+    word_2q <= '{
+        last: last_1q,
+        data: {data[FrontBits-1:0], first_1q ? reversed(header_q) : rest_q}
+    };
+    if (begins) begin
+      left_q  <= ready ? words - 1'b1 : words;
+      final_q <= ready ? 32'(words) == 2 : single;
+    end else if (ready) begin
+      left_q  <= left_q - 1'b1;
+      final_q <= 32'(left_q) == 2;
+    end
+    if (rst_i) begin
+      write_valid_q <= 1'b0;
+      open_q <= '0;
+      asked_q <= '0;
+      asks_q <= 1'b0;
+      tail_q <= 1'b0;
+      waits_q <= 1'b0;
+      places_q <= '1;
+      valid_1q <= 1'b0;
+      valid_2q <= 1'b0;
+    end else begin
+      write_valid_q <= write_valid_i;
+      for (int unsigned i = 0; i < Ports; i++) begin
+        if (write_valid_i && write_port_i == PortBits'(i)) open_q[i] <= write_row_i.open;
+        if (chosen[i]) asked_q[i] <= !(ready && frame_single_i[i]);
+        else if (ready && final_q) asked_q[i] <= 1'b0;
+      end
+      if (ready) tail_q <= begins ? single : asks_q && final_q;
+      if (ready || begins) asks_q <= begins ? !(ready && single) : asks_q && !final_q;
+      waits_q <= first_d && !ready;
+      if (taken && !request) places_q <= {places_q[Places-2:0], 1'b1};
+      if (request && !taken) places_q <= {1'b0, places_q[Places-1:1]};
+      valid_1q <= request;
+      valid_2q <= valid_1q;
+    end
+  end
+
+  word_t front;
+  assign tx_data_o = front.data;
+  assign tx_last_o = front.last;
+  assign tx_keep_o = {{(WordBytes - HeaderBytes) {!front.last}}, {HeaderBytes{1'b1}}};
+
+  tw_fifo #(
+      .Width($bits(word_t)),
+      .Depth(Places)
+  ) fifo (
+      .clk_i,
+      .rst_i,
+      .in_valid_i (valid_2q),
+      .in_ready_o (),
+      .in_data_i  (word_2q),
+      .out_valid_o(tx_valid_o),
+      .out_ready_i(tx_ready_i),
+      .out_data_o (front),
+      .count_o    ()
+  );
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      port_is_there : assert (!write_valid_i || 32'(write_port_i) < Ports);
+      words_have_places : assert (!valid_2q || fifo.in_ready_o);
+      read_words_come : assert ($onehot0(word_valid_i) && (word_valid_i == 0 || valid_1q));
+      for (int unsigned i = 0; i < Ports; i++)
+        single_says_so : assert (!frame_valid_i[i] || frame_single_i[i] == (frame_words_i[i] == 1));
+    end
+  end
+`endif
+endmodule

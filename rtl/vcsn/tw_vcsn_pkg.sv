@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the blocks of VCSN share: words, frames, rows of the circuit table.
+package tw_vcsn_pkg;
+  import tw_vcsn_spec_pkg::*;
+
+  localparam int unsigned WordBytes = 64;
+  localparam int unsigned WordBits = 8 * WordBytes;
+
+  typedef logic [47:0] address_t;  // the byte that is sent first the highest
+
+  // In front of a frame's words; bit 0 of a struct is the last on the wire.
+  typedef struct packed {
+    address_t destination, source;
+    logic [15:0] ethertype;
+    vcsn_header_t circuit;
+  } header_t;
+  localparam int unsigned HeaderBits = $bits(header_t);
+  localparam int unsigned HeaderBytes = HeaderBits / 8;  // of a frame's last word, too
+  localparam int unsigned FrontBits = WordBits - HeaderBits;  // of a word's data that are in one word of the MAC
+
+  // The bytes on a bus, the first on the wire in bits 7 to 0; and the header in them.
+  function automatic logic [HeaderBits-1:0] reversed(logic [HeaderBits-1:0] bytes);
+    for (int unsigned i = 0; i < HeaderBytes; i++) reversed[8*i+:8] = bytes[HeaderBits-8*(i+1)+:8];
+  endfunction
+
+  // The other end of a virtual port's circuit.
+  typedef struct packed {
+    logic open;
+    address_t address;  // of the external port
+    logic [7:0] port;
+  } circuit_t;
+
+  // What became of a frame that was received.
+  typedef struct packed {
+    logic taken;
+    logic damaged;  // its FCS was wrong
+    logic stray;  // to another address
+    logic other;  // no VCSN frame
+    logic foreign;  // not of the circuit that the virtual port has
+    logic unformed;  // not of whole words, of none or of too many
+    logic indication;
+    logic credit;
+    logic full;  // the virtual port had no room
+  } outcome_t;
+  localparam int unsigned Outcomes = $bits(outcome_t);
+endpackage

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bisim/main.hpp"
+#include "blocks/random_port.hpp"
+#include "blocks/vcsn/words.hpp"
+#include "vcsn/encoder.hpp"
+
+namespace {
+
+using thalweg::Tick;
+using top::Inputs, top::Outputs, top::Parameters;
+namespace vcsn = thalweg::vcsn;
+namespace ethernet = thalweg::ethernet;
+
+constexpr unsigned kPorts = Parameters::Ports, kMost = Parameters::FrameWords;
+constexpr ethernet::Address kAddress = 0x02'1234'5678'9A;
+
+/// The MAC's line in a run, which twin and stimulus look at: its rate, and for how many other frames it is taken after each.
+struct Mac {
+  ethernet::Rate rate;
+  unsigned others = 0;  ///< in 8 frames
+
+  [[nodiscard]] unsigned taken_after(std::uint64_t frame) const { return (frame * 5 & 7) < others ? 1 + frame % 3 : 0; }
+};
+Mac mac;
+constexpr unsigned kOther = 300;  ///< bytes
+
+/// The encoder with buffers that hold what is offered in the module's cycles. Words come in the cycles in which they are read, so that
+/// the encoder's frames get them there.
+struct Twin {
+  static constexpr Tick kBefore = 1 << 20;   ///< time in which words are put into buffers
+  static constexpr unsigned kAll = 1 << 14;  ///< more words than come in a run, so that none waits
+
+  thalweg::Domains domains;
+  thalweg::Domain& domain = domains.add({1, 0});
+  ethernet::Frames frames;
+  vcsn::CircuitTable circuits{kPorts};
+  std::deque<vcsn::SendBuffer> buffers;
+  vcsn::Encoder encoder{domain, frames, kAddress, circuits, buffers};
+  std::optional<ethernet::Line> line;
+
+  struct Beat {
+    Tick requested = 0, taken = 0;
+    unsigned port = 0;
+    bool reads = false, pops = false, last = false;
+    std::shared_ptr<std::vector<std::byte>> frame;
+    std::size_t number = 0;
+  };
+  std::deque<Beat> beats;             ///< that have not been taken
+  std::array<Tick, kPorts> popped{};  ///< after it the next frame may be offered
+  std::uint64_t sent = 0;
+  Tick now = 0;
+
+  Twin() {
+    for (unsigned i = 0; i < kPorts; ++i)
+      buffers.emplace_back(thalweg::Clock{1, 0}, thalweg::Clock{1, 0}, kAll, kMost, kAll).whole = [](Tick) {};
+    encoder.emptied = [](unsigned) {};
+    encoder.moved = [this](Tick requested, Tick taken) {
+      beats.push_back({.requested = requested - kBefore, .taken = taken - kBefore});
+    };
+  }
+
+  void outputs(const Inputs&, Outputs& out) const {
+    out = {};
+    for (const Beat& beat : beats) {
+      if (beat.requested != now || !beat.reads) continue;
+      out.read_o.set_bit(beat.port, true);
+      out.pop_o.set_bit(beat.port, beat.pops);
+    }
+    if (beats.empty() || beats.front().requested + vcsn::Encoder::kToMac > now) return;
+    const Beat& front = beats.front();
+    blocks::WordData data{};
+    const std::size_t from = front.number * vcsn::kWord,
+                      bytes = std::min<std::size_t>(vcsn::kWord, front.frame->size() - from);
+    std::memcpy(data.data(), front.frame->data() + from, bytes);
+    out.tx_valid_o.set(true);
+    out.tx_data_o.set(data);
+    out.tx_keep_o.set(bytes == vcsn::kWord ? ~std::uint64_t{0} : (std::uint64_t{1} << bytes) - 1);
+    out.tx_last_o.set(front.last);
+  }
+
+  void step(const Inputs& in) {
+    if (!line) line.emplace(ethernet::Line::Config{.rate = mac.rate, .latency = 2 * mac.rate.cycle});
+    encoder.line = &*line;
+    for (Beat& beat : beats)
+      if (beat.reads && beat.requested + 1 == now)
+        std::memcpy(beat.frame->data() + ethernet::kHeader + vcsn::kHeader + beat.number * vcsn::kWord,
+                    in.word_data_i.get(beat.port).data(), vcsn::kWord);
+    for (unsigned i = 0; i < kPorts; ++i)
+      if (in.frame_valid_i.bit(i) && buffers[i].empty() && popped[i] < now + 1) offer(i, in);
+    const auto before = beats.size();
+    encoder.step(now + kBefore);
+    if (beats.size() > before) frame(before);
+    if (!beats.empty() && beats.front().taken == now) beats.pop_front();
+    if (in.write_valid_i.get()) {
+      const auto row = in.write_row_i.get();
+      circuits.set(
+          static_cast<unsigned>(in.write_port_i.get()),
+          row.open ? std::optional<vcsn::Circuit>({row.address, static_cast<std::uint8_t>(row.port)}) : std::nullopt);
+    }
+    if (in.set_valid_i.get())
+      encoder.ports().set(static_cast<unsigned>(in.set_port_i.get()),
+                          {.priority = static_cast<unsigned>(in.set_priority_i.get()),
+                           .cycle = static_cast<std::uint32_t>(in.set_pace_i.get())});
+    ++now;
+  }
+
+ private:
+  void offer(unsigned port, const Inputs& in) {
+    const auto words = static_cast<unsigned>(in.frame_words_i.get(port));
+    for (unsigned k = 0; k < words; ++k)
+      buffers[port].put(buffers[port].accepts(), {.first = k == 0 && in.frame_first_i.bit(port),
+                                                  .last = k + 1 == words && in.frame_last_i.bit(port),
+                                                  .channel = static_cast<std::uint8_t>(in.frame_channel_i.get(port))});
+  }
+  /// What the encoder has just sent: its beats begin at `first`.
+  void frame(std::size_t first) {
+    const ethernet::Frame* made = nullptr;
+    while (const auto* arrival = line->front(thalweg::kNever / mac.rate.cycle)) {
+      kept = arrival->frame;
+      line->pop();
+    }
+    made = &*kept;
+    const auto bytes = std::make_shared<std::vector<std::byte>>(made->bytes().begin(), made->bytes().end());
+    const auto header = vcsn::spec::VcsnHeader::unpack(word_at(*made));
+    const auto words = beats.size() - first - 1;
+    for (std::size_t k = 0; k <= words; ++k) {
+      Beat& beat = beats[first + k];
+      beat.port = header.source_port;
+      beat.reads = k < words;
+      beat.pops = k + 1 == words;
+      beat.last = k == words;
+      beat.frame = bytes;
+      beat.number = k;
+      if (beat.pops) popped[beat.port] = beat.requested + 1;
+    }
+    for (unsigned k = mac.taken_after(sent++); k-- > 0;)
+      line->send(line->free(), frames.make(0, 0, 0, kOther - ethernet::kHeader, [](std::span<std::byte>) {}));
+  }
+  [[nodiscard]] static std::uint64_t word_at(const ethernet::Frame& frame) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, frame.payload().data(), vcsn::kHeader);
+    return word;
+  }
+  ethernet::FrameRef kept;
+};
+
+/// Frames of buffers, which are never withdrawn, while circuits are written. The MAC takes words at its line's pace.
+/// Lanes: settings, rows, frames of each port.
+class Stimulus {
+ public:
+  static constexpr unsigned kLanes = 2 + kPorts;
+
+  explicit Stimulus(bisim::Dice run)
+      : load_(run.pick(1000, 500, 50, 5)),
+        short_(run.pick(0, 500, 1000)),
+        sets_(run.pick(0, 2, 20)),
+        writes_(run.pick(2, 20, 200)),
+        open_(run.pick(1000, 900, 500)) {
+    const std::array<ethernet::Rate, 4> rates{{{1280, 33}, {64, 1}, {64, 3}, {97, 7}}};
+    mac = {rates[run.below(4)], run.pick(0, 2, 8)};
+  }
+
+  void drive(const Outputs& seen, const bisim::Draws& draws, Inputs& next) {
+    bisim::Dice settings = draws.lane(0), rows = draws.lane(1);
+    next.address_i.set(kAddress);
+    take(seen, next);
+    for (unsigned i = 0; i < kPorts; ++i) {
+      bisim::Dice frames = draws.lane(2 + i);
+      Frame& frame = frames_[i];
+      next.word_valid_i.set_bit(i, std::exchange(frame.read, seen.read_o.bit(i)));
+      if (next.word_valid_i.bit(i)) next.word_data_i.set(data(frames), i);
+      if (frame.words == 0 && frames.chance(load_)) {
+        frame.words = 1 + frames.below(frames.chance(short_) ? std::min(4U, kMost) : kMost);
+        frame.last = frame.words < kMost || frames.chance(500);
+        frame.first = frames.chance(500);
+        frame.channel = frames.below(256);
+      }
+      next.frame_valid_i.set_bit(i, frame.words > 0);
+      next.frame_words_i.set(frame.words, i);
+      next.frame_single_i.set_bit(i, frame.words == 1);
+      next.frame_first_i.set_bit(i, frame.first);
+      next.frame_last_i.set_bit(i, frame.last);
+      next.frame_channel_i.set(frame.channel, i);
+      if (seen.pop_o.bit(i)) frame.words = 0;  // with its last word
+    }
+    if (rows.chance(writes_)) {
+      next.write_valid_i.set(true);
+      next.write_port_i.set(rows.below(kPorts));
+      next.write_row_i.set({.open = rows.chance(open_),
+                            .address = std::uint64_t{rows.bits()} << 16 | rows.below(1 << 16),
+                            .port = rows.below(256)});
+    }
+    if (settings.chance(sets_)) {
+      next.set_valid_i.set(true);
+      next.set_port_i.set(settings.below(kPorts));
+      next.set_priority_i.set(settings.below(settings.chance(500) ? 2 : 1U << Parameters::PriorityBits));
+      next.set_pace_i.set(settings.below(settings.chance(300) ? 1024 : 1U << 12));
+    }
+    ++now_;
+  }
+
+ private:
+  struct Frame {
+    unsigned words = 0, channel = 0;  ///< no words: none is there
+    bool first = false, last = false, read = false;
+  };
+
+  static blocks::WordData data(bisim::Dice& dice) {
+    blocks::WordData words;
+    for (auto& word : words) word = std::uint64_t{dice.bits()} << 32 | dice.bits();
+    return words;
+  }
+  void take(const Outputs& seen, Inputs& next) {
+    if (!seen.tx_valid_o.get()) return;
+    if (!begin_) begin_ = now_ == taken_ + 1 ? free_ : std::max(now_ * mac.rate.cycle, free_);
+    if (mac.rate.seen(*begin_ + mac.rate.bytes(ethernet::kPreamble + beat_ * vcsn::kWord)) > now_) return;
+    next.tx_ready_i.set(true);
+    taken_ = now_;
+    ++beat_;
+    if (!seen.tx_last_o.get()) return;
+    const auto bytes = static_cast<unsigned>((beat_ - 1) * vcsn::kWord + ethernet::kHeader + vcsn::kHeader);
+    free_ =
+        *begin_ + mac.rate.bytes(ethernet::wire_bytes(bytes) + mac.taken_after(sent_++) * ethernet::wire_bytes(kOther));
+    beat_ = 0;
+    begin_.reset();
+  }
+
+  unsigned load_, short_, sets_, writes_, open_;
+  std::array<Frame, kPorts> frames_{};
+  Tick now_ = 0, free_ = 0, taken_ = -1;
+  std::optional<Tick> begin_;  ///< of the frame that the MAC takes, and its words that it has
+  std::int64_t beat_ = 0;
+  std::uint64_t sent_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bisim::main<Twin, Stimulus>(argc, argv);
+}
