@@ -8,6 +8,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -121,9 +122,9 @@ def test_wireshark_shows_on_the_bridge_what_was_sent(tmp_path: Path, seed: int) 
 JUNK = """
 import random, socket, sys
 link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-link.bind(("tw2", 0))
+link.bind((sys.argv[3], 0))
 draw = random.Random(int(sys.argv[1]))
-for _ in range(300):
+for _ in range(int(sys.argv[2])):
     link.send(bytes.fromhex("020000000001") + b"\x02" + draw.randbytes(draw.randrange(7, 9000)))
 """
 
@@ -135,12 +136,35 @@ def test_frames_of_others_are_counted_and_nothing_else(tmp_path: Path, seed: int
     sent.write_bytes(random.Random(seed).randbytes(1_000_000))
     with Bridge(3) as net:
         to = ready(attach(net, 1, f"--tap tw1 --to 0.0.0 --receive {came} --bytes 1000000 --json {tmp_path}/r.json"))
-        net.run(sys.executable, "-c", JUNK, str(seed))
+        net.run(sys.executable, "-c", JUNK, str(seed), "300", "tw2")
         ended(attach(net, 0, f"--tap tw0 --to 1.0.0 --send {sent}"))
         ended(to)
     assert came.read_bytes() == sent.read_bytes()
     dropped = results(tmp_path / "r.json")["dropped"]
     assert sum(one["count"] for one in dropped) == 300, dropped
+
+
+@needs_bridge
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["veth", "tap"])
+def test_what_nobody_reads_in_time_is_counted(tmp_path: Path, kind: str, seed: int) -> None:
+    """While the node stands still the kernel keeps some of what comes."""
+    frames = 6000
+    with Bridge(2, kind) as net:
+        node = ready(attach(net, 1, f"--tap tw1 --to 0.0.0 --receive {tmp_path}/came --limit 4"))
+        node.send_signal(signal.SIGSTOP)
+        other = "br0" if kind == "tap" else "tw0"
+        net.run(sys.executable, "-c", JUNK, str(seed), str(frames), other)
+        node.send_signal(signal.SIGCONT)
+        out, err = node.communicate(timeout=60)
+    assert node.returncode == 3, err
+    (line,) = [line for line in out.splitlines() if line.startswith("dropped here: ")]
+    dropped = [part.split(" ", 1) for part in line[14:].split("; ")]
+    assert {what for _, what in dropped} == {
+        "frames of other protocols at port 0",
+        "frames that waited too long at tw1",
+    }
+    assert sum(int(count) for count, _ in dropped) == frames
 
 
 @pytest.mark.parametrize(
