@@ -61,6 +61,7 @@ class System:
     node_kinds: frozenset[str]  #: kinds of [node.*] in its cluster files
     endings: frozenset[str] = frozenset()  #: endings of its cluster files that are not TOML, such as `.json`
     operations: Mapping[str, Loaded] = field(default_factory=dict)  #: commands of `thalweg bench`
+    refusals: Mapping[str, str] = field(default_factory=dict)  #: operations that it cannot have, and why
     commands: Mapping[str, Loaded] = field(default_factory=dict)  #: other commands, such as `run` and `rtl cosim`
     cluster: str = "cluster:Cluster"  #: the class of its clusters, with `load` and `load_file`
     default: bool = False  #: the system of cluster files without kinds of nodes
@@ -93,7 +94,8 @@ class System:
     def _entry(self, table: Mapping[str, Loaded], name: str) -> Loaded:
         if not isinstance(name, str) or name not in table:
             known = ", ".join(table)
-            raise InputError(f"{self.name} has no {name}" + (f"; it has {known}" if known else ""))
+            why = f": {self.refusals[name]}" if isinstance(name, str) and name in self.refusals else ""
+            raise InputError(f"{self.name} has no {name}{why}" + (f"; it has {known}" if known else ""))
         return table[name]
 
     def _one(self, where: str, name: str) -> Any:

@@ -5,16 +5,21 @@ from __future__ import annotations
 
 import math
 import random
+from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pytest
 import thalweg
-from thalweg.errors import FabricStopped
+from thalweg.cli import main
+from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.vcsn import hosts, models, schedules
 from thalweg.systems.vcsn.cluster import Cluster
+from thalweg.systems.vcsn.collectives import Collective
 from thalweg.systems.vcsn.hosts import Barrier, Interrupt, Program, Work
 
 PRESET = "vcsn-d5005"
+FILE = Path(__file__).parents[3] / "clusters/vcsn-d5005.toml"
 PAPER = {  # numbers of stages
     "ring": models.stages_dcn,
     "tree": models.stages_vcsn,
@@ -180,3 +185,102 @@ def test_the_tree_is_the_shortest_of_the_three() -> None:
                     of(nodes, size, models.VCSN, complete) for of in (models.tree, models.ring, models.relink)
                 )
                 assert tree < ring < relink
+
+
+@pytest.mark.parametrize("cluster", [PRESET, "dcn-d5005"])
+@pytest.mark.parametrize("nodes", [2, 3, 8, 16])
+def test_an_allgather_takes_its_stages(cluster: str, nodes: int) -> None:
+    """Topology, crossbars, and half as many stages as there are others, each with eight starts of engines at most, the data and a barrier
+    (Equation 3 with the barriers of Equation 7)."""
+    of = Cluster.load(cluster)
+    costs = models.DCN if of.is_direct else models.VCSN
+    size = 512 << 10
+    (row,) = thalweg.measure("allgather", cluster, nodes=nodes, sizes=[size])
+    stages = -(-(nodes - 1) // 2)
+    assert row["verified"] and row["lost"] == 0 and row["stages"] == stages
+    barrier = hosts.barrier_us(of.server_tables[of.servers[0]], -(-nodes // 2)) * 1e-6
+    stage = costs.crossbar + costs.latency + size / costs.rate
+    least = (
+        costs.topology * min(1, nodes / 2)
+        + costs.crossbar
+        + stages * stage
+        + (stages + (0 if of.is_direct else 1)) * barrier
+    )
+    assert 0 < row["time_us"] - least * 1e6 < 33.4 * 3 + 5.84 + stages * (8 * 1.35 + 40)
+
+
+def test_random_allgathers_bring_all_blocks(seed: int) -> None:
+    draw = random.Random(seed)
+    for _ in range(12):
+        rows = thalweg.measure(
+            "allgather",
+            draw.choice([PRESET, "dcn-d5005"]),
+            nodes=draw.randint(2, 16),
+            sizes=[draw.choice([1, 64, 1_000, 9_152, 50_000])],
+            seed=draw.randrange(1 << 20),
+        )
+        assert rows[0]["verified"] and rows[0]["lost"] == 0, seed
+
+
+def fat_tree(folder: Path) -> Cluster:
+    """Eight FPGAs below a fat tree of two levels for each external port, which has loops, in four servers."""
+    text = FILE.read_text()
+    text = text[: text.index("[topology]")]
+    join = "".join(
+        f'  {{ link = "slot", ends = ["{20 + fpga // 2}.slot{fpga % 2}", "{fpga}.pcie"] }},\n' for fpga in range(8)
+    )
+    shape = (
+        'shape = "fattree"\nsize = [8]\nradix = 4\noversubscription = 1\nlevels = 2\nplanes = 2\nplane_switches = true\n'
+        f'node = "fpga"\nswitch = "switch"\nlink = "cable"\nnodes = {{ "20-23" = "server" }}\njoin = [\n{join}]\n'
+    )
+    (folder / "f.toml").write_text(f"{text}[topology]\n{shape}")
+    return Cluster.load(folder / "f.toml")
+
+
+def test_an_allgather_on_a_fat_tree_floods_nothing(tmp_path: Path) -> None:
+    """Every frame has one destination, and nothing else arrives."""
+    cluster = fat_tree(tmp_path)
+    topology = cluster.topology
+    joined = nx.Graph([(a, b) for a, _, b, _ in topology.links.tolist() if min(a, b) >= 8 and max(a, b) < 20])
+    assert len(nx.cycle_basis(joined)) == 2 * 3  # of four leaves and two spines, twice
+    schedule = schedules.allgather_ring(cluster.fpgas, 2)
+    network, _, right = Collective(cluster, schedule, 20_000).run()
+    assert right and network.lost == []
+    for node in cluster.fpgas:
+        counts = [network.received(node, port) for port in (0, 1)]
+        # 313 words are three frames, over both ports in three stages and over one in the last.
+        assert [{what: count for what, count in each.items() if count} for each in counts] == [
+            {"taken": 12},
+            {"taken": 9},
+        ]
+
+
+def test_what_circuits_do_not_have_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    for operation, why in (
+        ("reduce", "circuits carry data, and compute nothing"),
+        ("allreduce", "circuits carry data, and compute nothing"),
+        ("alltoall", "it takes a circuit of each FPGA with each other one"),
+    ):
+        assert main(["bench", operation, "--cluster", PRESET]) == 2
+        said = f"thalweg: vcsn has no {operation}: {why}; it has transfer, gather, scatter, allgather, rewire"
+        assert capsys.readouterr().err.startswith(said)
+        with pytest.raises(InputError, match=f"vcsn has no {operation}: {why}"):
+            thalweg.measure(operation, "dcn-d5005")
+
+
+def test_the_servers_network_is_a_model() -> None:
+    """A transfer's two copies over slots of 10.8 GB/s and one over InfiniBand of 12.5; a gather's rounds of 33.4 us, and seven blocks."""
+    (row,) = thalweg.measure("transfer", PRESET, by="servers", destination=2, sizes="16M")
+    assert row["time_us"] == pytest.approx(33.4 + (16 << 20) * (2 / 10.8e3 + 1 / 12.5e3))
+    assert row["verified"] is None and row["bound_us"] is None
+    (row,) = thalweg.measure("gather", PRESET, by="servers", sizes="1M")
+    assert row["time_us"] == pytest.approx(3 * 33.4 + 7 * (1 << 20) / 12.5e3)
+    for operation, options, said in (
+        ("transfer", {"by": "servers"}, "FPGAs 0 and 1 are in one server, 18"),
+        ("transfer", {"by": "servers", "port": 1, "destination": 2}, "a transfer by servers has no port"),
+        ("gather", {"by": "servers", "nodes": 9}, "nodes is 9; by servers, these take part, and vcsn-d5005 has 8"),
+        ("scatter", {"by": "servers"}, "'servers' is no way"),
+        ("allgather", {"by": "tree"}, "'tree' is no way; there are ring"),
+    ):
+        with pytest.raises(InputError, match=said):
+            thalweg.measure(operation, PRESET, **options)

@@ -12,9 +12,16 @@ SYSTEM = System(
         "transfer": Loaded("commands.bench:transfer", "Memory to memory over a circuit.", "operations:OPERATIONS"),
         "gather": Loaded("commands.bench:gather", "Blocks of all FPGAs to one.", "operations:OPERATIONS"),
         "scatter": Loaded("commands.bench:scatter", "Blocks of one FPGA to all.", "operations:OPERATIONS"),
+        "allgather": Loaded("commands.bench:allgather", "Blocks of all FPGAs to all.", "operations:OPERATIONS"),
         "rewire": Loaded(
             "commands.bench:rewire", "From one topology of circuits to the next.", "operations:OPERATIONS"
         ),
+    },
+    refusals={
+        **dict.fromkeys(
+            ("reduce", "allreduce", "reduce_scatter", "scan", "exscan"), "circuits carry data, and compute nothing"
+        ),
+        **dict.fromkeys(("alltoall", "alltoallv"), "it takes a circuit of each FPGA with each other one"),
     },
     commands={
         "attach": Loaded("commands.attach:command", "Put a node of a cluster on network interfaces of this computer."),

@@ -113,6 +113,7 @@ class Server(NodeTable):
     )
     very_late_us: float = Field(ge=0, le=1e6, description="by which it is later after a longer step")
     long_us: float = Field(gt=0, le=1e9, description="from which on a step between two barriers is long")
+    network_gbit_s: float = Field(gt=0, le=1e5, description="Gb/s of payload on the servers' own network, each way")
 
     @property
     def port_types(self) -> Mapping[str, str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gather and scatter between the memories of FPGAs, as the servers' programs run them, stage by stage (section 5.1 of the paper)."""
+"""Gather, scatter and allgather between the memories of FPGAs, as the servers' programs run them, stage by stage (section 5.1 of the paper)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ class Collective:
     @cached_property
     def layout(self) -> Layout:
         """What the root sends or receives over different external ports lies in different banks, and so does what a node receives in one stage
-        and sends in the next one, where there are enough: no bank is read and written at once, or twice."""
+        and sends in the next one, where there are enough: no bank is read and written at once, or twice. An allgather's nodes all do as the root,
+        but for their own block, which both ports send."""
         root = self.schedule.root
         node = self.cluster.fpga(root)
         used: dict[tuple[int, int], int] = {}  # bytes of each node's banks
@@ -88,18 +89,20 @@ class Collective:
             put(first.source, first.source_port[0] if first.source == root else 0, block)
         before = dict(now)
         stages: list[list[Placed]] = []
-        for stage in self.schedule.stages:
+        for number, stage in enumerate(self.schedule.stages):
             placed: list[Placed] = []
             for move in stage.moves:
                 read = [(now[move.source, block], self.padded) for block in move.blocks]
                 bank = move.destination_port[0]
-                if move.destination != root:
+                if self.schedule.everywhere:
+                    bank = 2 * bank + 1 - number % 2
+                elif move.destination != root:
                     came[move.destination] = came.get(move.destination, 0) + 1
                     bank = 1 + came[move.destination] % max(1, min(2, node.banks - 1))
                 write = [(put(move.destination, bank, block), self.padded) for block in move.blocks]
                 read[-1], write[-1] = (read[-1][0], self.size), (write[-1][0], self.size)
                 engine, other = (
-                    port[0] if at == root and not self.schedule.steps else 0
+                    port[0] if (at == root or self.schedule.everywhere) and not self.schedule.steps else 0
                     for at, port in ((move.source, move.source_port), (move.destination, move.destination_port))
                 )
                 placed.append(Placed(move, read, write, engine, other, sum(map(len, stages)) + len(placed)))
@@ -118,10 +121,12 @@ class Collective:
             network.store(node, address, self.data(block))
         time = self.simulate(network)
         network.close()
-        ends = {block: self._moves_of(block)[-1].destination for block in self.blocks}
+        data = {block: self.data(block) for block in self.blocks}
+        ends = [(self._moves_of(block)[-1].destination, block) for block in self.blocks]
+        if self.schedule.everywhere:
+            ends = [(node, block) for node in self.blocks for block in self.blocks]
         right = all(
-            network.load(node, self.layout.after[node, block], self.size) == self.data(block)
-            for block, node in ends.items()
+            network.load(node, self.layout.after[node, block], self.size) == data[block] for node, block in ends
         )
         return network, time, right
 

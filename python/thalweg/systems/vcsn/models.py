@@ -52,6 +52,18 @@ def barrier(servers: int) -> float:
     return 3.34e-5 * math.ceil(math.log2(servers)) + 5.84e-6
 
 
+def host_transfer(size: float, slot: float, network: float, message: float) -> float:
+    """Path C of Figure 7, from an FPGA to another by way of their servers: two copies over PCIe slots and one between servers, of these rates, and
+    a message's time. The paper's dashed line of Figure 8 has the copies alone; what MPI adds for larger messages is in no numbers."""
+    return size * (2 / slot + 1 / network) + message
+
+
+def host_gather(servers: int, size: float, network: float, message: float) -> float:
+    """MPI_Gather of MPICH, a binomial tree: a message's time in each round, and all blocks but its own at the root (R. Thakur, R. Rabenseifner, W.
+    Gropp, "Optimization of collective communication operations in MPICH", IJHPCA 2005, section 3)."""
+    return math.ceil(math.log2(servers)) * message + (servers - 1) * size / network
+
+
 def _late(step: float) -> float:
     return LONG if step > STEP else SHORT
 

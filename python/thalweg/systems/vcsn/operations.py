@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be measured on virtual circuits: a transfer between two memories, gather and scatter."""
+"""What can be measured on virtual circuits: a transfer between two memories, gather, scatter and allgather; and by the servers' network, as models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from thalweg.bench.operation import (
@@ -20,7 +20,7 @@ from thalweg.bench.operation import (
     parse_sizes,
 )
 from thalweg.errors import InputError
-from thalweg.systems.vcsn import rewiring, schedules
+from thalweg.systems.vcsn import models, rewiring, schedules
 from thalweg.systems.vcsn.circuit_file import Circuits
 from thalweg.systems.vcsn.cluster import WORD, Cluster
 from thalweg.systems.vcsn.collectives import Collective
@@ -100,13 +100,14 @@ def transfer(
     source: int = 0,
     destination: int = 1,
     port: int = 0,
+    by: str = "",
     sizes: Sizes = "64:64M",
     circuits: str = "",
     seed: int = 1,
     pcap: str = "",
 ) -> Plan:
     """From the memory of the FPGA `source` to that of `destination`, by the five steps of section 4.1. `port`: external port of both, of circuits;
-    over serial links the shortest way is taken. `circuits`: a circuit file whose partitions and circuits are opened, of which one carries it.
+    over serial links the shortest way is taken. `by`: "servers" for path C of Figure 7, as a model. `circuits`: a circuit file whose partitions and circuits are opened, of which one carries it.
     `pcap`: a file for all frames of a single size."""
     for what, node in (("source", source), ("destination", destination)):
         if node not in cluster.fpgas:
@@ -115,6 +116,11 @@ def transfer(
             )
     if source == destination:
         raise InputError(f"source and destination are both {source}")
+    if by:
+        one_of("way", by, ("servers",))
+        if port or pcap or circuits:
+            raise InputError("a transfer by servers has no port, no circuits and no frames to capture")
+        return _transfer_by_servers(cluster, source, destination, _wanted(cluster, sizes, 1))
     opened = Circuits.load(circuits, cluster) if circuits else None
     if cluster.is_direct:
         if port or pcap:
@@ -197,10 +203,90 @@ def gather_schedule(cluster: Cluster, by: str, nodes: Sequence[int], root: int) 
     return schedules.ring(nodes, root, 2, 1, step)
 
 
+def _message_us(cluster: Cluster, servers: Sequence[int]) -> float:
+    """Of a message between servers: a round of their barrier (Equation 6)."""
+    return max(cluster.server_tables[server].barrier_round_us for server in servers)
+
+
+def _network_gb(cluster: Cluster, servers: Sequence[int]) -> float:
+    return min(cluster.server_tables[server].network_gbit_s for server in servers) / 8
+
+
+def _modelled(
+    cluster: Cluster, name: str, title: str, wanted: Sequence[int], seconds: Callable[[int], float], moved: int
+) -> Plan:
+    """A closed form, of which `moved` times the size is moved; nothing is executed."""
+
+    def measure(progress: Progress, _: int) -> Iterator[Measured]:
+        for size in wanted:
+            us = seconds(size) * 1e6
+            yield Measured(size, us, None, None, {"by": "servers", "gb_per_s": moved * size / us / 1e3})
+        progress(1)
+
+    return Plan(
+        cluster, name, f"{title} by the servers' network, a model", "all is there", measure, record="it is a model"
+    )
+
+
+def _transfer_by_servers(cluster: Cluster, source: int, destination: int, wanted: Sequence[int]) -> Plan:
+    servers = []
+    for node in (source, destination):
+        if (server := cluster.server_of(node)) is None:
+            raise InputError(f"FPGA {node} is in no server (kind vcsn-server), whose network would carry its data")
+        servers.append(server)
+    if servers[0] == servers[1]:
+        raise InputError(
+            f"FPGAs {source} and {destination} are in one server, {servers[0]}, which has no network to itself"
+        )
+    slot = min(cluster.slot_of(node).gbit_s for node in (source, destination)) / 8
+    message = _message_us(cluster, servers) * 1e-6
+
+    def seconds(size: int) -> float:
+        return models.host_transfer(size, slot * 1e9, _network_gb(cluster, servers) * 1e9, message)
+
+    title = f"transfer from node {source} to node {destination} on {cluster.name}"
+    return _modelled(cluster, "transfer", title, wanted, seconds, 1)
+
+
+def _gather_by_servers(cluster: Cluster, nodes: int, sizes: Sizes) -> Plan:
+    count = nodes or len(cluster.servers)
+    if not 2 <= count <= len(cluster.servers):
+        raise InputError(
+            f"nodes is {count}; by servers, these take part, and {cluster.name} has {len(cluster.servers)}, of which 2 at least do"
+        )
+    servers = cluster.servers[:count]
+    message = _message_us(cluster, servers) * 1e-6
+
+    def seconds(size: int) -> float:
+        return models.host_gather(count, size, _network_gb(cluster, servers) * 1e9, message)
+
+    title = f"gather to one of {count} servers on {cluster.name}, bytes of each"
+    return _modelled(cluster, "gather", title, _wanted(cluster, sizes, count - 1), seconds, count - 1)
+
+
+def _schedule(cluster: Cluster, name: str, by: str, nodes: Sequence[int], root: int) -> Schedule:
+    """Raises InputError."""
+    if name != "allgather":
+        made = gather_schedule(cluster, by, nodes, root)
+        return schedules.scatter(made) if name == "scatter" else made
+    if not cluster.is_direct:
+        return schedules.allgather_ring(nodes, cluster.fpga(root).ports)
+    if cluster.topology.shape != "ring":
+        raise InputError(f"allgather goes by ring, and {cluster.name} is a {cluster.topology.shape}")
+
+    def step(node: int, other: int, side: int) -> Move:
+        return _step(cluster, node, other, None if len(nodes) == 2 else side)
+
+    return schedules.allgather_ring(nodes, 2, step)
+
+
 def _collective(
     cluster: Cluster, name: str, by: str, nodes: int, root: int, sizes: Sizes, late: bool, seed: int
 ) -> Plan:
-    by = one_of("way", by or ("ring" if cluster.is_direct else "tree"), schedules.GATHERS)
+    ways = ("ring",) if name == "allgather" else (*schedules.GATHERS, *(("servers",) if name == "gather" else ()))
+    by = one_of("way", by or ("ring" if cluster.is_direct or name == "allgather" else "tree"), ways)
+    if by == "servers":
+        return _gather_by_servers(cluster, nodes, sizes)
     nodes = nodes or len(cluster.fpgas)
     if not 2 <= nodes <= len(cluster.fpgas):
         raise InputError(f"nodes is {nodes}; {cluster.name} has {len(cluster.fpgas)} FPGAs, and 2 at least take part")
@@ -219,18 +305,16 @@ def _collective(
     if not cluster.is_direct:
         for port in range(table.ports):
             _port(cluster, port, taking_part)
-    wanted = _wanted(cluster, sizes, nodes - 1)
+    wanted = _wanted(cluster, sizes, (nodes if name == "allgather" else 1) * (nodes - 1))
     at_least("seed", seed, 0)
-    schedule = gather_schedule(cluster, by, taking_part, root)
-    if name == "scatter":
-        schedule = schedules.scatter(schedule)
+    schedule = _schedule(cluster, name, by, taking_part, root)
     _servers(cluster, schedule)
     _banks(cluster, schedule, name, wanted)
 
     def measure(progress: Progress, _: int) -> Iterator[Measured]:
         for index, size in enumerate(wanted):
             moved = (nodes - 1) * size
-            # The root's ports carry all blocks.
+            # The root's ports carry all blocks but its own, as all nodes' do in an allgather.
             least = _wire_us(cluster, -(-(nodes - 1) // table.ports) * size)
             own: Row = {"by": by, "nodes": nodes}
             measured = _measured(cluster, Collective(cluster, schedule, size, seed, late), moved, size, least, own)
@@ -241,8 +325,8 @@ def _collective(
     def record(rows: Sequence[Row]) -> Recorded:
         return _recorded(title, [Collective(cluster, schedule, row["bytes"], seed, late) for row in rows])
 
-    where = "to" if name == "gather" else "from"
-    title = f"{name} {where} node {root} of {nodes} by {by} on {cluster.name}, bytes of each node"
+    where = {"gather": f"to node {root} of", "scatter": f"from node {root} of", "allgather": "of"}[name]
+    title = f"{name} {where} {nodes} by {by} on {cluster.name}, bytes of each node"
     return Plan(cluster, name, title, "the last program has its interrupt", measure, {"data": seed}, _check, record)
 
 
@@ -256,8 +340,8 @@ def gather(
     late: bool = False,
     seed: int = 1,
 ) -> Plan:
-    """Of the first `nodes` FPGAs (0: all) to `root`. `by`: ring, tree or relink; by default tree, and ring over serial links. `late`: barriers take what they take on average after work
-    (section 6.3)."""
+    """Of the first `nodes` FPGAs (0: all) to `root`. `by`: ring, tree or relink; by default tree, and ring over serial links; servers: MPI_Gather of so
+    many servers, without FPGAs, as a model. `late`: barriers take what they take on average after work (section 6.3)."""
     return _collective(cluster, "gather", by, nodes, root, sizes, late, seed)
 
 
@@ -275,9 +359,24 @@ def scatter(
     return _collective(cluster, "scatter", by, nodes, root, sizes, late, seed)
 
 
+def allgather(
+    cluster: Cluster,
+    *,
+    by: str = "",
+    nodes: int = 0,
+    sizes: Sizes = "64K:1M",
+    late: bool = False,
+    seed: int = 1,
+) -> Plan:
+    """The blocks of the first `nodes` FPGAs (0: all) to all of them. `by`: ring, with two circuits at each external port of each FPGA, or over
+    serial links. No frame is broadcast, so that any Ethernet carries it."""
+    return _collective(cluster, "allgather", by, nodes, cluster.fpgas[0], sizes, late, seed)
+
+
 OPERATIONS: dict[str, Any] = {
     "transfer": Operation(transfer),
     "gather": Operation(gather),
     "scatter": Operation(scatter),
+    "allgather": Operation(allgather),
     "rewire": Operation(rewiring.rewire),
 }

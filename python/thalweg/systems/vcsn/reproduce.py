@@ -23,6 +23,8 @@ SIZES = tuple(256 << 20 >> power for power in range(13))
 """Of Table 6: 256 MiB to 64 KiB."""
 TRANSFERS = tuple(64 << 2 * power for power in range(11))
 CLUSTERS = (16, 64, 256, 1024, 4096, 10_000)
+SLOT, NETWORK = 10.8e9, 12.5e9
+"""Bytes a second of a server's PCIe slot (section 4.2.1) and of InfiniBand (section 6.2)."""
 LARGEST = 16 << 20
 """That gathers are simulated with: blocks of larger ones take memory of this computer, and minutes."""
 
@@ -64,6 +66,7 @@ class Evaluation(OfPaper):
             ("DCN's efficiency", self._experiments),
             ("Table 6", self._errors),
             ("Figure 20", self._large),
+            ("re-wiring and servers", self._others),
         ]
 
     def _rates(self) -> Iterator[Row]:
@@ -102,7 +105,7 @@ class Evaluation(OfPaper):
                 "us",
                 bytes=size,
                 dcn_us=other["time_us"],
-                hosts_us=size * (2 / 10.8e3 + 1 / 12.5e3),
+                hosts_us=1e6 * models.host_transfer(size, SLOT, NETWORK, 0),
                 gb_per_s=row["gb_per_s"],
                 dcn_gb_per_s=other["gb_per_s"],
             )
@@ -131,7 +134,7 @@ class Evaluation(OfPaper):
         yield self.row(
             "vcsn.host_network_slowdown",
             "by way of the servers over VCSN",
-            size * (2 / 10.8e3 + 1 / 12.5e3) / rows[-1]["data_us"],
+            1e6 * models.host_transfer(size, SLOT, NETWORK, 0) / rows[-1]["data_us"],
             "times",
             note,
         )
@@ -236,6 +239,24 @@ class Evaluation(OfPaper):
         server = next(iter(self.cluster.server_tables.values()))
         row = barrier_us(server, 8)
         yield self.row("vcsn.barrier", "MPI_Barrier of eight servers, Equation 6", row, "us")
+
+    def _others(self) -> Iterator[Row]:
+        rows = self._bench(self.cluster, "rewire", to="torus:4x4,tree", by="registers")
+        at = max(row["time_us"] for row in rows)
+        note = "150 ns of it are the slot; by the servers' programs 15.5 us a row, t of Table 5"
+        yield self.row("vcsn.reconfigure", "all rows of 16 FPGAs' tables, written by registers", at, "us", note)
+        # Where MPI_Gather of eight servers and the gather of nine FPGAs take as long.
+        server = next(iter(self.cluster.server_tables.values()))
+
+        def servers(size: int) -> float:
+            return models.host_gather(8, size, NETWORK, server.barrier_round_us * 1e-6)
+
+        meet = next(size for size in range(1024, 1 << 26, 1024) if servers(size) > models.gather_vcsn(9, size))
+        note = (
+            "MPICH's algorithm with the time of a barrier's round for each message and the network's full rate; the paper measured it, and gives no "
+            "numbers of MPI's copies"
+        )
+        yield self.row("vcsn.servers.crossover", "VCSN gathers faster than servers from", meet / 1e3, "KB", note)
 
     @staticmethod
     def _bench(cluster: Cluster, operation: str, **options: Any) -> list[dict[str, Any]]:

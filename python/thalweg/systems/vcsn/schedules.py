@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gather and scatter as stages of transfers between nodes' memories: by ring, by tree, and by re-wiring (section 5 of the paper).
+"""Gather, scatter and allgather as stages of transfers between nodes' memories: by ring, by tree, and by re-wiring (section 5 of the paper).
 
 A stage's transfers go at once; the next stage begins when all have ended. Blocks are the nodes' own data, by the nodes' numbers.
 """
@@ -34,11 +34,12 @@ class Stage:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The stages of a gather to a root, or of a scatter from it."""
+    """The stages of a gather to a root, of a scatter from it, or of an allgather, whose root is the first node."""
 
     root: int
     stages: tuple[Stage, ...]
     rewired: bool = False  #: each stage opens the circuits of its own moves
+    everywhere: bool = False  #: every node gets all blocks, over all its external ports at once
     steps: bool = False  #: only the rows that it needs are written before the first stage
     others: frozenset[tuple[int, Port, int, Port]] = (
         frozenset()
@@ -179,6 +180,35 @@ def relink(nodes: Sequence[int], root: int, ports: int, virtual_ports: int) -> S
         for first in range(0, len(others), ports)
     ]
     return Schedule(root, tuple(stages), rewired=True)
+
+
+def allgather_ring(
+    nodes: Sequence[int],
+    ports: int,
+    step: Callable[[int, int, int], Move] | None = None,
+) -> Schedule:
+    """Around a ring both ways, one way with one external port: each node passes the block on that has come last, its own first. A line carries one
+    stream each way. `step`: the move from a node to its neighbour on a side (0: the next one), where links are given."""
+    count = len(nodes)
+    sides = [-(-(count - 1) // 2), (count - 1) // 2] if ports > 1 else [count - 1]
+
+    def move(at: int, side: int, block: int) -> Move:
+        node, other = nodes[at], nodes[(at + (-1 if side else 1)) % count]
+        made = step(node, other, side) if step else Move(node, (side, 0), other, (side, 1), ())
+        return replace(made, blocks=(nodes[block % count],))
+
+    stages = [
+        Stage(
+            tuple(
+                move(at, side, at + number if side else at - number)
+                for side, most in enumerate(sides)
+                if number < most
+                for at in range(count)
+            )
+        )
+        for number in range(max(sides))
+    ]
+    return Schedule(nodes[0], tuple(stages), everywhere=True)
 
 
 GATHERS = {"tree": tree, "ring": ring, "relink": relink}

@@ -3,13 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from thalweg.commands.measured import Columns, Outputs, cluster_option, measure, outputs, seed_option, sizes_option
+from thalweg.commands.measured import (
+    Columns,
+    Option,
+    Outputs,
+    cluster_option,
+    measure,
+    outputs,
+    seed_option,
+    sizes_option,
+)
 from thalweg.commands.output import OutputFile
 from thalweg.systems.vcsn import operations, rewiring, schedules
 from thalweg.systems.vcsn.cluster import Cluster
@@ -31,6 +39,7 @@ _RATE: Columns = (("GB/s", "gb_per_s"),)
 @click.option("--source", type=click.IntRange(0), default=0, show_default=True, help="The FPGA that sends.")
 @click.option("--destination", type=click.IntRange(0), default=1, show_default=True, help="The FPGA that receives.")
 @click.option("--port", type=click.IntRange(0), default=0, show_default=True, help="External port of both.")
+@click.option("--by", type=click.Choice(["servers"]), default=None, help="By way of the servers' network, as a model.")
 @_circuits
 @sizes_option("64:64M")
 @_seed
@@ -38,37 +47,39 @@ _RATE: Columns = (("GB/s", "gb_per_s"),)
     "--pcap", type=OutputFile(), metavar="FILE", help="Also write all frames of a single size, for Wireshark."
 )
 @outputs
-def transfer(cluster: str, circuits: Path | None, pcap: Path | None, outputs: Outputs, **options: Any) -> None:
+def transfer(
+    cluster: str, circuits: Path | None, by: str | None, pcap: Path | None, outputs: Outputs, **options: Any
+) -> None:
     """From one FPGA's memory to another's over a circuit: the servers open it, set crossbars, start DMA engines, and wait for the interrupt.
 
     `data` is the time in which words move at crossbars. The bound has the frames on the line.
     """
-    plan = operations.transfer(Cluster.load(cluster), circuits=str(circuits or ""), pcap=str(pcap or ""), **options)
+    plan = operations.transfer(
+        Cluster.load(cluster), circuits=str(circuits or ""), by=by or "", pcap=str(pcap or ""), **options
+    )
     measure(plan, outputs, [("data", "data_us"), *_RATE])
 
 
-def _options(command: Callable[..., None]) -> Callable[..., None]:
-    """Decorator: the options that gather and scatter share."""
-    for option in reversed(
-        (
-            click.option(
-                "--by",
-                type=click.Choice(sorted(schedules.GATHERS)),
-                default=None,
-                help="By default tree, and ring over serial links; relink: each stage opens circuits of its own.",
-            ),
-            click.option("--nodes", type=click.IntRange(0), default=0, show_default=True, help="FPGAs; 0: all."),
-            click.option("--root", type=click.IntRange(0), default=0, show_default=True, help="FPGA."),
-            click.option("--late", is_flag=True, help="Barriers take what they take on average after work."),
-        )
-    ):
-        command = option(command)
-    return command
+def _by(*more: str, about: str = "") -> Option:
+    return click.option(
+        "--by",
+        type=click.Choice([*sorted(schedules.GATHERS), *more]),
+        default=None,
+        help=f"By default tree, and ring over serial links; relink: each stage opens circuits of its own{about}.",
+    )
+
+
+_nodes = click.option("--nodes", type=click.IntRange(0), default=0, show_default=True, help="FPGAs; 0: all.")
+_root = click.option("--root", type=click.IntRange(0), default=0, show_default=True, help="FPGA.")
+_late = click.option("--late", is_flag=True, help="Barriers take what they take on average after work.")
 
 
 @click.command()
 @_cluster
-@_options
+@_by("servers", about="; servers: MPI_Gather of the servers, without FPGAs, as a model")
+@_nodes
+@_root
+@_late
 @sizes_option("64K:4M")
 @_seed
 @outputs
@@ -82,7 +93,10 @@ def gather(cluster: str, by: str | None, outputs: Outputs, **options: Any) -> No
 
 @click.command()
 @_cluster
-@_options
+@_by()
+@_nodes
+@_root
+@_late
 @sizes_option("64K:4M")
 @_seed
 @outputs
@@ -102,7 +116,7 @@ def scatter(cluster: str, by: str | None, outputs: Outputs, **options: Any) -> N
 )
 @_circuits
 @click.option("--by", type=click.Choice(WAYS), default=None, help="By default both, one after the other.")
-@click.option("--nodes", type=click.IntRange(0), default=0, show_default=True, help="FPGAs; 0: all.")
+@_nodes
 @_seed
 @outputs
 def rewire(cluster: str, circuits: Path | None, by: str | None, outputs: Outputs, **options: Any) -> None:
@@ -117,6 +131,21 @@ def rewire(cluster: str, circuits: Path | None, by: str | None, outputs: Outputs
         outputs,
         before=columns,
     )
+
+
+@click.command()
+@_cluster
+@_nodes
+@_late
+@sizes_option("64K:1M")
+@_seed
+@outputs
+def allgather(cluster: str, outputs: Outputs, **options: Any) -> None:
+    """Blocks of all FPGAs to all others, by a ring both ways: each passes on what has come, in stages that servers start and barriers end.
+
+    The bound has the frames on the lines of each FPGA; the last share is that of the data that its ports can carry.
+    """
+    measure(operations.allgather(Cluster.load(cluster), **options), outputs, _COLUMNS)
 
 
 _COLUMNS: Columns = (("stages", "stages"), *_RATE, ("of ports", "share_of_ports"))
