@@ -100,7 +100,7 @@ module tw_decoder
   end
 
   // Two cycles after a frame's first word: what it is.
-  logic decides_q, address_q, type_q, data_q, indication_q, credit_q, first_q, last_q;
+  logic decides_q, address_q, type_q, data_q, indication_q, credit_q, sequenced_q, first_q, last_q;
   logic [7:0] channel_q;
   logic [Ports-1:0] joined;  // the virtual port that it is for
   logic [Ports-1:0] takes, takes_q;  // its words
@@ -133,18 +133,20 @@ module tw_decoder
           foreign: ours && joined == 0,
           indication: known && indication_q,
           credit: known && credit_q,
-          unformed: known && !(data_q || indication_q || credit_q),
+          unformed: known && !(data_q || indication_q || credit_q || sequenced_q),
           full: known && data_q && (joined & room_i) == 0,
           taken: known && data_q && (joined & room_i) != 0,
+          sessionless: known && sequenced_q,
           damaged: 1'b0
       };
 
   always_ff @(posedge clk_i) begin
     address_q <= header_1.destination == address_i;
     type_q <= header_1.ethertype == 16'(EtherType);
-    data_q <= header_1.circuit.kind == FrameKindData;
+    data_q <= header_1.circuit.kind == FrameKindData && !header_1.circuit.sequenced;
     indication_q <= header_1.circuit.kind == FrameKindIndication;
-    credit_q <= header_1.circuit.kind == FrameKindCredit;
+    credit_q <= header_1.circuit.kind == FrameKindCredit && !header_1.circuit.sequenced;
+    sequenced_q <= header_1.circuit.sequenced && header_1.circuit.kind != FrameKindIndication;
     if (begins_1q) begin
       first_q   <= header_1.circuit.first;
       last_q    <= header_1.circuit.last;

@@ -41,6 +41,7 @@ package tw_vcsn_pkg;
     logic indication;
     logic credit;
     logic full;  // the virtual port had no room
+    logic sessionless;  // with the header of a session, where the virtual port has none
   } outcome_t;
   localparam int unsigned Outcomes = $bits(outcome_t);
 endpackage

@@ -20,6 +20,11 @@ class Ring {
   [[nodiscard]] bool full() const { return size_ == slots_.size(); }
   [[nodiscard]] T& front() { return slots_[head_]; }
   [[nodiscard]] const T& front() const { return slots_[head_]; }
+  /// Counted from the front; below size().
+  [[nodiscard]] const T& operator[](std::size_t number) const {
+    const std::size_t at = head_ + number;
+    return slots_[at < slots_.size() ? at : at - slots_.size()];
+  }
 
   /// Only when not full.
   void push(const T& value) {

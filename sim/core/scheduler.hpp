@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <queue>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -115,6 +116,9 @@ class Scheduler {
         const auto id = static_cast<ComponentId>(word * 64 + static_cast<unsigned>(std::countr_zero(bits)));
         if (components_[id]->step(now_)) mark(id, now_ + 1);
       }
+    // It would be stepped when the wheel comes round.
+    if (any_[slot / 64] >> slot % 64 & 1) [[unlikely]]
+      throw std::logic_error("a component was woken in the tick that was being stepped");
   }
 
   using Wake = std::pair<Tick, ComponentId>;

@@ -67,6 +67,7 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, Frames& frames) {
                         .faults = {.bit_error_rate = values.get<double>("bit_error_rate"),
                                    .frames_lost = values.get<double>("frames_lost"),
                                    .frames_duplicated = values.get<double>("frames_duplicated")},
+                        .frames_reordered = values.get<double>("frames_reordered"),
                         .seed = mix(mix(values.get<std::uint64_t>("seed")) + made++)};
     config.latency = config.rate.cycles(values.get<double>("latency_ns") * 1e-9 * hertz(domain));
     auto back = config;

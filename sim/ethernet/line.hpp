@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "cluster/assembly.hpp"
 #include "common/ring.hpp"
@@ -78,7 +79,8 @@ class Line {
   struct Config {
     Rate rate{};
     Units latency = 0;
-    WireFaults faults{};  ///< `reset_at` has no meaning here
+    WireFaults faults{};          ///< `reset_at` has no meaning here
+    double frames_reordered = 0;  ///< share of frames that come after the next one
     std::uint64_t seed = 1;
   };
   explicit Line(const Config& config)
@@ -87,7 +89,8 @@ class Line {
         faults_(config.faults),
         errors_(faults_.bit_error_rate, mix(config.seed) + 1),
         losses_(faults_.frames_lost, mix(config.seed) + 2),
-        repetitions_(faults_.frames_duplicated, mix(config.seed) + 3) {
+        repetitions_(faults_.frames_duplicated, mix(config.seed) + 3),
+        swaps_(config.frames_reordered, mix(config.seed) + 4) {
     require(latency_ + rate.bytes(kPreamble + kShortest) > rate.cycle,
             "an Ethernet link on which a frame's first word takes less than a cycle");
   }
@@ -113,11 +116,20 @@ class Line {
       ++use_.lost;
       return begin;
     }
+    if (!late_.frame && swaps_.next()) {
+      late_ = {frame, 0, damaged};
+      return begin;
+    }
     arrive({frame, begin + latency_, damaged});
     if (repetitions_.next()) {  // in the gap of what would be idle else, so that it takes the line's time, too
       ++use_.duplicated;
       arrive({frame, free_ + latency_, damaged});
       free_ += rate.bytes(bytes);
+    }
+    if (late_.frame) {
+      late_.begin = free_ + latency_;
+      free_ += rate.bytes(wire_bytes(late_.frame->size()));
+      arrive(std::exchange(late_, {}));
     }
     return begin;
   }
@@ -135,6 +147,8 @@ class Line {
   [[nodiscard]] bool empty() const { return arrivals_.empty(); }
   [[nodiscard]] const Usage& usage() const { return usage_; }
   [[nodiscard]] const WireUse& use() const { return use_; }
+  /// Frames that have not arrived and will not, but for one that the next one brings.
+  [[nodiscard]] std::uint64_t lost() const { return use_.lost + static_cast<bool>(late_.frame); }
 
  private:
   void arrive(Arrival arrival) {
@@ -144,7 +158,8 @@ class Line {
 
   Units latency_, free_ = 0;
   WireFaults faults_;
-  Trials errors_, losses_, repetitions_;
+  Trials errors_, losses_, repetitions_, swaps_;
+  Arrival late_;  ///< comes after the next one
   Ring<Arrival> arrivals_;
   Usage usage_;  ///< words
   WireUse use_;
@@ -175,7 +190,7 @@ class Cable final : public AssembledLink {
   void lost(const std::array<std::pair<NodeId, unsigned>, 2>& ends, std::vector<Lost>& all) const override {
     const std::array<const Line*, 2> lines{&there_, &back_};
     for (std::size_t end = 0; end < 2; ++end)
-      if (const auto count = lines[end]->use().lost; count > 0)
+      if (const auto count = lines[end]->lost(); count > 0)
         all.push_back({ends[end].first, "frames lost on the link of port " + std::to_string(ends[end].second), count});
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -17,6 +18,7 @@
 #include "vcsn/circuit_table.hpp"
 #include "vcsn/encoder.hpp"
 #include "vcsn/receive_buffer.hpp"
+#include "vcsn/session.hpp"
 
 namespace thalweg::vcsn {
 
@@ -29,8 +31,10 @@ struct Received {
   std::uint64_t foreign = 0;   ///< not of the circuit that the virtual port has
   std::uint64_t unformed = 0;  ///< not of whole words, of none or of too many
   std::uint64_t indications = 0, credits = 0;
-  std::uint64_t full = 0;     ///< the virtual port had no room
-  std::uint64_t misfits = 0;  ///< shorter or longer than the MAC takes
+  std::uint64_t full = 0;         ///< the virtual port had no room
+  std::uint64_t misfits = 0;      ///< shorter or longer than the MAC takes
+  std::uint64_t sessionless = 0;  ///< of a session where the virtual port has none, or of none where it has one
+  std::uint64_t sequenced = 0;    ///< of the virtual port's session, which counts what became of them
 };
 
 /// The reception monitor of an external port: where words of data come faster than a threshold, the other ends of the circuits that they come
@@ -49,12 +53,13 @@ class Decoder final : public Component {
 
   /// `latency`: cycles of both MACs of a line.
   Decoder(Domain& domain, ethernet::Address address, CircuitTable& circuits, std::deque<ReceiveBuffer>& buffers,
-          Tick latency, unsigned frame_words)
+          std::deque<Session>& sessions, Tick latency, unsigned frame_words)
       : id(domain.scheduler.add(*this)),
         domain_(&domain),
         address_(address),
         circuits_(&circuits),
         buffers_(&buffers),
+        sessions_(&sessions),
         latency_(latency),
         frame_words_(frame_words) {}
 
@@ -65,6 +70,7 @@ class Decoder final : public Component {
   std::function<void(unsigned, Tick)> too_fast;                 ///< what comes for a virtual port
   std::function<void(unsigned, std::uint64_t, Tick)> credited;  ///< the other end has taken so many words
   std::function<void(unsigned, Tick)> indicated;                ///< an indication came for it
+  std::function<void(unsigned, Tick)> heard;                    ///< a frame of its session came
 
   [[nodiscard]] const Received& received() const { return received_; }
   /// The MAC has dropped a frame that is no Ethernet frame.
@@ -86,7 +92,9 @@ class Decoder final : public Component {
       const Tick ends =
           std::max({rate.seen(arrival->end(rate)), rate.seen(arrival->word(before, rate)) + 1}) + latency_ + kDecides;
       held_ = Held{arrival->frame, arrival->damaged, ends,
-                   begin(*arrival->frame, [&](unsigned port) { return (*buffers_)[port].has_room(now); })};
+                   begin(
+                       *arrival->frame, [&](unsigned port) { return (*buffers_)[port].has_room(now); },
+                       [&](unsigned port) { return (*sessions_)[port].used(); })};
       line->pop();
       domain_->wake(id, ends);
     }
@@ -100,15 +108,17 @@ class Decoder final : public Component {
   };
 
   /// Of a frame that begins, by its headers, those of a frame that is too short for them zero as its padding is. `has_room(port)`: that virtual
-  /// port has room for the longest frame.
-  template <class HasRoom>
-  [[nodiscard]] Verdict begin(const ethernet::Frame& frame, HasRoom&& has_room) const {
+  /// port has room for the longest frame. `has_session(port)`: it has one.
+  template <class HasRoom, class HasSession>
+  [[nodiscard]] Verdict begin(const ethernet::Frame& frame, HasRoom&& has_room, HasSession&& has_session) const {
     if (frame.destination() != address_) return {&Received::strays};
     if (frame.type() != spec::kEtherType) return {&Received::others};
     const auto fields = header(frame);
     const std::uint8_t port = fields.destination_port;
     if (!circuits_->joins(port, {frame.source(), fields.source_port})) return {&Received::foreign};
     if (fields.kind == spec::FrameKind::indication) return {&Received::indications, port};
+    if (fields.sequenced != has_session(port)) return {&Received::sessionless};
+    if (fields.sequenced) return {&Received::sequenced, port};
     if (fields.kind == spec::FrameKind::credit) return {&Received::credits, port};
     if (fields.kind != spec::FrameKind::data) return {&Received::unformed};
     if (!has_room(port)) return {&Received::full};
@@ -117,9 +127,13 @@ class Decoder final : public Component {
   /// Of one that ends, and was `begun` so.
   [[nodiscard]] std::uint64_t Received::* end(const ethernet::Frame& frame, const Verdict& begun, bool damaged) const {
     if (damaged) return &Received::damaged;
-    if (begun.counts != &Received::taken) return begun.counts;
-    const std::size_t bytes = data_of(frame);
-    return bytes == 0 || bytes % kWord != 0 || bytes / kWord > frame_words_ ? &Received::unformed : begun.counts;
+    const bool sequenced = begun.counts == &Received::sequenced;
+    if (begun.counts != &Received::taken && !sequenced) return begun.counts;
+    const auto kind = header(frame).kind;
+    const bool known =
+        kind == spec::FrameKind::data || kind == spec::FrameKind::acknowledgement || kind == spec::FrameKind::refusal;
+    return !known || words_of(frame, kHeader + (sequenced ? kSequence : 0), 0).words == 0 ? &Received::unformed
+                                                                                          : begun.counts;
   }
 
  private:
@@ -130,9 +144,6 @@ class Decoder final : public Component {
     Verdict begun;
   };
 
-  [[nodiscard]] static std::size_t data_of(const ethernet::Frame& frame) {
-    return std::max(frame.size(), ethernet::kShortest) - ethernet::kHeader - kHeader;
-  }
   [[nodiscard]] static spec::VcsnHeader header(const ethernet::Frame& frame) {
     std::uint64_t word = 0;
     std::memcpy(&word, frame.payload().data(), std::min<std::size_t>(frame.payload().size(), kHeader));
@@ -147,22 +158,41 @@ class Decoder final : public Component {
     const auto counts = end(*held.frame, held.begun, held.damaged);
     ++(received_.*counts);
     if (counts == &Received::indications) indicated(port, now);
-    if (counts == &Received::credits && data_of(*held.frame) == kWord) {
+    if (counts == &Received::credits && words_of(*held.frame, kHeader, now).words == 1) {
       std::uint64_t taken = 0;
       std::memcpy(&taken, held.frame->payload().data() + kHeader, sizeof taken);
       credited(port, taken, now);
     }
+    if (counts == &Received::sequenced) hear(held.frame, port, now);
     if (counts != &Received::taken) return;
-    const std::size_t words = data_of(*held.frame) / kWord;
-    const auto fields = header(*held.frame);
-    (*buffers_)[port].add(held.frame, ethernet::kHeader + kHeader,
-                          {.words = static_cast<unsigned>(words),
-                           .first = fields.first,
-                           .last = fields.last,
-                           .channel = fields.channel,
-                           .whole = now + 1});
+    const Waiting words = words_of(*held.frame, kHeader, now);
+    (*buffers_)[port].add(held.frame, ethernet::kHeader + kHeader, words);
     filled(port);
-    watch(port, words, now);
+    watch(port, words.words, now);
+  }
+
+  /// A frame's words behind its headers; 0 where these are not whole, none or too many.
+  [[nodiscard]] Waiting words_of(const ethernet::Frame& frame, unsigned headers, Tick now) const {
+    const std::size_t size = std::max(frame.size(), ethernet::kShortest) - ethernet::kHeader;
+    const auto fields = header(frame);
+    Waiting words{.first = fields.first, .last = fields.last, .channel = fields.channel, .whole = now + 1};
+    if (size >= headers && (size - headers) % kWord == 0 && (size - headers) / kWord <= frame_words_)
+      words.words = static_cast<unsigned>((size - headers) / kWord);
+    return words;
+  }
+
+  void hear(const ethernet::FrameRef& frame, unsigned port, Tick now) {
+    const std::byte* behind = frame->payload().data() + kHeader;
+    std::array<std::uint64_t, 2> sequence{};
+    std::memcpy(sequence.data(), behind, kSequence);
+    std::uint64_t received = 0;
+    std::memcpy(&received, behind + kSequence, sizeof received);
+    const auto kind = header(*frame).kind;
+    const Waiting words = words_of(*frame, kHeader + kSequence, now);
+    (*sessions_)[port].hear(kind, spec::VcsnSequence::unpack(sequence), frame, ethernet::kHeader + kHeader + kSequence,
+                            words, received, now);
+    heard(port, now);
+    if (kind == spec::FrameKind::data) watch(port, words.words, now);
   }
 
   /// Counts words of data in windows of time. In a window with too many it reports, once, the virtual ports that they came for.
@@ -186,6 +216,7 @@ class Decoder final : public Component {
   ethernet::Address address_;
   CircuitTable* circuits_;
   std::deque<ReceiveBuffer>* buffers_;
+  std::deque<Session>* sessions_;
   Tick latency_;
   unsigned frame_words_;
   std::optional<Held> held_;

@@ -20,13 +20,13 @@
 #include "vcsn/circuit_table.hpp"
 #include "vcsn/multiplexer.hpp"
 #include "vcsn/send_buffer.hpp"
+#include "vcsn/session.hpp"
 
 namespace thalweg::vcsn {
 
-inline constexpr unsigned kHeader = 4;  ///< bytes
+inline constexpr unsigned kHeader = spec::vcsn_header::bits / 8;      ///< bytes
+inline constexpr unsigned kSequence = spec::vcsn_sequence::bits / 8;  ///< behind it, of frames of a session
 
-/// A port is chosen in a cycle; in the next one the first word of its frame is requested of the buffer, which reaches the MAC three cycles
-/// later: memory, headers, register. As many words are requested ahead of the MAC as the FIFO before it has places.
 /// What a virtual port does where an indication says that it sends too fast.
 struct Reaction {
   Tick cycles = 0;         ///< of the MAC's clock for which it lasts; 0: none
@@ -34,6 +34,9 @@ struct Reaction {
   std::uint32_t pace = 0;  ///< or at this one (`Pace::cycle`)
 };
 
+/// A port is chosen in a cycle; in the next one the first word of its frame is requested of the buffer, which reaches the MAC three cycles
+/// later: memory, headers, register. As many words are requested ahead of the MAC as the FIFO before it has places.
+/// It is stepped before the decoder of its port, so that what is heard acts from the next cycle on.
 class Encoder final : public Component {
  public:
   static constexpr Tick kToMac = 3;
@@ -42,13 +45,14 @@ class Encoder final : public Component {
   using Sent = std::function<void(Tick begin, const ethernet::Frame& frame)>;
 
   Encoder(Domain& domain, ethernet::Frames& frames, ethernet::Address address, CircuitTable& circuits,
-          std::deque<SendBuffer>& buffers)
+          std::deque<SendBuffer>& buffers, std::deque<Session>& sessions)
       : domain_(&domain),
         id_(domain.scheduler.add(*this)),
         frames_(&frames),
         address_(address),
         circuits_(&circuits),
         buffers_(&buffers),
+        sessions_(&sessions),
         ports_(circuits.ports()),
         wanting_(circuits.ports()),
         reacting_(circuits.ports()),
@@ -96,7 +100,7 @@ class Encoder final : public Component {
   }
   /// Words that a virtual port has received have left its buffer, or will.
   void left(unsigned port) {
-    if (credits_[port].words > 0) wake(0);
+    if (credits_[port].words > 0 || (*sessions_)[port].used()) wake(0);
   }
   /// Indications that came for a virtual port.
   [[nodiscard]] std::uint64_t indications(unsigned port) const { return reacting_.at(port).indications; }
@@ -138,6 +142,20 @@ class Encoder final : public Component {
       }
     }
     Tick later = indications_.empty() ? kNever : now + 1;
+    for (unsigned port = 0; port < sessions_->size(); ++port) {
+      Session& session = (*sessions_)[port];
+      if (!session.used() || !circuits_->of(port)) continue;
+      if (session.times_out_at() <= now) session.time_out();
+      const Tick at = session.says_at(now);
+      if (at <= now) {
+        if (const auto says = session.say(now)) {
+          send_word(port, now, says->kind, says->received, says->asks, &says->sequence);
+          return;
+        }
+        continue;
+      }
+      later = std::min({later, at, session.times_out_at()});
+    }
     for (unsigned port = 0; port < credits_.size(); ++port) {
       Credits& credits = credits_[port];
       if (credits.words == 0 || !circuits_->of(port)) continue;
@@ -154,17 +172,17 @@ class Encoder final : public Component {
       return;
     }
     for (unsigned port = 0; port < wanting_.size(); ++port) {
-      const SendBuffer& buffer = (*buffers_)[port];
+      const Waiting* frame = candidate(port);
       Reacting& reacting = reacting_[port];
       if (reacting.usual && reacting.until <= now) {
         ports_.set(port, *reacting.usual);
         reacting.usual.reset();
       }
       const Tick held = reacting.reaction.stops ? reacting.until : 0;
-      const bool open = circuits_->of(port) && (buffer.empty() || has_credit(port, buffer.front().words));
-      wanting_[port] = !buffer.empty() && buffer.front().whole <= now && open && held <= now;
-      if (!buffer.empty() && open && !(wanting_[port] && ports_.from(port) <= now))
-        later = std::min(later, std::max({buffer.front().whole, ports_.from(port), held, now + 1}));
+      const bool open = frame && circuits_->of(port) && has_credit(port, frame->words);
+      wanting_[port] = open && frame->whole <= now && held <= now;
+      if (open && !(wanting_[port] && ports_.from(port) <= now))
+        later = std::min(later, std::max({frame->whole, ports_.from(port), held, now + 1}));
     }
     if (const auto port = ports_.next(wanting_, now))
       send(*port, now);
@@ -172,29 +190,46 @@ class Encoder final : public Component {
       wake(later);
   }
 
+  /// The frame that a virtual port would send next; it may not be whole.
+  [[nodiscard]] const Waiting* candidate(unsigned port) const {
+    const SendBuffer& buffer = (*buffers_)[port];
+    const Session& session = (*sessions_)[port];
+    if (!session.used()) return buffer.empty() ? nullptr : &buffer.front();
+    const auto next = session.next();
+    return next ? &buffer.frame(*next) : nullptr;
+  }
   [[nodiscard]] bool has_credit(unsigned port, unsigned words) const {
     const Credits& of = credits_[port];
     return of.words == 0 || of.sent + words <= of.taken + of.words;
   }
   /// The packed header of a virtual port's frame.
-  [[nodiscard]] std::uint64_t header(unsigned port, spec::FrameKind kind, const Waiting& frame) const {
+  [[nodiscard]] std::uint64_t header(unsigned port, spec::FrameKind kind, const Waiting& frame, bool sequenced) const {
     return spec::VcsnHeader{.destination_port = circuits_->of(port)->port,
                             .source_port = static_cast<std::uint8_t>(port),
                             .channel = frame.channel,
                             .kind = kind,
                             .first = frame.first,
-                            .last = frame.last}
+                            .last = frame.last,
+                            .sequenced = sequenced}
         .pack();
   }
+  /// Writes the headers of a frame; bytes that they have.
+  std::size_t put(std::span<std::byte> payload, std::uint64_t header, const spec::VcsnSequence* sequence) const {
+    std::memcpy(payload.data(), &header, kHeader);
+    if (!sequence) return kHeader;
+    const auto packed = sequence->pack();
+    std::memcpy(payload.data() + kHeader, packed.data(), kSequence);
+    return kHeader + kSequence;
+  }
   /// A frame of a word that begins with a number.
-  void send_word(unsigned port, Tick now, spec::FrameKind kind, std::uint64_t number) {
+  void send_word(unsigned port, Tick now, spec::FrameKind kind, std::uint64_t number, bool first = true,
+                 const spec::VcsnSequence* sequence = nullptr) {
     const Circuit& to = *circuits_->of(port);
-    const auto header = this->header(port, kind, {.words = 1, .first = true, .last = true});
-    finish(frames_->make(to.address, address_, spec::kEtherType, kHeader + kWord,
+    const auto header = this->header(port, kind, {.words = 1, .first = first, .last = true}, sequence);
+    finish(frames_->make(to.address, address_, spec::kEtherType, kHeader + (sequence ? kSequence : 0) + kWord,
                          [&](std::span<std::byte> payload) {
                            std::memset(payload.data(), 0, payload.size());
-                           std::memcpy(payload.data(), &header, kHeader);
-                           std::memcpy(payload.data() + kHeader, &number, sizeof number);
+                           std::memcpy(payload.data() + put(payload, header, sequence), &number, sizeof number);
                          }),
            move(1, now, [](unsigned, Tick) {}));
   }
@@ -225,25 +260,29 @@ class Encoder final : public Component {
 
   void send(unsigned port, Tick now) {
     SendBuffer& buffer = (*buffers_)[port];
-    const Waiting frame = buffer.front();
+    Session& session = (*sessions_)[port];
+    const Waiting frame = *candidate(port);
     const Circuit& to = *circuits_->of(port);
     ports_.sends(port, frame.words, now);
     credits_[port].sent += frame.words;
-    const auto header = this->header(port, spec::FrameKind::data, frame);
+    std::optional<spec::VcsnSequence> sequence;
+    if (session.used()) sequence = session.sends(*session.next(), now);
+    const auto header = this->header(port, spec::FrameKind::data, frame, sequence.has_value());
     std::pair<Tick, Tick> times;
     Tick read = now;
-    const auto made = frames_->make(to.address, address_, spec::kEtherType, kHeader + std::size_t{frame.words} * kWord,
-                                    [&](std::span<std::byte> payload) {
-                                      std::memcpy(payload.data(), &header, kHeader);
-                                      times = move(frame.words, now, [&](unsigned k, Tick requested) {
-                                        std::memcpy(payload.data() + kHeader + std::size_t{k} * kWord,
-                                                    buffer.read(requested).bytes.data(), kWord);
-                                        read = requested;
-                                      });
-                                    });
-    buffer.pop(read);
+    const auto made = frames_->make(
+        to.address, address_, spec::kEtherType, kHeader + (sequence ? kSequence : 0) + std::size_t{frame.words} * kWord,
+        [&](std::span<std::byte> payload) {
+          std::byte* data = payload.data() + put(payload, header, sequence ? &*sequence : nullptr);
+          times = move(frame.words, now, [&](unsigned k, Tick requested) {
+            read = requested;
+            const Word& word = sequence ? buffer.word(frame.begin + k) : buffer.read(requested);
+            std::memcpy(data + std::size_t{k} * kWord, word.bytes.data(), kWord);
+          });
+        });
+    if (!sequence) buffer.pop(read);
     finish(made, times);
-    emptied(port);
+    if (!sequence) emptied(port);
   }
 
   Domain* domain_;
@@ -252,6 +291,7 @@ class Encoder final : public Component {
   ethernet::Address address_;
   CircuitTable* circuits_;
   std::deque<SendBuffer>* buffers_;
+  std::deque<Session>* sessions_;
   Multiplexer ports_;
   std::vector<bool> wanting_;
   std::vector<Reacting> reacting_;

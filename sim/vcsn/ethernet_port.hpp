@@ -33,14 +33,15 @@ class EthernetPort final : public External {
   EthernetPort(const NodeConfig& config, unsigned node, unsigned number, Domain& shell, Domain& mac,
                ethernet::Frames& frames)
       : circuits(config.virtual_ports),
-        encoder(mac, frames, address_of(node, number), circuits, sends_),
-        decoder(mac, address_of(node, number), circuits, receives_, config.line_cycles, config.frame_words) {
+        encoder(mac, frames, address_of(node, number), circuits, sends_, sessions_),
+        decoder(mac, address_of(node, number), circuits, receives_, sessions_, config.line_cycles, config.frame_words) {
     for (unsigned port = 0; port < config.virtual_ports; ++port) {
       sends_.emplace_back(shell.clock, mac.clock, config.send_words, config.frame_words, config.frames).whole =
           [this](Tick cycle) { encoder.wake(cycle); };
       receives_.emplace_back(shell.clock, mac.clock, config.receive_words, config.frame_words).leaves = [this, port] {
         encoder.left(port);
       };
+      sessions_.emplace_back(config.session, sends_.back(), receives_.back());
     }
     encoder.emptied = [this](unsigned port) { emptied(port); };
     decoder.filled = [this](unsigned port) { filled(port); };
@@ -48,6 +49,11 @@ class EthernetPort final : public External {
     decoder.credited = [this](unsigned port, std::uint64_t taken, Tick now) { encoder.credit(port, taken, now); };
     encoder.left_at = [this](unsigned port, std::uint64_t number) {
       return receives_[port].left(static_cast<std::int64_t>(number));
+    };
+    decoder.heard = [this](unsigned port, Tick now) {
+      filled(port);
+      emptied(port);
+      encoder.wake(now + 1);
     };
     decoder.indicated = [this](unsigned port, Tick now) { encoder.react(port, now); };
     end_.domain = &mac;
@@ -76,6 +82,13 @@ class EthernetPort final : public External {
       end_.in->send(end_.domain->scheduler.next() * end_.in->rate.cycle, frames.copy(bytes), damaged);
     return true;
   }
+  [[nodiscard]] const Session& session(unsigned port) const { return sessions_.at(port); }
+  /// 0: none.
+  void open_session(unsigned port, std::uint16_t number) {
+    sessions_.at(port).open(number, end_.domain->scheduler.next());
+    emptied(port);
+    encoder.wake(0);
+  }
   void lost(const std::string& at, NodeId node, std::vector<Lost>& all) const override {
     const Received& of = decoder.received();
     const auto add = [&](std::uint64_t count, const char* what) {
@@ -86,6 +99,15 @@ class EthernetPort final : public External {
     add(of.foreign, "frames of no circuit");
     add(of.unformed, "frames of no whole words");
     add(of.others, "frames of other protocols");
+    add(of.sessionless, "frames with a session where the virtual port has none, or without where it has one");
+    for (const Session& session : sessions_) {
+      const SessionCounts& counts = session.counts();
+      add(counts.stale, "frames of another session");
+      add(counts.unknown, "words of a session that ended before their arrival was known");
+      add(counts.discarded, "words that waited for a session that ended");
+      add(session.state() == SessionState::refused, "sessions that ended as their peer has begun another");
+      add(session.state() == SessionState::silent, "sessions that ended as their peer did not answer");
+    }
     add(of.misfits, "frames too short or too long for Ethernet");
   }
   [[nodiscard]] Clock clock() const { return end_.domain->clock; }
@@ -99,6 +121,7 @@ class EthernetPort final : public External {
  private:
   std::deque<SendBuffer> sends_;
   std::deque<ReceiveBuffer> receives_;
+  std::deque<Session> sessions_;
 
  public:
   Encoder encoder;

@@ -9,6 +9,7 @@
 
 #include "cluster/assembly.hpp"
 #include "memory/bank.hpp"
+#include "vcsn/session.hpp"
 #include "vcsn/word.hpp"
 
 namespace thalweg::vcsn {
@@ -21,6 +22,7 @@ struct NodeConfig {
   std::uint64_t bank_bytes = 1 << 20;
   BankTiming bank{};
   unsigned send_words = 512, receive_words = 3072, frame_words = 143, frames = 32;
+  SessionConfig session{};
   Tick line_cycles = 0;  ///< of the MACs or serial transceivers of both ends of a line, in cycles of their clock
 };
 

@@ -21,10 +21,18 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& fra
   const auto hertz = [ticks_per_second](const Domain& domain) {
     return static_cast<double>(ticks_per_second) / static_cast<double>(domain.clock.period);
   };
-  const auto cycles = [hertz](const Values& values, const char* name, const Domain& domain) {
-    return static_cast<Tick>(std::llround(values.get<double>(name) * 1e-9 * hertz(domain)));
+  const auto cycles = [hertz](const Values& values, const char* name, const Domain& domain, double unit = 1e-9) {
+    return static_cast<Tick>(std::llround(values.get<double>(name) * unit * hertz(domain)));
   };
-  const auto config_of = [hertz, cycles](const Values& values, const Domain& shell, const Domain& line) {
+  const auto session_of = [cycles](const Values& values, const Domain& line) {
+    if (!values.has("resend_us")) return SessionConfig{};  // serial links lose nothing
+    const auto room = values.get<unsigned>("receive_words") / values.get<unsigned>("frame_words");
+    return SessionConfig{.window = std::min({kMostWindow, room, values.get<unsigned>("send_frames")}),
+                         .resend = std::max<Tick>(4, cycles(values, "resend_us", line, 1e-6)),
+                         .reorder = values.get<unsigned>("reorder_frames"),
+                         .tries = values.get<unsigned>("tries")};
+  };
+  const auto config_of = [hertz, cycles, session_of](const Values& values, const Domain& shell, const Domain& line) {
     return NodeConfig{.ports = values.get<unsigned>("ports"),
                       .virtual_ports = values.has("virtual_ports") ? values.get<unsigned>("virtual_ports") : 1,
                       .dmas = values.get<unsigned>("dmas"),
@@ -37,6 +45,7 @@ inline void add_kinds(Kinds& known, Tick ticks_per_second, ethernet::Frames& fra
                       .receive_words = values.get<unsigned>("receive_words"),
                       .frame_words = values.get<unsigned>("frame_words"),
                       .frames = values.get<unsigned>("send_frames"),
+                      .session = session_of(values, line),
                       .line_cycles = cycles(values, "line_ns", line)};
   };
   known.nodes["vcsn"] = [config_of, &frames](const Values& values, unsigned number, const Clocks& clocks) {

@@ -64,9 +64,8 @@ class Network final : public Engine {
 
   // What a host's stores into registers do; they act from now on.
 
-  /// Writes a virtual port's row of the circuit table: frames go to another one and are taken from it alone, or none do. Credits are then
-  /// not used. Throws
-  /// std::invalid_argument, one line, where there is no such port.
+  /// Writes a virtual port's row of the circuit table: frames go to another one and are taken from it alone, or none do. It has no credits
+  /// and no session then. Throws std::invalid_argument, one line, where there is no such port.
   void set_circuit(const Place& at, const std::optional<Place>& to) {
     EthernetPort& port = external(at);
     std::optional<Circuit> circuit;
@@ -76,6 +75,7 @@ class Network final : public Engine {
     }
     port.circuits.set(at.virtual_port, circuit);
     port.set_credits(at.virtual_port, 0);
+    port.open_session(at.virtual_port, 0);
     port.encoder.wake(0);
   }
   /// The rows to write, in the order of nodes and ports, so that some nodes have these circuits, each of two ends, and no others. Throws
@@ -202,6 +202,15 @@ class Network final : public Engine {
   }
   /// All words that a virtual port was given by its crossbar have been sent. Throws std::invalid_argument.
   [[nodiscard]] bool drained(const Place& at) { return external(at).drained(at.virtual_port); }
+  /// An end of a circuit begins a session, of a number that none of this circuit had before: from then on all words arrive, once and in
+  /// order, or both ends know that their session has ended. The other end begins one, too. 0: none. Throws std::invalid_argument.
+  void set_session(const Place& at, std::uint16_t number) {
+    EthernetPort& port = external(at);
+    require(number == 0 || port.circuits.of(at.virtual_port), to_string(at) + " has no circuit");
+    port.set_credits(at.virtual_port, 0);
+    port.open_session(at.virtual_port, number);
+  }
+  [[nodiscard]] const Session& session(const Place& at) { return external(at).session(at.virtual_port); }
   [[nodiscard]] std::uint64_t indications(const Place& at) { return external(at).encoder.indications(at.virtual_port); }
 
   /// Throw std::invalid_argument. A read with a handle completes when its last word has left the engine.

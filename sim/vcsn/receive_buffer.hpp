@@ -40,6 +40,8 @@ class ReceiveBuffer final : public Source {
     written_ += of.words;
     fill();
   }
+  /// Words that have come.
+  [[nodiscard]] std::uint64_t received() const { return written_; }
   /// When word `number` since the begin has left its place; kNever: that is not known.
   [[nodiscard]] Tick left(std::int64_t number) const { return left_.of(number); }
   /// Words that have left, or will at a time that is known.

@@ -23,7 +23,8 @@ struct Waiting {
   unsigned words = 0;
   bool first = false, last = false;
   std::uint8_t channel = 0;
-  Tick whole = 0;  ///< the cycle from which on all of it is there
+  Tick whole = 0;           ///< the cycle from which on all of it is there
+  std::uint64_t begin = 0;  ///< the number of its first word
 };
 
 class SendBuffer final : public Sink {
@@ -54,6 +55,8 @@ class SendBuffer final : public Sink {
   // The MAC's side.
   [[nodiscard]] bool empty() const { return frames_.empty(); }
   [[nodiscard]] const Waiting& front() const { return frames_.front(); }
+  [[nodiscard]] std::size_t frames() const { return frames_.size(); }
+  [[nodiscard]] const Waiting& frame(std::size_t number) const { return frames_[number]; }
   /// Reads the next word of the front frame. Its place is free in the next cycle.
   Word read(Tick cycle) {
     const Word word = words_[read_.count() & (words_.size() - 1)];
@@ -66,6 +69,16 @@ class SendBuffer final : public Sink {
     frames_.pop();
     sent_.add(cycle);
     fill();
+  }
+
+  // Frames that may be sent again stay until they are released.
+
+  /// A word of a frame that waits.
+  [[nodiscard]] const Word& word(std::uint64_t number) const { return words_[number & (words_.size() - 1)]; }
+  /// The places of the front frame are free in the next cycle.
+  void release(Tick cycle) {
+    for (unsigned k = 0; k < frames_.front().words; ++k) read_.add(cycle);
+    pop(cycle);
   }
 
  private:
@@ -82,6 +95,7 @@ class SendBuffer final : public Sink {
       crossing_.pop(at);
       if (gathered_.words == 0) {
         gathered_.first = word.first;
+        gathered_.begin = written_ - 1;
         ++begun_;
       }
       gathered_.last = word.last;

@@ -35,6 +35,12 @@ class Bound {
   [[nodiscard]] Engine& engine() { return attached ? static_cast<Engine&>(*attached) : network; }
 };
 
+struct SessionView {
+  std::string state;
+  std::uint64_t under_way = 0;
+  SessionCounts counts;
+};
+
 Transfer transfer_of(Handle handle, const std::vector<std::pair<std::uint64_t, std::uint64_t>>& segments,
                      std::uint8_t channel) {
   Transfer transfer{.handle = handle, .segments = {}, .channel = channel};
@@ -60,6 +66,17 @@ NB_MODULE(_sim, module) {
         return "Place(" + std::to_string(place.node) + ", " + std::to_string(place.port) + ", " +
                std::to_string(place.virtual_port) + ")";
       });
+
+  nb::class_<SessionView>(module, "Session", "Of an end of a circuit.")
+      .def_ro("state", &SessionView::state,
+              "none, opening (its peer is not known yet), open, refused (its peer has begun another), silent (its peer "
+              "did not answer)")
+      .def_ro("under_way", &SessionView::under_way, "frames that are not acknowledged")
+      .def_prop_ro(
+          "sent", [](const SessionView& of) { return of.counts.sent; }, "frames, each once")
+      .def_prop_ro(
+          "resent", [](const SessionView& of) { return of.counts.resent; }, "times that a frame was sent again")
+      .def_prop_ro("repeated", [](const SessionView& of) { return of.counts.repeated; }, "frames that came again");
 
   nb::class_<Bound> bound(module, "Network");
   bind_engine_of(bound, [](Bound& self) -> Engine& { return self.engine(); });
@@ -155,6 +172,20 @@ NB_MODULE(_sim, module) {
       .def(
           "drained", [](Bound& self, const Place& at) { return self.network.drained(at); }, nb::arg("at"),
           "Whether all words that a virtual port was given by its crossbar have been sent.\n\nRaises ValueError.")
+      .def(
+          "set_session",
+          [](Bound& self, const Place& at, std::uint16_t number) { self.network.set_session(at, number); },
+          nb::arg("at"), nb::arg("number"),
+          "Begins a session at an end of a circuit, of a number that none of the circuit had before: all words arrive, "
+          "once and in order, or both ends know that it has ended. The other end begins one, too. 0: none.\n\nRaises "
+          "ValueError.")
+      .def(
+          "session",
+          [](Bound& self, const Place& at) {
+            const vcsn::Session& of = self.network.session(at);
+            return SessionView{std::string(name(of.state())), of.under_way(), of.counts()};
+          },
+          nb::arg("at"), "The session of a virtual port.\n\nRaises ValueError.")
       .def(
           "indications", [](Bound& self, const Place& at) { return self.network.indications(at); }, nb::arg("at"),
           "That came for a virtual port.\n\nRaises ValueError.")

@@ -73,6 +73,7 @@ class Ethernet(LinkTable):
     bit_error_rate: Share = Field(0, description="share of bits that flip; the frame's check sum is then wrong")
     frames_lost: Share = Field(0, description="share of frames that get lost")
     frames_duplicated: Share = Field(0, description="share of frames that come twice")
+    frames_reordered: Share = Field(0, description="share of frames that come after the next one")
     seed: int = Field(1, ge=0, lt=2**31, description="of the random losses")
 
     def refuses(self, one: str, other: str) -> bool:

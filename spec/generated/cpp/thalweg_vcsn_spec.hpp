@@ -186,7 +186,7 @@ inline constexpr unsigned bits = 96;
 [[nodiscard]] constexpr std::uint16_t peer(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint16_t>((words[0] >> 24 & 0xff) | (words[0] >> 16 & 0xff) << 8);
 }
-/// of data: the frame's. Else all frames below it have come and have left the receive buffer
+/// of data: the frame's. Of an acknowledgement: all frames below it have come and have left the receive buffer. Of a refusal: the peer that the refused frame named
 [[nodiscard]] constexpr std::uint32_t number(std::span<const std::uint64_t, 2> words) {
   return static_cast<std::uint32_t>((words[0] >> 56 & 0xff) | (words[0] >> 48 & 0xff) << 8 | (words[0] >> 40 & 0xff) << 16 | (words[0] >> 32 & 0xff) << 24);
 }
@@ -200,7 +200,7 @@ inline constexpr unsigned bits = 96;
 struct VcsnSequence {
   std::uint16_t session{};  ///< of the source, which its host has drawn; never 0
   std::uint16_t peer{};  ///< session of the destination that the source knows; 0: none yet
-  std::uint32_t number{};  ///< of data: the frame's. Else all frames below it have come and have left the receive buffer
+  std::uint32_t number{};  ///< of data: the frame's. Of an acknowledgement: all frames below it have come and have left the receive buffer. Of a refusal: the peer that the refused frame named
   std::uint32_t base{};  ///< all frames of the source below it are acknowledged
 
   [[nodiscard]] static constexpr VcsnSequence unpack(std::span<const std::uint64_t, 2> words) {

@@ -31,6 +31,31 @@ class Place:
 
     def __repr__(self) -> str: ...
 
+class Session:
+    """Of an end of a circuit."""
+
+    @property
+    def state(self) -> str:
+        """
+        none, opening (its peer is not known yet), open, refused (its peer has begun another), silent (its peer did not answer)
+        """
+
+    @property
+    def under_way(self) -> int:
+        """frames that are not acknowledged"""
+
+    @property
+    def sent(self) -> int:
+        """frames, each once"""
+
+    @property
+    def resent(self) -> int:
+        """times that a frame was sent again"""
+
+    @property
+    def repeated(self) -> int:
+        """frames that came again"""
+
 class Network:
     def __init__(self, description: dict, capture: str = '') -> None:
         """
@@ -166,6 +191,20 @@ class Network:
     def drained(self, at: Place) -> bool:
         """
         Whether all words that a virtual port was given by its crossbar have been sent.
+
+        Raises ValueError.
+        """
+
+    def set_session(self, at: Place, number: int) -> None:
+        """
+        Begins a session at an end of a circuit, of a number that none of the circuit had before: all words arrive, once and in order, or both ends know that it has ended. The other end begins one, too. 0: none.
+
+        Raises ValueError.
+        """
+
+    def session(self, at: Place) -> Session:
+        """
+        The session of a virtual port.
 
         Raises ValueError.
         """

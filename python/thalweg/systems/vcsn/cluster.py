@@ -69,6 +69,11 @@ class Node(Fpga):
     kind: Literal["vcsn"]
     frame_words: FrameWords = 143
     virtual_ports: int = Field(ge=1, le=64, description="of each external port")
+    resend_us: float = Field(20, gt=0, le=1e9, description="without an answer, after which a session sends again")
+    reorder_frames: int = Field(
+        3, ge=0, le=64, description="sent later that come before a session takes a frame for lost"
+    )
+    tries: int = Field(16, ge=1, le=2**20, description="without an answer, after which a session ends")
 
     @property
     def virtual_of_port(self) -> int:

@@ -58,7 +58,7 @@ package tw_vcsn_spec_pkg;
   typedef struct packed {
     logic [15:0] session;  // of the source, which its host has drawn; never 0
     logic [15:0] peer;  // session of the destination that the source knows; 0: none yet
-    logic [31:0] number;  // of data: the frame's. Else all frames below it have come and have left the receive buffer
+    logic [31:0] number;  // of data: the frame's. Of an acknowledgement: all frames below it have come and have left the receive buffer. Of a refusal: the peer that the refused frame named
     logic [31:0] base;  // all frames of the source below it are acknowledged
   } vcsn_sequence_t;
   // All fields 0, but those that are constant.

@@ -25,9 +25,9 @@ constexpr ethernet::Address kAddress = 0x02'1234'5678'9A;
 constexpr std::size_t kHeaders = ethernet::kHeader + vcsn::kHeader;
 
 /// In the order of outcome_t from its last one on.
-constexpr std::array kOutcomes{&Received::full,     &Received::credits, &Received::indications,
-                               &Received::unformed, &Received::foreign, &Received::others,
-                               &Received::strays,   &Received::damaged, &Received::taken};
+constexpr std::array kOutcomes{&Received::sessionless, &Received::full,    &Received::credits, &Received::indications,
+                               &Received::unformed,    &Received::foreign, &Received::others,  &Received::strays,
+                               &Received::damaged,     &Received::taken};
 
 /// The decoder's decisions in their cycles, and the words of frames.
 struct Twin {
@@ -40,7 +40,8 @@ struct Twin {
   thalweg::Domains domains;
   vcsn::CircuitTable circuits{kPorts};
   std::deque<vcsn::ReceiveBuffer> none;
-  vcsn::Decoder decoder{domains.add({1, 0}), kAddress, circuits, none, 0, kMost};
+  std::deque<vcsn::Session> no_sessions;
+  vcsn::Decoder decoder{domains.add({1, 0}), kAddress, circuits, none, no_sessions, 0, kMost};
   std::array<Beat, 3> beats;  ///< that came in this cycle and those before
   vcsn::Decoder::Verdict begun;
   std::array<Received, 3> received;  ///< in this cycle and those before
@@ -112,7 +113,9 @@ struct Twin {
     return vcsn::spec::VcsnHeader::unpack(word);
   }
   [[nodiscard]] vcsn::Decoder::Verdict begin(const Inputs& in) const {
-    return decoder.begin(*frames->copy(beats[1].frame), [&](unsigned port) { return in.room_i.bit(port); });
+    return decoder.begin(
+        *frames->copy(beats[1].frame), [&](unsigned port) { return in.room_i.bit(port); },
+        [](unsigned) { return false; });
   }
   /// A frame's last word came two cycles ago.
   [[nodiscard]] bool ended() const { return beats[1].valid && beats[1].last; }
@@ -192,7 +195,8 @@ class Stimulus {
             .channel = static_cast<std::uint8_t>(dice.below(256)),
             .kind = static_cast<vcsn::spec::FrameKind>(dice.chance(wrong_) ? dice.below(8) : 0),
             .first = dice.chance(500),
-            .last = dice.chance(500)}
+            .last = dice.chance(500),
+            .sequenced = dice.chance(wrong_)}
             .pack();
     std::memcpy(frame_.data() + ethernet::kHeader, &header, vcsn::kHeader);
     sent_ = 0;

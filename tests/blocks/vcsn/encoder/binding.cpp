@@ -44,7 +44,9 @@ struct Twin {
   ethernet::Frames frames;
   vcsn::CircuitTable circuits{kPorts};
   std::deque<vcsn::SendBuffer> buffers;
-  vcsn::Encoder encoder{domain, frames, kAddress, circuits, buffers};
+  vcsn::ReceiveBuffer none{thalweg::Clock{1, 0}, thalweg::Clock{1, 0}, kMost, kMost};
+  std::deque<vcsn::Session> sessions;  ///< unused
+  vcsn::Encoder encoder{domain, frames, kAddress, circuits, buffers, sessions};
   std::optional<ethernet::Line> line;
 
   struct Beat {
@@ -60,8 +62,10 @@ struct Twin {
   Tick now = 0;
 
   Twin() {
-    for (unsigned i = 0; i < kPorts; ++i)
+    for (unsigned i = 0; i < kPorts; ++i) {
       buffers.emplace_back(thalweg::Clock{1, 0}, thalweg::Clock{1, 0}, kAll, kMost, kAll).whole = [](Tick) {};
+      sessions.emplace_back(vcsn::SessionConfig{}, buffers.back(), none);
+    }
     encoder.emptied = [](unsigned) {};
     encoder.moved = [this](Tick requested, Tick taken) {
       beats.push_back({.requested = requested - kBefore, .taken = taken - kBefore});

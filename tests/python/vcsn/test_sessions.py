@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions: what a network loses, repeats, damages and reorders arrives once and in order, or both ends know."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from thalweg._core import NEVER
+from thalweg.systems.vcsn import models
+from thalweg.systems.vcsn._sim import Network, Place
+from thalweg.systems.vcsn.cluster import Cluster
+
+ONE, OTHER = Place(0, 0, 0), Place(1, 0, 0)
+
+
+def cluster_of(send_words: int = 4096, **faults: float) -> Cluster:
+    return Cluster.load("vcsn-d5005").replace(node={"fpga": {"send_words": send_words}}, link={"cable": faults})
+
+
+def joined(network: Network, one: Place, other: Place, sessions: tuple[int, int]) -> None:
+    for at, to, session in zip((one, other), (other, one), sessions, strict=True):
+        network.set_circuit(at, to)
+        network.set_session(at, session)
+
+
+def two(cluster: Cluster, sessions: tuple[int, int] = (7, 9)) -> Network:
+    """Both ways between nodes 0 and 1."""
+    network = cluster.network()
+    joined(network, ONE, OTHER, sessions)
+    for node in (0, 1):
+        network.connect(node, network.place(node, 0, 0), 0)
+        network.connect(node, 0, network.place(node, 0, 0))
+    return network
+
+
+def completed(network: Network) -> dict[int, int]:
+    at: dict[int, int] = {}
+    while some := network.advance(NEVER):
+        at |= {one.handle: one.at for one in some}
+    return at
+
+
+def sent(network: Network, handle: int, node: int, data: bytes) -> None:
+    address = handle << 20
+    network.store(node, address, data)
+    network.read(node, 0, [(address, len(data))])
+    network.write(handle, 1 - node, 0, [((1 << 33) + address, len(data))])
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        {},
+        {"frames_lost": 0.01},
+        {"frames_lost": 0.3},
+        {"frames_duplicated": 0.2},
+        {"frames_reordered": 0.2},
+        {"bit_error_rate": 1e-6},
+        {"frames_lost": 0.05, "frames_duplicated": 0.05, "frames_reordered": 0.1, "bit_error_rate": 1e-7},
+    ],
+)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_all_arrives_once_and_in_order(faults: dict[str, float], seed: int) -> None:
+    draw = random.Random(seed)
+    network = two(cluster_of(draw.choice([512, 4096]), seed=seed, **faults))
+    expected = {}
+    for handle in range(1, 61):
+        node = draw.randrange(2)
+        expected[handle] = (node, draw.randbytes(draw.choice([1, 64, 9_152, 9_153, 100_000])))
+        sent(network, handle, *expected[handle])
+        if draw.random() < 0.2:
+            network.advance(network.now + draw.randrange(10**8))
+    completed(network)
+    for handle, (node, data) in expected.items():
+        assert network.load(1 - node, (1 << 33) + (handle << 20), len(data)) == data, (seed, handle)
+    assert network.blocked == []
+    for place in (ONE, OTHER):
+        session = network.session(place)
+        assert (session.state, session.under_way) == ("open", 0)
+    resent = sum(network.session(place).resent for place in (ONE, OTHER))
+    repeated = sum(network.session(place).repeated for place in (ONE, OTHER))
+    if not faults:
+        assert (resent, repeated, network.lost) == (0, 0, [])
+    elif "frames_lost" in faults:
+        assert resent > 0
+
+
+def test_a_line_that_loses_is_used_well() -> None:
+    """At 1 % of loss each way more than 90 % of the line carries new data, where the window holds what a round trip takes."""
+    size = 8 << 20
+    network = two(cluster_of(frames_lost=0.01, seed=3))
+    data = random.Random(3).randbytes(size)
+    network.store(0, 0, data)
+    network.read(0, 0, [(0, size)])
+    network.write(1, 1, 0, [(0, size)])
+    at = completed(network)[1]
+    assert network.load(1, 0, size) == data
+    assert size / (at / network.ticks_per_second) > 0.9 * models.vcsn_rate()
+    session = network.session(ONE)
+    assert session.resent < 3 * 0.01 * session.sent
+
+
+def test_a_user_who_takes_nothing_stops_the_sender() -> None:
+    """Nothing is lost, and nothing goes on for ever."""
+    network = two(cluster_of(frames_lost=0.05))
+    network.connect(1, 0, None)
+    data = random.Random(1).randbytes(1 << 20)
+    sent(network, 1, 0, data)
+    assert completed(network) == {}
+    assert network.session(ONE).under_way > 0
+    network.connect(1, 0, network.place(1, 0, 0))
+    assert completed(network).keys() == {1}
+    assert network.load(1, (1 << 33) + (1 << 20), len(data)) == data
+
+
+def test_a_peer_that_does_not_answer_ends_the_session() -> None:
+    network = two(cluster_of())
+    network.set_circuit(OTHER, None)
+    sent(network, 1, 0, bytes(100_000))
+    assert completed(network) == {}
+    assert network.session(ONE).state == "silent"
+    assert (0, "sessions that ended as their peer did not answer at port 0", 1) in network.lost
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("restarts", [0, 1])
+def test_an_end_that_starts_again_is_noticed(restarts: int, seed: int) -> None:
+    """In the middle of a transfer one end begins another session, as after a restart. Both ends know, and what they send after both have
+    begun again arrives, whatever the network has kept."""
+    draw = random.Random(seed)
+    network = two(cluster_of(seed=seed, frames_duplicated=0.1, frames_reordered=0.1, frames_lost=0.02))
+    sent(network, 1, 0, draw.randbytes(300_000))
+    sent(network, 2, 1, draw.randbytes(300_000))
+    while {network.session(each).state for each in (ONE, OTHER)} != {"open"}:
+        network.advance(network.now + network.ticks_per_second // 10**6)
+    network.advance(network.now + draw.randrange(1, int(15e-6 * network.ticks_per_second)))
+    place = (ONE, OTHER)[restarts]
+    network.set_session(place, 100)
+    done = completed(network)
+    assert 1 not in done or 2 not in done
+    survivor = (OTHER, ONE)[restarts]
+    assert network.session(survivor).state == "refused", seed
+    assert network.session(place).state in ("opening", "refused", "silent")
+    said = " ".join(what for _, what, _ in network.lost)
+    assert "sessions that ended as their peer has begun another" in said
+    # Hosts begin another session where one has ended.
+    while ended := [each for each in (ONE, OTHER) if network.session(each).state in ("refused", "silent")]:
+        network.set_session(draw.choice(ended), draw.randrange(1000, 60_000))
+        network.advance(network.now + draw.randrange(int(1e-4 * network.ticks_per_second)))
+    assert any(what.startswith("words of a session that ended") for _, what, _ in network.lost)
+    again = {handle: draw.randbytes(50_000) for handle in (3, 4)}
+    for handle, data in again.items():
+        sent(network, handle, handle - 3, data)
+    completed(network)
+    for handle, data in again.items():
+        places = [
+            (1 << 33) + (each << 20) for each in (handle, handle - 2)
+        ]  # the write before may have had no packet yet
+        assert sum(network.load(1 - (handle - 3), at, len(data)) == data for at in places) == 1, seed
+    assert [network.session(each).state for each in (ONE, OTHER)] == ["open", "open"]
+
+
+def test_frames_of_an_earlier_session_are_never_taken(seed: int = 1) -> None:
+    """Frames that were recorded are sent again in a later session: none is taken, and what is sent arrives."""
+    draw = random.Random(seed)
+    network = two(cluster_of())
+    data: dict[int, bytes] = {}
+    old = [frame_of(draw, session=draw.choice([7, 9]), peer=draw.choice([0, 7, 9])) for _ in range(200)]
+    network.set_session(ONE, 17)
+    network.set_session(OTHER, 19)
+    for handle in range(1, 21):
+        data[handle] = draw.randbytes(draw.choice([64, 9_152, 20_000]))
+        sent(network, handle, 0, data[handle])
+        for _ in range(10):
+            network.inject(1, 0, old.pop(), damaged=False)
+        network.advance(network.now + draw.randrange(10**7))
+    completed(network)
+    for handle, expected in data.items():
+        assert network.load(1, (1 << 33) + (handle << 20), len(expected)) == expected
+    assert network.session(ONE).state == network.session(OTHER).state == "open"
+
+
+def frame_of(draw: random.Random, **sequence: int) -> bytes:
+    """Of node 0 for node 1, of any kind, number and length."""
+    from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader, VcsnSequence
+
+    header = VcsnHeader(0, 0, draw.randrange(256), draw.choice(list(FrameKind)), draw.random() < 0.5, True, True)
+    numbers = VcsnSequence(number=draw.randrange(4), base=draw.choice([0, draw.randrange(2**32)]), **sequence)
+    words = draw.choice([1, 2, 143])
+    return bytes.fromhex("02000000000102000000000088b5") + header.pack() + numbers.pack() + draw.randbytes(64 * words)
+
+
+def test_wrong_sessions_are_refused() -> None:
+    network: Any = Cluster.load("vcsn-d5005").network()
+    with pytest.raises(ValueError, match=r"virtual port 0.0 of node 0 has no circuit"):
+        network.set_session(ONE, 1)
+    with pytest.raises(TypeError):
+        network.set_session(ONE, 65_536)
