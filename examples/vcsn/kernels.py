@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""User logic on both ends of a circuit: node 13 sends rows of a matrix, and node 14 sends each one's sum of squares back.
+"""User logic on both ends of a circuit: node 13 sends rows of a matrix, and node 14 sends each one's sum of squares back."""
 
-Run it in this folder: python kernels.py
-"""
+from pathlib import Path
 
 import numpy as np
 from thalweg.vcsn import Circuits, Cluster, Kernel, Receive, Send, run
@@ -11,7 +10,7 @@ ROWS, COLUMNS = 64, 512
 
 cluster = Cluster.load("vcsn-d5005")
 network = cluster.network()
-Circuits.load("users.toml", cluster).open(network)
+Circuits.load(Path(__file__).with_name("users.toml"), cluster).open(network)
 for node in (13, 14):  # both ways between the kernel and virtual port 0.0, the circuit of the two
     port, kernel = network.place(node, 0, 0), network.kernel_place(node)
     network.connect(node, port, kernel)
