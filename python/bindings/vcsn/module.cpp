@@ -134,12 +134,18 @@ NB_MODULE(_sim, module) {
             counts["unformed"] = of.unformed;
             counts["full"] = of.full;
             counts["misfits"] = of.misfits;
+            counts["sessionless"] = of.sessionless;
+            counts["sequenced"] = of.sequenced;
             return counts;
           },
           nb::arg("node"), nb::arg("port"), nb::sig("def received(self, node: int, port: int) -> dict[str, int]"),
-          "Frames that have arrived at an external port, by what became of them: taken, indications, credits; dropped: "
-          "damaged (FCS), strays (to another address), others (of another protocol), foreign (of no circuit), unformed "
-          "(not of whole words), full (no room), misfits (too short or too long for Ethernet).\n\nRaises ValueError.")
+          "Frames that have arrived at an external port, by what became of them: taken, sequenced (of a session, which "
+          "counts "
+          "them, too), indications, credits; dropped: damaged (FCS), strays (to another address), others (of another "
+          "protocol), foreign (of no circuit), sessionless (with a session where the virtual port has none, or "
+          "without), "
+          "unformed (not of whole words), full (no room), misfits (too short or too long for Ethernet).\n\nRaises "
+          "ValueError.")
       .def(
           "set_pace",
           [](Bound& self, const Place& at, unsigned priority, std::uint32_t pace) {

@@ -6,10 +6,11 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from thalweg._core import NEVER
-from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader
+from thalweg.systems.vcsn.spec import FrameKind, VcsnHeader, VcsnSequence
 from thalweg.vcsn import Cluster, Network, Place
 
 TYPE = b"\x88\xb5"
@@ -27,18 +28,22 @@ def frame(
     header: VcsnHeader,
     kind: bytes = TYPE,
     data: Callable[[int], bytes] = bytes,
+    sequence: bytes = b"",
 ) -> bytes:
-    return destination + source + kind + header.pack() + data(64 * words)
+    return destination + source + kind + header.pack() + sequence + data(64 * words)
 
 
 class Attack:
-    """Draws frames at port 0 of node 0, whose virtual ports are joined with nodes 1 and 2 of its partition, each with its cause."""
+    """Draws frames at port 0 of node 0, whose virtual ports are joined with nodes 1 and 2 of its partition, each with its cause. The attacker
+    knows all addresses and, where circuits have `sessions`, their numbers, and gets one thing wrong."""
 
     HERE = address(0, 0)
     PEERS = (1, 2)
+    SESSIONS = ((7, 1_000), (8, 2_000))  #: of each virtual port, here and at the other end
 
-    def __init__(self, draw: random.Random) -> None:
+    def __init__(self, draw: random.Random, sessions: bool) -> None:
         self.draw = draw
+        self.sessions = sessions
         self.ways = (
             self.random_bytes,
             self.random_rest,
@@ -47,6 +52,8 @@ class Attack:
             self.cut,
             self.grown,
             self.damaged,
+            self.sessionless,
+            *([self.stale] if sessions else []),
         )
 
     def one(self) -> tuple[bytes, bool, str]:
@@ -57,9 +64,41 @@ class Attack:
         """Destination, source, header and words of a frame that would be taken."""
         port, draw = self.draw.randrange(2), self.draw
         header = VcsnHeader(
-            port, 0, draw.randrange(256), FrameKind.DATA, first=draw.random() < 0.5, last=draw.random() < 0.5
+            port,
+            0,
+            draw.randrange(256),
+            FrameKind.DATA,
+            first=draw.random() < 0.5,
+            last=draw.random() < 0.5,
+            sequenced=self.sessions,
         )
         return self.HERE, address(self.PEERS[port], 0), header, draw.choice([1, 2, 143, draw.randint(1, 143)])
+
+    def sequence(self, port: int) -> bytes:
+        """Of a frame that would be taken."""
+        return self.numbered(*self.SESSIONS[port]) if self.sessions else b""
+
+    def numbered(self, here: int, there: int) -> bytes:
+        return VcsnSequence(there, here, self.draw.randrange(1 << 32), self.draw.randrange(1 << 32)).pack()
+
+    def made(self, words: int, destination: bytes, source: bytes, header: VcsnHeader, kind: bytes = TYPE) -> bytes:
+        sequence = self.sequence(header.destination_port % 2)
+        return frame(words, destination, source, header, kind, self.draw.randbytes, sequence)
+
+    def sessionless(self) -> tuple[bytes, bool, str]:
+        destination, source, header, words = self.valid()
+        wrong = replace(header, sequenced=not self.sessions)
+        sequence = b"" if self.sessions else self.numbered(7, 1_000)
+        return frame(words, destination, source, wrong, sequence=sequence), False, "sessionless"
+
+    def stale(self) -> tuple[bytes, bool, str]:
+        """Of another session."""
+        destination, source, header, words = self.valid()
+        here, there = self.SESSIONS[header.destination_port]
+        wrong = self.numbered(
+            here + self.draw.randint(1, 60_000), self.draw.choice([there, self.draw.randrange(1 << 16)])
+        )
+        return frame(words, destination, source, header, sequence=wrong), False, "stale"
 
     def random_bytes(self) -> tuple[bytes, bool, str]:
         size = self.draw.choice([self.draw.randint(1, 200), self.draw.randint(SHORTEST, LONGEST)])
@@ -84,50 +123,50 @@ class Attack:
         port, draw = header.destination_port, self.draw
         match draw.randrange(7):
             case 0:
-                return frame(words, address(0, 1), source, header), False, "strays"
+                return self.made(words, address(0, 1), source, header), False, "strays"
             case 1:
-                return frame(words, b"\xff" * 6, source, header), False, "strays"
+                return self.made(words, b"\xff" * 6, source, header), False, "strays"
             case 2:
-                return frame(words, destination, source, header, b"\x88\xb6"), False, "others"
+                return self.made(words, destination, source, header, b"\x88\xb6"), False, "others"
             case 3:  # the row of another virtual port, or of none
-                wrong = VcsnHeader(draw.choice([1 - port, 2, 3, 255]), 0, header.channel, header.kind, True, True)
-                return frame(words, destination, source, wrong), False, "foreign"
+                wrong = replace(header, destination_port=draw.choice([1 - port, 2, 3, 255]))
+                return self.made(words, destination, source, wrong), False, "foreign"
             case 4:
-                wrong = VcsnHeader(port, draw.randint(1, 255), header.channel, header.kind, True, True)
-                return frame(words, destination, source, wrong), False, "foreign"
+                wrong = replace(header, source_port=draw.randint(1, 255))
+                return self.made(words, destination, source, wrong), False, "foreign"
             case 5:  # indications and credits of nobody's circuit
-                wrong = VcsnHeader(port, 1, 0, draw.choice([FrameKind.INDICATION, FrameKind.CREDIT]), True, True)
-                return frame(1, destination, source, wrong), False, "foreign"
+                wrong = replace(header, source_port=1, kind=draw.choice(list(FrameKind)[1:]))
+                return self.made(1, destination, source, wrong), False, "foreign"
             case _:  # a kind without a meaning
-                packed = bytearray(frame(words, destination, source, header))
-                packed[14 + 3] |= 0xC0
+                packed = bytearray(self.made(words, destination, source, header))
+                packed[14 + 3] = packed[14 + 3] & 0x1F | draw.randint(5, 7) << 5
                 return bytes(packed), False, "unformed"
 
     def other_partition(self) -> tuple[bytes, bool, str]:
         destination, _, header, words = self.valid()
         source = address(self.draw.randrange(8, 16), self.draw.randrange(2))
-        return frame(words, destination, source, header, data=self.draw.randbytes), False, "foreign"
+        return self.made(words, destination, source, header), False, "foreign"
 
     def cut(self) -> tuple[bytes, bool, str]:
         destination, source, header, words = self.valid()
-        whole = frame(words, destination, source, header)
+        whole = self.made(words, destination, source, header)
         size = self.draw.choice([self.draw.randrange(SHORTEST), self.draw.randrange(len(whole))])
-        if (size - 18) % 64 == 0:
+        if (size - 18 - len(self.sequence(0))) % 64 == 0:
             size -= 1
         return whole[:size], False, "misfits" if size < SHORTEST else "unformed"
 
     def grown(self) -> tuple[bytes, bool, str]:
         destination, source, header, _ = self.valid()
-        whole = frame(143, destination, source, header)
+        whole = self.made(143, destination, source, header)
         size = self.draw.choice([len(whole) + 1, LONGEST, LONGEST + 1, self.draw.randint(LONGEST, 70_000)])
         return whole + bytes(size - len(whole)), False, "misfits" if size > LONGEST else "unformed"
 
     def damaged(self) -> tuple[bytes, bool, str]:
         destination, source, header, words = self.valid()
-        return frame(words, destination, source, header), True, "damaged"
+        return self.made(words, destination, source, header), True, "damaged"
 
 
-def under_attack(frames: int, seed: int) -> None:
+def under_attack(frames: int, sessions: bool, seed: int) -> None:
     draw = random.Random(seed)
     network: Network = Cluster.load("vcsn-d5005").network()
     network.set_partition(range(8), "left")
@@ -137,8 +176,12 @@ def under_attack(frames: int, seed: int) -> None:
     for port, peer in enumerate(Attack.PEERS):
         network.connect(0, port, network.place(0, 0, port))
         network.connect(peer, network.place(peer, 0, 0), 0)
-    attack, expected = Attack(draw), Counter[str]()
-    sent = {"taken": 0}
+    if sessions:
+        for (one, other), (here, there) in zip(circuits, Attack.SESSIONS, strict=True):
+            network.set_session(one, here)
+            network.set_session(other, there)
+    attack, expected = Attack(draw, sessions), Counter[str]()
+    sent = 0
     for batch in range(0, frames, 500):
         packets = {}
         for port, peer in enumerate(Attack.PEERS):  # what the circuits carry meanwhile
@@ -147,7 +190,7 @@ def under_attack(frames: int, seed: int) -> None:
             network.store(peer, 0, packets[port])
             network.write(2 * batch + port, 0, port, [(port << 33, size)])
             network.read(peer, 0, [(0, size)])
-            sent["taken"] += -(-size // 9_152)
+            sent += -(-size // 9_152)
         for _ in range(min(500, frames - batch)):
             data, damaged, cause = attack.one()
             network.inject(0, 0, data, damaged=damaged)
@@ -160,18 +203,28 @@ def under_attack(frames: int, seed: int) -> None:
             assert network.load(0, port << 33, len(data)) == data, seed
             assert network.written(2 * batch + port) == len(data), seed
     counts = {cause: count for cause, count in network.received(0, 0).items() if count}
-    assert counts == dict(expected) | sent, seed
+    lost = Counter[str]()
+    for node, what, count in network.lost:
+        lost[what] += count if node == 0 else 0
+    if sessions:
+        assert counts.pop("sequenced") >= sent + expected["stale"], seed
+        assert lost["frames of another session at port 0"] == expected["stale"], seed
+        assert all(network.session(place).state == "open" for circuit in circuits for place in circuit), seed
+    else:
+        assert counts.pop("taken") == sent, seed
+    assert counts == {cause: count for cause, count in expected.items() if cause != "stale"}, seed
     assert network.blocked == [] and sum(expected.values()) == frames
-    lost = {what: count for node, what, count in network.lost if node == 0}
     assert sum(lost.values()) == frames - expected["strays"]  # a switch that floods brings strays, too
-    for node in range(1, 16):  # nobody else has received anything
+    for node in range(3, 16):  # nobody else has received anything
         assert not any(sum(network.received(node, port).values()) for port in (0, 1)), seed
 
 
-def test_hostile_frames_are_dropped_and_counted(seed: int) -> None:
-    under_attack(2_000, seed)
+@pytest.mark.parametrize("sessions", [False, True])
+def test_hostile_frames_are_dropped_and_counted(sessions: bool, seed: int) -> None:
+    under_attack(2_000, sessions, seed)
 
 
 @pytest.mark.long
-def test_100_000_hostile_frames_are_dropped_and_counted(seed: int) -> None:
-    under_attack(100_000, seed)
+@pytest.mark.parametrize("sessions", [False, True])
+def test_100_000_hostile_frames_are_dropped_and_counted(sessions: bool, seed: int) -> None:
+    under_attack(100_000, sessions, seed)

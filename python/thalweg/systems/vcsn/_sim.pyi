@@ -155,7 +155,7 @@ class Network:
 
     def received(self, node: int, port: int) -> dict[str, int]:
         """
-        Frames that have arrived at an external port, by what became of them: taken, indications, credits; dropped: damaged (FCS), strays (to another address), others (of another protocol), foreign (of no circuit), unformed (not of whole words), full (no room), misfits (too short or too long for Ethernet).
+        Frames that have arrived at an external port, by what became of them: taken, sequenced (of a session, which counts them, too), indications, credits; dropped: damaged (FCS), strays (to another address), others (of another protocol), foreign (of no circuit), sessionless (with a session where the virtual port has none, or without), unformed (not of whole words), full (no room), misfits (too short or too long for Ethernet).
 
         Raises ValueError.
         """
