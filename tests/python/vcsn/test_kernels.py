@@ -8,9 +8,10 @@ import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from thalweg.errors import FabricStopped
+from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.vcsn import models
 from thalweg.vcsn import Cluster, Kernel, Network, Pause, Place, Receive, Send, Words, run
 
@@ -139,6 +140,23 @@ def test_wrong_steps_are_refused(node: int, number: int, step: Send | Receive, s
 
     with pytest.raises(ValueError, match=said):
         run(joined(), kernels=[Kernel(node, wrong(), number)])
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (None, "a kernel yields Send, Receive or Pause; kernel 0 of node 0 yields None"),
+        (Pause(0), "kernel 0 of node 0 pauses for 0 cycles; it is one at least"),
+    ],
+)
+def test_what_is_no_step_is_refused(step: Any, said: str) -> None:
+    def wrong() -> Generator[Any, Any, None]:
+        yield step
+
+    with pytest.raises(InputError, match=said):
+        run(joined(), kernels=[Kernel(0, wrong())])
+    with pytest.raises(InputError, match="kernel 0 of node 0 has 2 programs"):
+        run(joined(), kernels=[Kernel(0, wrong()), Kernel(0, wrong())])
 
 
 def test_a_cluster_may_have_more_kernels_or_none() -> None:

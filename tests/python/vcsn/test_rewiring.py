@@ -107,6 +107,10 @@ def test_graphs_are_mapped_where_they_can_be(virtual: int, seed: int) -> None:
         (lambda: Topology.of("ring", FPGAS, [16]), "a ring has no size"),
         (lambda: Topology.of("ring", [1]), "a ring of 1 FPGAs; it has at least two"),
         (lambda: Topology.of("tree", FPGAS, [0]), "the size of a tree is"),
+        (lambda: Topology.of("torus", FPGAS, [4.0, 4]), "a torus has 4.0; its nodes and its size are whole numbers"),
+        (lambda: Topology.graph([(0,)]), "graph: an edge is (0,); it is two numbers of FPGAs"),
+        (lambda: {Place(0, 0, 0): None}, "a circuit has two ends, each a Place; this one is (Place(0, 0, 0), None)"),
+        (lambda: "ring", "a circuit has two ends, each a Place; this one is 'r'"),
         (lambda: Topology.of("star", FPGAS), "star: node 0 has 15 circuits; it has 4 virtual ports"),
         (lambda: Topology.of("tree", FPGAS, [4]), "tree: node 1 has 5 circuits; it has 4 virtual ports"),
         (lambda: Topology.graph([(0, 16)]), "graph: node 16 is no FPGA; those of vcsn-d5005 are 0 to 15"),
@@ -352,6 +356,7 @@ def test_rewiring_is_measured(tmp_path: Path) -> None:
         ({"nodes": 17}, "nodes is 17; vcsn-d5005 has 16 FPGAs"),
         ({"to": "torus:4y4"}, "'torus:4y4' is no topology; topologies look like"),
         ({"to": "star"}, "star: node 0 has 15 circuits"),
+        ({"to": ","}, "'' is no shape of circuits"),
         ({"by": "hand"}, "'hand' is no way; there are registers, servers"),
     ],
 )

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from thalweg._core import NEVER
-from thalweg.errors import Blocked, FabricStopped
+from thalweg.arguments import shown
+from thalweg.errors import Blocked, FabricStopped, InputError
 
 if TYPE_CHECKING:
     from thalweg.systems.vcsn.cluster import Server
@@ -106,7 +108,11 @@ def run(
     kernels: Sequence[Kernel] = (),
 ) -> float:
     """Runs a program on each server and kernels on FPGAs, from now on; the time in us at which the last one ends. `late`: barriers take what they
-    take on average after work. Raises FabricStopped where some wait for ever, and ValueError of a kernel's step that cannot be."""
+    take on average after work. Raises FabricStopped where some wait for ever, and InputError and ValueError of a step that cannot be."""
+    taken = Counter((kernel.node, kernel.number) for kernel in kernels)
+    for (node, number), count in taken.items():
+        if count > 1:
+            raise InputError(f"kernel {number} of node {node} has {count} programs")
     programs = {server: program(server) for server in servers or ()} if program else {}
     return _Run(network, servers or {}, programs, late, kernels).ends_us()
 
@@ -192,9 +198,13 @@ class _Run:
                 self._later(server, max(at, self.completed[step.handle]), us * self.per_us)
             else:
                 self.waiting[step.handle] = server
-        else:
+        elif isinstance(step, Barrier):
             self.arrived[server] = at
             self._release()
+        else:
+            raise InputError(
+                f"a program yields Work, Interrupt or Barrier; that of server {server} yields {shown(step)}"
+            )
 
     def _act(self, kernel: Kernel, at: int) -> None:
         try:
@@ -203,12 +213,17 @@ class _Run:
             self.kernels.discard(kernel)
             self.end = max(self.end, at)
             return
+        who = f"kernel {kernel.number} of node {kernel.node}"
         if isinstance(step, Pause):
+            if step.cycles < 1:
+                raise InputError(f"{who} pauses for {step.cycles} cycles; it is one at least")
             self._later(kernel, at, step.cycles * self.network.shell_ticks)
             return
         self.steps += 1
         if isinstance(step, Send):
             self.network.kernel_send(self.steps, kernel.node, kernel.number, step.data, step.ends, step.channel)
+        elif not isinstance(step, Receive):
+            raise InputError(f"a kernel yields Send, Receive or Pause; {who} yields {shown(step)}")
         else:
             self.network.kernel_receive(self.steps, kernel.node, kernel.number, step.words)
             self.receives.add(self.steps)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from thalweg.arguments import shown
+from thalweg.bench.operation import one_of
 from thalweg.errors import InputError
 from thalweg.systems.vcsn import _sim, hosts, topologies
 from thalweg.systems.vcsn._sim import Place
@@ -59,9 +61,13 @@ class Network(_sim.Network):
         return self.cluster.ticks_of(self.cluster.fpga(self.cluster.fpgas[0]).shell_clock)
 
     def circuits(self, nodes: Iterable[int] | None = None) -> dict[Place, Place]:
-        """The rows of the circuit tables of some FPGAs, or of all."""
+        """The rows of the circuit tables of some FPGAs, or of all. Raises InputError."""
         found: dict[Place, Place] = {}
+        if self.cluster.is_direct:
+            return found
         for node in self.cluster.fpgas if nodes is None else nodes:
+            if node not in self.cluster.fpgas:
+                raise InputError(f"node {node} is no FPGA of {self.cluster.name}")
             table = self.cluster.fpga(node)
             for port in range(table.ports):
                 for virtual in range(table.virtual_of_port):
@@ -75,7 +81,7 @@ class Network(_sim.Network):
         if isinstance(circuits, topologies.Topology):
             pairs = circuits.circuits(self.cluster)
         else:
-            pairs = list(circuits.items() if isinstance(circuits, Mapping) else circuits)
+            pairs = [_pair(each) for each in (circuits.items() if isinstance(circuits, Mapping) else circuits)]
             for one, other in pairs:
                 self._check(one, other)
         try:
@@ -94,6 +100,7 @@ class Network(_sim.Network):
     def rewire_in_time(self, circuits: Wiring, by: str = "registers") -> tuple[list[tuple[int, Row]], float]:
         """The same as programs that take their time, beside whatever moves: the rows with the ticks of their writes, and us. `by`: registers or
         servers (`Rewired`). Completions of other operations meanwhile are lost. Raises InputError."""
+        one_of("way", by, WAYS)
         rows = self.rows(circuits)
         written: list[tuple[int, Row]] = []
         self._check_servers(rows)
@@ -203,6 +210,14 @@ class Network(_sim.Network):
                 yield Work(self._row_us(slot))
                 self.set_circuit(at, to)
                 written.append((self.now, (at, to)))
+
+
+def _pair(given: object) -> topologies.Circuit:
+    if isinstance(given, tuple | list) and len(given) == 2:
+        one, other = given
+        if isinstance(one, Place) and isinstance(other, Place):
+            return one, other
+    raise InputError(f"a circuit has two ends, each a Place; this one is {shown(given)}")
 
 
 class Partition:

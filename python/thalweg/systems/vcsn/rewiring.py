@@ -33,7 +33,7 @@ def topologies_of(cluster: Cluster, names: str, nodes: int = 0) -> list[Topology
         raise InputError(f"nodes is {nodes}; {cluster.name} has {len(cluster.fpgas)} FPGAs, and 2 at least are joined")
     fpgas = cluster.fpgas[: nodes or None]
     found = []
-    for name in filter(None, names.split(",")):
+    for name in names.split(",") if names else ():
         shape, _, size = name.strip().partition(":")
         if size and not all(part.isdecimal() and len(part) < 6 for part in size.split("x")):
             raise InputError(f"{name!r} is no topology; topologies look like ring, torus:4x4 or tree:3")

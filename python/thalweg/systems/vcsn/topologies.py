@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import networkx as nx
+import numpy as np
 
+from thalweg.arguments import shown
 from thalweg.cluster import topology
 from thalweg.errors import InputError
 from thalweg.systems.vcsn._sim import Place
@@ -37,6 +39,8 @@ class Topology:
         branches of each node, 2 by default; the first is the root). Raises InputError."""
         if shape not in SHAPES:
             raise InputError(f"{shape!r} is no shape of circuits; the shapes are {', '.join(SHAPES)}")
+        if bad := [each for each in (*nodes, *size) if not isinstance(each, int | np.integer)]:
+            raise InputError(f"a {shape} has {shown(bad[0])}; its nodes and its size are whole numbers")
         if len(nodes) < 2:
             raise InputError(f"a {shape} of {len(nodes)} FPGAs; it has at least two")
         if shape == "tree":
@@ -58,12 +62,17 @@ class Topology:
                     f"a {shape} of {'x'.join(map(str, size))} has {built.nodes} nodes; there are {len(nodes)}"
                 )
             edges = [(a, b) for a, _, b, _ in built.links.tolist()]
-        return cls(shape, tuple((nodes[a], nodes[b]) for a, b in edges))
+        return cls(shape, tuple((int(nodes[a]), int(nodes[b])) for a, b in edges))
 
     @classmethod
     def graph(cls, edges: Iterable[Edge], name: str = "graph") -> Topology:
-        """Of any edges, such as those of a networkx graph; several may join the same two FPGAs."""
-        return cls(name, tuple((a, b) for a, b in edges))
+        """Of any edges, such as those of a networkx graph; several may join the same two FPGAs. Raises InputError."""
+        found = []
+        for edge in edges:
+            if len(edge) != 2 or not all(isinstance(node, int | np.integer) for node in edge):
+                raise InputError(f"{name}: an edge is {shown(edge)}; it is two numbers of FPGAs")
+            found.append((int(edge[0]), int(edge[1])))
+        return cls(name, tuple(found))
 
     def circuits(self, cluster: Cluster) -> list[Circuit]:
         """A circuit for each edge, in their order: its two virtual ports. Lines are shared by as few as possible. Raises InputError where there
