@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from thalweg._core import NEVER
 from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.vcsn import models
 from thalweg.vcsn import Cluster, Kernel, Network, Pause, Place, Receive, Send, Words, run
@@ -174,3 +175,32 @@ def test_a_cluster_may_have_more_kernels_or_none() -> None:
 
     run(network, kernels=[Kernel(0, sends(), 1), Kernel(0, takes(), 2)])
     assert got == [Words(b"a" * 64, True, 0)]
+
+
+def test_kernels_and_memories_are_joined() -> None:
+    """A kernel's packet in two parts is one packet to a write engine, and a read engine's is one to a kernel. A word that has left the crossbar
+    is taken in the next cycle, and the kernel has it in the one after."""
+    network = Cluster.load("vcsn-d5005").network()
+    network.rewire({Place(0, 0, 0): Place(1, 0, 0)})
+    network.connect(0, network.place(0, 0, 0), network.kernel_place(0))
+    network.connect(1, 0, network.place(1, 0, 0))
+    network.connect(1, network.place(1, 0, 0), 0)
+    network.connect(0, network.kernel_place(0), network.place(0, 0, 0))
+    data = random.Random(1).randbytes(20_000)
+    network.store(1, 1 << 33, data)
+    network.write(1, 1, 0, [(0, 20_000)])
+    network.read(1, 0, [(1 << 33, 20_000)])
+
+    def talks() -> Actions:
+        yield Send(data[:6_400], ends=False)
+        yield Send(data[6_400:])
+        words = yield Receive(1_000)
+        assert words == Words(data + bytes(-len(data) % 64), True, 0)
+        into, out, _, end, count = network.passed(0)[-1]
+        assert (into, out, count) == (network.place(0, 0, 0), network.kernel_place(0), -(-len(data) // 64))
+        assert network.now - 1 - end == 2 * network.shell_ticks  # `now` is behind that tick
+
+    run(network, kernels=[Kernel(0, talks())])
+    while network.advance(NEVER):
+        pass
+    assert network.load(1, 0, len(data)) == data and network.lost == []
