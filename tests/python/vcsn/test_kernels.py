@@ -4,10 +4,7 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from collections.abc import Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +13,6 @@ from thalweg.errors import FabricStopped, InputError
 from thalweg.systems.vcsn import models
 from thalweg.vcsn import Cluster, Kernel, Network, Pause, Place, Receive, Send, Words, run
 
-EXAMPLES = Path(__file__).parents[3] / "examples/vcsn"
 Actions = Generator[Send | Receive | Pause, Words | None, None]
 
 
@@ -29,12 +25,6 @@ def joined(cluster: Cluster | None = None) -> Network:
         network.connect(node, port, kernel)
         network.connect(node, kernel, port)
     return network
-
-
-def test_the_example_runs() -> None:
-    done = subprocess.run([sys.executable, "kernels.py"], cwd=EXAMPLES, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("64 rows of 4096 bytes in ")
 
 
 def test_random_packets_arrive_as_they_were_sent(seed: int) -> None:

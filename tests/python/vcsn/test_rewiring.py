@@ -182,7 +182,19 @@ def test_users_have_their_partition_alone() -> None:
         InputError, match="one partition: virtual port 0.0 of node 0 is in left, virtual port 0.0 of node 8"
     ):
         left.rewire({Place(0, 0, 0): Place(8, 0, 0)})
-    for call in (lambda: left.load(8, 0, 64), lambda: left.connect(9, 0, None), lambda: left.read(8, 0, [(0, 64)])):
+    for call in (
+        lambda: left.load(8, 0, 64),
+        lambda: left.store(8, 0, b"x"),
+        lambda: left.connect(9, 0, None),
+        lambda: left.read(8, 0, [(0, 64)]),
+        lambda: left.write(1, 8, 0, [(0, 64)]),
+        lambda: left.place(8, 0, 0),
+        lambda: left.kernel_place(8),
+        lambda: left.received(8, 0),
+        lambda: left.set_pace(Place(8, 0, 0), priority=1),
+        lambda: left.set_credits(Place(8, 0, 0)),
+        lambda: left.set_session(Place(8, 0, 0), 3),
+    ):
         with pytest.raises(InputError, match="is not in partition left"):
             call()
     with pytest.raises(InputError, match="partition x: node 16 is no FPGA of vcsn-d5005"):

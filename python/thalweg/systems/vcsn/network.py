@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster's simulator with whole topologies of circuits: re-wired in one call, divided into partitions."""
+"""The simulator of a cluster, with calls that re-wire whole topologies of circuits and divide the cluster into partitions."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from thalweg.systems.vcsn.cluster import Cluster
 
 Row = tuple[Place, Place | None]
-"""Of a circuit table: a virtual port, and the other end that it gets."""
+"""A row of a circuit table: a virtual port and its new other end, or None to close the circuit."""
 
 Wiring = topologies.Topology | Mapping[Place, Place] | Iterable[topologies.Circuit]
 """A topology, which is mapped on virtual ports, or both ends of each circuit."""
 
 STORE_BYTES = 32
-"""Of the store of a register of 8 bytes on a PCIe link: with sequence number, header of 64-bit addresses and LCRC (PCI Express Base Specification
-3.0, sections 2.2.4 and 4.2.2)."""
+"""Bytes on a PCIe link of a posted write to a register of 8 bytes: sequence number, header with a 64-bit address, data and LCRC (PCI Express Base
+Specification 3.0, sections 2.2.4 and 4.2.2)."""
 CROSSING_CYCLES = 3
-"""Of the MAC's clock at most, until a row has crossed into it by two registers."""
+"""Most cycles of the MAC's clock that a row takes to cross into it through two registers."""
 
 WAYS = ("registers", "servers")
 
 
 @dataclass(frozen=True)
 class Rewired:
-    """A re-wiring: the rows that it has written, and the time in us that they take. Times are None where an FPGA is in no server."""
+    """The rows that a re-wiring has written, and the time in us of writing them. Times are None if one of the FPGAs is in no server."""
 
     rows: tuple[Row, ...]
     registers_us: float | None
-    """In hardware: servers store all rows without a pause, a row is one register of 64 bits, and each FPGA takes one a cycle."""
+    """In hardware: servers write all rows back to back. A row is one register of 64 bits, and an FPGA accepts one per cycle."""
     servers_us: float | None
-    """By programs on the servers, one row after another with the software's time, and a barrier (t of the paper's Table 5)."""
+    """By programs on the servers: each row takes the software's time (t of the paper's Table 5), and a barrier follows."""
 
 
 class Network(_sim.Network):
@@ -98,8 +98,8 @@ class Network(_sim.Network):
         return Rewired(tuple(rows), self._registers_us(rows), self._servers_us(rows))
 
     def rewire_in_time(self, circuits: Wiring, by: str = "registers") -> tuple[list[tuple[int, Row]], float]:
-        """The same as programs that take their time, beside whatever moves: the rows with the ticks of their writes, and us. `by`: registers or
-        servers (`Rewired`). Completions of other operations meanwhile are lost. Raises InputError."""
+        """Re-wires all FPGAs by programs that take simulated time, while other traffic goes on. Returns each row with the tick of its write, and the
+        time in us. `by`: registers or servers (`Rewired`). Completions of other operations during that time are discarded. Raises InputError."""
         one_of("way", by, WAYS)
         rows = self.rows(circuits)
         written: list[tuple[int, Row]] = []
@@ -111,7 +111,8 @@ class Network(_sim.Network):
         return written, hosts.run(self, cards, lambda node: self._by_registers(rows, node, written))
 
     def partition(self, name: str, nodes: Iterable[int]) -> Partition:
-        """Puts FPGAs into a partition, which they leave another one for: its user's view. Raises InputError where a circuit would leave it."""
+        """Moves FPGAs into a partition, out of the one they are in, and returns its user's view. Raises InputError if a circuit would cross the
+        partition's boundary."""
         if not name:
             raise InputError("a partition has a name")
         own = sorted(set(nodes))
@@ -153,7 +154,8 @@ class Network(_sim.Network):
         return Counter(self._server(at.node) for at, _ in rows)
 
     def least_us(self, rows: Sequence[Row], by: str) -> float:
-        """What these rows take at least: by the slot of the FPGA with the most of them, or by the software of the server with the most."""
+        """A lower bound on the time of writing these rows: by registers, of the PCIe slot with the most rows; by servers, of the software of the
+        server with the most."""
         if by == "servers":
             tables = self.cluster.server_tables
             return max(
@@ -221,7 +223,7 @@ def _pair(given: object) -> topologies.Circuit:
 
 
 class Partition:
-    """What a user has of a network: the FPGAs of a partition with their circuits. All others are refused."""
+    """A user's view of a network: the FPGAs of one partition and their circuits. Calls that name another FPGA raise InputError."""
 
     def __init__(self, network: Network, name: str, nodes: list[int]) -> None:
         self.name = name
@@ -234,15 +236,33 @@ class Partition:
 
     @property
     def lost(self) -> list[tuple[int, str, int]]:
-        """What its FPGAs have dropped: node, what, and how many."""
+        """What the partition's FPGAs have dropped: node, what, and how many."""
         return [one for one in self._network.lost if one[0] in self.nodes]
 
     def rewire(self, circuits: Wiring) -> Rewired:
-        """As of the network, of its FPGAs alone. Raises InputError."""
+        """Like `Network.rewire`, for the partition's FPGAs alone. Raises InputError."""
         return self._network.rewire(circuits, self.nodes)
 
     def connect(self, node: int, output: int, input: int | None) -> None:
         self._network.connect(self._own(node), output, input)
+
+    def kernel_place(self, node: int, kernel: int = 0) -> int:
+        return self._network.kernel_place(self._own(node), kernel)
+
+    def set_pace(self, at: Place, *, priority: int = 0, pace: int = 0) -> None:
+        self._own(at.node)
+        self._network.set_pace(at, priority=priority, pace=pace)
+
+    def set_credits(self, at: Place, *, used: bool = True) -> None:
+        self._own(at.node)
+        self._network.set_credits(at, used=used)
+
+    def set_session(self, at: Place, number: int) -> None:
+        self._own(at.node)
+        self._network.set_session(at, number)
+
+    def received(self, node: int, port: int) -> dict[str, int]:
+        return self._network.received(self._own(node), port)
 
     def place(self, node: int, port: int, virtual_port: int) -> int:
         return self._network.place(self._own(node), port, virtual_port)

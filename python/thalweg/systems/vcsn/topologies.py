@@ -82,8 +82,8 @@ class Topology:
 
 @dataclass
 class _Mapping:
-    """External ports of edges, found one after the other: an edge that finds none takes the place of others, which move to other ports as the
-    edges of an alternating path do."""
+    """Assigns external ports to edges, one edge after another. An edge without a free port displaces others, which move to other ports, as in an
+    augmenting path."""
 
     cluster: Cluster
     topology: Topology
@@ -155,7 +155,7 @@ class _Mapping:
         return self.used[end] + more > self._virtual(end[0])
 
     def _place(self, edge: int, moved: set[int]) -> bool:
-        """Gives an edge its ports, where others may have to move that have not `moved` yet."""
+        """Assigns ports to an edge. Edges that are not in `moved` may be displaced."""
         options = sorted(
             self._options(*self.topology.edges[edge]),
             key=lambda ports: sorted((self.used[end] for end in self._ends(edge, ports)), reverse=True),
@@ -173,7 +173,7 @@ class _Mapping:
         return False
 
     def _relieve(self, end: tuple[int, int], moved: set[int]) -> bool:
-        """Moves an edge away from an external port that has too many."""
+        """Displaces an edge from an external port that has more circuits than virtual ports."""
         if not self._full(end, 0):
             return True
         for other in [
