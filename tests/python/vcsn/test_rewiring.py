@@ -23,7 +23,7 @@ FPGAS = range(16)
 
 
 def check_mapping(cluster: Cluster, topology: Topology) -> None:
-    """Each edge has a circuit between its nodes, which the network carries; no virtual port has two, and no line more than it must."""
+    """Each edge has a circuit between its nodes, which the network carries, and no virtual port has two."""
     circuits = topology.circuits(cluster)
     assert [(one.node, other.node) for one, other in circuits] == list(topology.edges)
     ends = [end for circuit in circuits for end in circuit]
@@ -46,7 +46,7 @@ def test_topologies_are_what_they_are_called() -> None:
     assert Topology.of("ring", [3, 9, 5]).edges == ((3, 9), (9, 5), (5, 3))
 
 
-def test_lines_are_shared_by_as_few_as_possible() -> None:
+def test_circuits_of_a_ring_are_spread_over_the_lines() -> None:
     """A ring of an even number has one circuit on each line, of an odd number two on one line of one node."""
     cluster = Cluster.load(PRESET)
     for nodes in (16, 15, 3):

@@ -75,8 +75,8 @@ class Topology:
         return cls(name, tuple(found))
 
     def circuits(self, cluster: Cluster) -> list[Circuit]:
-        """A circuit for each edge, in their order: its two virtual ports. Lines are shared by as few as possible. Raises InputError where there
-        are no ports for them."""
+        """A circuit for each edge, in their order: its two virtual ports. Circuits of an FPGA are spread over its external ports. Raises InputError
+        if no ports are found."""
         return _Mapping(cluster, self).circuits()
 
 
